@@ -4,8 +4,8 @@ import { RequestLog } from "../emulator/http/request-log/request-log.ts";
 import { answeredFile } from "./structure/completeness.ts";
 
 /**
- * Writes down which failures operations and services of this process's emulators answer with, each once: `test/run.ts` holds them
- * against the declarations. Loaded by each group of tests.
+ * Records which failures the operations and services of this process's emulators return, each once. `test/run.ts`
+ * compares the records with the declarations. Each group of tests loads this module.
  */
 const answered = new Set<string>();
 const folder = process.env.SVC_TEST_COMPILED;

@@ -3,21 +3,24 @@ import { dirname, join, relative, sep } from "node:path";
 import { pathToFileURL } from "node:url";
 import { build, type Plugin } from "esbuild";
 import { bundleConsole } from "../build/console.ts";
-import { run } from "./support/foreign/program.ts";
+import { runProgram } from "./support/foreign/program.ts";
 import { programs } from "./support/program.ts";
 
 const root = join(import.meta.dirname, "..");
 const usesPackage = "test/support/shipped.ts";
 const usesTarball = "test/support/tarball.ts";
 
-/** Packages that ship: bundled here, too, since Node takes long to load hundreds of small files. Others stay outside. */
+/**
+ * Packages that are shipped. They are bundled here too, because Node loads hundreds of small files slowly. Other
+ * packages stay external.
+ */
 const shipped =
   /^(@bomb\.sh\/tab|@inquirer\/prompts|chalk|commander|cross-spawn|csv-parse|fast-string-width|fastify|jose|lowdb|mime-types|ora|pdfjs-dist|undici|yaml|zod|@cantoo\/pdf-lib)(\/|$)/;
 
 /**
- * Compiles groups of test files, and the programs that tests start, into a folder below the project's own: most of the
- * time that a suite of so many small files takes is else spent on starting Node and on translating the same modules.
- * Files are told by their paths below `test`. Returns what to hand to Node's runner, one file for each group.
+ * Compiles groups of test files, and the programs that tests start, into a folder below the project. Otherwise, most of
+ * the time of many small test files would be the start of Node and repeated compilation. Files are identified by their
+ * paths below `test`. Returns the files to pass to Node's runner, one per group.
  */
 export async function compileTests(groups: ReadonlyMap<string, readonly string[]>, folder: string): Promise<string[]> {
   const { metafile } = await build({
@@ -27,7 +30,8 @@ export async function compileTests(groups: ReadonlyMap<string, readonly string[]
       ...[...groups.keys()].map((name) => ({ in: `group:${name}`, out: name })),
       ...Object.entries(programs).map(([name, path]) => ({ in: join(root, path), out: name })),
     ],
-    // All in one folder, as in the bundle that ships: the emulator finds the process that reads PDFs beside itself.
+    // All files are in one folder, as in the shipped bundle, because the emulator looks for the PDF process in its own
+    // folder.
     chunkNames: "[name]-[hash]",
     bundle: true,
     splitting: true,
@@ -36,7 +40,7 @@ export async function compileTests(groups: ReadonlyMap<string, readonly string[]
     target: "node20.19",
     sourcemap: "linked",
     sourcesContent: false,
-    // Packages of CommonJS inside an ES module call require.
+    // CommonJS packages inside an ES module use require.
     banner: {
       js: 'import { createRequire as ownRequire } from "node:module";const require = ownRequire(import.meta.url);',
     },
@@ -47,7 +51,7 @@ export async function compileTests(groups: ReadonlyMap<string, readonly string[]
   cpSync(join(root, "fixtures/scenarios/tour.yaml"), join(folder, "scenarios/tour.yaml"));
   await Promise.all([
     usesTarball in metafile.inputs ? packInto(folder) : usesPackage in metafile.inputs && makePackage(folder),
-    // The emulator looks for it beside itself, too.
+    // The emulator also looks for the console in its own folder.
     bundleConsole(join(folder, "console")).then((metafile) =>
       writeFileSync(join(folder, "console.json"), JSON.stringify(metafile)),
     ),
@@ -78,14 +82,14 @@ const packagesOutside: Plugin = {
   },
 };
 
-/** Tests read fixtures, and each other, beside themselves. */
+/** Tests read fixtures and other tests relative to their source files. */
 const testsKnowTheirSources: Plugin = {
   name: "tests-know-their-sources",
   setup({ onLoad }) {
     onLoad({ filter: /\.ts$/ }, ({ path }) => {
       if (/^(src|emulator|node_modules)[/\\]/.test(relative(root, path))) return undefined;
       const contents = readFileSync(path, "utf8")
-        // What stands in quotes is a name: `build/build.ts` has it for the bundler.
+        // Quoted text is a name that `build/build.ts` passes to the bundler.
         .replaceAll(/(?<!")import\.meta\.url/g, JSON.stringify(pathToFileURL(path).href))
         .replaceAll(/(?<!")import\.meta\.dirname/g, JSON.stringify(dirname(path)));
       return { contents, loader: "ts" };
@@ -93,7 +97,7 @@ const testsKnowTheirSources: Plugin = {
   },
 };
 
-/** What ships, as an installed package has it. */
+/** Creates the shipped files in the layout of an installed package. */
 async function makePackage(folder: string): Promise<void> {
   const { bundle } = await import("../build/build.ts");
   for (const part of ["bin", "package.json"]) {
@@ -103,14 +107,17 @@ async function makePackage(folder: string): Promise<void> {
   writeFileSync(join(folder, "metafile.json"), JSON.stringify(metafile));
 }
 
-/** What is published, with what npm tells of it; and that as an installed package has it: one build is enough for both. */
+/**
+ * Packs the package and stores the output of npm. Unpacks it as an installed package too, so that one build is enough
+ * for both.
+ */
 async function packInto(folder: string): Promise<void> {
   const env = { SVC_BUILD_METAFILE: join(folder, "metafile.json") };
-  const told = await run("npm", ["pack", "--json", "--pack-destination", folder], { cwd: root, env });
-  // What the build prints comes before.
+  const told = await runProgram("npm", ["pack", "--json", "--pack-destination", folder], { cwd: root, env });
+  // The build prints text before the JSON.
   const [packed] = JSON.parse(told.slice(told.indexOf("[\n"))) as [{ readonly filename: string }];
   writeFileSync(join(folder, "tarball.json"), JSON.stringify(packed));
   const place = join(folder, "package");
   mkdirSync(place);
-  await run("tar", ["-xzf", packed.filename, "-C", place, "--strip-components", "1"], { cwd: folder });
+  await runProgram("tar", ["-xzf", packed.filename, "-C", place, "--strip-components", "1"], { cwd: folder });
 }

@@ -1,28 +1,31 @@
 import { dirname } from "node:path/posix";
 
-/** Neighbours share a process, which is warm after the first; few enough that no processor waits at the end. */
+/**
+ * Files per process. Files of one process share its warm-up, but groups must be small enough to keep all processors
+ * busy until the end.
+ */
 const filesPerProcess = 10;
 
-/** Of what is slow: tests in a browser share its process, and wait more than they work. */
+/** Files per process of slow tests. Browser tests share a process, because they mostly wait. */
 const slowPerProcess: Readonly<Record<string, number>> = { browser: 6 };
 
-/** Whether a file is one of those named, or lies in a folder of those named. */
-export const isOf = (names: readonly string[], file: string): boolean =>
+/** Reports whether a file has one of the names or is in one of the named folders. */
+export const isInGroup = (names: readonly string[], file: string): boolean =>
   names.some((name) => file === name || file === `${name}.test.ts` || file.startsWith(`${name}/`));
 
 /**
- * Files by the names of the processes that run them, in the order in which these begin. Node's runner sorts by name, so
- * each begins with a number: `04-emulator.store.file`. What is slow begins first, each file by itself unless it is said.
+ * Groups files by process, in the order in which the processes start. Node's runner sorts by name, so each name begins
+ * with a number, such as `04-emulator.store.file`. Slow files start first, one per process by default.
  */
-export function grouped(files: readonly string[], slow: readonly string[]): ReadonlyMap<string, readonly string[]> {
+export function groupFiles(files: readonly string[], slow: readonly string[]): ReadonlyMap<string, readonly string[]> {
   const apart = slow.flatMap((name) =>
     inGroups(
-      // One that two names hold runs once.
-      files.filter((file) => slow.find((other) => isOf([other], file)) === name),
+      // A file that matches two names runs once.
+      files.filter((file) => slow.find((other) => isInGroup([other], file)) === name),
       slowPerProcess[name] ?? 1,
     ),
   );
-  const others = files.filter((file) => !isOf(slow, file));
+  const others = files.filter((file) => !isInGroup(slow, file));
   const groups = [...apart, ...inGroups(others, filesPerProcess)];
   return new Map(groups.map((group, index) => [nameOf(group[0]!, index), group]));
 }

@@ -1,20 +1,20 @@
 /**
- * Runs tests: all but the slow ones (`npm test`), all (`npm run test:all`), the slow ones alone (`--slow`), or the folders
- * and files that are named (`npm test -- emulator/store cli/help`). Options that begin with `--test-` go to Node's runner.
- * Node 20 takes no patterns, and shells differ in theirs, so the files are found here.
+ * Runs all tests but the slow ones (`npm test`), all tests (`npm run test:all`), only the slow ones (`--slow`), or the
+ * named folders and files (`npm test -- emulator/store cli/help`). Options that begin with `--test-` are passed to
+ * Node's runner. This script finds the files, because Node 20 accepts no patterns and the patterns of shells differ.
  */
 import { spawn } from "node:child_process";
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join, normalize, sep } from "node:path";
 import { compileTests } from "./compile.ts";
-import { grouped, isOf } from "./grouped.ts";
-import { scratchFolder } from "./scratch.ts";
+import { groupFiles, isInGroup } from "./grouped.ts";
+import { createScratchFolder } from "./scratch.ts";
 import { answeredFile, unanswered } from "./structure/completeness.ts";
 
-/** Run only when they are named: they install programs of other languages, or measure. */
+/** Tests that run only by name, because they install programs of other languages or measure. */
 const onDemand = ["bench", "interop/generators", "interop/clients"];
-/** They start other programs, kill processes, attack, or wait; what takes longest comes first. */
+/** Tests that start other programs, kill processes, attack, or wait. The longest comes first. */
 const slow = [
   "packaged",
   "interop",
@@ -23,7 +23,7 @@ const slow = [
   "emulator/compose/postgres",
   "scenarios/help-examples",
   "structure/expressions",
-  // Kills and crashes.
+  // These tests kill and crash processes.
   "emulator/kill",
   "emulator/travel/kill",
   "emulator/trace/killed",
@@ -36,7 +36,7 @@ const slow = [
   "cli/bulk/kill",
   "cli/emulator/killed-emulator",
   "cli/interrupt",
-  // Hostile services, clients and files.
+  // These tests use hostile services, clients and files.
   "cli/trouble/services",
   "cli/trouble/untrusted-responses",
   "cli/trouble/response-shapes",
@@ -61,43 +61,43 @@ const wanted = words.map((word) =>
     .replace(/^test\/|\/$/g, ""),
 );
 const isWanted = (file: string): boolean => {
-  if (wanted.length > 0) return isOf(wanted, file);
-  if (isOf(onDemand, file)) return false;
-  return given.includes("--all") || isOf(slow, file) === given.includes("--slow");
+  if (wanted.length > 0) return isInGroup(wanted, file);
+  if (isInGroup(onDemand, file)) return false;
+  return given.includes("--all") || isInGroup(slow, file) === given.includes("--slow");
 };
 const files = readdirSync(here, { recursive: true })
   .map((path) => String(path).replaceAll(sep, "/"))
-  // What stands below `examples` is run by the test that it is an example for, with the runner that it is written for.
+  // Each file below `examples` is run by a test of the example, with the runner for which it is written.
   .filter((file) => file.endsWith(".test.ts") && !file.includes("/examples/") && isWanted(file))
   .sort();
 if (files.length === 0) fail(`No test is called ${words.join(" or ")}. Name folders or files below test/.`);
 
 const folder = join(here, "..", "node_modules", ".cache", `svc-test-${process.pid}`);
 process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
-// Ctrl-C reaches the tests, too: this waits for their end.
+// Ctrl-C also reaches the tests, so this process waits for their end.
 process.on("SIGINT", () => {});
-process.env.TMPDIR = scratchFolder();
+process.env.TMPDIR = createScratchFolder();
 process.env.SVC_TEST_COMPILED = folder;
 
-const compiled = await compileTests(grouped(files, [...onDemand, ...slow]), folder);
+const compiled = await compileTests(groupFiles(files, [...onDemand, ...slow]), folder);
 writeFileSync(join(folder, answeredFile), "");
 process.exitCode = await runNode([
-  // Tests make much that lives briefly: with 16 MB for it, a tenth of their time went to collecting.
+  // Tests allocate many short-lived objects. With 16 MB for them, garbage collection took a tenth of the time.
   "--max-semi-space-size=64",
-  // One process more than there are processors: helpers would only take them from each other.
+  // There are more processes than processors, so helper threads would only compete with them.
   "--single-threaded-gc",
   "--enable-source-maps",
   "--test",
-  // A test that waits for ever fails instead of holding up the pipeline.
+  // An endless test fails instead of blocking the pipeline.
   "--test-timeout=600000",
-  // In a pipe, too: what failed is told again at the end, where a log of thousands of lines is read.
+  // The reporter lists the failures at the end, which matters in a log of thousands of lines.
   "--test-reporter=spec",
   `--test-concurrency=${availableParallelism() + 1}`,
   ...options,
   ...compiled,
 ]);
 
-// What no test of the emulator brings about, nobody has seen.
+// Declared failures that no test of the emulator returns are reported.
 if (options.length === 0 && (wanted.length === 0 ? !given.includes("--slow") : wanted.includes("emulator"))) {
   const { registry } = await import("../src/api/registry.ts");
   const answered = new Set(readFileSync(join(folder, answeredFile), "utf8").split("\n"));

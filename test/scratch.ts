@@ -6,19 +6,18 @@ const inMemory = "/dev/shm";
 const enoughBytes = 2 ** 31;
 
 /**
- * A folder for what tests write while they run, and what programs that they start leave behind; removed with the process.
- * It lies in memory where there is room: tests look at what is written, and make thousands of small folders; whether a
- * disk keeps it, no test could see.
+ * Creates a folder for files of tests and of the programs that they start, which is removed when the process exits. It
+ * is in memory if there is room, because tests create thousands of small folders and never depend on durability.
  */
-export function scratchFolder(): string {
+export function createScratchFolder(): string {
   const path = mkdtempSync(join(isFit() ? inMemory : tmpdir(), "svc-test-"));
-  // A server that refuses to be root goes through it.
+  // The PostgreSQL server, which rejects root, must be able to enter the folder.
   chmodSync(path, 0o755);
   process.on("exit", () => rmSync(path, { recursive: true, force: true, maxRetries: 3 }));
   return path;
 }
 
-/** Containers often have a small one there, or one from which no program may be started. */
+/** Reports whether the in-memory file system is suitable. In containers it is often small or mounted noexec. */
 function isFit(): boolean {
   try {
     const { bavail, bsize } = statfsSync(inMemory);

@@ -5,7 +5,7 @@
 export type Basis = "specified" | "public" | { readonly assumed: string };
 
 /** Creates an assumption from its reason, one sentence. */
-export const assumed = (reason: string): Basis => ({ assumed: reason });
+export const createAssumption = (reason: string): Basis => ({ assumed: reason });
 
 /** Basis of the control plane, which only the emulator has. */
-export const controlPlaneBasis = assumed("The control plane is part of the emulator.");
+export const controlPlaneBasis = createAssumption("The control plane is part of the emulator.");

@@ -26,7 +26,7 @@ const formatWords = <Data>(words: MessageTemplate<Data>, data: Data): string =>
   typeof words === "string" ? words : words(data);
 
 /** Declares a failure of shape A, `{"detail": "<sentence>"}` (DECISIONS.md, F4, R3). */
-export const detail = <Data = void>({
+export const defineDetailFailure = <Data = void>({
   says,
   ...rest
 }: CommonOptions<Data> & { says: MessageTemplate<Data> }): Failure<Data> => ({
@@ -36,7 +36,7 @@ export const detail = <Data = void>({
 });
 
 /** Declares a failure of shape B, `{"detail", "status_code", "code", "message"}`, where `detail` equals `message`. */
-export const domain = <Data = void>({
+export const defineDomainFailure = <Data = void>({
   says,
   code,
   ...rest
@@ -50,7 +50,7 @@ export const domain = <Data = void>({
 });
 
 /** Declares a failure of shape C, `{"<field>": ["<message>"]}`. */
-export const field = <Data = void>({
+export const defineFieldFailure = <Data = void>({
   says,
   field: name,
   ...rest
@@ -64,7 +64,7 @@ export const field = <Data = void>({
  * Declares an OAuth error, `{"error": "<code>", "error_description"?: "<sentence>"}`, which is never cached (RFC 6749
  * section 5.2).
  */
-export const oauth = <Data = void>({
+export const defineOAuthFailure = <Data = void>({
   error,
   says,
   ...rest
@@ -76,7 +76,7 @@ export const oauth = <Data = void>({
 });
 
 /** Declares a failure of the control plane, `{"error": {"code", "message", "hint"?}}`. */
-export const control = <Data = void>({
+export const defineControlFailure = <Data = void>({
   code,
   says,
   hint,

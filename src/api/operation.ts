@@ -209,7 +209,7 @@ type ParamsOfPath<Path extends string> = [NamesIn<Path>] extends [never]
   : { readonly request: { readonly params: z.ZodObject<{ [Name in NamesIn<Path>]: z.ZodType }> } };
 
 /** Declares an operation. Returns its argument with the exact type. */
-export function operation<const O extends Operation>(declaration: O & ParamsOfPath<O["path"]>): O {
+export function defineOperation<const O extends Operation>(declaration: O & ParamsOfPath<O["path"]>): O {
   return declaration;
 }
 

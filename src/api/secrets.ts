@@ -38,12 +38,12 @@ const secretEnds =
   /(?:token|tokens|secret|secrets|signature|password|passwd|passphrase|credential|credentials|_key|apikey|_code|_codes|_jwt)$/;
 
 /** Names that match these endings but are not secret. */
-export const harmlessNames: ReadonlySet<string> = new Set(["country_iso_code", "jurisdiction_iso_code", "object_key"]);
+export const nonSecretNames: ReadonlySet<string> = new Set(["country_iso_code", "jurisdiction_iso_code", "object_key"]);
 
 /**
  * Literal segments of declared paths that precede a secret, such as an invite token or the code of a pending device.
  */
-export const secretPlaces: ReadonlySet<string> = new Set(["by_token", "device-grants"]);
+export const secretPathPrefixes: ReadonlySet<string> = new Set(["by_token", "device-grants"]);
 
 /** Reports whether a name belongs to a secret. Encoded names and names of nested fields (`a[token]`) are recognized. */
 export function isSecretName(written: string): boolean {
@@ -55,7 +55,7 @@ export function isSecretName(written: string): boolean {
     .trim()
     .toLowerCase()
     .replaceAll("-", "_");
-  return secretNames.has(name) || (secretEnds.test(name) && !harmlessNames.has(name));
+  return secretNames.has(name) || (secretEnds.test(name) && !nonSecretNames.has(name));
 }
 
 /** A secret can be encoded twice. Three times is not supported. */
@@ -84,7 +84,7 @@ const defaultRedaction: Redaction = { mask: "[redacted]" };
 function mayHoldSecret(url: string): boolean {
   if (/[?#=@%]/.test(url)) return true;
   const lower = url.toLowerCase();
-  for (const place of secretPlaces) if (lower.includes(place)) return true;
+  for (const place of secretPathPrefixes) if (lower.includes(place)) return true;
   return false;
 }
 
@@ -128,7 +128,7 @@ function redactPath(path: string, mask: string): string {
     .map((part, i) => {
       if (i % 2 === 1 || part === "") return part;
       const hides = isSecret;
-      isSecret = secretPlaces.has(decodeUrlText(part).toLowerCase());
+      isSecret = secretPathPrefixes.has(decodeUrlText(part).toLowerCase());
       if (hides) return mask;
       return part.includes("=") ? redactPairs(part, mask, isSecretName) : part;
     })
@@ -181,7 +181,7 @@ function endOfQuoted(text: string, from: number, quote: string): number {
 export function findSecretsInUrl(url: string): string[] {
   const [path = "", ...queries] = url.split(/[?#]/);
   const places = path.split(/\/|%2f/i).map(decodeUrlText);
-  const inPath = places.filter((_, i) => secretPlaces.has(places[i - 1]?.toLowerCase() ?? ""));
+  const inPath = places.filter((_, i) => secretPathPrefixes.has(places[i - 1]?.toLowerCase() ?? ""));
   const pairs = queries.flatMap((query) => [...new URLSearchParams(query)]);
   return [...inPath, ...pairs.filter(([name]) => isSecretName(name)).map(([, value]) => value)];
 }

@@ -18,17 +18,23 @@ export const oneOf = (...names: readonly string[]) => ({ oneOf: names.map(requir
 export const anyOf = (...names: readonly string[]) => ({ anyOf: names.map(requireField) });
 
 /** Requires exactly one of the fields, in validation and in JSON Schema. */
-export const exactlyOne = <S extends z.ZodObject>(schema: S, ...names: readonly (keyof S["shape"] & string)[]): S =>
+export const requireExactlyOne = <S extends z.ZodObject>(
+  schema: S,
+  ...names: readonly (keyof S["shape"] & string)[]
+): S =>
   schema
     .refine((value) => countGiven(value, names) === 1, `exactly one of ${joinNames(names)} is required`)
     .meta(oneOf(...names));
 
 /** Requires at least one of the fields. */
-export const atLeastOne = <S extends z.ZodObject>(schema: S, ...names: readonly (keyof S["shape"] & string)[]): S =>
+export const requireAtLeastOne = <S extends z.ZodObject>(
+  schema: S,
+  ...names: readonly (keyof S["shape"] & string)[]
+): S =>
   schema.refine((value) => countGiven(value, names) > 0, `${names.join(" or ")} is required`).meta(anyOf(...names));
 
 /** Requires at most one of the fields. */
-export const mutuallyExclusive = <S extends z.ZodObject>(
+export const rejectCombination = <S extends z.ZodObject>(
   schema: S,
   one: keyof S["shape"] & string,
   other: keyof S["shape"] & string,

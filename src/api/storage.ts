@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { bytes, empty, operation, stream } from "./operation.ts";
+import { bytes, defineOperation, empty, stream } from "./operation.ts";
 import { storage } from "./services.ts";
 
 /** DECISIONS.md, C24 */
@@ -28,7 +28,7 @@ const params = z.object({
   filename: z.string().describe("File name of the download"),
 });
 
-export const putObject = operation({
+export const putObject = defineOperation({
   id: "storage.put",
   service: storage,
   summary: "Upload the bytes of a file to its signed URL",
@@ -53,7 +53,7 @@ export const putObject = operation({
   examples: [],
 });
 
-export const getObject = operation({
+export const getObject = defineOperation({
   id: "storage.get",
   service: storage,
   summary: "Download a file from its signed URL",

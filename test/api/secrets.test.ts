@@ -5,13 +5,13 @@ import type { Operation } from "../../src/api/operation.ts";
 import { registry } from "../../src/api/registry.ts";
 import {
   findSecretsInUrl,
-  harmlessNames,
   isSecretName,
+  nonSecretNames,
   redactText,
   redactUrl,
-  secretPlaces,
+  secretPathPrefixes,
 } from "../../src/api/secrets.ts";
-import { timesAsLong } from "../support/growth.ts";
+import { measureCostRatio } from "../support/growth.ts";
 
 const secret = "s3cr3t-value";
 
@@ -67,7 +67,7 @@ describe("list of secret names", () => {
 
   it("excludes only declared names", () =>
     assert.deepEqual(
-      [...harmlessNames].filter((name) => !sent.has(name) || isSecretName(name)),
+      [...nonSecretNames].filter((name) => !sent.has(name) || isSecretName(name)),
       [],
     ));
 
@@ -76,7 +76,7 @@ describe("list of secret names", () => {
       const parts = path.split("/");
       return parts.flatMap((part, i) => (/^\{/.test(part) && isSecretName(part.slice(1, -1)) ? [parts[i - 1]!] : []));
     });
-    assert.deepEqual(new Set(places), secretPlaces);
+    assert.deepEqual(new Set(places), secretPathPrefixes);
   });
 });
 
@@ -139,7 +139,7 @@ describe("string redaction", () => {
         redactUrl(`/${text}?${text}`);
       };
       // A linear run takes 8 times as long for 8 times the input, a quadratic run 64 times.
-      const times = await timesAsLong(redact(200_000), redact(25_000), 24);
+      const times = await measureCostRatio(redact(200_000), redact(25_000), 24);
       assert.ok(times < 24, `${piece}: ${times} times as long`);
     }
   });

@@ -1,12 +1,12 @@
-import { send } from "./support/load.ts";
-import { figure, inTurns, median, note, ratios } from "./support/measure.ts";
-import { Parties, type Party } from "./support/processes.ts";
+import { sendLoad } from "./support/load.ts";
+import { computeMedian, computeRatios, reportFigure, runAlternately, writeNote } from "./support/measure.ts";
+import { type BenchProcess, ProcessGroup } from "./support/processes.ts";
 
-/** A forwarded POST against a library that does the same bare: upstream and both proxies are processes of their own. */
+/** Compares a forwarded POST with a bare proxy library. The upstream server and both proxies are separate processes. */
 const headers = { "content-type": "application/json", "client-id": "app" };
 const body = JSON.stringify({ event: "x".repeat(1_000) });
 
-await using parties = new Parties();
+await using parties = new ProcessGroup();
 const upstream = await parties.start("answering", { body: { ok: true } });
 const bare = await parties.start("proxy", { upstream: upstream.ready.url });
 const router = await parties.emulator({
@@ -18,15 +18,19 @@ const router = await parties.emulator({
 });
 
 const cpu = { bare: [] as number[], router: [] as number[] };
-const forwarded = (party: Party, spent: number[]) => async () => {
+const forwarded = (party: BenchProcess, spent: number[]) => async () => {
   const before = await party.cpuMs();
   const request = { path: "/some/hook", method: "POST", headers, body } as const;
-  const took = await send({ url: party.ready.url, ...request, connections: 32, count: 10_000 });
+  const took = await sendLoad({ url: party.ready.url, ...request, connections: 32, count: 10_000 });
   spent.push((await party.cpuMs()) - before);
   return took;
 };
 const warming = 2;
 const turns = [forwarded(bare, cpu.bare), forwarded(router, cpu.router)] as const;
-const [bareMs, routerMs] = await inTurns(5, turns, warming);
-figure("a forwarded POST, against @fastify/reply-from doing the same bare", ratios(bareMs, routerMs), ">= 0.7");
-note(`by CPU time of the proxies ${median(ratios(cpu.bare, cpu.router).slice(warming)).toFixed(2)}`);
+const [bareMs, routerMs] = await runAlternately(5, turns, warming);
+reportFigure(
+  "a forwarded POST, against @fastify/reply-from doing the same bare",
+  computeRatios(bareMs, routerMs),
+  ">= 0.7",
+);
+writeNote(`by CPU time of the proxies ${computeMedian(computeRatios(cpu.bare, cpu.router).slice(warming)).toFixed(2)}`);

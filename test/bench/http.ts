@@ -2,11 +2,14 @@ import { createHash } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { compareServers, spent } from "./support/compare-servers.ts";
-import { send } from "./support/load.ts";
-import { Parties, type Party } from "./support/processes.ts";
+import { compareServers, measureResourceUse } from "./support/compare-servers.ts";
+import { sendLoad } from "./support/load.ts";
+import { type BenchProcess, ProcessGroup } from "./support/processes.ts";
 
-/** The mapping tables over HTTP, against bare Fastify routes. Servers are processes of their own; this is the load. */
+/**
+ * Compares the mapping tables over HTTP with bare Fastify routes. The servers are separate processes, and this process
+ * is the load.
+ */
 const hash = (i: number): string => createHash("sha256").update(`person.${i}@example.com`).digest("hex");
 const known = hash(0);
 const key = "key-of-eu-1";
@@ -19,14 +22,14 @@ const bulkPath = "/router/v1/cluster_emails/bulk";
 
 const folder = await mkdtemp(join(tmpdir(), "svc-bench-"));
 try {
-  await using parties = new Parties();
+  await using parties = new ProcessGroup();
   const bare = await parties.start("tables", { owners: { [known]: "eu-1" } });
   const memory = await parties.emulator({ ephemeral: true, seed });
   const durable = await parties.emulator({ file: join(folder, "emulator.json"), seed });
 
-  const lookUp = (party: Party) => () =>
-    spent(party, () =>
-      send({
+  const lookUp = (party: BenchProcess) => () =>
+    measureResourceUse(party, () =>
+      sendLoad({
         url: party.ready.url,
         path: `/router/v1/cluster_emails/email/${known}`,
         headers,
@@ -42,15 +45,17 @@ try {
   );
 
   let next = 1;
-  /** Every request maps other addresses: what changes nothing is not written. */
-  const map = (party: Party, size: number, count: number, connections: number) => () => {
+  /** Each request maps new addresses, because a request without changes writes nothing. */
+  const map = (party: BenchProcess, size: number, count: number, connections: number) => () => {
     const body = Array.from({ length: count }, () => {
       const list = Array.from({ length: size }, (_, i) => hash(next + i));
       next += size;
       return JSON.stringify({ email_hash_list: list, cluster_id: "eu-1" });
     });
     const { url } = party.ready;
-    return spent(party, () => send({ url, path: bulkPath, method: "POST", headers, body, connections, count }));
+    return measureResourceUse(party, () =>
+      sendLoad({ url, path: bulkPath, method: "POST", headers, body, connections, count }),
+    );
   };
   await compareServers(
     "durable single writes at 64 connections, against the same with --ephemeral",

@@ -3,9 +3,9 @@ import { openMemoryStore } from "../../emulator/store/memory-store.ts";
 import { attempts, deliveries, webhookEvents } from "../../emulator/webhooks/deliveries.ts";
 import { listDeliveries } from "../../emulator/webhooks/log.ts";
 import { systemWallClock } from "../../src/base/clock.ts";
-import { figure, inTurns, ratios } from "./support/measure.ts";
+import { computeRatios, reportFigure, runAlternately } from "./support/measure.ts";
 
-/** A page of the delivery log, by how many rows there are. */
+/** Measures a page of the delivery log by the number of rows. */
 const page = { offset: 0, limit: 50 };
 
 const listing = async (count: number) => {
@@ -55,5 +55,5 @@ const listing = async (count: number) => {
   };
 };
 
-const [few, many] = await inTurns(7, [await listing(100), await listing(100_000)]);
-figure("a page of the delivery log with 100,000 rows, against 100", ratios(many, few), "<= 1.3");
+const [few, many] = await runAlternately(7, [await listing(100), await listing(100_000)]);
+reportFigure("a page of the delivery log with 100,000 rows, against 100", computeRatios(many, few), "<= 1.3");

@@ -3,38 +3,41 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { bundled } from "./support/bundled.ts";
-import { send } from "./support/load.ts";
-import { figure } from "./support/measure.ts";
-import { Parties } from "./support/processes.ts";
+import { bundlePackage } from "./support/bundled.ts";
+import { sendLoad } from "./support/load.ts";
+import { reportFigure } from "./support/measure.ts";
+import { ProcessGroup } from "./support/processes.ts";
 
-/** What an emulator holds when it does nothing, and after as many requests as a busy hour has. */
+/** Measures the memory of an idle emulator, and after as many requests as in a busy hour. */
 const requests = 60_000;
 const broadcastSeconds = 60;
 
 {
   await using shipped = await startShipped();
-  figure("memory of an idle emulator, MB", shipped.rssMb(), "< 110");
+  reportFigure("memory of an idle emulator, MB", shipped.rssMb(), "< 110");
   const body = JSON.stringify({ event: "x".repeat(1_000) });
   const end = performance.now() + broadcastSeconds * 1_000;
   while (performance.now() < end) {
-    await send({ url: shipped.url, path: "/some/hook", method: "POST", body, connections: 64, count: 1_000 });
+    await sendLoad({ url: shipped.url, path: "/some/hook", method: "POST", body, connections: 64, count: 1_000 });
   }
-  figure("memory after a minute of broadcasts over 64 connections, MB", shipped.rssMb(), "<= 200");
+  reportFigure("memory after a minute of broadcasts over 64 connections, MB", shipped.rssMb(), "<= 200");
 }
 
-await using parties = new Parties();
+await using parties = new ProcessGroup();
 const emulator = await parties.emulator({ ephemeral: true });
 const ask = (count: number) =>
-  send({ url: emulator.ready.url, path: `/router/v1/clusters?filler=${"x".repeat(500)}`, connections: 16, count });
+  sendLoad({ url: emulator.ready.url, path: `/router/v1/clusters?filler=${"x".repeat(500)}`, connections: 16, count });
 await ask(requests / 3);
 const before = (await emulator.usage()).heapMb;
 await ask(requests);
-figure("heap after 60,000 further requests, against before", (await emulator.usage()).heapMb / before, "<= 1.1");
+reportFigure("heap after 60,000 further requests, against before", (await emulator.usage()).heapMb / before, "<= 1.1");
 
-/** The command as it ships, its memory as the system counts it: a loader of ours would count too. Linux alone tells. */
+/**
+ * Starts the packaged command and reads its memory from the system, because a loader of the sources would count too.
+ * Linux only.
+ */
 async function startShipped() {
-  const { folder, remove } = await bundled();
+  const { folder, remove } = await bundlePackage();
   const args = [join(folder, "bin", "svc.js"), "emulator", "start", "--port", "0", "--ephemeral", "--json"];
   const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
   const [line] = await once(createInterface({ input: child.stdout }), "line");

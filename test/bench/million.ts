@@ -2,11 +2,13 @@ import { createHash } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { send } from "./support/load.ts";
-import { figure, inTurns, ratios } from "./support/measure.ts";
-import { Parties, type Party } from "./support/processes.ts";
+import { sendLoad } from "./support/load.ts";
+import { computeRatios, reportFigure, runAlternately } from "./support/measure.ts";
+import { type BenchProcess, ProcessGroup } from "./support/processes.ts";
 
-/** What a request to a mapping table costs with 1,000,000 stored, against 1,000: two durable emulators, over HTTP. */
+/**
+ * Compares a request to a mapping table with 1,000,000 rows to one with 1,000 rows, on two durable emulators over HTTP.
+ */
 const [many, few] = [1_000_000, 1_000];
 const hash = (i: number): string => createHash("sha256").update(`person.${i}@example.com`).digest("hex");
 const key = "key-of-eu-1";
@@ -17,34 +19,34 @@ let next = many;
 
 const folder = await mkdtemp(join(tmpdir(), "svc-bench-"));
 try {
-  await using parties = new Parties();
+  await using parties = new ProcessGroup();
   const large = await parties.emulator({ file: join(folder, "large.json"), seed });
   const small = await parties.emulator({ file: join(folder, "small.json"), seed });
   for (let at = 0; at < many; at += 100_000) await map(large, at, 1_000, 100, 4);
   await map(small, 0, few, 1, 1);
 
-  const lookUp = (party: Party, stored: number) => () => {
+  const lookUp = (party: BenchProcess, stored: number) => () => {
     const path = Array.from({ length: 5_000 }, (_, i) => `${table}/email/${hash((i * 7_919) % stored)}`);
-    return send({ url: party.ready.url, path, headers, connections: 32, count: path.length });
+    return sendLoad({ url: party.ready.url, path, headers, connections: 32, count: path.length });
   };
-  const [ofMany, ofFew] = await inTurns(5, [lookUp(large, many), lookUp(small, few)]);
-  figure("look-up with 1,000,000 stored, against 1,000", ratios(ofMany, ofFew), "<= 1.3");
+  const [ofMany, ofFew] = await runAlternately(5, [lookUp(large, many), lookUp(small, few)]);
+  reportFigure("look-up with 1,000,000 stored, against 1,000", computeRatios(ofMany, ofFew), "<= 1.3");
 
-  const write = (party: Party) => () => {
+  const write = (party: BenchProcess) => () => {
     next += 3_000;
     return map(party, next, 1, 3_000, 64);
   };
-  const [intoMany, intoFew] = await inTurns(5, [write(large), write(small)]);
-  figure("durable write with 1,000,000 stored, against 1,000", ratios(intoMany, intoFew), "<= 1.3");
+  const [intoMany, intoFew] = await runAlternately(5, [write(large), write(small)]);
+  reportFigure("durable write with 1,000,000 stored, against 1,000", computeRatios(intoMany, intoFew), "<= 1.3");
 } finally {
   await rm(folder, { recursive: true });
 }
 
-/** Maps addresses from that number on, in so many requests of one size; their milliseconds. */
-function map(party: Party, from: number, size: number, count: number, connections: number): Promise<number> {
+/** Maps addresses from a number on, in requests of equal size. Returns the duration in milliseconds. */
+function map(party: BenchProcess, from: number, size: number, count: number, connections: number): Promise<number> {
   const body = Array.from({ length: count }, (_, request) => {
     const list = Array.from({ length: size }, (_, i) => hash(from + request * size + i));
     return JSON.stringify({ email_hash_list: list, cluster_id: "eu-1" });
   });
-  return send({ url: party.ready.url, path: `${table}/bulk`, method: "POST", headers, body, connections, count });
+  return sendLoad({ url: party.ready.url, path: `${table}/bulk`, method: "POST", headers, body, connections, count });
 }

@@ -3,17 +3,17 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { noPostgres, PostgresServer } from "../support/postgres/server.ts";
-import { bundled } from "./support/bundled.ts";
-import { compareServers, spent } from "./support/compare-servers.ts";
-import { send } from "./support/load.ts";
-import { figure, inTurns, median, note, ratios } from "./support/measure.ts";
-import { Parties, type Party } from "./support/processes.ts";
-import { linesTo, run, start } from "./support/programs.ts";
+import { PostgresServer, postgresSkipReason } from "../support/postgres/server.ts";
+import { bundlePackage } from "./support/bundled.ts";
+import { compareServers, measureResourceUse } from "./support/compare-servers.ts";
+import { sendLoad } from "./support/load.ts";
+import { computeMedian, computeRatios, reportFigure, runAlternately, writeNote } from "./support/measure.ts";
+import { type BenchProcess, ProcessGroup } from "./support/processes.ts";
+import { measureProgram, startProgram, writeLines } from "./support/programs.ts";
 
 /**
- * A state in PostgreSQL against one in a file, both as they ship and durable: a server of its own, as it is installed, on
- * its socket, fsync on. Then how long nobody is answered when the one that leads is killed, and when it is stopped.
+ * Compares a store in PostgreSQL with one in a file, both packaged and durable. The server has default settings, a Unix
+ * socket and fsync. Also measures the time without responses after the leader is killed or stopped.
  */
 const million = 1_000_000;
 const hash = (i: number): string => createHash("sha256").update(`person.${i}@example.com`).digest("hex");
@@ -25,11 +25,11 @@ const seed = {
   mappings: { cluster_emails: { "eu-1": [known] } },
 };
 const table = "/router/v1/cluster_emails";
-const server = noPostgres ? undefined : new PostgresServer([]);
+const server = postgresSkipReason ? undefined : new PostgresServer([]);
 const folder = await mkdtemp(join(tmpdir(), "svc-bench-"));
 let next = 1;
 
-if (!server) note(`skipped: ${noPostgres}`);
+if (!server) writeNote(`skipped: ${postgresSkipReason}`);
 else {
   try {
     await server.start();
@@ -43,19 +43,19 @@ else {
 }
 
 async function compareLoads(at: PostgresServer): Promise<void> {
-  await using parties = new Parties();
+  await using parties = new ProcessGroup();
   const shared = await parties.emulator({ store: at.url(), schema: at.freshSchema(), port: 0, seed });
   const file = await parties.emulator({ file: join(folder, "emulator.json"), port: 0, seed });
-  const write = (party: Party) => () => spent(party, () => map(party.ready.url, 1, 5_000, 64));
+  const write = (party: BenchProcess) => () => measureResourceUse(party, () => map(party.ready.url, 1, 5_000, 64));
   await compareServers(
     "durable single writes at 64 connections in PostgreSQL, against a file",
     ">= 0.5",
     write(shared),
     write(file),
   );
-  const lookUp = (party: Party) => () =>
-    spent(party, () =>
-      send({ url: party.ready.url, path: `${table}/email/${known}`, headers, connections: 32, count: 12_000 }),
+  const lookUp = (party: BenchProcess) => () =>
+    measureResourceUse(party, () =>
+      sendLoad({ url: party.ready.url, path: `${table}/email/${known}`, headers, connections: 32, count: 12_000 }),
     );
   await compareServers(
     "look-ups on a leader of a store in PostgreSQL, against a file",
@@ -65,26 +65,30 @@ async function compareLoads(at: PostgresServer): Promise<void> {
   );
 }
 
-/** The command line with a million addresses, a new state in each round. */
+/** Runs the command line with a million addresses on a new state in each round. */
 async function compareMillion(at: PostgresServer): Promise<void> {
-  const { folder: ships, remove } = await bundled();
+  const { folder: ships, remove } = await bundlePackage();
   const stops: (() => void)[] = [remove];
   const program = join(ships, "bin", "svc.js");
   const rows = join(folder, "rows.txt");
-  await linesTo(rows, million, (i) => `person.${i}@example.com\n`);
+  await writeLines(rows, million, (i) => `person.${i}@example.com\n`);
   const busiest: [shared: number[], file: number[]] = [[], []];
   const mapInto = (which: 0 | 1, place: () => readonly string[], env: () => object) => async () => {
-    const emulator = await start([program, "emulator", "start", "--port", "0", "--json", ...place()], stops, env());
+    const emulator = await startProgram(
+      [program, "emulator", "start", "--port", "0", "--json", ...place()],
+      stops,
+      env(),
+    );
     const before = emulator.cpuMs();
     const base = JSON.parse(emulator.line).router_url;
     const words = ["router", "map-emails", rows, "--cluster", "eu-1", "--base-url", base, "--quiet"];
-    const cli = await run([program, ...words], await mkdtemp(join(folder, "jobs-")));
+    const cli = await measureProgram([program, ...words], await mkdtemp(join(folder, "jobs-")));
     busiest[which].push(Math.max(cli.cpuMs, emulator.cpuMs() - before));
     emulator.stop();
     return cli.ms;
   };
   try {
-    const [sharedMs, fileMs] = await inTurns(3, [
+    const [sharedMs, fileMs] = await runAlternately(3, [
       mapInto(
         0,
         () => ["--store", at.url()],
@@ -96,28 +100,30 @@ async function compareMillion(at: PostgresServer): Promise<void> {
         () => ({}),
       ),
     ]);
-    figure("1,000,000 e-mails mapped into PostgreSQL, against a file", ratios(fileMs, sharedMs), ">= 0.5");
-    note(`in PostgreSQL ${Math.round(median(sharedMs))} ms, in a file ${Math.round(median(fileMs))} ms`);
-    note(`by CPU time of the busiest process ${median(ratios(busiest[1], busiest[0])).toFixed(2)}`);
+    reportFigure("1,000,000 e-mails mapped into PostgreSQL, against a file", computeRatios(fileMs, sharedMs), ">= 0.5");
+    writeNote(
+      `in PostgreSQL ${Math.round(computeMedian(sharedMs))} ms, in a file ${Math.round(computeMedian(fileMs))} ms`,
+    );
+    writeNote(`by CPU time of the busiest process ${computeMedian(computeRatios(busiest[1], busiest[0])).toFixed(2)}`);
   } finally {
     for (const stop of stops) stop();
   }
 }
 
 async function takeOver(at: PostgresServer): Promise<void> {
-  await using parties = new Parties();
+  await using parties = new ProcessGroup();
   const options = { store: at.url(), schema: at.freshSchema(), port: 0, seed };
   const first = await parties.emulator(options);
   const { token } = first.ready;
   await map(first.ready.url, 1_000, million / 1_000, 4);
-  let leader: Party = first;
+  let leader: BenchProcess = first;
   const killed: number[] = [];
   const stopped: number[] = [];
   for (let round = 0; round < 6; round += 1) {
     const standby = await parties.standby(options);
     const isStopped = round % 2 === 1;
     const asking = longestSilence(standby.ready.url);
-    // As in a rolling restart: the next one forwards before the one before it is stopped.
+    // As in a rolling restart, the next process forwards before the previous one is stopped.
     await sleep(3_000);
     if (isStopped) {
       const answer = await fetch(`${leader.ready.url}/_emulator/stop`, {
@@ -131,11 +137,13 @@ async function takeOver(at: PostgresServer): Promise<void> {
     (isStopped ? stopped : killed).push(silenceMs / 1_000);
     leader = standby;
   }
-  figure("no answer after kill -9 of the leader with 1,000,000 mappings, seconds", killed, "< 5");
-  figure("no answer in a planned hand-over with 1,000,000 mappings, seconds", stopped, "< 5");
+  reportFigure("no answer after kill -9 of the leader with 1,000,000 mappings, seconds", killed, "< 5");
+  reportFigure("no answer in a planned hand-over with 1,000,000 mappings, seconds", stopped, "< 5");
 }
 
-/** Looks up through a standby until it has led for a while; the longest time between two answers. */
+/**
+ * Looks up identifiers through a standby until it has led for a while. Returns the longest time between two responses.
+ */
 async function longestSilence(url: string): Promise<{ silenceMs: number; failed: number }> {
   const role = async () => {
     const { body } = await fetch(`${url}/_emulator/live`).then(async (answer) => ({ body: await answer.json() }));
@@ -160,12 +168,12 @@ async function longestSilence(url: string): Promise<{ silenceMs: number; failed:
   return { silenceMs, failed };
 }
 
-/** Maps addresses that were not mapped before, in so many requests of one size; their milliseconds. */
+/** Maps new addresses in requests of equal size. Returns the duration in milliseconds. */
 function map(url: string, size: number, count: number, connections: number): Promise<number> {
   const body = Array.from({ length: count }, () => {
     const list = Array.from({ length: size }, (_, i) => hash(next + i));
     next += size;
     return JSON.stringify({ email_hash_list: list, cluster_id: "eu-1" });
   });
-  return send({ url, path: `${table}/bulk`, method: "POST", headers, body, connections, count });
+  return sendLoad({ url, path: `${table}/bulk`, method: "POST", headers, body, connections, count });
 }

@@ -5,27 +5,27 @@ import { join } from "node:path";
 import { startEmulator } from "../../emulator/index.ts";
 import { readCorpus } from "../../src/verify/corpus.ts";
 import { emulator, sender } from "../support/emulator.ts";
-import { journey, lookAround, recordSession, subscribe } from "../support/verify/recorded.ts";
-import { bundled } from "./support/bundled.ts";
-import { figure, inTurns, median, note, ratios } from "./support/measure.ts";
+import { readReferenceData, recordSession, runContractJourney, subscribe } from "../support/verify/recorded.ts";
+import { bundlePackage } from "./support/bundled.ts";
+import { computeMedian, computeRatios, reportFigure, runAlternately, writeNote } from "./support/measure.ts";
 
 /**
- * `svc verify replay` of 2,000 exchanges, as a process, against a client that sends their requests to a fresh emulator one
- * by one, and only reads what comes.
+ * Compares `svc verify replay` of 2,000 exchanges, as a process, with a client that sends the same requests one by one
+ * to a new emulator and only reads the responses.
  */
 const exchanges = 2_000;
 const closers: (() => unknown)[] = [];
 const t = { after: (close: () => unknown) => closers.push(close) };
 const folder = await mkdtemp(join(tmpdir(), "svc-bench-replay-"));
-const { folder: bundle, remove } = await bundled();
+const { folder: bundle, remove } = await bundlePackage();
 try {
   const corpus = join(folder, "corpus");
   const service = await emulator(t, { clock: { mode: "manual", start: "2026-07-08T09:10:11Z" } });
   const session = await recordSession(t, service, corpus);
-  await lookAround(session);
+  await readReferenceData(session);
   await subscribe(session, session.receiverUrl, "CONTRACT_CREATED");
-  // 10 requests and a webhook each.
-  for (let at = 0; at < exchanges / 11; at += 1) await journey(session, `Qx${at}`);
+  // Each journey has 10 requests and a webhook.
+  for (let at = 0; at < exchanges / 11; at += 1) await runContractJourney(session, `Qx${at}`);
   await session.end();
   for (const close of closers) await close();
   const recorded = await readCorpus(corpus);
@@ -53,10 +53,14 @@ try {
     if (status !== 0) throw new Error(`svc verify replay: ${stdout}${stderr}`);
     return performance.now() - begin;
   };
-  const [bareMs, replayMs] = await inTurns(3, [bare, replayed]);
-  note(`${recorded.exchanges.length} exchanges, ${requests.length} of them requests`);
-  figure("2,000 exchanges replayed, against sending their requests one by one", ratios(replayMs, bareMs), "<= 10");
-  figure("2,000 exchanges replayed, seconds", median(replayMs) / 1_000, "< 10");
+  const [bareMs, replayMs] = await runAlternately(3, [bare, replayed]);
+  writeNote(`${recorded.exchanges.length} exchanges, ${requests.length} of them requests`);
+  reportFigure(
+    "2,000 exchanges replayed, against sending their requests one by one",
+    computeRatios(replayMs, bareMs),
+    "<= 10",
+  );
+  reportFigure("2,000 exchanges replayed, seconds", computeMedian(replayMs) / 1_000, "< 10");
 } finally {
   await rm(folder, { recursive: true, force: true });
   await remove();

@@ -3,12 +3,12 @@ import { once } from "node:events";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { createInterface } from "node:readline";
-import { bundled } from "./support/bundled.ts";
+import { bundlePackage } from "./support/bundled.ts";
 
 /**
- * Runs the benchmarks of this folder, or those that are named (`npm run bench -- store http`), and checks what they
- * print: a line `what  figure  goal` is a figure, any other a note. Writes nothing unless told `--write`, which
- * refreshes the table in README.md. Exits with 1 when a goal is missed.
+ * Runs all benchmarks of this folder or the named ones (`npm run bench -- store http`) and checks their output. A line
+ * `what  figure  goal` is a figure, and any other line is a note. `--write` updates the table in README.md. Exits with
+ * 1 if a goal is missed.
  */
 interface Figure {
   readonly what: string;
@@ -28,7 +28,7 @@ const files = readdirSync(here)
   .filter((name) => named.length === 0 || named.includes(basename(name, ".ts")));
 if (files.length === 0) throw new Error(`There is no benchmark ${named.join(", ")}`);
 
-const { folder, remove } = await bundled();
+const { folder, remove } = await bundlePackage();
 const figures: Figure[] = [];
 let failed = false;
 try {
@@ -74,10 +74,10 @@ function reached(measured: number, goal: string): boolean {
   return relation === "<=" ? measured <= Number(number) : measured >= Number(number);
 }
 
-/** The page with a row for each figure; those of benchmarks that did not run stay as they are. */
+/** Returns the page with a row for each figure. Rows of benchmarks that did not run are unchanged. */
 function withTable(text: string): string {
   const [before = "", after = ""] = text.split(/<!-- figures -->[\s\S]*<!-- end -->/);
-  // When all ran, a row that none of them printed is of a figure that is no more.
+  // After a run of all benchmarks, a row without a printed figure is obsolete.
   const old = [...(named.length === 0 ? [] : text.matchAll(/^\| (?!what \||---)(.+?) \| (.+?) \| (.*?) \|$/gm))].map(
     ([row, what]) => [what!, row] as const,
   );

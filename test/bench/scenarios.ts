@@ -1,11 +1,14 @@
 import { spawnSync } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { bundled } from "./support/bundled.ts";
-import { figure, inTurns, median, ratios } from "./support/measure.ts";
+import { bundlePackage } from "./support/bundled.ts";
+import { computeMedian, computeRatios, reportFigure, runAlternately } from "./support/measure.ts";
 
-/** `svc run` of the ten files of fixtures/scenarios, against one of them alone: both processes, start of Node included. */
-const { folder, remove } = await bundled();
+/**
+ * Compares `svc run` of the ten files of fixtures/scenarios with a run of one file. Both are processes, including the
+ * start of Node.
+ */
+const { folder, remove } = await bundlePackage();
 try {
   const scenarios = join(import.meta.dirname, "../../fixtures/scenarios");
   const files = readdirSync(scenarios);
@@ -16,9 +19,9 @@ try {
     if (status !== 0) throw new Error(`svc run: ${stdout}${stderr}`);
     return performance.now() - begin;
   };
-  const [allMs, oneMs] = await inTurns(5, [run(files), run(["tour.yaml"])]);
-  figure(`${files.length} scenarios, against the tour alone`, ratios(allMs, oneMs), "<= 2.5");
-  figure(`${files.length} scenarios, seconds`, median(allMs) / 1_000, "<= 3");
+  const [allMs, oneMs] = await runAlternately(5, [run(files), run(["tour.yaml"])]);
+  reportFigure(`${files.length} scenarios, against the tour alone`, computeRatios(allMs, oneMs), "<= 2.5");
+  reportFigure(`${files.length} scenarios, seconds`, computeMedian(allMs) / 1_000, "<= 3");
 } finally {
   await remove();
 }

@@ -4,22 +4,22 @@ import { mkdtemp, rm } from "node:fs/promises";
 import module from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { bundled } from "./support/bundled.ts";
-import { draft } from "./support/draft.ts";
-import { figure, inTurns, median, note } from "./support/measure.ts";
-import { Parties } from "./support/processes.ts";
+import { bundlePackage } from "./support/bundled.ts";
+import { contractRequest } from "./support/draft.ts";
+import { computeMedian, reportFigure, runAlternately, writeNote } from "./support/measure.ts";
+import { ProcessGroup } from "./support/processes.ts";
 
 /**
- * What the command line takes from start to end, against a process of Node's that does nothing: of the processor, where
- * the system tells, since other work moves that less than the time on the wall.
+ * Compares the command line with an empty Node process, from start to end. The figure is processor time where
+ * available, because other load affects it less than wall time.
  */
-const { folder, remove } = await bundled();
+const { folder, remove } = await bundlePackage();
 const home = await mkdtemp(join(tmpdir(), "svc-bench-"));
 try {
-  await using parties = new Parties();
+  await using parties = new ProcessGroup();
   const { url, clusters } = (await parties.emulator({ ephemeral: true })).ready;
   const { clientId = "", clientSecret = "" } = clusters[0]!;
-  // Certificates that Node is told to load beside its own cost every process as much as all the rest, on both sides.
+  // Loading extra CA certificates would dominate the duration of both processes.
   const { NODE_OPTIONS: _, NODE_EXTRA_CA_CERTS: __, ...inherited } = process.env;
   const env = {
     ...inherited,
@@ -32,7 +32,7 @@ try {
   await fetch(`${url}/api/v2.1/public/contracts/`, {
     method: "POST",
     headers: { "content-type": "application/json", "client-id": clientId, "client-secret": clientSecret },
-    body: JSON.stringify(draft),
+    body: JSON.stringify(contractRequest),
   });
   const cpu = new Map<string, number>();
   const run =
@@ -56,21 +56,24 @@ try {
     { words: ["contracts", "list", "--json"], goal: ofRequest },
     { words: ["router", "show-email", "ada@northwind.example"], goal: ofRequest },
   ] as const;
-  const [bare, ...times] = await inTurns(21, [run("-e", "0"), ...commands.map(({ words }) => run(svc, ...words))]);
+  const [bare, ...times] = await runAlternately(21, [
+    run("-e", "0"),
+    ...commands.map(({ words }) => run(svc, ...words)),
+  ]);
   const [bareTicks = Number.NaN, ...ticks] = cpu.values();
-  const wall = times.map((of) => median(of) / median(bare!));
+  const wall = times.map((of) => computeMedian(of) / computeMedian(bare!));
   for (const [i, { words, goal }] of commands.entries()) {
     const ratio = ticks[i]! / bareTicks;
-    figure(`svc ${words.join(" ")}, against node -e 0`, Number.isNaN(ratio) ? wall[i]! : ratio, goal);
+    reportFigure(`svc ${words.join(" ")}, against node -e 0`, Number.isNaN(ratio) ? wall[i]! : ratio, goal);
   }
-  note(`by the time on the wall: ${wall.map((ratio) => ratio.toFixed(2)).join(", ")}`);
-  note(`node -e 0 took ${Math.round(median(bare!))} ms`);
+  writeNote(`by the time on the wall: ${wall.map((ratio) => ratio.toFixed(2)).join(", ")}`);
+  writeNote(`node -e 0 took ${Math.round(computeMedian(bare!))} ms`);
 } finally {
   await remove();
   await rm(home, { recursive: true });
 }
 
-/** Of all that have ended, in ticks of the system; Linux alone tells. */
+/** Returns the processor time of all ended children in system ticks. Linux only. */
 function cpuOfChildren(): number {
   try {
     const fields = readFileSync("/proc/self/stat", "utf8").split(") ")[1]!.split(" ");

@@ -10,12 +10,12 @@ import { openFileStore } from "../../emulator/store/file/file-store.ts";
 import { openMemoryStore } from "../../emulator/store/memory-store.ts";
 import type { Store } from "../../emulator/store/port.ts";
 import { systemWallClock } from "../../src/base/clock.ts";
-import { collections, owners, people, person } from "../support/store.ts";
-import { figure, median, note } from "./support/measure.ts";
+import { collections, createPerson, owners, people } from "../support/store.ts";
+import { computeMedian, reportFigure, writeNote } from "./support/measure.ts";
 
 /**
- * The store's own figures, as ratios in one run: `node --import tsx test/bench/store.ts`. The ratios through HTTP are
- * measured elsewhere.
+ * Measures the store's own ratios in one run: `node --import tsx test/bench/store.ts`. Other benchmarks measure the
+ * ratios over HTTP.
  */
 const many = 1_000_000;
 const few = 1_000;
@@ -26,7 +26,7 @@ try {
   const small = await filled("small.json", few);
   const before = held();
   const large = await filled("large.json", many);
-  figure("bytes of memory per mapping", (held() - before) / many, "");
+  reportFigure("bytes of memory per mapping", (held() - before) / many, "");
   await compareCosts(small, large);
   await comparePages();
   await compareDurable();
@@ -48,7 +48,7 @@ async function filled(name: string, count: number): Promise<Store> {
   return store;
 }
 
-/** Bytes of the heap and of what lies beside it. */
+/** Returns the bytes of the heap and of external memory. */
 function held(): number {
   globalThis.gc?.();
   const { heapUsed, arrayBuffers } = process.memoryUsage();
@@ -63,20 +63,20 @@ async function compareCosts(small: Store, large: Store): Promise<void> {
     await store.transaction("map", (tx) => tx.map(owners, "eu-1", [`new ${i}`]));
   };
   const [lookSmall, lookLarge] = await alternate(lookUp(small, few), lookUp(large, many), 20_000, 1);
-  figure(
+  reportFigure(
     "look-up with 1,000,000 stored against 1,000 (without HTTP: misses of the CPU's cache)",
     lookLarge / lookSmall,
     "",
   );
   const [writeSmall, writeLarge] = await alternate(write(small), write(large), 4_000, 64);
-  figure("durable write with 1,000,000 stored against 1,000 (without HTTP)", writeLarge / writeSmall, "");
+  reportFigure("durable write with 1,000,000 stored against 1,000 (without HTTP)", writeLarge / writeSmall, "");
 }
 
 async function comparePages(): Promise<void> {
   const table = async (count: number) => {
     const store = openMemoryStore({ collections, wall: systemWallClock });
     await store.transaction("fill", (tx) => {
-      for (let id = 1; id <= count; id += 1) tx.put(people, person(id, { age: id % 50 }));
+      for (let id = 1; id <= count; id += 1) tx.put(people, createPerson(id, { age: id % 50 }));
     });
     return async () => {
       await store.read(async (view) => [
@@ -86,23 +86,25 @@ async function comparePages(): Promise<void> {
     };
   };
   const [small, large] = await alternate(await table(100), await table(100_000), 20_000, 1);
-  figure("page and count with 100,000 rows against 100", large / small, "<= 1.3");
+  reportFigure("page and count with 100,000 rows against 100", large / small, "<= 1.3");
 }
 
 async function compareDurable(): Promise<void> {
   const memory = openMemoryStore({ collections, wall: systemWallClock });
   const file = await openFileStore({ path: join(folder, "durable.json"), collections, wall: systemWallClock });
   const write = (store: Store) => async (i: number) => {
-    await store.transaction("put", (tx) => tx.put(people, person(i)));
+    await store.transaction("put", (tx) => tx.put(people, createPerson(i)));
   };
   const [inMemory, onDisk] = await alternate(write(memory), write(file), 20_000, 64);
-  figure("writes a second, 64 at once, durable against memory (without HTTP)", inMemory / onDisk, "");
-  note(`durable: ${Math.round(1e6 / onDisk)} a second`);
+  reportFigure("writes a second, 64 at once, durable against memory (without HTTP)", inMemory / onDisk, "");
+  writeNote(`durable: ${Math.round(1e6 / onDisk)} a second`);
   await memory.close();
   await file.close();
 }
 
-/** Small bases and a small limit, so that bases take the place of each other and the oldest history goes many times. */
+/**
+ * Small checkpoints and a small limit, so that checkpoints are replaced and the oldest history is removed repeatedly.
+ */
 async function compareHistory(): Promise<void> {
   const limit = 8 * 1_048_576;
   const open = (name: string, historyBytes: number) =>
@@ -113,20 +115,23 @@ async function compareHistory(): Promise<void> {
   const bare = await open("bare.json", 0);
   const kept = await open("kept.json", limit);
   const write = (store: Store) => async (i: number) => {
-    await store.transaction("put", (tx) => tx.put(people, person(i % few, { age: i })));
+    await store.transaction("put", (tx) => tx.put(people, createPerson(i % few, { age: i })));
   };
   const [without, withHistory] = await alternate(write(bare), write(kept), 20_000, 64);
-  figure("durable writes with history kept, against without (without HTTP)", without / withHistory, ">= 0.9");
+  reportFigure("durable writes with history kept, against without (without HTTP)", without / withHistory, ">= 0.9");
   await bare.close();
   await kept.close();
   const history = join(folder, "kept.json.history");
   const files = await readdir(history);
   const sizes = await Promise.all(files.map(async (name) => (await stat(join(history, name))).size));
   const bytes = sizes.reduce((sum, size) => sum + size, 0);
-  figure("what history takes on the disk, against its limit", bytes / limit, "<= 1");
+  reportFigure("what history takes on the disk, against its limit", bytes / limit, "<= 1");
 }
 
-/** Beyond as many causes as are kept, so that the oldest go; what is written is a single mapping, the shortest there is. */
+/**
+ * Writes more causes than are retained, so that the oldest are removed. Each write is a single mapping, the shortest
+ * write.
+ */
 async function compareCauses(): Promise<void> {
   const open = (name: string) =>
     openFileStore({ path: join(folder, name), collections: [...collections, causes], wall: systemWallClock });
@@ -145,12 +150,14 @@ async function compareCauses(): Promise<void> {
       await store.transaction("map", (tx) => tx.map(owners, "eu-1", identifiers), cause(`request:${i}`));
     };
   const [without, withCauses] = await alternate(write(bare), write(caused, causeOf), maxCauses, 64);
-  figure("durable writes with their causes, against without (without HTTP)", without / withCauses, "");
+  reportFigure("durable writes with their causes, against without (without HTTP)", without / withCauses, "");
   await bare.close();
   await caused.close();
 }
 
-/** A process that opens the store, against one that reads and parses the same file; both from their bare start. */
+/**
+ * Compares a process that opens the store with one that reads and parses the same file, both without the start of Node.
+ */
 async function compareStart(path: string): Promise<void> {
   const program = join(folder, "open.mjs");
   await build({
@@ -174,13 +181,19 @@ async function compareStart(path: string): Promise<void> {
     parsed.push(run("-e", parse));
     opened.push(run(program, path, String(many)));
   }
-  figure("start with 1,000,000 stored against reading and parsing the file", median(opened) / median(parsed), "<= 3");
-  note(`${Math.round(median(opened))} ms against ${Math.round(median(parsed))} ms`);
+  reportFigure(
+    "start with 1,000,000 stored against reading and parsing the file",
+    computeMedian(opened) / computeMedian(parsed),
+    "<= 3",
+  );
+  writeNote(`${Math.round(computeMedian(opened))} ms against ${Math.round(computeMedian(parsed))} ms`);
 }
 
 type Work = (i: number) => Promise<void>;
 
-/** Microseconds per call of both, measured in turns so that what disturbs one disturbs the other; medians. */
+/**
+ * Returns the median microseconds per call of both functions, measured alternately so that disturbances affect both.
+ */
 async function alternate(a: Work, b: Work, calls: number, atOnce: number): Promise<[a: number, b: number]> {
   const times: [number[], number[]] = [[], []];
   for (let round = 0; round < 7; round += 1) {
@@ -198,5 +211,5 @@ async function alternate(a: Work, b: Work, calls: number, atOnce: number): Promi
       times[which]?.push(((performance.now() - start) * 1_000) / calls);
     }
   }
-  return [median(times[0]), median(times[1])];
+  return [computeMedian(times[0]), computeMedian(times[1])];
 }

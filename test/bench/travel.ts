@@ -3,12 +3,12 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import demo from "../../fixtures/seeds/demo.json" with { type: "json" };
-import { draft } from "./support/draft.ts";
-import { send } from "./support/load.ts";
-import { figure, median, note } from "./support/measure.ts";
-import { Parties, type Party, type RunningEmulator } from "./support/processes.ts";
+import { contractRequest } from "./support/draft.ts";
+import { sendLoad } from "./support/load.ts";
+import { computeMedian, reportFigure, writeNote } from "./support/measure.ts";
+import { type BenchProcess, ProcessGroup, type RunningEmulator } from "./support/processes.ts";
 
-/** Snapshots of states in files, over HTTP: what a restore takes, and how long writers wait while one is saved. */
+/** Measures snapshots of file stores over HTTP: the duration of a restore, and the delay of writers during a save. */
 const key = { client_id: "app", client_secret: "of the first workspace" };
 const seed = { ...demo, workspaces: demo.workspaces.map((row) => (row.id === 1 ? { ...row, ...key } : row)) };
 const bulkPath = "/router/v1/cluster_emails/bulk";
@@ -16,14 +16,14 @@ const many = 1_000_000;
 
 const folder = await mkdtemp(join(tmpdir(), "svc-bench-"));
 try {
-  await using parties = new Parties();
+  await using parties = new ProcessGroup();
   const small = await parties.emulator({ file: join(folder, "small.json"), clock: { mode: "manual" }, seed });
-  await send({
+  await sendLoad({
     url: small.ready.clusters[0]!.url,
     path: "/api/v2.1/public/contracts/",
     method: "POST",
     headers: { "content-type": "application/json", "client-id": key.client_id, "client-secret": key.client_secret },
-    body: JSON.stringify(draft),
+    body: JSON.stringify(contractRequest),
     connections: 8,
     count: 1_000,
     status: 201,
@@ -40,8 +40,8 @@ try {
     cpu.push(spent);
   }
   const nearlyAll = restored.toSorted((a, b) => a - b)[Math.floor(restored.length * 0.95)]!;
-  figure("restore of the demo and 1,000 contracts, ms of 95 in 100", nearlyAll, "< 100");
-  note(`median ${median(restored).toFixed(0)} ms, by CPU time ${median(cpu).toFixed(0)} ms`);
+  reportFigure("restore of the demo and 1,000 contracts, ms of 95 in 100", nearlyAll, "< 100");
+  writeNote(`median ${computeMedian(restored).toFixed(0)} ms, by CPU time ${computeMedian(cpu).toFixed(0)} ms`);
 
   const large = await parties.emulator({ file: join(folder, "large.json"), clock: { mode: "manual" }, seed });
   for (let at = 0; at < many; at += 100_000) await map(large, at, 1_000, 100, 4);
@@ -52,12 +52,12 @@ try {
   });
   let longest = 0;
   for (let next = many; saving; next += 1) longest = Math.max(longest, await map(large, next, 1, 1, 1));
-  figure("the longest wait of a writer while 1,000,000 mappings are saved, ms", longest, "< 50");
-  note(`saving took ${((await saved) / 1_000).toFixed(1)} s`);
+  reportFigure("the longest wait of a writer while 1,000,000 mappings are saved, ms", longest, "< 50");
+  writeNote(`saving took ${((await saved) / 1_000).toFixed(1)} s`);
   const took = await timed(() => control(large, "POST", "snapshots/kept/restore"));
-  figure("restore of 1,000,000 mappings, seconds", took / 1_000, "< 5");
+  reportFigure("restore of 1,000,000 mappings, seconds", took / 1_000, "< 5");
   const after = await large.usage();
-  note(`resident ${before.rssMb.toFixed(0)} MB before, ${after.rssMb.toFixed(0)} after`);
+  writeNote(`resident ${before.rssMb.toFixed(0)} MB before, ${after.rssMb.toFixed(0)} after`);
 } finally {
   await rm(folder, { recursive: true });
 }
@@ -68,15 +68,19 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
   return performance.now() - begin;
 }
 
-async function control({ ready: { url, token } }: Party<RunningEmulator>, method: string, path: string): Promise<void> {
+async function control(
+  { ready: { url, token } }: BenchProcess<RunningEmulator>,
+  method: string,
+  path: string,
+): Promise<void> {
   const response = await fetch(`${url}/_emulator/${path}`, { method, headers: { authorization: `Bearer ${token}` } });
   if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
   await response.text();
 }
 
-/** Maps addresses from that number on, in so many requests of one size; their milliseconds. */
+/** Maps addresses from a number on, in requests of equal size. Returns the duration in milliseconds. */
 function map(
-  { ready: { url } }: Party<RunningEmulator>,
+  { ready: { url } }: BenchProcess<RunningEmulator>,
   from: number,
   size: number,
   count: number,
@@ -87,7 +91,7 @@ function map(
     return JSON.stringify({ email_hash_list: list, cluster_id: "eu-1" });
   });
   const headers = { "content-type": "application/json" };
-  return send({ url, path: bulkPath, method: "POST", headers, body, connections, count });
+  return sendLoad({ url, path: bulkPath, method: "POST", headers, body, connections, count });
 }
 
 function hashOf(i: number): string {

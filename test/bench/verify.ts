@@ -3,13 +3,13 @@ import { open, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { bundled } from "./support/bundled.ts";
-import { figure, inTurns, note, ratios } from "./support/measure.ts";
+import { bundlePackage } from "./support/bundled.ts";
+import { computeRatios, reportFigure, runAlternately, writeNote } from "./support/measure.ts";
 
 /**
- * `svc webhooks verify` of a body of 1 GB in a file, against `openssl dgst -sha512 -mac HMAC` over the same file:
- * `node --import tsx test/bench/verify.ts`. Both are processes started anew in each round; wall time from start to
- * end, the start of Node included.
+ * Compares `svc webhooks verify` of a 1 GB body in a file with `openssl dgst -sha512 -mac HMAC` of the same file: `node
+ * --import tsx test/bench/verify.ts`. Both processes start in each round. The figure is wall time from start to end,
+ * including the start of Node.
  */
 const gigabyte = 1024 ** 3;
 const rounds = 5;
@@ -17,7 +17,7 @@ const run = promisify(execFile);
 
 const key = Buffer.alloc(64, 7);
 const file = join(tmpdir(), `svc-bench-verify-${process.pid}.bin`);
-const { folder, remove } = await bundled();
+const { folder, remove } = await bundlePackage();
 try {
   const sparse = await open(file, "w");
   await sparse.truncate(gigabyte);
@@ -36,9 +36,9 @@ try {
     if (stdout !== "valid\n") throw new Error(`The signature does not hold: ${stdout}`);
     return ms;
   };
-  const [theirs, ours] = await inTurns(rounds, [openssl, svc]);
-  figure("verifying the signature of 1 GB, against openssl dgst", ratios(theirs!, ours!), ">= 0.8");
-  note(`openssl ${seconds(theirs!)}, svc ${seconds(ours!)}`);
+  const [theirs, ours] = await runAlternately(rounds, [openssl, svc]);
+  reportFigure("verifying the signature of 1 GB, against openssl dgst", computeRatios(theirs!, ours!), ">= 0.8");
+  writeNote(`openssl ${seconds(theirs!)}, svc ${seconds(ours!)}`);
 } finally {
   await rm(file, { force: true });
   await remove();

@@ -2,14 +2,14 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import demo from "../../fixtures/seeds/demo.json" with { type: "json" };
-import { draft } from "./support/draft.ts";
-import { type Load, send } from "./support/load.ts";
-import { figure, inTurns, median, note, ratios } from "./support/measure.ts";
-import { Parties, type Party, type RunningEmulator } from "./support/processes.ts";
+import { contractRequest } from "./support/draft.ts";
+import { type Load, sendLoad } from "./support/load.ts";
+import { computeMedian, computeRatios, reportFigure, runAlternately, writeNote } from "./support/measure.ts";
+import { type BenchProcess, ProcessGroup, type RunningEmulator } from "./support/processes.ts";
 
 /**
- * Deliveries against a bare undici sender of the same bytes as often, 64 at once. Emulator (its state in a file), sender and
- * receivers are processes of their own.
+ * Compares deliveries with a bare undici sender of the same bytes, at a concurrency of 64. The emulator with a file
+ * store, the sender and the receivers are separate processes.
  */
 const atOnce = 64;
 const subscriptions = 1_000;
@@ -18,28 +18,28 @@ const fast = { subscriptions: 64, events: 400 } as const;
 
 const headers = { "content-type": "application/json" };
 const key = { client_id: "app", client_secret: "of the first workspace" };
-/** A reset would make other keys. */
+/** A fixed key, because a reset would generate other keys. */
 const seed = { ...demo, workspaces: demo.workspaces.map((row) => (row.id === 1 ? { ...row, ...key } : row)) };
-interface Receiver extends Party {
+interface Receiver extends BenchProcess {
   ask<T = number>(question: "count" | "first" | "until", about?: object): Promise<T>;
 }
 
 const folder = await mkdtemp(join(tmpdir(), "svc-bench-"));
 try {
-  await using parties = new Parties();
+  await using parties = new ProcessGroup();
   const dead: Receiver = await parties.start("answering", { status: 500 });
   const healthy: Receiver = await parties.start("answering");
   const bare = await parties.start<object>("sender");
   const emulator = await parties.emulator({ file: join(folder, "emulator.json"), clock: { mode: "manual" }, seed });
   const { post, fire, control } = doors(emulator.ready);
 
-  /** A workspace with one contract and nothing but these subscriptions. */
+  /** Creates a workspace with one contract and only these subscriptions. */
   const subscribed = async (count: number, url: string) => {
     await control("reset");
-    await post("contracts/", draft, 1);
+    await post("contracts/", contractRequest, 1);
     await post("webhooks/", { title: "A receiver", url, only_for_activities: ["CONTRACT_SIGNED"] }, count);
   };
-  /** As many POSTs of what the receiver got from the emulator. */
+  /** Sends the same number of POSTs with the body that the emulator sent to the receiver. */
   const bareMs = (receiver: Receiver, count: number, status: number) => async () => {
     const brought = await receiver.ask<Pick<Load, "headers" | "body">>("first");
     const { url } = receiver.ready;
@@ -66,19 +66,19 @@ try {
     if (ran.some(({ at }, i) => i > 0 && at < ran[i - 1]!.at)) throw new Error("out of order");
     return took;
   };
-  const [schedule, posts] = await inTurns(3, [wholeSchedule, bareMs(dead, subscriptions * attempts, 500)]);
-  figure(
+  const [schedule, posts] = await runAlternately(3, [wholeSchedule, bareMs(dead, subscriptions * attempts, 500)]);
+  reportFigure(
     "1,000 dead subscriptions through the whole schedule, against 6,000 bare POSTs",
-    ratios(posts, schedule),
+    computeRatios(posts, schedule),
     ">= 0.3",
   );
-  figure(
+  reportFigure(
     "1,000 dead subscriptions through the whole schedule, seconds",
     schedule.map((ms) => ms / 1_000),
     "< 5",
   );
 
-  /** CPU milliseconds, round by round, of those who send. */
+  /** CPU milliseconds of both senders by round. */
   const cpu = { delivered: [] as number[], sent: [] as number[] };
   const fastReceiver = async () => {
     await subscribed(fast.subscriptions, healthy.ready.url);
@@ -102,23 +102,27 @@ try {
     return took;
   };
   const warming = 3;
-  const [delivered, sent] = await inTurns(7, [fastReceiver, bareSender], warming);
-  figure(
+  const [delivered, sent] = await runAlternately(7, [fastReceiver, bareSender], warming);
+  reportFigure(
     `${fast.events} events to ${fast.subscriptions} subscriptions of a fast receiver, against bare POSTs`,
-    ratios(sent, delivered),
+    computeRatios(sent, delivered),
     ">= 0.6",
   );
-  note(`by CPU time of the senders ${median(ratios(cpu.sent, cpu.delivered).slice(warming)).toFixed(2)}`);
-  note(`${Math.round((fast.subscriptions * fast.events) / (median(delivered) / 1_000))} deliveries a second`);
+  writeNote(
+    `by CPU time of the senders ${computeMedian(computeRatios(cpu.sent, cpu.delivered).slice(warming)).toFixed(2)}`,
+  );
+  writeNote(
+    `${Math.round((fast.subscriptions * fast.events) / (computeMedian(delivered) / 1_000))} deliveries a second`,
+  );
 } finally {
   await rm(folder, { recursive: true });
 }
 
-/** The contract API of the first cluster, and the control plane. */
+/** Returns clients of the contract API of the first cluster and of the control plane. */
 function doors({ url, token, clusters: [first] }: RunningEmulator) {
   return {
     post: (path: string, document: object, count: number) =>
-      send({
+      sendLoad({
         url: first!.url,
         path: `/api/v2.1/public/${path}`,
         method: "POST",
@@ -128,9 +132,9 @@ function doors({ url, token, clusters: [first] }: RunningEmulator) {
         count,
         status: 201,
       }),
-    /** Events of the first contract, several at once. */
+    /** Triggers events of the first contract in parallel. */
     fire: (activity: string, count: number) =>
-      send({
+      sendLoad({
         url,
         path: "/_emulator/activities",
         method: "POST",

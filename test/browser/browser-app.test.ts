@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { build } from "esbuild";
 import demo from "../../fixtures/seeds/demo.json" with { type: "json" };
-import { browser } from "../support/browser.ts";
+import { createTestBrowser } from "../support/browser.ts";
 import { emulator } from "../support/emulator.ts";
 import { receiver } from "../support/receiver.ts";
 
-const { skip, tab } = browser();
+const { skip, tab } = createTestBrowser();
 
 /** An app that signs users in with openid-client and shows the result in its title. */
 const source = `
@@ -49,7 +49,7 @@ const issuer = new URLSearchParams(location.search).get("issuer");
 );
 `;
 
-/** The app at its own origin. */
+/** Starts the app at its own origin. */
 async function app(t: Pick<TestContext, "after">): Promise<string> {
   const { outputFiles } = await build({
     stdin: { contents: source, resolveDir: import.meta.dirname },

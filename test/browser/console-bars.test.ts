@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { browser } from "../support/browser.ts";
+import { createTestBrowser } from "../support/browser.ts";
 import { draft } from "../support/contracts.ts";
-import { failingWebhook, openConsole } from "./console-scene.ts";
+import { openConsole, startFailingWebhookStory } from "./console-scene.ts";
 
-const { skip, tab } = browser();
+const { skip, tab } = createTestBrowser();
 
 /** The sticky bars that cover the focused element. */
 const covered = `(() => {
@@ -21,7 +21,7 @@ const covered = `(() => {
 describe("console toolbars", { skip }, () => {
   it("shows the result of a button in a narrow window on a long page", async (t) => {
     const page = await tab(t);
-    const { world } = await failingWebhook(t);
+    const { world } = await startFailingWebhookStory(t);
     for (let count = 0; count < 30; count += 1) await draft(world.api);
     await page.setViewportSize({ width: 390, height: 640 });
     await openConsole(page, world, "#/deliveries");
@@ -34,7 +34,7 @@ describe("console toolbars", { skip }, () => {
 
   it("leaves the focused row of a long list uncovered", async (t) => {
     const page = await tab(t);
-    const { world } = await failingWebhook(t);
+    const { world } = await startFailingWebhookStory(t);
     for (let count = 0; count < 30; count += 1) await draft(world.api);
     await openConsole(page, world, "#/deliveries");
     const rows = page.getByRole("list", { name: "Deliveries" }).getByRole("link");

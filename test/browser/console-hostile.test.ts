@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { browser } from "../support/browser.ts";
-import { consoleAddress } from "../support/console.ts";
+import { createTestBrowser } from "../support/browser.ts";
+import { createConsoleAddress } from "../support/console.ts";
 import { draft } from "../support/contracts.ts";
-import { eventStream } from "../support/event-stream.ts";
-import { routed } from "../support/routed.ts";
-import { everything, failingWebhook, openConsole, tag, viewOf } from "./console-scene.ts";
-import { relay } from "./relay.ts";
+import { openEventStream } from "../support/event-stream.ts";
+import { startRoutedEmulator } from "../support/routed.ts";
+import { hostileTag, openConsole, startFailingWebhookStory, startFullStory, viewOf } from "./console-scene.ts";
+import { startRelay } from "./relay.ts";
 
-const { skip, tab } = browser();
+const { skip, tab } = createTestBrowser();
 
 /** The result of each attempt of a foreign page to reach the console, as text. */
 const grasping = `<!doctype html><title>Elsewhere</title><h1>Elsewhere</h1><script>
@@ -54,7 +54,7 @@ const nothing = {
 describe("console with hostile content", { skip }, () => {
   it("hides its session from an external cluster's page that the router serves", async (t) => {
     const page = await tab(t);
-    const world = await routed(t);
+    const world = await startRoutedEmulator(t);
     world.eu.answer(({ url }, response) =>
       response
         .writeHead(200, {
@@ -78,12 +78,14 @@ describe("console with hostile content", { skip }, () => {
 
   it("shows markup in headers and responses as text", async (t) => {
     const page = await tab(t);
-    const { world } = await everything(t);
-    await world.router("GET", "/router/v1/clusters", { headers: { "user-agent": tag, referer: tag, via: tag } });
+    const { world } = await startFullStory(t);
+    await world.router("GET", "/router/v1/clusters", {
+      headers: { "user-agent": hostileTag, referer: hostileTag, via: hostileTag },
+    });
     await openConsole(page, world, "#/requests");
     await page.getByRole("link", { name: "/router/v1/clusters" }).first().click();
     await page.getByText("user-agent", { exact: true }).waitFor();
-    assert.equal(await page.getByText(tag, { exact: true }).count(), 2);
+    assert.equal(await page.getByText(hostileTag, { exact: true }).count(), 2);
     await page.goto(viewOf(world, "#/deliveries/1"));
     await page.getByText("<img src=x onerror=alert(1)> busy").last().waitFor();
     assert.equal(await page.locator("main img").count(), 0);
@@ -93,13 +95,13 @@ describe("console with hostile content", { skip }, () => {
 
   it("reloads after missed events without duplicates", async (t) => {
     const page = await tab(t);
-    const { world } = await failingWebhook(t);
+    const { world } = await startFailingWebhookStory(t);
     const asked: string[] = [];
     page.on("request", (request) => {
       if (request.url().includes("/_emulator/events")) asked.push(request.url());
     });
-    const between = await relay(t, world.routerUrl);
-    await page.goto((await consoleAddress(world)).replace(world.routerUrl, between.url));
+    const between = await startRelay(t, world.routerUrl);
+    await page.goto((await createConsoleAddress(world)).replace(world.routerUrl, between.url));
     await page.getByRole("region", { name: "Virtual time" }).getByText("2031-01-02").waitFor();
     await page.goto(`${between.url}/_emulator/ui/#/contracts`);
     await page.getByRole("link", { name: /^T-1/ }).waitFor();
@@ -116,7 +118,7 @@ describe("console with hostile content", { skip }, () => {
     await page.getByRole("navigation").getByRole("link", { name: "Deliveries" }).click();
     await page.getByRole("link", { name: /^2 ?Contract created/i }).waitFor();
     assert.equal(await page.getByRole("list", { name: "Deliveries" }).getByRole("listitem").count(), 2);
-    const stream = await eventStream(t, world, { after: new URL(after).searchParams.get("after")! });
+    const stream = await openEventStream(t, world, { after: new URL(after).searchParams.get("after")! });
     assert.equal((await stream.next()).event, "resync");
   });
 });

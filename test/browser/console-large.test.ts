@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { browser, type Tab } from "../support/browser.ts";
-import { failingWebhook, openConsole, viewOf } from "./console-scene.ts";
+import { createTestBrowser, type Tab } from "../support/browser.ts";
+import { openConsole, startFailingWebhookStory, viewOf } from "./console-scene.ts";
 
-const { skip, tab } = browser();
+const { skip, tab } = createTestBrowser();
 const begin = Date.parse("2031-01-02T03:04:05Z");
 const iso = (seconds: number) => new Date(begin - seconds * 1_000).toISOString();
 
@@ -69,7 +69,7 @@ async function scrolled(page: Tab): Promise<{ readonly scriptMs: number; readonl
 
 describe("console with large data sets", { skip }, () => {
   it("renders only the visible rows of 10,000 attempts", async (t) => {
-    const { world } = await failingWebhook(t);
+    const { world } = await startFailingWebhookStory(t);
     const measured = [];
     for (const count of [1_000, 10_000]) {
       const page = await tab(t);

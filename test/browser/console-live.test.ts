@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { browser, type Tab } from "../support/browser.ts";
-import { consoleAddress } from "../support/console.ts";
+import { createTestBrowser, type Tab } from "../support/browser.ts";
+import { createConsoleAddress } from "../support/console.ts";
 import { draft } from "../support/contracts.ts";
 import { emulator, type TestEmulator } from "../support/emulator.ts";
-import { failingWebhook, openConsole, viewOf } from "./console-scene.ts";
-import { relay } from "./relay.ts";
+import { openConsole, startFailingWebhookStory, viewOf } from "./console-scene.ts";
+import { startRelay } from "./relay.ts";
 
-const { skip, tab } = browser();
+const { skip, tab } = createTestBrowser();
 
 /** Collects the stream requests of all tabs of a browser from now on. */
 function streamsOf(page: Tab): { readonly asked: string[] } {
@@ -24,7 +24,7 @@ const focused = (page: Tab): Promise<string> => page.evaluate("document.activeEl
 describe("live updates of the console", { skip }, () => {
   it("shares one stream between seven tabs and survives the closing of its tab", async (t) => {
     const page = await tab(t);
-    const { world } = await failingWebhook(t);
+    const { world } = await startFailingWebhookStory(t);
     const streams = streamsOf(page);
     await openConsole(page, world, "#/deliveries");
     const others = await Promise.all(Array.from({ length: 6 }, () => page.context().newPage()));
@@ -53,7 +53,7 @@ describe("live updates of the console", { skip }, () => {
 
   it("shows no “empty” message while the deliveries are loading", async (t) => {
     const page = await tab(t);
-    const { world } = await failingWebhook(t);
+    const { world } = await startFailingWebhookStory(t);
     let release = () => {};
     const released = new Promise<void>((resolve) => {
       release = resolve;
@@ -62,7 +62,7 @@ describe("live updates of the console", { skip }, () => {
       await released;
       await route.continue();
     });
-    await page.goto(await consoleAddress(world));
+    await page.goto(await createConsoleAddress(world));
     const track = page.getByRole("region", { name: "Webhook 1: Hooks" });
     await track.getByText("Loading…").waitFor();
     assert.equal(await page.getByText(/Nothing was sent yet|Everything arrived|Nothing fails/).count(), 0);
@@ -72,7 +72,7 @@ describe("live updates of the console", { skip }, () => {
 
   it("reloads all data when the state is replaced", async (t) => {
     const page = await tab(t);
-    const { world } = await failingWebhook(t);
+    const { world } = await startFailingWebhookStory(t);
     await openConsole(page, world, "#/deliveries");
     await page.getByRole("link", { name: /Contract created/i }).waitFor();
     await world.ask("POST", "reset");
@@ -82,9 +82,9 @@ describe("live updates of the console", { skip }, () => {
   it("shows all data after a restart once a user signs in again", async (t) => {
     const page = await tab(t);
     const first = await emulator(t);
-    const between = await relay(t, first.routerUrl);
+    const between = await startRelay(t, first.routerUrl);
     const open = async (on: TestEmulator, hash: string) => {
-      await page.goto((await consoleAddress(on)).replace(on.routerUrl, between.url));
+      await page.goto((await createConsoleAddress(on)).replace(on.routerUrl, between.url));
       await page.getByRole("region", { name: "Virtual time", exact: true }).getByText("2031-01-02").waitFor();
       await page.goto(`${between.url}/_emulator/ui/${hash}`);
     };
@@ -114,7 +114,7 @@ describe("live updates of the console", { skip }, () => {
 
   it("disables all buttons while the emulator does not respond", async (t) => {
     const page = await tab(t);
-    const { world } = await failingWebhook(t);
+    const { world } = await startFailingWebhookStory(t);
     await openConsole(page, world);
     const button = (name: string) => page.getByRole("button", { name, exact: true });
     const foot = page.getByRole("contentinfo");
@@ -140,7 +140,7 @@ describe("live updates of the console", { skip }, () => {
 
   it("reports the failed request of a button once the emulator responds again", async (t) => {
     const page = await tab(t);
-    const { world } = await failingWebhook(t);
+    const { world } = await startFailingWebhookStory(t);
     await openConsole(page, world);
     const foot = page.getByRole("contentinfo");
     const advance = "**/clock/advance";

@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { browser } from "../support/browser.ts";
+import { createTestBrowser } from "../support/browser.ts";
 import { emulator } from "../support/emulator.ts";
-import { failingWebhook, openConsole, viewOf } from "./console-scene.ts";
+import { openConsole, startFailingWebhookStory, viewOf } from "./console-scene.ts";
 
-const { skip, tab } = browser();
+const { skip, tab } = createTestBrowser();
 
 describe("request list of the console", { skip }, () => {
   it("lists a user's changes through the control plane with links to traces", async (t) => {
     const page = await tab(t);
-    const { world } = await failingWebhook(t);
+    const { world } = await startFailingWebhookStory(t);
     await world.ask("GET", "clock");
     await world.ask("POST", "clock/advance", { body: { by: "PT5M" } });
     const { items } = (await world.ask("GET", "requests?operation=clock.advance")).body as { items: { id: number }[] };

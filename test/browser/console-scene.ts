@@ -1,13 +1,13 @@
 import type { TestContext } from "node:test";
 import type { Tab } from "../support/browser.ts";
-import { consoleAddress } from "../support/console.ts";
+import { createConsoleAddress } from "../support/console.ts";
 import { draft, sent } from "../support/contracts.ts";
 import { emulator, type TestEmulator } from "../support/emulator.ts";
 import { type Receiver, receiver } from "../support/receiver.ts";
 
-/** Opens the console as `svc emulator open` does, and a view of it. */
+/** Opens a view of the console like `svc emulator open`. */
 export async function openConsole(page: Tab, world: TestEmulator, hash = "#/"): Promise<void> {
-  await page.goto(await consoleAddress(world));
+  await page.goto(await createConsoleAddress(world));
   await page.getByRole("region", { name: "Virtual time" }).getByText("2031-01-02").waitFor();
   if (hash !== "#/") await page.goto(viewOf(world, hash));
 }
@@ -16,12 +16,12 @@ export const viewOf = (world: TestEmulator, hash: string): string => `${world.co
 
 export interface Story {
   readonly world: TestEmulator;
-  /** It answers 503 until it is told otherwise; its webhook is number 1. */
+  /** Receiver that responds with 503 by default. Its webhook is number 1. */
   readonly hooks: Receiver;
 }
 
-/** The README's first minute: a webhook that fails, and a contract that it was to be told of. */
-export async function failingWebhook(t: Pick<TestContext, "after">): Promise<Story> {
+/** Starts the README's example: a failing webhook and a contract that triggered it. */
+export async function startFailingWebhookStory(t: Pick<TestContext, "after">): Promise<Story> {
   const world = await emulator(t);
   const hooks = await receiver(t);
   hooks.answer((_, response) => void response.writeHead(503).end("<img src=x onerror=alert(1)> busy"));
@@ -31,15 +31,15 @@ export async function failingWebhook(t: Pick<TestContext, "after">): Promise<Sto
   return { world, hooks };
 }
 
-/** A name that would do harm as HTML. */
-export const tag = "<img src=x onerror=document.title=`owned`>";
+/** A name that would be harmful as HTML. */
+export const hostileTag = "<img src=x onerror=document.title=`owned`>";
 
-/** Something of everything, with long and hostile names, for looking at each view. */
-export async function everything(t: Pick<TestContext, "after">): Promise<Story> {
-  const story = await failingWebhook(t);
+/** Starts an emulator with all kinds of data, with long and hostile names, to check each view. */
+export async function startFullStory(t: Pick<TestContext, "after">): Promise<Story> {
+  const story = await startFailingWebhookStory(t);
   const { world } = story;
   await world.ask("POST", "clock/advance", { body: { by: "PT20M" } });
-  await sent(world.api, { contract_name: tag });
+  await sent(world.api, { contract_name: hostileTag });
   const poc_details = { first_name: "Maximiliana".repeat(6), last_name: "Waldenburg", email: "max@acme.example" };
   await draft(world.api, {
     contract_name: `Rahmen\u202evertrag${"Rahmenvertrag".repeat(10)}`,

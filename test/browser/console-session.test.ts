@@ -1,18 +1,18 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { browser } from "../support/browser.ts";
-import { consoleAddress } from "../support/console.ts";
+import { createTestBrowser } from "../support/browser.ts";
+import { createConsoleAddress } from "../support/console.ts";
 import { emulator } from "../support/emulator.ts";
 import { openConsole, viewOf } from "./console-scene.ts";
-import { site } from "./every-page.ts";
+import { startSite } from "./every-page.ts";
 
-const { skip, tab } = browser();
+const { skip, tab } = createTestBrowser();
 
 describe("console session in a browser", { skip }, () => {
   it("signs in by its address and stays signed in after a reload", async (t) => {
     const page = await tab(t);
     const world = await emulator(t);
-    const address = await consoleAddress(world);
+    const address = await createConsoleAddress(world);
     await page.goto(address);
     await page.getByText("2031-01-02").first().waitFor();
     assert.equal(page.url(), `${world.controlUrl}/ui/`);
@@ -48,7 +48,7 @@ describe("console session in a browser", { skip }, () => {
       const { body } = await world.ask("POST", `tokens/${role}-token`, { body: { role } });
       const { token } = body as { token: string };
       await page.goto("about:blank");
-      await page.goto(await consoleAddress({ controlUrl: world.controlUrl, token }));
+      await page.goto(await createConsoleAddress({ controlUrl: world.controlUrl, token }));
       assert.deepEqual(await stateOf("+5 min"), passing, role);
       // A reload uses the stored session.
       await page.goto(viewOf(world, "#/snapshots"));
@@ -65,7 +65,7 @@ describe("console session in a browser", { skip }, () => {
     const { body } = await world.ask("POST", "tokens/viewer", { body: { role: "read" } });
     const { token } = body as { token: string };
     await page.setViewportSize({ width: 320, height: 640 });
-    await page.goto(await consoleAddress({ controlUrl: world.controlUrl, token }));
+    await page.goto(await createConsoleAddress({ controlUrl: world.controlUrl, token }));
     await page.getByText("Signed in with role read").waitFor();
     const { x, width } = (await page.locator(".search input").boundingBox())!;
     assert.ok(x + width <= 320, `the search ends at ${x + width}`);
@@ -76,7 +76,7 @@ describe("console session in a browser", { skip }, () => {
     const world = await emulator(t);
     await openConsole(page, world);
     const framed = `<iframe src="${viewOf(world, "#/")}"></iframe>`;
-    const { url } = await site(t, framed);
+    const { url } = await startSite(t, framed);
     for (const address of [url, url.replace("127.0.0.1", "localhost")]) {
       await page.goto(address);
       const [, frame] = page.frames();
@@ -89,8 +89,8 @@ describe("console session in a browser", { skip }, () => {
   it("rejects requests from other sites for the page, the stream and a session", async (t) => {
     const page = await tab(t);
     const world = await emulator(t);
-    const code = new URL(await consoleAddress(world)).hash.slice("#code=".length);
-    const { url } = await site(t, "");
+    const code = new URL(await createConsoleAddress(world)).hash.slice("#code=".length);
+    const { url } = await startSite(t, "");
     await page.goto(url);
     const heard = await page.evaluate(
       async ([control, body]) => {

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { isDeepStrictEqual } from "node:util";
-import { browser, type Tab } from "../support/browser.ts";
-import { draft, sent, statusOf } from "../support/contracts.ts";
+import { createTestBrowser, type Tab } from "../support/browser.ts";
+import { draft, getContractStatus, sent } from "../support/contracts.ts";
 import { emulator } from "../support/emulator.ts";
-import { everything, failingWebhook, openConsole, tag, viewOf } from "./console-scene.ts";
+import { hostileTag, openConsole, startFailingWebhookStory, startFullStory, viewOf } from "./console-scene.ts";
 
-const { skip, tab } = browser();
+const { skip, tab } = createTestBrowser();
 
 const press = (page: Tab, name: string | RegExp) => page.getByRole("button", { name, exact: true }).click();
 const outcome = (page: Tab, words: string) => page.getByRole("status").getByText(words).waitFor();
@@ -37,7 +37,7 @@ async function tabTo(page: Tab, role: "button" | "link", name: string | RegExp):
 describe("user journeys in the console", { skip }, () => {
   it("finds the failing webhook, advances the clock and resends after a fix", async (t) => {
     const page = await tab(t);
-    const { world, hooks } = await failingWebhook(t);
+    const { world, hooks } = await startFailingWebhookStory(t);
     await openConsole(page, world);
     await page.getByText("when you advance the clock").waitFor();
     const alert = page.getByRole("region", { name: "Hooks", exact: true });
@@ -85,7 +85,7 @@ describe("user journeys in the console", { skip }, () => {
 
   it("signs a contract, advances the clock, reads a trace and resends by keyboard", async (t) => {
     const page = await tab(t);
-    const { world, hooks } = await failingWebhook(t);
+    const { world, hooks } = await startFailingWebhookStory(t);
     const contract = await sent(world.api);
     await openConsole(page, world);
     await tabTo(page, "link", "Contracts");
@@ -97,7 +97,7 @@ describe("user journeys in the console", { skip }, () => {
     await tabTo(page, "button", "Sign as Jo Doe");
     await page.keyboard.press("Enter");
     await outcome(page, "T-2 is EXECUTED");
-    assert.equal(await statusOf(world.api, contract), "EXECUTED");
+    assert.equal(await getContractStatus(world.api, contract), "EXECUTED");
     await page.getByText("signed 03:04:05").waitFor();
     await page.getByRole("img", { name: "Status: EXECUTED. This status is final." }).waitFor();
 
@@ -175,7 +175,7 @@ describe("user journeys in the console", { skip }, () => {
 
   it("shows the sent bytes, checks the signature and shows the response as text", async (t) => {
     const page = await tab(t);
-    const { world, hooks } = await failingWebhook(t);
+    const { world, hooks } = await startFailingWebhookStory(t);
     await openConsole(page, world, "#/deliveries/1");
     await page.getByText("signature matches").waitFor();
     const [first] = hooks.received;
@@ -190,7 +190,7 @@ describe("user journeys in the console", { skip }, () => {
 
   it("advances to an entered time without a layout shift", async (t) => {
     const page = await tab(t);
-    const { world } = await failingWebhook(t);
+    const { world } = await startFailingWebhookStory(t);
     await openConsole(page, world);
     const panel = page.getByRole("form", { name: "Advance to a time" });
     const bar = () =>
@@ -218,7 +218,7 @@ describe("user journeys in the console", { skip }, () => {
 
   it("accepts input for the clock panel before a slow machine renders the panel", async (t) => {
     const page = await tab(t);
-    const { world } = await failingWebhook(t);
+    const { world } = await startFailingWebhookStory(t);
     await openConsole(page, world);
     await page.getByRole("button", { name: "To …", exact: true }).waitFor();
     const told = await page.evaluate(`(async () => {
@@ -236,23 +236,23 @@ describe("user journeys in the console", { skip }, () => {
 
   it("supports an address for every view, with back and forward", async (t) => {
     const page = await tab(t);
-    const { world } = await everything(t);
+    const { world } = await startFullStory(t);
     await openConsole(page, world, "#/contracts/T-2?trace=T-2");
     await page.getByRole("dialog", { name: "Why T-2" }).waitFor();
     await page.keyboard.press("Escape");
     await page.waitForURL(viewOf(world, "#/contracts/T-2"));
-    await page.getByRole("heading", { name: tag, level: 1 }).waitFor();
+    await page.getByRole("heading", { name: hostileTag, level: 1 }).waitFor();
     await page.getByRole("searchbox", { name: "Search" }).fill("delivery:1");
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { name: "Delivery 1", level: 1 }).waitFor();
     await page.goBack();
-    await page.getByRole("heading", { name: tag, level: 1 }).waitFor();
+    await page.getByRole("heading", { name: hostileTag, level: 1 }).waitFor();
     await page.goForward();
     await page.getByRole("heading", { name: "Delivery 1", level: 1 }).waitFor();
     await page.getByRole("searchbox", { name: "Search" }).fill("2");
     await page.keyboard.press("Enter");
-    await page.getByRole("link", { name: `T-2: ${tag}` }).click();
-    await page.getByRole("heading", { name: tag, level: 1 }).waitFor();
+    await page.getByRole("link", { name: `T-2: ${hostileTag}` }).click();
+    await page.getByRole("heading", { name: hostileTag, level: 1 }).waitFor();
     assert.equal(await page.title(), "Contracts T-2 · svc console");
     assert.equal(await page.locator("main img").count(), 0);
     assert.deepEqual(page.complaints, []);
@@ -260,7 +260,7 @@ describe("user journeys in the console", { skip }, () => {
 
   it("follows a link to a part of a list, with back and forward", async (t) => {
     const page = await tab(t);
-    const { world } = await everything(t);
+    const { world } = await startFullStory(t);
     await openConsole(page, world);
     const rows = page.getByRole("list", { name: "Deliveries" }).getByRole("listitem");
     await page.getByText("responded 503", { exact: true }).click();
@@ -287,7 +287,7 @@ describe("user journeys in the console", { skip }, () => {
 
   it("finds contracts, webhooks, snapshots, devices and addresses by name", async (t) => {
     const page = await tab(t);
-    const { world } = await everything(t);
+    const { world } = await startFullStory(t);
     await openConsole(page, world);
     const [device] = (await world.ask("GET", "device-grants")).body as { user_code: string }[];
     for (const [words, link] of [
@@ -296,7 +296,7 @@ describe("user journeys in the console", { skip }, () => {
       ["eu-1", /^Cluster eu-1/],
       ["email:1", /^E-mail 1, to /],
       ["SVC-1", "T-1: NDA with Acme"],
-      ["onerror", `T-2: ${tag}`],
+      ["onerror", `T-2: ${hostileTag}`],
       [device!.user_code, `Device ${device!.user_code} of demo-cli`],
     ] as const) {
       await page.getByRole("searchbox", { name: "Search" }).fill(words);

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { browser, type Tab } from "../support/browser.ts";
+import { createTestBrowser, type Tab } from "../support/browser.ts";
 import { emulator, type TestEmulator } from "../support/emulator.ts";
 import { openConsole } from "./console-scene.ts";
 
-const { skip, tab } = browser();
+const { skip, tab } = createTestBrowser();
 
 /** A page that reads the session and creates a token with it, which requires an administrator. */
 const attack = `<!doctype html><title>quiet</title><script>
@@ -16,7 +16,7 @@ fetch("/_emulator/tokens/mine", {
 }).then(({ status }) => { document.title = "answered " + status; });
 </script>`;
 
-/** Faults that a token of the role operate can add to serve that page at the console's origin. */
+/** Faults, created with a token of the role operate, that serve the page at the console's origin. */
 const scripted: Readonly<Record<string, object>> = {
   "a fault": { status: 200, answer_headers: { "content-type": "text/html" }, answer_body: attack },
   "a fault with its own content security policy": {

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { browser, type Tab } from "../support/browser.ts";
+import { createTestBrowser, type Tab } from "../support/browser.ts";
 import { draft } from "../support/contracts.ts";
 import { emulator } from "../support/emulator.ts";
-import { barriers, barriersInEachScheme } from "./barriers.ts";
-import { everything, failingWebhook, openConsole, viewOf } from "./console-scene.ts";
-import { illegible } from "./legible.ts";
+import { listViolations, listViolationsByScheme } from "./barriers.ts";
+import { openConsole, startFailingWebhookStory, startFullStory, viewOf } from "./console-scene.ts";
+import { findIllegibleParts } from "./legible.ts";
 
-const { skip, tab } = browser();
+const { skip, tab } = createTestBrowser();
 
 /** Every view with a text that shows that the view is rendered. */
 const views = [
@@ -48,9 +48,9 @@ const cutLabels = `(() => {
 async function look(page: Tab): Promise<void> {
   for (const width of [768, 320, 390, 1280]) {
     await page.setViewportSize({ width, height: 800 });
-    assert.deepEqual(await illegible(page), [], `${page.url()}, ${width} px`);
+    assert.deepEqual(await findIllegibleParts(page), [], `${page.url()}, ${width} px`);
     if (width === 768 || width === 320) continue;
-    assert.deepEqual(await barriersInEachScheme(page), { light: [], dark: [] }, `${page.url()}, ${width} px`);
+    assert.deepEqual(await listViolationsByScheme(page), { light: [], dark: [] }, `${page.url()}, ${width} px`);
   }
 }
 
@@ -58,7 +58,7 @@ describe("console view", { skip }, () => {
   it("is accessible in small and wide windows, light and dark", async (t) => {
     // The page's policy would block the injected checks.
     const page = await tab(t, { bypassCSP: true });
-    const { world } = await everything(t);
+    const { world } = await startFullStory(t);
     await openConsole(page, world);
     for (const [hash, text] of views) {
       await page.goto(viewOf(world, hash));
@@ -69,7 +69,7 @@ describe("console view", { skip }, () => {
 
   it("shows every name and address in full on demand at any width", async (t) => {
     const page = await tab(t);
-    const { world } = await failingWebhook(t);
+    const { world } = await startFailingWebhookStory(t);
     const title = `Ein Empfänger 🦄 mit einem langen Namen ${"Empfaengerohneunterbrechung".repeat(8)}`.slice(0, 200);
     const url = `http://127.0.0.1:9/${"very-long-path-".repeat(12)}?${"parameter".repeat(10)}=1`;
     const body = { title, url, only_for_activities: ["CONTRACT_CREATED"] };
@@ -94,7 +94,7 @@ describe("console view", { skip }, () => {
       await page.getByText(text).first().waitFor();
       for (const width of [320, 390, 768, 1024, 1280]) {
         await page.setViewportSize({ width, height: 800 });
-        assert.deepEqual(await illegible(page), [], `${hash}, ${width} px`);
+        assert.deepEqual(await findIllegibleParts(page), [], `${hash}, ${width} px`);
       }
       await page.setViewportSize({ width: 768, height: 800 });
       const track = await page.locator(".timeline").evaluateAll(([box]) => {
@@ -107,7 +107,7 @@ describe("console view", { skip }, () => {
 
   it("shows all axis labels, including dates, without overlap", async (t) => {
     const page = await tab(t);
-    const { world } = await failingWebhook(t);
+    const { world } = await startFailingWebhookStory(t);
     await openConsole(page, world);
     for (const [minutes, contracts] of [
       [1, 3],
@@ -145,7 +145,7 @@ describe("console view", { skip }, () => {
     ] as const) {
       await page.goto(viewOf(world, hash));
       await page.getByRole("heading", { name: title }).waitFor();
-      assert.deepEqual(await barriers(page), [], hash);
+      assert.deepEqual(await listViolations(page), [], hash);
     }
   });
 

@@ -2,16 +2,16 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { browser } from "../support/browser.ts";
-import { certifyConsole } from "../support/cli/certify-console.ts";
+import { createTestBrowser } from "../support/browser.ts";
+import { startCertifyConsole } from "../support/cli/certify-console.ts";
 import { testFolder } from "../support/cli/cli-emulator.ts";
-import { consoleAddress } from "../support/console.ts";
+import { createConsoleAddress } from "../support/console.ts";
 import { sent } from "../support/contracts.ts";
 import { emulator } from "../support/emulator.ts";
 import { receiver } from "../support/receiver.ts";
-import { failingWebhook, openConsole, viewOf } from "./console-scene.ts";
+import { openConsole, startFailingWebhookStory, viewOf } from "./console-scene.ts";
 
-const { skip, tab } = browser();
+const { skip, tab } = createTestBrowser();
 
 describe("webhooks and workspaces in the console", { skip }, () => {
   it("sends a test event to one webhook, then disables and enables the webhook", async (t) => {
@@ -48,7 +48,7 @@ describe("webhooks and workspaces in the console", { skip }, () => {
 
   it("shows a secret on demand, except to a read-only token", async (t) => {
     const page = await tab(t);
-    const { world } = await failingWebhook(t);
+    const { world } = await startFailingWebhookStory(t);
     const [{ hmac_key, client_secret }] = (await world.ask("GET", "workspaces")).body as [Record<string, string>];
     await openConsole(page, world, "#/workspaces");
     const own = page.getByRole("listitem").filter({ hasText: "Northwind Legal" });
@@ -60,7 +60,7 @@ describe("webhooks and workspaces in the console", { skip }, () => {
 
     const { token } = (await world.ask("POST", "tokens/viewer", { body: { role: "read" } })).body as { token: string };
     await page.goto("about:blank");
-    await page.goto(await consoleAddress({ controlUrl: world.controlUrl, token }));
+    await page.goto(await createConsoleAddress({ controlUrl: world.controlUrl, token }));
     await page.goto(viewOf(world, "#/workspaces"));
     await own.getByText("Hidden: a token with the role read shows no secrets.").first().waitFor();
     assert.equal(await page.getByRole("button", { name: /^Show/ }).count(), 0);
@@ -71,7 +71,7 @@ describe("webhooks and workspaces in the console", { skip }, () => {
 
   it("limits lists to a workspace and preserves the limit in links", async (t) => {
     const page = await tab(t);
-    const { world } = await failingWebhook(t);
+    const { world } = await startFailingWebhookStory(t);
     await openConsole(page, world, "#/contracts");
     const rows = page.getByRole("list", { name: "Contracts" }).getByRole("listitem");
     await rows.first().waitFor();
@@ -95,7 +95,7 @@ describe("webhooks and workspaces in the console", { skip }, () => {
     const hooks = await receiver(t);
     await writeFile(join(cwd, "key"), Buffer.alloc(32, 7).toString("base64"));
     const argv = ["--to", hooks.url, "--hmac-key-file", "key", "--only", "signature.missing,outage"];
-    const { address, interrupt, ended } = await certifyConsole(argv, cwd);
+    const { address, interrupt, ended } = await startCertifyConsole(argv, cwd);
     t.after(interrupt);
     await page.goto(address);
     await page.getByRole("toolbar", { name: "Attempts of certify" }).getByRole("button").nth(5).waitFor();
@@ -128,7 +128,7 @@ describe("webhooks and workspaces in the console", { skip }, () => {
 
   it("positions the text of a webhook without deliveries above the current-time line", async (t) => {
     const page = await tab(t);
-    const { world } = await failingWebhook(t);
+    const { world } = await startFailingWebhookStory(t);
     const body = { title: "Idle", url: "http://127.0.0.1:9/", only_for_activities: ["CONTRACT_VOIDED"] };
     await world.api("POST", "/api/v2.1/public/webhooks/", { body });
     const activity = "CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT";

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { browser, type Tab } from "../support/browser.ts";
-import { draft, type Made, sent, statusOf } from "../support/contracts.ts";
+import { createTestBrowser, type Tab } from "../support/browser.ts";
+import { draft, getContractStatus, type Made, sent } from "../support/contracts.ts";
 import { emulator, type TestEmulator } from "../support/emulator.ts";
-import { signingLink } from "../support/identity/recipient-page.ts";
-import { site } from "./every-page.ts";
+import { getSigningLink } from "../support/identity/recipient-page.ts";
+import { startSite } from "./every-page.ts";
 
-const { skip, tabInTurn } = browser();
+const { skip, tabInTurn } = createTestBrowser();
 const jo = "jo@acme.example";
 
 interface Scene {
@@ -20,7 +20,7 @@ async function scene(t: TestContext, more: object = {}): Promise<Scene> {
   const page = await tabInTurn();
   const world = await emulator(t);
   const contract = await sent(world.api, more);
-  return { page, world, contract, link: await signingLink(world, contract, jo) };
+  return { page, world, contract, link: await getSigningLink(world, contract, jo) };
 }
 
 const press = (page: Pick<Tab, "getByRole">, name: string) => page.getByRole("button", { name }).click();
@@ -48,7 +48,7 @@ describe("contract page in a browser", { skip }, () => {
     await page.getByRole("status").getByText("You signed this contract on 2031-01-02 at 03:04 UTC.").waitFor();
     await page.getByText("No pending actions.").waitFor();
     assert.equal(await page.getByText("It is not your turn").count(), 0);
-    assert.equal(await statusOf(world.api, contract), "EXECUTED");
+    assert.equal(await getContractStatus(world.api, contract), "EXECUTED");
     assert.deepEqual(page.complaints, []);
   });
 
@@ -68,14 +68,14 @@ describe("contract page in a browser", { skip }, () => {
     );
     for (const key of ["Shift+Tab", "Shift+Tab", "Enter"]) await page.keyboard.press(key);
     await page.getByText("It cannot be signed until it is sent again.").waitFor();
-    assert.equal(await statusOf(world.api, contract), "SIGN", "asked first");
+    assert.equal(await getContractStatus(world.api, contract), "SIGN", "asked first");
     await page.keyboard.press("Tab");
     await page.keyboard.type("Too many seats");
     for (const key of ["Tab", "Enter"]) await page.keyboard.press(key);
     await page.getByRole("status").getByText("You declined to sign this contract").waitFor();
     await page.getByText("Too many seats").waitFor();
     await page.getByText("Waiting for Ada Keller to send it again.").waitFor();
-    assert.equal(await statusOf(world.api, contract), "DRAFT");
+    assert.equal(await getContractStatus(world.api, contract), "DRAFT");
   });
 
   it("preserves the input if the contract has changed in the meantime", async (t) => {
@@ -100,7 +100,7 @@ describe("contract page in a browser", { skip }, () => {
       const { page, world, contract } = await scene(t, { contract_template_id: 104 });
       const path = `/api/v2.1/public/embedded/contracts/${contract.number}/counter_party/?cp_email_id=${jo}`;
       const { url } = (await world.api("GET", path)).body as { url: string };
-      const customer = await site(
+      const customer = await startSite(
         t,
         `<iframe title="contract" src="${url.replaceAll("&", "&amp;")}"${sandbox}></iframe>`,
       );
@@ -109,7 +109,7 @@ describe("contract page in a browser", { skip }, () => {
       await press(frame, "Complete the review");
       await press(frame, "Sign");
       await frame.getByText("Signed 2031-01-02").waitFor();
-      assert.equal(await statusOf(world.api, contract), "EXECUTED");
+      assert.equal(await getContractStatus(world.api, contract), "EXECUTED");
       assert.deepEqual(page.complaints, []);
     }
   });
@@ -117,19 +117,19 @@ describe("contract page in a browser", { skip }, () => {
   it("explains why a form cannot be submitted in a sandbox without an origin", async (t) => {
     const { page, world, contract, link } = await scene(t);
     const src = link.replaceAll("&", "&amp;");
-    const customer = await site(t, `<iframe title="contract" src="${src}" sandbox="allow-forms"></iframe>`);
+    const customer = await startSite(t, `<iframe title="contract" src="${src}" sandbox="allow-forms"></iframe>`);
     await page.goto(customer.url);
     const frame = page.frameLocator("iframe");
     await press(frame, "Sign");
     await frame.getByText("A sandboxed frame requires allow-same-origin and allow-forms.").waitFor();
-    assert.equal(await statusOf(world.api, contract), "SIGN");
+    assert.equal(await getContractStatus(world.api, contract), "SIGN");
   });
 
   it("rejects a form of another site, even with the right fields", async (t) => {
     const { page, world, contract, link } = await scene(t);
     await page.goto(link);
     const token = await page.locator("input[name=form_token]").first().inputValue();
-    const evil = await site(
+    const evil = await startSite(
       t,
       `<form method="post" action="${link.replaceAll("&", "&amp;")}"><input name="form_token" value="${token}">
 <input name="act" value="sign"></form><script>document.forms[0].submit()</script>`,
@@ -138,7 +138,7 @@ describe("contract page in a browser", { skip }, () => {
       await page.goto(evil.url.replace("127.0.0.1", place));
       await page.getByRole("heading", { name: "Request blocked" }).waitFor();
     }
-    assert.equal(await statusOf(world.api, contract), "SIGN");
+    assert.equal(await getContractStatus(world.api, contract), "SIGN");
   });
 
   it("shows names with markup or right-to-left text unchanged", async (t) => {
@@ -151,7 +151,7 @@ describe("contract page in a browser", { skip }, () => {
       counter_party_details: [{ is_individual: false, organization_name: name, poc_details }],
     });
     await world.api("POST", `/api/v2.1/public/contracts/${contract.id}/send_to_counterparties`);
-    await page.goto(await signingLink(world, contract, jo));
+    await page.goto(await getSigningLink(world, contract, jo));
     await page.getByRole("heading", { name, level: 1 }).waitFor();
     assert.equal(await page.getByRole("img").count(), 0);
     await press(page, "Sign");

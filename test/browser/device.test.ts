@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { browser, type Tab } from "../support/browser.ts";
+import { createTestBrowser, type Tab } from "../support/browser.ts";
 import { emulator, plain, type TestEmulator } from "../support/emulator.ts";
-import { type Device, device, oauthError } from "../support/identity/devices.ts";
+import { createOAuthError, type Device, startDeviceAuthorization } from "../support/identity/devices.ts";
 
-const { skip, tabInTurn } = browser();
+const { skip, tabInTurn } = createTestBrowser();
 
 async function scene(t: TestContext): Promise<{ page: Tab; world: TestEmulator; waiting: Device }> {
   const page = await tabInTurn();
   const world = await emulator(t);
-  return { page, world, waiting: await device(world) };
+  return { page, world, waiting: await startDeviceAuthorization(world) };
 }
 
 /** The subject of a device's tokens. */
@@ -38,7 +38,7 @@ describe("device page in a browser", { skip }, () => {
 
   for (const [button, shown, polled] of [
     ["Approve", "The device is approved.", { status: 200 }],
-    ["Deny", "The device is denied.", oauthError("access_denied")],
+    ["Deny", "The device is denied.", createOAuthError("access_denied")],
   ] as const) {
     it(`accepts "${button}" at verification_uri_complete under either host name`, async (t) => {
       const { page, world } = await scene(t);
@@ -50,7 +50,7 @@ describe("device page in a browser", { skip }, () => {
         await page.goto(verification_uri_complete!.replace("127.0.0.1", name));
         await press(page, button);
         await page.getByText(shown).waitFor();
-        const answer = await (await device(world)).poll({ device_code });
+        const answer = await (await startDeviceAuthorization(world)).poll({ device_code });
         assert.deepEqual({ ...polled, ...plain(answer) }, { ...plain(answer), ...polled });
       }
       assert.deepEqual(page.complaints, []);

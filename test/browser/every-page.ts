@@ -3,15 +3,15 @@ import demo from "../../fixtures/seeds/demo.json" with { type: "json" };
 import { signCrmA } from "../../src/schemes/crm-a.ts";
 import { signCrmB } from "../../src/schemes/crm-b.ts";
 import type { Tab } from "../support/browser.ts";
-import { bothSign, request as contract, sent } from "../support/contracts.ts";
+import { bilateralSigning, request as contract, sent } from "../support/contracts.ts";
 import { emulator, type TestEmulator } from "../support/emulator.ts";
-import { device } from "../support/identity/devices.ts";
-import { signingLink } from "../support/identity/recipient-page.ts";
-import { authorizePath, changed, request } from "../support/identity/sign-in.ts";
+import { startDeviceAuthorization } from "../support/identity/devices.ts";
+import { getSigningLink } from "../support/identity/recipient-page.ts";
+import { authorizationRequest, authorizePath, formatParameters } from "../support/identity/sign-in.ts";
 import { receiver } from "../support/receiver.ts";
 
-/** A site of somebody else: it answers everything with these tags. */
-export async function site(t: Pick<TestContext, "after">, html: string) {
+/** Starts a third-party site that serves these tags at every path. */
+export async function startSite(t: Pick<TestContext, "after">, html: string) {
   const { url, answer, received } = await receiver(t);
   const shows = (text: string) =>
     answer((_, response) =>
@@ -21,27 +21,27 @@ export async function site(t: Pick<TestContext, "after">, html: string) {
   return { url, received, shows, answer };
 }
 
-/** The front end of a CRM app: it shows what the page around it tells. */
+/** The front end of a CRM app, which shows the messages of the embedding page. */
 const frontEnd = "<script>onmessage = ({ data }) => document.body.append(JSON.stringify(data))</script><body>";
 
-export interface Stage {
+export interface PageContext {
   readonly page: Tab;
   readonly world: TestEmulator;
-  /** A client that people are sent back to, and a front end. */
+  /** Address of a client to which users are redirected. */
   readonly client: string;
   readonly front: string;
 }
 
-export async function stage(t: Pick<TestContext, "after">, page: Tab): Promise<Stage> {
-  const { url: front } = await site(t, frontEnd);
-  const { url: client } = await site(t, "<h1>Back at the client</h1>");
+export async function createStage(t: Pick<TestContext, "after">, page: Tab): Promise<PageContext> {
+  const { url: front } = await startSite(t, frontEnd);
+  const { url: client } = await startSite(t, "<h1>Back at the client</h1>");
   const apps = { ...demo.apps, crm_b: { ...demo.apps.crm_b, index_url_allow: [front] } };
   return { page, client, front, world: await emulator(t, { seed: { ...demo, apps } }) };
 }
 
-type Open = (stage: Stage) => Promise<unknown>;
+type Open = (stage: PageContext) => Promise<unknown>;
 
-/** Words without a place to break them. */
+/** Words without a possible line break. */
 const long = {
   contract_name: "Rahmenvertrag".repeat(10),
   counter_party_details: [
@@ -57,15 +57,17 @@ const provider: Open = ({ page, world }) =>
   page.goto(`${world.routerUrl}/_emulator/provider?flow=trial&provider=ProviderA&state=s`);
 
 const waiting: Open = async ({ page, world }) =>
-  page.goto(`${world.routerUrl}/_emulator/device?user_code=${(await device(world)).user_code}`);
+  page.goto(`${world.routerUrl}/_emulator/device?user_code=${(await startDeviceAuthorization(world)).user_code}`);
 
 const signIn =
   (changes: Record<string, string>): Open =>
   ({ page, world, client }) =>
-    page.goto(`${world.clusters[0]!.url}${authorizePath}?${changed({ ...request, redirect_uri: client }, changes)}`);
+    page.goto(
+      `${world.clusters[0]!.url}${authorizePath}?${formatParameters({ ...authorizationRequest, redirect_uri: client }, changes)}`,
+    );
 
-/** As the CRM opens it, by a form. */
-export const crmB = ({ world, front }: Pick<Stage, "world" | "front">, target = "_self"): string => {
+/** Opens the page with a form, as the CRM does. */
+export const crmB = ({ world, front }: Pick<PageContext, "world" | "front">, target = "_self"): string => {
   const envelope = {
     algorithm: "HMACSHA256",
     context: { user: { fullName: "Ada" }, organization: { name: "Northwind" } },
@@ -76,8 +78,8 @@ export const crmB = ({ world, front }: Pick<Stage, "world" | "front">, target = 
 <input name="signed_request" value="${signed}"></form><script>document.forms[0].submit()</script>`;
 };
 
-/** Every page there is, by what it shows, and how a browser gets there. */
-export const pages: Readonly<Record<string, Open>> = {
+/** All pages by their content, with the way in which a browser opens them. */
+export const everyPage: Readonly<Record<string, Open>> = {
   "code prompt of a device": ({ page, world }) => page.goto(`${world.routerUrl}/_emulator/device`),
   "unknown code of a device": ({ page, world }) => page.goto(`${world.routerUrl}/_emulator/device?user_code=x`),
   "waiting device": waiting,
@@ -105,30 +107,30 @@ export const pages: Readonly<Record<string, Open>> = {
   },
   "missing contract": ({ page, world }) => page.goto(`${world.clusters[0]!.url}/contracts/T-9`),
   "contract that waits for the user of the link": async ({ page, world }) =>
-    page.goto(await signingLink(world, await sent(world.api), "jo@acme.example")),
+    page.goto(await getSigningLink(world, await sent(world.api), "jo@acme.example")),
   "contract that waits for another user": async ({ page, world }) =>
-    page.goto(await signingLink(world, await sent(world.api, bothSign), "ada@northwind.example")),
+    page.goto(await getSigningLink(world, await sent(world.api, bilateralSigning), "ada@northwind.example")),
   "contract with long names and a rejected form": async ({ page, world }) => {
-    await page.goto(await signingLink(world, await sent(world.api, long), "jo@acme.example"));
+    await page.goto(await getSigningLink(world, await sent(world.api, long), "jo@acme.example"));
     await page.getByLabel("Note").fill("Fine");
     await world.api("POST", "/api/v2.1/public/contracts/1/comments/", { body: { comment: "Meanwhile" } });
     await page.getByRole("button", { name: "Sign" }).click();
     await page.getByRole("alert").waitFor();
   },
   "decline form of a contract": async ({ page, world }) => {
-    await page.goto(await signingLink(world, await sent(world.api), "jo@acme.example"));
+    await page.goto(await getSigningLink(world, await sent(world.api), "jo@acme.example"));
     await page.getByText("Decline", { exact: true }).click();
     await page.getByLabel("Reason").waitFor();
   },
   "contract declined by the user of the link": async ({ page, world }) => {
-    await page.goto(await signingLink(world, await sent(world.api, long), "jo@acme.example"));
+    await page.goto(await getSigningLink(world, await sent(world.api, long), "jo@acme.example"));
     await page.getByText("Decline", { exact: true }).click();
     await page.getByLabel("Reason").fill("Vertragsstrafenregelung".repeat(8));
     await page.getByRole("button", { name: "Decline the contract" }).click();
     await page.getByRole("status").waitFor();
   },
   "link with the key of another user": async ({ page, world }) => {
-    const link = await signingLink(world, await sent(world.api), "jo@acme.example");
+    const link = await getSigningLink(world, await sent(world.api), "jo@acme.example");
     await page.goto(link.replace("jo%40", "eve%40"));
   },
   "app in crm_a": async ({ page, world }) => {

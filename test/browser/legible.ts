@@ -1,13 +1,14 @@
 import type { Tab } from "../support/browser.ts";
 
 /**
- * What cannot be read of a page: it is wider than the window, a text is cut with nothing that shows the whole, sticks out
- * of the window, or lies over another one. What scrolls by itself may be out of sight; marks of the timeline are pictures.
+ * Lists the unreadable parts of a page. The page is wider than the window, or a text is cut off without an alternative,
+ * overflows the window or covers another text. Content of scrolling elements can be out of sight, and marks of the
+ * timeline are pictures.
  */
-export const illegible = (page: Tab): Promise<string[]> => page.evaluate(find);
+export const findIllegibleParts = (page: Tab): Promise<string[]> => page.evaluate(find);
 
 const find = `(async () => {
-  // A window of another width is drawn anew by the script, too.
+  // The script renders the page again after the width of the window changes.
   for (let frame = 0; frame < 3; frame += 1) await new Promise(requestAnimationFrame);
   const out = new Set();
   if (document.documentElement.scrollWidth > innerWidth) out.add("the page is " + document.documentElement.scrollWidth + " px wide");

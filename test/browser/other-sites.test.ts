@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { browser, type Tab } from "../support/browser.ts";
+import { createTestBrowser, type Tab } from "../support/browser.ts";
 import { emulator, plain, type TestEmulator } from "../support/emulator.ts";
-import { type Device, device, oauthError } from "../support/identity/devices.ts";
-import { hiddenIn } from "../support/identity/forms.ts";
-import { authorizePath, changed, request } from "../support/identity/sign-in.ts";
-import { site } from "./every-page.ts";
+import { createOAuthError, type Device, startDeviceAuthorization } from "../support/identity/devices.ts";
+import { getHiddenFields } from "../support/identity/forms.ts";
+import { authorizationRequest, authorizePath, formatParameters } from "../support/identity/sign-in.ts";
+import { startSite } from "./every-page.ts";
 
-const { skip, tab } = browser();
+const { skip, tab } = createTestBrowser();
 
 /** A forged form with all fields, including the hidden fields of the emulator's own page. */
 interface Forged {
@@ -52,10 +52,13 @@ const places = ["evil.localhost", "127.0.0.1"];
 async function scene(t: TestContext): Promise<{ page: Tab; world: TestEmulator; waiting: Device; forms: Forged[] }> {
   const page = await tab(t);
   const world = await emulator(t);
-  const waiting = await device(world);
+  const waiting = await startDeviceAuthorization(world);
   const forged = async (path: string, fields: Record<string, string>): Promise<Forged> => {
     const action = `${world.routerUrl}${path}`;
-    return { action: action.split("?")[0]!, fields: { ...hiddenIn(await (await fetch(action)).text()), ...fields } };
+    return {
+      action: action.split("?")[0]!,
+      fields: { ...getHiddenFields(await (await fetch(action)).text()), ...fields },
+    };
   };
   const forms = [
     await forged(`/_emulator/device?user_code=${waiting.user_code}`, { status: "AUTHORIZED", cluster_id: "eu-1" }),
@@ -89,7 +92,7 @@ describe("page of another site", { skip }, () => {
       const { page, world, waiting, forms } = await scene(t);
       const came = await posts(world);
       for (const form of forms) {
-        const evil = await site(t, attack(form));
+        const evil = await startSite(t, attack(form));
         evil.answer(({ url }, response) =>
           url === "/on"
             ? response.writeHead(307, { location: form.action }).end()
@@ -102,7 +105,7 @@ describe("page of another site", { skip }, () => {
           assert.deepEqual(value, { method: "POST", target: pathname, status: 403 }, `from ${place}`);
         }
       }
-      assert.deepEqual(plain(await waiting.poll()), oauthError("authorization_pending"));
+      assert.deepEqual(plain(await waiting.poll()), createOAuthError("authorization_pending"));
     });
   }
 
@@ -111,11 +114,11 @@ describe("page of another site", { skip }, () => {
     const shown = [
       `${world.routerUrl}/_emulator/device?user_code=${waiting.user_code}`,
       `${world.routerUrl}/_emulator/provider?flow=trial&provider=P&state=s`,
-      `${world.routerUrl}${authorizePath}?${changed(request, {})}`,
-      `${world.clusters[0]!.url}${authorizePath}?${changed(request, {})}`,
+      `${world.routerUrl}${authorizePath}?${formatParameters(authorizationRequest, {})}`,
+      `${world.clusters[0]!.url}${authorizePath}?${formatParameters(authorizationRequest, {})}`,
     ];
     for (const url of shown) {
-      const evil = await site(t, `<iframe src="${attribute(url)}"></iframe>`);
+      const evil = await startSite(t, `<iframe src="${attribute(url)}"></iframe>`);
       for (const place of places) {
         await page.goto(evil.url.replace("127.0.0.1", place), { waitUntil: "load" });
         const [, frame] = page.frames();
@@ -126,12 +129,12 @@ describe("page of another site", { skip }, () => {
 
   it("cannot read the emulator's pages", async (t) => {
     const { page, world, waiting } = await scene(t);
-    const evil = await site(t, "<h1>Evil</h1>");
+    const evil = await startSite(t, "<h1>Evil</h1>");
     for (const place of places) {
       await page.goto(evil.url.replace("127.0.0.1", place));
       for (const path of [
         `/_emulator/device?user_code=${waiting.user_code}`,
-        `${authorizePath}?${changed(request, {})}`,
+        `${authorizePath}?${formatParameters(authorizationRequest, {})}`,
       ]) {
         const read = await page.evaluate(
           `fetch(${JSON.stringify(world.routerUrl + path)}).then((r) => r.text(), String)`,

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { browser } from "../support/browser.ts";
-import { barriersInEachScheme } from "./barriers.ts";
-import { crmB, pages, site, stage } from "./every-page.ts";
+import { createTestBrowser } from "../support/browser.ts";
+import { listViolationsByScheme } from "./barriers.ts";
+import { createStage, crmB, everyPage, startSite } from "./every-page.ts";
 
-const { skip, tabInTurn } = browser();
+const { skip, tabInTurn } = createTestBrowser();
 
 /** The number of links of each page that has links. */
 const linksOf: Readonly<Record<string, number>> = {
@@ -32,16 +32,16 @@ const overflows = `(() => {
 })()`;
 
 describe("emulator pages in a browser", { skip }, () => {
-  for (const [name, open] of Object.entries(pages)) {
+  for (const [name, open] of Object.entries(everyPage)) {
     it(`passes accessibility checks in small and wide windows, light and dark: ${name}`, async (t) => {
       const page = await tabInTurn();
-      await open(await stage(t, page));
+      await open(await createStage(t, page));
       assert.equal(await page.getByRole("main").getByRole("heading", { level: 1 }).count(), 1);
       for (const width of [320, 375, 1280]) {
         await page.setViewportSize({ width, height: 800 });
         assert.deepEqual(await page.evaluate(overflows), [], `${width} px`);
         if (width === 320) continue;
-        assert.deepEqual(await barriersInEachScheme(page), { light: [], dark: [] }, `${width} px`);
+        assert.deepEqual(await listViolationsByScheme(page), { light: [], dark: [] }, `${width} px`);
       }
       const backgrounds = new Set<string>();
       for (const colorScheme of ["light", "dark"] as const) {
@@ -53,7 +53,7 @@ describe("emulator pages in a browser", { skip }, () => {
 
     it(`has no dead links: ${name}`, async (t) => {
       const page = await tabInTurn();
-      await open(await stage(t, page));
+      await open(await createStage(t, page));
       const links: string[] = await page.evaluate("[...document.links].map(({ href }) => href)");
       for (const link of links) assert.equal((await page.request.get(link)).status(), 200, link);
       assert.equal(links.length, linksOf[name] ?? 0);
@@ -62,8 +62,8 @@ describe("emulator pages in a browser", { skip }, () => {
 
   it("allows the CRM to frame the app in crm_b and sends the front end the context", async (t) => {
     const page = await tabInTurn();
-    const on = await stage(t, page);
-    const crm = await site(t, `<iframe name="canvas" title="canvas"></iframe>${crmB(on, "canvas")}`);
+    const on = await createStage(t, page);
+    const crm = await startSite(t, `<iframe name="canvas" title="canvas"></iframe>${crmB(on, "canvas")}`);
     await page.goto(crm.url);
     await page.frameLocator("iframe").frameLocator("iframe").getByText('"organization":{"name":"Northwind"}').waitFor();
     assert.deepEqual(page.complaints, []);
@@ -71,9 +71,9 @@ describe("emulator pages in a browser", { skip }, () => {
 
   it("allows any site to frame a contract page", async (t) => {
     const page = await tabInTurn();
-    const on = await stage(t, page);
-    await pages.contract!(on);
-    const around = await site(t, `<iframe title="contract" src="${page.url()}"></iframe>`);
+    const on = await createStage(t, page);
+    await everyPage.contract!(on);
+    const around = await startSite(t, `<iframe title="contract" src="${page.url()}"></iframe>`);
     await page.goto(around.url);
     await page.frameLocator("iframe").getByRole("heading", { name: "NDA with Acme" }).waitFor();
     assert.deepEqual(page.complaints, []);

@@ -1,7 +1,7 @@
 /**
- * Makes the README's picture of the console, `fixtures/console.png`: `npm run picture`, after a build, with Chromium on
- * the path. The run is deterministic, so that the picture changes with the page alone.
- * `pngquant --quality 70-95 --strip` then reduces it to a third, because the package contains it.
+ * Creates the README's picture of the console, `fixtures/console.png`: `npm run picture`, after a build, with Chromium
+ * on the path. The run is deterministic, so the picture changes only with the page. `pngquant --quality 70-95 --strip`
+ * then reduces it to a third, because the package contains it.
  */
 import { mkdtempSync } from "node:fs";
 import { createServer } from "node:http";
@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { chromium } from "playwright-core";
 import type { startEmulator as Start } from "../../emulator/index.ts";
-import { executable } from "../support/browser.ts";
+import { browserExecutable } from "../support/browser.ts";
 
 const root = join(import.meta.dirname, "../..");
 const { startEmulator } = (await import(join(root, "dist/emulator.js"))) as { startEmulator: typeof Start };
@@ -34,7 +34,7 @@ const api = (path: string, body: object) => post(`${cluster!.url}/api/v2.1/publi
 const control = (path: string, body: object) =>
   post(`${emulator.controlUrl}/${path}`, { authorization: `Bearer ${emulator.token}` }, body);
 
-// What the README's first minute does, and a contract that comes later.
+// The commands of the README's example, and a later contract.
 const contract = (name: string) =>
   api("contracts/", {
     contract_template_id: 101,
@@ -52,7 +52,7 @@ await contract("Order form");
 await control("clock/advance", { by: "PT6M" });
 
 const { url } = (await control("sessions/codes", {})) as { url: string };
-const browser = await chromium.launch({ executablePath: executable!, args: ["--disable-gpu"] });
+const browser = await chromium.launch({ executablePath: browserExecutable!, args: ["--disable-gpu"] });
 const page = await browser.newPage({ viewport: { width: 1180, height: 560 }, reducedMotion: "reduce" });
 await page.goto(url);
 await page.getByText("connection refused").first().waitFor();

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import demo from "../../fixtures/seeds/demo.json" with { type: "json" };
-import { browser, type Tab } from "../support/browser.ts";
+import { createTestBrowser, type Tab } from "../support/browser.ts";
 import { emulator, type TestEmulator } from "../support/emulator.ts";
 import { receiver } from "../support/receiver.ts";
 
-const { skip, tabInTurn } = browser();
+const { skip, tabInTurn } = createTestBrowser();
 
 async function begin(t: TestContext, path: string, seed: object = demo): Promise<{ page: Tab; world: TestEmulator }> {
   const page = await tabInTurn();
@@ -21,7 +21,7 @@ async function signInAs(page: Tab, email: string, name = ""): Promise<void> {
   await page.getByRole("button", { name: "Sign in" }).click();
 }
 
-/** The response of the callback, once the browser has reached it. */
+/** Returns the response of the callback after the browser has reached it. */
 async function answered(page: Tab, path: string): Promise<Record<string, unknown>> {
   await page.waitForURL((url) => url.pathname === path);
   return JSON.parse((await page.locator("body").textContent())!);

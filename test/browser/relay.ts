@@ -1,8 +1,11 @@
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import type { TestContext } from "node:test";
 
-/** An address that leads to a server, to none while it is cut, and then to the same or another one. */
-export async function relay(t: Pick<TestContext, "after">, address: string) {
+/**
+ * Starts a relay whose address leads to a server. The relay can be cut, and then connected to the same or another
+ * server.
+ */
+export async function startRelay(t: Pick<TestContext, "after">, address: string) {
   let to: string | undefined = address;
   const open = new Set<Socket>();
   const server = createServer((near) => {

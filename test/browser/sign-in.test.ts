@@ -1,12 +1,17 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import type { EmulatorOptions } from "../../emulator/index.ts";
-import { browser, type Tab } from "../support/browser.ts";
+import { createTestBrowser, type Tab } from "../support/browser.ts";
 import { emulator, type TestEmulator } from "../support/emulator.ts";
-import { authorizePath, type Changes, changed, request } from "../support/identity/sign-in.ts";
+import {
+  authorizationRequest,
+  authorizePath,
+  formatParameters,
+  type ParameterChanges,
+} from "../support/identity/sign-in.ts";
 import { receiver } from "../support/receiver.ts";
 
-const { skip, tabInTurn } = browser();
+const { skip, tabInTurn } = createTestBrowser();
 
 const ada = "ada@northwind.example";
 const eli = "eli@fabrikam.example";
@@ -28,7 +33,7 @@ interface Scene {
   readonly page: Tab;
   readonly world: TestEmulator;
   /** Opens the sign-in page as the client would, at the router or at another listener. */
-  open(changes?: Changes, base?: string): Promise<void>;
+  open(changes?: ParameterChanges, base?: string): Promise<void>;
   /** The code that the client received. */
   arrival(): Promise<string>;
 }
@@ -42,20 +47,22 @@ async function scene(t: TestContext, options: EmulatorOptions = {}): Promise<Sce
     page,
     world,
     open: async (changes = {}, base = world.routerUrl) => {
-      await page.goto(`${base}${authorizePath}?${changed({ ...request, redirect_uri }, changes)}`);
+      await page.goto(
+        `${base}${authorizePath}?${formatParameters({ ...authorizationRequest, redirect_uri }, changes)}`,
+      );
     },
     arrival: async () => {
       await page.getByRole("heading", { name: "Back at the client" }).waitFor();
       const { origin, pathname, searchParams } = new URL(page.url());
       assert.equal(`${origin}${pathname}`, redirect_uri);
-      assert.equal(searchParams.get("state"), request.state);
+      assert.equal(searchParams.get("state"), authorizationRequest.state);
       return searchParams.get("code")!;
     },
   };
 }
 
 describe("sign-in page in a browser", { skip }, () => {
-  const ways: [string, Changes, Readonly<Record<string, string>>][] = [
+  const ways: [string, ParameterChanges, Readonly<Record<string, string>>][] = [
     ["without login_hint", {}, {}],
     ["with a login_hint of the first cluster", { login_hint: ada }, {}],
     ["with a login_hint of the other cluster", { login_hint: eli }, {}],
@@ -142,7 +149,7 @@ describe("sign-in page in a browser", { skip }, () => {
   });
 });
 
-/** A cluster responds with 404 to an address that it does not know. */
+/** A cluster responds with 404 to an unknown address. */
 const isNoMiss = (complaint: string): boolean => !complaint.includes("404 (Not Found)");
 
 async function seedWith(clients: Readonly<Record<string, string>>) {

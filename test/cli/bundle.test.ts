@@ -9,20 +9,20 @@ import { getCommandsFile } from "../../src/cli/command-tree/built-commands.ts";
 import { groupNames, loadDeclarations } from "../../src/cli/command-tree/tree.ts";
 import { root } from "../structure/repository.ts";
 import { testFolder } from "../support/cli/cli-emulator.ts";
-import { forwardProxy } from "../support/cli/forward-proxy.ts";
-import { safeService } from "../support/cli/safe-service.ts";
+import { startForwardProxy } from "../support/cli/forward-proxy.ts";
+import { startTlsService } from "../support/cli/safe-service.ts";
 import { emulator } from "../support/emulator.ts";
 import { receiver } from "../support/receiver.ts";
-import { consoleMetafile, metafile, shipped, shippedSvc } from "../support/shipped.ts";
+import { getPackageFolder, getSvcPath, readConsoleMetafile, readMetafile } from "../support/shipped.ts";
 
 describe("bundled CLI", () => {
-  const folder = shipped();
-  const { outputs } = metafile();
+  const folder = getPackageFolder();
+  const { outputs } = readMetafile();
 
   it("includes the license of exactly the bundled packages", () => {
     const dist = join(folder, "dist");
     const from = [
-      ...Object.values({ ...outputs, ...consoleMetafile().outputs }).flatMap(({ inputs }) =>
+      ...Object.values({ ...outputs, ...readConsoleMetafile().outputs }).flatMap(({ inputs }) =>
         Object.entries(inputs).flatMap(([path, { bytesInOutput }]) => (bytesInOutput > 0 ? [["", path]] : [])),
       ),
       // PDF fonts are files, not code.
@@ -53,7 +53,7 @@ describe("bundled CLI", () => {
   });
 
   it("connects through a proxy with plain HTTP and with a tunnel and a trusted certificate", async (t) => {
-    const proxy = await forwardProxy(t, "hunter2");
+    const proxy = await startForwardProxy(t, "hunter2");
     const plain = await receiver(t);
     plain.answer((_, response) => response.end('{"database":true}'));
     const value = proxy.url.replace("//", "//ann:hunter2@");
@@ -62,7 +62,7 @@ describe("bundled CLI", () => {
       HTTPS_PROXY: value,
       NODE_EXTRA_CA_CERTS: join(root, "fixtures/tls/service.cert.pem"),
     };
-    const targets = [plain.url.replace("127.0.0.1", "service.example"), await safeService(t)];
+    const targets = [plain.url.replace("127.0.0.1", "service.example"), await startTlsService(t)];
     for (const url of targets) {
       const { stdout } = await runShipped(["router", "health", "--json", "--quiet", "--base-url", url], env);
       assert.deepEqual(JSON.parse(stdout), { database: true });
@@ -76,7 +76,7 @@ describe("bundled CLI", () => {
   it("starts an emulator in its own process without additional output", async (t) => {
     const { stdout, stderr } = await promisify(execFile)(
       process.execPath,
-      [shippedSvc(), "contracts", "list", "--emulator"],
+      [getSvcPath(), "contracts", "list", "--emulator"],
       { cwd: await testFolder(t), env: { PATH: process.env.PATH, SVC_CONFIG_DIR: folder } },
     );
     assert.deepEqual([stdout, stderr], ["", "Nothing found; to create one: svc contracts create\n"]);
@@ -94,7 +94,7 @@ describe("bundled CLI", () => {
       clusters: [cluster],
     } = await emulator(t);
     const loadedBy = async (...argv: readonly string[]) => {
-      const { stderr } = await promisify(execFile)(process.execPath, ["--require", probe, shippedSvc(), ...argv], {
+      const { stderr } = await promisify(execFile)(process.execPath, ["--require", probe, getSvcPath(), ...argv], {
         cwd,
         env: {
           PATH: process.env.PATH,
@@ -119,7 +119,7 @@ describe("bundled CLI", () => {
     skip: process.platform !== "linux" && "no /dev/full",
   }, () => {
     const full = openSync("/dev/full", "w");
-    const { status, stderr } = spawnSync(process.execPath, [shippedSvc(), "--version"], {
+    const { status, stderr } = spawnSync(process.execPath, [getSvcPath(), "--version"], {
       stdio: ["ignore", full, "pipe"],
     });
     closeSync(full);
@@ -128,7 +128,7 @@ describe("bundled CLI", () => {
   });
 
   async function runShipped(argv: readonly string[], env: Record<string, string>) {
-    return promisify(execFile)(process.execPath, [shippedSvc(), ...argv], {
+    return promisify(execFile)(process.execPath, [getSvcPath(), ...argv], {
       env: { ...env, PATH: process.env.PATH, SVC_CONFIG_DIR: folder },
     });
   }

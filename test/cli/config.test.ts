@@ -8,8 +8,8 @@ import { identifyMachine } from "../../src/files/machine.ts";
 import { testFolder } from "../support/cli/cli-emulator.ts";
 import { type RunOptions, runCli } from "../support/cli/run-cli.ts";
 import { receiver } from "../support/receiver.ts";
-import { shippedSvc } from "../support/shipped.ts";
-import { movedWall } from "../support/walls/moved-wall.ts";
+import { getSvcPath } from "../support/shipped.ts";
+import { createMovedWallClock } from "../support/walls/moved-wall.ts";
 
 /** A configuration folder, and the command line that uses it. */
 async function machine(t: TestContext, profiles?: Record<string, Profile>, current?: string) {
@@ -114,7 +114,7 @@ describe("svc config set", () => {
     const ends = names.map(
       (name) =>
         new Promise((resolve) => {
-          const argv = [shippedSvc(), "config", "set", "client_id", name, "--profile", name];
+          const argv = [getSvcPath(), "config", "set", "client_id", name, "--profile", name];
           spawn(process.execPath, argv, { env: { ...process.env, SVC_CONFIG_DIR: folder }, stdio: "ignore" }).once(
             "close",
             resolve,
@@ -142,7 +142,7 @@ describe("svc config set", () => {
     const { svc, folder } = await machine(t, {});
     const held = { id: "x", pid: process.ppid, ...(await identifyMachine()) };
     await writeFile(join(folder, "profiles.json.lock"), JSON.stringify(held));
-    const wall = movedWall((ms) => (ms < 1_000 ? wall.sleep(60_000) : undefined));
+    const wall = createMovedWallClock((ms) => (ms < 1_000 ? wall.sleep(60_000) : undefined));
     const { exit, err } = await svc("config set client_id cid", { wall });
     assert.equal(exit, 75);
     assert.match(err, /\S+profiles\.json\.lock is locked by another process/);

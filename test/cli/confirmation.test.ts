@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { deriveSpecs } from "../../src/derive/specs.ts";
 import { cliEmulator } from "../support/cli/cli-emulator.ts";
-import { enter, person } from "../support/cli/person.ts";
+import { enterKey, simulateUser } from "../support/cli/person.ts";
 import { runCli } from "../support/cli/run-cli.ts";
 import { receiver } from "../support/receiver.ts";
 
@@ -116,7 +116,7 @@ describe("confirmation prompt", () => {
       ["router unmap-clients --cluster eu-1 --client-ids a --client-ids b", "Remove 2 client ids from eu-1?"],
       ["emulator reset", "Reset the state to the seed?"],
     ] as const) {
-      const ada = person([question, enter]);
+      const ada = simulateUser([question, enterKey]);
       const { exit, err } = await svc(argv, ada);
       assert.deepEqual([exit, ada.waiting()], [1, []], err);
       assert.match(err, /error: Nothing was changed\.\n$/);
@@ -138,7 +138,7 @@ describe("confirmation prompt", () => {
           "  The command would do this: Void a contract (composite id T-1).\n",
       ],
     );
-    const wrong = person(["Type T-1 to continue", `T-2${enter}`]);
+    const wrong = simulateUser(["Type T-1 to continue", `T-2${enterKey}`]);
     assert.equal((await svc(argv, wrong)).exit, 1);
     assert.equal((await json("contracts status T-1")).contract_status, "DRAFT");
     assert.equal((await svc([...argv, "--confirm", "T-1"])).exit, 0);

@@ -3,7 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { type CliEmulator, cliEmulator } from "../support/cli/cli-emulator.ts";
-import { quiet } from "../support/refused.ts";
+import { waitUntilIdle } from "../support/refused.ts";
 
 const secrets = { chatA: "chat-a secret", crmA: "crm-a secret", crmB: "crm-b secret", billing: "billing secret" };
 const seed = {
@@ -129,7 +129,7 @@ describe("app installation by command line", () => {
     const again = await svc(redirect);
     assert.equal(again.exit, 5);
     assert.match(again.err, /Unknown or used state/);
-    await quiet(emulator);
+    await waitUntilIdle(emulator);
     assert.deepEqual(await json("emulator owners --identifier T-NEW"), [
       { table: "chat_a_teams", key: "T-NEW", cluster_id: "us-1" },
     ]);

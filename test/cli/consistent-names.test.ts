@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { allCommands } from "../support/cli/all-commands.ts";
+import { loadAllCommands } from "../support/cli/all-commands.ts";
 import { testFolder } from "../support/cli/cli-emulator.ts";
 import { runCli } from "../support/cli/run-cli.ts";
 
@@ -12,7 +12,7 @@ describe("command and option names", () => {
   }
 
   it("uses --cluster in every command that names a cluster", async () => {
-    const spelt = (await allCommands()).flatMap(({ words, flags }) =>
+    const spelt = (await loadAllCommands()).flatMap(({ words, flags }) =>
       flags.filter(({ flag }) => /cluster-id/.test(flag)).map(({ flag }) => `${words.join(" ")} --${flag}`),
     );
     assert.deepEqual(spelt, []);

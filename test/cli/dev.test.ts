@@ -5,7 +5,7 @@ import { createServer } from "node:http";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { testFolder } from "../support/cli/cli-emulator.ts";
-import { following } from "../support/cli/following.ts";
+import { startCommand } from "../support/cli/following.ts";
 import { type RunOptions, runCli } from "../support/cli/run-cli.ts";
 import { emulator } from "../support/emulator.ts";
 import { receiver } from "../support/receiver.ts";
@@ -20,7 +20,7 @@ async function folderOf(t: TestContext) {
   const cwd = await testFolder(t);
   const env = { SVC_CONFIG_DIR: cwd };
   const svc = (argv: string | readonly string[], more: RunOptions = {}) => runCli(argv, { cwd, env, ...more });
-  const dev = (...flags: readonly string[]) => following(svc, ["dev", ...flags]);
+  const dev = (...flags: readonly string[]) => startCommand(svc, ["dev", ...flags]);
   return { cwd, svc, dev, file: join(cwd, ".svc/emulator.json") };
 }
 

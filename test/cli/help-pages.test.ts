@@ -13,10 +13,10 @@ import { environmentVariables } from "../../src/cli/process/environment.ts";
 import type { FlagSpec } from "../../src/derive/command-spec.ts";
 import { createEmulatorFlags } from "../../src/derive/emulator-options.ts";
 import { sources } from "../structure/repository.ts";
-import { allCommands } from "../support/cli/all-commands.ts";
+import { loadAllCommands } from "../support/cli/all-commands.ts";
 import { runCli } from "../support/cli/run-cli.ts";
 
-const commands = await allCommands();
+const commands = await loadAllCommands();
 
 /** The words of every page: the program, its groups, and their commands. */
 const pages: string[] = [

@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { describe, it } from "node:test";
 import { exitCodes } from "../../src/cli/process/exit.ts";
-import { allCommands } from "../support/cli/all-commands.ts";
+import { loadAllCommands } from "../support/cli/all-commands.ts";
 import { runCli } from "../support/cli/run-cli.ts";
 import { hasProgram } from "../support/cli/terminal.ts";
 
-const commands = await allCommands();
+const commands = await loadAllCommands();
 
 describe("svc help --json", () => {
   it("describes the whole command line as data", async () => {

@@ -3,7 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { testFolder } from "../support/cli/cli-emulator.ts";
-import { nda } from "../support/cli/nda.ts";
+import { ndaContractJson } from "../support/cli/nda.ts";
 import { runCli } from "../support/cli/run-cli.ts";
 
 /** The command lines that a run suggests. */
@@ -21,7 +21,7 @@ async function withProfile(t: TestContext, name: string) {
 describe("suggested command line", () => {
   it("uses the same target with --emulator", async (t) => {
     const cwd = await testFolder(t);
-    const created = await runCli("contracts create --data - --emulator", { cwd, stdin: nda });
+    const created = await runCli("contracts create --data - --emulator", { cwd, stdin: ndaContractJson });
     assert.deepEqual(proposed(created.err), ["svc contracts send T-1 --emulator"]);
     const sent = await runCli("contracts send T-1 --emulator", { cwd });
     assert.deepEqual(proposed(sent.err), ["svc contracts status T-1 --emulator"]);

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { stripVTControlCharacters } from "node:util";
 import { cliEmulator, testFolder } from "../support/cli/cli-emulator.ts";
-import { nda } from "../support/cli/nda.ts";
-import { ctrlC, ctrlD, down, enter, person } from "../support/cli/person.ts";
+import { ndaContractJson } from "../support/cli/nda.ts";
+import { ctrlC, ctrlD, downKey, enterKey, simulateUser } from "../support/cli/person.ts";
 import { runCli } from "../support/cli/run-cli.ts";
 
 interface Recipients {
@@ -19,7 +19,7 @@ describe("user at a terminal", () => {
       body: { contract_template_id: 101, contract_data: {}, counter_party_details: [] },
     });
     assert.equal(made.status, 201);
-    const ada = person(["Composite id", enter]);
+    const ada = simulateUser(["Composite id", enterKey]);
     const { exit, out, err } = await svc("contracts status --json", ada);
     assert.deepEqual([exit, JSON.parse(out).contract_status, ada.waiting()], [0, "DRAFT", []]);
     assert.match(stripVTControlCharacters(err), /T-1 {2}Mutual NDA {2}DRAFT/);
@@ -27,9 +27,9 @@ describe("user at a terminal", () => {
 
   it("selects among the contracts to which a command applies", async (t) => {
     const { svc, json } = await cliEmulator(t);
-    for (let i = 0; i < 2; i += 1) await json("contracts create --data -", { stdin: nda });
+    for (let i = 0; i < 2; i += 1) await json("contracts create --data -", { stdin: ndaContractJson });
     await json("contracts send T-1");
-    const ada = person(["Composite id", enter]);
+    const ada = simulateUser(["Composite id", enterKey]);
     const { exit, err } = await svc("contracts send", ada);
     const offered = stripVTControlCharacters(err);
     assert.deepEqual([exit, offered.includes("T-1  "), offered.includes("T-2  NDA  DRAFT")], [0, false, true], err);
@@ -37,7 +37,7 @@ describe("user at a terminal", () => {
 
   it("selects the workflow of an intake and existing intakes", async (t) => {
     const { svc } = await cliEmulator(t);
-    const ada = person(["Title", `Review it${enter}`], ["Workflow id", enter]);
+    const ada = simulateUser(["Title", `Review it${enterKey}`], ["Workflow id", enterKey]);
     const made = await svc("intake create --json=id,title", ada);
     assert.deepEqual(
       [made.exit, JSON.parse(made.out), ada.waiting()],
@@ -47,7 +47,7 @@ describe("user at a terminal", () => {
     const offered = stripVTControlCharacters(made.err);
     assert.deepEqual([/201 {2}Legal help/.test(offered), /20[234] {2}/.test(offered)], [true, false], offered);
 
-    const bob = person(["Intake id", enter]);
+    const bob = simulateUser(["Intake id", enterKey]);
     const shown = await svc("intake show --json=id", bob);
     assert.deepEqual([shown.exit, JSON.parse(shown.out), bob.waiting()], [0, { id: 1 }, []], shown.err);
     assert.match(stripVTControlCharacters(shown.err), /1 {2}Review it {2}PENDING/);
@@ -59,7 +59,7 @@ describe("user at a terminal", () => {
     const { url, clientId = "", clientSecret = "" } = emulator.clusters[0]!;
     const cwd = await testFolder(t);
     const env = { SVC_CONFIG_DIR: cwd, SVC_BASE_URL: url, SVC_CLIENT_ID: clientId, SVC_CLIENT_SECRET: clientSecret };
-    const ada = person(["Title", `Second${enter}`], ["Workflow id", enter]);
+    const ada = simulateUser(["Title", `Second${enterKey}`], ["Workflow id", enterKey]);
     const { exit, err } = await runCli("intake create", { ...ada, env, cwd });
     assert.deepEqual([exit, ada.waiting()], [0, []], err);
     assert.match(stripVTControlCharacters(err), /201 {2}Legal help/);
@@ -68,14 +68,14 @@ describe("user at a terminal", () => {
   it("selects among existing settings", async (t) => {
     const cwd = await testFolder(t);
     await writeFile(join(cwd, "profiles.json"), '{"profiles":{"default":{"client_id":"wk_1"}},"current":"default"}');
-    const ada = person(["Key", `${down}${down}${enter}`]);
+    const ada = simulateUser(["Key", `${downKey}${downKey}${enterKey}`]);
     const { exit, out, err } = await runCli("config get", { ...ada, env: { SVC_CONFIG_DIR: cwd } });
     assert.deepEqual([exit, out, ada.waiting()], [0, "wk_1\n", []], err);
   });
 
   it("selects among existing clusters", async (t) => {
     const { svc, emulator } = await cliEmulator(t);
-    const ada = person(["Cluster id", `${down}${enter}`]);
+    const ada = simulateUser(["Cluster id", `${downKey}${enterKey}`]);
     const { exit, err } = await svc("router map-clients --client-ids c-1", ada);
     assert.deepEqual([exit, ada.waiting()], [0, []], err);
     const { body } = await emulator.router("GET", "/router/v1/cluster_clients/client/c-1");
@@ -86,26 +86,26 @@ describe("user at a terminal", () => {
     const { svc, cwd } = await cliEmulator(t);
     await writeFile(join(cwd, "ids.txt"), "c-1\n");
     const env = { SVC_STATE_DIR: join(cwd, "state") };
-    const ada = person(["Cluster", `${down}${enter}`]);
+    const ada = simulateUser(["Cluster", `${downKey}${enterKey}`]);
     const mapped = await svc("router map-clients ids.txt", { ...ada, env });
     assert.deepEqual([mapped.exit, mapped.out, ada.waiting()], [0, "Mapped 1 client id to us-1\n", []], mapped.err);
 
-    const again = person(["Job", enter]);
+    const again = simulateUser(["Job", enterKey]);
     const shown = await svc("router jobs show --json=command,status", { ...again, env });
     assert.deepEqual([shown.exit, JSON.parse(shown.out)], [0, { command: "map-clients", status: "done" }], shown.err);
     assert.deepEqual(again.waiting(), []);
 
-    const login = person(["Client id", `demo-cli${enter}`]);
+    const login = simulateUser(["Client id", `demo-cli${enterKey}`]);
     assert.equal((await svc("auth device-login --no-wait --no-browser", { ...login, env })).exit, 8);
     assert.deepEqual(login.waiting(), []);
   });
 
   it("enters values that cannot be listed and sees validation errors immediately", async (t) => {
     const { svc } = await cliEmulator(t);
-    const ada = person(
-      ["Template id", enter],
-      ["A value is required", `one${enter}`],
-      ["must be a whole number", `\u007f\u007f\u007f101${enter}`],
+    const ada = simulateUser(
+      ["Template id", enterKey],
+      ["A value is required", `one${enterKey}`],
+      ["must be a whole number", `\u007f\u007f\u007f101${enterKey}`],
     );
     // The service is unreachable, so the templates cannot be listed.
     const { exit, err } = await svc("contracts templates show --base-url http://127.0.0.1:1 --retries 0", ada);
@@ -115,14 +115,14 @@ describe("user at a terminal", () => {
   it("sees the missing input instead of a question without a valid answer", async (t) => {
     const { svc, json, cwd } = await cliEmulator(t);
     const refused = async (line: string, exit: number, words: RegExp, env: Record<string, string | undefined> = {}) => {
-      const nobody = person([":", ctrlC]);
+      const nobody = simulateUser([":", ctrlC]);
       const run = await svc(line, { ...nobody, env: { SVC_STATE_DIR: cwd, ...env } });
       const err = stripVTControlCharacters(run.err);
       assert.deepEqual([run.exit, words.test(err), err.includes("? ")], [exit, true, false], err);
     };
     await refused("contracts send", 5, /svc contracts send requires a contract in status DRAFT\. None found\./);
     await refused("contracts status", 5, /No contracts found\.\n {2}try: svc contracts create/);
-    await json("contracts create --data -", { stdin: nda });
+    await json("contracts create --data -", { stdin: ndaContractJson });
     await refused("emulator sign", 5, /requires a contract in status SIGN/);
     await refused("emulator resume", 5, /requires a contract in status ON_HOLD/);
     await refused("emulator snapshot restore", 5, /No snapshots found\./);
@@ -137,13 +137,13 @@ describe("user at a terminal", () => {
 
   it("selects among existing webhooks and contract numbers", async (t) => {
     const { svc, json } = await cliEmulator(t);
-    await json("contracts create --data -", { stdin: nda });
+    await json("contracts create --data -", { stdin: ndaContractJson });
     const url = "https://hooks.example/x";
     await json(["webhooks", "create", "--title", "mine", "--url", url, "--only-for-activities", "CONTRACT_SIGNED"]);
-    const removal = person(["Webhook id", enter]);
+    const removal = simulateUser(["Webhook id", enterKey]);
     const removed = await svc("webhooks delete --yes", removal);
     assert.deepEqual([removed.exit, removal.waiting()], [0, []], removed.err);
-    const again = person(["Contract ids", enter]);
+    const again = simulateUser(["Contract ids", enterKey]);
     const triggered = await svc("webhooks re-trigger --dry-run", again);
     assert.match(stripVTControlCharacters(triggered.err), /1 {2}NDA {2}DRAFT/);
     assert.deepEqual([triggered.exit, again.waiting()], [0, []], triggered.err);
@@ -151,21 +151,21 @@ describe("user at a terminal", () => {
 
   it("fills in a template's attributes and sees the equivalent command line", async (t) => {
     const { svc, json } = await cliEmulator(t);
-    const ada = person(
-      ["Contract template id", `${down}${enter}`],
-      ["Start date", `soon${enter}`],
-      ["This must be a date", `${"\u007f".repeat(4)}2031-05-07${enter}`],
-      ["Seats", `12${enter}`],
-      ["Fill in optional fields (Plan)?", `y${enter}`],
-      ["Plan?", `y${enter}`],
-      ["Plan:", `${down}${enter}`],
-      ["Who is the counterparty?", enter],
-      ["Name of the organization", `Acme's${enter}`],
-      ["First name", `Jo${enter}`],
-      ["Last name", enter],
-      ["E-mail", `jo@acme.example${enter}`],
-      ["Name of your signatory", `Ada Keller${enter}`],
-      ["Their e-mail", `ada@northwind.example${enter}`],
+    const ada = simulateUser(
+      ["Contract template id", `${downKey}${enterKey}`],
+      ["Start date", `soon${enterKey}`],
+      ["This must be a date", `${"\u007f".repeat(4)}2031-05-07${enterKey}`],
+      ["Seats", `12${enterKey}`],
+      ["Fill in optional fields (Plan)?", `y${enterKey}`],
+      ["Plan?", `y${enterKey}`],
+      ["Plan:", `${downKey}${enterKey}`],
+      ["Who is the counterparty?", enterKey],
+      ["Name of the organization", `Acme's${enterKey}`],
+      ["First name", `Jo${enterKey}`],
+      ["Last name", enterKey],
+      ["E-mail", `jo@acme.example${enterKey}`],
+      ["Name of your signatory", `Ada Keller${enterKey}`],
+      ["Their e-mail", `ada@northwind.example${enterKey}`],
     );
     const { exit, out, err } = await svc("contracts create --json=id", ada);
     assert.deepEqual([exit, JSON.parse(out || "{}"), ada.waiting()], [0, { id: "T-1" }, []], err);
@@ -173,12 +173,12 @@ describe("user at a terminal", () => {
       (await json<Recipients>("contracts recipients T-1")).items.map(({ recipient }) => recipient.user.email),
       ["jo@acme.example", "ada@northwind.example"],
     );
-    const again = person(
-      ["Contract template id", enter],
-      ["Who is the counterparty?", `${down}${enter}`],
-      ["First name", `Jo${enter}`],
-      ["Last name", `Doe${enter}`],
-      ["E-mail", `jo@acme.example${enter}`],
+    const again = simulateUser(
+      ["Contract template id", enterKey],
+      ["Who is the counterparty?", `${downKey}${enterKey}`],
+      ["First name", `Jo${enterKey}`],
+      ["Last name", `Doe${enterKey}`],
+      ["E-mail", `jo@acme.example${enterKey}`],
     );
     const made = await svc("contracts create", again);
     assert.deepEqual([made.exit, again.waiting()], [0, []], made.err);
@@ -191,13 +191,13 @@ describe("user at a terminal", () => {
   it("selects another template if the first template cannot be used", async (t) => {
     const { svc } = await cliEmulator(t);
     const party = [
-      ["Who is the counterparty?", `${down}${enter}`],
-      ["First name", `Jo${enter}`],
-      ["Last name", enter],
-      ["E-mail", `jo@acme.example${enter}`],
+      ["Who is the counterparty?", `${downKey}${enterKey}`],
+      ["First name", `Jo${enterKey}`],
+      ["Last name", enterKey],
+      ["E-mail", `jo@acme.example${enterKey}`],
     ] as const;
-    const memo = `${down}${down}${down}${enter}`;
-    const ada = person(["Contract template id", memo], ...party, ["Another template", enter], ...party);
+    const memo = `${downKey}${downKey}${downKey}${enterKey}`;
+    const ada = simulateUser(["Contract template id", memo], ...party, ["Another template", enterKey], ...party);
     const { exit, err } = await svc("contracts create", ada);
     assert.deepEqual([exit, ada.waiting()], [0, []], err);
     assert.match(
@@ -216,7 +216,7 @@ describe("user at a terminal", () => {
 
   it("types a secret without echo", async (t) => {
     const cwd = await testFolder(t);
-    const ada = person(["client_secret", `very-secret${enter}`]);
+    const ada = simulateUser(["client_secret", `very-secret${enterKey}`]);
     const { exit, out, err } = await runCli("config set client_secret", { ...ada, env: { SVC_CONFIG_DIR: cwd } });
     assert.deepEqual([exit, `${out}${err}`.includes("very-secret")], [0, false]);
     assert.match(await readFile(join(cwd, "profiles.json"), "utf8"), /"very-secret"/);
@@ -225,27 +225,27 @@ describe("user at a terminal", () => {
   it("declines and changes nothing, with exit 1 and one line", async (t) => {
     const cwd = await testFolder(t);
     await writeFile(join(cwd, "profiles.json"), '{"profiles":{"old":{}}}');
-    const ada = person(["Remove profile old", enter]);
+    const ada = simulateUser(["Remove profile old", enterKey]);
     const { exit, err } = await runCli("config remove old", { ...ada, env: { SVC_CONFIG_DIR: cwd } });
     assert.equal(exit, 1);
     assert.match(stripVTControlCharacters(err), /error: Nothing was changed\.\n$/);
-    const sure = person(["Remove profile old", `y${enter}`]);
+    const sure = simulateUser(["Remove profile old", `y${enterKey}`]);
     assert.equal((await runCli("config remove old", { ...sure, env: { SVC_CONFIG_DIR: cwd } })).exit, 0);
   });
 
   it("types the name to confirm an irreversible change", async (t) => {
     const { svc } = await cliEmulator(t);
-    const wrong = person(["Type eu-1 to continue", `eu${enter}`]);
+    const wrong = simulateUser(["Type eu-1 to continue", `eu${enterKey}`]);
     const argv = ["router", "offboard", "eu-1", "--set", 'client_ids=["c-1"]'];
     assert.equal((await svc(argv, wrong)).exit, 1);
-    const right = person(["Type eu-1 to continue", `eu-1${enter}`]);
+    const right = simulateUser(["Type eu-1 to continue", `eu-1${enterKey}`]);
     const { exit, err } = await svc(argv, right);
     assert.deepEqual([exit, right.waiting()], [0, []], err);
   });
 
   it("leaves a prompt by Ctrl-C with exit 130 and no output", async (t) => {
     const { svc } = await cliEmulator(t);
-    const ada = person(["Cluster id", ctrlC]);
+    const ada = simulateUser(["Cluster id", ctrlC]);
     const { exit, out, err } = await svc("router offboard", ada);
     assert.deepEqual([exit, out], [130, ""]);
     assert.equal(/error|Exit|at .*\.js/.test(stripVTControlCharacters(err)), false, err);
@@ -258,7 +258,7 @@ describe("user at a terminal", () => {
       ["intake create", "Title"],
       ["contracts create", "Contract template id"],
     ] as const) {
-      const { exit, out, err } = await svc(line, person([question, ctrlD]));
+      const { exit, out, err } = await svc(line, simulateUser([question, ctrlD]));
       assert.deepEqual([exit, out, /error|Exit|at .*\.js/.test(stripVTControlCharacters(err))], [130, "", false], err);
     }
   });
@@ -267,7 +267,7 @@ describe("user at a terminal", () => {
     const { svc } = await cliEmulator(t);
     // biome-ignore lint/suspicious/noControlCharactersInRegex: colors are control sequences
     const colours = /\u001b\[[\d;]*m/;
-    const plain = await svc("router offboard", { ...person(["Cluster id", ctrlC]), env: { NO_COLOR: "1" } });
+    const plain = await svc("router offboard", { ...simulateUser(["Cluster id", ctrlC]), env: { NO_COLOR: "1" } });
     assert.equal(colours.test(plain.err), false, JSON.stringify(plain.err));
   });
 });

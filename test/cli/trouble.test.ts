@@ -6,7 +6,7 @@ import { main } from "../../src/cli/main.ts";
 import { testFolder } from "../support/cli/cli-emulator.ts";
 import { runCli } from "../support/cli/run-cli.ts";
 import { receiver } from "../support/receiver.ts";
-import { shippedSvc } from "../support/shipped.ts";
+import { getSvcPath } from "../support/shipped.ts";
 
 const instantly = { now: () => Date.now(), monotonicNow: () => Date.now(), sleep: async () => {} };
 const key = { SVC_CLIENT_ID: "id", SVC_CLIENT_SECRET: "very-secret" };
@@ -141,7 +141,7 @@ describe("--verbose and --debug", () => {
 
 describe("output pipe of svc", () => {
   const svc = (...argv: string[]) =>
-    spawn(process.execPath, [shippedSvc(), ...argv], { stdio: ["ignore", "pipe", "pipe"] });
+    spawn(process.execPath, [getSvcPath(), ...argv], { stdio: ["ignore", "pipe", "pipe"] });
 
   it("receives more than 64 KiB completely", async () => {
     const child = svc("openapi", "contracts");

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { cliEmulator, testFolder } from "../support/cli/cli-emulator.ts";
 import { runCli } from "../support/cli/run-cli.ts";
-import { type Received, receiver } from "../support/receiver.ts";
+import { type ReceivedRequest, receiver } from "../support/receiver.ts";
 
 interface Named {
   readonly filename: string;
@@ -14,7 +14,7 @@ interface Named {
 /** A service that answers each PUT with `onPut` and initializes uploads with `onInitialize`. */
 async function storage(
   t: TestContext,
-  onPut: (request: Received, count: number) => { status: number; body?: string },
+  onPut: (request: ReceivedRequest, count: number) => { status: number; body?: string },
   onInitialize: (files: readonly (Named & { readonly file_id: string })[]) => readonly Named[] = (files) => files,
 ) {
   const service = await receiver(t);

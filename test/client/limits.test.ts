@@ -14,8 +14,8 @@ import { parseServerSentEvents } from "../../src/client/events.ts";
 import { type ReadMode, resolveMaxBytes } from "../../src/client/limits.ts";
 import { getReadMode, readBodyText } from "../../src/client/response.ts";
 import { createTransport } from "../../src/client/transport.ts";
-import { misbehaving, type Play } from "../support/cli/misbehaving.ts";
-import { StandingWall } from "../support/walls/standing-wall.ts";
+import { type RawConnection, startMisbehavingServer } from "../support/cli/misbehaving.ts";
+import { ManualWallClock } from "../support/walls/standing-wall.ts";
 
 const mebi = 2 ** 20;
 /** The bytes that were sent into the buffers of a connection before a reader consumed them. */
@@ -30,9 +30,14 @@ async function until(isSo: () => boolean): Promise<void> {
 }
 
 /** A request to a scripted server, with a clock that only the test advances. */
-async function asked(t: TestContext, play: (play: Play) => void, reading: ReadMode = "whole", maxAnswerBytes?: number) {
-  const server = await misbehaving(t, play);
-  const wall = new StandingWall();
+async function asked(
+  t: TestContext,
+  play: (play: RawConnection) => void,
+  reading: ReadMode = "whole",
+  maxAnswerBytes?: number,
+) {
+  const server = await startMisbehavingServer(t, play);
+  const wall = new ManualWallClock();
   const transport = createTransport({ wall, maxAnswerBytes });
   t.after(() => transport.close());
   const begun = transport.send(
@@ -117,7 +122,7 @@ describe("endless response", () => {
   });
 
   it("allows a retry of a retryable status", async (t) => {
-    const server = await misbehaving(t, (play) => {
+    const server = await startMisbehavingServer(t, (play) => {
       play.write("HTTP/1.1 503 No\r\n\r\n");
       play.flood("x");
     });
@@ -197,7 +202,7 @@ describe("response over the size limit", () => {
       false,
     ],
     ["interim responses", (play) => play.flood("HTTP/1.1 103 Early\r\nlink: </a>\r\n\r\n"), false],
-  ] as [string, (play: Play) => void, boolean][]) {
+  ] as [string, (play: RawConnection) => void, boolean][]) {
     it(`${adjustable ? "allows" : "does not allow"} a higher limit for its ${what}`, async (t) => {
       const { begun } = await asked(t, play);
       await assert.rejects(begun, { name: "ResponseTooLargeError", adjustable });
@@ -284,8 +289,8 @@ describe("slow response", () => {
   });
 
   it("allows an event stream to be idle indefinitely", async (t) => {
-    const server = await misbehaving(t, (play) => play.write(`${ok}\r\nx`));
-    const wall = new StandingWall();
+    const server = await startMisbehavingServer(t, (play) => play.write(`${ok}\r\nx`));
+    const wall = new ManualWallClock();
     const transport = createTransport({ wall });
     t.after(() => transport.close());
     const { body } = await transport.send(
@@ -306,7 +311,7 @@ describe("slow upload", () => {
     server.listen(0, "127.0.0.1");
     await once(server, "listening");
     t.after(() => server.close());
-    const wall = new StandingWall();
+    const wall = new ManualWallClock();
     const transport = createTransport({ wall });
     t.after(() => transport.close());
     async function* slowly() {

@@ -5,8 +5,8 @@ import { describe, it, type TestContext } from "node:test";
 import { NetworkError, ProxyError } from "../../src/client/errors.ts";
 import { readBodyText } from "../../src/client/response.ts";
 import { createTransport } from "../../src/client/transport.ts";
-import { forwardProxy } from "../support/cli/forward-proxy.ts";
-import { safeService } from "../support/cli/safe-service.ts";
+import { startForwardProxy } from "../support/cli/forward-proxy.ts";
+import { startTlsService } from "../support/cli/safe-service.ts";
 import { receiver } from "../support/receiver.ts";
 
 const basic = (user: string, password: string) => `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}`;
@@ -58,7 +58,7 @@ async function oddProxy(t: TestContext, onConnection: (socket: Socket) => void):
 
 describe("request through a proxy", () => {
   it("sends absolute URLs for http services, and credentials only to the proxy", async (t) => {
-    const [proxy, { url, received }] = [await forwardProxy(t, "secret"), await service(t)];
+    const [proxy, { url, received }] = [await startForwardProxy(t, "secret"), await service(t)];
     assert.deepEqual(await asked(t, url, proxy.url, basic("ann", "secret")), [200, "well"]);
     assert.deepEqual(proxy.seen, [`GET ${url}`]);
     assert.deepEqual(
@@ -68,7 +68,7 @@ describe("request through a proxy", () => {
   });
 
   it("opens a tunnel to an https service and verifies its certificate", async (t) => {
-    const [proxy, url] = [await forwardProxy(t), await safeService(t)];
+    const [proxy, url] = [await startForwardProxy(t), await startTlsService(t)];
     assert.deepEqual(await asked(t, url, proxy.url), {
       name: "NetworkError",
       at: url,
@@ -85,7 +85,7 @@ describe("request through a proxy", () => {
     ["rejects the credentials", basic("ann", "wrong"), "rejected the credentials"],
   ] as const) {
     it(`rejects the request if the proxy ${what}, without contacting the service`, async (t) => {
-      const [proxy, { url, received }] = [await forwardProxy(t, "secret"), await service(t)];
+      const [proxy, { url, received }] = [await startForwardProxy(t, "secret"), await service(t)];
       for (const target of [url, url.replace("http:", "https:")]) {
         assert.deepEqual(await asked(t, target, proxy.url, authorization), {
           name: "ProxyError",

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import * as z from "zod";
-import { empty, form, json, type Operation, operation, raw, stream } from "../../src/api/operation.ts";
+import { defineOperation, empty, form, json, type Operation, raw, stream } from "../../src/api/operation.ts";
 import { contracts, router, storage } from "../../src/api/services.ts";
 import { type CallArguments, CheckedCall } from "../../src/client/checked-call.ts";
 import { InvalidArgumentsError, MissingCredentialsError } from "../../src/client/errors.ts";
@@ -11,7 +11,7 @@ import { buildRequest, type HttpRequest, type RequestOptions } from "../../src/c
 const base = { router: "https://router.example/", contracts: "https://eu.example/base" };
 const common = { summary: "Do it", failures: [], basis: "specified", examples: [], cli: { command: "x y" } } as const;
 
-const rename = operation({
+const rename = defineOperation({
   ...common,
   id: "things.rename",
   service: contracts,

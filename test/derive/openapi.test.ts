@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import * as z from "zod";
-import { assumed } from "../../src/api/basis.ts";
+import { createAssumption } from "../../src/api/basis.ts";
 import {
   bytes,
   empty,
@@ -304,7 +304,7 @@ describe("OpenAPI document", () => {
     const { parameters, responses, ...rest } = describeOne({
       auth: "api-key",
       emits: ["CONTRACT_CREATED"],
-      basis: assumed("Nobody knows."),
+      basis: createAssumption("Nobody knows."),
       description: "A longer story.",
     });
     assert.deepEqual(rest, {

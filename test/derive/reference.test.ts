@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import * as z from "zod";
-import { assumed } from "../../src/api/basis.ts";
-import { empty, json, operation } from "../../src/api/operation.ts";
+import { createAssumption } from "../../src/api/basis.ts";
+import { defineOperation, empty, json } from "../../src/api/operation.ts";
 import { registry } from "../../src/api/registry.ts";
 import { contracts } from "../../src/api/services.ts";
 import { globalFlags } from "../../src/cli/parse/globals.ts";
@@ -10,7 +10,7 @@ import { exitCodes } from "../../src/cli/process/exit.ts";
 import type { CommandDeclaration } from "../../src/derive/command-spec.ts";
 import { deriveCommand } from "../../src/derive/commands.ts";
 import { renderReference } from "../../src/derive/reference.ts";
-import { allCommands } from "../support/cli/all-commands.ts";
+import { loadAllCommands } from "../support/cli/all-commands.ts";
 import { assertGolden } from "../support/golden.ts";
 
 const common = {
@@ -21,7 +21,7 @@ const common = {
   examples: [],
 } as const;
 
-const derived = operation({
+const derived = defineOperation({
   ...common,
   id: "things.send",
   summary: "Send a thing",
@@ -32,10 +32,10 @@ const derived = operation({
   responses: { 201: json(z.strictObject({ id: z.int() })) },
   emits: ["CONTRACT_CREATED"],
   cli: { command: "things send" },
-  basis: assumed("The specification is silent."),
+  basis: createAssumption("The specification is silent."),
 });
 
-const handWrittenOne = operation({
+const handWrittenOne = defineOperation({
   ...common,
   id: "things.upload",
   summary: "Upload a thing",
@@ -125,6 +125,6 @@ describe("reference page", () => {
   it("equals docs/reference.md", async () =>
     assertGolden(
       "docs/reference.md",
-      renderReference({ registry, commands: await allCommands(), globalFlags, exitCodes }),
+      renderReference({ registry, commands: await loadAllCommands(), globalFlags, exitCodes }),
     ));
 });

@@ -1,5 +1,5 @@
 import { mailerEventNames } from "../../src/api/emulator/deliveries.ts";
-import { acme, paper, pdfBase64, request } from "../support/contracts.ts";
+import { acme, createPdfBase64, createUploadRequest, request } from "../support/contracts.ts";
 import type { Answer, TestEmulator } from "../support/emulator.ts";
 import { type OperationCall, operationNamed } from "./operation-call.ts";
 
@@ -45,7 +45,7 @@ const onSent =
   };
 
 const finance = { approvals: [{ name: "Finance", notes: "", approver_user_id: 12 }] };
-const document = async () => ({ document_name: "v2.pdf", document_base_64: await pdfBase64() });
+const document = async () => ({ document_name: "v2.pdf", document_base_64: await createPdfBase64() });
 const party = { is_individual: false, organization_name: "Acme Inc." };
 const place = { line_one: "2 High Street", city_name: "Leeds", country_name: "United Kingdom" };
 const ofOne = { counter_party_id: 1 };
@@ -87,21 +87,26 @@ export const stories: Readonly<Record<string, readonly Story[]>> = {
   ],
   "executed.import": [
     async ({ call }) => {
-      const file = { contract_name: "Old", contract_type_id: 301, file_name: "a.pdf", file_base64: await pdfBase64() };
+      const file = {
+        contract_name: "Old",
+        contract_type_id: 301,
+        file_name: "a.pdf",
+        file_base64: await createPdfBase64(),
+      };
       const body = { ...file, creator_organization_entity_id: 401, counterparty_details: [withAddress], ...metadata };
       return () => call("executed.import", {}, body);
     },
   ],
   "paper.upload-for-review": [
     async ({ call }) => {
-      const body = await paper(metadata);
+      const body = await createUploadRequest(metadata);
       return () => call("paper.upload-for-review", {}, body);
     },
   ],
   "paper.upload-for-signature": [
     async ({ call }) => {
       const ready = { creator_signatories: [{ email: "ada@northwind.example" }], intake_form_data: { purpose: "x" } };
-      const body = await paper({ ...ready, ...metadata });
+      const body = await createUploadRequest({ ...ready, ...metadata });
       return () => call("paper.upload-for-signature", {}, body);
     },
   ],
@@ -121,7 +126,7 @@ export const stories: Readonly<Record<string, readonly Story[]>> = {
   "contract-details.update-data": [onDraft("contract-details.update-data", t1, { data: { seats: 4 } })],
   "intake-form.update": [
     async ({ call }) => {
-      await call("paper.upload-for-review", {}, await paper());
+      await call("paper.upload-for-review", {}, await createUploadRequest());
       return () => call("intake-form.update", t1, { purpose: "y" });
     },
   ],
@@ -178,7 +183,7 @@ export const stories: Readonly<Record<string, readonly Story[]>> = {
   "emulator-contracts.decline": [onSent("emulator-contracts.decline", id, {})],
   "emulator-contracts.complete-review": [
     async (on) => {
-      await on.call("paper.upload-for-review", {}, await paper());
+      await on.call("paper.upload-for-review", {}, await createUploadRequest());
       return () => on.call("emulator-contracts.complete-review", id, {});
     },
     async (on) => {

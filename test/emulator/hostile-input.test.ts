@@ -61,7 +61,11 @@ it("hostile input causes no crash, state change or unhandled rejection", async (
     const body = { ...names, counterparty_organization_name: "x", file_base64 };
     return on.api("POST", "/api/v2.1/public/contracts/executed_contracts/", { body });
   };
-  const files = [hostile.deepArray(200_000), hostile.pagesInACircle(), Buffer.alloc(20_000_000, "%PDF-1.7 ")];
+  const files = [
+    hostile.createDeepArrayPdf(200_000),
+    hostile.createCircularPageTreePdf(),
+    Buffer.alloc(20_000_000, "%PDF-1.7 "),
+  ];
   for (const file of [...files.map((each) => each.toString("base64")), "A".repeat(40_000_001)]) {
     const { status } = await executed(file);
     if (status !== 400) wrong.push(`${status} for a file of ${file.length} characters`);

@@ -7,7 +7,7 @@ import { fillTemplate, findPlaceholders } from "../../src/base/urls.ts";
 import { draft } from "../support/contracts.ts";
 import { emulator, sender } from "../support/emulator.ts";
 import { inheritedNames } from "../support/inherited-names.ts";
-import { temporaryFolder } from "../support/store.ts";
+import { createTemporaryFolder } from "../support/store.ts";
 
 /** The first operation ends the emulator, and the response of the second one has no end. */
 const leftOut = ["emulator.stop", "events.watch"];
@@ -81,7 +81,7 @@ describe("name of an inherited object property", () => {
   });
 
   it("is stored with its value as a free-form key, also after a restart", async (t) => {
-    const file = join(await temporaryFolder(t), "emulator.json");
+    const file = join(await createTemporaryFolder(t), "emulator.json");
     const first = await emulator(t, { file });
     // Long documents have a separate check.
     const long = "1".repeat(2_000);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { testFolder } from "../support/cli/cli-emulator.ts";
-import { type EmulatorProcess, emulatorProcess } from "../support/emulator-process.ts";
+import { type EmulatorProcess, startEmulatorProcess } from "../support/emulator-process.ts";
 
 /** `npm run kills` sets a large number. */
 const kills = Number(process.env.KILLS ?? 10);
@@ -39,7 +39,7 @@ describe("emulator under write load", () => {
     const file = join(await testFolder(t), "emulator.json");
     const acknowledged = new Map<number, string>();
     for (let round = 0; round < kills; round += 1) {
-      const on = await emulatorProcess(t, { file });
+      const on = await startEmulatorProcess(t, { file });
       const found = await shown(on);
       const lost = [...acknowledged].filter(([id, title]) => found.get(id) !== title);
       assert.deepEqual({ round, lost }, { round, lost: [] });
@@ -48,7 +48,7 @@ describe("emulator under write load", () => {
         acknowledged.set(id, title);
       }
     }
-    const last = await emulatorProcess(t, { file });
+    const last = await startEmulatorProcess(t, { file });
     const found = await shown(last);
     assert.deepEqual(
       [...acknowledged].filter(([id, title]) => found.get(id) !== title),

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { emulator, sender } from "../support/emulator.ts";
-import { timesAsLong } from "../support/growth.ts";
+import { measureCostRatio } from "../support/growth.ts";
 
 const length = 150_000;
 /** Maximum ratio of the two durations. Quadratic time would be some thousand times as long as linear time. */
@@ -23,7 +23,7 @@ describe("processing time of a long string", () => {
         const body = new URLSearchParams({ signed_request: `${signed}.x` }).toString();
         assert.equal((await router("POST", "/router/v1/crm_b/", { body, headers: form })).status, 401);
       };
-      const times = await timesAsLong(send(text), send(harmless(text)), generous);
+      const times = await measureCostRatio(send(text), send(harmless(text)), generous);
       assert.ok(times < generous, `${times} times as long`);
     });
   }
@@ -45,7 +45,7 @@ describe("processing time of a long string", () => {
         const answer = await api("POST", "/api/v2.1/public/workspace/files/uploads/", { body: { files } });
         assert.ok(answer.status < 300, `${answer.status} ${JSON.stringify(answer.body)}`);
       };
-      const times = await timesAsLong(send(text), send(harmless(text)), generous);
+      const times = await measureCostRatio(send(text), send(harmless(text)), generous);
       assert.ok(times < generous, `${times} times as long`);
     });
   }
@@ -55,7 +55,7 @@ describe("processing time of a long string", () => {
     const send = (path: string) => async () =>
       assert.equal((await sender(clusters[0]!.url)("GET", `/api/v2.1/public/${path}`)).status, 404);
     for (const path of ["a/".repeat(7_000), "a".repeat(14_000)]) {
-      const times = await timesAsLong(send(path), send("nothing/like/it"), generous);
+      const times = await measureCostRatio(send(path), send("nothing/like/it"), generous);
       assert.ok(times < generous, `${times} times as long`);
     }
   });

@@ -5,7 +5,7 @@ import type { Operation } from "../../src/api/operation.ts";
 import { registry } from "../../src/api/registry.ts";
 import { type DiskFile, type Permissions, systemDisk } from "../../src/files/disk.ts";
 import { emulator } from "../support/emulator.ts";
-import { temporaryFolder } from "../support/store.ts";
+import { createTemporaryFolder } from "../support/store.ts";
 import { operationCall } from "./operation-call.ts";
 
 /** Simulates the disk of all files of this process. Returns the function that fills it. */
@@ -51,7 +51,7 @@ function walledFolder(t: TestContext): () => void {
 describe("emulator with a read-only state folder", () => {
   it("rejects only operations that need a new file, with a message", async (t) => {
     const wall = walledFolder(t);
-    const file = join(await temporaryFolder(t), "emulator.json");
+    const file = join(await createTemporaryFolder(t), "emulator.json");
     const world = await emulator(t, { file });
     wall();
     const unchanged = (message: string) => ({
@@ -103,7 +103,7 @@ describe("emulator with a full disk", () => {
   for (const [service, refusal] of Object.entries(refusals)) {
     it(`rejects each operation of ${service} as declared, or changes nothing`, async (t) => {
       const fill = fillableDisk(t);
-      const world = await emulator(t, { file: join(await temporaryFolder(t), "emulator.json") });
+      const world = await emulator(t, { file: join(await createTemporaryFolder(t), "emulator.json") });
       const call = operationCall(world);
       const before = (await world.ask("GET", "state")).body;
       fill();

@@ -8,10 +8,10 @@ import { describe, it } from "node:test";
 import { acquireLock, isLockConflict, type LockHolder } from "../../src/files/lock.ts";
 import { identifyMachine } from "../../src/files/machine.ts";
 import { testFolder } from "../support/cli/cli-emulator.ts";
-import { lockProcess, ownNamespace } from "../support/files/lock-process.ts";
-import { movedWall } from "../support/walls/moved-wall.ts";
+import { getNamespaceCommand, startLockProcess } from "../support/files/lock-process.ts";
+import { createMovedWallClock } from "../support/walls/moved-wall.ts";
 
-const wall = movedWall();
+const wall = createMovedWallClock();
 
 /** The result of an attempt: `held`, or whether the holder lives. An acquired lock is released. */
 async function attempt(file: string): Promise<string> {
@@ -28,8 +28,8 @@ describe("process lock", () => {
   it("passes to exactly one of six processes after its holder is killed", async (t) => {
     const folder = await testFolder(t);
     const file = join(folder, "lock");
-    const holder = await lockProcess(t, file);
-    const heirs = await Promise.all(Array.from({ length: 6 }, () => lockProcess(t, file)));
+    const holder = await startLockProcess(t, file);
+    const heirs = await Promise.all(Array.from({ length: 6 }, () => startLockProcess(t, file)));
     assert.equal(await holder.take(), "held");
     assert.deepEqual(await Promise.all(heirs.map((heir) => heir.take())), Array(6).fill("alive"));
     await holder.kill();
@@ -71,7 +71,7 @@ describe("process lock", () => {
 
   it("remains held while its holder is stopped", async (t) => {
     const file = join(await testFolder(t), "lock");
-    const holder = await lockProcess(t, file);
+    const holder = await startLockProcess(t, file);
     assert.equal(await holder.take(), "held");
     holder.signal("SIGSTOP");
     assert.equal(await attempt(file), "alive");
@@ -96,17 +96,17 @@ describe("process lock", () => {
     assert.equal(await attempt(file), "held");
   });
 
-  const within = ownNamespace();
+  const within = getNamespaceCommand();
   const skip = within ? false : "no PID namespace can be made here";
   it("is visible in another PID namespace, in both directions", { skip }, async (t) => {
     const file = join(await testFolder(t), "lock");
-    const inside = await lockProcess(t, file, within);
-    const outside = await lockProcess(t, file);
+    const inside = await startLockProcess(t, file, within);
+    const outside = await startLockProcess(t, file);
     assert.equal(await inside.take(), "held");
     assert.equal(await outside.take(), "alive");
     await inside.kill();
     assert.equal(await outside.take(), "held");
-    const another = await lockProcess(t, file, within);
+    const another = await startLockProcess(t, file, within);
     assert.equal(await another.take(), "alive");
     await outside.kill();
     assert.equal(await another.take(), "held");
@@ -116,7 +116,7 @@ describe("process lock", () => {
     const folder = join(await testFolder(t), "a".repeat(200));
     await mkdir(folder);
     const file = join(folder, "lock");
-    const holder = await lockProcess(t, file);
+    const holder = await startLockProcess(t, file);
     assert.equal(await holder.take(), "held");
     const told = JSON.parse(await readFile(file, "utf8")) as LockHolder;
     assert.equal(process.platform === "linux" ? typeof told.socket : "string", "string");

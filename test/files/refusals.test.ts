@@ -6,7 +6,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { describeFsError } from "../../src/files/disk.ts";
-import { temporaryFolder } from "../support/store.ts";
+import { createTemporaryFolder } from "../support/store.ts";
 
 const failed = (work: Promise<unknown>): Promise<unknown> =>
   work.then(
@@ -16,14 +16,14 @@ const failed = (work: Promise<unknown>): Promise<unknown> =>
 
 describe("file system error description", () => {
   it("includes the path of the file", async (t) => {
-    const folder = await temporaryFolder(t);
+    const folder = await createTemporaryFolder(t);
     assert.equal(describeFsError(await failed(readFile(folder))), "it is a folder (EISDIR)");
     const missing = join(folder, "missing");
     assert.equal(describeFsError(await failed(readFile(missing))), `it does not exist (ENOENT at ${missing})`);
   });
 
   it("is undefined for a program that cannot start and for a socket", async (t) => {
-    const folder = await temporaryFolder(t);
+    const folder = await createTemporaryFolder(t);
     const program = join(folder, "program");
     await writeFile(program, "", { mode: 0o600 });
     const [notStarted] = await once(spawn(program), "error");

@@ -118,7 +118,7 @@ describe("cluster with chat_a's official library", () => {
 
   it("responds to interactions and options through the router", async (t) => {
     const { told, send } = await stage(t);
-    // The library acknowledges with an empty body, which the router's declared answer turns into an object.
+    // The library acknowledges with an empty body, which the router's declared response turns into an object.
     assert.deepEqual(plain(await send(paths.interaction, action)), { status: 200, body: {} });
     assert.deepEqual(plain(await send(paths.options, suggestion)), {
       status: 200,

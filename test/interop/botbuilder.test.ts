@@ -4,10 +4,10 @@ import type { AddressInfo } from "node:net";
 import { describe, it, type TestContext } from "node:test";
 import type { CloudAdapter, Request, Response } from "botbuilder";
 import { emulator, sender, type TestEmulator } from "../support/emulator.ts";
-import { library } from "../support/foreign/library.ts";
-import { botApp, issuer, serviceUrl, type TokenChanges } from "../support/identity/issuer.ts";
+import { installLibrary } from "../support/foreign/library.ts";
+import { botApp, serviceUrl, startIssuer, type TokenChanges } from "../support/identity/issuer.ts";
 
-const { missing, load } = await library("botbuilder@4.23.3");
+const { missing, load } = await installLibrary("botbuilder@4.23.3");
 
 /** The official library of chat_b as a cluster behind the router. It verifies the token of every activity. */
 const path = "/router/v1/integrations/chat_b/webhook/messaging";
@@ -113,7 +113,7 @@ const routerOf = (t: TestContext, target: Bot, app: object): Promise<TestEmulato
 
 describe("cluster with chat_b's official library", { skip: missing }, () => {
   it("accepts forwarded activities from an issuer of the seed", async (t) => {
-    const trusted = await issuer(t);
+    const trusted = await startIssuer(t);
     const target = await bot(t, () => trusted.metadataUrl);
     const world = await routerOf(t, target, { openid_metadata_url: trusted.metadataUrl });
     const headers = { authorization: `Bearer ${await trusted.token()}` };
@@ -183,7 +183,7 @@ describe("cluster with chat_b's official library", { skip: missing }, () => {
   const bearer = (token: string) => `Bearer ${token}`;
   for (const [name, { token, body = activity, key, authorization = bearer }] of Object.entries(cases)) {
     it(`agrees with the router on ${name}`, async (t) => {
-      const trusted = await issuer(t);
+      const trusted = await startIssuer(t);
       if (key) trusted.publish(key as never);
       const target = await bot(t, () => trusted.metadataUrl);
       const world = await routerOf(t, target, { openid_metadata_url: trusted.metadataUrl });

@@ -8,12 +8,12 @@ import { it, type TestContext } from "node:test";
 import { Agent, request } from "undici";
 import { request as contract } from "../support/contracts.ts";
 import { emulator, plain } from "../support/emulator.ts";
-import { eventsIn } from "../support/event-stream.ts";
-import { works } from "../support/foreign/program.ts";
-import { routed } from "../support/routed.ts";
-import { temporaryFolder } from "../support/store.ts";
+import { readEvents } from "../support/event-stream.ts";
+import { canRun } from "../support/foreign/program.ts";
+import { startRoutedEmulator } from "../support/routed.ts";
+import { createTemporaryFolder } from "../support/store.ts";
 
-const skip = (await works("haproxy", "-v")) ? false : "needs haproxy";
+const skip = (await canRun("haproxy", "-v")) ? false : "needs haproxy";
 
 const tls = new URL("../../fixtures/tls/", import.meta.url).pathname;
 
@@ -26,11 +26,11 @@ interface Behind {
 }
 
 /**
- * HAProxy with TLS before a name for each server. Gives the socket that it listens on, which takes nobody's port, and
- * what the first probe of each came to.
+ * Starts HAProxy with TLS in front of one name per server. Returns its Unix socket, which uses no port, and the result
+ * of the first probe of each server.
  */
 async function haproxy(t: TestContext, behind: Readonly<Record<string, Behind>>) {
-  const folder = await temporaryFolder(t);
+  const folder = await createTemporaryFolder(t);
   const socket = join(folder, "socket");
   const pem = await Promise.all(["cert", "key"].map((part) => readFile(`${tls}service.${part}.pem`, "utf8")));
   await writeFile(join(folder, "service.pem"), pem.join(""));
@@ -150,7 +150,7 @@ it("HAProxy terminates TLS for requests, pages, files and event streams", {
     headers: { authorization, accept: "text/event-stream" },
   });
   assert.deepEqual([events.statusCode, events.headers["content-type"]], [200, "text/event-stream"]);
-  const told = eventsIn(events.body);
+  const told = readEvents(events.body);
   assert.equal((await told.next()).value?.event, "begin");
 
   const lookUp = "/router/v1/clusters/";
@@ -184,7 +184,7 @@ it("HAProxy terminates TLS for requests, pages, files and event streams", {
 it("HAProxy forwards a chunked webhook with many headers unchanged", {
   skip,
 }, async (t) => {
-  const world = await routed(t, { trustedProxies: ["127.0.0.1"], allowedHosts: ["sandbox.example"] });
+  const world = await startRoutedEmulator(t, { trustedProxies: ["127.0.0.1"], allowedHosts: ["sandbox.example"] });
   const { socketPath } = await haproxy(t, { "sandbox.example": { url: world.routerUrl, probe } });
   await world.map("teams", "us-1", ["T1"]);
   world.us.answer((_, response) => response.writeHead(202, { "x-answered-by": "us" }).end("taken"));

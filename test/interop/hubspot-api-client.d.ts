@@ -12,7 +12,7 @@ declare module "@hubspot/api-client" {
 
   export const Signature: {
     getSignature(method: string, version: string, signed: Signed): string;
-    /** @throws where a timestamp is too old. */
+    /** @throws if a timestamp is too old. */
     isValid(signed: Signed): boolean;
   };
 }

@@ -3,13 +3,16 @@ import { describe, it, type TestContext } from "node:test";
 import { type CrmAVersion, signCrmA, verifyCrmA } from "../../src/schemes/crm-a.ts";
 import { runCli } from "../support/cli/run-cli.ts";
 import { emulator, type TestEmulator } from "../support/emulator.ts";
-import { library } from "../support/foreign/library.ts";
-import { type Received, receiver } from "../support/receiver.ts";
+import { installLibrary } from "../support/foreign/library.ts";
+import { type ReceivedRequest, receiver } from "../support/receiver.ts";
 
-const { missing, load } = await library("@hubspot/api-client@13.5.0");
+const { missing, load } = await installLibrary("@hubspot/api-client@13.5.0");
 const theirs = () => load<typeof import("@hubspot/api-client")>("@hubspot/api-client").Signature;
 
-/** crm_a as its official library signs and verifies. The library does not decode URLs and requires an empty body. */
+/**
+ * Requests as the official library of crm_a signs and verifies them. The library does not decode URLs and requires an
+ * empty body.
+ */
 const clientSecret = "11111111-2222-3333-4444-555555555555";
 const seed = { clusters: [{ id: "eu-1", label: "eu" }], apps: { crm_a: { client_secret: clientSecret } } };
 const versions: readonly CrmAVersion[] = ["v1", "v2", "v3"];
@@ -79,7 +82,7 @@ describe("crm_a with the CRM's official library", { skip: missing }, () => {
         { env: { SVC_CRM_A_CLIENT_SECRET: clientSecret } },
       );
       assert.equal(exit, 0);
-      const [{ url, headers }] = app.received as [Received];
+      const [{ url, headers }] = app.received as [ReceivedRequest];
       assert.equal(headers["x-crm-a-signature-version"], version);
       const at = Number(headers["x-crm-a-signature-timestamp"]);
       const signature = String(headers["x-crm-a-signature"]);

@@ -6,14 +6,14 @@ import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { contract, runStory } from "../cli/run/story.ts";
 import { testFolder } from "../support/cli/cli-emulator.ts";
-import { type Installed, npmPackages, pythonPackages } from "../support/foreign/installed.ts";
+import { type Installation, installNpmPackages, installPythonPackages } from "../support/foreign/installed.ts";
 
-const python = await pythonPackages("junitparser==5.0.3");
-const node = await npmPackages("junit2json@4.0.0");
+const python = await installPythonPackages("junitparser==5.0.3");
+const node = await installNpmPackages("junit2json@4.0.0");
 
-const folderOf = (one: Installed): string => (one.missing === undefined ? one.folder : "");
+const folderOf = (one: Installation): string => (one.missing === undefined ? one.folder : "");
 
-/** The report of one story that fails with text that XML cannot represent directly. */
+/** Creates the report of one story that fails with text that XML cannot represent directly. */
 async function report(t: TestContext): Promise<string> {
   const story = `
 name: 'Ümläut & "契約" <b>'

@@ -8,16 +8,16 @@ import { it, type TestContext } from "node:test";
 import { Agent, request } from "undici";
 import { request as contract } from "../support/contracts.ts";
 import { emulator } from "../support/emulator.ts";
-import { works } from "../support/foreign/program.ts";
-import { temporaryFolder } from "../support/store.ts";
+import { canRun } from "../support/foreign/program.ts";
+import { createTemporaryFolder } from "../support/store.ts";
 
-const skip = (await works("nginx", "-v")) ? false : "needs nginx";
+const skip = (await canRun("nginx", "-v")) ? false : "needs nginx";
 
 const tls = new URL("../../fixtures/tls/", import.meta.url).pathname;
 
-/** nginx with TLS before a name for each listener. Gives the socket that it listens on, which takes nobody's port. */
+/** Starts nginx with TLS in front of one name per listener. Returns its Unix socket, which uses no port. */
 async function nginx(t: TestContext, behind: Readonly<Record<string, string>>): Promise<string> {
-  const folder = await temporaryFolder(t);
+  const folder = await createTemporaryFolder(t);
   const socket = join(folder, "socket");
   const servers = Object.entries(behind).map(
     ([name, url]) => `server {

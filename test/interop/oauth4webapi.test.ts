@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import * as oauth from "oauth4webapi";
 import { emulator } from "../support/emulator.ts";
-import { callback } from "../support/identity/sign-in.ts";
+import { callbackUrl } from "../support/identity/sign-in.ts";
 
 const client: oauth.Client = { client_id: "demo-cli" };
 const insecure = { [oauth.allowInsecureRequests]: true };
@@ -20,7 +20,7 @@ describe("unmodified oauth4webapi client", () => {
     url.search = String(
       new URLSearchParams({
         client_id: client.client_id,
-        redirect_uri: callback,
+        redirect_uri: callbackUrl,
         response_type: "code",
         scope: "openid email",
         code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
@@ -41,7 +41,7 @@ describe("unmodified oauth4webapi client", () => {
       client,
       oauth.None(),
       parameters,
-      callback,
+      callbackUrl,
       verifier,
       insecure,
     );

@@ -6,9 +6,9 @@ import { exportJWK } from "jose";
 import { Provider } from "oidc-provider";
 import { testFolder } from "../support/cli/cli-emulator.ts";
 import { type RunOptions, runCli } from "../support/cli/run-cli.ts";
-import { keyPair } from "../support/identity/key-pairs.ts";
-import { inFolderOf } from "../support/identity/sign-ins.ts";
-import { movedWall } from "../support/walls/moved-wall.ts";
+import { getKeyPair } from "../support/identity/key-pairs.ts";
+import { openSignInStore } from "../support/identity/sign-ins.ts";
+import { createMovedWallClock } from "../support/walls/moved-wall.ts";
 
 const deviceGrant = "urn:ietf:params:oauth:grant-type:device_code";
 
@@ -21,7 +21,7 @@ async function provider(t: Pick<TestContext, "after">): Promise<string> {
     server.close();
   });
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const { privateKey } = await keyPair();
+  const { privateKey } = await getKeyPair();
   const made = new Provider(issuer, {
     clients: [
       {
@@ -92,7 +92,7 @@ async function device(t: TestContext, decide: (address: string) => Promise<unkno
   const issuer = await provider(t);
   const folder = await testFolder(t);
   let address: string | undefined;
-  const wall = movedWall(() => (wall.slept.length === 2 ? decide(address!) : undefined));
+  const wall = createMovedWallClock(() => (wall.slept.length === 2 ? decide(address!) : undefined));
   const run = (argv: string, options: RunOptions = {}) =>
     runCli([...argv.split(" "), "--issuer", issuer], { env: { SVC_CONFIG_DIR: folder }, wall, ...options });
   const login = await run("auth device-login --client-id tool --scope openid --json", {
@@ -100,7 +100,7 @@ async function device(t: TestContext, decide: (address: string) => Promise<unkno
       address ??= JSON.parse(out.split("\n")[0]!).verification_uri_complete;
     },
   });
-  return { issuer, run, login, wall, account: async () => (await inFolderOf(folder).accounts())[issuer] };
+  return { issuer, run, login, wall, account: async () => (await openSignInStore(folder).accounts())[issuer] };
 }
 
 describe("svc auth device-login with oidc-provider", () => {

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import * as openid from "openid-client";
 import { emulator } from "../support/emulator.ts";
-import { callback } from "../support/identity/sign-in.ts";
+import { callbackUrl } from "../support/identity/sign-in.ts";
 
-/** Real time, because these clients check tokens by the machine's clock. */
+/** The clock is real, because these clients check tokens by the machine's clock. */
 const world = (t: Pick<TestContext, "after">) => emulator(t, { clock: { mode: "real" } });
 
 const discover = (routerUrl: string) =>
@@ -30,7 +30,7 @@ describe("unmodified openid-client", () => {
       const pkceCodeVerifier = openid.randomPKCECodeVerifier();
       const [expectedState, expectedNonce] = [openid.randomState(), openid.randomNonce()];
       const url = openid.buildAuthorizationUrl(config, {
-        redirect_uri: callback,
+        redirect_uri: callbackUrl,
         scope: "openid profile email",
         code_challenge: await openid.calculatePKCECodeChallenge(pkceCodeVerifier),
         code_challenge_method: "S256",
@@ -56,7 +56,7 @@ describe("unmodified openid-client", () => {
     const { routerUrl } = await world(t);
     const config = await discover(routerUrl);
     const url = openid.buildAuthorizationUrl(config, {
-      redirect_uri: callback,
+      redirect_uri: callbackUrl,
       scope: "openid",
       code_challenge: await openid.calculatePKCECodeChallenge(openid.randomPKCECodeVerifier()),
       code_challenge_method: "S256",
@@ -73,7 +73,7 @@ describe("unmodified openid-client", () => {
     const pkceCodeVerifier = openid.randomPKCECodeVerifier();
     const authorize = async (parameters: Record<string, string>, cookie = "") => {
       const url = openid.buildAuthorizationUrl(config, {
-        redirect_uri: callback,
+        redirect_uri: callbackUrl,
         scope: "openid",
         code_challenge: await openid.calculatePKCECodeChallenge(pkceCodeVerifier),
         code_challenge_method: "S256",

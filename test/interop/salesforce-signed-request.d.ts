@@ -1,5 +1,5 @@
 declare module "salesforce-signed-request" {
-  /** The envelope, or (not thrown) the error that refuses it. */
+  /** Returns the envelope, or an error (not thrown) if the request is rejected. */
   function decode(signedRequest: string, secret: string): object | Error;
   export = decode;
 }

@@ -6,15 +6,18 @@ import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { Webhook } from "standardwebhooks";
 import type { EmulatorOptions } from "../../emulator/index.ts";
-import { blocks } from "../support/cli/pages.ts";
+import { extractCodeBlocks } from "../support/cli/pages.ts";
 import { draft } from "../support/contracts.ts";
 import { emulator } from "../support/emulator.ts";
-import { type Received, receiver } from "../support/receiver.ts";
+import { type ReceivedRequest, receiver } from "../support/receiver.ts";
 
 const header = "x-svc-webhook-content-hash";
 
 /** The received webhook for a contract with a non-ASCII name, and the workspace's key in base64. */
-async function delivered(t: TestContext, options: EmulatorOptions = {}): Promise<Received & { readonly key: string }> {
+async function delivered(
+  t: TestContext,
+  options: EmulatorOptions = {},
+): Promise<ReceivedRequest & { readonly key: string }> {
   const { api, ask, clusters } = await emulator(t, options);
   const target = await receiver(t);
   await api("POST", "/api/v2.1/public/webhooks/", {
@@ -55,7 +58,7 @@ describe("webhook signature", () => {
 
   it("equals the signature of the Python example in docs/webhooks.md", { skip: without("python3") }, async (t) => {
     const { body, headers, key } = await delivered(t);
-    const [lines] = blocks("docs/webhooks.md", "python");
+    const [lines] = extractCodeBlocks("docs/webhooks.md", "python");
     const program = `import json, sys\n${lines}print(is_genuine(sys.stdin.buffer.read(), json.loads(sys.argv[2]), sys.argv[1]))`;
     const python = (bytes: Buffer, given: string | null = String(headers[header])) =>
       execFileSync("python3", ["-c", program, key, JSON.stringify(given)], { input: bytes, encoding: "utf8" }).trim();
@@ -104,7 +107,7 @@ describe("standardwebhooks library with opt-in headers", () => {
   });
 });
 
-const standard = (headers: Received["headers"]): Record<string, string> =>
+const standard = (headers: ReceivedRequest["headers"]): Record<string, string> =>
   Object.fromEntries(
     ["webhook-id", "webhook-timestamp", "webhook-signature"].map((name) => [name, String(headers[name])]),
   );

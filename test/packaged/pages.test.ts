@@ -3,11 +3,11 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { after, before, describe, it, type TestContext } from "node:test";
-import { blocks, commandsIn, pages, readPage } from "../support/cli/pages.ts";
-import { type UserShell, userShell } from "../support/cli/user-shell.ts";
+import { extractCodeBlocks, extractShellCommands, handWrittenPages, readPage } from "../support/cli/pages.ts";
+import { openUserShell, type UserShell } from "../support/cli/user-shell.ts";
 import { emulator } from "../support/emulator.ts";
 import { receiver } from "../support/receiver.ts";
-import { tarball } from "../support/tarball.ts";
+import { tarballPath } from "../support/tarball.ts";
 
 /** Commands that are not run, with reasons. */
 const elsewhere: Readonly<Record<string, string>> = {
@@ -31,8 +31,8 @@ const endless: Readonly<Record<string, string>> = {
 };
 
 /**
- * What npx does with a program that is installed, in a hundredth of the second for which npm starts. The README is
- * pasted with npx itself: that it finds the program is the same in all pages.
+ * Replaces npx for an installed program, which takes a hundredth of the time that npm needs to start. The README uses
+ * npx itself, because its search for the program is the same for all pages.
  */
 const asNpx = `#!/bin/bash
 npm_lifecycle_event=npx npm_lifecycle_script="$*" exec "node_modules/.bin/$1" "\${@:2}"
@@ -58,8 +58,8 @@ describe("user documentation in an empty folder", () => {
     await writeFile(join(home, "bin/npx"), asNpx, { mode: 0o755 });
     // The tarball replaces the package in the registry.
     words = {
-      "npm install --save-dev svc-toolkit": `npm install --save-dev file:${tarball}`,
-      "npm install --global svc-toolkit": `npm install --global file:${tarball}`,
+      "npm install --save-dev svc-toolkit": `npm install --save-dev file:${tarballPath}`,
+      "npm install --global svc-toolkit": `npm install --global file:${tarballPath}`,
       "npx svc emulator start": "npx svc emulator start --port 0",
     };
     env = {
@@ -72,9 +72,9 @@ describe("user documentation in an empty folder", () => {
   });
   after(() => rm(home, { recursive: true, force: true }));
 
-  const terminalWithNpx = (t: TestContext) => userShell(t, { cwd: folder, env });
+  const terminalWithNpx = (t: TestContext) => openUserShell(t, { cwd: folder, env });
   const terminal = (t: TestContext) =>
-    userShell(t, { cwd: folder, env: { ...env, PATH: [join(home, "bin"), env.PATH].join(delimiter) } });
+    openUserShell(t, { cwd: folder, env: { ...env, PATH: [join(home, "bin"), env.PATH].join(delimiter) } });
 
   /** Runs the commands of a page line by line without user input. */
   async function pasteAll(shell: UserShell, lines: readonly string[], more: Words = {}) {
@@ -148,11 +148,13 @@ describe("user documentation in an empty folder", () => {
     },
   };
 
-  for (const page of pages.filter((one) => blocks(one, "sh").length > 0 && !prepared.includes(one))) {
+  for (const page of handWrittenPages.filter(
+    (one) => extractCodeBlocks(one, "sh").length > 0 && !prepared.includes(one),
+  )) {
     it(`works from top to bottom in ${page}`, async (t) => {
       const paste = pasted[page];
       assert.ok(paste, `${page} has commands that this test does not paste`);
-      await paste(t, commandsIn(page));
+      await paste(t, extractShellCommands(page));
     });
   }
 });

@@ -7,8 +7,8 @@ import { after, before, describe, it } from "node:test";
 import { promisify } from "node:util";
 import { parse } from "yaml";
 import { root } from "../structure/repository.ts";
-import { blocks } from "../support/cli/pages.ts";
-import { tarball } from "../support/tarball.ts";
+import { extractCodeBlocks } from "../support/cli/pages.ts";
+import { tarballPath } from "../support/tarball.ts";
 
 const run = promisify(execFile);
 
@@ -21,7 +21,7 @@ interface Action {
 }
 
 const action = parse(await readFile(join(root, "action.yml"), "utf8")) as Action;
-const recipes = blocks("docs/ci.md", "yaml").map((text) => parse(text));
+const recipes = extractCodeBlocks("docs/ci.md", "yaml").map((text) => parse(text));
 
 /** Replaces `${{ inputs.name }}` like a runner. */
 const filledIn = (text: string, inputs: Readonly<Record<string, string>>): string =>
@@ -45,7 +45,7 @@ describe("packed tarball in a pipeline", () => {
     /** Runs the steps like a runner. A stub replaces npm, because the tarball contains the program. */
     async function used(inputs: Readonly<Record<string, string>>) {
       const place = await mkdtemp(join(folder, "action-"));
-      await run("tar", ["-xzf", tarball, "-C", place, "--strip-components", "1"]);
+      await run("tar", ["-xzf", tarballPath, "-C", place, "--strip-components", "1"]);
       await mkdir(join(place, "stand-in"));
       await writeFile(join(place, "stand-in/npm"), `#!/bin/sh\necho "npm $*"\n`, { mode: 0o755 });
       const files = Object.fromEntries(
@@ -130,7 +130,7 @@ describe("packed tarball in a pipeline", () => {
       it(`runs unmodified in ${name}`, async () => {
         const project = await mkdtemp(join(folder, "project-"));
         const scripts = { test: mode };
-        const devDependencies = { "svc-toolkit": `file:${tarball}` };
+        const devDependencies = { "svc-toolkit": `file:${tarballPath}` };
         await writeFile(join(project, "package.json"), JSON.stringify({ private: true, scripts, devDependencies }));
         const { PATH, HOME } = process.env;
         // An empty cache.

@@ -7,7 +7,7 @@ import { after, before, describe, it } from "node:test";
 import { promisify } from "node:util";
 import { root } from "../structure/repository.ts";
 import { readPage } from "../support/cli/pages.ts";
-import { shippedBundle } from "../support/shipped.ts";
+import { getBundleFolder } from "../support/shipped.ts";
 
 const run = promisify(execFile);
 const examples = join(root, "test/packaged/examples");
@@ -21,7 +21,7 @@ describe("program with the installed package", () => {
     const installed = join(folder, "node_modules/svc-toolkit");
     await mkdir(installed, { recursive: true });
     await copyFile(join(root, "package.json"), join(installed, "package.json"));
-    await cp(shippedBundle(), join(installed, "dist"), { recursive: true });
+    await cp(getBundleFolder(), join(installed, "dist"), { recursive: true });
     await writeFile(join(folder, "package.json"), JSON.stringify({ private: true, type: "module" }));
     await mkdir(join(folder, "node_modules/@types"), { recursive: true });
     await symlink(dev("@types/node"), join(folder, "node_modules/@types/node"));

@@ -1,4 +1,4 @@
-// What is published must be what is there: each line fails to compile when a published type promises something else.
+// Checks that published types match the code. A line fails to compile if a type promises something else.
 
 import type * as emulator from "../../emulator/index.ts";
 import type * as publishedEmulator from "../../emulator/published.d.ts";

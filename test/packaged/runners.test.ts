@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { promisify } from "node:util";
 import { root } from "../structure/repository.ts";
-import { npmPackages } from "../support/foreign/installed.ts";
-import { tarball } from "../support/tarball.ts";
+import { installNpmPackages } from "../support/foreign/installed.ts";
+import { tarballPath } from "../support/tarball.ts";
 
 const run = promisify(execFile);
 
@@ -28,7 +28,7 @@ const packages = {
   "typescript-5": "npm:typescript@5.9.2",
   "@types/node": "20.19.43",
 };
-const runners = await npmPackages(...Object.entries(packages).map(([name, version]) => `${name}@${version}`));
+const runners = await installNpmPackages(...Object.entries(packages).map(([name, version]) => `${name}@${version}`));
 
 /** A program with the three entry points. A separate process reads the text of a contract. */
 const story = `
@@ -117,7 +117,7 @@ describe("packed tarball in a user's project", { skip: runners.missing }, () => 
   before(async () => {
     if (runners.missing !== undefined) return;
     folder = await mkdtemp(join(tmpdir(), "svc-runners-"));
-    const devDependencies = { "svc-toolkit": `file:${tarball}` };
+    const devDependencies = { "svc-toolkit": `file:${tarballPath}` };
     await writeFile(join(folder, "package.json"), JSON.stringify({ private: true, devDependencies }));
     await run("npm", ["install", "--no-audit", "--no-fund", "--prefer-offline"], { cwd: folder });
     // The other packages are already installed, and reinstalling takes seconds.

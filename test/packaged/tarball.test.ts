@@ -7,8 +7,8 @@ import { join, posix, relative } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { promisify } from "node:util";
 import { root } from "../structure/repository.ts";
-import { commandsIn, pages, readPage } from "../support/cli/pages.ts";
-import { packedFiles as files, tarball } from "../support/tarball.ts";
+import { extractShellCommands, handWrittenPages, readPage } from "../support/cli/pages.ts";
+import { packedFiles as files, tarballPath } from "../support/tarball.ts";
 
 const run = promisify(execFile);
 
@@ -37,7 +37,7 @@ describe("packed tarball in an empty folder", () => {
     assert.deepEqual(
       files.filter((path) => /^(docs|fixtures)\//.test(path)).sort(),
       [
-        ...pages.filter((path) => path !== "README.md"),
+        ...handWrittenPages.filter((path) => path !== "README.md"),
         "fixtures/console.png",
         "fixtures/ci/verify.yml",
         ...deploy,
@@ -128,7 +128,7 @@ describe("packed tarball in an empty folder", () => {
       'const answer = await fetch(emulator.routerUrl + "/");',
       "console.log(await answer.text());",
     ].join("\n");
-    // Node 20 has no `await using`; the package is used as such a program is after compilation.
+    // Node 20 has no `await using`, so the program is changed as compilation would change it.
     const plain = program.replace("await using", "const").concat("\nawait emulator.close();\n");
     await writeFile(join(folder, "program.js"), plain);
     assert.equal((await run(process.execPath, ["program.js"], { cwd: folder })).stdout, '{"database":true}\n');
@@ -137,7 +137,7 @@ describe("packed tarball in an empty folder", () => {
 
 /** The installation commands of the README. */
 function waysOfReadme() {
-  const [dev, global, ...more] = commandsIn("README.md").filter((line) => line.startsWith("npm install "));
+  const [dev, global, ...more] = extractShellCommands("README.md").filter((line) => line.startsWith("npm install "));
   assert.deepEqual(more, []);
   return { dev: dev!, global: global! };
 }
@@ -152,6 +152,6 @@ function typed(line: string, cwd: string) {
     // An empty cache, as on a new machine. The user's cache is not changed.
     npm_config_cache: join(cwd, "npm-cache"),
   };
-  const real = line.replace(/^(npm install .*|npx )svc-toolkit( |$)/, `$1"file:${tarball}"$2`);
+  const real = line.replace(/^(npm install .*|npx )svc-toolkit( |$)/, `$1"file:${tarballPath}"$2`);
   return run("bash", ["-c", real], { cwd, env: { PATH, HOME, CI: "true", ...settings } });
 }

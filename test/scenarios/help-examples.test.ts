@@ -3,9 +3,9 @@ import { execFileSync } from "node:child_process";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { type Example, triedOut } from "../support/cli/examples-stage.ts";
-import { type Built, runCli } from "../support/cli/run-cli.ts";
-import { shippedBundle, shippedSvc } from "../support/shipped.ts";
+import { type Example, runExamples } from "../support/cli/examples-stage.ts";
+import { type CliBuild, runCli } from "../support/cli/run-cli.ts";
+import { getBundleFolder, getSvcPath } from "../support/shipped.ts";
 
 describe("check of the help examples", () => {
   it("runs each example in a shell and its own folder", async () => {
@@ -15,18 +15,18 @@ describe("check of the help examples", () => {
     );
     const examples = typed(pages.map(examplesOn).join(""));
     assert.ok(examples.length > 300, `${examples.length} examples`);
-    assert.deepEqual(await triedOut(examples, built), { wrong: {}, unused: [] });
+    assert.deepEqual(await runExamples(examples, built), { wrong: {}, unused: [] });
   });
 });
 
 /** The bundled command line in this process, because hundreds of processes would take minutes. */
-function shippedCommandLine(): Built {
-  const { main } = createRequire(import.meta.url)(join(shippedBundle(), "main.cjs"));
-  return { main, program: [process.execPath, shippedSvc()] };
+function shippedCommandLine(): CliBuild {
+  const { main } = createRequire(import.meta.url)(join(getBundleFolder(), "main.cjs"));
+  return { main, program: [process.execPath, getSvcPath()] };
 }
 
 /** The words of every command. */
-async function commands(built: Built): Promise<string[][]> {
+async function commands(built: CliBuild): Promise<string[][]> {
   const { out } = await runCli("help --json", { built });
   return (JSON.parse(out) as { commands: { command: string }[] }).commands.map(({ command }) => command.split(" "));
 }

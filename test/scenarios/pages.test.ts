@@ -9,14 +9,21 @@ import { readEmulatorOptions } from "../../src/cli/commands/emulator/options.ts"
 import { contractDocument, createEmptyPdf } from "../../src/cli/commands/example-contract.ts";
 import { root } from "../structure/repository.ts";
 import { type CliEmulator, cliEmulator, testFolder } from "../support/cli/cli-emulator.ts";
-import { type Following, following } from "../support/cli/following.ts";
-import { assertPart, blocks, commandsIn, commandsOf, pages, readPage } from "../support/cli/pages.ts";
+import { type RunningCommand, startCommand } from "../support/cli/following.ts";
+import {
+  assertPageSection,
+  extractCodeBlocks,
+  extractShellCommands,
+  handWrittenPages,
+  parseCommands,
+  readPage,
+} from "../support/cli/pages.ts";
 import { type RunOptions, type RunResult, runCli } from "../support/cli/run-cli.ts";
 import { installSvc } from "../support/cli/terminal.ts";
-import { freePort } from "../support/free-port.ts";
+import { findFreePort } from "../support/free-port.ts";
 import { receiver } from "../support/receiver.ts";
-import { shippedBundle } from "../support/shipped.ts";
-import { movedWall } from "../support/walls/moved-wall.ts";
+import { getBundleFolder } from "../support/shipped.ts";
+import { createMovedWallClock } from "../support/walls/moved-wall.ts";
 
 /** The words of a command line with quotes. */
 const wordsIn = (line: string): string[] =>
@@ -53,7 +60,7 @@ async function project(t: TestContext): Promise<{ cwd: string; path: string }> {
 async function runInOrder(t: TestContext, commands: readonly string[]): Promise<void> {
   const { cwd, path } = await project(t);
   const svc: CliEmulator["svc"] = (argv, options) => runCli(argv, { cwd, env: { PATH: path }, ...options });
-  let emulator: Following | undefined;
+  let emulator: RunningCommand | undefined;
   for (const command of commands) {
     const words = argumentsOf(command);
     if (words[0] !== "emulator" || words[1] !== "start") {
@@ -62,7 +69,7 @@ async function runInOrder(t: TestContext, commands: readonly string[]): Promise<
     }
     // Runs in this process on free ports, because the default ports may be in use. A new folder has no state.
     const flags = words.filter((word) => !["--detach", "--ephemeral"].includes(word));
-    const started = following(svc, [...flags, "--port", "0"]);
+    const started = startCommand(svc, [...flags, "--port", "0"]);
     t.after(() => started.signal("SIGINT"));
     await started.saw("Press Ctrl-C to stop it.");
     emulator = started;
@@ -84,7 +91,7 @@ async function configure(t: TestContext, commands: readonly string[]): Promise<v
   const options: RunOptions = {
     cwd,
     env: { SVC_CONFIG_DIR: join(cwd, "config") },
-    wall: movedWall(),
+    wall: createMovedWallClock(),
     onError(shown) {
       const userCode = /\b([B-DF-HJ-NP-TV-XZ]{4}-[B-DF-HJ-NP-TV-XZ]{4})\b/.exec(shown)?.[1];
       if (userCode) void emulator.ask("POST", `device-grants/${userCode}`, { body: { status: "AUTHORIZED" } });
@@ -109,34 +116,34 @@ async function complete(t: TestContext, block: string): Promise<void> {
 /** The runner of the shell blocks of each page. */
 const runs: Readonly<Record<string, (t: TestContext, page: string) => Promise<void>>> = {
   async "README.md"(t, page) {
-    const commands = commandsIn(page).filter((command) => !isInstalling(command));
+    const commands = extractShellCommands(page).filter((command) => !isInstalling(command));
     await runInOrder(
       t,
       commands.filter((command) => !isConfiguring(command)),
     );
     await configure(t, commands.filter(isConfiguring));
   },
-  "docs/quickstart.md": (t, page) => runInOrder(t, commandsIn(page)),
-  "docs/ci.md": (t, page) => runInOrder(t, commandsIn(page)),
+  "docs/quickstart.md": (t, page) => runInOrder(t, extractShellCommands(page)),
+  "docs/ci.md": (t, page) => runInOrder(t, extractShellCommands(page)),
 
   async "docs/tracing.md"(t, page) {
     const { svc, cwd } = await cliEmulator(t);
     await writeFile(join(cwd, "contract.json"), JSON.stringify(contractDocument));
     await svc("contracts create --data contract.json");
-    for (const command of commandsIn(page)) await succeeds(command, svc(argumentsOf(command)));
+    for (const command of extractShellCommands(page)) await succeeds(command, svc(argumentsOf(command)));
   },
 
   async "docs/webhooks.md"(t, page) {
     const { svc, cwd } = await cliEmulator(t, { autoSignMs: 600_000 });
     const app = await receiver(t);
-    let listener: Following | undefined;
-    for (const command of commandsIn(page)) {
+    let listener: RunningCommand | undefined;
+    for (const command of extractShellCommands(page)) {
       // The emulator runs, and the variables from `eval` are set.
       if (/^(npx svc emulator (start|stop)\b|eval )/.test(command)) continue;
       if (command.includes(" certify ")) {
         await copyFile(join(root, "docs/receivers/receiver.mjs"), join(cwd, "receiver.mjs"));
         const env = { PATH: process.env.PATH };
-        await succeeds(command, svc(argumentsOf(command.replace("3000", String(await freePort()))), { env }));
+        await succeeds(command, svc(argumentsOf(command.replace("3000", String(await findFreePort()))), { env }));
         continue;
       }
       const words = argumentsOf(command.replace("3000/", `${new URL(app.url).port}/`));
@@ -144,7 +151,7 @@ const runs: Readonly<Record<string, (t: TestContext, page: string) => Promise<vo
         await succeeds(command, svc(words));
         continue;
       }
-      listener = following(svc, [...words, "--json"]);
+      listener = startCommand(svc, [...words, "--json"]);
       await listener.saw('"ready"');
     }
     await listener!.saw('"CONTRACT_EXECUTED"');
@@ -156,13 +163,13 @@ const runs: Readonly<Record<string, (t: TestContext, page: string) => Promise<vo
   async "docs/scenarios.md"(t, page) {
     const { svc, cwd } = await cliEmulator(t);
     const app = await receiver(t);
-    for (const block of blocks(page, "yaml")) {
+    for (const block of extractCodeBlocks(page, "yaml")) {
       const [, name = ""] = /^# (\S+\.yaml)\n/.exec(block) ?? [];
       await writeFile(join(cwd, name), block.replace("http://localhost:3000/hooks", app.url));
     }
     await writeFile(join(cwd, "nda.json"), JSON.stringify(contractDocument));
     await svc("contracts create --data nda.json");
-    for (const command of commandsIn(page)) {
+    for (const command of extractShellCommands(page)) {
       const [line = "", file] = command.split(" > ");
       const run = svc(argumentsOf(line));
       await succeeds(command, run);
@@ -176,11 +183,11 @@ const runs: Readonly<Record<string, (t: TestContext, page: string) => Promise<vo
     const staging = { contracts_url: url, router_url: emulator.routerUrl, client_id, client_secret };
     await writeFile(join(cwd, "profiles.json"), JSON.stringify({ profiles: { staging } }), { mode: 0o600 });
     await writeFile(join(cwd, "check.mjs"), "process.exit(process.env.SVC_BASE_URL ? 0 : 1)");
-    let proxy: Following | undefined;
-    for (const command of commandsIn(page)) {
+    let proxy: RunningCommand | undefined;
+    for (const command of extractShellCommands(page)) {
       const words = argumentsOf(command.replace("https://api.example.com", url).replace("--port 8080", "--port 0"));
       if (words[1] === "proxy" || words[1] === "listen") {
-        const started = following(svc, [...words, "--json"]);
+        const started = startCommand(svc, [...words, "--json"]);
         await started.saw('"ready"');
         if (words[1] === "proxy") proxy = started;
         else {
@@ -199,27 +206,27 @@ const runs: Readonly<Record<string, (t: TestContext, page: string) => Promise<vo
   },
 
   async "docs/configuration.md"(t, page) {
-    const [configuring = "", completing = "", ...more] = blocks(page, "sh");
+    const [configuring = "", completing = "", ...more] = extractCodeBlocks(page, "sh");
     assert.deepEqual(more, []);
-    await configure(t, commandsOf([configuring]));
+    await configure(t, parseCommands([configuring]));
     await complete(t, completing);
   },
 
   async "docs/agents.md"(t, page) {
     const cwd = await testFolder(t);
-    for (const command of commandsIn(page)) await succeeds(command, runCli(argumentsOf(command), { cwd }));
+    for (const command of extractShellCommands(page)) await succeeds(command, runCli(argumentsOf(command), { cwd }));
   },
 
   async "docs/bulk-jobs.md"(t, page) {
     const { svc, cwd } = await cliEmulator(t);
-    const [write = "", ...commands] = commandsIn(page);
+    const [write = "", ...commands] = extractShellCommands(page);
     spawnSync("sh", ["-c", write], { cwd });
     for (const command of commands) await succeeds(command, svc(argumentsOf(command)));
   },
 };
 
 describe("user documentation", () => {
-  for (const page of pages.filter((one) => blocks(one, "sh").length > 0)) {
+  for (const page of handWrittenPages.filter((one) => extractCodeBlocks(one, "sh").length > 0)) {
     it(`shows working commands in ${page}`, async (t) => {
       const run = runs[page];
       assert.ok(run, `${page} has commands that this test does not run`);
@@ -238,20 +245,20 @@ describe("user documentation", () => {
     const { svc, cwd } = await cliEmulator(t, { ...options, file: join(await testFolder(t), "emulator.json") });
     await writeFile(join(cwd, "agreement.pdf"), createEmptyPdf());
     await writeFile(join(cwd, "nda.json"), JSON.stringify(contractDocument));
-    const [recording = ""] = blocks(page, "console");
+    const [recording = ""] = extractCodeBlocks(page, "console");
     let played = "";
     for (const [, line = ""] of recording.matchAll(/^\$ svc (.*)$/gm)) {
       // Both streams on a terminal of 100 columns.
       const { out, err } = await svc(wordsIn(line), { tty: true, env: { SVC_NO_COLOR: "1", SVC_NO_INPUT: "1" } });
       played += `$ svc ${line}\n${out}${err}`;
     }
-    assertPart(page, `\`\`\`console\n${recording}\`\`\``, `\`\`\`console\n${played}\`\`\``);
+    assertPageSection(page, `\`\`\`console\n${recording}\`\`\``, `\`\`\`console\n${played}\`\`\``);
   });
 
   it("shows a working program", async (t) => {
-    const [program = ""] = blocks("docs/testing.md", "ts");
+    const [program = ""] = extractCodeBlocks("docs/testing.md", "ts");
     const [, promised] = /; \/\/ (\{.*\})$/m.exec(program) ?? [];
-    const door = pathToFileURL(join(shippedBundle(), "emulator.js")).href;
+    const door = pathToFileURL(join(getBundleFolder(), "emulator.js")).href;
     const path = join(await testFolder(t), "program.mts");
     await writeFile(
       path,

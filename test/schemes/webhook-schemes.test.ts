@@ -12,7 +12,7 @@ import { runCli } from "../support/cli/run-cli.ts";
 import { draft } from "../support/contracts.ts";
 import { emulator } from "../support/emulator.ts";
 import { receiver } from "../support/receiver.ts";
-import { temporaryFolder } from "../support/store.ts";
+import { createTemporaryFolder } from "../support/store.ts";
 
 const key = Buffer.alloc(64, 7).toString("base64");
 const body = '{"activity":"CONTRACT_SIGNED"}';
@@ -55,7 +55,7 @@ for (const scheme of webhookSchemes) {
       await draft(api);
       await clock.advance({ untilIdle: true });
       const [delivery] = sink.received;
-      const cwd = await temporaryFolder(t);
+      const cwd = await createTemporaryFolder(t);
       await writeFile(join(cwd, "body.json"), delivery!.body);
       const lines = scheme.headers.map((name) => `${name}: ${delivery!.headers[name.toLowerCase()]}\n`);
       await writeFile(join(cwd, "headers.txt"), lines.join(""));

@@ -7,7 +7,7 @@ interface Ban {
   readonly instead: string;
 }
 
-/** Calls that make time or ids depend on the machine, or names on the language. */
+/** Calls whose times or ids depend on the machine, or whose names depend on the language. */
 export const bans: readonly Ban[] = [
   {
     what: "Date.now()",
@@ -65,14 +65,14 @@ export const bans: readonly Ban[] = [
   },
   {
     what: "a table by name that inherits names",
-    // A copy of another object has the same names.
+    // A copy of another object inherits the same names.
     pattern: /^\s*(?:export )?(?:const|let|readonly) #?\w+: (?:Readonly<)?Record<string, .*> = \{(?! \.\.\.)/,
     home: ["src/base/object.ts"],
     instead: "lookupTable, a Map, or Object.create(null): constructor names something in every other object",
   },
 ];
 
-/** Every banned call outside its home, with line and remedy. */
+/** Lists every banned call outside its home, with line and remedy. */
 export const bannedCalls = (files: readonly SourceFile[]): string[] =>
   files.flatMap(({ path, text }) => {
     // Replaces comments with the same number of empty lines, to preserve line numbers.

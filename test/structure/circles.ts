@@ -1,8 +1,8 @@
 import type { Import } from "./imports.ts";
 
 /**
- * Files that import one another in a circle, type imports included. Each group is sorted by path. Uses Tarjan's
- * strongly connected components.
+ * Finds cycles of imports, including type imports. Each group is sorted by path. Uses Tarjan's strongly connected
+ * components.
  */
 export function circlesIn(imports: readonly Import[]): string[][] {
   const targets = new Map<string, string[]>();

@@ -6,15 +6,15 @@ const gap = /(?:\s*\n\s*(?:\*|\/\/)\s*|\s+)/.source;
 const list = `${reference}(?:(?:,|,? and|,? to)${gap}${reference})*`;
 const cited = new RegExp(`DECISIONS\\.md,${gap}(${list})(?!\\d)`, "g");
 
-/** The numbers of the rows of a page of decisions. */
+/** Returns the numbers of the rows of a page of decisions. */
 export const rowsOf = (page: string): Set<string> =>
   new Set([...page.matchAll(new RegExp(`^\\| (${reference}) \\|`, "gm"))].map(([, row]) => row!));
 
-/** The rows that a text cites, with their page. */
+/** Lists the rows that a text cites, with their page. */
 export const citedRows = (text: string): string[] =>
   [...text.matchAll(cited)].flatMap(([, found]) => found!.match(new RegExp(reference, "g"))!);
 
-/** Invalid references: to a missing row, to a row without its page (“C18”), and to a missing page. */
+/** Lists invalid references: to a missing row, to a row without its page (“C18”), and to a missing page. */
 export const deadReferences = (
   files: readonly SourceFile[],
   rows: ReadonlySet<string>,
@@ -34,7 +34,7 @@ export const deadReferences = (
     return [...unknown, ...bare, ...pages];
   });
 
-/** Finds a page by its path, from the root or from the file that names it, or by its name alone. */
+/** Reports whether a page exists at a path, relative to the root or to the citing file, or by name alone. */
 const isPage = (page: string, from: string, paths: readonly string[]): boolean =>
   paths.includes(posix.join(posix.dirname(from), page)) ||
   paths.some((path) => path === page || (!page.includes("/") && path.endsWith(`/${page}`)));

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { empty, type Operation } from "../../src/api/operation.ts";
 import { registry } from "../../src/api/registry.ts";
 import { contracts } from "../../src/api/services.ts";
-import { handWrittenCommands } from "../support/cli/all-commands.ts";
+import { loadHandWrittenCommands } from "../support/cli/all-commands.ts";
 import { unanswered, untested, withoutCommand } from "./completeness.ts";
 import { tests } from "./repository.ts";
 
@@ -61,7 +61,7 @@ describe("completeness check of an operation", () => {
 
 describe("completeness check of the registry", () => {
   it("names existing commands", async () => {
-    const commands = (await handWrittenCommands()).map(({ words }) => words.join(" "));
+    const commands = (await loadHandWrittenCommands()).map(({ words }) => words.join(" "));
     assert.deepEqual(withoutCommand(registry, commands), []);
   });
 

@@ -1,11 +1,11 @@
 import type { Operation } from "../../src/api/operation.ts";
 import type { SourceFile } from "./repository.ts";
 
-/** Operations whose hand-written command does not exist. */
+/** Lists operations whose hand-written command does not exist. */
 export const withoutCommand = (operations: readonly Operation[], commands: readonly string[]): string[] =>
   operations.flatMap(({ id, cli }) => ("by" in cli && !commands.includes(cli.by) ? [`${id} needs svc ${cli.by}`] : []));
 
-/** Operations that no test mentions by id, by command, or by a matching path. */
+/** Lists operations that no test mentions by id, by command, or by a matching path. */
 export const untested = (operations: readonly Operation[], tests: readonly SourceFile[]): string[] => {
   const text = tests.map(({ text }) => text).join("\n");
   return operations
@@ -25,7 +25,7 @@ export const untested = (operations: readonly Operation[], tests: readonly Sourc
     .map(({ id }) => id);
 };
 
-/** A path in a test has a value, or `${…}`, in the position of each parameter. */
+/** Matches a path in a test, with a value or `${…}` in the position of each parameter. */
 function pathPattern(path: string): RegExp {
   // Tests reach the control plane from its own base URL.
   const parts = path
@@ -35,12 +35,15 @@ function pathPattern(path: string): RegExp {
   return new RegExp(`["'\`/}]${parts.join("(?:\\$\\{[^}]*\\}|[^\"'`/\\s]+)")}["'\`?]`);
 }
 
-/** A file in the folder of a run: one line for each operation or service and failure that its emulators returned. */
+/**
+ * Name of a file in the folder of a run, with one line for each operation or service and each failure that its
+ * emulators returned.
+ */
 export const answeredFile = "answered.txt";
 
 /**
- * Declared failures that were never returned, as `<operation> <failure>`, or `<service> <failure>` if all operations of
- * a service declare it. `answered` has the lines of that file.
+ * Lists declared failures that were never returned, as `<operation> <failure>`, or `<service> <failure>` if all
+ * operations of a service declare the failure. `answered` has the lines of the file.
  */
 export function unanswered(operations: readonly Operation[], answered: ReadonlySet<string>): string[] {
   const services = new Map(operations.map(({ service }) => [service.name, service]));

@@ -6,7 +6,7 @@ import { emulatorStart } from "../../src/cli/commands/emulator/start.ts";
 import { environmentVariables } from "../../src/cli/process/environment.ts";
 
 const folder = new URL("../../fixtures/deploy/", import.meta.url);
-/** The content of the examples for tools, without comments. */
+/** Content of the examples for tools, without comments. */
 const files = new Map(
   readdirSync(folder).map((name) => [name, readFileSync(new URL(name, folder), "utf8").replace(/^\s*#.*$/gm, "")]),
 );

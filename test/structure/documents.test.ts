@@ -5,7 +5,7 @@ import { describe, it } from "node:test";
 import { activities } from "../../src/api/activities.ts";
 import type { Operation } from "../../src/api/operation.ts";
 import { registry } from "../../src/api/registry.ts";
-import { allCommands } from "../support/cli/all-commands.ts";
+import { loadAllCommands } from "../support/cli/all-commands.ts";
 import { citedRows, rowsOf } from "./citations.ts";
 import { deadCommands, deadPaths, firstCommands } from "./documents.ts";
 import { layers } from "./layers.ts";
@@ -82,7 +82,7 @@ describe("check of the pages", () => {
     ));
 
   it("finds only existing commands in pages and sources", async () => {
-    const commands = (await allCommands()).map(({ words }) => words.join(" "));
+    const commands = (await loadAllCommands()).map(({ words }) => words.join(" "));
     const known = [...commands, "help", "completion", "complete"];
     assert.deepEqual(deadCommands([...documents, ...sources], known), []);
   });

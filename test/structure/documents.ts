@@ -1,12 +1,12 @@
 import { posix } from "node:path";
 import type { SourceFile } from "./repository.ts";
 
-/** Missing paths that a page names, in links or as code. `<…>` matches any name. */
+/** Lists missing paths that a page names, in links or as code. `<…>` matches any name. */
 export const deadPaths = (pages: readonly SourceFile[], paths: readonly string[]): string[] =>
   pages.flatMap(({ path, text }) => {
     const folder = posix.dirname(path);
     const links = [...text.matchAll(/\]\((?!https?:|#)([^)#\s]+)/g)].map(([, link]) => posix.join(folder, link!));
-    // As code, paths start at the root of the project.
+    // Paths in code start at the root of the project.
     const named = [...text.matchAll(/`((?:src|emulator|fixtures|test|bin|\.ci)\/[\w./-]*)`/g)].map(([, name]) =>
       posix.normalize(name!).replace(/\/$/, ""),
     );
@@ -15,14 +15,14 @@ export const deadPaths = (pages: readonly SourceFile[], paths: readonly string[]
       .map((target) => `${path} names ${target}`);
   });
 
-/** The lines of the first block of shell commands. */
+/** Returns the lines of the first block of shell commands. */
 export const firstCommands = (text: string): string[] =>
   /```sh\n([\s\S]*?)```/
     .exec(text)?.[1]
     ?.split("\n")
     .filter((line) => line !== "") ?? [];
 
-/** Commands that a text shows as code and that do not exist. */
+/** Lists commands that a text shows as code and that do not exist. */
 export const deadCommands = (files: readonly SourceFile[], commands: readonly string[]): string[] =>
   files.flatMap(({ path, text }) =>
     [...text.matchAll(/(?:[`$]\s*|npx |&& |^)svc((?: [a-z][a-z-]*)+)/gm)]

@@ -4,16 +4,16 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { strictChecks } from "../../src/api/strict-checks.ts";
-import { shippedBundle } from "../support/shipped.ts";
+import { getBundleFolder } from "../support/shipped.ts";
 
-/** The run-time names that published types declare. */
+/** Lists the run-time names that published types declare. */
 const valuesIn = (types: string): string[] =>
   [...types.matchAll(/^export (?:declare )?(?:abstract )?(?:class|const|function) (\w+)/gm)].map(([, name]) => name!);
 
 describe("package entry point", () => {
   for (const door of ["emulator", "client", "webhooks"]) {
     it(`${door} exports exactly its declared types`, async () => {
-      const bundle = join(shippedBundle(), door);
+      const bundle = join(getBundleFolder(), door);
       const imported = Object.keys(await import(`${bundle}.js`)).sort();
       const required = Object.keys(createRequire(import.meta.url)(`${bundle}.cjs`)).sort();
       for (const kind of ["ts", "cts"]) {
@@ -24,7 +24,7 @@ describe("package entry point", () => {
   }
 
   it("exports the list of strict checks of an emulator", () => {
-    const types = readFileSync(join(shippedBundle(), "emulator.d.ts"), "utf8");
+    const types = readFileSync(join(getBundleFolder(), "emulator.d.ts"), "utf8");
     assert.ok(types.includes(`Leniencies to turn off: ${strictChecks.join(", ")}.`));
   });
 });

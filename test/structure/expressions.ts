@@ -6,17 +6,17 @@ import type { SourceFile } from "./repository.ts";
 export interface Expression {
   readonly source: string;
   readonly flags: string;
-  /** `src/base/ids.ts:12` */
+  /** Location, such as `src/base/ids.ts:12`. */
   readonly at: string;
 }
 
 export interface Expressions {
   readonly literals: readonly Expression[];
-  /** The position of an expression that is created at run time, which cannot be checked. */
+  /** Locations of expressions that are created at run time, which cannot be checked. */
   readonly made: readonly string[];
 }
 
-/** All regular expressions of some files. */
+/** Finds all regular expressions in files. */
 export function expressionsIn(files: readonly SourceFile[]): Expressions {
   const literals: Expression[] = [];
   const made: string[] = [];
@@ -39,12 +39,12 @@ export function expressionsIn(files: readonly SourceFile[]): Expressions {
 }
 
 /**
- * More than any expression of the project needs; an unfinished check counts as slow. Attacks are limited by steps only,
- * because a limit in seconds would depend on the load of the machine.
+ * Limits beyond the needs of the project's expressions. An unfinished check counts as slow. Attacks are limited by
+ * steps only, because a limit in seconds would depend on the load of the machine.
  */
 const limits = { timeout: 60_000, attackTimeout: null, incubationTimeout: null };
 
-/** The expressions that may take more than linear time for some text. */
+/** Lists expressions that can take more than linear time for some text. */
 export function slowOnes(literals: readonly Expression[]): string[] {
   const results = new Map<string, string>();
   return literals.flatMap(({ source, flags, at }) => {

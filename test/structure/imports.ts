@@ -11,7 +11,7 @@ export interface Import {
 const statics = /(?:^|[\n;])\s*(import|export)\s+(type\s+)?(?:[^"';]*?\sfrom\s*)?["']([^"']+)["']/g;
 const dynamics = /\bimport\(\s*["']([^"']+)["']\s*\)/g;
 
-/** The imports of a file, including re-exports. */
+/** Lists the imports of a file, including re-exports. */
 export function importsOf({ path, text }: SourceFile): Import[] {
   const code = withoutComments(text);
   const resolve = (name: string) => (name.startsWith(".") ? posix.join(posix.dirname(path), name) : name);
@@ -29,7 +29,10 @@ export function importsOf({ path, text }: SourceFile): Import[] {
   ];
 }
 
-/** The package name in `@scope/name/deep` or `name/deep`. Undefined for files of the project and built-in modules. */
+/**
+ * Returns the package name in `@scope/name/deep` or `name/deep`, or undefined for files of the project and built-in
+ * modules.
+ */
 export function packageOf(target: string, ourFolders: readonly string[]): string | undefined {
   if (target.startsWith("node:") || ourFolders.some((folder) => target.startsWith(`${folder}/`))) return undefined;
   return target

@@ -2,37 +2,37 @@ import { type Import, packageOf } from "./imports.ts";
 
 interface Layer {
   readonly path: string;
-  /** Layers whose files it may import, in addition to itself. */
+  /** Layers whose files the layer can import, in addition to its own. */
   readonly mayImport: readonly string[];
-  /** A shorter form for ARCHITECTURE.md. */
+  /** Shorter form of `mayImport` for ARCHITECTURE.md. */
   readonly shown?: readonly string[];
-  /** Files or layers that only a dynamic import may reach. */
+  /** Files or layers that can be imported only dynamically. */
   readonly lazily?: readonly string[];
-  /** Layers of which it may import types but no code. */
+  /** Layers of which only types can be imported. */
   readonly typesOf?: readonly string[];
-  /** It runs in a browser, without Node modules. */
+  /** Whether the layer runs in a browser, without Node modules. */
   readonly inBrowser?: true;
-  /** Whether it may access disk, network or processes. */
+  /** Whether the layer can access disk, network or processes. */
   readonly io: boolean;
-  /** The responsibility of the layer, as ARCHITECTURE.md states it. */
+  /** Responsibility of the layer, as printed in ARCHITECTURE.md. */
   readonly homeOf: string;
 }
 
 /** A part of the emulator or of the command line. */
 interface Part {
   readonly name: string;
-  /** Its imports, if they are fewer than those of the parts after it. */
+  /** Allowed imports, if they are fewer than those of the later parts. */
   readonly only?: readonly string[];
-  /** Earlier parts that it must not import. */
+  /** Earlier parts that must not be imported. */
   readonly not?: readonly string[];
-  /** Additional imports. */
+  /** Additional allowed imports. */
   readonly also?: readonly string[];
   readonly lazily?: readonly string[];
   readonly io: boolean;
   readonly homeOf: string;
 }
 
-/** Layers from the bottom up: each part may import those before it. */
+/** Creates layers from the bottom up. Each part can import the parts before it. */
 const stack = (folder: string, foundation: readonly string[], parts: readonly Part[]): readonly Layer[] =>
   parts.map(({ name, only, not = [], also = [], lazily = [], io, homeOf }, at) => {
     const isFirst = !parts.slice(0, at).some((part) => part.only === undefined);
@@ -102,7 +102,7 @@ const cliParts = stack(
   ],
 );
 
-/** ARCHITECTURE.md prints this table. The most specific path counts. */
+/** The layers, as printed in ARCHITECTURE.md. The most specific path applies. */
 export const layers: readonly Layer[] = [
   { path: "src/base", mayImport: [], io: false, homeOf: "the HMAC primitive, ports of time and ids" },
   { path: "src/files", mayImport: ["src/base"], io: true, homeOf: "atomic writes, append logs, the lock, real paths" },
@@ -123,7 +123,7 @@ export const layers: readonly Layer[] = [
   },
   {
     path: "src/console",
-    // Declared tables and webhook payloads: neither needs a schema library.
+    // Declared tables and webhook payloads, which require no schema library.
     mayImport: [
       "src/base",
       "src/schemes",
@@ -154,7 +154,7 @@ export const layers: readonly Layer[] = [
   { path: "bin", mayImport: ["src/cli"], lazily: ["dist"], io: true, homeOf: "the process" },
 ];
 
-/** Packages with a home: only that file imports their code (types may be imported anywhere). */
+/** Packages whose code only the listed files can import. Types can be imported everywhere. */
 export const homes: Readonly<Record<string, readonly string[]>> = {
   zod: ["src/api", "emulator", "src/cli/commands", "src/verify"],
   fastify: ["emulator/http"],
@@ -184,11 +184,11 @@ export const homes: Readonly<Record<string, readonly string[]>> = {
 const ioModules =
   /^node:(fs|net|http|https|http2|tls|dgram|dns|child_process|cluster|worker_threads|readline|repl|process|os)(\/|$)/;
 
-/** The layer of a path: the longest matching one. A file may be a layer of its own. */
+/** Returns the layer with the longest path that matches. A file can be a layer. */
 export const layerOf = (path: string): Layer | undefined =>
   layers.filter((layer) => `${path}/`.startsWith(`${layer.path}/`)).sort((a, b) => b.path.length - a.path.length)[0];
 
-/** Imports that the table does not allow, each as a message. */
+/** Lists imports that the table does not allow, each as a message. */
 export const forbiddenImports = (imports: readonly Import[]): string[] =>
   imports.flatMap((one) => {
     const why = refusal(one);
@@ -218,10 +218,10 @@ function refusal({ from, target, kind }: Import): string | undefined {
   return `${layer.path} knows nothing of ${other}`;
 }
 
-/** A folder of a layer that is not a layer itself. */
+/** Reports whether a path is a folder of a layer, but not a layer itself. */
 const isFolderWithin = (place: string): boolean => layers.every(({ path }) => path !== place);
 
-/** The table as ARCHITECTURE.md prints it. */
+/** Formats the table as printed in ARCHITECTURE.md. */
 export const layerTable = (): string =>
   [
     "| layer | may import | the only home of |",

@@ -6,7 +6,10 @@ interface Locked {
   readonly optionalDependencies?: Readonly<Record<string, string>>;
 }
 
-/** The reason why `npm ci` rejects a lock file: optional packages of other platforms that are named but not locked. */
+/**
+ * Lists the entries due to which `npm ci` rejects a lock file: optional packages of other platforms that are named but
+ * not locked.
+ */
 function unlocked(packages: Readonly<Record<string, Locked>>): string[] {
   return Object.entries(packages).flatMap(([path, { optionalDependencies = {} }]) =>
     Object.keys(optionalDependencies).filter(

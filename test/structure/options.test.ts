@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { globalFlags } from "../../src/cli/parse/globals.ts";
 import type { CommandDeclaration } from "../../src/derive/command-spec.ts";
-import { allCommands } from "../support/cli/all-commands.ts";
+import { loadAllCommands } from "../support/cli/all-commands.ts";
 import { unknownOptions } from "./options.ts";
 import { filesIn } from "./repository.ts";
 
@@ -20,6 +20,6 @@ describe("check of command-line options in messages", () => {
 
   it("finds only existing options", async () => {
     const files = ["src/api", "src/client", "emulator"].flatMap((folder) => filesIn(folder));
-    assert.deepEqual(unknownOptions(files, await allCommands(), global), []);
+    assert.deepEqual(unknownOptions(files, await loadAllCommands(), global), []);
   });
 });

@@ -1,10 +1,10 @@
 import type { CommandDeclaration } from "../../src/derive/command-spec.ts";
 import { type SourceFile, withoutComments } from "./repository.ts";
 
-/** `--name` in a string or a template, with the preceding character, because CSS names are not options. */
+/** Matches `--name` in a string or a template, with the preceding character, because CSS names are not options. */
 const named = /(?<![\w`-]|var\()--([a-z][a-z0-9-]+)(?![\w-]*\s*:)/g;
 
-/** Options in strings of the project that no command has. */
+/** Lists options in strings of the project that no command has. */
 export function unknownOptions(
   files: readonly SourceFile[],
   commands: readonly CommandDeclaration[],

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** One text file of the project. The path is relative to its root, with forward slashes. */
+/** A text file of the project. The path is relative to the root, with forward slashes. */
 export interface SourceFile {
   readonly path: string;
   readonly text: string;
@@ -25,7 +25,7 @@ export const allPaths: readonly string[] = [...walk("")].sort();
 
 const read = (path: string): SourceFile => ({ path, text: readFileSync(join(root, path), "utf8") });
 
-/** The files in a folder with one of these extensions. */
+/** Reads the files in a folder with an extension. */
 export const filesIn = (folder: string, ending = ".ts"): SourceFile[] =>
   allPaths.filter((path) => path.startsWith(`${folder}/`) && path.endsWith(ending)).map(read);
 
@@ -44,9 +44,9 @@ export const documents: readonly SourceFile[] = allPaths
   .filter((path) => path.endsWith(".md") && path !== "docs/reference.md")
   .map(read);
 
-/** The text without comments, so that calls in prose do not count. */
+/** Removes comments, so that calls in prose do not count. */
 export const withoutComments = (text: string): string =>
-  // A double slash within a URL follows a colon; one that starts a comment follows a blank or nothing.
+  // A double slash in a URL follows a colon. One that starts a comment follows white space or the start of a line.
   text.replace(/\/\*[\s\S]*?\*\//g, "").replace(/(^|\s)\/\/.*$/gm, "$1");
 
 /** Files that build and license the project, outside its folders. */
@@ -55,6 +55,6 @@ export const rootFiles: readonly SourceFile[] = allPaths.filter((path) => /^[^/]
 const comment = /\/\*[\s\S]*?\*\/|(?:^|(?<=\s))\/\/.*$/;
 const parenthesised = /\((?:[\w-]+\.md, )?[A-Z]\d{1,2}(?:(?:, | and )[A-Z]\d{1,2})*\)/;
 
-/** Comments, and references in parentheses within strings. */
+/** Extracts comments, and references in parentheses within strings. */
 export const proseOf = (text: string): string =>
   [...text.matchAll(new RegExp(`${comment.source}|${parenthesised.source}`, "gm"))].map(([found]) => found).join("\n");

@@ -9,7 +9,7 @@ export interface Sizes {
 
 const linesOf = ({ text }: SourceFile): number => text.split("\n").length - (text.endsWith("\n") ? 1 : 0);
 
-/** The length of the files in lines. */
+/** Computes the length of the files in lines. */
 export function sizesOf(files: readonly SourceFile[]): Sizes {
   const counts = files.map(linesOf).sort((a, b) => a - b);
   const at = (share: number) => counts[Math.min(counts.length - 1, Math.floor(counts.length * share))] ?? 0;
@@ -18,5 +18,5 @@ export function sizesOf(files: readonly SourceFile[]): Sizes {
 
 const drawers = /(^|\/)(utils?|helpers?|common|misc|shared|lib)(\/|\.[a-z]+$)/;
 
-/** Paths with a name that is too general. */
+/** Lists paths with a name that is too general. */
 export const drawersIn = (paths: readonly string[]): string[] => paths.filter((path) => drawers.test(path));

@@ -31,7 +31,7 @@ const isVendor = (word: string): boolean => vendors.has(createHash("sha256").upd
 
 const wordsOf = (text: string): string[] => text.toLowerCase().match(/[a-z]+/g) ?? [];
 
-/** Every vendor name in a path or a text. Imports of third-party clients, which tests need, are skipped. */
+/** Lists every vendor name in a path or a text. Imports of third-party clients, which tests need, are skipped. */
 export const vendorWords = (files: readonly SourceFile[]): string[] =>
   files.flatMap(({ path, text }) =>
     [path, ...text.replace(/(?:from|import\(|import)\s*["'][^"'.][^"']*["']/g, "").split("\n")].flatMap((line, at) =>
@@ -80,27 +80,27 @@ const retiredWords: Readonly<Record<string, string>> = {
   rooms: "capacities",
 };
 
-/** Types with a single meaning, which may be declared only in their home. */
+/** Types with a single meaning, which can be declared only in their home. */
 const homes: Readonly<Record<string, { readonly means: string; readonly at: RegExp }>> = {
   Verdict: { means: "whether a signature holds", at: /^src\/schemes\// },
 };
 
-/** Files that may use a retired word. */
+/** Files that can use a retired word. */
 const excused: Readonly<Record<string, readonly string[]>> = {
-  // The field of version 1 of an entry, which its migration reads.
+  // Field of version 1 of an entry, which the migration reads.
   "emulator/clock/schedule.ts": ["lane"],
-  // "Without anything happening": the verb.
+  // The word is the verb in "Without anything happening".
   "src/api/emulator/activities.ts": ["happening"],
 };
 
-/** The words of a name: `deliveryLanes` and `delivery-lanes` contain `lanes`. All are in lower case. */
+/** Splits a name into words in lower case. `deliveryLanes` and `delivery-lanes` contain `lanes`. */
 const partsOf = (name: string): string[] => name.match(/[A-Z]?[a-z]+|[A-Z]+(?![a-z])/g)?.map(toLower) ?? [];
 const toLower = (word: string): string => word.toLowerCase();
 
-/** The names that a file declares. Every used name is declared somewhere. */
+/** Matches the names that a file declares. Every used name is declared in some file. */
 const declaration = /(?<![{,] )\b(?:const|let|function\*?|class|interface|type) ([A-Za-z]\w*)/g;
 
-/** Every retired word in paths, names and prose, with its replacement. */
+/** Lists every retired word in paths, names and prose, with its replacement. */
 export const retired = (files: readonly SourceFile[]): string[] =>
   files.flatMap(({ path, text }) => {
     const names = [path, ...new Set(text.match(/[A-Za-z]+/g))];
@@ -117,11 +117,13 @@ export const retired = (files: readonly SourceFile[]): string[] =>
     ];
   });
 
-/** Clauses used as a subject, and idioms that the glossary of CONTRIBUTING.md replaces, in user-facing texts. */
+/**
+ * Matches clauses used as a subject, and idioms that the glossary of CONTRIBUTING.md replaces, in user-facing texts.
+ */
 const unclear =
   /\b(?:whoever|nobody|somebody|heed|mend|anew|amid|so many|so long|left out|of before|passed over|put off|for ever|in the place of|cannot both be given|cannot go with|goes with|means nothing)\b/i;
 
-/** Help that contains a retired word: the summary, the description, arguments, options and titles of a command. */
+/** Lists help texts with a retired word: the summary, the description, arguments, options and titles of a command. */
 export const unclearHelp = (commands: readonly CommandDeclaration[]): string[] =>
   commands.flatMap((command) => {
     const { words, summary, description = "", positionals, flags, examples } = command;
@@ -132,11 +134,11 @@ export const unclearHelp = (commands: readonly CommandDeclaration[]): string[] =
     });
   });
 
-/** Additional words for messages, because an error names its subject. */
+/** Matches additional words in messages, because an error names its subject. */
 const unclearInMessages =
   /\b(?:whoever|nobody|somebody|anybody|heed(?:s|ed)?|mend(?:s|ed)?|hasten|lacks?|tells?|told|twin|anew|amid|beside|left out|of before|passed over|put off|for ever|in the place of|so many|so long|it did not come|came near|goes on|takes back|cannot both be given|cannot go with|goes with|means nothing|(?<!there )is no (?!longer))\b/i;
 
-/** String literals, templates and JSX texts with at least three words, with their lines. */
+/** Extracts string literals, templates and JSX texts with at least three words, with their lines. */
 function messagesIn({ path, text }: SourceFile): { readonly words: string; readonly line: number }[] {
   const kind = path.endsWith("x") ? ts.ScriptKind.TSX : ts.ScriptKind.TS;
   const file = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true, kind);
@@ -159,7 +161,7 @@ function messagesIn({ path, text }: SourceFile): { readonly words: string; reado
   return found;
 }
 
-/** Messages, hints, notes and page texts with a retired word. */
+/** Lists messages, hints, notes and page texts with a retired word. */
 export const unclearMessages = (files: readonly SourceFile[]): string[] =>
   files.flatMap((file) =>
     messagesIn(file).flatMap(({ words, line }) => {
@@ -170,11 +172,11 @@ export const unclearMessages = (files: readonly SourceFile[]): string[] =>
 
 const maxSummary = 60;
 
-/** Verbs that resemble other words, or that end in s. */
+/** Reports whether a word is an imperative, including verbs that resemble other words or end in s. */
 const isImperative = (word: string): boolean =>
   /^[A-Z][a-z]+$/.test(word) && (!/(?:s|ed|ing|tion)$/.test(word) || ["Process", "Pass"].includes(word));
 
-/** Summaries that are too long, end in a full stop, or do not start with a verb. */
+/** Lists summaries that are too long, end in a full stop, or do not start with a verb. */
 export const badSummaries = (commands: readonly CommandDeclaration[]): string[] =>
   commands.flatMap(({ words, summary }) => {
     const [first = ""] = summary.split(/[\s,]/);
@@ -191,7 +193,7 @@ const machine = [
   { what: "an unfinished thought", pattern: /\b(?:TODO|FIXME|XXX|HACK)\b/ },
 ];
 
-/** Paths and dates of one machine or one day. */
+/** Lists paths of one machine and dates of one day. */
 export const strayMarks = (files: readonly SourceFile[]): string[] =>
   files.flatMap(({ path, text }) =>
     text

@@ -3,8 +3,8 @@ import { delimiter, join } from "node:path";
 import { after, type TestContext } from "node:test";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 
-/** Debian's Chromium, if it is on the path; without its windows, where that is there: a tab costs a fifth then. */
-export const executable = ["chromium-headless-shell", "chromium"]
+/** Debian's Chromium if it is on the path, preferably the headless shell, which needs a fifth of the time for a tab. */
+export const browserExecutable = ["chromium-headless-shell", "chromium"]
   .flatMap((name) => (process.env.PATH ?? "").split(delimiter).map((folder) => join(folder, name)))
   .find(runs);
 
@@ -17,25 +17,25 @@ function runs(path: string): boolean {
   }
 }
 
-/** Nothing but the pages of a test: no updates, no accounts, no second protocol. */
+/** Flags that disable updates, accounts and QUIC. */
 const quiet = ["--disable-gpu", "--disable-quic", "--disable-sync", "--no-first-run"];
 
-/** How long a button may take to appear: far more than any page needs, so that a failing test ends soon. */
+/** Time limit in ms for an element to appear. No page needs this long, so a failing test ends soon. */
 const patienceMs = 15_000;
 
-/** A tab of somebody who has never been here: no cookies, nothing cached. */
+/** A tab of a new visitor, without cookies or cache. */
 export interface Tab extends Page {
-  /** What the browser complained of since the test began: refused by a policy, thrown by a script. */
+  /** Errors of scripts and violations of policies since the test began. */
   readonly complaints: readonly string[];
 }
 
 let started: Promise<Browser> | undefined;
 
-/** The browser of this process: begun with an empty profile for the first tab, and again where it was lost. */
+/** Returns the browser of this process, launched with an empty profile at first use and after a crash. */
 function running(): Promise<Browser> {
   started ??= chromium
-    .launch({ executablePath: executable!, args: quiet })
-    .then((browser) => browser.on("disconnected", () => (started = undefined)));
+    .launch({ executablePath: browserExecutable!, args: quiet })
+    .then((launched) => launched.on("disconnected", () => (started = undefined)));
   return started;
 }
 
@@ -49,12 +49,11 @@ async function opened(options?: BrowserContextOptions) {
   return Object.assign(page, { complaints });
 }
 
-/** The window of a tab that tests use in turn. */
 const viewport = { width: 1280, height: 720 };
 
 let usedInTurn: ReturnType<typeof opened> | undefined;
 
-/** A profile and a renderer of its own cost a test more than the plain page that it opens in them. */
+/** Creating a profile and a renderer costs more than opening a plain page in a shared tab. */
 async function tabInTurn(): Promise<Tab> {
   if (!usedInTurn || (await usedInTurn).isClosed()) usedInTurn = opened({ viewport });
   const page = await usedInTurn;
@@ -68,19 +67,19 @@ async function tabInTurn(): Promise<Tab> {
 }
 
 /**
- * The browser of the test files of a process: ended after the last test. Where it is not installed, `skip` says so: give
- * it to `describe`.
+ * Provides the browser of the test files of a process, which is closed after the last test. Pass the result to
+ * `describe`, which skips the tests if no browser is installed.
  */
-export function browser(): {
+export function createTestBrowser(): {
   readonly skip: string | false;
-  /** Closed when the test ends, before anything that the test started earlier. */
+  /** Opens a tab that is closed when the test ends, before anything that the test started earlier. */
   tab(t: Pick<TestContext, "after">, options?: BrowserContextOptions): Promise<Tab>;
-  /** For pages that keep nothing in the browser but cookies: those are gone, and so is what the test before set. */
+  /** Opens a shared tab for pages that store only cookies. Cookies and settings of the previous test are cleared. */
   tabInTurn(): Promise<Tab>;
 } {
   after(async () => (await started)?.close());
   return {
-    skip: executable === undefined && "Chromium is not on the path (Debian: apt-get install chromium)",
+    skip: browserExecutable === undefined && "Chromium is not on the path (Debian: apt-get install chromium)",
     async tab(t, options) {
       const page = await opened(options);
       t.after(() => page.context().close());

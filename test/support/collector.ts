@@ -1,8 +1,8 @@
 import type { TestContext } from "node:test";
 import { receiver } from "./receiver.ts";
 
-/** A span as OTLP/HTTP carries it in JSON. */
-export interface SentSpan {
+/** A span in OTLP/HTTP JSON. */
+export interface ExportedSpan {
   readonly traceId: string;
   readonly spanId: string;
   readonly parentSpanId?: string;
@@ -17,23 +17,23 @@ export interface SentSpan {
 
 interface Document {
   readonly resourceSpans: readonly {
-    readonly resource: { readonly attributes: SentSpan["attributes"] };
-    readonly scopeSpans: readonly { readonly spans: readonly SentSpan[] }[];
+    readonly resource: { readonly attributes: ExportedSpan["attributes"] };
+    readonly scopeSpans: readonly { readonly spans: readonly ExportedSpan[] }[];
   }[];
 }
 
-/** Takes spans as an OpenTelemetry collector does, and keeps them. */
-export async function collector(t: Pick<TestContext, "after">) {
+/** Starts an OpenTelemetry collector that stores the received spans. */
+export async function startCollector(t: Pick<TestContext, "after">) {
   const sink = await receiver(t);
   const documents = () => sink.received.map(({ body }) => JSON.parse(body.toString("utf8")) as Document);
   return {
     ...sink,
-    /** All spans that came, in their order. */
-    spans: (): SentSpan[] =>
+    /** All received spans, in order of arrival. */
+    spans: (): ExportedSpan[] =>
       documents().flatMap(({ resourceSpans }) =>
         resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap(({ spans }) => spans)),
       ),
-    /** What the last document says of its sender. */
+    /** Resource attributes of the last document. */
     resource: (): Record<string, string | undefined> =>
       Object.fromEntries(
         (documents().at(-1)?.resourceSpans[0]?.resource.attributes ?? []).map(({ key, value }) => [

@@ -1,21 +1,24 @@
 import type { Emulator } from "../../emulator/index.ts";
 
-/** The address that signs a browser in, once, as the owner of that token. */
-export async function consoleAddress({ controlUrl, token }: Pick<Emulator, "controlUrl" | "token">): Promise<string> {
+/** Creates an address that signs a browser in once, as the owner of the token. */
+export async function createConsoleAddress({
+  controlUrl,
+  token,
+}: Pick<Emulator, "controlUrl" | "token">): Promise<string> {
   const headers = { authorization: `Bearer ${token}` };
   const answer = await fetch(`${controlUrl}/sessions/codes`, { method: "POST", headers });
   return ((await answer.json()) as { url: string }).url;
 }
 
-/** A session as a browser has it: the half that its page sends, and the half in a cookie. */
+/** Session of a browser. One half is sent by the page, and the other half is a cookie. */
 export interface BrowserSession {
   readonly token: string;
   readonly headers: { readonly authorization: string; readonly cookie: string };
 }
 
-/** Signs a browser in as the owner of that token. */
-export async function browserSession(of: Pick<Emulator, "controlUrl" | "token">): Promise<BrowserSession> {
-  const code = new URL(await consoleAddress(of)).hash.slice("#code=".length);
+/** Signs a browser in as the owner of the token. */
+export async function createBrowserSession(of: Pick<Emulator, "controlUrl" | "token">): Promise<BrowserSession> {
+  const code = new URL(await createConsoleAddress(of)).hash.slice("#code=".length);
   const answer = await fetch(`${of.controlUrl}/sessions`, {
     method: "POST",
     headers: { "content-type": "application/json" },

@@ -2,15 +2,15 @@ import assert from "node:assert/strict";
 import { PDFDocument } from "@cantoo/pdf-lib";
 import { type Answer, plain, type TestEmulator } from "./emulator.ts";
 
-/** What everything that happens at the start of a test emulator's clock is dated with. */
-export const begin = "2031-01-02T03:04:05Z";
+/** Timestamp of everything that happens at the start of a test emulator's clock. */
+export const initialTime = "2031-01-02T03:04:05Z";
 
 type Api = TestEmulator["api"];
 
 export const jo = { first_name: "Jo", last_name: "Doe", email: "jo@acme.example" } as const;
 export const acme = { is_individual: false, organization_name: "Acme Inc.", poc_details: jo } as const;
 
-/** A creation request for the straight-through template of the demo seed. */
+/** Creates a request body for a contract from the straight-through template of the demo seed. */
 export const request = (more: object = {}): object => ({
   contract_template_id: 101,
   contract_name: "NDA with Acme",
@@ -19,8 +19,8 @@ export const request = (more: object = {}): object => ({
   ...more,
 });
 
-/** More of a request, for a contract that both sides sign: Jo first, then Ada. */
-export const bothSign = {
+/** Fields of a contract that both sides sign, first Jo and then Ada. */
+export const bilateralSigning = {
   contract_template_id: 102,
   contract_data: { start_date: "2031-02-01", seats: 3 },
   signatories: [
@@ -35,20 +35,20 @@ export const bothSign = {
   ],
 };
 
-/** A request with their document, for review or for signature. */
-export const paper = async (more: object = {}): Promise<Record<string, unknown>> => ({
+/** Creates a request body with the counterparty's document, for review or signature. */
+export const createUploadRequest = async (more: object = {}): Promise<Record<string, unknown>> => ({
   contract_name: "Their paper",
   contract_type_id: 301,
   file_name: "paper.pdf",
-  file_base64: await pdfBase64(),
+  file_base64: await createPdfBase64(),
   counterparty_organization_name: "Acme Inc.",
   counterparty_poc_details: jo,
   ...more,
 });
 
-/** A request with a contract that was executed elsewhere. */
-export const executed = (more: object = {}): Promise<Record<string, unknown>> =>
-  paper({
+/** Creates a request body for a contract that was executed outside the platform. */
+export const createExecutedImport = (more: object = {}): Promise<Record<string, unknown>> =>
+  createUploadRequest({
     contract_name: "NDA of 2029",
     file_name: "nda.pdf",
     creator_organization_entity_id: 401,
@@ -61,7 +61,7 @@ export interface Made {
   readonly number: number;
 }
 
-/** A contract made by a request that must succeed. */
+/** Returns the contract of a response, which must be a success. */
 export async function made(answer: Promise<Answer>): Promise<Made> {
   const { status, body } = await answer;
   assert.equal(status, 201, JSON.stringify(body));
@@ -72,7 +72,7 @@ export async function made(answer: Promise<Answer>): Promise<Made> {
 export const draft = (api: Api, more: object = {}): Promise<Made> =>
   made(api("POST", "/api/v2.1/public/contracts/", { body: request(more) }));
 
-/** A contract that is out for signature. */
+/** Creates a contract and sends it for signature. */
 export async function sent(api: Api, more: object = {}): Promise<Made> {
   const contract = await draft(api, more);
   assert.deepEqual(plain(await api("POST", `/api/v2.1/public/contracts/${contract.id}/send_to_counterparties`)), {
@@ -82,13 +82,13 @@ export async function sent(api: Api, more: object = {}): Promise<Made> {
   return contract;
 }
 
-export async function statusOf(api: Api, { id }: Made): Promise<string> {
+export async function getContractStatus(api: Api, { id }: Made): Promise<string> {
   const { body } = await api("GET", `/api/v2.1/public/contracts/${id}/status`);
   return (body as { contract_status: string }).contract_status;
 }
 
-/** What the recipients answer says, in few words: address, status, and whether it was signed or declined. */
-export async function recipientsOf(api: Api, { id }: Made): Promise<string[]> {
+/** Lists the recipients in short form: address, status, and whether they signed or declined. */
+export async function listRecipients(api: Api, { id }: Made): Promise<string[]> {
   const { body } = await api("GET", `/api/v2.1/public/contracts/${id}/recipients/`);
   const { items } = body as { items: Recipient[] };
   return items.map(({ recipient, recipient_action: action, status }) =>
@@ -102,20 +102,20 @@ interface Recipient {
   readonly status: string;
 }
 
-/** A PDF of some pages, made by a library that the emulator does not read with. */
-export async function pdf(pages = 1, options: { readonly useObjectStreams?: boolean } = {}): Promise<Buffer> {
+/** Creates a PDF with a library that the emulator does not use for reading. */
+export async function createPdf(pages = 1, options: { readonly useObjectStreams?: boolean } = {}): Promise<Buffer> {
   const document = await PDFDocument.create();
   for (let page = 0; page < pages; page += 1) document.addPage([200, 200]);
   return Buffer.from(await document.save(options));
 }
 
-export const pdfBase64 = async (): Promise<string> => (await pdf()).toString("base64");
+export const createPdfBase64 = async (): Promise<string> => (await createPdf()).toString("base64");
 
-/** Shape B, whose detail and message are the same. */
-export const domain = (code: string, message: string): { status: number; body: unknown } => ({
+/** Creates an error of shape B, with equal detail and message. */
+export const createDomainError = (code: string, message: string): { status: number; body: unknown } => ({
   status: 400,
   body: { detail: message, status_code: 400, code, message },
 });
 
-/** Shape C. */
-export const fields = (body: object): { status: number; body: unknown } => ({ status: 400, body });
+/** Creates an error of shape C. */
+export const createFieldErrors = (body: object): { status: number; body: unknown } => ({ status: 400, body });

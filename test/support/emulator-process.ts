@@ -5,11 +5,11 @@ import { createInterface } from "node:readline";
 import type { TestContext } from "node:test";
 import type { Emulator, EmulatorOptions } from "../../emulator/index.ts";
 import { sender, type TestEmulator } from "./emulator.ts";
-import { shippedBundle } from "./shipped.ts";
+import { getBundleFolder } from "./shipped.ts";
 
-/** An emulator in a process of its own. */
+/** An emulator in a separate process. */
 export interface EmulatorProcess extends Pick<TestEmulator, "api" | "ask"> {
-  /** Ends it as `kill -9` does: it can finish nothing. Resolves when it is gone. */
+  /** Sends SIGKILL. Resolves when the process has ended. */
   kill(): Promise<void>;
 }
 
@@ -19,13 +19,13 @@ const { routerUrl, token, clusters } = await startEmulator(JSON.parse(process.ar
 console.log(JSON.stringify({ routerUrl, token, clusters }));
 `;
 
-/** Starts the bundle in a process, which is killed when the test ends, if it still runs. */
-export async function emulatorProcess(
+/** Starts the bundle in a process, which is killed when the test ends. */
+export async function startEmulatorProcess(
   t: Pick<TestContext, "after">,
   options: EmulatorOptions,
   env: Readonly<Record<string, string>> = {},
 ): Promise<EmulatorProcess> {
-  const argv = [join(shippedBundle(), "emulator.js"), JSON.stringify(options)];
+  const argv = [join(getBundleFolder(), "emulator.js"), JSON.stringify(options)];
   const child = spawn(process.execPath, ["--input-type=module", "-e", program, ...argv], {
     stdio: ["ignore", "pipe", "inherit"],
     env: { ...process.env, ...env },

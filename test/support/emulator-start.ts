@@ -4,14 +4,14 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { TestContext } from "node:test";
 import type { EmulatorOptions } from "../../emulator/index.ts";
-import { shippedBundle } from "./shipped.ts";
+import { getBundleFolder } from "./shipped.ts";
 
-/** An emulator of its own process that was started when it was told to, or refused to start. */
+/** A process in which an emulator was started, or failed to start. */
 export interface StartedProcess {
-  /** `up`, or name and message of what it failed with. */
+  /** Resolves with `up`, or with name and message of the error. */
   start(): Promise<string>;
   signal(name: NodeJS.Signals): void;
-  /** Ends it as `kill -9` does; resolves when it is gone. */
+  /** Sends SIGKILL. Resolves when the process has ended. */
   kill(): Promise<void>;
 }
 
@@ -24,13 +24,13 @@ process.stdin.once("data", () => startEmulator(JSON.parse(process.argv[2])).then
 ));
 `;
 
-/** A process that starts an emulator from the bundle when it is told to. `within` is a command to run it in. */
-export async function emulatorStart(
+/** Spawns a process that starts an emulator from the bundle on request. `within` is a command that runs the process. */
+export async function prepareEmulatorProcess(
   t: TestContext,
   options: EmulatorOptions,
   { within = [], cwd }: { readonly within?: readonly string[]; readonly cwd?: string } = {},
 ): Promise<StartedProcess> {
-  const argv = ["--input-type=module", "-e", program, join(shippedBundle(), "emulator.js"), JSON.stringify(options)];
+  const argv = ["--input-type=module", "-e", program, join(getBundleFolder(), "emulator.js"), JSON.stringify(options)];
   const [command, ...args] = [...within, process.execPath, ...argv];
   const child = spawn(command!, args, { stdio: ["pipe", "pipe", "inherit"], cwd });
   const gone = once(child, "close");

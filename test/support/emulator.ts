@@ -4,7 +4,7 @@ import { defaultSettings } from "../../emulator/domain/settings.ts";
 import { type Emulator, type EmulatorOptions, startEmulator } from "../../emulator/index.ts";
 import "./identity/key-pairs.ts";
 
-/** One answer, whole: compare it with deepEqual. `body` is parsed when it is JSON, text otherwise. */
+/** A complete response, to compare with deepEqual. `body` is parsed if it is JSON, and a string otherwise. */
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
@@ -19,18 +19,18 @@ export interface Sent {
 type Send = (method: string, path: string, sent?: Sent) => Promise<Answer>;
 
 export interface TestEmulator extends Emulator {
-  /** The router, without credentials. */
+  /** Sends a request to the router, without credentials. */
   readonly router: Send;
-  /** The contract API of the first cluster, with the API key of its first workspace. */
+  /** Sends a request to the contract API of the first cluster, with the API key of its first workspace. */
   readonly api: Send;
-  /** The control plane: `control("POST", "clock/advance", { body: { by: "PT5M" } })`. */
+  /** Sends a request to the control plane: `ask("POST", "clock/advance", { body: { by: "PT5M" } })`. */
   readonly ask: Send;
 }
 
 /**
- * An emulator for one test: the demo seed, all in memory, a manual clock that stands at 2031-01-02T03:04:05Z, free
- * ports, and for chats as long a patience as for others, since seconds are short on a loaded machine. It is closed when
- * the test ends.
+ * Starts an emulator for one test: in memory, with the demo seed, free ports and a manual clock at
+ * 2031-01-02T03:04:05Z. The time limit of chats equals the others, because a loaded machine is slow. The emulator is
+ * closed when the test ends.
  */
 export async function emulator(t: Pick<TestContext, "after">, options: EmulatorOptions = {}): Promise<TestEmulator> {
   const started = await startEmulator({
@@ -49,12 +49,12 @@ export async function emulator(t: Pick<TestContext, "after">, options: EmulatorO
   });
 }
 
-/** What a client says that asks for nothing in particular. */
+/** Default headers of a client without preferences. */
 const modest = { accept: "*/*", "user-agent": "node" };
 
 /**
- * Sends requests to a base URL and reads the answers whole. A string or a Buffer is sent as it is. Not by `fetch`, whose
- * streams and checks take four times as long: a test of ten requests would feel it.
+ * Creates a function that sends requests to a base URL and reads whole responses. Strings and Buffers are sent
+ * unchanged. `fetch` would take four times as long, which is noticeable in a test of ten requests.
  */
 export function sender(base: string, always: Readonly<Record<string, string>> = {}): Send {
   return async (method, path, { body, headers } = {}) => {
@@ -68,13 +68,13 @@ export function sender(base: string, always: Readonly<Record<string, string>> = 
   };
 }
 
-/** As `fetch` has it: bytes may be anything. */
+/** Like `fetch`, bytes get no content type. */
 function typeOf(body: unknown): Readonly<Record<string, string>> {
   if (body === undefined || body instanceof Uint8Array) return {};
   return { "content-type": typeof body === "string" ? "text/plain;charset=UTF-8" : "application/json" };
 }
 
-/** The last one of a name counts, however it is spelled; it is sent as it was spelled. */
+/** Merges headers. The last value of a name wins, independently of case, and is sent as spelled. */
 function merged(...all: readonly (Readonly<Record<string, string>> | undefined)[]): Record<string, string> {
   const pairs = all.flatMap((headers) => Object.entries(headers ?? {}));
   return Object.fromEntries(new Map(pairs.map((pair) => [pair[0].toLowerCase(), pair])).values());
@@ -96,5 +96,5 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Status and body of an answer, for whole comparisons. */
+/** Returns status and body of a response, for whole comparisons. */
 export const plain = ({ status, body }: Answer): { status: number; body: unknown } => ({ status, body });

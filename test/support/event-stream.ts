@@ -4,15 +4,15 @@ import type { Emulator } from "../../emulator/index.ts";
 import { followEvents } from "../../src/api/emulator/console.ts";
 
 const declared = followEvents.responses[200].schema;
-export type ToldEvent = z.output<typeof declared>;
+export type StreamedEvent = z.output<typeof declared>;
 
-/** A stream of events, read as the standard has it; what its declaration does not allow fails the test. */
+/** An event stream, parsed by the standard. An undeclared event fails the test. */
 export interface EventStream {
   readonly status: number;
-  /** All from the next one on, up to one that is wanted. */
-  until(wanted: (event: ToldEvent) => boolean): Promise<readonly ToldEvent[]>;
-  /** The next one. */
-  next(): Promise<ToldEvent>;
+  /** Returns all further events up to the first that matches. */
+  until(wanted: (event: StreamedEvent) => boolean): Promise<readonly StreamedEvent[]>;
+  /** Returns the next event. */
+  next(): Promise<StreamedEvent>;
   close(): Promise<void>;
 }
 
@@ -21,7 +21,7 @@ interface Where {
   readonly lastEventId?: string;
 }
 
-export async function eventStream(
+export async function openEventStream(
   t: Pick<TestContext, "after">,
   { controlUrl, token }: Pick<Emulator, "controlUrl" | "token">,
   { after, lastEventId }: Where = {},
@@ -33,7 +33,7 @@ export async function eventStream(
     ...(lastEventId === undefined ? {} : { "last-event-id": lastEventId }),
   };
   const answer = await fetch(url, { headers, signal: ended.signal });
-  const events = eventsIn(answer.body!);
+  const events = readEvents(answer.body!);
   t.after(() => ended.abort());
   const next = async () => {
     const { done, value } = await events.next();
@@ -44,7 +44,7 @@ export async function eventStream(
     status: answer.status,
     next,
     async until(wanted) {
-      for (const all: ToldEvent[] = []; ; ) {
+      for (const all: StreamedEvent[] = []; ; ) {
         all.push(await next());
         if (wanted(all.at(-1)!)) return all;
       }
@@ -56,7 +56,7 @@ export async function eventStream(
   };
 }
 
-export async function* eventsIn(body: AsyncIterable<Uint8Array>): AsyncGenerator<ToldEvent> {
+export async function* readEvents(body: AsyncIterable<Uint8Array>): AsyncGenerator<StreamedEvent> {
   let rest = "";
   const decoder = new TextDecoder();
   for await (const chunk of body) {

@@ -1,4 +1,4 @@
-/** The processor time of one run, in µs: other programs, which make a run last longer, do not count in it. */
+/** Returns the processor time of one run in µs, which is independent of other programs. */
 async function cost(work: () => unknown): Promise<number> {
   const begun = process.cpuUsage();
   await work();
@@ -7,10 +7,10 @@ async function cost(work: () => unknown): Promise<number> {
 }
 
 /**
- * How many times as long the processor works at one thing as at another: each at its best of some rounds, in turns,
- * for collecting garbage and compiling come between. No more rounds than are needed to see that it is less than `below`.
+ * Returns the ratio of the processor times of two functions. Both run alternately, because of garbage collection and
+ * compilation, and their best runs are compared. Stops when the ratio is less than `below`.
  */
-export async function timesAsLong(work: () => unknown, reference: () => unknown, below = 0): Promise<number> {
+export async function measureCostRatio(work: () => unknown, reference: () => unknown, below = 0): Promise<number> {
   await reference();
   await work();
   let least = Number.POSITIVE_INFINITY;

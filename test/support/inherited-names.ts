@@ -1,4 +1,4 @@
-/** Names that every ordinary object has without having been given them, each with one as long that none has. */
+/** Names that every ordinary object inherits, each with an unused name of the same length. */
 export const inheritedNames: readonly (readonly [inherited: string, harmless: string])[] = [
   ["constructor", "konstructor"],
   ["toString", "toStrong"],

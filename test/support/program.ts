@@ -1,6 +1,6 @@
 import { join } from "node:path";
 
-/** What tests start in processes of their own, by the names of the compiled files. */
+/** Programs that tests start in separate processes, by the names of the compiled files. */
 export const programs = {
   svc: "test/support/cli/svc-process.ts",
   "svc-made-up-scheme": "test/support/cli/svc-made-up-scheme.ts",
@@ -11,15 +11,15 @@ export const programs = {
   "postgres-writer": "test/emulator/store/postgres/writer.ts",
   "sharing-process": "test/support/postgres/sharing-process.ts",
   "blob-collector": "test/emulator/store/file/collector.ts",
-  // The name by which the emulator looks for it.
+  // The emulator looks for the reader under this name.
   "pdf-process": "emulator/cluster/pdf/process.ts",
 } as const;
 
-/** The file of a program, to be started by Node as it is. */
-export const program = (name: keyof typeof programs): string => compiled(`${name}.js`);
+/** Returns the path of a compiled program that Node can run. */
+export const getProgramPath = (name: keyof typeof programs): string => getCompiledPath(`${name}.js`);
 
-/** A file or folder of what `test/run.ts` made for this run. */
-export function compiled(name: string): string {
+/** Returns the path of a file or folder that `test/run.ts` created for this run. */
+export function getCompiledPath(name: string): string {
   const folder = process.env.SVC_TEST_COMPILED;
   if (folder === undefined) throw new Error("Tests are started by npm test, which compiles what they start");
   return join(folder, name);

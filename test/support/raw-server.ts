@@ -3,16 +3,16 @@ import type { TestContext } from "node:test";
 
 export interface RawServer {
   readonly url: string;
-  /** The requests that came, as they came. */
+  /** Requests as received. */
   readonly received: readonly string[];
-  /** How many connections were opened. */
+  /** Returns the number of connections so far. */
   connections(): number;
-  /** What it answers from now on: these bytes, in so many writes as there are texts. */
+  /** Sets the bytes of the next responses, with one write per string. */
   answer(...texts: readonly string[]): void;
 }
 
-/** A server that answers each request on a connection with just these bytes, whatever HTTP says of them. */
-export async function rawServer(t: Pick<TestContext, "after">, ...texts: readonly string[]): Promise<RawServer> {
+/** Starts a server that responds to each request with exactly these bytes, even if they are invalid HTTP. */
+export async function startRawServer(t: Pick<TestContext, "after">, ...texts: readonly string[]): Promise<RawServer> {
   const received: string[] = [];
   let answer = texts;
   let count = 0;

@@ -2,33 +2,35 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from "nod
 import type { AddressInfo } from "node:net";
 import type { TestContext } from "node:test";
 
-/** One request that a receiver got. */
-export interface Received {
+/** A request that a receiver got. */
+export interface ReceivedRequest {
   readonly method: string;
   readonly url: string;
   readonly headers: IncomingHttpHeaders;
-  /** Name, value, name, value, … as they came. */
+  /** Names and values in turn, as received. */
   readonly rawHeaders: readonly string[];
   readonly body: Buffer;
 }
 
 export interface Receiver {
   readonly url: string;
-  readonly received: readonly Received[];
-  /** What it answers from now on: a status, or a function that answers by itself. */
-  answer(how: number | ((request: Received, response: ServerResponse) => void)): void;
+  readonly received: readonly ReceivedRequest[];
+  /** Sets the next responses, by a status or by a function that responds. */
+  answer(how: number | ((request: ReceivedRequest, response: ServerResponse) => void)): void;
 }
 
-/** A small HTTP server that notes what it gets and answers 200 until told otherwise. Closed when the test ends. */
+/**
+ * Starts a small HTTP server that records requests and responds with 200 by default. It is closed when the test ends.
+ */
 export async function receiver(t: Pick<TestContext, "after">): Promise<Receiver> {
-  const received: Received[] = [];
-  let how: number | ((request: Received, response: ServerResponse) => void) = 200;
+  const received: ReceivedRequest[] = [];
+  let how: number | ((request: ReceivedRequest, response: ServerResponse) => void) = 200;
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
     try {
       for await (const chunk of request) chunks.push(chunk as Buffer);
     } catch {
-      // The sender hung up.
+      // The client closed the connection.
       return;
     }
     const { method = "", url = "", headers, rawHeaders } = request;

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { type Answer, plain, type TestEmulator } from "./emulator.ts";
 
 /**
- * Asserts status and whole body of a refusal, and that the state is the same as before, to the last row.
- * `takesBack`: that something was written while a cluster was asked, and taken back; its cause is then remembered.
+ * Asserts the status and the whole body of a rejection, and that all rows of the state are unchanged. With `takesBack`,
+ * a change was written during a request to a cluster and rolled back, and its cause is retained.
  */
 export async function assertRefused(
   { ask }: Pick<TestEmulator, "ask">,
@@ -11,7 +11,7 @@ export async function assertRefused(
   expected: { readonly status: number; readonly body: unknown },
   { takesBack = false } = {},
 ): Promise<void> {
-  await quiet({ ask });
+  await waitUntilIdle({ ask });
   const state = async () => {
     const { status, body } = await ask("GET", "state");
     assert.equal(status, 200);
@@ -23,8 +23,8 @@ export async function assertRefused(
   assert.deepEqual(await state(), before);
 }
 
-/** Waits until nothing is left to do at the present time: what clusters report goes out after the answer. */
-export async function quiet({ ask }: Pick<TestEmulator, "ask">): Promise<void> {
+/** Waits until no job is due, because reports of clusters are sent after the response. */
+export async function waitUntilIdle({ ask }: Pick<TestEmulator, "ask">): Promise<void> {
   for (let looks = 0; looks < 20_000; looks += 1) {
     const { now, next_due } = (await ask("GET", "clock")).body as { now: string; next_due: string | null };
     if (next_due === null || next_due > now) return;
@@ -32,11 +32,11 @@ export async function quiet({ ask }: Pick<TestEmulator, "ask">): Promise<void> {
   throw new Error("Something is due and is not done");
 }
 
-/** Shape A with the words for what a path does not name (DECISIONS.md, C1). */
-export const notFound = { status: 404, body: { detail: "Not found." } } as const;
+/** Response of shape A to a path without an object (DECISIONS.md, C1). */
+export const notFoundResponse = { status: 404, body: { detail: "Not found." } } as const;
 
-/** What the control plane says to a token that it does not know. */
-export const unknownToken = {
+/** Response of the control plane to an unknown token. */
+export const unknownTokenResponse = {
   status: 401,
   body: {
     error: {

@@ -1,25 +1,25 @@
 import type { TestContext } from "node:test";
 import type { EmulatorOptions } from "../../emulator/index.ts";
 import { emulator, type TestEmulator } from "./emulator.ts";
-import { type Received, type Receiver, receiver } from "./receiver.ts";
+import { type ReceivedRequest, type Receiver, receiver } from "./receiver.ts";
 
-/** A router whose two clusters, eu-1 and us-1, are receivers of the test: it sees each byte that they get. */
-export interface Routed extends TestEmulator {
+/** A router whose clusters eu-1 and us-1 are receivers of the test, which record every byte. */
+export interface RoutedEmulator extends TestEmulator {
   readonly eu: Receiver;
   readonly us: Receiver;
-  /** Maps identifiers as a cluster would, by the key that the test's seed gives it. */
+  /** Maps identifiers like a cluster, with its key from the test's seed. */
   map(table: Table, cluster: ClusterId, identifiers: readonly string[]): Promise<void>;
-  /** Which clusters got something since the last call, each with method and target. */
+  /** Returns the clusters that got requests since the last call, each with method and target. */
   reached(): string[];
 }
 
 export type ClusterId = "eu-1" | "us-1";
-type Table = keyof typeof bulk;
+type Table = keyof typeof bulkOperations;
 
-export const keys = { "eu-1": "key-of-eu-1", "us-1": "key-of-us-1" } as const;
+export const clusterKeys = { "eu-1": "key-of-eu-1", "us-1": "key-of-us-1" } as const;
 
-/** Path and list of each bulk operation, with what else its body needs. */
-export const bulk = {
+/** Path and list field of each bulk operation, with the other required fields. */
+export const bulkOperations = {
   emails: { path: "/router/v1/cluster_emails/bulk", list: "email_hash_list" },
   clients: { path: "/router/v1/cluster_clients/bulk", list: "client_ids" },
   creators: { path: "/router/v1/cluster_tokens/bulk/creator", list: "tokens" },
@@ -32,32 +32,32 @@ export const bulk = {
   },
 } as const;
 
-/** The body of a bulk call. */
-export function bulkBody(table: Table, cluster_id: string, identifiers: readonly string[]): object {
-  const { path: _, list, ...rest } = bulk[table];
+/** Creates the body of a bulk request. */
+export function createBulkBody(table: Table, cluster_id: string, identifiers: readonly string[]): object {
+  const { path: _, list, ...rest } = bulkOperations[table];
   return { [list]: identifiers, cluster_id, ...rest };
 }
 
 interface RoutedOptions extends EmulatorOptions {
-  /** What the seed says of the connected apps. */
+  /** Connected apps of the seed. */
   readonly apps?: object;
   readonly oauth_clients?: readonly object[];
-  /** Identifiers by table and cluster, for tables that have no bulk operation. */
+  /** Identifiers by table and cluster, for tables without a bulk operation. */
   readonly mappings?: object;
   readonly signatories?: object;
-  /** The clusters of an emulator that ran before, for a restart on its file. */
-  readonly behind?: Pick<Routed, "eu" | "us">;
+  /** Clusters of an earlier emulator, for a restart with its state file. */
+  readonly behind?: Pick<RoutedEmulator, "eu" | "us">;
 }
 
-export async function routed(
+export async function startRoutedEmulator(
   t: Pick<TestContext, "after">,
   { apps, oauth_clients, mappings, signatories, behind, ...options }: RoutedOptions = {},
-): Promise<Routed> {
+): Promise<RoutedEmulator> {
   const { eu, us } = behind ?? { eu: await receiver(t), us: await receiver(t) };
   const seed = {
     clusters: [
-      { id: "eu-1", label: "eu", key: keys["eu-1"], external_url: eu.url },
-      { id: "us-1", label: "us", key: keys["us-1"], external_url: us.url },
+      { id: "eu-1", label: "eu", key: clusterKeys["eu-1"], external_url: eu.url },
+      { id: "us-1", label: "us", key: clusterKeys["us-1"], external_url: us.url },
     ],
     ...(apps && { apps }),
     ...(oauth_clients && { oauth_clients }),
@@ -66,7 +66,7 @@ export async function routed(
   };
   const started = await emulator(t, { seed, ...options });
   const seen = { eu: eu.received.length, us: us.received.length };
-  const since = (name: "eu" | "us", all: readonly Received[]) => {
+  const since = (name: "eu" | "us", all: readonly ReceivedRequest[]) => {
     const fresh = all.slice(seen[name]).map(({ method, url }) => `${name} ${method} ${url}`);
     seen[name] = all.length;
     return fresh;
@@ -75,8 +75,8 @@ export async function routed(
     eu,
     us,
     async map(table: Table, cluster: ClusterId, identifiers: readonly string[]) {
-      const body = bulkBody(table, cluster, identifiers);
-      const answer = await started.router("POST", bulk[table].path, { body });
+      const body = createBulkBody(table, cluster, identifiers);
+      const answer = await started.router("POST", bulkOperations[table].path, { body });
       if (answer.status !== 200) throw new Error(`mapping ${table} answered ${answer.status}`);
     },
     reached: () => [...since("eu", eu.received), ...since("us", us.received)],

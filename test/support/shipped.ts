@@ -1,18 +1,18 @@
 import { readFileSync } from "node:fs";
 import type { Metafile } from "esbuild";
-import { compiled } from "./program.ts";
+import { getCompiledPath } from "./program.ts";
 
-/** The folder of what ships, `bin` and `dist`: made once for all tests of a run, where one imports this module. */
-export const shipped = (): string => compiled("package");
+/** Returns the folder of the package, `bin` and `dist`, which is built once for all tests of a run. */
+export const getPackageFolder = (): string => getCompiledPath("package");
 
-/** The folder of its bundle. */
-export const shippedBundle = (): string => compiled("package/dist");
+/** Returns the folder of the package's bundle. */
+export const getBundleFolder = (): string => getCompiledPath("package/dist");
 
-/** What npm links as `svc`: to be run by Node. */
-export const shippedSvc = (): string => compiled("package/bin/svc.js");
+/** Returns the file that npm links as `svc`, to run with Node. */
+export const getSvcPath = (): string => getCompiledPath("package/bin/svc.js");
 
-/** What the bundler told of the command line's part. */
-export const metafile = (): Metafile => JSON.parse(readFileSync(compiled("metafile.json"), "utf8"));
+/** Reads the bundler's metafile of the command line. */
+export const readMetafile = (): Metafile => JSON.parse(readFileSync(getCompiledPath("metafile.json"), "utf8"));
 
-/** The same of the page of the console. */
-export const consoleMetafile = (): Metafile => JSON.parse(readFileSync(compiled("console.json"), "utf8"));
+/** Reads the bundler's metafile of the console page. */
+export const readConsoleMetafile = (): Metafile => JSON.parse(readFileSync(getCompiledPath("console.json"), "utf8"));

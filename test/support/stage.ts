@@ -7,18 +7,18 @@ import { openMemoryStore } from "../../emulator/store/memory-store.ts";
 import type { Store } from "../../emulator/store/port.ts";
 import { systemWallClock, type WallClock } from "../../src/base/clock.ts";
 
-export const begin = Date.parse("2031-01-02T03:04:05Z");
-export const minutes = (count: number): number => count * 60_000;
+export const initialTimeMs = Date.parse("2031-01-02T03:04:05Z");
+export const toMilliseconds = (count: number): number => count * 60_000;
 
-export interface Stage {
+export interface RunnerFixture {
   readonly store: Store;
   readonly clock: VirtualClock;
   readonly runner: Runner;
-  /** What was run, in order: `+5 name`, in minutes after the beginning. */
+  /** Entries that ran, in order, as `+5 name`, in minutes after the start. */
   readonly seen: string[];
-  /** Refs of the entries whose work threw. */
+  /** Refs of the entries that failed. */
   readonly troubles: string[];
-  /** Puts entries into the queue, in one transaction; times in ms after the beginning. */
+  /** Adds entries to the queue in one transaction. Times are in ms after the start. */
   add(...entries: readonly (readonly [after: number, name: string])[]): Promise<void>;
 }
 
@@ -29,17 +29,17 @@ interface StageOptions extends Pick<RunnerOptions, "caps" | "deterministic"> {
 }
 
 /**
- * Clock and runner with one kind of work, which does what the script says for its name: `after 5 other` adds an entry
- * five minutes later, `throw` fails. Each name is a concurrency key of its own.
+ * Creates a clock and a runner with one kind of work, scripted by name. `after 5 other` adds an entry five minutes
+ * later, and `throw` fails. Each name is a separate concurrency key.
  */
-export async function stage(
+export async function createRunnerFixture(
   t: Pick<TestContext, "after">,
   script: Readonly<Record<string, readonly string[]>> = {},
   options: StageOptions = {},
-): Promise<Stage> {
+): Promise<RunnerFixture> {
   const wall = options.wall ?? systemWallClock;
   const store = options.store ?? openMemoryStore({ collections, wall });
-  const clock = await VirtualClock.open(store, wall, { mode: "manual", now: begin, ...options.clock });
+  const clock = await VirtualClock.open(store, wall, { mode: "manual", now: initialTimeMs, ...options.clock });
   const seen: string[] = [];
   const troubles: string[] = [];
   const runner = new Runner({
@@ -52,14 +52,19 @@ export async function stage(
       play: {
         prepare: async (_, entries) =>
           entries.map((entry) => async () => {
-            seen.push(`+${(clock.now() - begin) / 60_000} ${entry.ref}`);
+            seen.push(`+${(clock.now() - initialTimeMs) / 60_000} ${entry.ref}`);
             return async (tx) => {
               dequeue(tx, entry);
               for (const line of script[entry.ref] ?? []) {
                 const [verb, after, ...name] = line.split(" ");
                 if (verb === "throw") throw new Error("as the script says");
                 const ref = name.join(" ");
-                enqueue(tx, { due: entry.due + minutes(Number(after)), kind: "play", concurrency_key: ref, ref });
+                enqueue(tx, {
+                  due: entry.due + toMilliseconds(Number(after)),
+                  kind: "play",
+                  concurrency_key: ref,
+                  ref,
+                });
               }
               return "done";
             };
@@ -77,7 +82,7 @@ export async function stage(
     add: (...entries) =>
       store.transaction("add", (tx) => {
         for (const [after, ref] of entries)
-          enqueue(tx, { due: begin + after, kind: "play", concurrency_key: ref, ref });
+          enqueue(tx, { due: initialTimeMs + after, kind: "play", concurrency_key: ref, ref });
       }),
   };
 }

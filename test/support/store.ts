@@ -9,7 +9,7 @@ import { type Disk, type DiskFile, systemDisk } from "../../src/files/disk.ts";
 const Person = z.strictObject({ id: z.int(), name: z.string(), age: z.int().optional(), tags: z.array(z.string()) });
 export type Person = z.infer<typeof Person>;
 
-/** Two made-up collections, one of each kind. */
+/** Sample collections, one of each kind. */
 export const people = defineRows<Person, "age" | "tag">({
   name: "people",
   schema: Person,
@@ -19,40 +19,45 @@ export const people = defineRows<Person, "age" | "tag">({
 export const owners = defineMapping("owners");
 export const collections = [people, owners];
 
-export const person = (id: number, rest: Partial<Person> = {}): Person => ({ id, name: `p${id}`, tags: [], ...rest });
+export const createPerson = (id: number, rest: Partial<Person> = {}): Person => ({
+  id,
+  name: `p${id}`,
+  tags: [],
+  ...rest,
+});
 
-/** A folder of its own, removed after the test. */
-export async function temporaryFolder(t: TestContext): Promise<string> {
+/** Creates a folder that is removed after the test. */
+export async function createTemporaryFolder(t: TestContext): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "svc-store-"));
   t.after(() => rm(folder, { recursive: true, force: true }));
   return folder;
 }
 
-/** Replaces everything with a new state, as a reset of the emulator does. */
-export async function reset(store: Store, fill: (tx: Transaction) => Promise<void> | void): Promise<void> {
+/** Replaces the content with a new state, as a reset of the emulator does. */
+export async function resetStore(store: Store, fill: (tx: Transaction) => Promise<void> | void): Promise<void> {
   const next = store.createEmptyStore();
   await next.transaction("reset", fill);
   await store.takeOver(next);
 }
 
-/** Replaces everything with an exported document, as an import does. */
-export const replaceWith = async (store: Store, document: unknown): Promise<void> =>
+/** Replaces the content with an exported document, as an import does. */
+export const importDocument = async (store: Store, document: unknown): Promise<void> =>
   store.takeOver(store.parseDocument(document));
 
-/** The document that a store exports. */
-export async function exported(store: Store): Promise<Content> {
+/** Exports the document of a store. */
+export async function exportDocument(store: Store): Promise<StoreContent> {
   let text = "";
   for await (const piece of store.export()) text += piece;
   return JSON.parse(text);
 }
 
-/** Everything a store holds, as its own export tells; who wrote it, and in which form, is left out. */
-export async function contentOf(store: Store): Promise<Content> {
-  const { sequences, rows, mappings } = await exported(store);
+/** Exports the content of a store without the writer and the format version. */
+export async function exportContent(store: Store): Promise<StoreContent> {
+  const { sequences, rows, mappings } = await exportDocument(store);
   return { sequences, rows, mappings };
 }
 
-export interface Content {
+export interface StoreContent {
   readonly sequences: Readonly<Record<string, number>>;
   readonly rows: Readonly<Record<string, readonly object[]>>;
   readonly mappings: Readonly<Record<string, Readonly<Record<string, string>>>>;
@@ -70,10 +75,10 @@ export type DiskCall =
   | "syncFolder";
 
 /**
- * The real file system with a gate before every call that changes something. `before` may throw, or resolve with a
- * number of bytes: then a write is cut short there and fails, as on a disk that is full.
+ * Creates a real file system with a hook before each changing call. `before` can throw or resolve with a number of
+ * bytes, after which a write fails as on a full disk.
  */
-export function gatedDisk(before: (call: DiskCall, path: string) => unknown): Disk {
+export function createGatedDisk(before: (call: DiskCall, path: string) => unknown): Disk {
   const fileOf = (file: DiskFile, path: string): DiskFile => ({
     ...file,
     async write(bytes, position) {

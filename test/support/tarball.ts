@@ -1,13 +1,16 @@
 import { readFileSync } from "node:fs";
-import { compiled } from "./program.ts";
+import { getCompiledPath } from "./program.ts";
 
-const told = JSON.parse(readFileSync(compiled("tarball.json"), "utf8")) as {
+const told = JSON.parse(readFileSync(getCompiledPath("tarball.json"), "utf8")) as {
   readonly filename: string;
   readonly files: readonly { readonly path: string }[];
 };
 
-/** What `npm pack` makes of this checkout, its build included: packed once for all tests of a run. */
-export const tarball = compiled(told.filename);
+/**
+ * Path of the tarball that `npm pack` creates from this checkout, including the build. It is packed once for all tests
+ * of a run.
+ */
+export const tarballPath = getCompiledPath(told.filename);
 
-/** The paths of all files in it. */
+/** Paths of all files in the tarball. */
 export const packedFiles: readonly string[] = told.files.map(({ path }) => path);

@@ -3,22 +3,22 @@ import type { Activity } from "../../src/api/activities.ts";
 import type { TestEmulator } from "./emulator.ts";
 import { receiver } from "./receiver.ts";
 
-/** The body of one delivery. */
-export interface Told {
+/** Body of one delivery. */
+export interface DeliveredEvent {
   readonly activity: string;
   readonly activity_data: Readonly<Record<string, unknown>>;
   readonly [key: string]: unknown;
 }
 
 /**
- * Subscribes a receiver of the test to activities of the first workspace. The function that comes back lets due
- * deliveries run, and gives the bodies that came since the last call, in the order of their events.
+ * Subscribes a receiver of the test to activities of the first workspace. Returns a function that runs due deliveries
+ * and returns the bodies since the last call, in the order of their events.
  */
 export async function subscribe(
   t: Pick<TestContext, "after">,
   { api, ask }: Pick<TestEmulator, "api" | "ask">,
   activities: readonly Activity[],
-): Promise<() => Promise<Told[]>> {
+): Promise<() => Promise<DeliveredEvent[]>> {
   const target = await receiver(t);
   const { status, body } = await api("POST", "/api/v2.1/public/webhooks/", {
     body: { title: "test", url: target.url, only_for_activities: activities },
@@ -30,10 +30,10 @@ export async function subscribe(
     const came = target.received.slice(seen);
     seen = target.received.length;
     const { body: log } = await ask("GET", `deliveries?limit=500&webhook=${(body as { id: number }).id}`);
-    // Deliveries that are due at the same instant run at once: only their log says in which order they were told.
+    // Deliveries that are due at the same instant run concurrently, so only their log has the order of the events.
     const { items } = log as { items: { activity: string }[] };
     const order = items.slice(0, came.length).reverse();
-    const bodies = came.map((request) => JSON.parse(request.body.toString("utf8")) as Told);
+    const bodies = came.map((request) => JSON.parse(request.body.toString("utf8")) as DeliveredEvent);
     return order.map(({ activity }) => {
       const at = bodies.findIndex((each) => each.activity === activity);
       return bodies.splice(at, 1)[0]!;
@@ -41,4 +41,4 @@ export async function subscribe(
   };
 }
 
-export const activitiesTold = (told: readonly Told[]): string[] => told.map(({ activity }) => activity);
+export const listActivityNames = (told: readonly DeliveredEvent[]): string[] => told.map(({ activity }) => activity);

@@ -3,12 +3,12 @@ import { sent } from "./contracts.ts";
 import type { TestEmulator } from "./emulator.ts";
 import { receiver } from "./receiver.ts";
 
-/** Somebody's own trace, as the header that tells of it. */
-export const caller = { trace: "4bf92f3577b34da6a3ce929d0e0e4736", span: "00f067aa0ba902b7" } as const;
-export const traceparent = `00-${caller.trace}-${caller.span}-01`;
+/** Trace of the caller, with its header. */
+export const callerTrace = { trace: "4bf92f3577b34da6a3ce929d0e0e4736", span: "00f067aa0ba902b7" } as const;
+export const traceparent = `00-${callerTrace.trace}-${callerTrace.span}-01`;
 
-/** Lets something of every kind happen: requests, retries, a resend, timers, scripted trouble, moves of time. */
-export async function eventful(t: Parameters<typeof receiver>[0], on: Pick<TestEmulator, "api" | "ask">) {
+/** Triggers every kind of trace node: requests, retries, a resend, timers, scripted faults and clock advances. */
+export async function triggerAllTraceKinds(t: Parameters<typeof receiver>[0], on: Pick<TestEmulator, "api" | "ask">) {
   const sink = await receiver(t);
   for (const url of ["http://127.0.0.1:9/", `${sink.url}/hook?token=s3cret`]) {
     const webhook = { title: "a", url, only_for_activities: ["CONTRACT_CREATED", "CONTRACT_SIGNED"] };
@@ -23,8 +23,8 @@ export async function eventful(t: Parameters<typeof receiver>[0], on: Pick<TestE
   await on.ask("POST", "clock/advance", { body: { by: "PT3H" } });
 }
 
-/** All nodes of everything that is kept, each once. */
-export async function allNodes({ ask }: Pick<TestEmulator, "ask">): Promise<TraceNode[]> {
+/** Lists all nodes of all retained traces, each once. */
+export async function listTraceNodes({ ask }: Pick<TestEmulator, "ask">): Promise<TraceNode[]> {
   const { rows } = (await ask("GET", "state")).body as {
     rows: Record<"causes" | "webhook_events", readonly { readonly id: string | number }[]>;
   };

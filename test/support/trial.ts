@@ -1,5 +1,5 @@
-/** What is answered to complete a trial signup, beside its token and the cluster. */
-export const trialAnswers = {
+/** Fields that complete a trial signup, in addition to its token and the cluster. */
+export const trialSignupFields = {
   first_name: "Zoe",
   last_name: "Park",
   job_title: "General Counsel",

@@ -15,20 +15,22 @@ import { type Webhook, webhookRows } from "../../emulator/webhooks/webhooks.ts";
 import type { Activity } from "../../src/api/activities.ts";
 import { systemWallClock, toIsoMillis, type WallClock } from "../../src/base/clock.ts";
 
-export const begin = Date.parse("2031-01-02T03:04:05Z");
-export const minutes = (count: number): number => count * 60_000;
+export const initialTimeMs = Date.parse("2031-01-02T03:04:05Z");
+export const toMilliseconds = (count: number): number => count * 60_000;
 /** Base64 of 64 bytes. */
 export const hmacKey = Buffer.alloc(64, 7).toString("base64");
 
-export interface Post {
+export interface DeliveryFixture {
   readonly store: Store;
   readonly clock: VirtualClock;
   readonly runner: Runner;
-  /** A subscription of workspace 1 to three activities, unless told otherwise. */
+  /** Subscribes workspace 1 to three activities by default. */
   subscribe(url: string, more?: Partial<Webhook>): Promise<number>;
-  /** Something happens to a contract, in a transaction of its own; several at once in one transaction. */
+  /** Emits activities of a contract in one transaction. */
   happen(...activities: readonly Activity[]): Promise<void>;
-  /** Every delivery, oldest first, in few words: webhook, outcome and attempts as `+minutes status-or-error`. */
+  /**
+   * Lists all deliveries, oldest first, in short form: webhook, outcome, and attempts as `+minutes status-or-error`.
+   */
   story(): Promise<readonly { webhook: number; outcome: string; attempts: readonly string[] }[]>;
   subscription(id: number): Promise<Pick<Webhook, "status" | "failure_count"> | undefined>;
   close(): Promise<void>;
@@ -42,12 +44,15 @@ interface PostOptions extends Pick<RunnerOptions, "caps"> {
   readonly intervene?: FaultInterceptor;
 }
 
-/** Clock, runner and deliveries of one workspace over a store of its own (or a given one), on a manual clock. */
-export async function post(t: Pick<TestContext, "after">, options: PostOptions = {}): Promise<Post> {
+/** Creates the clock, the runner and the deliveries of one workspace over a new or given store, with a manual clock. */
+export async function createDeliveryFixture(
+  t: Pick<TestContext, "after">,
+  options: PostOptions = {},
+): Promise<DeliveryFixture> {
   const wall = options.wall ?? systemWallClock;
   const settings = { ...defaultSettings, ...options.settings };
   const store = options.store ?? openMemoryStore({ collections, wall });
-  const clock = await VirtualClock.open(store, wall, { mode: "manual", now: begin, ...options.clock });
+  const clock = await VirtualClock.open(store, wall, { mode: "manual", now: initialTimeMs, ...options.clock });
   const outgoing = createWebhookSender({
     wall,
     allow: settings.webhookAllow,
@@ -83,7 +88,7 @@ export async function post(t: Pick<TestContext, "after">, options: PostOptions =
     subscribe: (url, more) =>
       store.transaction("subscribe", (tx) => {
         const id = tx.next("webhook");
-        tx.put(webhookRows, { ...subscriptionOf(id, url), ...more });
+        tx.put(webhookRows, { ...createSubscription(id, url), ...more });
         return id;
       }),
     happen: (...activities) =>
@@ -95,7 +100,7 @@ export async function post(t: Pick<TestContext, "after">, options: PostOptions =
       return items.toReversed().map(({ delivery, attempts }) => ({
         webhook: delivery.webhook_id,
         outcome: delivery.outcome,
-        attempts: attempts.map(({ at, status, error }) => `+${(at - begin) / 60_000} ${status ?? error?.code}`),
+        attempts: attempts.map(({ at, status, error }) => `+${(at - initialTimeMs) / 60_000} ${status ?? error?.code}`),
       }));
     },
     subscription: async (id) => {
@@ -128,8 +133,8 @@ const workspace = {
   billed_at: null,
 };
 
-/** A subscription of workspace 1 that nothing has happened to. */
-export const subscriptionOf = (id: number, url: string): Webhook => ({
+/** Creates a subscription of workspace 1 without events. */
+export const createSubscription = (id: number, url: string): Webhook => ({
   id,
   url,
   workspace_id: 1,
@@ -142,7 +147,7 @@ export const subscriptionOf = (id: number, url: string): Webhook => ({
   failure_count: 0,
   disabled: null,
   created_by: 1,
-  created_at: begin,
+  created_at: initialTimeMs,
 });
 
 const occurrence = (activity: Activity, at: number) => ({

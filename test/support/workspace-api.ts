@@ -1,7 +1,10 @@
 import { sender, type TestEmulator } from "./emulator.ts";
 
-/** What speaks to the contract API with the API key of a workspace of the demo seed: 1 and 2 at eu-1, 3 at us-1. */
-export async function apiOf(
+/**
+ * Returns a client of the contract API with the API key of a workspace of the demo seed. Workspaces 1 and 2 belong to
+ * eu-1, and 3 to us-1.
+ */
+export async function createWorkspaceApi(
   { ask, clusters }: Pick<TestEmulator, "ask" | "clusters">,
   workspaceId: number,
 ): Promise<TestEmulator["api"]> {

@@ -7,7 +7,7 @@ import { buildReport } from "../../src/verify/report.ts";
 import { testFolder } from "../support/cli/cli-emulator.ts";
 import { request } from "../support/contracts.ts";
 import { emulator } from "../support/emulator.ts";
-import { deviatingService } from "../support/verify/deviating-service.ts";
+import { startDeviatingService } from "../support/verify/deviating-service.ts";
 import {
   contradictInResponses,
   contradictInWebhooks,
@@ -16,7 +16,7 @@ import {
   plantedResponses,
   plantedWebhooks,
 } from "../support/verify/planted.ts";
-import { journey, lookAround, recordSession, subscribe } from "../support/verify/recorded.ts";
+import { readReferenceData, recordSession, runContractJourney, subscribe } from "../support/verify/recorded.ts";
 
 const planted = [...Object.keys(plantedResponses), ...Object.keys(plantedWebhooks)].sort();
 const activities = ["CONTRACT_CREATED", "COUNTER_PARTY_CREATED"];
@@ -25,13 +25,13 @@ const activities = ["CONTRACT_CREATED", "COUNTER_PARTY_CREATED"];
 async function recordPlanted(t: TestContext): Promise<string> {
   const folder = `${await testFolder(t)}/corpus`;
   const service = await emulator(t, { clock: { mode: "manual", start: "2026-03-04T05:06:07Z" } });
-  const before = await deviatingService(t, service.clusters[0]!.url, deviateResponses, "responses");
+  const before = await startDeviatingService(t, service.clusters[0]!.url, deviateResponses, "responses");
   const session = await recordSession(t, service, folder, before);
-  const receiver = await deviatingService(t, session.receiverUrl, deviateWebhooks, "requests");
-  await lookAround(session);
+  const receiver = await startDeviatingService(t, session.receiverUrl, deviateWebhooks, "requests");
+  await readReferenceData(session);
   await subscribe(session, receiver, ...activities);
-  await journey(session, "Zelda");
-  await journey(session, "Yuri");
+  await runContractJourney(session, "Zelda");
+  await runContractJourney(session, "Yuri");
   await session.end();
   return folder;
 }
@@ -59,10 +59,10 @@ describe("service with 20 planted differences", () => {
     assert.deepEqual([post["x-basis"], (post["x-observed"] as { times: number }).times], ["observed", 2]);
     const again = `${await testFolder(t)}/corpus`;
     const session = await recordSession(t, observing, again);
-    await lookAround(session);
+    await readReferenceData(session);
     await subscribe(session, session.receiverUrl, ...activities);
-    await journey(session, "Walter");
-    await journey(session, "Ursula");
+    await runContractJourney(session, "Walter");
+    await runContractJourney(session, "Ursula");
     await session.end();
     const report = buildReport(await replayOnEmulator(await readCorpus(again), startEmulator), {});
     assert.deepEqual(lines, []);
@@ -74,7 +74,7 @@ describe("service with other messages for an unsupported method", () => {
   it("produces a finding, and --observed reproduces the messages", async (t) => {
     const folder = `${await testFolder(t)}/corpus`;
     const service = await emulator(t);
-    const before = await deviatingService(
+    const before = await startDeviatingService(
       t,
       service.clusters[0]!.url,
       (passing) => {
@@ -103,18 +103,18 @@ describe("service that contradicts the specification", () => {
     const folder = `${await testFolder(t)}/corpus`;
     const service = await emulator(t);
     let attempts = 0;
-    const to = await deviatingService(t, service.clusters[0]!.url, contradictInResponses, "responses");
+    const to = await startDeviatingService(t, service.clusters[0]!.url, contradictInResponses, "responses");
     const session = await recordSession(t, service, folder, to, (_, at) => {
       attempts += 1;
       return attempts === 1 ? { status: 500, at } : { status: 200, at: at + 20 * 60_000 };
     });
-    await lookAround(session);
+    await readReferenceData(session);
     await subscribe(
       session,
-      await deviatingService(t, session.receiverUrl, contradictInWebhooks, "requests"),
+      await startDeviatingService(t, session.receiverUrl, contradictInWebhooks, "requests"),
       "CONTRACT_CREATED",
     );
-    await journey(session, "Zelda");
+    await runContractJourney(session, "Zelda");
     await service.clock.advance({ by: "PT1H" });
     await session.end();
     return folder;

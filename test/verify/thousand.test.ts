@@ -6,19 +6,25 @@ import { replayOnEmulator } from "../../src/verify/replay/replay.ts";
 import { buildReport } from "../../src/verify/report.ts";
 import { testFolder } from "../support/cli/cli-emulator.ts";
 import { emulator } from "../support/emulator.ts";
-import { journey, lookAround, recordSession, subscribe, useService } from "../support/verify/recorded.ts";
+import {
+  populateService,
+  readReferenceData,
+  recordSession,
+  runContractJourney,
+  subscribe,
+} from "../support/verify/recorded.ts";
 
 describe("replay of a thousand requests", () => {
   it("finds no differences with other IDs and times", async (t) => {
     const folder = `${await testFolder(t)}/corpus`;
     const service = await emulator(t, { clock: { mode: "manual", start: "2026-07-08T09:10:11Z" } });
     // The service has been in use, so its ids differ from those of a fresh emulator.
-    await useService(service, 7);
+    await populateService(service, 7);
     const session = await recordSession(t, service, folder);
-    await lookAround(session);
+    await readReferenceData(session);
     await subscribe(session, session.receiverUrl, "CONTRACT_CREATED", "COUNTER_PARTY_CREATED");
     for (let at = 0; at < 99; at += 1)
-      await journey(session, `Person${String.fromCharCode(97 + (at % 26), 97 + Math.floor(at / 26))}`);
+      await runContractJourney(session, `Person${String.fromCharCode(97 + (at % 26), 97 + Math.floor(at / 26))}`);
     await session.end();
     const corpus = await readCorpus(folder);
     const requests = corpus.exchanges.filter(({ callee }) => callee !== "receiver");

@@ -1,6 +1,6 @@
 import type { Operation } from "../../../src/api/operation.ts";
 import { registry } from "../../../src/api/registry.ts";
-import { decodeUrlText, isSecretName, redactText, redactUrl, secretPlaces } from "../../../src/api/secrets.ts";
+import { decodeUrlText, isSecretName, redactText, redactUrl, secretPathPrefixes } from "../../../src/api/secrets.ts";
 
 /** Only the names of other headers are shown, because their values may be credentials or signatures. */
 const shownHeaders: ReadonlySet<string> = new Set([
@@ -102,7 +102,7 @@ function redactPath(path: string, declared: DeclaredNames | undefined): string {
   if (declared) return redactSegments(path, (segment) => !isIssuedSecret(segment, declared.hasHash));
   return redactSegments(
     path,
-    (segment, before) => isPlain(segment) && !isSecretName(before) && !secretPlaces.has(before),
+    (segment, before) => isPlain(segment) && !isSecretName(before) && !secretPathPrefixes.has(before),
   );
 }
 

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { json, operation } from "../operation.ts";
+import { defineOperation, json } from "../operation.ts";
 import { contracts } from "../services.ts";
 import { oneOf, timestamp } from "../shapes.ts";
 import { activitiesCausedBy } from "./lifecycle.ts";
@@ -8,7 +8,7 @@ import { defineContractPage, paging } from "./shapes.ts";
 const params = z.object({ composite_id: z.string().describe("Composite id of the contract, such as T-12") });
 const Person = z.strictObject({ id: z.int(), name: z.string(), email: z.string() });
 
-export const requestApprovals = operation({
+export const requestApprovals = defineOperation({
   id: "approvals.create",
   service: contracts,
   summary: "Request approvals of a contract",
@@ -67,7 +67,7 @@ export const requestApprovals = operation({
 
 const ApprovalStatus = z.enum(["NOT_STARTED", "PENDING", "REJECTED", "SUGGESTED", "APPROVED", "SKIPPED"]);
 
-export const listApprovals = operation({
+export const listApprovals = defineOperation({
   id: "approvals.list",
   service: contracts,
   summary: "List the approvals of a contract",
@@ -120,7 +120,7 @@ const Comment = z.strictObject({
 
 const commentsParams = z.object({ contract_id: z.int().describe("Integer id of the contract") });
 
-export const listComments = operation({
+export const listComments = defineOperation({
   id: "comments.list",
   service: contracts,
   summary: "List the comments in a contract's activity log, newest first",
@@ -135,7 +135,7 @@ export const listComments = operation({
   examples: [{ title: "Read the comments", params: { contract_id: 1 } }],
 });
 
-export const addComment = operation({
+export const addComment = defineOperation({
   id: "comments.create",
   service: contracts,
   summary: "Add a comment to a contract's activity log",

@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { assumed } from "../basis.ts";
-import { empty, json, operation } from "../operation.ts";
+import { createAssumption } from "../basis.ts";
+import { defineOperation, empty, json } from "../operation.ts";
 import { contracts } from "../services.ts";
 import { dictionary, email, oneOf, timestamp } from "../shapes.ts";
 import {
@@ -16,7 +16,7 @@ const composite = z.object({ composite_id: compositeIdParam });
 const numbered = z.object({ contract_id: contractIdParam });
 const Data = z.strictObject({ data: dictionary(z.unknown()) });
 
-export const updateContractData = operation({
+export const updateContractData = defineOperation({
   id: "contract-details.update-data",
   service: contracts,
   summary: "Change a template contract's data",
@@ -35,7 +35,7 @@ export const updateContractData = operation({
   examples: [{ title: "Change the number of seats", params: { composite_id: "T-1" }, body: { data: { seats: 20 } } }],
 });
 
-export const showNotes = operation({
+export const showNotes = defineOperation({
   id: "contract-details.notes",
   service: contracts,
   summary: "Show the note on a contract",
@@ -50,7 +50,7 @@ export const showNotes = operation({
   examples: [{ title: "Read the note", params: { composite_id: "T-1" } }],
 });
 
-export const putNote = operation({
+export const putNote = defineOperation({
   id: "contract-details.put-note",
   service: contracts,
   summary: "Write the note on a contract",
@@ -75,7 +75,7 @@ export const putNote = operation({
   ],
 });
 
-export const setBusinessUser = operation({
+export const setBusinessUser = defineOperation({
   id: "contract-details.business-user",
   service: contracts,
   summary: "Set the business owner of a contract",
@@ -100,7 +100,7 @@ export const setBusinessUser = operation({
   examples: [{ title: "Assign another business owner", params: { contract_id: 1 }, body: { user_id: 12 } }],
 });
 
-export const inviteToContract = operation({
+export const inviteToContract = defineOperation({
   id: "contract-details.invite",
   service: contracts,
   summary: "Invite users, roles and new users to a contract",
@@ -133,7 +133,7 @@ export const inviteToContract = operation({
   responses: { 200: empty() },
   failures: ["not-found"],
   cli: { command: "contracts invite" },
-  basis: assumed(
+  basis: createAssumption(
     "Path and body are public. Method and response are not: they follow the request for a review (DECISIONS.md, C26).",
   ),
   examples: [
@@ -150,7 +150,7 @@ export const inviteToContract = operation({
   ],
 });
 
-export const relateContract = operation({
+export const relateContract = defineOperation({
   id: "contract-details.relate",
   service: contracts,
   summary: "Relate a contract to another one",
@@ -181,7 +181,7 @@ export const relateContract = operation({
   ],
 });
 
-export const showProcessMetrics = operation({
+export const showProcessMetrics = defineOperation({
   id: "contract-details.process-metrics",
   service: contracts,
   summary: "Show when a contract reached each step",

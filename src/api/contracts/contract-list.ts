@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { assumed } from "../basis.ts";
-import { json, operation } from "../operation.ts";
+import { createAssumption } from "../basis.ts";
+import { defineOperation, json } from "../operation.ts";
 import { contracts } from "../services.ts";
 import { defineContractPage, ListedContract, NumberedContract, paging } from "./shapes.ts";
 
@@ -53,7 +53,7 @@ const columns = [
   "created",
 ] as const;
 
-export const listContracts = operation({
+export const listContracts = defineOperation({
   id: "contracts.list",
   service: contracts,
   summary: "List contracts, newest first",
@@ -86,7 +86,7 @@ export const listContracts = operation({
   ],
 });
 
-export const listContractsV1 = operation({
+export const listContractsV1 = defineOperation({
   id: "contracts.list-v1",
   service: contracts,
   summary: "List contracts with version 1 of the API, newest first",
@@ -97,6 +97,8 @@ export const listContractsV1 = operation({
   responses: { 200: json(defineContractPage(NumberedContract)) },
   failures: [],
   cli: { command: "contracts list-v1", rows: "results", columns },
-  basis: assumed("Path and rows are public, the page around them is not: that of version 2.1 (DECISIONS.md, C28)."),
+  basis: createAssumption(
+    "Path and rows are public, the page around them is not: that of version 2.1 (DECISIONS.md, C28).",
+  ),
   examples: [{ title: "List the newest 100 contracts", query: { limit: 100 } }],
 });

@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { assumed } from "../basis.ts";
-import { json, operation } from "../operation.ts";
+import { createAssumption } from "../basis.ts";
+import { defineOperation, json } from "../operation.ts";
 import { contracts } from "../services.ts";
 import { dictionary, email, timestamp } from "../shapes.ts";
 import { activitiesCausedBy } from "./lifecycle.ts";
@@ -74,7 +74,7 @@ export const CreateContractRequest = z.object({
 
 const params = z.object({ composite_id: compositeIdParam });
 
-export const createContract = operation({
+export const createContract = defineOperation({
   id: "contracts.create",
   service: contracts,
   summary: "Create a contract from a template",
@@ -114,7 +114,7 @@ export const createContract = operation({
   ],
 });
 
-export const sendContract = operation({
+export const sendContract = defineOperation({
   id: "contracts.send",
   service: contracts,
   summary: "Send a contract to its counterparties",
@@ -132,7 +132,7 @@ export const sendContract = operation({
   examples: [{ title: "Send a contract for signature", params: { composite_id: "T-1" }, body: {} }],
 });
 
-export const showContractStatus = operation({
+export const showContractStatus = defineOperation({
   id: "contracts.status",
   service: contracts,
   summary: "Show a contract's status",
@@ -172,7 +172,7 @@ export const Recipient = z.strictObject({
   status: z.enum(["PENDING", "IN_PROGRESS", "COMPLETED"]),
 });
 
-export const listRecipients = operation({
+export const listRecipients = defineOperation({
   id: "contracts.recipients",
   service: contracts,
   summary: "List the signatories of a contract and their signatures",
@@ -191,7 +191,7 @@ export const listRecipients = operation({
   examples: [{ title: "List the signatories", params: { composite_id: "T-1" } }],
 });
 
-export const showRecipientLink = operation({
+export const showRecipientLink = defineOperation({
   id: "contracts.recipient-link",
   service: contracts,
   summary: "Get the signing link of a recipient",
@@ -205,13 +205,13 @@ export const showRecipientLink = operation({
   responses: { 200: json(z.strictObject({ link: z.string() })) },
   failures: ["not-found", "not-a-signatory"],
   cli: { command: "contracts recipient-link" },
-  basis: assumed("The route is public. The response for an unknown address is not."),
+  basis: createAssumption("The route is public. The response for an unknown address is not."),
   examples: [
     { title: "Get a signing link", params: { contract_id: 1 }, query: { recipient_email: "jo@acme.example" } },
   ],
 });
 
-export const showEmbeddedLink = operation({
+export const showEmbeddedLink = defineOperation({
   id: "contracts.embedded-link",
   service: contracts,
   summary: "Get the URL that embeds a contract for a counterparty",
@@ -225,14 +225,16 @@ export const showEmbeddedLink = operation({
   responses: { 200: json(z.strictObject({ url: z.string() })) },
   failures: ["not-found", "not-a-contact"],
   cli: { command: "contracts embedded-link" },
-  basis: assumed("The route is public. Which contracts have one, and the response for an unknown address, are not."),
+  basis: createAssumption(
+    "The route is public. Which contracts have one, and the response for an unknown address, are not.",
+  ),
   examples: [{ title: "Get a URL to embed", params: { contract_id: 1 }, query: { cp_email_id: "jo@acme.example" } }],
 });
 
 const externalMetadataParams = z.object({ contract_id: compositeIdParam });
 const Answer = z.strictObject({ external_metadata: ExternalMetadataOut });
 
-export const putExternalMetadata = operation({
+export const putExternalMetadata = defineOperation({
   id: "external-metadata.put",
   service: contracts,
   summary: "Attach metadata of an external system to a contract",
@@ -265,7 +267,7 @@ export const putExternalMetadata = operation({
   ],
 });
 
-export const showExternalMetadata = operation({
+export const showExternalMetadata = defineOperation({
   id: "external-metadata.show",
   service: contracts,
   summary: "Show the external metadata of a contract",
@@ -280,7 +282,7 @@ export const showExternalMetadata = operation({
   examples: [{ title: "Show the linked record", params: { contract_id: "T-1" } }],
 });
 
-export const findByExternalMetadata = operation({
+export const findByExternalMetadata = defineOperation({
   id: "external-metadata.find",
   service: contracts,
   summary: "Find contracts by the id of their external metadata",

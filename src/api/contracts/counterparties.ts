@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { assumed } from "../basis.ts";
-import { json, operation } from "../operation.ts";
+import { createAssumption } from "../basis.ts";
+import { defineOperation, json } from "../operation.ts";
 import { contracts } from "../services.ts";
 import { dictionary, email } from "../shapes.ts";
 import { defineContractPage, paging } from "./shapes.ts";
@@ -45,7 +45,7 @@ const customFields = dictionary(z.unknown()).nullable().describe("Custom fields 
 
 export const counterpartyParams = z.object({ counter_party_id: z.int().describe("Id of the counterparty") });
 
-export const listCounterparties = operation({
+export const listCounterparties = defineOperation({
   id: "counterparties.list",
   service: contracts,
   summary: "List counterparties",
@@ -84,7 +84,7 @@ const contactDependency = {
   else: { required: ["organization_name"] },
 };
 
-export const createCounterparty = operation({
+export const createCounterparty = defineOperation({
   id: "counterparties.create",
   service: contracts,
   summary: "Create a counterparty",
@@ -116,7 +116,7 @@ export const createCounterparty = operation({
   examples: [{ title: "An organization", body: { is_individual: false, organization_name: "Acme Corp" } }],
 });
 
-export const showCounterparty = operation({
+export const showCounterparty = defineOperation({
   id: "counterparties.show",
   service: contracts,
   summary: "Show a counterparty",
@@ -127,11 +127,11 @@ export const showCounterparty = operation({
   responses: { 200: json(CounterpartyRecord) },
   failures: ["not-found"],
   cli: { command: "contracts counterparties show" },
-  basis: assumed("The path is public, the response is not. It is a row of the list."),
+  basis: createAssumption("The path is public, the response is not. It is a row of the list."),
   examples: [{ title: "One counterparty", params: { counter_party_id: 1 } }],
 });
 
-export const updateCounterparty = operation({
+export const updateCounterparty = defineOperation({
   id: "counterparties.update",
   service: contracts,
   summary: "Change a counterparty",
@@ -152,7 +152,7 @@ export const updateCounterparty = operation({
   failures: ["not-found"],
   emits: ["COUNTER_PARTY_UPDATED", "CONTRACT_ENTITY_UPDATED"],
   cli: { command: "contracts counterparties update" },
-  basis: assumed(
+  basis: createAssumption(
     "The path is public, method and body are not. The body has the fields of creation (DECISIONS.md, C29).",
   ),
   examples: [{ title: "A new name", params: { counter_party_id: 1 }, body: { name: "Acme Inc." } }],

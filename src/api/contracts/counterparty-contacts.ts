@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { assumed } from "../basis.ts";
-import { empty, json, operation } from "../operation.ts";
+import { createAssumption } from "../basis.ts";
+import { defineOperation, empty, json } from "../operation.ts";
 import { contracts } from "../services.ts";
 import { email } from "../shapes.ts";
 import { Address, AddressRequest, counterpartyParams } from "./counterparties.ts";
@@ -21,7 +21,7 @@ const changes = {
 
 const contactParams = counterpartyParams.extend({ contact_id: z.int().describe("Id of the contact") });
 
-export const listContacts = operation({
+export const listContacts = defineOperation({
   id: "counterparty-contacts.list",
   service: contracts,
   summary: "List the contacts of a counterparty",
@@ -40,7 +40,7 @@ export const listContacts = operation({
   examples: [{ title: "List the contacts of a counterparty", params: { counter_party_id: 1 } }],
 });
 
-export const createContact = operation({
+export const createContact = defineOperation({
   id: "counterparty-contacts.create",
   service: contracts,
   summary: "Add a contact to a counterparty",
@@ -61,7 +61,7 @@ export const createContact = operation({
   ],
 });
 
-export const updateContacts = operation({
+export const updateContacts = defineOperation({
   id: "counterparty-contacts.update-many",
   service: contracts,
   summary: "Change several contacts of a counterparty",
@@ -83,7 +83,7 @@ export const updateContacts = operation({
   failures: ["not-found"],
   emits: ["COUNTER_PARTY_CONTACT_UPDATED"],
   cli: { command: "contracts contacts update-many", columns: ["id", "name", "email", "is_primary"] },
-  basis: assumed("The limit of 50 rows is public, path and body are not (DECISIONS.md, C29)."),
+  basis: createAssumption("The limit of 50 rows is public, path and body are not (DECISIONS.md, C29)."),
   examples: [
     {
       title: "Change two contacts",
@@ -98,7 +98,7 @@ export const updateContacts = operation({
   ],
 });
 
-export const updateContact = operation({
+export const updateContact = defineOperation({
   id: "counterparty-contacts.update",
   service: contracts,
   summary: "Change a contact of a counterparty",
@@ -110,13 +110,13 @@ export const updateContact = operation({
   failures: ["not-found"],
   emits: ["COUNTER_PARTY_CONTACT_UPDATED"],
   cli: { command: "contracts contacts update" },
-  basis: assumed("Changing contacts is public. The route for a single contact is not (DECISIONS.md, C29)."),
+  basis: createAssumption("Changing contacts is public. The route for a single contact is not (DECISIONS.md, C29)."),
   examples: [
     { title: "Make it the primary one", params: { counter_party_id: 1, contact_id: 1 }, body: { is_primary: true } },
   ],
 });
 
-export const deleteContact = operation({
+export const deleteContact = defineOperation({
   id: "counterparty-contacts.delete",
   service: contracts,
   summary: "Delete a contact of a counterparty",
@@ -131,11 +131,11 @@ export const deleteContact = operation({
   examples: [{ title: "Delete a contact", params: { counter_party_id: 1, contact_id: 1 } }],
 });
 
-const basis = assumed(
+const basis = createAssumption(
   "Its activities are specified, but no route that causes them is public. The routes follow those of contacts (DECISIONS.md, C29).",
 );
 
-export const listAddresses = operation({
+export const listAddresses = defineOperation({
   id: "counterparty-addresses.list",
   service: contracts,
   summary: "List the addresses of a counterparty",
@@ -154,7 +154,7 @@ export const listAddresses = operation({
   examples: [{ title: "List the addresses of a counterparty", params: { counter_party_id: 1 } }],
 });
 
-export const createAddress = operation({
+export const createAddress = defineOperation({
   id: "counterparty-addresses.create",
   service: contracts,
   summary: "Add an address to a counterparty",
@@ -176,7 +176,7 @@ export const createAddress = operation({
   ],
 });
 
-export const updateAddress = operation({
+export const updateAddress = defineOperation({
   id: "counterparty-addresses.update",
   service: contracts,
   summary: "Change an address of a counterparty",

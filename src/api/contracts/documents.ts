@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { assumed } from "../basis.ts";
-import { bytes, empty, json, operation } from "../operation.ts";
+import { createAssumption } from "../basis.ts";
+import { bytes, defineOperation, empty, json } from "../operation.ts";
 import { contracts } from "../services.ts";
 import { dictionary, timestamp } from "../shapes.ts";
 import { activitiesCausedBy } from "./lifecycle.ts";
@@ -8,7 +8,7 @@ import { base64, compositeIdParam, contractIdParam, examplePdf, noEffectNote, us
 
 const params = z.object({ composite_id: compositeIdParam });
 
-export const downloadContract = operation({
+export const downloadContract = defineOperation({
   id: "documents.download",
   service: contracts,
   summary: "Download the newest PDF of a contract",
@@ -24,7 +24,7 @@ export const downloadContract = operation({
   examples: [{ title: "Save a copy", params: { composite_id: "T-1" } }],
 });
 
-export const downloadDocx = operation({
+export const downloadDocx = defineOperation({
   id: "documents.download-docx",
   service: contracts,
   summary: "Download the DOCX of a contract",
@@ -53,7 +53,7 @@ export const downloadDocx = operation({
   ],
 });
 
-export const showContent = operation({
+export const showContent = defineOperation({
   id: "documents.content",
   service: contracts,
   summary: "Show the text of a contract's document",
@@ -84,11 +84,11 @@ export const showContent = operation({
   },
   failures: ["not-found"],
   cli: { command: "contracts content" },
-  basis: assumed("The keys are public. The extent of a segment is not: here it is a line."),
+  basis: createAssumption("The keys are public. The extent of a segment is not: here it is a line."),
   examples: [{ title: "Show the text of a contract", params: { composite_id: "T-1" } }],
 });
 
-export const linkDownload = operation({
+export const linkDownload = defineOperation({
   id: "documents.link",
   service: contracts,
   summary: "Get a signed URL to download a contract from",
@@ -117,7 +117,7 @@ export const linkDownload = operation({
   examples: [{ title: "Get a download link", params: { composite_id: "T-1" }, body: { format: "PDF" } }],
 });
 
-export const previewDocument = operation({
+export const previewDocument = defineOperation({
   id: "documents.preview",
   service: contracts,
   summary: "Preview the document of a template and its data",
@@ -136,7 +136,7 @@ export const previewDocument = operation({
   responses: { 200: bytes("application/pdf") },
   failures: [],
   cli: { command: "contracts preview" },
-  basis: assumed(
+  basis: createAssumption(
     "The input (a template and data) and the output (a PDF) are public. The names of the two fields are not.",
   ),
   examples: [
@@ -144,7 +144,7 @@ export const previewDocument = operation({
   ],
 });
 
-export const uploadVersion = operation({
+export const uploadVersion = defineOperation({
   id: "documents.upload-version",
   service: contracts,
   summary: "Upload a new version of a contract's document",
@@ -177,7 +177,7 @@ export const uploadVersion = operation({
   ],
 });
 
-export const addSupportingDocument = operation({
+export const addSupportingDocument = defineOperation({
   id: "documents.add-supporting",
   service: contracts,
   summary: "Attach a supporting document to a contract",

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { empty, json, operation } from "../operation.ts";
+import { defineOperation, empty, json } from "../operation.ts";
 import { contracts } from "../services.ts";
 import { email, oneOf } from "../shapes.ts";
 import { activitiesCausedBy, emailDeliveryActivities } from "./lifecycle.ts";
@@ -7,7 +7,7 @@ import { compositeIdParam, contractIdParam, noEffectNote } from "./shapes.ts";
 
 const params = z.object({ composite_id: compositeIdParam });
 
-export const markForExecution = operation({
+export const markForExecution = defineOperation({
   id: "execution.mark",
   service: contracts,
   summary: "Mark a contract for execution",
@@ -29,7 +29,7 @@ export const markForExecution = operation({
   examples: [{ title: "Mark a contract after its review", params: { composite_id: "T-1" }, body: {} }],
 });
 
-export const unmarkForExecution = operation({
+export const unmarkForExecution = defineOperation({
   id: "execution.unmark",
   service: contracts,
   summary: "Take a contract out of signature",
@@ -46,7 +46,7 @@ export const unmarkForExecution = operation({
   examples: [{ title: "Return a contract to REDLINING", params: { composite_id: "T-1" }, body: { note: "New price" } }],
 });
 
-export const voidContract = operation({
+export const voidContract = defineOperation({
   id: "execution.void",
   service: contracts,
   summary: "Void a contract",
@@ -62,7 +62,7 @@ export const voidContract = operation({
   examples: [{ title: "Void a contract", params: { composite_id: "T-1" }, body: { note: "Deal lost" } }],
 });
 
-export const requestReview = operation({
+export const requestReview = defineOperation({
   id: "execution.request-review",
   service: contracts,
   summary: "Ask a user or a role to review a contract",
@@ -89,7 +89,7 @@ export const requestReview = operation({
   examples: [{ title: "Request a review by legal", params: { contract_id: 1 }, body: { assignee_role_id: 1 } }],
 });
 
-export const resendEmail = operation({
+export const resendEmail = defineOperation({
   id: "execution.resend-email",
   service: contracts,
   summary: "Send the signing e-mail to a signatory again",

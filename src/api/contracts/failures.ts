@@ -1,5 +1,5 @@
-import { assumed } from "../basis.ts";
-import { detail, domain, type Failure } from "../failure.ts";
+import { createAssumption } from "../basis.ts";
+import { defineDetailFailure, defineDomainFailure, type Failure } from "../failure.ts";
 
 const invalidFields: Failure<unknown> = {
   status: 400,
@@ -9,8 +9,10 @@ const invalidFields: Failure<unknown> = {
   body: (fields) => fields,
 };
 
-const stateRule = assumed("No operation declares 402 or 409. A rejection by status is 400 (DECISIONS.md, C22).");
-const assumedCode = assumed(
+const stateRule = createAssumption(
+  "No operation declares 402 or 409. A rejection by status is 400 (DECISIONS.md, C22).",
+);
+const assumedCode = createAssumption(
   "The code is not public; shape and status follow the other domain errors (DECISIONS.md, C1).",
 );
 
@@ -27,28 +29,28 @@ const shortDomain = ({ when, code, says }: { when: string; code: string; says: s
 const code = "SVC_PUBLIC_00039";
 
 const intakeFailures = {
-  "unknown-file-ids": domain({
+  "unknown-file-ids": defineDomainFailure({
     status: 400,
     when: "a file id does not exist in the workspace",
     basis: "specified",
     code,
     says: "One or more file_ids not found in workspace",
   }),
-  "unpublished-workflow": domain({
+  "unpublished-workflow": defineDomainFailure({
     status: 400,
     when: "the workflow is unknown in the workspace, or has no published version",
     basis: "specified",
     code,
     says: "This workflow has no published version for the workspace",
   }),
-  "not-an-intake-workflow": domain({
+  "not-an-intake-workflow": defineDomainFailure({
     status: 400,
     when: "the workflow is not an INTAKE_WORKFLOW",
     basis: "specified",
     code,
     says: "This workflow is not an INTAKE_WORKFLOW",
   }),
-  "invalid-sort": detail({
+  "invalid-sort": defineDetailFailure({
     status: 400,
     when: "the list cannot be sorted by that field",
     basis: "public",
@@ -57,7 +59,7 @@ const intakeFailures = {
 };
 
 export const contractFailures = {
-  "forbidden-move": domain({
+  "forbidden-move": defineDomainFailure({
     status: 400,
     when: "the contract's status does not allow it",
     basis: stateRule,
@@ -65,84 +67,84 @@ export const contractFailures = {
     says: ({ status, words }: { status: string; words: string }) =>
       `A contract in status ${status} cannot be ${words}.`,
   }),
-  "no-signatories": domain({
+  "no-signatories": defineDomainFailure({
     status: 400,
     when: "the contract has no signatories",
     basis: stateRule,
     code: "SVC_ASSUMED_102",
     says: "No signatories are configured for this contract.",
   }),
-  "review-open": domain({
+  "review-open": defineDomainFailure({
     status: 400,
     when: "a review of the contract is not complete",
     basis: stateRule,
     code: "SVC_ASSUMED_103",
     says: "The review of this contract is not complete.",
   }),
-  "approvals-pending": domain({
+  "approvals-pending": defineDomainFailure({
     status: 400,
     when: "an approval of the contract is pending",
     basis: stateRule,
     code: "SVC_ASSUMED_104",
     says: "Approvals of this contract are pending.",
   }),
-  "no-open-review": domain({
+  "no-open-review": defineDomainFailure({
     status: 400,
     when: "no review of the contract is open",
     basis: stateRule,
     code: "SVC_ASSUMED_105",
     says: "No review of this contract is open.",
   }),
-  "no-pending-approval": domain({
+  "no-pending-approval": defineDomainFailure({
     status: 400,
     when: "no approval of the contract is pending",
     basis: stateRule,
     code: "SVC_ASSUMED_106",
     says: "No approval of this contract is pending.",
   }),
-  "not-a-signatory": domain({
+  "not-a-signatory": defineDomainFailure({
     status: 400,
     when: "the address does not belong to a signatory of the contract",
     basis: assumedCode,
     code: "SVC_ASSUMED_107",
     says: ({ email, turn }: TurnFailureData) => `${email} is not a signatory of this contract.${describeTurn(turn)}`,
   }),
-  "already-signed": domain({
+  "already-signed": defineDomainFailure({
     status: 400,
     when: "the signatory has already signed",
     basis: assumedCode,
     code: "SVC_ASSUMED_108",
     says: ({ email, turn }: TurnFailureData) => `${email} has already signed this contract.${describeTurn(turn)}`,
   }),
-  "not-their-turn": domain({
+  "not-their-turn": defineDomainFailure({
     status: 400,
     when: "another signatory must sign first",
     basis: assumedCode,
     code: "SVC_ASSUMED_109",
     says: ({ email, first }: { email: string; first: string }) => `${first} signs before ${email}.`,
   }),
-  "no-creator-slot": domain({
+  "no-creator-slot": defineDomainFailure({
     status: 400,
     when: "the payload names a signatory of the creator, but the template has none",
     basis: "specified",
     code: "SVC_ASSUMED_110",
     says: "The template does not have a signatory of the creator's side.",
   }),
-  "creator-slot-empty": domain({
+  "creator-slot-empty": defineDomainFailure({
     status: 400,
     when: "the template requires a signatory of the creator, and neither payload nor template names one",
     basis: assumedCode,
     code: "SVC_ASSUMED_111",
     says: "The template needs a signatory of the creator's side.",
   }),
-  "intake-form-closed": domain({
+  "intake-form-closed": defineDomainFailure({
     status: 400,
     when: "the status, a signature or the workflow does not allow changes of the answers",
     basis: assumedCode,
     code: "SVC_ASSUMED_112",
     says: ({ reason }: { reason: string }) => `The intake form cannot be changed: ${reason}.`,
   }),
-  "contract-data-closed": domain({
+  "contract-data-closed": defineDomainFailure({
     status: 400,
     when: "the contract is not a template contract in DRAFT or REDLINING",
     basis: assumedCode,
@@ -159,40 +161,40 @@ export const contractFailures = {
     code: "SVC_CONTRACTS_00093",
     says: "Circular contract relation.",
   }),
-  "type-without-route": domain({
+  "type-without-route": defineDomainFailure({
     status: 400,
     when: "the contract type has no published upload workflow for the route",
-    basis: assumed("The code is public, its status is not."),
+    basis: createAssumption("The code is public, its status is not."),
     code: "SVC_CONTRACTS_00289",
     says: "The contract type is not linked to a published third-party paper upload workflow.",
   }),
-  "unknown-object-configuration": domain({
+  "unknown-object-configuration": defineDomainFailure({
     status: 404,
     when: "object_configuration_id is unknown; emulated workspaces have none configured",
     basis: "public",
     code: "SVC_INTEGRATIONS_00021",
     says: "Object configuration not found.",
   }),
-  "cannot-void-executed": detail({
+  "cannot-void-executed": defineDetailFailure({
     status: 400,
     when: "the contract is executed",
     basis: "public",
     says: "Cannot void an executed contract.",
   }),
-  "cannot-unmark": detail({
+  "cannot-unmark": defineDetailFailure({
     status: 400,
     when: "the contract is not marked for execution",
     basis: "public",
     says: "Unable to unmark the contract for execution.",
   }),
-  "no-document": domain({
+  "no-document": defineDomainFailure({
     status: 400,
     when: "the contract has no document of that format",
     basis: assumedCode,
     code: "SVC_ASSUMED_114",
     says: ({ format }: { format: string }) => `This contract has no ${format} document.`,
   }),
-  "not-a-contact": domain({
+  "not-a-contact": defineDomainFailure({
     status: 400,
     when: "no counterparty of the contract has a contact with that address",
     basis: assumedCode,
@@ -200,7 +202,7 @@ export const contractFailures = {
     says: ({ email }: { email: string }) => `${email} is not a contact of a counterparty of this contract.`,
   }),
   // business_user and process_metrics respond with a capital F and without a full stop (DECISIONS.md, F5).
-  "contract-not-found": detail({
+  "contract-not-found": defineDetailFailure({
     status: 404,
     when: "the contract is unknown, or belongs to another workspace",
     basis: "public",
@@ -220,17 +222,17 @@ const describeTurn = (turn: readonly string[] = []): string => {
 };
 
 const referenceFailures = {
-  "unknown-jurisdiction": domain({
+  "unknown-jurisdiction": defineDomainFailure({
     status: 400,
     when: "jurisdiction_iso_code is not one of the workspace's jurisdictions",
-    basis: assumed("Status and shape are public. Code and message are not."),
+    basis: createAssumption("Status and shape are public. Code and message are not."),
     code: "SVC_ASSUMED_203",
     says: ({ code }: { code: string }) => `Jurisdiction ${code} is not configured in the workspace.`,
   }),
-  "approvals-in-progress": domain({
+  "approvals-in-progress": defineDomainFailure({
     status: 400,
     when: "an earlier group of approvals is not complete",
-    basis: assumed("The code is public, its status is not."),
+    basis: createAssumption("The code is public, its status is not."),
     code: "SVC_CONTRACTS_00152",
     says: "Another approval group is in progress.",
   }),
@@ -239,21 +241,21 @@ const referenceFailures = {
 const codeUnknown = "Status and shape are public. The code is not.";
 
 const webhookFailures = {
-  "developer-settings-required": domain({
+  "developer-settings-required": defineDomainFailure({
     status: 403,
     when: "the API key does not have the permission Developer Settings",
-    basis: assumed(codeUnknown),
+    basis: createAssumption(codeUnknown),
     code: "SVC_ASSUMED_201",
     says: "You do not have permission to perform this action.",
   }),
-  "webhook-not-found": domain({
+  "webhook-not-found": defineDomainFailure({
     status: 404,
     when: "the webhook is unknown, or belongs to another workspace",
-    basis: assumed(codeUnknown),
+    basis: createAssumption(codeUnknown),
     code: "SVC_ASSUMED_202",
     says: "Webhook not found.",
   }),
-  "nothing-to-re-trigger": detail({
+  "nothing-to-re-trigger": defineDetailFailure({
     status: 404,
     when: "a contract is unknown, or none of the contracts has caused a webhook delivery",
     basis: "public",
@@ -266,77 +268,77 @@ export const contractsFailures = {
   ...intakeFailures,
   ...webhookFailures,
   ...referenceFailures,
-  "no-credentials": detail({
+  "no-credentials": defineDetailFailure({
     status: 401,
     when: "client-id or client-secret is missing",
     basis: "public",
     says: "Authentication credentials were not provided.",
   }),
-  "wrong-credentials": detail({
+  "wrong-credentials": defineDetailFailure({
     status: 401,
     when: "client-id and client-secret are not a known pair",
-    basis: assumed("The default message of the framework."),
+    basis: createAssumption("The default message of the framework."),
     says: "Incorrect authentication credentials.",
   }),
-  "permission-denied": detail({
+  "permission-denied": defineDetailFailure({
     status: 403,
     when: "the key or the user named by user-email may not do this",
     basis: "public",
     says: "You do not have permission to perform this action.",
   }),
-  "workspace-suspended": detail({
+  "workspace-suspended": defineDetailFailure({
     status: 403,
     when: "the billing provider reported that the subscription of the workspace is paused or cancelled",
-    basis: assumed("A suspended service rejects requests. The response is not public."),
+    basis: createAssumption("A suspended service rejects requests. The response is not public."),
     says: "This workspace is suspended.",
   }),
   "invalid-fields": invalidFields,
-  "json-parse-error": detail({
+  "json-parse-error": defineDetailFailure({
     status: 400,
     when: "the body is not JSON",
-    basis: assumed("The default message of the framework."),
+    basis: createAssumption("The default message of the framework."),
     says: ({ reason }: { reason: string }) => `JSON parse error - ${reason}`,
   }),
-  "method-not-allowed": detail({
+  "method-not-allowed": defineDetailFailure({
     status: 405,
     when: "the path exists, but not with this method",
-    basis: assumed("The default message of the framework."),
+    basis: createAssumption("The default message of the framework."),
     says: ({ method }: { method: string }) => `Method "${method}" not allowed.`,
   }),
-  "unsupported-media-type": detail({
+  "unsupported-media-type": defineDetailFailure({
     status: 415,
     when: "the body is of another type than declared",
-    basis: assumed("The default message of the framework."),
+    basis: createAssumption("The default message of the framework."),
     says: ({ type }: { type: string }) => `Unsupported media type "${type}" in request.`,
   }),
-  throttled: detail({
+  throttled: defineDetailFailure({
     status: 429,
     when: "the workspace made more requests per second than SVC_RATE_LIMIT allows",
-    basis: assumed("The default message of the framework. The limit of 10 is public."),
+    basis: createAssumption("The default message of the framework. The limit of 10 is public."),
     says: ({ seconds }: { seconds: number }) =>
       `Request was throttled. Expected available in ${seconds} second${seconds === 1 ? "" : "s"}.`,
     headers: ({ seconds }) => ({ "retry-after": String(seconds) }),
   }),
-  "contracts-body-too-large": detail({
+  "contracts-body-too-large": defineDetailFailure({
     status: 413,
     when: "the body, or the webhook payload that it causes, is larger than 64 MiB",
-    basis: assumed("The limit is not public. The emulator requires one."),
+    basis: createAssumption("The limit is not public. The emulator requires one."),
     says: "Request body is too large.",
   }),
-  "pdfs-busy": detail({
+  "pdfs-busy": defineDetailFailure({
     status: 503,
     when: "too many PDFs are queued, or this one was queued for 30 seconds",
-    basis: assumed("The emulator reads one PDF at a time, with a bounded queue."),
+    basis: createAssumption("The emulator reads one PDF at a time, with a bounded queue."),
     says: "Too many documents are being read. Try again later.",
     headers: ({ seconds }: { seconds: number }) => ({ "retry-after": String(seconds) }),
   }),
-  "contracts-store-failed": detail({
+  "contracts-store-failed": defineDetailFailure({
     status: 503,
     when: "the state cannot be written to disk",
-    basis: assumed("A service that cannot write responds that it is unavailable."),
+    basis: createAssumption("A service that cannot write responds that it is unavailable."),
     says: "The service cannot write its state.",
   }),
-  "not-found": detail({
+  "not-found": defineDetailFailure({
     status: 404,
     when: "the resource is unknown or belongs to another workspace, or its ID is malformed",
     basis: "public",

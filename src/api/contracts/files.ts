@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { json, operation } from "../operation.ts";
+import { defineOperation, json } from "../operation.ts";
 import { contracts } from "../services.ts";
 import { timestamp } from "../shapes.ts";
 
@@ -35,7 +35,7 @@ const Uploads = z.strictObject({
   ),
 });
 
-export const initializeUploads = operation({
+export const initializeUploads = defineOperation({
   id: "files.initialize",
   service: contracts,
   summary: "Get signed URLs to upload files to",
@@ -56,7 +56,7 @@ export const initializeUploads = operation({
   ],
 });
 
-export const showFile = operation({
+export const showFile = defineOperation({
   id: "files.show",
   service: contracts,
   summary: "Get a signed URL to download a file from",

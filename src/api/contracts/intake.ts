@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { assumed } from "../basis.ts";
-import { empty, json, operation } from "../operation.ts";
+import { createAssumption } from "../basis.ts";
+import { defineOperation, empty, json } from "../operation.ts";
 import { contracts } from "../services.ts";
 import { dictionary, timestamp } from "../shapes.ts";
 import { compositeIdParam, contractIdParam, OrgUser } from "./shapes.ts";
@@ -93,7 +93,7 @@ export const IntakeDetail = z.strictObject({
 
 const params = z.object({ intake_id: z.int().describe("Id of the intake") });
 
-export const createIntake = operation({
+export const createIntake = defineOperation({
   id: "intake.create",
   service: contracts,
   summary: "Create a legal intake",
@@ -124,7 +124,7 @@ const list = (what: string) => z.string().describe(`Show only these ${what}, sep
 /** Only documents the pattern: an unknown key is rejected with a different error. */
 const sortKey = z.string().meta({ pattern: "^[-+ ]?(?:created_at|priority|status|title)$" });
 
-export const listIntakes = operation({
+export const listIntakes = defineOperation({
   id: "intake.list",
   service: contracts,
   summary: "List legal intakes",
@@ -170,7 +170,7 @@ export const listIntakes = operation({
   examples: [{ title: "List open, urgent intakes", query: { filter__priority: "HIGH", filter__status: "PENDING" } }],
 });
 
-export const showIntake = operation({
+export const showIntake = defineOperation({
   id: "intake.show",
   service: contracts,
   summary: "Show a legal intake",
@@ -186,7 +186,7 @@ export const showIntake = operation({
   examples: [{ title: "One intake", params: { intake_id: 1 } }],
 });
 
-export const updateIntake = operation({
+export const updateIntake = defineOperation({
   id: "intake.update",
   service: contracts,
   summary: "Change a legal intake",
@@ -203,7 +203,7 @@ export const updateIntake = operation({
   examples: [{ title: "Start work on it", params: { intake_id: 1 }, body: { status: "IN_PROGRESS" } }],
 });
 
-export const deleteIntake = operation({
+export const deleteIntake = defineOperation({
   id: "intake.delete",
   service: contracts,
   summary: "Delete a legal intake",
@@ -219,7 +219,7 @@ export const deleteIntake = operation({
   examples: [{ title: "Withdraw a request", params: { intake_id: 1 } }],
 });
 
-export const updateIntakeForm = operation({
+export const updateIntakeForm = defineOperation({
   id: "intake-form.update",
   service: contracts,
   summary: "Change a few answers of a contract's intake form",
@@ -239,7 +239,7 @@ export const updateIntakeForm = operation({
   examples: [{ title: "Correct one answer", params: { composite_id: "T-1" }, body: { purpose: "Renewal" } }],
 });
 
-export const showQuestionnaireResponses = operation({
+export const showQuestionnaireResponses = defineOperation({
   id: "intake-form.responses",
   service: contracts,
   summary: "Show the intake form answers of a contract",
@@ -270,7 +270,7 @@ export const showQuestionnaireResponses = operation({
 
 export const taskCategories = ["USER_TASK", "OBLIGATION_TASK", "INTAKE_TASK"] as const;
 
-export const createUserTask = operation({
+export const createUserTask = defineOperation({
   id: "user-tasks.create",
   service: contracts,
   summary: "Create a task for users, optionally about a legal intake",
@@ -297,7 +297,7 @@ export const createUserTask = operation({
   responses: { 201: json(Task) },
   failures: [],
   cli: { command: "contracts user-tasks create" },
-  basis: assumed(
+  basis: createAssumption(
     "Path, title, categories, associations and status are public. A row of assignees is that of intakes. The other fields and the response are those of a task of an intake (DECISIONS.md, C27).",
   ),
   examples: [

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { json, operation } from "../operation.ts";
+import { defineOperation, json } from "../operation.ts";
 import { contracts } from "../services.ts";
 import { anyOf, dictionary } from "../shapes.ts";
 import { Attribute, userScoping } from "./shapes.ts";
@@ -15,7 +15,7 @@ const KeyPointer = z.strictObject({
 
 const params = z.object({ composite_id: z.string().describe("Composite id of the contract, such as T-12") });
 
-export const listKeyPointerDefinitions = operation({
+export const listKeyPointerDefinitions = defineOperation({
   id: "key-pointers.definitions",
   service: contracts,
   summary: "List the key pointers that contracts of a type have",
@@ -44,7 +44,7 @@ export const listKeyPointerDefinitions = operation({
   examples: [{ title: "List the available key pointers", query: { contract_type_id: 301 } }],
 });
 
-export const listKeyPointers = operation({
+export const listKeyPointers = defineOperation({
   id: "key-pointers.list",
   service: contracts,
   summary: "List the key pointers of a contract",
@@ -59,7 +59,7 @@ export const listKeyPointers = operation({
   examples: [{ title: "List the key pointers of a contract", params: { composite_id: "T-1" } }],
 });
 
-export const setKeyPointers = operation({
+export const setKeyPointers = defineOperation({
   id: "key-pointers.set",
   service: contracts,
   summary: "Create or change several key pointers of a contract",
@@ -99,7 +99,7 @@ export const setKeyPointers = operation({
   ],
 });
 
-export const updateKeyPointer = operation({
+export const updateKeyPointer = defineOperation({
   id: "key-pointers.update",
   service: contracts,
   summary: "Change a key pointer of a contract",

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { isObject } from "../../base/object.ts";
-import { json, operation } from "../operation.ts";
+import { defineOperation, json } from "../operation.ts";
 import { contracts } from "../services.ts";
 import { anyOf, dictionary, email } from "../shapes.ts";
 import { activitiesCausedBy } from "./lifecycle.ts";
@@ -69,7 +69,7 @@ const shared = {
   basis: "specified",
 } as const;
 
-export const uploadForReview = operation({
+export const uploadForReview = defineOperation({
   ...shared,
   id: "paper.upload-for-review",
   summary: "Upload third-party paper for review",
@@ -98,7 +98,7 @@ export const uploadForReview = operation({
   ],
 });
 
-export const uploadForSignature = operation({
+export const uploadForSignature = defineOperation({
   ...shared,
   id: "paper.upload-for-signature",
   summary: "Upload third-party paper that is approved, for signature",
@@ -172,7 +172,7 @@ export const ImportExecutedRequest = z
     allOf: [anyOf("file_base64", "file_content"), anyOf("creator_organization_entity_id", "organization_entity_id")],
   });
 
-export const importExecuted = operation({
+export const importExecuted = defineOperation({
   id: "executed.import",
   service: contracts,
   summary: "Import a contract that was executed outside the service",

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { json, operation } from "../operation.ts";
+import { defineOperation, json } from "../operation.ts";
 import { contracts } from "../services.ts";
 import { Attribute } from "./shapes.ts";
 
@@ -13,7 +13,7 @@ const TemplateRecord = z.strictObject({
 const params = z.object({ template_id: z.int().describe("Id of the template") });
 const CounterpartyKind = z.enum(["Organisation", "Individual"]);
 
-export const listTemplates = operation({
+export const listTemplates = defineOperation({
   id: "templates.list",
   service: contracts,
   summary: "List contract templates",
@@ -41,7 +41,7 @@ export const listTemplates = operation({
   examples: [{ title: "List the templates" }],
 });
 
-export const showTemplate = operation({
+export const showTemplate = defineOperation({
   id: "templates.show",
   service: contracts,
   summary: "Show a contract template",
@@ -56,7 +56,7 @@ export const showTemplate = operation({
   examples: [{ title: "One template", params: { template_id: 101 } }],
 });
 
-export const updateTemplate = operation({
+export const updateTemplate = defineOperation({
   id: "templates.update",
   service: contracts,
   summary: "Change the tags of a contract template",
@@ -74,7 +74,7 @@ export const updateTemplate = operation({
   examples: [{ title: "Tag a template", params: { template_id: 101 }, body: { tags: ["sales"] } }],
 });
 
-export const showTemplateMetadata = operation({
+export const showTemplateMetadata = defineOperation({
   id: "templates.metadata",
   service: contracts,
   summary: "Show the contract_data that a template needs",

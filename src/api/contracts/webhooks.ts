@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { activities } from "../activities.ts";
-import { empty, json, operation } from "../operation.ts";
+import { defineOperation, empty, json } from "../operation.ts";
 import { contracts } from "../services.ts";
 import { dictionary } from "../shapes.ts";
 import { OrgUser } from "./shapes.ts";
@@ -24,7 +24,7 @@ const Subscription = z.strictObject({
   status: z.enum(["ACTIVE", "DISABLED_BY_USER", "DISABLED_BY_ERROR"]),
 });
 
-export const createWebhook = operation({
+export const createWebhook = defineOperation({
   id: "webhooks.create",
   service: contracts,
   summary: "Subscribe a receiver to activities",
@@ -51,7 +51,7 @@ export const createWebhook = operation({
   ],
 });
 
-export const showHmacKey = operation({
+export const showHmacKey = defineOperation({
   id: "webhooks.hmac-key",
   service: contracts,
   summary: "Show the signing key of the workspace's webhooks",
@@ -68,7 +68,7 @@ export const showHmacKey = operation({
   examples: [{ title: "Fetch the key that verifies deliveries" }],
 });
 
-export const deleteWebhook = operation({
+export const deleteWebhook = defineOperation({
   id: "webhooks.delete",
   service: contracts,
   summary: "Delete a webhook subscription",
@@ -83,7 +83,7 @@ export const deleteWebhook = operation({
   examples: [{ title: "Stop deliveries to a receiver", params: { webhook_id: 1 } }],
 });
 
-export const retriggerWebhooks = operation({
+export const retriggerWebhooks = defineOperation({
   id: "webhooks.re-trigger",
   service: contracts,
   summary: "Resend the last webhook delivery of each contract",

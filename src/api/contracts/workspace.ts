@@ -1,11 +1,11 @@
 import * as z from "zod";
-import { json, operation } from "../operation.ts";
+import { defineOperation, json } from "../operation.ts";
 import { contracts } from "../services.ts";
 import { Attribute, defineContractPage, paging } from "./shapes.ts";
 
 const RoleRecord = z.strictObject({ id: z.int(), name: z.string(), description: z.string().optional() });
 
-export const listUsers = operation({
+export const listUsers = defineOperation({
   id: "users.list",
   service: contracts,
   summary: "List the users of the workspace",
@@ -43,7 +43,7 @@ export const listUsers = operation({
   examples: [{ title: "Find the ID of a user", query: { user_email: "ada@" } }],
 });
 
-export const listRoles = operation({
+export const listRoles = defineOperation({
   id: "users.roles",
   service: contracts,
   summary: "List the active roles of the workspace",
@@ -60,7 +60,7 @@ export const listRoles = operation({
 
 const Jurisdiction = z.strictObject({ id: z.int(), name: z.string().optional(), code2: z.string().optional() });
 
-export const listEntities = operation({
+export const listEntities = defineOperation({
   id: "organizations.entities",
   service: contracts,
   summary: "List the legal entities of the workspace",
@@ -98,7 +98,7 @@ export const listEntities = operation({
   examples: [{ title: "List the entities" }],
 });
 
-export const listOrganizationTypes = operation({
+export const listOrganizationTypes = defineOperation({
   id: "organizations.types",
   service: contracts,
   summary: "List the labels that organization_type may have",
@@ -119,7 +119,7 @@ export const listOrganizationTypes = operation({
 
 const params = z.object({ contract_type_id: z.int().describe("Id of the contract type") });
 
-export const listContractTypes = operation({
+export const listContractTypes = defineOperation({
   id: "contract-types.list",
   service: contracts,
   summary: "List contract types",
@@ -134,7 +134,7 @@ export const listContractTypes = operation({
   examples: [{ title: "List the contract types" }],
 });
 
-export const listTypeEntities = operation({
+export const listTypeEntities = defineOperation({
   id: "contract-types.entities",
   service: contracts,
   summary: "List the entities that may sign contracts of a type",
@@ -173,7 +173,7 @@ export const listTypeEntities = operation({
   examples: [{ title: "List the entities that may sign", params: { contract_type_id: 301 } }],
 });
 
-export const showIntakeForm = operation({
+export const showIntakeForm = defineOperation({
   id: "contract-types.intake-form",
   service: contracts,
   summary: "Show the questions of a contract type's intake form",

@@ -1,12 +1,12 @@
 import * as z from "zod";
 import { activities } from "../activities.ts";
-import { assumed, controlPlaneBasis } from "../basis.ts";
-import { json, operation } from "../operation.ts";
+import { controlPlaneBasis, createAssumption } from "../basis.ts";
+import { defineOperation, json } from "../operation.ts";
 import { emulator } from "../services.ts";
-import { dictionary, mutuallyExclusive, timestamp } from "../shapes.ts";
-import { receiversMs } from "./shapes.ts";
+import { dictionary, rejectCombination, timestamp } from "../shapes.ts";
+import { receiverTimeoutMs } from "./shapes.ts";
 
-export const fireActivity = operation({
+export const fireActivity = defineOperation({
   id: "activities.fire",
   service: emulator,
   summary: "Send a test webhook to all subscribers of an activity",
@@ -17,7 +17,7 @@ export const fireActivity = operation({
   auth: "control-token",
   request: {
     body: json(
-      mutuallyExclusive(
+      rejectCombination(
         z.object({
           activity: z.enum(activities as [string, ...string[]]).describe(`One of the ${activities.length} activities`),
           contract_id: z
@@ -58,15 +58,15 @@ export const fireActivity = operation({
       }),
     ),
   },
-  maxDurationMs: receiversMs,
+  maxDurationMs: receiverTimeoutMs,
   failures: ["no-such-contract", "no-such-webhook", "no-contract-or-template", "no-such-field", "field-exists"],
   emits: activities,
   cli: { by: "webhooks trigger" },
-  basis: assumed("The control plane is part of the emulator (DECISIONS.md, C23)."),
+  basis: createAssumption("The control plane is part of the emulator (DECISIONS.md, C23)."),
   examples: [{ title: "Report an opened e-mail", body: { activity: "SIGNING_EMAIL_OPENED", contract_id: "T-1" } }],
 });
 
-export const listActivities = operation({
+export const listActivities = defineOperation({
   id: "activities.list",
   service: emulator,
   summary: "List activities, with or without a webhook for them",

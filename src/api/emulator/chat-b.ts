@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { controlPlaneBasis } from "../basis.ts";
-import { json, operation } from "../operation.ts";
+import { defineOperation, json } from "../operation.ts";
 import { emulator } from "../services.ts";
 import { dictionary } from "../shapes.ts";
 
@@ -11,7 +11,7 @@ const Token = z.strictObject({
   kid: z.string(),
 });
 
-export const mintChatBToken = operation({
+export const mintChatBToken = defineOperation({
   id: "chat-b-issuer.mint",
   service: emulator,
   summary: "Mint a bot-framework token for an activity of chat_b",
@@ -38,7 +38,7 @@ export const mintChatBToken = operation({
   examples: [{ title: "Get a token to send an activity", body: { service_url: "https://chat-b.example/eu" } }],
 });
 
-export const showChatBIssuer = operation({
+export const showChatBIssuer = defineOperation({
   id: "chat-b-issuer.metadata",
   service: emulator,
   summary: "Show the metadata of the bot-framework token issuer",
@@ -61,7 +61,7 @@ export const showChatBIssuer = operation({
   examples: [{ title: "Get the metadata for your own bot" }],
 });
 
-export const showChatBKeys = operation({
+export const showChatBKeys = defineOperation({
   id: "chat-b-issuer.keys",
   service: emulator,
   summary: "Show the public keys of the bot-framework token issuer",

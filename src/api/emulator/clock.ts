@@ -1,8 +1,8 @@
 import * as z from "zod";
 import { controlPlaneBasis } from "../basis.ts";
-import { json, operation } from "../operation.ts";
+import { defineOperation, json } from "../operation.ts";
 import { emulator } from "../services.ts";
-import { atLeastOne, duration, exactlyOne, timestamp } from "../shapes.ts";
+import { duration, requireAtLeastOne, requireExactlyOne, timestamp } from "../shapes.ts";
 
 const Mode = z.enum(["real", "manual", "auto"]);
 const Queue = {
@@ -17,7 +17,7 @@ export const Clock = z.strictObject({
   ...Queue,
 });
 
-const ClockSettings = atLeastOne(
+const ClockSettings = requireAtLeastOne(
   z.object({
     mode: Mode.optional().describe(
       "real: time passes; manual: only commands advance time; auto: time jumps to the next due entry",
@@ -28,7 +28,7 @@ const ClockSettings = atLeastOne(
   "speed",
 );
 
-const Target = exactlyOne(
+const Target = requireExactlyOne(
   z.object({
     by: duration("PT2H35M or 2h35m").optional().describe("Duration to advance: PT2H35M or 2h35m"),
     to: z.iso.datetime({ offset: true }).optional().describe("Time to advance to, ISO 8601"),
@@ -53,7 +53,7 @@ const Advanced = z.strictObject({
     .describe("Reason for an early stop; repeat the request to continue"),
 });
 
-export const showClock = operation({
+export const showClock = defineOperation({
   id: "clock.show",
   service: emulator,
   summary: "Show virtual time and what is due next",
@@ -68,7 +68,7 @@ export const showClock = operation({
   examples: [{ title: "Show virtual time" }],
 });
 
-export const setClock = operation({
+export const setClock = defineOperation({
   id: "clock.set",
   service: emulator,
   summary: "Set how virtual time passes",
@@ -86,7 +86,7 @@ export const setClock = operation({
   ],
 });
 
-export const advanceClock = operation({
+export const advanceClock = defineOperation({
   id: "clock.advance",
   service: emulator,
   summary: "Advance virtual time, and run what becomes due in order",

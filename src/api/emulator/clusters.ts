@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { assumed, controlPlaneBasis } from "../basis.ts";
-import { json, operation } from "../operation.ts";
+import { controlPlaneBasis, createAssumption } from "../basis.ts";
+import { defineOperation, json } from "../operation.ts";
 import { emulator } from "../services.ts";
 import { timestamp } from "../shapes.ts";
 
@@ -19,7 +19,7 @@ const Cluster = z.strictObject({
   hmac_key: z.string().nullable().describe("Signing key of its webhooks"),
 });
 
-export const listControlClusters = operation({
+export const listControlClusters = defineOperation({
   id: "emulator.clusters",
   service: emulator,
   summary: "List the clusters with their addresses and keys",
@@ -50,7 +50,7 @@ const InboxRow = z.strictObject({
   status: z.int().describe("Response of the cluster"),
 });
 
-export const listInbox = operation({
+export const listInbox = defineOperation({
   id: "clusters.inbox",
   service: emulator,
   summary: "List the requests that the router forwarded to a cluster",
@@ -74,6 +74,6 @@ export const listInbox = operation({
     rows: "items",
     columns: ["id", "at", "method", { name: "target", cut: 1, least: 24, omits: "start", purpose: true }, "status"],
   },
-  basis: assumed("The control plane is part of the emulator (DECISIONS.md, R38)."),
+  basis: createAssumption("The control plane is part of the emulator (DECISIONS.md, R38)."),
   examples: [{ title: "List the requests to the first cluster", params: { id: "eu-1" } }],
 });

@@ -1,8 +1,8 @@
 import * as z from "zod";
-import { assumed, controlPlaneBasis } from "../basis.ts";
+import { controlPlaneBasis, createAssumption } from "../basis.ts";
 import { ContractStatus } from "../contracts/shapes.ts";
 import { controlRoles } from "../control-roles.ts";
-import { bytes, empty, events, html, json, operation } from "../operation.ts";
+import { bytes, defineOperation, empty, events, html, json } from "../operation.ts";
 import { emulator } from "../services.ts";
 import { timestamp } from "../shapes.ts";
 import { Clock } from "./clock.ts";
@@ -12,9 +12,9 @@ import { Fault } from "./faults.ts";
 import { LoggedRequest } from "./requests.ts";
 import { Snapshot } from "./snapshots.ts";
 
-const basis = assumed("The console is part of the emulator.");
+const basis = createAssumption("The console is part of the emulator.");
 
-export const makeSessionCode = operation({
+export const makeSessionCode = defineOperation({
   id: "sessions.code",
   service: emulator,
   summary: "Create a one-time sign-in code for the console",
@@ -40,7 +40,7 @@ export const makeSessionCode = operation({
   examples: [],
 });
 
-export const beginSession = operation({
+export const beginSession = defineOperation({
   id: "sessions.begin",
   service: emulator,
   summary: "Exchange a console code for a session",
@@ -67,7 +67,7 @@ export const beginSession = operation({
   examples: [{ title: "Exchange a code for a session", body: { code: "c0de" } }],
 });
 
-export const endSession = operation({
+export const endSession = defineOperation({
   id: "sessions.end",
   service: emulator,
   summary: "Sign out of the console",
@@ -85,7 +85,7 @@ export const endSession = operation({
   examples: [{ title: "Sign out every browser" }],
 });
 
-export const showConsolePage = operation({
+export const showConsolePage = defineOperation({
   id: "console.page",
   service: emulator,
   summary: "Show the page of the console",
@@ -102,7 +102,7 @@ export const showConsolePage = operation({
   examples: [{ title: "Save the page" }],
 });
 
-export const showConsoleAsset = operation({
+export const showConsoleAsset = defineOperation({
   id: "console.asset",
   service: emulator,
   summary: "Get a file of the console page",
@@ -187,7 +187,7 @@ const EmulatorEvent = z.discriminatedUnion("event", [
     .describe("All current items"),
 ]);
 
-export const followEvents = operation({
+export const followEvents = defineOperation({
   id: "events.watch",
   service: emulator,
   summary: "Follow all events, or resume a stream that ended",

@@ -1,13 +1,13 @@
 import * as z from "zod";
-import { assumed } from "../basis.ts";
+import { createAssumption } from "../basis.ts";
 import { activitiesCausedBy } from "../contracts/lifecycle.ts";
 import { ContractStatus, contractPermissions } from "../contracts/shapes.ts";
-import { json, operation } from "../operation.ts";
+import { defineOperation, json } from "../operation.ts";
 import { emulator } from "../services.ts";
 import { dictionary, email, timestamp } from "../shapes.ts";
 import { defineItemPage, pageQuery } from "./shapes.ts";
 
-const actionBasis = assumed(
+const actionBasis = createAssumption(
   "Actions of people in the application have no public route. The control plane is part of the emulator.",
 );
 
@@ -35,7 +35,7 @@ const shared = { service: emulator, method: "POST", auth: "control-token", basis
 const request = { params, body: json(Act) };
 const responses = { 200: json(MovedContract) };
 
-export const signContract = operation({
+export const signContract = defineOperation({
   ...shared,
   id: "emulator-contracts.sign",
   summary: "Sign a contract, as a signatory",
@@ -49,7 +49,7 @@ export const signContract = operation({
   examples: [{ title: "Sign as one signatory", params: { id: "T-1" }, body: { email: "jo@acme.example" } }],
 });
 
-export const declineContract = operation({
+export const declineContract = defineOperation({
   ...shared,
   id: "emulator-contracts.decline",
   summary: "Decline to sign a contract, as a signatory",
@@ -63,7 +63,7 @@ export const declineContract = operation({
   examples: [{ title: "Decline with a reason", params: { id: "T-1" }, body: { note: "Wrong amount" } }],
 });
 
-export const completeReview = operation({
+export const completeReview = defineOperation({
   ...shared,
   id: "emulator-contracts.complete-review",
   summary: "Complete the open review of a contract",
@@ -78,7 +78,7 @@ export const completeReview = operation({
   examples: [{ title: "Mark a contract after its review", params: { id: "T-1" }, body: {} }],
 });
 
-export const approveContract = operation({
+export const approveContract = defineOperation({
   ...shared,
   id: "emulator-contracts.approve",
   summary: "Approve the next pending approval of a contract",
@@ -91,7 +91,7 @@ export const approveContract = operation({
   examples: [{ title: "Approve as finance", params: { id: "T-1" }, body: { email: "ben@northwind.example" } }],
 });
 
-export const voidByControl = operation({
+export const voidByControl = defineOperation({
   ...shared,
   id: "emulator-contracts.void",
   summary: "Void a contract, as a person in the application",
@@ -104,7 +104,7 @@ export const voidByControl = operation({
   examples: [{ title: "Void a contract", params: { id: "T-1" }, body: { note: "Deal lost" } }],
 });
 
-export const holdContract = operation({
+export const holdContract = defineOperation({
   ...shared,
   id: "emulator-contracts.hold",
   summary: "Put a contract on hold",
@@ -117,7 +117,7 @@ export const holdContract = operation({
   examples: [{ title: "Put a contract on hold", params: { id: "T-1" }, body: {} }],
 });
 
-export const resumeContract = operation({
+export const resumeContract = defineOperation({
   ...shared,
   id: "emulator-contracts.resume",
   summary: "Resume a contract that is on hold",
@@ -137,7 +137,7 @@ export const resumeContract = operation({
   examples: [{ title: "Go on", params: { id: "T-1" }, body: {} }],
 });
 
-export const deleteContract = operation({
+export const deleteContract = defineOperation({
   ...shared,
   id: "emulator-contracts.delete",
   summary: "Delete a contract",
@@ -151,13 +151,13 @@ export const deleteContract = operation({
   examples: [{ title: "Delete a contract", params: { id: "T-1" }, body: {} }],
 });
 
-const detailsBasis = assumed(
+const detailsBasis = createAssumption(
   "Only the application shows and changes it, no public route does. The control plane is part of the emulator.",
 );
 
 const Named = z.strictObject({ id: z.int(), name: z.string() });
 
-export const listControlContracts = operation({
+export const listControlContracts = defineOperation({
   id: "emulator-contracts.list",
   service: emulator,
   summary: "List the contracts of all workspaces, newest first",
@@ -188,11 +188,13 @@ export const listControlContracts = operation({
     rows: "items",
     columns: ["composite_id", { name: "contract_name", cut: 1 }, "contract_status", "cluster_id", "workspace_id"],
   },
-  basis: assumed("The contract API lists the contracts of one workspace. The control plane is part of the emulator."),
+  basis: createAssumption(
+    "The contract API lists the contracts of one workspace. The control plane is part of the emulator.",
+  ),
   examples: [{ title: "List all contracts" }],
 });
 
-export const showContract = operation({
+export const showContract = defineOperation({
   id: "emulator-contracts.show",
   service: emulator,
   summary: "Show a contract with data that the contract API omits",
@@ -260,7 +262,7 @@ export const showContract = operation({
   examples: [{ title: "Show the reviewers and their links", params: { id: "T-1" } }],
 });
 
-export const replaceEntity = operation({
+export const replaceEntity = defineOperation({
   id: "emulator-contracts.entity",
   service: emulator,
   summary: "Set the workspace entity of a contract",

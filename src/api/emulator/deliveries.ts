@@ -1,13 +1,13 @@
 import * as z from "zod";
 import { activities } from "../activities.ts";
-import { assumed } from "../basis.ts";
+import { createAssumption } from "../basis.ts";
 import { deliveryOutcomes } from "../delivery-outcomes.ts";
-import { events, json, operation } from "../operation.ts";
+import { defineOperation, events, json } from "../operation.ts";
 import { emulator } from "../services.ts";
 import { dictionary, timestamp } from "../shapes.ts";
-import { contractFilter, defineItemPage, pageQuery, receiversMs } from "./shapes.ts";
+import { contractFilter, defineItemPage, pageQuery, receiverTimeoutMs } from "./shapes.ts";
 
-const basis = assumed("The real service shows its webhook log in its application only.");
+const basis = createAssumption("The real service shows its webhook log in its application only.");
 
 /** Id of a delivery. */
 export const DeliveryOutcome = z
@@ -95,7 +95,7 @@ const DeliveryEvent = z.strictObject({
 
 const params = z.object({ id: z.int().describe("Id of the delivery") });
 
-export const listDeliveries = operation({
+export const listDeliveries = defineOperation({
   id: "deliveries.list",
   service: emulator,
   summary: "List webhook deliveries and their attempts, newest first",
@@ -129,7 +129,7 @@ export const listDeliveries = operation({
   examples: [{ title: "List undelivered deliveries", query: { outcome: "skipped_disabled" } }],
 });
 
-export const watchDeliveries = operation({
+export const watchDeliveries = defineOperation({
   id: "deliveries.watch",
   service: emulator,
   summary: "Follow delivery attempts as they are made",
@@ -144,7 +144,7 @@ export const watchDeliveries = operation({
   examples: [{ title: "Follow one webhook", query: { webhook: 1 } }],
 });
 
-export const showDelivery = operation({
+export const showDelivery = defineOperation({
   id: "deliveries.show",
   service: emulator,
   summary: "Show one delivery with its request and responses",
@@ -159,7 +159,7 @@ export const showDelivery = operation({
   examples: [{ title: "Show request and responses of a delivery", params: { id: 1 } }],
 });
 
-export const recordDelivery = operation({
+export const recordDelivery = defineOperation({
   id: "deliveries.record",
   service: emulator,
   summary: "Record a delivery that another program made",
@@ -210,7 +210,7 @@ export const recordDelivery = operation({
   ],
 });
 
-export const resendDelivery = operation({
+export const resendDelivery = defineOperation({
   id: "deliveries.resend",
   service: emulator,
   summary: "Resend a delivery now and show the result",
@@ -219,7 +219,7 @@ export const resendDelivery = operation({
   auth: "control-token",
   request: { params },
   responses: { 200: json(WholeDelivery) },
-  maxDurationMs: receiversMs,
+  maxDurationMs: receiverTimeoutMs,
   failures: ["no-such-delivery", "webhook-deleted"],
   cli: { command: "emulator deliveries resend" },
   basis,

@@ -1,17 +1,17 @@
 import * as z from "zod";
-import { assumed } from "../basis.ts";
-import { form, html, json, operation } from "../operation.ts";
+import { createAssumption } from "../basis.ts";
+import { defineOperation, form, html, json } from "../operation.ts";
 import { emulator } from "../services.ts";
 import { email, timestamp } from "../shapes.ts";
 
-const basis = assumed("The approval of a device belongs to the cluster. The control plane emulates it.");
+const basis = createAssumption("The approval of a device belongs to the cluster. The control plane emulates it.");
 
 const ClusterOfDecision = z
   .string()
   .optional()
   .describe("Cluster that decides (default: that of the code, of the address, or the first)");
 
-export const listDevices = operation({
+export const listDevices = defineOperation({
   id: "device-grants.list",
   service: emulator,
   summary: "List the devices that await or got approval",
@@ -46,7 +46,7 @@ export const listDevices = operation({
   examples: [{ title: "List the devices" }],
 });
 
-export const approveDevice = operation({
+export const approveDevice = defineOperation({
   id: "device-grants.approve",
   service: emulator,
   summary: "Approve or deny a device, as a person would",
@@ -87,7 +87,7 @@ export const approveDevice = operation({
   ],
 });
 
-export const showDevicePage = operation({
+export const showDevicePage = defineOperation({
   id: "device-grants.page",
   service: emulator,
   summary: "Show the page on which a person approves a device",
@@ -102,7 +102,7 @@ export const showDevicePage = operation({
   examples: [{ title: "Show the page of one device", query: { user_code: "WDJB-MJHT" } }],
 });
 
-export const submitDevicePage = operation({
+export const submitDevicePage = defineOperation({
   id: "device-grants.submit",
   service: emulator,
   summary: "Send the form of the device page",

@@ -1,12 +1,12 @@
 import * as z from "zod";
-import { assumed } from "../basis.ts";
-import { json, operation } from "../operation.ts";
+import { createAssumption } from "../basis.ts";
+import { defineOperation, json } from "../operation.ts";
 import { emulator } from "../services.ts";
 import { dictionary, timestamp } from "../shapes.ts";
 import { emailPurposes, mailerEventNames } from "./deliveries.ts";
 import { contractFilter, defineItemPage, pageQuery } from "./shapes.ts";
 
-const basis = assumed("The control plane is part of the emulator (DECISIONS.md, R27).");
+const basis = createAssumption("The control plane is part of the emulator (DECISIONS.md, R27).");
 
 export const Email = z.strictObject({
   id: z.int(),
@@ -33,7 +33,7 @@ export const Email = z.strictObject({
     .describe("Events reported by the provider, oldest first; the last 100"),
 });
 
-export const listEmails = operation({
+export const listEmails = defineOperation({
   id: "emails.list",
   service: emulator,
   summary: "List the e-mails of the platform, newest first",
@@ -68,7 +68,7 @@ export const listEmails = operation({
   examples: [{ title: "List the signature requests", query: { purpose: "signing" } }],
 });
 
-export const listBlackhole = operation({
+export const listBlackhole = defineOperation({
   id: "emails.blackhole",
   service: emulator,
   summary: "List the inbound e-mails that the blackhole dropped",

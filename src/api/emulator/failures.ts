@@ -1,9 +1,9 @@
-import { assumed, controlPlaneBasis } from "../basis.ts";
+import { controlPlaneBasis, createAssumption } from "../basis.ts";
 import type { ControlRole } from "../control-roles.ts";
-import { control } from "../failure.ts";
+import { defineControlFailure } from "../failure.ts";
 
 const controlChatBFailures = {
-  "foreign-issuer": control({
+  "foreign-issuer": defineControlFailure({
     status: 409,
     when: "the seed sets another issuer of bot-framework tokens than the emulator",
     basis: controlPlaneBasis,
@@ -14,7 +14,7 @@ const controlChatBFailures = {
 };
 
 const clockFailures = {
-  "time-in-past": control({
+  "time-in-past": defineControlFailure({
     status: 400,
     when: "the requested time is not after the current virtual time",
     basis: controlPlaneBasis,
@@ -22,14 +22,14 @@ const clockFailures = {
     says: ({ now }: { now: string }) => `Virtual time is already ${now} and cannot go backwards.`,
     hint: "Choose a time after it. To start again, run `svc emulator reset`.",
   }),
-  "time-out-of-range": control({
+  "time-out-of-range": defineControlFailure({
     status: 400,
     when: "the requested time is after the year 9999",
     basis: controlPlaneBasis,
     code: "time_out_of_range",
     says: "Virtual time ends with the year 9999.",
   }),
-  "advance-in-progress": control({
+  "advance-in-progress": defineControlFailure({
     status: 409,
     when: "another request is advancing the clock",
     basis: controlPlaneBasis,
@@ -37,7 +37,7 @@ const clockFailures = {
     says: "Another request is advancing the clock.",
     hint: "Wait until it completes, then try again.",
   }),
-  "delivery-in-progress": control({
+  "delivery-in-progress": defineControlFailure({
     status: 409,
     when: "a receiver has not responded to an earlier delivery for a second",
     basis: controlPlaneBasis,
@@ -47,10 +47,10 @@ const clockFailures = {
   }),
 };
 
-const consoleBasis = assumed("The console is part of the emulator.");
+const consoleBasis = createAssumption("The console is part of the emulator.");
 
 const consoleFailures = {
-  "no-such-asset": control({
+  "no-such-asset": defineControlFailure({
     status: 404,
     when: "the console has no file of that name",
     basis: consoleBasis,
@@ -58,7 +58,7 @@ const consoleFailures = {
     says: ({ name }: { name: string }) => `The console has no file ${name}.`,
     hint: "Reload the page. It may be from another version of svc.",
   }),
-  "invalid-session-code": control({
+  "invalid-session-code": defineControlFailure({
     status: 403,
     when: "the code was used, is older than a minute, or is from another emulator",
     basis: consoleBasis,
@@ -69,7 +69,7 @@ const consoleFailures = {
 };
 
 const controlContractFailures = {
-  "no-such-contract": control({
+  "no-such-contract": defineControlFailure({
     status: 404,
     when: "the contract does not exist, or is deleted",
     basis: controlPlaneBasis,
@@ -77,14 +77,14 @@ const controlContractFailures = {
     says: ({ id }: { id: string }) => `Contract ${id} not found.`,
     hint: "Use its number (12) or its composite ID (T-12). `svc emulator contracts` lists all contracts.",
   }),
-  "no-such-member": control({
+  "no-such-member": defineControlFailure({
     status: 404,
     when: "the workspace of the contract has no active member with that address",
     basis: controlPlaneBasis,
     code: "no_such_member",
     says: ({ email }: { email: string }) => `The contract's workspace has no active member with the address ${email}.`,
   }),
-  "no-such-entity": control({
+  "no-such-entity": defineControlFailure({
     status: 400,
     when: "the workspace of the contract has no entity with that reference ID",
     basis: controlPlaneBasis,
@@ -92,7 +92,7 @@ const controlContractFailures = {
     says: ({ reference_id, known }: { reference_id: string; known: string }) =>
       `Entity ${reference_id} not found in the workspace. Known: ${known}.`,
   }),
-  "entity-not-editable": control({
+  "entity-not-editable": defineControlFailure({
     status: 400,
     when: "the contract is neither in DRAFT nor in REDLINING",
     basis: controlPlaneBasis,
@@ -101,7 +101,7 @@ const controlContractFailures = {
       `Cannot change the entity: status is ${status}, expected DRAFT or REDLINING.`,
     hint: "Run `svc contracts unmark` or `svc emulator resume` first.",
   }),
-  "no-contract-or-template": control({
+  "no-contract-or-template": defineControlFailure({
     status: 404,
     when: "no contract is given, and no contract or template exists",
     basis: controlPlaneBasis,
@@ -109,7 +109,7 @@ const controlContractFailures = {
     says: "No contract or template exists for the activity.",
     hint: "Start with a seed that has a template, such as demo.",
   }),
-  "field-exists": control({
+  "field-exists": defineControlFailure({
     status: 400,
     when: "an addition names an existing field of the payload",
     basis: controlPlaneBasis,
@@ -117,7 +117,7 @@ const controlContractFailures = {
     says: ({ path }: { path: string }) => `Cannot add ${path}: the payload already has it.`,
     hint: "Change it with --set.",
   }),
-  "no-such-field": control({
+  "no-such-field": defineControlFailure({
     status: 400,
     when: "an override, a removal or an addition uses a path that the payload does not have",
     basis: controlPlaneBasis,
@@ -127,7 +127,7 @@ const controlContractFailures = {
 };
 
 const controlInvitationFailures = {
-  "no-such-invitation": control({
+  "no-such-invitation": defineControlFailure({
     status: 404,
     when: "no cluster and no seed issued that token",
     basis: controlPlaneBasis,
@@ -135,7 +135,7 @@ const controlInvitationFailures = {
     says: "Invitation not found for this token.",
     hint: "List them with `svc emulator invitations`.",
   }),
-  "invitation-without-recipient": control({
+  "invitation-without-recipient": defineControlFailure({
     status: 409,
     when: "the token is from the seed and invites no particular person",
     basis: controlPlaneBasis,
@@ -144,7 +144,7 @@ const controlInvitationFailures = {
       `This token is from the seed, for the workspace ${workspace}, and invites no particular person.`,
     hint: "Invite a person: `svc trial complete` with invited_users.",
   }),
-  "invitation-to-contract": control({
+  "invitation-to-contract": defineControlFailure({
     status: 409,
     when: "the invitation is to a contract",
     basis: controlPlaneBasis,
@@ -153,7 +153,7 @@ const controlInvitationFailures = {
       `The invitation of ${email} to the contract ${contract} cannot be accepted. It ends with the contract.`,
     hint: "Open its link (`svc emulator invitations`), or sign with `svc emulator sign`.",
   }),
-  "invitation-already-accepted": control({
+  "invitation-already-accepted": defineControlFailure({
     status: 409,
     when: "the invitation was accepted before",
     basis: controlPlaneBasis,
@@ -164,7 +164,7 @@ const controlInvitationFailures = {
 
 /** Failures of scripting faults and reading inboxes. */
 const controlScriptFailures = {
-  "no-such-fault": control({
+  "no-such-fault": defineControlFailure({
     status: 404,
     when: "the fault does not exist, or was removed",
     basis: controlPlaneBasis,
@@ -172,7 +172,7 @@ const controlScriptFailures = {
     says: ({ id }: { id: number }) => `Fault ${id} not found.`,
     hint: "List them with `svc emulator fault list`.",
   }),
-  "external-cluster": control({
+  "external-cluster": defineControlFailure({
     status: 409,
     when: "the cluster is not run by the emulator",
     basis: controlPlaneBasis,
@@ -184,7 +184,7 @@ const controlScriptFailures = {
 
 /** Failures of approving a device and of the stand-in provider. */
 const controlSignInFailures = {
-  "no-such-user-code": control({
+  "no-such-user-code": defineControlFailure({
     status: 404,
     when: "no device grant has that user code",
     basis: controlPlaneBasis,
@@ -192,7 +192,7 @@ const controlSignInFailures = {
     says: ({ code }: { code: string }) => `No device has the user code ${code}.`,
     hint: "List the devices with `svc emulator devices`.",
   }),
-  "user-code-expired": control({
+  "user-code-expired": defineControlFailure({
     status: 410,
     when: "the user code has expired",
     basis: controlPlaneBasis,
@@ -200,14 +200,14 @@ const controlSignInFailures = {
     says: ({ code }: { code: string }) => `The user code ${code} has expired.`,
     hint: "Request a new code on the device.",
   }),
-  "user-code-decided": control({
+  "user-code-decided": defineControlFailure({
     status: 409,
     when: "the user code was already decided, differently or at another cluster",
     basis: controlPlaneBasis,
     code: "user_code_decided",
     says: ({ code }: { code: string }) => `The user code ${code} was already approved or denied.`,
   }),
-  "user-code-bound": control({
+  "user-code-bound": defineControlFailure({
     status: 409,
     when: "another cluster bound the device grant to itself",
     basis: controlPlaneBasis,
@@ -215,7 +215,7 @@ const controlSignInFailures = {
     says: ({ code }: { code: string }) => `The user code ${code} is bound to another cluster.`,
     hint: "Run `svc emulator devices` to see the cluster.",
   }),
-  "no-such-cluster-here": control({
+  "no-such-cluster-here": defineControlFailure({
     status: 404,
     when: "the emulator has no such cluster",
     basis: controlPlaneBasis,
@@ -223,14 +223,14 @@ const controlSignInFailures = {
     says: ({ cluster, known }: { cluster: string; known: readonly string[] }) =>
       `Cluster ${cluster} not found. Known: ${known.join(", ")}.`,
   }),
-  "no-such-user": control({
+  "no-such-user": defineControlFailure({
     status: 404,
     when: "the cluster has no active user with that address",
     basis: controlPlaneBasis,
     code: "no_such_user",
     says: ({ email }: { email: string }) => `The cluster has no active user with the address ${email}.`,
   }),
-  "stale-form": control({
+  "stale-form": defineControlFailure({
     status: 403,
     when: "the form is not from a page of this run of the emulator",
     basis: controlPlaneBasis,
@@ -252,7 +252,7 @@ interface RewindOutOfRangeError {
 }
 
 const snapshotFailures = {
-  "no-such-snapshot": control({
+  "no-such-snapshot": defineControlFailure({
     status: 404,
     when: "no snapshot has that name",
     basis: controlPlaneBasis,
@@ -260,7 +260,7 @@ const snapshotFailures = {
     says: ({ name, known }: { name: string; known: string }) => `Snapshot ${name} not found. Known: ${known}.`,
     hint: "List them with `svc emulator snapshot list`.",
   }),
-  "snapshot-exists": control({
+  "snapshot-exists": defineControlFailure({
     status: 409,
     when: "a snapshot has that name, ignoring case, and `replace` is not given",
     basis: controlPlaneBasis,
@@ -268,7 +268,7 @@ const snapshotFailures = {
     says: ({ name }: { name: string }) => `Snapshot ${name} already exists.`,
     hint: "Choose another name, or use --replace.",
   }),
-  "no-history": control({
+  "no-history": defineControlFailure({
     status: 409,
     when: "the emulator has no history: it runs in memory, or with `SVC_HISTORY=0`",
     basis: controlPlaneBasis,
@@ -276,7 +276,7 @@ const snapshotFailures = {
     says: "This emulator has no history. It requires a state in a file or a database, and SVC_HISTORY above 0.",
     hint: "Save snapshots with `svc emulator snapshot save NAME`.",
   }),
-  "rewind-out-of-range": control({
+  "rewind-out-of-range": defineControlFailure({
     status: 409,
     when: "the history does not reach back that far, or does not include the cause",
     basis: controlPlaneBasis,
@@ -291,7 +291,7 @@ const snapshotFailures = {
         "`svc emulator snapshot list` shows the saved states.",
       ].join(" "),
   }),
-  "time-in-future": control({
+  "time-in-future": defineControlFailure({
     status: 400,
     when: "the time to rewind to is after the current virtual time",
     basis: controlPlaneBasis,
@@ -299,7 +299,7 @@ const snapshotFailures = {
     says: ({ now }: { now: string }) => `Cannot rewind to the future: virtual time is ${now}.`,
     hint: "Advance the clock with `svc emulator clock advance`.",
   }),
-  "unusable-snapshot": control({
+  "unusable-snapshot": defineControlFailure({
     status: 409,
     when: "the snapshot is damaged, renamed, not a snapshot, or of another version of svc or other clusters",
     basis: controlPlaneBasis,
@@ -311,10 +311,10 @@ const snapshotFailures = {
   }),
 };
 
-const tokenBasis = assumed("The control plane is part of the emulator (DECISIONS.md, E16).");
+const tokenBasis = createAssumption("The control plane is part of the emulator (DECISIONS.md, E16).");
 
 const tokenFailures = {
-  "insufficient-role": control({
+  "insufficient-role": defineControlFailure({
     status: 403,
     when: "the role of the token does not allow the operation",
     basis: tokenBasis,
@@ -323,7 +323,7 @@ const tokenFailures = {
       `The role ${needs} is required. The token ${token} has the role ${role}.`,
     hint: "Request another token from the operator of the emulator: svc emulator tokens create NAME --role ROLE.",
   }),
-  "workspace-token-not-allowed": control({
+  "workspace-token-not-allowed": defineControlFailure({
     status: 403,
     when: "the token is bound to a workspace, and the operation affects all workspaces",
     basis: tokenBasis,
@@ -332,7 +332,7 @@ const tokenFailures = {
       `This operation affects all workspaces. The token ${token} is bound to the workspace ${workspace}.`,
     hint: "Use a token without a workspace. The operator of the emulator can create one.",
   }),
-  "no-such-workspace-name": control({
+  "no-such-workspace-name": defineControlFailure({
     status: 404,
     when: "the workspace does not exist",
     basis: tokenBasis,
@@ -341,7 +341,7 @@ const tokenFailures = {
       `Workspace ${name} not found. Known: ${known.join(", ")}.`,
     hint: "List them with `svc emulator workspaces`.",
   }),
-  "token-name-taken": control({
+  "token-name-taken": defineControlFailure({
     status: 409,
     when: "a token with that name exists, or the name is reserved for the token of the run file",
     basis: tokenBasis,
@@ -349,7 +349,7 @@ const tokenFailures = {
     says: ({ name }: { name: string }) => `Token ${name} already exists.`,
     hint: "Choose another name, or revoke it first: svc emulator tokens revoke.",
   }),
-  "no-such-token": control({
+  "no-such-token": defineControlFailure({
     status: 404,
     when: "the token does not exist",
     basis: tokenBasis,
@@ -360,7 +360,7 @@ const tokenFailures = {
 };
 
 const controlTraceFailures = {
-  "no-such-trace": control({
+  "no-such-trace": defineControlFailure({
     status: 404,
     when: "the reference does not exist, has no effects, or is no longer retained",
     basis: controlPlaneBasis,
@@ -368,7 +368,7 @@ const controlTraceFailures = {
     says: ({ ref }: { ref: string }) => `${ref} has no trace.`,
     hint: "Requests that changed nothing have no trace. `svc emulator requests` lists them.",
   }),
-  "malformed-ref": control({
+  "malformed-ref": defineControlFailure({
     status: 404,
     when: "the reference is not valid",
     basis: controlPlaneBasis,
@@ -379,7 +379,7 @@ const controlTraceFailures = {
 };
 
 const controlWebhookFailures = {
-  "no-such-webhook": control({
+  "no-such-webhook": defineControlFailure({
     status: 404,
     when: "the webhook does not exist, or is deleted",
     basis: controlPlaneBasis,
@@ -387,7 +387,7 @@ const controlWebhookFailures = {
     says: ({ id }: { id: number }) => `Webhook ${id} not found.`,
     hint: "List them with `svc emulator webhooks`.",
   }),
-  "no-such-delivery": control({
+  "no-such-delivery": defineControlFailure({
     status: 404,
     when: "the delivery does not exist, or its record was removed after 30 or 90 days",
     basis: controlPlaneBasis,
@@ -395,7 +395,7 @@ const controlWebhookFailures = {
     says: ({ id }: { id: number }) => `Delivery ${id} not found.`,
     hint: "List them with `svc emulator deliveries`.",
   }),
-  "webhook-deleted": control({
+  "webhook-deleted": defineControlFailure({
     status: 409,
     when: "the webhook of the delivery is deleted",
     basis: controlPlaneBasis,
@@ -406,7 +406,7 @@ const controlWebhookFailures = {
 
 /** Failures of operations on workspaces. */
 const controlWorkspaceFailures = {
-  "workspace-exists": control({
+  "workspace-exists": defineControlFailure({
     status: 409,
     when: "a workspace has that name, ignoring case",
     basis: controlPlaneBasis,
@@ -415,7 +415,7 @@ const controlWorkspaceFailures = {
       `Workspace ${name} already exists (${id} of ${cluster}).`,
     hint: "Choose another name. `svc emulator workspaces` lists all workspaces.",
   }),
-  "no-such-workspace": control({
+  "no-such-workspace": defineControlFailure({
     status: 404,
     when: "the workspace does not exist, or was removed",
     basis: controlPlaneBasis,
@@ -423,7 +423,7 @@ const controlWorkspaceFailures = {
     says: ({ id }: { id: number }) => `Workspace ${id} not found.`,
     hint: "List them with `svc emulator workspaces`.",
   }),
-  "last-workspace": control({
+  "last-workspace": defineControlFailure({
     status: 409,
     when: "the workspace is the only one of its cluster",
     basis: controlPlaneBasis,
@@ -447,7 +447,7 @@ export const emulatorFailures = {
   ...consoleFailures,
   ...tokenFailures,
   ...controlWorkspaceFailures,
-  "no-control-token": control({
+  "no-control-token": defineControlFailure({
     status: 401,
     when: "no control token was sent",
     basis: controlPlaneBasis,
@@ -455,7 +455,7 @@ export const emulatorFailures = {
     says: "The control plane requires `authorization: Bearer <token>`.",
     hint: "Use the token that `svc emulator start` prints and the run file next to the state contains.",
   }),
-  "unknown-control-token": control({
+  "unknown-control-token": defineControlFailure({
     status: 401,
     when: "the control token is unknown or revoked, or its session has ended",
     basis: controlPlaneBasis,
@@ -463,14 +463,14 @@ export const emulatorFailures = {
     says: "The control token is invalid: it is unknown or revoked, or its session has ended.",
     hint: "Use the token in the run file next to the state. `svc emulator tokens list` lists the others.",
   }),
-  "invalid-control-input": control({
+  "invalid-control-input": defineControlFailure({
     status: 400,
     when: "the body, the query or the path is not as declared",
     basis: controlPlaneBasis,
     code: "invalid_input",
     says: ({ problems }: { problems: readonly string[] }) => problems.join("; "),
   }),
-  "control-store-failed": control({
+  "control-store-failed": defineControlFailure({
     status: 503,
     when: "the state, or a file next to it, cannot be written to disk",
     basis: controlPlaneBasis,
@@ -482,7 +482,7 @@ export const emulatorFailures = {
         ? "Run `svc emulator status` for the reason. Changes fail until the emulator can write again; it retries automatically."
         : "Nothing was changed. Free disk space or fix the permissions, and try again. `svc emulator ready` shows whether the state can be written.",
   }),
-  "invalid-state": control({
+  "invalid-state": defineControlFailure({
     status: 400,
     when: "the document is not a state of this version",
     basis: controlPlaneBasis,
@@ -490,7 +490,7 @@ export const emulatorFailures = {
     says: ({ reason }: { reason: string }) => `This emulator cannot load the state: ${reason}`,
     hint: "Export one with `svc emulator state export` of the same version.",
   }),
-  "foreign-clusters": control({
+  "foreign-clusters": defineControlFailure({
     status: 400,
     when: "the document has other clusters than the running emulator",
     basis: controlPlaneBasis,

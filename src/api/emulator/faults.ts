@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { activities } from "../activities.ts";
 import { controlPlaneBasis } from "../basis.ts";
-import { empty, json, operation, responseHeaders } from "../operation.ts";
+import { defineOperation, empty, json, responseHeaders } from "../operation.ts";
 import { emulator } from "../services.ts";
 import { duration } from "../shapes.ts";
 
@@ -160,7 +160,7 @@ const columns = [
   { name: "hit", purpose: true },
 ] as const;
 
-export const addFault = operation({
+export const addFault = defineOperation({
   id: "faults.add",
   service: emulator,
   summary: "Add a fault for incoming requests or outgoing webhooks",
@@ -184,7 +184,7 @@ export const addFault = operation({
   ],
 });
 
-export const listFaults = operation({
+export const listFaults = defineOperation({
   id: "faults.list",
   service: emulator,
   summary: "List the faults with their number of matches",
@@ -199,7 +199,7 @@ export const listFaults = operation({
   examples: [{ title: "List the faults" }],
 });
 
-export const removeFault = operation({
+export const removeFault = defineOperation({
   id: "faults.remove",
   service: emulator,
   summary: "Remove a fault",

@@ -1,12 +1,12 @@
 import * as z from "zod";
-import { assumed } from "../basis.ts";
-import { form, html, json, operation, redirect } from "../operation.ts";
+import { createAssumption } from "../basis.ts";
+import { defineOperation, form, html, json, redirect } from "../operation.ts";
 import { OAuthProviderType } from "../router/proxied.ts";
 import { emulator } from "../services.ts";
 import { timestamp } from "../shapes.ts";
 import { defineItemPage, pageQuery } from "./shapes.ts";
 
-const installationBasis = assumed(
+const installationBasis = createAssumption(
   "The start of an installation belongs to the cluster. The control plane emulates it.",
 );
 
@@ -30,7 +30,7 @@ const installation = {
   ended_at: timestamp.nullable(),
 };
 
-export const listInstallations = operation({
+export const listInstallations = defineOperation({
   id: "installations.list",
   service: emulator,
   summary: "List the installations of apps, newest first",
@@ -49,7 +49,7 @@ export const listInstallations = operation({
   examples: [{ title: "List the installed teams of chat_a" }],
 });
 
-export const beginInstallation = operation({
+export const beginInstallation = defineOperation({
   id: "installations.begin",
   service: emulator,
   summary: "Start installing an app in a workspace",
@@ -101,7 +101,7 @@ export const beginInstallation = operation({
   ],
 });
 
-const providerBasis = assumed("The emulator acts as the sign-in providers (DECISIONS.md, R25).");
+const providerBasis = createAssumption("The emulator acts as the sign-in providers (DECISIONS.md, R25).");
 
 /** Query of the page, identical to the authorization_url of a login, a signup or an installation. */
 const fields = {
@@ -111,7 +111,7 @@ const fields = {
   destination: z.string().max(200).optional().describe("Destination of the router that chat_a redirects to"),
 };
 
-export const showProviderPage = operation({
+export const showProviderPage = defineOperation({
   id: "provider.page",
   service: emulator,
   summary: "Show the sign-in page of the stand-in provider",
@@ -128,7 +128,7 @@ export const showProviderPage = operation({
   ],
 });
 
-export const submitProviderPage = operation({
+export const submitProviderPage = defineOperation({
   id: "provider.submit",
   service: emulator,
   summary: "Send the sign-in form of the stand-in provider",

@@ -1,13 +1,15 @@
 import * as z from "zod";
-import { assumed } from "../basis.ts";
-import { json, operation } from "../operation.ts";
+import { createAssumption } from "../basis.ts";
+import { defineOperation, json } from "../operation.ts";
 import { OAuthProviderType } from "../router/proxied.ts";
 import { InvitedUser } from "../router/trial.ts";
 import { emulator } from "../services.ts";
 import { dictionary, timestamp } from "../shapes.ts";
 import { defineItemPage, pageQuery } from "./shapes.ts";
 
-const basis = assumed("People get invitations by e-mail. The control plane emulates that (DECISIONS.md, R34).");
+const basis = createAssumption(
+  "People get invitations by e-mail. The control plane emulates that (DECISIONS.md, R34).",
+);
 
 const Invitation = z.strictObject({
   token: z.string(),
@@ -22,7 +24,7 @@ const Invitation = z.strictObject({
   issued_at: timestamp.nullable(),
 });
 
-export const listInvitations = operation({
+export const listInvitations = defineOperation({
   id: "invitations.list",
   service: emulator,
   summary: "List the invitations that the clusters issued, newest first",
@@ -53,7 +55,7 @@ export const listInvitations = operation({
   examples: [{ title: "List the open invitations", query: { kind: "creator", state: "PENDING" } }],
 });
 
-export const acceptInvitation = operation({
+export const acceptInvitation = defineOperation({
   id: "invitations.accept",
   service: emulator,
   summary: "Accept an invitation to a workspace, as the person",
@@ -98,7 +100,7 @@ const Trial = z.strictObject({
   workspace_id: z.int().nullable(),
 });
 
-export const listTrials = operation({
+export const listTrials = defineOperation({
   id: "trials.list",
   service: emulator,
   summary: "List the trial signups with their responses, newest first",
@@ -117,6 +119,6 @@ export const listTrials = operation({
     rows: "items",
     columns: ["id", "email", "answers.company_name", "cluster_id", "workspace_id"],
   },
-  basis: assumed("The control plane is part of the emulator (DECISIONS.md, R24)."),
+  basis: createAssumption("The control plane is part of the emulator (DECISIONS.md, R24)."),
   examples: [{ title: "List the trial signups" }],
 });

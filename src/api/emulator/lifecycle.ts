@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { controlPlaneBasis } from "../basis.ts";
-import { bytes, empty, json, operation } from "../operation.ts";
+import { bytes, defineOperation, empty, json } from "../operation.ts";
 import { emulator } from "../services.ts";
 
 /** Response to a liveness probe. */
@@ -40,7 +40,7 @@ const Liveness = Readiness.extend({
 
 export type Liveness = z.infer<typeof Liveness>;
 
-export const checkReadiness = operation({
+export const checkReadiness = defineOperation({
   id: "emulator.ready",
   service: emulator,
   summary: "Check whether the emulator can serve requests",
@@ -55,7 +55,7 @@ export const checkReadiness = operation({
   examples: [{ title: "Check readiness" }],
 });
 
-export const checkLiveness = operation({
+export const checkLiveness = defineOperation({
   id: "emulator.live",
   service: emulator,
   summary: "Check whether the process responds, ready or not",
@@ -85,7 +85,7 @@ const Spans = z.strictObject({
   error: z.string().nullable().describe("Error of the last export; null after a success"),
 });
 
-export const showBufferUsage = operation({
+export const showBufferUsage = defineOperation({
   id: "emulator.usage",
   service: emulator,
   summary: "Show the size of the in-memory buffers",
@@ -119,7 +119,7 @@ export const expositionTypes = {
   openMetrics: "application/openmetrics-text; version=1.0.0; charset=utf-8",
 } as const;
 
-export const showMetrics = operation({
+export const showMetrics = defineOperation({
   id: "emulator.metrics",
   service: emulator,
   summary: "Print counters and gauges for Prometheus",
@@ -136,7 +136,7 @@ export const showMetrics = operation({
   examples: [{ title: "Print the metrics" }],
 });
 
-export const stop = operation({
+export const stop = defineOperation({
   id: "emulator.stop",
   service: emulator,
   summary: "Stop the emulator after the work that is due",
@@ -154,7 +154,7 @@ export const stop = operation({
 
 const Documents = z.enum(["router.json", "contracts.json", "emulator.json"]);
 
-export const openapi = operation({
+export const openapi = defineOperation({
   id: "emulator.openapi",
   service: emulator,
   summary: "Print the OpenAPI 3.1 document of a service",

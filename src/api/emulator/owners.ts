@@ -1,7 +1,7 @@
 import * as z from "zod";
-import { assumed, controlPlaneBasis } from "../basis.ts";
+import { controlPlaneBasis, createAssumption } from "../basis.ts";
 import { activitiesCausedBy } from "../contracts/lifecycle.ts";
-import { json, operation } from "../operation.ts";
+import { defineOperation, json } from "../operation.ts";
 import { emulator } from "../services.ts";
 import { email } from "../shapes.ts";
 import { MovedContract } from "./contracts.ts";
@@ -24,7 +24,7 @@ const Owner = z.strictObject({
   cluster_id: z.string(),
 });
 
-export const removeSignatories = operation({
+export const removeSignatories = defineOperation({
   id: "owners.remove-signatories",
   service: emulator,
   summary: "Remove signatory hashes of a cluster from the routing data",
@@ -50,7 +50,7 @@ export const removeSignatories = operation({
 /** The tables in which each key belongs to exactly one cluster. */
 export const keyedTables = ownerTables.filter((table) => table !== "signatories");
 
-export const lookUpOwners = operation({
+export const lookUpOwners = defineOperation({
   id: "owners.look-up",
   service: emulator,
   summary: "Look up which clusters own many identifiers of one table",
@@ -76,11 +76,11 @@ export const lookUpOwners = operation({
   },
   failures: [],
   cli: { command: "emulator owners look-up" },
-  basis: assumed("The control plane is the emulator's own."),
+  basis: createAssumption("The control plane is the emulator's own."),
   examples: [{ title: "Where two clients are", body: { table: "cluster_clients", keys: ["wk_1", "wk_2"] } }],
 });
 
-export const listOwners = operation({
+export const listOwners = defineOperation({
   id: "owners.list",
   service: emulator,
   summary: "Show which clusters own an identifier, by routing table",
@@ -99,7 +99,9 @@ export const listOwners = operation({
   examples: [{ title: "Find the owner of a chat_a team", query: { identifier: "T-NORTHWIND" } }],
 });
 
-const basis = assumed("The contract API does the same with a key of the workspace. The control plane requires no key.");
+const basis = createAssumption(
+  "The contract API does the same with a key of the workspace. The control plane requires no key.",
+);
 
 const params = z.object({ id: z.string().describe("Contract: 12 or T-12") });
 const Act = z
@@ -114,7 +116,7 @@ const Request = z
 const shared = { service: emulator, method: "POST", auth: "control-token", basis } as const;
 const responses = { 200: json(MovedContract) };
 
-export const sendByControl = operation({
+export const sendByControl = defineOperation({
   ...shared,
   id: "emulator-contracts.send",
   summary: "Send a contract to its counterparties, as its owner",
@@ -128,7 +130,7 @@ export const sendByControl = operation({
   examples: [{ title: "Send a contract for signature", params: { id: "T-1" }, body: {} }],
 });
 
-export const markByControl = operation({
+export const markByControl = defineOperation({
   ...shared,
   id: "emulator-contracts.mark",
   summary: "Mark a contract for execution, as its owner",
@@ -142,7 +144,7 @@ export const markByControl = operation({
   examples: [{ title: "Mark a contract after its review", params: { id: "T-1" }, body: {} }],
 });
 
-export const unmarkByControl = operation({
+export const unmarkByControl = defineOperation({
   ...shared,
   id: "emulator-contracts.unmark",
   summary: "Take a contract out of signature, as its owner",
@@ -156,7 +158,7 @@ export const unmarkByControl = operation({
   examples: [{ title: "Return a contract to REDLINING", params: { id: "T-1" }, body: {} }],
 });
 
-export const requestReviewByControl = operation({
+export const requestReviewByControl = defineOperation({
   ...shared,
   id: "emulator-contracts.request-review",
   summary: "Request a review from a member",
@@ -169,7 +171,7 @@ export const requestReviewByControl = operation({
   examples: [{ title: "Request a review by Ben", params: { id: "T-1" }, body: { email: "ben@northwind.example" } }],
 });
 
-export const requestApprovalByControl = operation({
+export const requestApprovalByControl = defineOperation({
   ...shared,
   id: "emulator-contracts.request-approval",
   summary: "Request an approval from a member",

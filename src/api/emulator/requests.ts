@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { controlPlaneBasis } from "../basis.ts";
-import { empty, events, json, operation } from "../operation.ts";
+import { defineOperation, empty, events, json } from "../operation.ts";
 import { emulator } from "../services.ts";
 import { dictionary, timestamp } from "../shapes.ts";
 
@@ -61,7 +61,7 @@ const columns = [
   { name: "operation", cut: 2, least: 16 },
 ] as const;
 
-export const listRequests = operation({
+export const listRequests = defineOperation({
   id: "requests.list",
   service: emulator,
   summary: "List the requests that were received",
@@ -97,7 +97,7 @@ export const listRequests = operation({
   ],
 });
 
-export const watchRequests = operation({
+export const watchRequests = defineOperation({
   id: "requests.watch",
   service: emulator,
   summary: "Follow the requests as they are received",
@@ -113,7 +113,7 @@ export const watchRequests = operation({
   examples: [{ title: "Follow requests to the contract API", query: { service: "contracts" } }],
 });
 
-export const clearRequests = operation({
+export const clearRequests = defineOperation({
   id: "requests.clear",
   service: emulator,
   summary: "Clear the request log",

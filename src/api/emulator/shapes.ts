@@ -20,4 +20,4 @@ export const contractFilter = z
 /**
  * Time limit in ms of an operation that waits for an attempt. Receivers have one minute to respond (DECISIONS.md, C20).
  */
-export const receiversMs = 70_000;
+export const receiverTimeoutMs = 70_000;

@@ -1,8 +1,8 @@
 import * as z from "zod";
 import { controlPlaneBasis } from "../basis.ts";
-import { empty, json, operation } from "../operation.ts";
+import { defineOperation, empty, json } from "../operation.ts";
 import { emulator } from "../services.ts";
-import { dictionary, exactlyOne, timestamp } from "../shapes.ts";
+import { dictionary, requireExactlyOne, timestamp } from "../shapes.ts";
 
 const anyName = z
   .string()
@@ -29,7 +29,7 @@ const params = z.object({ name: anyName });
 
 const columns = ["name", "at", "saved_at", "bytes", { name: "file", cut: 1 }] as const;
 
-export const saveSnapshot = operation({
+export const saveSnapshot = defineOperation({
   id: "snapshots.save",
   service: emulator,
   summary: "Save the current state under a name",
@@ -49,7 +49,7 @@ export const saveSnapshot = operation({
   examples: [{ title: "Save a starting state for tests", params: { name: "prepared" } }],
 });
 
-export const listSnapshots = operation({
+export const listSnapshots = defineOperation({
   id: "snapshots.list",
   service: emulator,
   summary: "List the snapshots",
@@ -72,7 +72,7 @@ const Whole = z.strictObject({
   faults: z.int().describe("Number of faults"),
 });
 
-export const showSnapshot = operation({
+export const showSnapshot = defineOperation({
   id: "snapshots.show",
   service: emulator,
   summary: "Validate a snapshot and show its contents",
@@ -112,7 +112,7 @@ const Diff = z.strictObject({
   total: z.int(),
 });
 
-export const diffSnapshot = operation({
+export const diffSnapshot = defineOperation({
   id: "snapshots.diff",
   service: emulator,
   summary: "Compare a snapshot with the current state or another one",
@@ -143,7 +143,7 @@ const Restored = z.strictObject({
     .describe("Scheduled work in progress, whose outcome was discarded"),
 });
 
-export const restoreSnapshot = operation({
+export const restoreSnapshot = defineOperation({
   id: "snapshots.restore",
   service: emulator,
   summary: "Restore a snapshot",
@@ -161,7 +161,7 @@ export const restoreSnapshot = operation({
   examples: [{ title: "Restore the starting state", params: { name: "prepared" } }],
 });
 
-export const removeSnapshot = operation({
+export const removeSnapshot = defineOperation({
   id: "snapshots.remove",
   service: emulator,
   summary: "Remove a snapshot",
@@ -177,7 +177,7 @@ export const removeSnapshot = operation({
   examples: [{ title: "Remove a snapshot", params: { name: "prepared" } }],
 });
 
-const RewindTarget = exactlyOne(
+const RewindTarget = requireExactlyOne(
   z.object({
     to: z.iso.datetime({ offset: true }).optional().describe("Virtual time to rewind to, ISO 8601"),
     before: z
@@ -199,7 +199,7 @@ const Rewound = z.strictObject({
   dropped: Restored.shape.dropped,
 });
 
-export const rewind = operation({
+export const rewind = defineOperation({
   id: "snapshots.rewind",
   service: emulator,
   summary: "Restore the state from before a request, a time or N steps",

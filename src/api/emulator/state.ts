@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { assumed, controlPlaneBasis } from "../basis.ts";
-import { empty, json, jsonInPieces, operation } from "../operation.ts";
+import { controlPlaneBasis, createAssumption } from "../basis.ts";
+import { defineOperation, empty, json, jsonInPieces } from "../operation.ts";
 import { emulator } from "../services.ts";
 import { timestamp } from "../shapes.ts";
 
@@ -29,7 +29,7 @@ const WorkspaceInfo = z.strictObject({
   counterparty_tokens: z.array(z.string()).describe("Tokens of the seed, and of contracts that have not ended"),
 });
 
-export const listWorkspaces = operation({
+export const listWorkspaces = defineOperation({
   id: "emulator.workspaces",
   service: emulator,
   summary: "List workspaces with their keys",
@@ -45,7 +45,7 @@ export const listWorkspaces = operation({
   examples: [{ title: "List the API keys" }],
 });
 
-export const createWorkspace = operation({
+export const createWorkspace = defineOperation({
   id: "emulator.create-workspace",
   service: emulator,
   summary: "Create a workspace with its own keys and templates",
@@ -93,7 +93,7 @@ const WorkspaceRouting = z.strictObject({
   signatories: defineRoutedKeys("Hashes of its signatories' addresses"),
 });
 
-export const showWorkspaceRouting = operation({
+export const showWorkspaceRouting = defineOperation({
   id: "emulator.workspace-routing",
   service: emulator,
   summary: "Show the routing data that leads to a workspace",
@@ -112,7 +112,7 @@ export const showWorkspaceRouting = operation({
   examples: [{ title: "Show the routing data before offboarding", params: { workspace_id: 1 } }],
 });
 
-export const removeWorkspace = operation({
+export const removeWorkspace = defineOperation({
   id: "emulator.remove-workspace",
   service: emulator,
   summary: "Remove a workspace with everything in it",
@@ -139,11 +139,11 @@ export const removeWorkspace = operation({
   },
   failures: ["no-such-workspace", "last-workspace"],
   cli: { command: "emulator workspaces remove", confirm: "yes" },
-  basis: assumed("The control plane is part of the emulator (DECISIONS.md, E20)."),
+  basis: createAssumption("The control plane is part of the emulator (DECISIONS.md, E20)."),
   examples: [{ title: "Remove the workspace of a team", params: { workspace_id: 4 } }],
 });
 
-export const exportState = operation({
+export const exportState = defineOperation({
   id: "state.export",
   service: emulator,
   summary: "Print the whole state as one JSON document",
@@ -167,7 +167,7 @@ const Imported = z.strictObject({
   backup_snapshot: z.string().nullable().describe("Snapshot of the previous state; null if it was identical"),
 });
 
-export const importState = operation({
+export const importState = defineOperation({
   id: "state.import",
   service: emulator,
   summary: "Replace the whole state with an exported one",
@@ -186,7 +186,7 @@ export const importState = operation({
   examples: [],
 });
 
-export const resetState = operation({
+export const resetState = defineOperation({
   id: "state.reset",
   service: emulator,
   summary: "Reset the state to the seed",

@@ -1,11 +1,11 @@
 import * as z from "zod";
-import { assumed } from "../basis.ts";
+import { createAssumption } from "../basis.ts";
 import { controlRoles } from "../control-roles.ts";
-import { empty, json, operation } from "../operation.ts";
+import { defineOperation, empty, json } from "../operation.ts";
 import { emulator } from "../services.ts";
 import { timestamp } from "../shapes.ts";
 
-const basis = assumed("The control plane is part of the emulator (DECISIONS.md, E16).");
+const basis = createAssumption("The control plane is part of the emulator (DECISIONS.md, E16).");
 
 const role = z
   .enum(controlRoles)
@@ -32,7 +32,7 @@ const TokenInfo = z.strictObject({
     .describe("Wall time of the last use, to the minute after a restart; null if never used"),
 });
 
-export const createToken = operation({
+export const createToken = defineOperation({
   id: "tokens.create",
   service: emulator,
   summary: "Create a token for the control plane",
@@ -66,7 +66,7 @@ export const createToken = operation({
   ],
 });
 
-export const listTokens = operation({
+export const listTokens = defineOperation({
   id: "tokens.list",
   service: emulator,
   summary: "List the tokens of the control plane, without their values",
@@ -83,7 +83,7 @@ export const listTokens = operation({
   examples: [{ title: "List the tokens with their last use" }],
 });
 
-export const revokeToken = operation({
+export const revokeToken = defineOperation({
   id: "tokens.revoke",
   service: emulator,
   summary: "Revoke a token of the control plane",

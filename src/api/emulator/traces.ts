@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { controlPlaneBasis } from "../basis.ts";
-import { events, json, operation } from "../operation.ts";
+import { defineOperation, events, json } from "../operation.ts";
 import { emulator } from "../services.ts";
 import { timestamp } from "../shapes.ts";
 import { DeliveryOutcome } from "./deliveries.ts";
@@ -46,7 +46,7 @@ const params = z.object({
   ref: z.string().min(1).max(200).describe("request:12, T-1, delivery:3, event:4, webhook:1, or a W3C trace id"),
 });
 
-export const showTrace = operation({
+export const showTrace = defineOperation({
   id: "traces.show",
   service: emulator,
   summary: "Show the causes and effects of a request, contract or delivery",
@@ -75,7 +75,7 @@ export const showTrace = operation({
   ],
 });
 
-export const watchTrace = operation({
+export const watchTrace = defineOperation({
   id: "traces.watch",
   service: emulator,
   summary: "Follow the nodes of a trace, and each change",

@@ -1,12 +1,12 @@
 import * as z from "zod";
-import { assumed } from "../basis.ts";
+import { createAssumption } from "../basis.ts";
 import { Task, taskCategories } from "../contracts/intake.ts";
-import { json, operation } from "../operation.ts";
+import { defineOperation, json } from "../operation.ts";
 import { emulator } from "../services.ts";
 import { timestamp } from "../shapes.ts";
 import { defineItemPage, pageQuery } from "./shapes.ts";
 
-export const listUserTasks = operation({
+export const listUserTasks = defineOperation({
   id: "user-tasks.list",
   service: emulator,
   summary: "List the tasks of users, newest first",
@@ -36,6 +36,6 @@ export const listUserTasks = operation({
     rows: "items",
     columns: ["id", "workspace_id", "task_category", "status", "priority", { name: "title", cut: 1 }],
   },
-  basis: assumed("No public route shows tasks without an intake. The control plane is part of the emulator."),
+  basis: createAssumption("No public route shows tasks without an intake. The control plane is part of the emulator."),
   examples: [{ title: "List the tasks" }],
 });

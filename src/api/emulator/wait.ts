@@ -2,7 +2,7 @@ import * as z from "zod";
 import { activities } from "../activities.ts";
 import { controlPlaneBasis } from "../basis.ts";
 import { ContractStatus } from "../contracts/shapes.ts";
-import { json, operation } from "../operation.ts";
+import { defineOperation, json } from "../operation.ts";
 import { emulator } from "../services.ts";
 import { timestamp } from "../shapes.ts";
 import { DeliveryOutcome } from "./deliveries.ts";
@@ -62,7 +62,7 @@ const WaitResult = z.strictObject({
     .describe("Current contract, with contract_status"),
 });
 
-export const wait = operation({
+export const wait = defineOperation({
   id: "emulator.wait",
   service: emulator,
   summary: "Wait for an activity, a delivery or a contract status",

@@ -1,13 +1,13 @@
 import * as z from "zod";
 import { activities } from "../activities.ts";
-import { assumed } from "../basis.ts";
-import { json, operation } from "../operation.ts";
+import { createAssumption } from "../basis.ts";
+import { defineOperation, json } from "../operation.ts";
 import { emulator } from "../services.ts";
 import { timestamp } from "../shapes.ts";
 import { ListedDelivery } from "./deliveries.ts";
-import { receiversMs } from "./shapes.ts";
+import { receiverTimeoutMs } from "./shapes.ts";
 
-const basis = assumed("The real service shows and switches webhooks in its application only.");
+const basis = createAssumption("The real service shows and switches webhooks in its application only.");
 
 const Webhook = z.strictObject({
   id: z.int(),
@@ -37,7 +37,7 @@ const columns = [
   { name: "url", cut: 1, least: 24, omits: "start" },
 ] as const;
 
-export const listControlWebhooks = operation({
+export const listControlWebhooks = defineOperation({
   id: "emulator-webhooks.list",
   service: emulator,
   summary: "List the webhooks of all workspaces with their failures",
@@ -52,7 +52,7 @@ export const listControlWebhooks = operation({
   examples: [{ title: "List disabled webhooks" }],
 });
 
-export const enableWebhook = operation({
+export const enableWebhook = defineOperation({
   id: "emulator-webhooks.enable",
   service: emulator,
   summary: "Enable a webhook and reset its failure counter",
@@ -67,7 +67,7 @@ export const enableWebhook = operation({
   examples: [{ title: "Enable a webhook after a fix", params: { id: 1 } }],
 });
 
-export const disableWebhook = operation({
+export const disableWebhook = defineOperation({
   id: "emulator-webhooks.disable",
   service: emulator,
   summary: "Disable a webhook, as a person in the application",
@@ -82,7 +82,7 @@ export const disableWebhook = operation({
   examples: [{ title: "Pause a webhook", params: { id: 1 } }],
 });
 
-export const resendToWebhook = operation({
+export const resendToWebhook = defineOperation({
   id: "emulator-webhooks.resend",
   service: emulator,
   summary: "Resend the undelivered deliveries of a webhook",
@@ -101,7 +101,7 @@ export const resendToWebhook = operation({
     ),
   },
   // The last attempt starts within 20 seconds.
-  maxDurationMs: receiversMs + 20_000,
+  maxDurationMs: receiverTimeoutMs + 20_000,
   failures: ["no-such-webhook"],
   cli: {
     command: "emulator webhooks resend",

@@ -1,10 +1,10 @@
 import * as z from "zod";
-import { json, operation, passthrough } from "../operation.ts";
+import { defineOperation, json, passthrough } from "../operation.ts";
 import { router } from "../services.ts";
 import { dictionary } from "../shapes.ts";
 import { forwardingToOne } from "./failures.ts";
 
-export const receiveBillingEvent = operation({
+export const receiveBillingEvent = defineOperation({
   id: "billing.event",
   service: router,
   summary: "Forward a billing event to the cluster of its customer",

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { operation, passthrough, raw } from "../operation.ts";
+import { defineOperation, passthrough, raw } from "../operation.ts";
 import { router } from "../services.ts";
 import { dictionary } from "../shapes.ts";
 import { forwarding, forwardingToAll, forwardingToOne } from "./failures.ts";
@@ -35,7 +35,7 @@ const event = {
 };
 const suggestion = encodePayload({ type: "block_suggestion", team: { id: "T-NORTHWIND" }, value: "nda" });
 
-export const receiveInteraction = operation({
+export const receiveInteraction = defineOperation({
   ...webhook,
   id: "chat-a.interaction",
   summary: "Forward an interaction of chat_a to its team's cluster",
@@ -48,7 +48,7 @@ export const receiveInteraction = operation({
   examples: [{ title: "Forward a pressed button", body: interaction }],
 });
 
-export const receiveEvent = operation({
+export const receiveEvent = defineOperation({
   ...webhook,
   id: "chat-a.event",
   summary: "Forward an event of chat_a to its team's cluster",
@@ -60,7 +60,7 @@ export const receiveEvent = operation({
   examples: [{ title: "Forward a mention of the app", body: event }],
 });
 
-export const receiveOptions = operation({
+export const receiveOptions = defineOperation({
   ...webhook,
   id: "chat-a.options",
   summary: "Forward an options request of chat_a to its team's cluster",
@@ -71,7 +71,7 @@ export const receiveOptions = operation({
   examples: [{ title: "Forward a request for menu options", body: suggestion }],
 });
 
-export const receiveDestinationInteraction = operation({
+export const receiveDestinationInteraction = defineOperation({
   ...webhook,
   id: "chat-a.destination-interaction",
   summary: "Forward an interaction of chat_a within a destination",
@@ -90,7 +90,7 @@ export const receiveDestinationInteraction = operation({
   ],
 });
 
-export const receiveDestinationEvent = operation({
+export const receiveDestinationEvent = defineOperation({
   ...webhook,
   id: "chat-a.destination-event",
   summary: "Forward an event of chat_a within a destination",
@@ -102,7 +102,7 @@ export const receiveDestinationEvent = operation({
   examples: [{ title: "Forward a mention of the app", params: { destination: "default" }, body: event }],
 });
 
-export const receiveDestinationOptions = operation({
+export const receiveDestinationOptions = defineOperation({
   ...webhook,
   id: "chat-a.destination-options",
   summary: "Forward an options request of chat_a within a destination",
@@ -119,7 +119,7 @@ export const receiveDestinationOptions = operation({
   ],
 });
 
-export const receiveOAuthRedirect = operation({
+export const receiveOAuthRedirect = defineOperation({
   ...webhook,
   id: "chat-a.oauth-redirect",
   summary: "Forward an app authorization of chat_a to all clusters",
@@ -141,7 +141,7 @@ export const receiveOAuthRedirect = operation({
   ],
 });
 
-export const receiveActivity = operation({
+export const receiveActivity = defineOperation({
   id: "chat-b.messaging",
   service: router,
   summary: "Verify and forward an activity of chat_b to its cluster",

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { json, operation } from "../operation.ts";
+import { defineOperation, json } from "../operation.ts";
 import { router } from "../services.ts";
 import { defineIdentifiers, ExternalServiceIntegrationType, emailHashes } from "./mapping-tables.ts";
 
@@ -27,7 +27,7 @@ export const DeleteWorkspaceDataRequest = z.object({
   user_codes: defineIdentifiers("User codes of device grants").optional(),
 });
 
-export const listClusters = operation({
+export const listClusters = defineOperation({
   id: "clusters.list",
   service: router,
   summary: "List the clusters that the router can route to",
@@ -45,7 +45,7 @@ export const listClusters = operation({
   examples: [{ title: "List the clusters" }],
 });
 
-export const deleteWorkspaceData = operation({
+export const deleteWorkspaceData = defineOperation({
   id: "clusters.delete-workspace-data",
   service: router,
   summary: "Delete all routing data of one workspace",

@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { assumed } from "../basis.ts";
-import { form, operation, passthrough } from "../operation.ts";
+import { createAssumption } from "../basis.ts";
+import { defineOperation, form, passthrough } from "../operation.ts";
 import { router } from "../services.ts";
 import { forwardingToOne } from "./failures.ts";
 
@@ -12,7 +12,7 @@ const headers = z.object({
   "x-crm-a-signature-timestamp": z.string().optional().describe("Milliseconds since the epoch; required for version 3"),
 });
 
-export const openCrmAIframe = operation({
+export const openCrmAIframe = defineOperation({
   id: "crm-a.iframe",
   service: router,
   summary: "Open the embedded app of crm_a",
@@ -37,7 +37,7 @@ const CardsResponse = z.strictObject({
   primaryAction: z.looseObject({ type: z.string() }).optional(),
 });
 
-export const listCrmACards = operation({
+export const listCrmACards = defineOperation({
   id: "crm-a.cards",
   service: router,
   summary: "List the cards that crm_a shows next to a record",
@@ -48,7 +48,7 @@ export const listCrmACards = operation({
   responses: { 200: passthrough(CardsResponse) },
   failures: ["bad-crm-a-signature", ...forwardingToOne],
   cli: { command: "crm-a cards", rows: "results", columns: ["objectId", "title"] },
-  basis: assumed("The input is specified, the response is not (DECISIONS.md, R29)."),
+  basis: createAssumption("The input is specified, the response is not (DECISIONS.md, R29)."),
   examples: [{ title: "List the cards" }],
 });
 
@@ -64,7 +64,7 @@ export const SignedRequestForm = z.object({
   signed_request: z.string().describe("Base64 of the HMAC-SHA256, a period, base64 of the envelope"),
 });
 
-export const openCrmB = operation({
+export const openCrmB = defineOperation({
   id: "crm-b.open",
   service: router,
   summary: "Open the canvas app with a signed request",
@@ -79,7 +79,7 @@ export const openCrmB = operation({
   examples: [{ title: "Open the app", body: { signed_request: "c2lnbmF0dXJl.ZW52ZWxvcGU=" } }],
 });
 
-export const showCrmBCanvas = operation({
+export const showCrmBCanvas = defineOperation({
   id: "crm-b.canvas",
   service: router,
   summary: "Show the canvas app without a context",

@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { assumed } from "../basis.ts";
-import { json, jsonOrForm, operation } from "../operation.ts";
+import { createAssumption } from "../basis.ts";
+import { defineOperation, json, jsonOrForm } from "../operation.ts";
 import { router } from "../services.ts";
 
 export const DeviceGrantTokenCreateRequest = z.object({ client_id: z.string().describe("OAuth client id") });
@@ -14,7 +14,7 @@ export const DeviceGrantTokenResponse = z.strictObject({
   interval: z.int().describe("Seconds between polls"),
 });
 
-export const createDeviceCode = operation({
+export const createDeviceCode = defineOperation({
   id: "device-grant.code",
   service: router,
   summary: "Start a device authorization",
@@ -54,7 +54,7 @@ export const TokenResponse = z.looseObject({
   issued_token_type: z.string().optional().describe("Only for token exchange"),
 });
 
-export const redeemDeviceCode = operation({
+export const redeemDeviceCode = defineOperation({
   id: "device-grant.poll",
   service: router,
   summary: "Poll for the tokens of a device authorization",
@@ -91,7 +91,7 @@ export const ClientCreateRequest = z.object({ client_name: z.string().describe("
 
 export const ClientResponse = z.strictObject({ client_name: z.string(), client_id: z.string() });
 
-export const createOAuthClient = operation({
+export const createOAuthClient = defineOperation({
   id: "device-grant.create-client",
   service: router,
   summary: "Create an OAuth client",
@@ -114,7 +114,7 @@ export const DeviceGrantUpdateRequest = z.object({
   cluster_id: z.string().describe("Cluster of the person"),
 });
 
-export const decideDeviceGrant = operation({
+export const decideDeviceGrant = defineOperation({
   id: "device-grant.decide",
   service: router,
   summary: "Set the status of a device grant, as a cluster does",
@@ -134,7 +134,7 @@ export const decideDeviceGrant = operation({
     "grant-bound",
   ],
   cli: { command: "auth device-decide" },
-  basis: assumed("The input is specified, response and transitions are not (DECISIONS.md, R30)."),
+  basis: createAssumption("The input is specified, response and transitions are not (DECISIONS.md, R30)."),
   examples: [
     { title: "Approve a user code", body: { user_code: "WDJBMJHT", status: "AUTHORIZED", cluster_id: "eu-1" } },
   ],

@@ -1,12 +1,12 @@
 import * as z from "zod";
-import { assumed } from "../basis.ts";
+import { createAssumption } from "../basis.ts";
 import { mailerEvents } from "../emulator/deliveries.ts";
-import { json, operation, passthrough, raw } from "../operation.ts";
+import { defineOperation, json, passthrough, raw } from "../operation.ts";
 import { router } from "../services.ts";
 import { dictionary } from "../shapes.ts";
 import { forwarding } from "./failures.ts";
 
-export const receiveBlackhole = operation({
+export const receiveBlackhole = defineOperation({
   id: "mailer.blackhole",
   service: router,
   summary: "Accept an inbound e-mail and drop it",
@@ -18,7 +18,7 @@ export const receiveBlackhole = operation({
   responses: { 200: json(z.strictObject({})) },
   failures: [],
   cli: { command: "mailer blackhole" },
-  basis: assumed("The path is specified, body and response are not (DECISIONS.md, R27)."),
+  basis: createAssumption("The path is specified, body and response are not (DECISIONS.md, R27)."),
   examples: [{ title: "Drop an inbound e-mail", body: { Subject: "Hello" } }],
 });
 
@@ -30,7 +30,7 @@ export const MailerWebhookAPIRequest = z.looseObject({
   ),
 });
 
-export const receiveMailerEvent = operation({
+export const receiveMailerEvent = defineOperation({
   id: "mailer.webhook",
   service: router,
   summary: "Forward an event of the e-mail provider to its cluster",

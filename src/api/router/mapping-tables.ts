@@ -1,7 +1,7 @@
 import * as z from "zod";
-import { assumed } from "../basis.ts";
+import { createAssumption } from "../basis.ts";
 import { expectedEmailHash } from "../expectation.ts";
-import { type Auth, json, operation } from "../operation.ts";
+import { type Auth, defineOperation, json } from "../operation.ts";
 import { router } from "../services.ts";
 
 /** Id of the cluster in a bulk request, which owns the listed identifiers. */
@@ -27,15 +27,17 @@ const bulk = <const A extends Auth, S extends z.ZodObject>(schema: S, auth: A) =
   }) as const;
 
 /** Declares an operation that maps the listed identifiers to a cluster. Identifiers of other clusters are moved. */
-export const mapping = <S extends z.ZodObject, const A extends Auth = "cluster-key">(schema: S, auth?: A) =>
+export const defineMapOperation = <S extends z.ZodObject, const A extends Auth = "cluster-key">(schema: S, auth?: A) =>
   ({ ...bulk(schema, (auth ?? "cluster-key") as A), method: "POST" }) as const;
 
 /** Declares an operation that removes the listed identifiers of the cluster. Unknown identifiers are ignored. */
-export const unmapping = <S extends z.ZodObject, const A extends Auth = "cluster-key">(schema: S, auth?: A) =>
-  ({ ...bulk(schema, (auth ?? "cluster-key") as A), method: "DELETE" }) as const;
+export const defineUnmapOperation = <S extends z.ZodObject, const A extends Auth = "cluster-key">(
+  schema: S,
+  auth?: A,
+) => ({ ...bulk(schema, (auth ?? "cluster-key") as A), method: "DELETE" }) as const;
 
 /** Declares an operation that looks up one identifier. Any valid cluster key is accepted. */
-export const lookup = <S extends z.ZodObject>(domain: S) =>
+export const defineLookupOperation = <S extends z.ZodObject>(domain: S) =>
   ({
     service: router,
     method: "GET",
@@ -56,8 +58,8 @@ export const BulkClusterClientCreateRequest = z.object({
 
 const example = { client_ids: ["demo-cli"], cluster_id: "eu-1" };
 
-export const showClusterClient = operation({
-  ...lookup(ClusterClientDomain),
+export const showClusterClient = defineOperation({
+  ...defineLookupOperation(ClusterClientDomain),
   id: "cluster-clients.show",
   summary: "Look up the cluster of an OAuth client",
   path: "/router/v1/cluster_clients/client/{client_id}",
@@ -67,8 +69,8 @@ export const showClusterClient = operation({
   examples: [{ title: "Find the cluster of a client", params: { client_id: "demo-cli" } }],
 });
 
-export const mapClusterClients = operation({
-  ...mapping(BulkClusterClientCreateRequest),
+export const mapClusterClients = defineOperation({
+  ...defineMapOperation(BulkClusterClientCreateRequest),
   id: "cluster-clients.map",
   summary: "Map OAuth clients to a cluster",
   path: "/router/v1/cluster_clients/bulk",
@@ -76,8 +78,8 @@ export const mapClusterClients = operation({
   examples: [{ title: "Map one client to eu-1", body: example }],
 });
 
-export const unmapClusterClients = operation({
-  ...unmapping(BulkClusterClientCreateRequest),
+export const unmapClusterClients = defineOperation({
+  ...defineUnmapOperation(BulkClusterClientCreateRequest),
   id: "cluster-clients.unmap",
   summary: "Remove OAuth clients of a cluster",
   description: "Used at workspace offboarding.",
@@ -100,8 +102,8 @@ const clusterEmailsExample = {
   cluster_id: "eu-1",
 };
 
-export const showClusterEmail = operation({
-  ...lookup(ClusterEmailDomain),
+export const showClusterEmail = defineOperation({
+  ...defineLookupOperation(ClusterEmailDomain),
   id: "cluster-emails.show",
   summary: "Look up the cluster of an e-mail hash",
   path: "/router/v1/cluster_emails/email/{email_hash}",
@@ -116,8 +118,8 @@ export const showClusterEmail = operation({
   ],
 });
 
-export const mapClusterEmails = operation({
-  ...mapping(BulkClusterEmailRequest),
+export const mapClusterEmails = defineOperation({
+  ...defineMapOperation(BulkClusterEmailRequest),
   id: "cluster-emails.map",
   summary: "Map e-mail hashes to a cluster",
   path: "/router/v1/cluster_emails/bulk",
@@ -125,8 +127,8 @@ export const mapClusterEmails = operation({
   examples: [{ title: "Map one address to eu-1", body: clusterEmailsExample }],
 });
 
-export const unmapClusterEmails = operation({
-  ...unmapping(BulkClusterEmailRequest),
+export const unmapClusterEmails = defineOperation({
+  ...defineUnmapOperation(BulkClusterEmailRequest),
   id: "cluster-emails.unmap",
   summary: "Remove e-mail hashes of a cluster",
   path: "/router/v1/cluster_emails/bulk",
@@ -148,8 +150,8 @@ const externalIntegrationsExample = {
   integration_type: "CHAT_B",
 };
 
-export const mapExternalIntegrations = operation({
-  ...mapping(BulkClusterIntegrationRequest),
+export const mapExternalIntegrations = defineOperation({
+  ...defineMapOperation(BulkClusterIntegrationRequest),
   id: "external-integrations.map",
   summary: "Map external integrations to a cluster",
   path: "/router/v1/cluster_external_integrations/bulk",
@@ -157,8 +159,8 @@ export const mapExternalIntegrations = operation({
   examples: [{ title: "Map one chat_b tenant to eu-1", body: externalIntegrationsExample }],
 });
 
-export const unmapExternalIntegrations = operation({
-  ...unmapping(BulkClusterIntegrationRequest),
+export const unmapExternalIntegrations = defineOperation({
+  ...defineUnmapOperation(BulkClusterIntegrationRequest),
   id: "external-integrations.unmap",
   summary: "Remove external integrations of a cluster",
   path: "/router/v1/cluster_external_integrations/bulk",
@@ -173,8 +175,8 @@ export const BulkClusterChatATeamIDRequest = z.object({
 
 const chatATeamsExample = { chat_a_team_id_list: ["T-NORTHWIND"], cluster_id: "eu-1" };
 
-export const mapChatATeams = operation({
-  ...mapping(BulkClusterChatATeamIDRequest, "cluster-key-or-bearer"),
+export const mapChatATeams = defineOperation({
+  ...defineMapOperation(BulkClusterChatATeamIDRequest, "cluster-key-or-bearer"),
   id: "chat-a-teams.map",
   summary: "Map chat_a teams to a cluster",
   path: "/router/v1/cluster_chat_a_teams/bulk",
@@ -182,8 +184,8 @@ export const mapChatATeams = operation({
   examples: [{ title: "Map one team to eu-1", body: chatATeamsExample }],
 });
 
-export const unmapChatATeams = operation({
-  ...unmapping(BulkClusterChatATeamIDRequest, "cluster-key-or-bearer"),
+export const unmapChatATeams = defineOperation({
+  ...defineUnmapOperation(BulkClusterChatATeamIDRequest, "cluster-key-or-bearer"),
   id: "chat-a-teams.unmap",
   summary: "Remove chat_a teams of a cluster",
   path: "/router/v1/cluster_chat_a_teams/bulk",
@@ -198,8 +200,8 @@ export const BulkClusterInviteTokenCreateRequest = z.object({
 
 const inviteTokensExample = { tokens: ["creator-northwind"], cluster_id: "eu-1" };
 
-export const mapCreatorTokens = operation({
-  ...mapping(BulkClusterInviteTokenCreateRequest),
+export const mapCreatorTokens = defineOperation({
+  ...defineMapOperation(BulkClusterInviteTokenCreateRequest),
   id: "invite-tokens.map-creator",
   summary: "Map creator invite tokens to a cluster",
   path: "/router/v1/cluster_tokens/bulk/creator",
@@ -207,8 +209,8 @@ export const mapCreatorTokens = operation({
   examples: [{ title: "Map one token to eu-1", body: inviteTokensExample }],
 });
 
-export const unmapCreatorTokens = operation({
-  ...unmapping(BulkClusterInviteTokenCreateRequest),
+export const unmapCreatorTokens = defineOperation({
+  ...defineUnmapOperation(BulkClusterInviteTokenCreateRequest),
   id: "invite-tokens.unmap-creator",
   summary: "Remove creator invite tokens of a cluster",
   path: "/router/v1/cluster_tokens/bulk/creator",
@@ -216,8 +218,8 @@ export const unmapCreatorTokens = operation({
   examples: [{ title: "Unmap one token of eu-1", body: inviteTokensExample }],
 });
 
-export const mapCounterpartyTokens = operation({
-  ...mapping(BulkClusterInviteTokenCreateRequest),
+export const mapCounterpartyTokens = defineOperation({
+  ...defineMapOperation(BulkClusterInviteTokenCreateRequest),
   id: "invite-tokens.map-counterparty",
   summary: "Map counterparty invite tokens to a cluster",
   path: "/router/v1/cluster_tokens/bulk/counter_party",
@@ -225,8 +227,8 @@ export const mapCounterpartyTokens = operation({
   examples: [{ title: "Map one token to eu-1", body: inviteTokensExample }],
 });
 
-export const unmapCounterpartyTokens = operation({
-  ...unmapping(BulkClusterInviteTokenCreateRequest),
+export const unmapCounterpartyTokens = defineOperation({
+  ...defineUnmapOperation(BulkClusterInviteTokenCreateRequest),
   id: "invite-tokens.unmap-counterparty",
   summary: "Remove counterparty invite tokens of a cluster",
   path: "/router/v1/cluster_tokens/bulk/counter_party",
@@ -247,7 +249,7 @@ const NewSignatory = z.object({
   uuid: z.string().nullish().describe("Id of the signatory at the cluster"),
 });
 
-export const addSignatories = operation({
+export const addSignatories = defineOperation({
   id: "signatories.add",
   service: router,
   summary: "Add signatories and the clusters of their contracts",
@@ -260,6 +262,6 @@ export const addSignatories = operation({
   failures: ["unknown-cluster"],
   unknownIsIn: "router clusters",
   cli: { command: "router add-signatories", columns: ["id", "cluster", "signatory_hash", "uuid"] },
-  basis: assumed("The response is specified, the body is not (DECISIONS.md, R33)."),
+  basis: createAssumption("The response is specified, the body is not (DECISIONS.md, R33)."),
   examples: [{ title: "Add one signatory", body: [{ signatory_hash: "5d41402a", cluster: "eu-1" }] }],
 });

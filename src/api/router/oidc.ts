@@ -1,9 +1,9 @@
 import * as z from "zod";
-import { json, jsonOrForm, operation, passthrough } from "../operation.ts";
+import { defineOperation, json, jsonOrForm, passthrough } from "../operation.ts";
 import { router } from "../services.ts";
 import { forwardingToOne } from "./failures.ts";
 
-export const showJwks = operation({
+export const showJwks = defineOperation({
   id: "oidc.jwks",
   service: router,
   summary: "Show the public keys of all clusters",
@@ -19,7 +19,7 @@ export const showJwks = operation({
   examples: [{ title: "Fetch the keys" }],
 });
 
-export const showDiscovery = operation({
+export const showDiscovery = defineOperation({
   id: "oidc.discovery",
   service: router,
   summary: "Show the OpenID configuration with the router's URLs",
@@ -53,7 +53,7 @@ const TokenRequest = z
   .default({})
   .meta({ required: ["grant_type"], default: undefined });
 
-export const exchangeToken = operation({
+export const exchangeToken = defineOperation({
   id: "oidc.token",
   service: router,
   summary: "Exchange a code or a refresh token at its cluster",
@@ -86,7 +86,7 @@ export const exchangeToken = operation({
   ],
 });
 
-export const showUserinfo = operation({
+export const showUserinfo = defineOperation({
   id: "oidc.userinfo",
   service: router,
   summary: "Show the user of an access token",

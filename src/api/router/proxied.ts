@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { expectedEmail } from "../expectation.ts";
-import { json, operation, passthrough, raw } from "../operation.ts";
+import { defineOperation, json, passthrough, raw } from "../operation.ts";
 import { router } from "../services.ts";
 import { forwarding, forwardingToAll } from "./failures.ts";
 
@@ -23,7 +23,7 @@ const callback = z.object({
   state: z.string().describe("State; the prefix {cluster_id}_ names the cluster"),
 });
 
-export const showContractInvite = operation({
+export const showContractInvite = defineOperation({
   ...proxied,
   id: "proxied.contract-invite",
   summary: "Show a contract invite by its token",
@@ -34,7 +34,7 @@ export const showContractInvite = operation({
   examples: [{ title: "Show a creator's invite", params: { email_type: "creator", token: "creator-northwind" } }],
 });
 
-export const showContractInviteV3 = operation({
+export const showContractInviteV3 = defineOperation({
   ...proxied,
   id: "proxied.contract-invite-v3",
   summary: "Show a contract invite by its token, version 3",
@@ -47,7 +47,7 @@ export const showContractInviteV3 = operation({
   ],
 });
 
-export const showInviteInfo = operation({
+export const showInviteInfo = defineOperation({
   ...proxied,
   id: "proxied.invite-info",
   summary: "Show the purpose of an invite token",
@@ -58,7 +58,7 @@ export const showInviteInfo = operation({
   examples: [{ title: "Show an invite", query: { token: "creator-northwind" } }],
 });
 
-export const showUserInvite = operation({
+export const showUserInvite = defineOperation({
   ...proxied,
   id: "proxied.user-invite",
   summary: "Show a user's invite by its token",
@@ -69,7 +69,7 @@ export const showUserInvite = operation({
   examples: [{ title: "Show a user's invite", params: { token: "creator-northwind" } }],
 });
 
-export const startOAuthLogin = operation({
+export const startOAuthLogin = defineOperation({
   ...proxied,
   id: "proxied.oauth-login",
   summary: "Start a login by OAuth",
@@ -80,7 +80,7 @@ export const startOAuthLogin = operation({
   examples: [{ title: "Start a login" }],
 });
 
-export const finishOAuthLogin = operation({
+export const finishOAuthLogin = defineOperation({
   ...proxied,
   id: "proxied.oauth-callback",
   summary: "Receive the provider's response to a login",
@@ -91,7 +91,7 @@ export const finishOAuthLogin = operation({
   examples: [{ title: "Complete the sign-in", query: { code: "c0de", state: "eu-1_4af0" } }],
 });
 
-export const startOAuthSignup = operation({
+export const startOAuthSignup = defineOperation({
   ...proxied,
   id: "proxied.oauth-signup",
   summary: "Start a signup by OAuth",
@@ -102,7 +102,7 @@ export const startOAuthSignup = operation({
   examples: [{ title: "Start a signup" }],
 });
 
-export const finishOAuthSignup = operation({
+export const finishOAuthSignup = defineOperation({
   ...proxied,
   id: "proxied.oauth-signup-callback",
   summary: "Receive the provider's response to a signup",
@@ -115,7 +115,7 @@ export const finishOAuthSignup = operation({
 
 export const LoginV2Request = z.object({ email: expectedEmail.describe("Address of the person") });
 
-export const loginV2 = operation({
+export const loginV2 = defineOperation({
   ...proxied,
   id: "proxied.login-v2",
   summary: "Look up how the owner of an e-mail logs in",
@@ -130,7 +130,7 @@ export const CaptchaConfigResponse = z.strictObject({
   use_test_captcha: z.boolean().describe("Whether the caller's address is on the test list"),
 });
 
-export const showCaptchaConfig = operation({
+export const showCaptchaConfig = defineOperation({
   ...proxied,
   id: "proxied.captcha-config",
   summary: "Show whether the caller gets the test captcha",
@@ -151,7 +151,7 @@ export const HealthCheckResponse = z.strictObject({
   database: z.boolean().describe("Whether the store can write"),
 });
 
-export const checkHealth = operation({
+export const checkHealth = defineOperation({
   id: "health.show",
   service: router,
   summary: "Check the health of the routing service",
@@ -166,7 +166,7 @@ export const checkHealth = operation({
   examples: [{ title: "Check the router" }],
 });
 
-export const forwardAnything = operation({
+export const forwardAnything = defineOperation({
   id: "catch-all",
   service: router,
   summary: "Forward any other path to the cluster of the request",
@@ -185,7 +185,7 @@ export const forwardAnything = operation({
 
 export const OAuthProviderType = z.enum(["ProviderA", "ProviderB", "ProviderC"]).describe("OAuth provider");
 
-export const receiveExternalRedirect = operation({
+export const receiveExternalRedirect = defineOperation({
   id: "external-oauth.redirect",
   service: router,
   summary: "Forward a provider's redirect to the cluster that started it",

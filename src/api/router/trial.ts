@@ -1,7 +1,7 @@
 import * as z from "zod";
-import { assumed } from "../basis.ts";
+import { createAssumption } from "../basis.ts";
 import { expectedEmail } from "../expectation.ts";
-import { json, operation, passthrough } from "../operation.ts";
+import { defineOperation, json, passthrough } from "../operation.ts";
 import { router } from "../services.ts";
 import { dictionary } from "../shapes.ts";
 import { OAuthProviderType } from "./proxied.ts";
@@ -38,7 +38,7 @@ const callerHeader = z.object({
   "x-forwarded-for": z.string().optional().describe("Forwarded addresses; the first one is the caller's"),
 });
 
-export const signUpForTrial = operation({
+export const signUpForTrial = defineOperation({
   id: "trial.signup",
   service: router,
   summary: "Sign up for a trial by e-mail and captcha",
@@ -53,7 +53,7 @@ export const signUpForTrial = operation({
   examples: [{ title: "Start a trial", body: { email: "ada@example.com", captcha: "pass" } }],
 });
 
-export const completeTrialSignup = operation({
+export const completeTrialSignup = defineOperation({
   id: "trial.complete",
   service: router,
   summary: "Complete a trial signup, and create the workspace",
@@ -78,7 +78,7 @@ export const completeTrialSignup = operation({
     "cluster-timeout",
   ],
   cli: { command: "trial complete" },
-  basis: assumed("The input is specified, the response is not (DECISIONS.md, R24)."),
+  basis: createAssumption("The input is specified, the response is not (DECISIONS.md, R24)."),
   examples: [
     {
       title: "Create the workspace of a pending signup",
@@ -95,7 +95,7 @@ export const completeTrialSignup = operation({
   ],
 });
 
-export const startTrialOAuth = operation({
+export const startTrialOAuth = defineOperation({
   id: "trial.oauth",
   service: router,
   summary: "Start a trial signup by OAuth",
@@ -110,11 +110,11 @@ export const startTrialOAuth = operation({
   responses: { 200: json(z.strictObject({ authorization_url: z.string(), state: z.string() })) },
   failures: [],
   cli: { command: "trial oauth" },
-  basis: assumed("Neither query nor response is specified (DECISIONS.md, R25)."),
+  basis: createAssumption("Neither query nor response is specified (DECISIONS.md, R25)."),
   examples: [{ title: "Start a login", query: { provider: "ProviderB" } }],
 });
 
-export const finishTrialOAuth = operation({
+export const finishTrialOAuth = defineOperation({
   id: "trial.oauth-callback",
   service: router,
   summary: "Receive the provider's response to a trial signup by OAuth",
@@ -130,6 +130,6 @@ export const finishTrialOAuth = operation({
   responses: { 200: json(TrialSignupDomainModel) },
   failures: ["unknown-state", "unknown-provider-code", "account-exists"],
   cli: { command: "trial oauth-callback" },
-  basis: assumed("The input is specified, the response is not (DECISIONS.md, R25)."),
+  basis: createAssumption("The input is specified, the response is not (DECISIONS.md, R25)."),
   examples: [{ title: "Complete the sign-in", query: { code: "c0de", state: "st_81" } }],
 });

@@ -1,4 +1,4 @@
-import { assumed } from "../basis.ts";
+import { createAssumption } from "../basis.ts";
 import type { Failure } from "../failure.ts";
 
 /** The last fields of each error document of the storage. */
@@ -66,7 +66,7 @@ const entityTooLarge: Failure<Ids & { maxBytes: number }> = {
   status: 400,
   shape: "xml",
   when: "more than 5 GiB are sent",
-  basis: assumed("The limit of the emulated storage."),
+  basis: createAssumption("The limit of the emulated storage."),
   headers: () => xml,
   body: ({ maxBytes, ...ids }) =>
     renderErrorDocument(
@@ -108,7 +108,7 @@ const credentialsOnStorage: Failure<Ids> = {
   status: 400,
   shape: "xml",
   when: "client-id or client-secret is sent, under --strict=storage",
-  basis: assumed("The specification forbids these headers. A storage would ignore them."),
+  basis: createAssumption("The specification forbids these headers. A storage would ignore them."),
   headers: () => xml,
   body: (ids) =>
     renderErrorDocument(
@@ -123,7 +123,7 @@ const storeFailed: Failure<Ids> = {
   status: 503,
   shape: "xml",
   when: "the state cannot be written to disk",
-  basis: assumed("A service that cannot write responds that it is unavailable."),
+  basis: createAssumption("A service that cannot write responds that it is unavailable."),
   headers: () => xml,
   body: (ids) => renderErrorDocument("ServiceUnavailable", "The storage cannot write its state.", {}, ids),
 };

@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { createInterface } from "node:readline";
 import { Pool } from "undici";
 
-/** The bare parties that bulk.ts compares with: `server`, and `sender BODIES URL CONNECTIONS PATH`. */
+/** The bare parties for bulk.ts: `server`, and `sender BODIES URL CONNECTIONS PATH`. */
 const [role, bodies = "", url = "", connections = "", path = ""] = process.argv.slice(2);
 await (role === "server" ? serve() : send());
 
@@ -14,7 +14,7 @@ async function serve(): Promise<void> {
     const pieces: Buffer[] = [];
     request.on("data", (piece: Buffer) => pieces.push(piece));
     request.on("end", () => {
-      // The command line asks first which clusters there are, and goes on where nobody says.
+      // The command line first requests the list of clusters, and continues without it.
       if (request.method !== "POST") return void response.writeHead(404).end();
       const { email_hash_list: list } = JSON.parse(Buffer.concat(pieces).toString());
       response.setHeader("content-type", "application/json").end(String(list.length > 0));
@@ -25,7 +25,7 @@ async function serve(): Promise<void> {
   process.stdout.write(`http://127.0.0.1:${(server.address() as AddressInfo).port}\n`);
 }
 
-/** One body a line. */
+/** Sends one body per line. */
 async function send(): Promise<void> {
   const pool = new Pool(url, { connections: Number(connections) });
   const lines = createInterface({ input: createReadStream(bodies) })[Symbol.asyncIterator]();

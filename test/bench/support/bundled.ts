@@ -6,10 +6,10 @@ import { bundle } from "../../../build/build.ts";
 const root = new URL("../../../", import.meta.url).pathname;
 
 /**
- * What ships, built from the sources as they are into a folder of its own: `bin/svc.js` and `dist/`. `run.ts` builds
- * once for all benchmarks and names the folder in the environment.
+ * Builds the package from the current sources into a new folder, `bin/svc.js` and `dist/`. `run.ts` builds once for all
+ * benchmarks and passes the folder in the environment.
  */
-export async function bundled(): Promise<{ readonly folder: string; remove(): Promise<void> }> {
+export async function bundlePackage(): Promise<{ readonly folder: string; remove(): Promise<void> }> {
   const known = process.env.SVC_BENCH_BUNDLE;
   if (known) return { folder: known, remove: async () => {} };
   const folder = await mkdtemp(join(tmpdir(), "svc-bundle-"));

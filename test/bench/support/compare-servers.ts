@@ -1,37 +1,37 @@
-import { figure, type Goal, inTurns, median, note, ratios } from "./measure.ts";
-import type { Party } from "./processes.ts";
+import { computeMedian, computeRatios, type Goal, reportFigure, runAlternately, writeNote } from "./measure.ts";
+import type { BenchProcess } from "./processes.ts";
 
-/** What a load took. */
-export interface Spent {
+/** Resources used by a load. */
+export interface ResourceUse {
   readonly ms: number;
   readonly cpuMs: number;
 }
 
-/** Wall time of the load, and what it cost the server. */
-export async function spent(party: Party, work: () => Promise<number>): Promise<Spent> {
+/** Measures the wall time of a load and its cost for the server. */
+export async function measureResourceUse(party: BenchProcess, work: () => Promise<number>): Promise<ResourceUse> {
   const before = await party.cpuMs();
   const ms = await work();
   return { ms, cpuMs: (await party.cpuMs()) - before };
 }
 
 const rounds = 15;
-/** After one the engine still compiles what serves a request, more of it in the server that does more. */
+/** After one round, V8 is still compiling the code of a request, and more code in the larger server. */
 const warming = 3;
 
-/** Loads two servers in turns; the figure is how many times as fast as the other the first one is. */
+/** Loads two servers alternately. The figure is the speed of the first relative to the second. */
 export async function compareServers(
   what: string,
   goal: Goal,
-  ours: () => Promise<Spent>,
-  bare: () => Promise<Spent>,
+  ours: () => Promise<ResourceUse>,
+  bare: () => Promise<ResourceUse>,
 ): Promise<void> {
   const cpu: [ours: number[], bare: number[]] = [[], []];
-  const timed = (which: 0 | 1, work: () => Promise<Spent>) => async () => {
+  const timed = (which: 0 | 1, work: () => Promise<ResourceUse>) => async () => {
     const { ms, cpuMs } = await work();
     cpu[which].push(cpuMs);
     return ms;
   };
-  const [oursMs, bareMs] = await inTurns(rounds, [timed(0, ours), timed(1, bare)], warming);
-  figure(what, ratios(bareMs, oursMs), goal);
-  note(`by CPU time of the servers ${median(ratios(cpu[1], cpu[0]).slice(warming)).toFixed(2)}`);
+  const [oursMs, bareMs] = await runAlternately(rounds, [timed(0, ours), timed(1, bare)], warming);
+  reportFigure(what, computeRatios(bareMs, oursMs), goal);
+  writeNote(`by CPU time of the servers ${computeMedian(computeRatios(cpu[1], cpu[0]).slice(warming)).toFixed(2)}`);
 }

@@ -1,5 +1,5 @@
-/** A contract of the straight-through template of the demo seed. */
-export const draft = {
+/** Request body for a contract from the straight-through template of the demo seed. */
+export const contractRequest = {
   contract_template_id: 101,
   contract_name: "NDA with Acme",
   contract_data: {},

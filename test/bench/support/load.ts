@@ -2,20 +2,22 @@ import { Pool } from "undici";
 
 export interface Load {
   readonly url: string;
-  /** Several: one for each request, in turn; the same goes for bodies. */
+  /** Path of the requests. With several, each request uses the next in turn, and the same applies to bodies. */
   readonly path: string | readonly string[];
   readonly method?: "GET" | "POST";
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | readonly string[];
   readonly connections: number;
-  /** How many requests in all. */
+  /** Total number of requests. */
   readonly count: number;
-  /** The status that every answer must have. */
+  /** Required status of each response. */
   readonly status?: number;
 }
 
-/** Sends requests over a number of connections, one at a time on each. Resolves with the milliseconds it took. */
-export async function send({ url, path, connections, count, status = 200, ...rest }: Load): Promise<number> {
+/**
+ * Sends requests over several connections, one at a time per connection. Resolves with the duration in milliseconds.
+ */
+export async function sendLoad({ url, path, connections, count, status = 200, ...rest }: Load): Promise<number> {
   const pool = new Pool(url, { connections, pipelining: 1 });
   let sent = 0;
   const one = async () => {

@@ -1,4 +1,4 @@
-/** A process that opens the store of a file and ends: `open-store FILE ROWS`. It fails where fewer rows came back. */
+/** A process that opens the store of a file and exits: `open-store FILE ROWS`. It fails if the store has fewer rows. */
 import { openFileStore } from "../../../emulator/store/file/file-store.ts";
 import { systemWallClock } from "../../../src/base/clock.ts";
 import { collections, owners } from "../../support/store.ts";

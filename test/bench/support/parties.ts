@@ -4,9 +4,12 @@ import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import replyFrom from "@fastify/reply-from";
 import { fastify } from "fastify";
-import { type Load, send } from "./load.ts";
+import { type Load, sendLoad } from "./load.ts";
 
-/** The program behind `Parties`: one role, told on the command line; it says when it is ready and answers questions. */
+/**
+ * The program of `ProcessGroup`. It runs the role from the command line, reports when it is ready, and responds to
+ * messages.
+ */
 type Answers = Readonly<Record<string, (about: never) => unknown>>;
 type Role = (about: never) => Promise<{ readonly ready: object; readonly answers?: Answers }>;
 
@@ -26,7 +29,7 @@ const roles: Readonly<Record<string, Role>> = {
     return { ready: { url } };
   },
 
-  /** The bare counterpart of the mapping tables: the same JSON out, and in. */
+  /** The bare counterpart of the mapping tables, with the same JSON. */
   async tables({ owners: seeded = {} }: { owners?: Readonly<Record<string, string>> }) {
     const app = fastify({ bodyLimit: 64 * 1024 * 1024 });
     const owners = new Map(Object.entries(seeded));
@@ -42,7 +45,7 @@ const roles: Readonly<Record<string, Role>> = {
     return { ready: { url: await app.listen({ port: 0, host: "127.0.0.1" }) } };
   },
 
-  /** The bare counterpart of the router: hands every request on. */
+  /** The bare counterpart of the router, which forwards every request. */
   async proxy({ upstream }: { upstream: string }) {
     const app = fastify();
     app.register(replyFrom, { base: upstream, undici: { connections: 256, pipelining: 1 } });
@@ -52,14 +55,14 @@ const roles: Readonly<Record<string, Role>> = {
     return { ready: { url: await app.listen({ port: 0, host: "127.0.0.1" }) } };
   },
 
-  /** Answers every request with one status and one document, counts, and keeps what the first one brought. */
+  /** Responds to every request with one status and one document, counts requests, and stores the first one. */
   async answering({ status = 200, body = {} }: { status?: number; body?: object }) {
     const answer = JSON.stringify(body);
     let count = 0;
     let enough = Number.POSITIVE_INFINITY;
     let tell = () => {};
     let first: Pick<Load, "headers" | "body"> | undefined;
-    /** Answers when so many came in all. */
+    /** Resolves when this many requests have arrived in total. */
     const until = (about: { readonly count: number }) =>
       new Promise<number>((resolve) => {
         enough = about.count;
@@ -76,13 +79,13 @@ const roles: Readonly<Record<string, Role>> = {
     return { ready: { url }, answers: { count: () => count, first: () => first, until } };
   },
 
-  /** Sends on demand. */
+  /** Sends requests on demand. */
   async sender() {
-    return { ready: {}, answers: { send: (load: Load) => send(load) } };
+    return { ready: {}, answers: { send: (load: Load) => sendLoad(load) } };
   },
 };
 
-/** Without what each client sets by itself. */
+/** Returns the headers of a request without those that each client sets automatically. */
 function broughtBy({ headers }: IncomingMessage): Load["headers"] {
   const { host: _, connection: __, "content-length": ___, ...rest } = headers;
   return rest as Load["headers"];

@@ -2,10 +2,10 @@ import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import type { EmulatorOptions, RunningCluster } from "../../../emulator/index.ts";
-import { bundled } from "./bundled.ts";
+import { bundlePackage } from "./bundled.ts";
 
-/** A process of its own that takes part in a benchmark. */
-export class Party<Ready = { readonly url: string }> {
+/** A separate process that takes part in a benchmark. */
+export class BenchProcess<Ready = { readonly url: string }> {
   readonly #child: ChildProcess;
   readonly ready: Ready;
 
@@ -14,17 +14,17 @@ export class Party<Ready = { readonly url: string }> {
     this.ready = ready;
   }
 
-  /** CPU milliseconds that it has used, and the memory that it holds, in megabytes; garbage is collected first. */
+  /** Returns the CPU time in milliseconds, and the memory in megabytes after a garbage collection. */
   usage(): Promise<{ readonly cpuMs: number; readonly rssMb: number; readonly heapMb: number }> {
     return this.ask("usage");
   }
 
-  /** CPU milliseconds that it has used, its garbage as it comes. */
+  /** Returns the CPU time in milliseconds without forcing a garbage collection. */
   cpuMs(): Promise<number> {
     return this.ask("cpu");
   }
 
-  /** Ends it as `kill -9` does. */
+  /** Sends SIGKILL. */
   async kill(): Promise<void> {
     const gone = once(this.#child, "exit");
     this.#child.kill("SIGKILL");
@@ -44,29 +44,29 @@ export interface RunningEmulator {
   readonly clusters: readonly RunningCluster[];
 }
 
-/** Starts processes, and ends them with the scope. */
-export class Parties {
+/** Starts processes and ends them with the scope. */
+export class ProcessGroup {
   readonly #stops: (() => unknown)[] = [];
 
-  async start<Ready = { readonly url: string }>(role: string, about: object = {}): Promise<Party<Ready>> {
+  async start<Ready = { readonly url: string }>(role: string, about: object = {}): Promise<BenchProcess<Ready>> {
     const child = fork(fileURLToPath(new URL("parties.ts", import.meta.url)), [role, JSON.stringify(about)], {
       execArgv: ["--import", "tsx", "--expose-gc"],
     });
     this.#stops.push(() => child.kill());
     const [ready] = await once(child, "message");
-    return new Party(child, ready as Ready);
+    return new BenchProcess(child, ready as Ready);
   }
 
-  /** An emulator as it ships. */
-  async emulator(options: EmulatorOptions): Promise<Party<RunningEmulator>> {
-    const { folder, remove } = await bundled();
+  /** Starts a packaged emulator. */
+  async emulator(options: EmulatorOptions): Promise<BenchProcess<RunningEmulator>> {
+    const { folder, remove } = await bundlePackage();
     this.#stops.push(remove);
     return this.start("emulator", { folder, options });
   }
 
-  /** Another one of a store that has a leader; ready once it forwards. */
-  async standby(options: EmulatorOptions): Promise<Party> {
-    const { folder, remove } = await bundled();
+  /** Starts another process of a store that has a leader. Resolves when the process forwards requests. */
+  async standby(options: EmulatorOptions): Promise<BenchProcess> {
+    const { folder, remove } = await bundlePackage();
     this.#stops.push(remove);
     return this.start("standby", { folder, options });
   }

@@ -5,13 +5,13 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { finished } from "node:stream/promises";
 
-/** Programs as a user starts them, each a process of its own, and what they take. */
+/** Runs programs as a user starts them, each in a separate process, and measures their resources. */
 
-/** Lines that are put together at a time. */
+/** Number of lines per write. */
 const atOnce = 1_000;
 
-/** Writes a file of many lines, some thousands at a time. */
-export async function linesTo(to: string, count: number, line: (i: number) => string): Promise<void> {
+/** Writes a file of many lines in chunks. */
+export async function writeLines(to: string, count: number, line: (i: number) => string): Promise<void> {
   const stream = createWriteStream(to);
   for (let at = 0; at < count; at += atOnce) {
     const lines = Array.from({ length: Math.min(atOnce, count - at) }, (_, i) => line(at + i)).join("");
@@ -21,15 +21,15 @@ export async function linesTo(to: string, count: number, line: (i: number) => st
   await finished(stream);
 }
 
-/** A process that goes on until it is stopped. */
-export interface Running {
+/** A process that runs until it is stopped. */
+export interface RunningProgram {
   readonly line: string;
   readonly stop: () => void;
   readonly cpuMs: () => number;
 }
 
-/** A process that prints a line when it is ready. */
-export async function start(args: string[], stops: (() => void)[], env = {}): Promise<Running> {
+/** Starts a process that prints a line when it is ready. */
+export async function startProgram(args: string[], stops: (() => void)[], env = {}): Promise<RunningProgram> {
   const child = spawn(process.execPath, args, {
     stdio: ["ignore", "pipe", "inherit"],
     env: { ...process.env, ...env },
@@ -40,8 +40,14 @@ export async function start(args: string[], stops: (() => void)[], env = {}): Pr
   return { line, stop, cpuMs: () => cpuOf(child.pid!) };
 }
 
-/** Wall and processor time of a process, and the most memory that it held (the latter two where the system tells). */
-export async function run(args: string[], state = ""): Promise<{ ms: number; cpuMs: number; peakMb: number }> {
+/**
+ * Measures the wall time, the processor time and the peak memory of a process. The last two are available only on some
+ * systems.
+ */
+export async function measureProgram(
+  args: string[],
+  state = "",
+): Promise<{ ms: number; cpuMs: number; peakMb: number }> {
   const begin = performance.now();
   const child = spawn(process.execPath, args, {
     stdio: ["ignore", "ignore", "inherit"],
@@ -59,7 +65,7 @@ export async function run(args: string[], state = ""): Promise<{ ms: number; cpu
   return { ms: performance.now() - begin, cpuMs, peakMb };
 }
 
-/** Of all its threads, in ms; a tick is 10 of them. */
+/** Returns the processor time of all threads in ms. One tick is 10 ms. */
 function cpuOf(pid: number): number {
   try {
     const [user = 0, system = 0] = readFileSync(`/proc/${pid}/stat`, "utf8").split(" ").slice(13, 15).map(Number);

@@ -5,7 +5,7 @@ import { PassThrough } from "node:stream";
 import { describe, it, type TestContext } from "node:test";
 import { findBrowserCommand } from "../../../src/cli/prompt/browser.ts";
 import { cliEmulator } from "../../support/cli/cli-emulator.ts";
-import { movedWall } from "../../support/walls/moved-wall.ts";
+import { createMovedWallClock } from "../../support/walls/moved-wall.ts";
 
 describe("svc auth device-login with a browser", () => {
   const cases: [string, Record<string, string>, string, string[] | undefined][] = [
@@ -45,7 +45,7 @@ describe("svc auth device-login with a browser", () => {
     const keys = new PassThrough();
     const opened = () => readFile(join(world.cwd, "opened"), "utf8").catch(() => undefined);
     let shown = "";
-    const wall = movedWall(async (ms) => {
+    const wall = createMovedWallClock(async (ms) => {
       await world.emulator.clock.advance({ by: ms });
       if (wall.slept.length === 1) keys.write("\n");
       // The browser is a real process, so polling continues until it has recorded its argument.

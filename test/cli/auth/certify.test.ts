@@ -4,14 +4,14 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
-import { certify, ownClient } from "../../support/device-clients/certify.ts";
+import { certifyDeviceClient, getOwnClientCommand } from "../../support/device-clients/certify.ts";
 
 // Checks that take 30 s are in the slow suite: test/interop/device-clients.
 const quick = ["--skip", "slow-down"];
 
 describe("svc auth certify", { concurrency: 6 }, () => {
   it("finds no problems in a correct client and writes a report", async (t) => {
-    const { exit, findings, rows, report, err } = await certify(t, ownClient("none"), quick);
+    const { exit, findings, rows, report, err } = await certifyDeviceClient(t, getOwnClientCommand("none"), quick);
     assert.deepEqual([exit, findings, rows.length], [0, {}, 14], err);
     assert.match(
       report,
@@ -69,13 +69,13 @@ describe("svc auth certify", { concurrency: 6 }, () => {
   };
   for (const [mistake, [flags, exit, findings]] of Object.entries(mistakes)) {
     it(`reports only the mistake "${mistake}"`, async (t) => {
-      const found = await certify(t, ownClient(mistake), flags);
+      const found = await certifyDeviceClient(t, getOwnClientCommand(mistake), flags);
       assert.deepEqual([found.exit, found.findings], [exit, findings], `${found.err}${JSON.stringify(found.rows)}`);
     });
   }
 
   it("reports an unknown grant type and its consequences", async (t) => {
-    const { rows } = await certify(t, ownClient("grant-type"), ["--only", "request"]);
+    const { rows } = await certifyDeviceClient(t, getOwnClientCommand("grant-type"), ["--only", "request"]);
     assert.deepEqual(
       rows.map(({ id, result, detail }) => [id, result, detail]),
       [
@@ -86,19 +86,24 @@ describe("svc auth certify", { concurrency: 6 }, () => {
   });
 
   it("counts warnings as failures with --strict", async (t) => {
-    const { exit } = await certify(t, ownClient("no-html"), ["--only", "html-503", "--strict"]);
+    const { exit } = await certifyDeviceClient(t, getOwnClientCommand("no-html"), ["--only", "html-503", "--strict"]);
     assert.equal(exit, 1);
   });
 
   it("skips the assessment of a client that is slow or never ends", async (t) => {
     const slow = [process.execPath, "-e", "setTimeout(() => {}, 60_000)"];
-    const { exit, err, report } = await certify(t, slow, ["--only", "denied", "--client-timeout", "300ms"]);
+    const { exit, err, report } = await certifyDeviceClient(t, slow, ["--only", "denied", "--client-timeout", "300ms"]);
     assert.equal(exit, 1);
     assert.match(err, /The client requested no device code, and was still running at the end\./);
     assert.match(report, /<testsuite name="svc auth certify" tests="2" failures="2" /);
     assert.match(report, /<failure message="The client requested no device code, and was still running at the end\.">/);
 
-    const waiting = await certify(t, ownClient("stalls"), ["--only", "reset", "--client-timeout", "6s"]);
+    const waiting = await certifyDeviceClient(t, getOwnClientCommand("stalls"), [
+      "--only",
+      "reset",
+      "--client-timeout",
+      "6s",
+    ]);
     assert.deepEqual([waiting.exit, waiting.findings], [0, { "reset.continues": "not_checked" }], waiting.err);
   });
 

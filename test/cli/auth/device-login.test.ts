@@ -3,14 +3,14 @@ import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { type CliEmulator, cliEmulator } from "../../support/cli/cli-emulator.ts";
-import { following } from "../../support/cli/following.ts";
-import { decoded } from "../../support/identity/sign-in.ts";
-import { movedWall } from "../../support/walls/moved-wall.ts";
+import { startCommand } from "../../support/cli/following.ts";
+import { decodeJwtPart } from "../../support/identity/sign-in.ts";
+import { createMovedWallClock } from "../../support/walls/moved-wall.ts";
 
 /** An emulator whose clock follows the wall clock. A user decides after a number of polls. */
 async function beforeDevice(t: TestContext, decides: { status: "AUTHORIZED" | "DENIED"; after: number }) {
   const world = await cliEmulator(t);
-  const wall = movedWall(async (ms) => {
+  const wall = createMovedWallClock(async (ms) => {
     await world.emulator.clock.advance({ by: ms });
     if (wall.slept.length !== decides.after) return;
     const { body } = await world.emulator.ask("GET", "state");
@@ -68,7 +68,7 @@ describe("svc auth device-login with the emulator", () => {
     ]);
     assert.equal((await svc("auth token", { wall })).out, `${account.access_token}\n`);
     const who = await svc("oidc userinfo --json", { wall });
-    assert.equal(JSON.parse(who.out).sub, decoded(account.access_token, 1).sub);
+    assert.equal(JSON.parse(who.out).sub, decodeJwtPart(account.access_token, 1).sub);
   });
 
   it("prints the code before the wait and the outcome afterwards with --json", async (t) => {
@@ -103,7 +103,7 @@ describe("svc auth device-login with the emulator", () => {
 
   it("exits with 130 at Ctrl-C during the wait and stores nothing", async (t) => {
     const { svc, cwd } = await cliEmulator(t);
-    const waiting = following(svc, [...login, "--json"]);
+    const waiting = startCommand(svc, [...login, "--json"]);
     await waiting.saw("approval_needed");
     waiting.signal("SIGINT");
     const { exit, err } = await waiting.ended;

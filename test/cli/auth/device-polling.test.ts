@@ -4,7 +4,7 @@ import { describe, it, type TestContext } from "node:test";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 import { receiver } from "../../support/receiver.ts";
-import { movedWall } from "../../support/walls/moved-wall.ts";
+import { createMovedWallClock } from "../../support/walls/moved-wall.ts";
 
 const challenge = {
   device_code: "device-secret",
@@ -27,7 +27,7 @@ async function signIn(t: TestContext, answers: readonly Answer[], changes: objec
     const isFirst = request.url.endsWith("/device/code/");
     give(response, isFirst ? { status: 200, body: { ...challenge, ...changes } } : (left.shift() ?? "cut"));
   });
-  const wall = movedWall();
+  const wall = createMovedWallClock();
   const argv = ["auth", "device-login", "--client-id", "cli", "--base-url", server.url, "--debug"];
   const result = await runCli(argv, { wall, env: { SVC_CONFIG_DIR: await testFolder(t) } });
   const polls = server.received.length - 1;

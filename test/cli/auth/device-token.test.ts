@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { cliEmulator } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
-import { device, deviceGrantType } from "../../support/identity/devices.ts";
+import { deviceGrantType, startDeviceAuthorization } from "../../support/identity/devices.ts";
 import { receiver } from "../../support/receiver.ts";
 
 /** A device that waits for approval, and the two commands that poll for its tokens. */
 async function waiting(t: TestContext) {
   const { svc, emulator } = await cliEmulator(t);
-  const { device_code, decide } = await device(emulator);
+  const { device_code, decide } = await startDeviceAuthorization(emulator);
   const fields = ["--grant-type", deviceGrantType, "--device-code", device_code, "--client-id", "demo-cli"];
   const poll = async (command: "auth device-token" | "oidc token", ...more: string[]) => {
     await emulator.clock.advance({ by: 60_000 });

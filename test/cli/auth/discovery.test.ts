@@ -3,7 +3,7 @@ import { describe, it, type TestContext } from "node:test";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 import { receiver } from "../../support/receiver.ts";
-import { movedWall } from "../../support/walls/moved-wall.ts";
+import { createMovedWallClock } from "../../support/walls/moved-wall.ts";
 
 const page = "<!doctype html><title>An app that answers every path</title>";
 
@@ -33,7 +33,7 @@ async function signIn(
     response.end(document ? JSON.stringify(document) : otherwise.body);
   });
   const argv = ["auth", "device-login", "--client-id", "cli", "--issuer", `${server.url}${path}`];
-  const result = await runCli(argv, { wall: movedWall(), env: { SVC_CONFIG_DIR: await testFolder(t) } });
+  const result = await runCli(argv, { wall: createMovedWallClock(), env: { SVC_CONFIG_DIR: await testFolder(t) } });
   const asked = server.received.map(({ method, url }) => `${method} ${url}`);
   return { ...result, asked, origin: server.url };
 }

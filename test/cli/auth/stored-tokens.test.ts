@@ -5,9 +5,9 @@ import { describe, it, type TestContext } from "node:test";
 import { cliEmulator, testFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 import { signIn } from "../../support/identity/sign-in.ts";
-import { inFolderOf } from "../../support/identity/sign-ins.ts";
+import { openSignInStore } from "../../support/identity/sign-ins.ts";
 import { receiver } from "../../support/receiver.ts";
-import { movedWall } from "../../support/walls/moved-wall.ts";
+import { createMovedWallClock } from "../../support/walls/moved-wall.ts";
 
 const hours = (count: number) => count * 3_600_000;
 
@@ -16,10 +16,10 @@ async function signedIn(t: TestContext) {
   const world = await cliEmulator(t);
   // Several commands sleep concurrently, so the advances run in sequence.
   let moved: Promise<unknown> = Promise.resolve();
-  const wall = movedWall((ms) => (moved = moved.then(() => world.emulator.clock.advance({ by: ms }))));
+  const wall = createMovedWallClock((ms) => (moved = moved.then(() => world.emulator.clock.advance({ by: ms }))));
   const email = "ada@northwind.example";
   const tokens = await signIn(world.emulator, email);
-  const folder = inFolderOf(world.cwd);
+  const folder = openSignInStore(world.cwd);
   await folder.keep(world.emulator.routerUrl, { ...tokens, client_id: "demo-cli", expires_at: "2031-01-02T04:04:05Z" });
   return { ...world, wall, tokens, account: async () => (await folder.accounts())[world.emulator.routerUrl]! };
 }
@@ -71,10 +71,10 @@ describe("refresh of an expiring token", () => {
         response.end('{"access_token":"new","token_type":"Bearer","expires_in":1e300,"refresh_token":"next"}'),
       );
       const cwd = await testFolder(t);
-      const folder = inFolderOf(cwd);
+      const folder = openSignInStore(cwd);
       await folder.keep(server.url, { refresh_token: "old", expires_at });
       const { exit, out } = await runCli(["auth", "token", "--base-url", server.url], {
-        wall: movedWall(),
+        wall: createMovedWallClock(),
         env: { SVC_CONFIG_DIR: cwd },
       });
       assert.deepEqual([exit, out], [0, "new\n"]);
@@ -89,9 +89,12 @@ describe("refresh of an expiring token", () => {
       response.writeHead(400, { "content-type": "application/json" }).end('{"error":"invalid_grant"}'),
     );
     const cwd = await testFolder(t);
-    await inFolderOf(cwd).keep(server.url, { refresh_token: "old", expires_at: "2031-01-01T00:00:00Z" });
+    await openSignInStore(cwd).keep(server.url, { refresh_token: "old", expires_at: "2031-01-01T00:00:00Z" });
     const run = () =>
-      runCli(["auth", "token", "--base-url", server.url], { wall: movedWall(), env: { SVC_CONFIG_DIR: cwd } });
+      runCli(["auth", "token", "--base-url", server.url], {
+        wall: createMovedWallClock(),
+        env: { SVC_CONFIG_DIR: cwd },
+      });
     const first = await run();
     assert.match(first.err, /no longer accepts the refresh token .*\n {2}try: svc auth device-login/);
     const second = await run();
@@ -101,11 +104,11 @@ describe("refresh of an expiring token", () => {
 
   it("exits with 75 when the server is unreachable and preserves the token for a retry", async (t) => {
     const cwd = await testFolder(t);
-    const folder = inFolderOf(cwd);
+    const folder = openSignInStore(cwd);
     await folder.keep("http://127.0.0.1:1", { refresh_token: "old", expires_at: "2031-01-01T00:00:00Z" });
     const before = await folder.accounts();
     const { exit } = await runCli("auth token --base-url http://127.0.0.1:1", {
-      wall: movedWall(),
+      wall: createMovedWallClock(),
       env: { SVC_CONFIG_DIR: cwd },
     });
     assert.deepEqual([exit, await folder.accounts()], [75, before]);
@@ -163,7 +166,7 @@ describe("stored sign-ins", () => {
   it("revokes the tokens with auth logout if the server supports revocation (RFC 7009)", async (t) => {
     const server = await receiver(t);
     const cwd = await testFolder(t);
-    await inFolderOf(cwd).keep(server.url, { refresh_token: "rt", revocation_url: `${server.url}/revoke` });
+    await openSignInStore(cwd).keep(server.url, { refresh_token: "rt", revocation_url: `${server.url}/revoke` });
     const { out } = await runCli(["auth", "logout", "--json"], { env: { SVC_CONFIG_DIR: cwd } });
     assert.deepEqual(JSON.parse(out), [{ address: server.url, revoked: true }]);
     assert.deepEqual(
@@ -174,7 +177,7 @@ describe("stored sign-ins", () => {
 
   it("requires a choice between several sign-ins", async (t) => {
     const cwd = await testFolder(t);
-    const folder = inFolderOf(cwd);
+    const folder = openSignInStore(cwd);
     await folder.keep("https://a.example", {});
     await folder.keep("https://b.example", {});
     const { exit, err } = await runCli("auth token", { env: { SVC_CONFIG_DIR: cwd } });

@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { bulkStage } from "../../support/cli/bulk-stage.ts";
+import { createBulkFixture } from "../../support/cli/bulk-stage.ts";
 
 const people = "name,id\nAda,c-1\nBob,c-2\n";
 
 describe("--column", () => {
   it("implies CSV for a pipe and for a file with any name", async (t) => {
-    const { svc, sent } = await bulkStage(t, ["name,id", "Ada,c-1", "Bob,c-2"]);
+    const { svc, sent } = await createBulkFixture(t, ["name,id", "Ada,c-1", "Bob,c-2"]);
     const piped = await svc("router map-clients - --column id --cluster eu-1", { stdin: people });
     assert.deepEqual(
       [piped.exit, piped.out, sent()],
@@ -20,7 +20,7 @@ describe("--column", () => {
   });
 
   it("selects fields of NDJSON rows and prints the flag that declares NDJSON", async (t) => {
-    const { svc, sent } = await bulkStage(t, []);
+    const { svc, sent } = await createBulkFixture(t, []);
     const stdin = '{"name":"Ada","id":"c-1"}\n';
     const guessed = await svc("router map-clients - --column id --cluster eu-1", { stdin });
     assert.equal(guessed.exit, 2);
@@ -30,7 +30,7 @@ describe("--column", () => {
   });
 
   it("rejects plain lines, which have no columns", async (t) => {
-    const { svc, sent } = await bulkStage(t, ["c-1"]);
+    const { svc, sent } = await createBulkFixture(t, ["c-1"]);
     const { exit, err } = await svc("router map-clients rows.txt --column id --cluster eu-1 --input-format lines");
     assert.deepEqual([exit, sent()], [2, []]);
     assert.match(err, /^error: --column requires csv, tsv or ndjson: plain lines have no columns\n/);
@@ -44,7 +44,7 @@ describe("--errors-out", () => {
     ["a dry run", "--dry-run"],
   ] as const) {
     it(`writes the rows that ${name} omits`, async (t) => {
-      const { svc, cwd } = await bulkStage(t, ["a", "b b", "c"]);
+      const { svc, cwd } = await createBulkFixture(t, ["a", "b b", "c"]);
       const line = "router map-clients rows.txt --cluster eu-1 --skip-invalid --errors-out bad.csv";
       const { exit, err } = await svc(`${line} ${flags}`);
       assert.equal(exit, 0, err);

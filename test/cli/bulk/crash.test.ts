@@ -7,8 +7,8 @@ import { OpenJob } from "../../../src/cli/commands/router/bulk/log/open-job.ts";
 import { formatResultLine, resultsHeader } from "../../../src/cli/commands/router/bulk/log/results.ts";
 import type { Disk } from "../../../src/files/disk.ts";
 import { makeFolderDurably } from "../../../src/files/folders.ts";
-import { seeded } from "../../support/files/crashes.ts";
-import { type Chance, Crashed, ForgetfulDisk } from "../../support/files/forgetful-disk.ts";
+import { createSeededRandom } from "../../support/files/crashes.ts";
+import { DiskCrashedError, ForgetfulDisk, type RandomSource } from "../../support/files/forgetful-disk.ts";
 
 const folder = "/state/jobs/job_1";
 const wall: WallClock = { now: () => 0, monotonicNow: () => 0, sleep: async () => {} };
@@ -71,16 +71,16 @@ const lives: Record<string, Life> = {
 };
 
 /** Runs a life on a disk that crashes before step `at`, then resumes. Returns true if the life ended earlier. */
-async function survive(life: Life, at: number, chance: Chance): Promise<boolean> {
+async function survive(life: Life, at: number, chance: RandomSource): Promise<boolean> {
   const disk = new ForgetfulDisk();
   let steps = 0;
   disk.before = () => {
-    if (steps === at) throw new Crashed();
+    if (steps === at) throw new DiskCrashedError();
     steps += 1;
   };
   const acknowledged: Acknowledged = { created: false, batches: 0 };
   await life(disk, acknowledged).catch((error) => {
-    if (!(error instanceof Crashed)) throw error;
+    if (!(error instanceof DiskCrashedError)) throw error;
   });
   if (acknowledged.created) await goneOn(disk.crash(chance), acknowledged.batches);
   return steps < at;
@@ -112,7 +112,11 @@ async function textOf(disk: Disk, name: string): Promise<string> {
 
 describe("disk that loses unsynced data", () => {
   /** The minimum and the maximum that a disk can lose, and random values in between. */
-  const chances = [() => () => 0, () => () => 0.99, ...Array.from({ length: 6 }, (_, seed) => () => seeded(seed))];
+  const chances = [
+    () => () => 0,
+    () => () => 0.99,
+    ...Array.from({ length: 6 }, (_, seed) => () => createSeededRandom(seed)),
+  ];
   for (const [what, life] of Object.entries(lives)) {
     it(`retains every reported batch of a job ${what} after a crash at any step`, async () => {
       let at = 0;

@@ -3,7 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { gzipSync } from "node:zlib";
-import { bulkStage, numbered } from "../../support/cli/bulk-stage.ts";
+import { createBulkFixture, createNumberedIds } from "../../support/cli/bulk-stage.ts";
 
 const latin1 = (text: string) => Buffer.from(text, "latin1");
 const asRows = "--input-format";
@@ -21,7 +21,7 @@ describe("input with invalid UTF-8", () => {
     ["at the end of the input", "rows.txt", "", "c-1\nc-2\nc-ü", 3],
   ] as const) {
     it(`rejects the input with its row before anything is sent: ${what}`, async (t) => {
-      const { svc, cwd, sent } = await bulkStage(t, []);
+      const { svc, cwd, sent } = await createBulkFixture(t, []);
       const format = name.replace("rows.", "").replace("txt", "lines");
       const expected = `error: Row ${row} is not UTF-8\n${hint}`;
       for (const bytes of [latin1(text), gzipSync(latin1(text))]) {
@@ -47,7 +47,7 @@ describe("input with invalid UTF-8", () => {
   }
 
   it("reports UTF-16 if the input has a byte order mark", async (t) => {
-    const { svc, sent } = await bulkStage(t, []);
+    const { svc, sent } = await createBulkFixture(t, []);
     const stdin = Buffer.from("\ufeffc-1\n", "utf16le");
     const { exit, err } = await svc("router map-clients - --cluster eu-1 --quiet", { stdin });
     assert.deepEqual([exit, sent()], [2, []]);
@@ -55,7 +55,7 @@ describe("input with invalid UTF-8", () => {
   });
 
   it("stops the job late in a pipe and resumes it after conversion", async (t) => {
-    const { svc, sent } = await bulkStage(t, []);
+    const { svc, sent } = await createBulkFixture(t, []);
     const run = "router map-clients - --batch-size 2 --concurrency 1 --cluster eu-1 --quiet";
     const text = "a\nb\nc\nd\ne\nf-ü\n";
     const { exit, err } = await svc(run, { stdin: latin1(text) });
@@ -75,7 +75,7 @@ describe("input with invalid UTF-8", () => {
   });
 
   it("accepts characters that are split at any byte", async (t) => {
-    const { svc, sent } = await bulkStage(t, []);
+    const { svc, sent } = await createBulkFixture(t, []);
     const stdin = (async function* () {
       for (const byte of Buffer.from("\ufeffid\nzoë\n名前\n😀\n")) yield Uint8Array.of(byte);
     })();
@@ -96,7 +96,7 @@ describe("email address validation", () => {
     ["with characters of any script", "müller@名前.example", true],
   ] as const) {
     it(`${isAddress ? "accepts" : "rejects"} an address ${what}`, async (t) => {
-      const { svc, service } = await bulkStage(t, [row]);
+      const { svc, service } = await createBulkFixture(t, [row]);
       const { exit, err } = await svc("router map-emails rows.txt --cluster eu-1 --quiet");
       assert.deepEqual([exit, service.calls.length], isAddress ? [0, 1] : [2, 0], err);
       if (!isAddress) assert.match(err, /row 1 \(.{1,85}\) is neither an e-mail address nor a SHA-256 digest/);
@@ -104,7 +104,7 @@ describe("email address validation", () => {
   }
 
   it("rejects any other identifier with control characters", async (t) => {
-    const { svc, sent } = await bulkStage(t, ["c\x001", ...numbered(1)]);
+    const { svc, sent } = await createBulkFixture(t, ["c\x001", ...createNumberedIds(1)]);
     const { exit, err } = await svc("router map-clients rows.txt --cluster eu-1 --quiet");
     assert.deepEqual([exit, sent()], [2, []]);
     assert.match(err, /row 1 \(c\\x001\) is not a valid client id: it contains control characters/);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { describe, it } from "node:test";
-import { bulkStage } from "../../support/cli/bulk-stage.ts";
+import { createBulkFixture } from "../../support/cli/bulk-stage.ts";
 import { cliEmulator } from "../../support/cli/cli-emulator.ts";
 
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
@@ -34,7 +34,7 @@ describe("email addresses in rows", () => {
     ["ada lovelace@example.com", "it contains a space"],
   ] as const) {
     it(`rejects ${JSON.stringify(row)} without hashing`, async (t) => {
-      const { svc, service } = await bulkStage(t, ["bob@example.com", row]);
+      const { svc, service } = await createBulkFixture(t, ["bob@example.com", row]);
       const expected = `neither an e-mail address nor a SHA-256 digest: ${problem}`;
       const file = await svc("router map-emails rows.txt --cluster eu-1 --quiet");
       assert.deepEqual([file.exit, service.calls], [2, []]);
@@ -56,7 +56,7 @@ describe("email addresses in rows", () => {
     [digest.toUpperCase(), undefined],
   ] as const) {
     it(`normalizes ${row} before hashing`, async (t) => {
-      const { svc, service } = await bulkStage(t, [row]);
+      const { svc, service } = await createBulkFixture(t, [row]);
       const expected = hashed === undefined ? digest : sha256(hashed);
       assert.equal((await svc("router map-emails rows.txt --cluster eu-1")).exit, 0);
       await svc(["router", "unmap-emails", "--email-hash-list", row, "--cluster", "eu-1", "--yes"]);
@@ -136,7 +136,7 @@ describe("output of svc router resolve", () => {
   });
 
   it("prefixes external IDs with their type, also on the command line", async (t) => {
-    const { svc, service } = await bulkStage(t, ["external-integration CHAT_B:tenX"]);
+    const { svc, service } = await createBulkFixture(t, ["external-integration CHAT_B:tenX"]);
     await svc("router offboard eu-1 --from rows.txt --confirm eu-1");
     await svc("router map-external-integrations - --cluster eu-1 --integration-type CHAT_B", {
       stdin: "CHAT_B:tenX\n",
@@ -161,7 +161,7 @@ describe("response body false", () => {
     "router offboard eu-1 --from offboard.txt --confirm eu-1",
   ]) {
     it(`counts as a failure of svc ${line}`, async (t) => {
-      const { svc, write } = await bulkStage(t, ["ada@example.com"], () => ({ status: 200, body: false }));
+      const { svc, write } = await createBulkFixture(t, ["ada@example.com"], () => ({ status: 200, body: false }));
       await write("offboard.txt", ["email ada@example.com"]);
       const { exit, out, err } = await svc(line);
       assert.deepEqual([exit, out], [1, ""], err);

@@ -3,15 +3,15 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { gzipSync } from "node:zlib";
-import { bulkService } from "../../support/cli/bulk-service.ts";
+import { startBulkService } from "../../support/cli/bulk-service.ts";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 
 const digest = "ab".repeat(32);
 
 /** The batches sent for an input, and the exit code. */
-async function sent(t: Parameters<typeof bulkService>[0], argv: string, stdin: string | Uint8Array[]) {
-  const { url, calls } = await bulkService(t);
+async function sent(t: Parameters<typeof startBulkService>[0], argv: string, stdin: string | Uint8Array[]) {
+  const { url, calls } = await startBulkService(t);
   const cwd = await testFolder(t);
   const input = typeof stdin === "string" ? stdin : pieces(stdin);
   const env = { SVC_CONFIG_DIR: cwd, SVC_BASE_URL: url };
@@ -83,7 +83,7 @@ describe("input rows", () => {
   }
 
   it("suggests another column if the selected column has no valid value", async (t) => {
-    const { url } = await bulkService(t);
+    const { url } = await startBulkService(t);
     const cwd = await testFolder(t);
     await writeFile(join(cwd, "people.csv"), "id,email\n1,ada@example.com\n");
     const { exit, err } = await runCli("router map-emails people.csv --column id --cluster eu-1", {
@@ -96,7 +96,7 @@ describe("input rows", () => {
   });
 
   it("reports a first row that may be a heading", async (t) => {
-    const { url } = await bulkService(t);
+    const { url } = await startBulkService(t);
     const cwd = await testFolder(t);
     await writeFile(join(cwd, "people.csv"), "Contact\nada@example.com\n");
     const { exit, err } = await runCli("router map-emails people.csv --cluster eu-1", {
@@ -149,7 +149,7 @@ describe("input rows", () => {
   });
 
   it("counts CSV rows without an identifier and lists them with their other cells", async (t) => {
-    const { url } = await bulkService(t);
+    const { url } = await startBulkService(t);
     const cwd = await testFolder(t);
     await writeFile(join(cwd, "people.csv"), "name,email\nx,a@x.example\ny,\nz,b@x.example\n");
     const run = "router map-emails people.csv --column email --cluster eu-1 --skip-invalid --errors-out bad.csv --json";
@@ -192,7 +192,7 @@ describe("input rows", () => {
   }
 
   it("rejects a folder, a missing file and a terminal", async (t) => {
-    const { url } = await bulkService(t);
+    const { url } = await startBulkService(t);
     const cwd = await testFolder(t);
     await mkdir(join(cwd, "folder"));
     await writeFile(join(cwd, "empty.txt"), "");

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { systemWallClock } from "../../../src/base/clock.ts";
 import { identifyMachine } from "../../../src/files/machine.ts";
-import { bulkService } from "../../support/cli/bulk-service.ts";
-import { bulkStage, numbered } from "../../support/cli/bulk-stage.ts";
+import { startBulkService } from "../../support/cli/bulk-service.ts";
+import { createBulkFixture, createNumberedIds } from "../../support/cli/bulk-stage.ts";
 
 const run = "router map-clients rows.txt --batch-size 2 --concurrency 1 --cluster eu-1";
 /** The second request fails, so one batch is finished. */
@@ -13,7 +13,7 @@ const failsOnce = ({ number }: { number: number }) => (number === 2 ? { status: 
 
 describe("bulk jobs", () => {
   it("prints the job ID first, lists jobs and shows their progress", async (t) => {
-    const { svc, service, cwd } = await bulkStage(t, numbered(6), failsOnce);
+    const { svc, service, cwd } = await createBulkFixture(t, createNumberedIds(6), failsOnce);
     const { exit, err } = await svc(`${run} --retries 0`);
     const id = /^(job_\w+): map-clients, 6 rows, to http/.exec(err)?.[1] ?? "";
     assert.equal(exit, 75);
@@ -42,7 +42,7 @@ describe("bulk jobs", () => {
   });
 
   it("lists damaged jobs together with intact jobs", async (t) => {
-    const { svc, jobs } = await bulkStage(t, numbered(4));
+    const { svc, jobs } = await createBulkFixture(t, createNumberedIds(4));
     const reasons: Record<string, string> = {};
     for (const [damaged, reason] of [
       ["no JSON", "is not a job record"],
@@ -70,7 +70,7 @@ describe("bulk jobs", () => {
   });
 
   it("rejects a copied job folder under the name of the copy", async (t) => {
-    const { svc, jobs } = await bulkStage(t, numbered(6), failsOnce);
+    const { svc, jobs } = await createBulkFixture(t, createNumberedIds(6), failsOnce);
     await svc(`${run} --retries 0`);
     const [id] = await readdir(jobs);
     await cp(join(jobs, id!), join(jobs, "job_copy"), { recursive: true });
@@ -83,7 +83,7 @@ describe("bulk jobs", () => {
   });
 
   it("skips finished jobs with resume --last", async (t) => {
-    const { svc } = await bulkStage(t, numbered(6), failsOnce);
+    const { svc } = await createBulkFixture(t, createNumberedIds(6), failsOnce);
     const stopped = /^(job_\w+): map-clients/.exec((await svc(`${run} --retries 0`)).err)?.[1];
     const wall = { ...systemWallClock, now: () => Date.parse("2099-01-01T00:00:00Z") };
     const newest = /^(job_\w+): map-clients/.exec((await svc(run, { wall })).err)?.[1];
@@ -98,7 +98,7 @@ describe("bulk jobs", () => {
   });
 
   it("prints a resume command with the target and without secrets", async (t) => {
-    const { svc, service, jobs } = await bulkStage(t, numbered(6), failsOnce);
+    const { svc, service, jobs } = await createBulkFixture(t, createNumberedIds(6), failsOnce);
     const env = { SVC_BASE_URL: undefined, SVC_CLUSTER_KEY: "very-secret" };
     const stopped = await svc(`${run} --retries 0 --base-url ${service.url}`, { env });
     const line = /Resume it with: svc (.*)\n/.exec(stopped.err)?.[1] ?? "";
@@ -109,19 +109,19 @@ describe("bulk jobs", () => {
   });
 
   it("rejects a resume against another service or with a changed file", async (t) => {
-    const { svc, sent, write } = await bulkStage(t, numbered(6), failsOnce);
-    const other = await bulkService(t);
+    const { svc, sent, write } = await createBulkFixture(t, createNumberedIds(6), failsOnce);
+    const other = await startBulkService(t);
     await svc(`${run} --retries 0`);
     const elsewhere = await svc("router jobs resume --last", { env: { SVC_BASE_URL: other.url } });
     assert.match(elsewhere.err, /The target has changed: .* instead of /);
-    await write("rows.txt", numbered(7));
+    await write("rows.txt", createNumberedIds(7));
     const changed = await svc("router jobs resume --last");
     assert.match(changed.err, /rows\.txt has changed \(/);
     assert.deepEqual([elsewhere.exit, changed.exit, sent().length, other.calls.length], [2, 2, 2, 0]);
   });
 
   it("resumes with a moved file at its new path", async (t) => {
-    const { svc, sent, cwd, write } = await bulkStage(t, numbered(6), failsOnce);
+    const { svc, sent, cwd, write } = await createBulkFixture(t, createNumberedIds(6), failsOnce);
     await svc(`${run} --retries 0`);
     const before = sent().flat();
     await rename(join(cwd, "rows.txt"), join(cwd, "moved.txt"));
@@ -131,7 +131,7 @@ describe("bulk jobs", () => {
       gone.err,
       /no such file\n {2}If the file was moved, use its new path: svc router jobs resume job_\w+ FILE\n/,
     );
-    await write("other.txt", numbered(7));
+    await write("other.txt", createNumberedIds(7));
     const other = await svc("router jobs resume --last other.txt");
     assert.deepEqual([other.exit, sent().flat()], [2, before]);
     assert.match(other.err, /other\.txt has changed \(/);
@@ -142,7 +142,7 @@ describe("bulk jobs", () => {
   });
 
   it("runs a finished job only once", async (t) => {
-    const { svc, sent } = await bulkStage(t, numbered(2));
+    const { svc, sent } = await createBulkFixture(t, createNumberedIds(2));
     await svc(run);
     const { exit, err } = await svc("router jobs resume --last");
     assert.deepEqual([exit, sent().length], [0, 1]);
@@ -150,7 +150,7 @@ describe("bulk jobs", () => {
   });
 
   it("allows one process per job and takes over from a dead process", async (t) => {
-    const { svc, jobs } = await bulkStage(t, numbered(6), failsOnce);
+    const { svc, jobs } = await createBulkFixture(t, createNumberedIds(6), failsOnce);
     await svc(`${run} --retries 0`);
     const lock = join(await onlyJob(jobs), "lock");
     const held = { id: "x", pid: process.ppid, ...(await identifyMachine()) };
@@ -169,7 +169,9 @@ describe("bulk jobs", () => {
     let now = Date.parse("2031-01-02T03:04:05Z");
     const wall = { ...systemWallClock, now: () => now };
     let isDown = false;
-    const { svc, jobs, write } = await bulkStage(t, numbered(2), () => (isDown ? { status: 503 } : undefined));
+    const { svc, jobs, write } = await createBulkFixture(t, createNumberedIds(2), () =>
+      isDown ? { status: 503 } : undefined,
+    );
     await svc(run, { wall });
     await write("wrong.txt", ["a", "b b"]);
     await svc("router map-clients wrong.txt --cluster eu-1 --skip-invalid", { wall });
@@ -199,7 +201,7 @@ describe("bulk jobs", () => {
   });
 
   it("retains files of other users in a removed job folder", async (t) => {
-    const { svc, jobs } = await bulkStage(t, ["a"]);
+    const { svc, jobs } = await createBulkFixture(t, ["a"]);
     await svc(run);
     const folder = await onlyJob(jobs);
     await writeFile(join(folder, "notes.txt"), "mine");
@@ -210,7 +212,7 @@ describe("bulk jobs", () => {
   });
 
   it("restricts job files to their owner", async (t) => {
-    const { svc, jobs } = await bulkStage(t, ["a", "b b"]);
+    const { svc, jobs } = await createBulkFixture(t, ["a", "b b"]);
     await svc(`${run} --skip-invalid`);
     const folder = await onlyJob(jobs);
     const modes = await Promise.all(
@@ -222,7 +224,7 @@ describe("bulk jobs", () => {
   });
 
   it("reports an unknown job as not found", async (t) => {
-    const { svc } = await bulkStage(t, []);
+    const { svc } = await createBulkFixture(t, []);
     for (const [argv, exit, message] of [
       ["router jobs show job_nope", 5, /Job job_nope not found./],
       ["router jobs show ../../etc", 5, /Job \S+ not found/],
@@ -241,7 +243,7 @@ describe("bulk jobs", () => {
   });
 
   it("prints results in every format, or all rows on request", async (t) => {
-    const { svc } = await bulkStage(t, ["a", "b b", "c"]);
+    const { svc } = await createBulkFixture(t, ["a", "b b", "c"]);
     await svc(`${run} --skip-invalid --results all`);
     const message = "not a valid client id: it contains spaces";
     const results = (format: string) => svc(`router jobs results --last --format ${format}`).then(({ out }) => out);
@@ -263,7 +265,7 @@ describe("bulk jobs", () => {
   });
 
   it("stores and reports jobs in another folder if the default folder is not writable", async (t) => {
-    const { svc, cwd } = await bulkStage(t, ["a"]);
+    const { svc, cwd } = await createBulkFixture(t, ["a"]);
     await mkdir(join(cwd, "blocked"));
     await writeFile(join(cwd, "blocked", "jobs"), "a file in the way");
     const { exit, err } = await svc(run, { env: { SVC_STATE_DIR: join(cwd, "blocked") } });

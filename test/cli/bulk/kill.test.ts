@@ -8,7 +8,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import { buildChildEnvironment } from "../../../src/cli/commands/emulator/exec.ts";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
 import { emulator } from "../../support/emulator.ts";
-import { shippedSvc } from "../../support/shipped.ts";
+import { getSvcPath } from "../../support/shipped.ts";
 
 const address = (i: number) => `person.${i}@kill.example`;
 const text = (count: number) => Array.from({ length: count }, (_, i) => `${address(i)}\n`).join("");
@@ -16,7 +16,7 @@ const text = (count: number) => Array.from({ length: count }, (_, i) => `${addre
 /** An emulator, and processes of the command line that use it. */
 async function stage(t: TestContext) {
   const folder = await testFolder(t);
-  const svc = shippedSvc();
+  const svc = getSvcPath();
   const twin = await emulator(t);
   const host = { env: { PATH: process.env.PATH, SVC_STATE_DIR: join(folder, "state") } };
   const env = buildChildEnvironment(twin, host as unknown as Parameters<typeof buildChildEnvironment>[1]);

@@ -3,9 +3,9 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { hashEmail } from "../../../src/schemes/email-hash.ts";
-import { bulkStage } from "../../support/cli/bulk-stage.ts";
+import { createBulkFixture } from "../../support/cli/bulk-stage.ts";
 import { type CliEmulator, cliEmulator } from "../../support/cli/cli-emulator.ts";
-import { enter, person } from "../../support/cli/person.ts";
+import { enterKey, simulateUser } from "../../support/cli/person.ts";
 
 /** An environment that names the router without the control plane of the emulator. */
 const asReal = { SVC_EMULATOR_URL: undefined, SVC_EMULATOR_TOKEN: undefined };
@@ -73,7 +73,7 @@ describe("undo of moved identifiers", () => {
 
   it("requires a confirmation at a terminal for a real service", async (t) => {
     const hashes = { [hashEmail("ada@x.example")]: "us-1", [hashEmail("bob@x.example")]: "eu-1" };
-    const { svc, service } = await bulkStage(
+    const { svc, service } = await createBulkFixture(
       t,
       ["ada@x.example", "bob@x.example", "cleo@x.example"],
       undefined,
@@ -85,10 +85,10 @@ describe("undo of moved identifiers", () => {
       "router map-emails --email-hash-list ada@x.example --cluster eu-1",
     ]) {
       const before = service.calls.length;
-      const unsure = person([question, `n${enter}`]);
+      const unsure = simulateUser([question, `n${enterKey}`]);
       const declined = await svc(line, unsure);
       assert.deepEqual([declined.exit, unsure.waiting(), service.calls.length], [1, [], before], declined.err);
-      const sure = person([question, `y${enter}`]);
+      const sure = simulateUser([question, `y${enterKey}`]);
       assert.deepEqual([(await svc(line, sure)).exit, sure.waiting(), service.calls.length], [0, [], before + 1]);
       assert.deepEqual([(await svc(`${line} --yes`, { tty: true })).exit, service.calls.length], [0, before + 2]);
       assert.deepEqual([(await svc(line)).exit, service.calls.length], [0, before + 3]);
@@ -110,7 +110,7 @@ describe("--verify", () => {
   });
 
   it("counts confirmed but missing changes as failed", async (t) => {
-    const { svc } = await bulkStage(t, ["c-1", "c-2", "c-3"], undefined, { "c-1": "eu-1", "c-2": "us-1" });
+    const { svc } = await createBulkFixture(t, ["c-1", "c-2", "c-3"], undefined, { "c-1": "eu-1", "c-2": "us-1" });
     const { exit, out } = await svc("router map-clients rows.txt --cluster eu-1 --verify --json");
     const { rows, failed, verified, unverified } = JSON.parse(out);
     assert.deepEqual(
@@ -131,7 +131,7 @@ describe("--verify", () => {
     const rows = ["c-1", "c-2", "c-3", "c-4"];
     const owners = Object.fromEntries(rows.map((row) => [row, "eu-1"]));
     const failsOnce = ({ number }: { number: number }) => (number === 2 ? { status: 503 } : undefined);
-    const { svc } = await bulkStage(t, rows, failsOnce, owners);
+    const { svc } = await createBulkFixture(t, rows, failsOnce, owners);
     const line = "router map-clients rows.txt --cluster eu-1 --verify --batch-size 2 --concurrency 1 --retries 0";
     assert.equal((await svc(line)).exit, 75);
     const { exit, out } = await svc("router jobs resume --last --json");

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { hashEmail } from "../../../src/schemes/email-hash.ts";
-import { bulkStage } from "../../support/cli/bulk-stage.ts";
+import { createBulkFixture } from "../../support/cli/bulk-stage.ts";
 import { cliEmulator } from "../../support/cli/cli-emulator.ts";
-import { enter, person } from "../../support/cli/person.ts";
-import { device } from "../../support/identity/devices.ts";
+import { enterKey, simulateUser } from "../../support/cli/person.ts";
+import { startDeviceAuthorization } from "../../support/identity/devices.ts";
 
 const everyKind = [
   "email Ada@Example.com",
@@ -28,7 +28,7 @@ const wholeBody = {
 
 describe("svc router offboard with a file", () => {
   it("removes all identifiers of a file with one request", async (t) => {
-    const { svc, service } = await bulkStage(t, everyKind);
+    const { svc, service } = await createBulkFixture(t, everyKind);
     const { exit, out } = await svc("router offboard eu-1 --from rows.txt --confirm eu-1");
     assert.deepEqual([exit, out], [0, "Requested removal of 7 identifiers from eu-1; the service confirmed it\n"]);
     assert.deepEqual(
@@ -38,7 +38,7 @@ describe("svc router offboard with a file", () => {
   });
 
   it("reads kinds and identifiers from CSV columns and NDJSON fields", async (t) => {
-    const { svc, service, write } = await bulkStage(t, []);
+    const { svc, service, write } = await createBulkFixture(t, []);
     await write("ws.csv", ["note,identifier,kind", "x,cli_1,client", "y,T1,chat-a-team"]);
     await write("ws.ndjson", ['{"kind":"client","identifier":"cli_2"}']);
     for (const file of ["ws.csv", "ws.ndjson"]) {
@@ -52,7 +52,7 @@ describe("svc router offboard with a file", () => {
   });
 
   it("requires the name of the cluster even with --yes", async (t) => {
-    const { svc, service } = await bulkStage(t, everyKind);
+    const { svc, service } = await createBulkFixture(t, everyKind);
     for (const argv of [
       "router offboard eu-1 --from rows.txt --yes",
       "router offboard eu-1 --from rows.txt --confirm us-1",
@@ -66,7 +66,7 @@ describe("svc router offboard with a file", () => {
   });
 
   it("reports a row of an unknown kind before anything is removed", async (t) => {
-    const { svc, service } = await bulkStage(t, ["client cli_1", "team T1", "cli_2"]);
+    const { svc, service } = await createBulkFixture(t, ["client cli_1", "team T1", "cli_2"]);
     const { exit, err } = await svc("router offboard eu-1 --from rows.txt --confirm eu-1");
     assert.match(
       err,
@@ -76,7 +76,7 @@ describe("svc router offboard with a file", () => {
   });
 
   it("plans and applies a job, with the name repeated by --cluster", async (t) => {
-    const { svc, service } = await bulkStage(t, everyKind);
+    const { svc, service } = await createBulkFixture(t, everyKind);
     assert.equal((await svc("router offboard eu-1 --from rows.txt --plan-out p.json")).exit, 0);
     assert.equal((await svc("router offboard us-1 --apply p.json")).exit, 2);
     assert.equal((await svc("router offboard eu-1 --apply p.json")).exit, 0);
@@ -99,14 +99,14 @@ describe("svc router offboard with a file", () => {
 
 describe("confirmation by cluster name at a terminal", () => {
   it("changes nothing unless the user types the name", async (t) => {
-    const { svc, service } = await bulkStage(t, everyKind);
+    const { svc, service } = await createBulkFixture(t, everyKind);
     const argv = "router offboard eu-1 --from rows.txt";
     const question = "Delete 7 identifiers of a workspace from eu-1: this cannot be undone. Type eu-1 to continue:";
-    const unsure = person([question, `us-1${enter}`]);
+    const unsure = simulateUser([question, `us-1${enterKey}`]);
     const declined = await svc(argv, unsure);
     assert.match(declined.err, /error: Nothing was changed\./);
     assert.deepEqual([declined.exit, unsure.waiting(), service.calls.length], [1, [], 0]);
-    const sure = person([question, `eu-1${enter}`]);
+    const sure = simulateUser([question, `eu-1${enterKey}`]);
     assert.deepEqual([(await svc(argv, sure)).exit, sure.waiting(), service.calls.length], [0, [], 1]);
   });
 });
@@ -114,7 +114,7 @@ describe("confirmation by cluster name at a terminal", () => {
 describe("svc router offboard with a workspace of an emulator", () => {
   it("collects all seven kinds of identifiers, removes them and verifies the result", async (t) => {
     const { svc, json, emulator } = await cliEmulator(t);
-    const { user_code } = await device(emulator);
+    const { user_code } = await startDeviceAuthorization(emulator);
     await emulator.ask("POST", `device-grants/${user_code}`, {
       body: { status: "AUTHORIZED", email: "ada@northwind.example" },
     });
@@ -153,7 +153,7 @@ describe("svc router offboard with a workspace of an emulator", () => {
   });
 
   it("rejects a real service", async (t) => {
-    const { svc, service } = await bulkStage(t, []);
+    const { svc, service } = await createBulkFixture(t, []);
     const { exit, err } = await svc("router offboard --workspace 1 --confirm eu-1");
     assert.deepEqual([exit, service.calls], [2, []]);
     assert.match(
@@ -163,7 +163,7 @@ describe("svc router offboard with a workspace of an emulator", () => {
   });
 
   it("requires a cluster without a workspace", async (t) => {
-    const { svc } = await bulkStage(t, []);
+    const { svc } = await createBulkFixture(t, []);
     const { exit, err } = await svc("router offboard --client-ids a");
     assert.deepEqual([exit, err.split("\n")[0]], [2, "error: <cluster-id> is required"]);
   });

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { bulkStage } from "../../support/cli/bulk-stage.ts";
+import { createBulkFixture } from "../../support/cli/bulk-stage.ts";
 
 const bom = "\ufeff";
 const ada = [[createHash("sha256").update("ada@example.com").digest("hex")]];
@@ -116,7 +116,7 @@ describe("file in an unexpected format", () => {
     ],
   ] as const) {
     it(`stops before anything is sent and suggests a command: ${what}`, async (t) => {
-      const { svc, service, cwd } = await bulkStage(t, []);
+      const { svc, service, cwd } = await createBulkFixture(t, []);
       await writeFile(join(cwd, name), content);
       const { exit, out, err } = await svc(`router ${command} ${name} --cluster eu-1 --quiet`);
       assert.deepEqual([exit, out, service.calls], [2, "", []]);
@@ -137,7 +137,7 @@ describe("file in an unexpected format", () => {
       ["people.csv", "sep=;\nname;mail\nAda;ada@example.com\n"],
       ["people.ndjson", '{"name":"Ada","mail":"ada@example.com"}\n'],
     ] as const) {
-      const { svc, service, cwd } = await bulkStage(t, []);
+      const { svc, service, cwd } = await createBulkFixture(t, []);
       await writeFile(join(cwd, name), content);
       const refused = await svc(`router map-emails ${name} --cluster eu-1`);
       const line = /^ {2}try: svc (.*)$/m.exec(refused.err)?.[1] ?? refused.err;
@@ -151,7 +151,7 @@ describe("file in an unexpected format", () => {
     ["an Excel workbook (.xls) or another Office document", Buffer.from([0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1])],
   ] as const) {
     it(`stops and reports the format: ${what}`, async (t) => {
-      const { svc, service, cwd } = await bulkStage(t, []);
+      const { svc, service, cwd } = await createBulkFixture(t, []);
       await writeFile(join(cwd, "people.xlsx"), bytes);
       for (const stdin of [undefined, bytes]) {
         const { exit, err } = await svc(`router map-emails ${stdin ? "-" : "people.xlsx"} --cluster eu-1 --quiet`, {
@@ -177,14 +177,14 @@ describe("file in an unexpected format", () => {
       ["map-clients -", "auth0|1\nauth0|2\n", ["auth0|1", "auth0|2"]],
       ["map-clients - --input-format csv", "a,\nb,\n", ["a", "b"]],
     ] as const) {
-      const { svc, sent: got } = await bulkStage(t, []);
+      const { svc, sent: got } = await createBulkFixture(t, []);
       const { exit, err } = await svc(`router ${line} --cluster eu-1 --quiet`, { stdin });
       assert.deepEqual([exit, got()], [0, [sent]], err);
     }
   });
 
   it("stops in a pipe and in svc router offboard", async (t) => {
-    const { svc, service } = await bulkStage(t, []);
+    const { svc, service } = await createBulkFixture(t, []);
     const piped = await svc("router map-emails - --cluster eu-1", { stdin: "Mail;Name\nada@example.com;Ada\n" });
     const line = "svc router map-emails - --column Mail --input-format csv --delimiter ';' --cluster eu-1";
     assert.match(piped.err, new RegExp(`^  try: ${line}$`, "m"));

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { link, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { bulkStage } from "../../support/cli/bulk-stage.ts";
+import { createBulkFixture } from "../../support/cli/bulk-stage.ts";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 
@@ -18,7 +18,7 @@ describe("output files of a bulk job", () => {
       ["a hard link to its input", "second.txt"],
     ] as const) {
       it(`rejects ${what} as the output file of ${flag}`, async (t) => {
-        const { svc, cwd, sent } = await bulkStage(t, ["a", "b b"]);
+        const { svc, cwd, sent } = await createBulkFixture(t, ["a", "b b"]);
         await symlink("rows.txt", join(cwd, "link.txt"));
         await link(join(cwd, "rows.txt"), join(cwd, "second.txt"));
         for (const more of ["", " --skip-invalid", " --dry-run"]) {
@@ -33,7 +33,7 @@ describe("output files of a bulk job", () => {
     }
 
     it(`rejects a file with other content for ${flag}`, async (t) => {
-      const { svc, cwd, sent } = await bulkStage(t, ["a", "b"]);
+      const { svc, cwd, sent } = await createBulkFixture(t, ["a", "b"]);
       await writeFile(join(cwd, "precious.txt"), "precious");
       assert.deepEqual(await svc(`${run} ${flag} precious.txt`), {
         exit: 2,
@@ -47,7 +47,7 @@ describe("output files of a bulk job", () => {
     });
 
     it(`replaces an empty file or an earlier output of ${flag}`, async (t) => {
-      const { svc, cwd, write } = await bulkStage(t, ["a", "b b"]);
+      const { svc, cwd, write } = await createBulkFixture(t, ["a", "b b"]);
       await writeFile(join(cwd, "out"), "");
       await svc(`${run} --skip-invalid ${flag} out`);
       const before = await read(cwd, "out");
@@ -62,7 +62,9 @@ describe("output files of a bulk job", () => {
   }
 
   it("rejects the applied plan and the input file of a resume as output files", async (t) => {
-    const { svc, cwd, sent } = await bulkStage(t, ["a"], ({ number }) => (number === 1 ? { status: 503 } : undefined));
+    const { svc, cwd, sent } = await createBulkFixture(t, ["a"], ({ number }) =>
+      number === 1 ? { status: 503 } : undefined,
+    );
     await svc(`${run} --plan-out plan.json`);
     const planned = await svc("router map-clients --apply plan.json --errors-out plan.json");
     assert.match(planned.err, /^error: --errors-out must not be the input file plan\.json\n/);
@@ -74,7 +76,7 @@ describe("output files of a bulk job", () => {
   });
 
   it("omits unhelpful hints if an input file is missing", async (t) => {
-    const { svc } = await bulkStage(t, ["a"]);
+    const { svc } = await createBulkFixture(t, ["a"]);
     for (const flag of outputs) {
       assert.deepEqual(await svc(`${run} ${flag} none/out`), {
         exit: 2,
@@ -85,7 +87,7 @@ describe("output files of a bulk job", () => {
   });
 
   it("preserves the previous file if the input is unreadable", async (t) => {
-    const { svc, cwd, write } = await bulkStage(t, ["a", "b b"]);
+    const { svc, cwd, write } = await createBulkFixture(t, ["a", "b b"]);
     await svc(`${run} --errors-out bad.csv`);
     const before = await read(cwd, "bad.csv");
     await write("rows.txt", ["c c"]);

@@ -4,7 +4,7 @@ import { open, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { promisify } from "node:util";
-import { bulkStage, numbered } from "../../support/cli/bulk-stage.ts";
+import { createBulkFixture, createNumberedIds } from "../../support/cli/bulk-stage.ts";
 
 const text = (rows: readonly string[]) => rows.map((row) => `${row}\n`).join("");
 const small = "--batch-size 2 --concurrency 1 --cluster eu-1";
@@ -19,8 +19,8 @@ describe("bulk job with piped input", () => {
     ["before the first batch", 0],
   ] as const) {
     it(`rejects a resume with too few rows: ${what}`, async (t) => {
-      const { svc, sent } = await bulkStage(t, [], failsOnce);
-      const all = numbered(10);
+      const { svc, sent } = await createBulkFixture(t, [], failsOnce);
+      const all = createNumberedIds(10);
       await svc(`router map-clients - ${small} --retries 0`, { stdin: text(all) });
       const { exit, out, err } = await svc("router jobs resume --last - --quiet", { stdin: text(all.slice(0, rows)) });
       const difference = rows === 5 ? "finished rows have changed" : "the input ends before those rows";
@@ -49,9 +49,9 @@ describe("bulk job with piped input", () => {
   }
 
   it("resumes with a file of the same rows only", async (t) => {
-    const { svc, sent, write } = await bulkStage(t, numbered(8), failsOnce);
-    await svc(`router map-clients - ${small} --retries 0`, { stdin: text(numbered(8)) });
-    await write("other.txt", ["x", ...numbered(8)]);
+    const { svc, sent, write } = await createBulkFixture(t, createNumberedIds(8), failsOnce);
+    await svc(`router map-clients - ${small} --retries 0`, { stdin: text(createNumberedIds(8)) });
+    await write("other.txt", ["x", ...createNumberedIds(8)]);
     assert.equal((await svc("router jobs resume --last other.txt")).exit, 2);
     const { exit, out, err } = await svc("router jobs resume --last rows.txt");
     assert.deepEqual([exit, out, sent().slice(4)], [0, "Mapped 8 client ids to eu-1\n", [["c6", "c7"]]], err);
@@ -59,8 +59,8 @@ describe("bulk job with piped input", () => {
 
   it("reports a consistent number of finished rows at an invalid row", async (t) => {
     for (const flags of ["--json", ""]) {
-      const { svc, sent } = await bulkStage(t, []);
-      const stdin = text([...numbered(9), "wrong one", "c10"]);
+      const { svc, sent } = await createBulkFixture(t, []);
+      const stdin = text([...createNumberedIds(9), "wrong one", "c10"]);
       const run = `router map-clients - --batch-size 2 --concurrency 6 --cluster eu-1 ${flags} --quiet`;
       const { exit, err } = await svc(run, { stdin });
       const counts = [...err.matchAll(/(\d+) rows(?: before it are done|")/g)].map(([, count]) => Number(count));
@@ -71,8 +71,8 @@ describe("bulk job with piped input", () => {
 
 describe("named pipe as input", { skip: process.platform === "win32" && "there are none here" }, () => {
   /** A stage with a named pipe `pipe` that receives the text once a reader opens it. */
-  async function stage(t: Parameters<typeof bulkStage>[0], script?: Parameters<typeof bulkStage>[2]) {
-    const made = await bulkStage(t, [], script);
+  async function stage(t: Parameters<typeof createBulkFixture>[0], script?: Parameters<typeof createBulkFixture>[2]) {
+    const made = await createBulkFixture(t, [], script);
     const path = join(made.cwd, "pipe");
     await promisify(execFile)("mkfifo", [path]);
     const filled = async (content: string) => {
@@ -85,7 +85,7 @@ describe("named pipe as input", { skip: process.platform === "win32" && "there a
 
   it("is read once like standard input and resumes with new input", async (t) => {
     const { svc, sent, filled } = await stage(t, failsOnce);
-    const content = text(numbered(8));
+    const content = text(createNumberedIds(8));
     const [{ exit, err }] = await Promise.all([svc(`router map-clients pipe ${small} --retries 0`), filled(content)]);
     assert.equal(exit, 75, err);
     assert.match(
@@ -118,7 +118,7 @@ describe("named pipe as input", { skip: process.platform === "win32" && "there a
 
   it("is rejected for the resume of a job with a file", async (t) => {
     const { svc, cwd } = await stage(t, failsOnce);
-    await writeFile(join(cwd, "rows.txt"), text(numbered(8)));
+    await writeFile(join(cwd, "rows.txt"), text(createNumberedIds(8)));
     await svc(`router map-clients rows.txt ${small} --retries 0`);
     for (const [input, name] of [
       ["./pipe", "./pipe"],
@@ -131,13 +131,13 @@ describe("named pipe as input", { skip: process.platform === "win32" && "there a
   });
 
   it("includes a process substitution and the path of standard input", async (t) => {
-    const { svc, sent, cwd } = await bulkStage(t, numbered(3));
+    const { svc, sent, cwd } = await createBulkFixture(t, createNumberedIds(3));
     const file = await open(join(cwd, "rows.txt"), "r");
     t.after(() => file.close());
     const { exit, err } = await svc(`router map-clients /dev/fd/${file.fd} --cluster eu-1`);
-    assert.deepEqual([exit, sent()], [0, [numbered(3)]], err);
+    assert.deepEqual([exit, sent()], [0, [createNumberedIds(3)]], err);
     const { input } = JSON.parse((await svc("router jobs show --last --json")).out);
     assert.equal(input, "-");
-    assert.equal(await readFile(join(cwd, "rows.txt"), "utf8"), text(numbered(3)));
+    assert.equal(await readFile(join(cwd, "rows.txt"), "utf8"), text(createNumberedIds(3)));
   });
 });

@@ -2,15 +2,15 @@ import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { bulkService } from "../../support/cli/bulk-service.ts";
-import { bulkStage } from "../../support/cli/bulk-stage.ts";
+import { startBulkService } from "../../support/cli/bulk-service.ts";
+import { createBulkFixture } from "../../support/cli/bulk-stage.ts";
 
 const plan = "router map-clients rows.txt --batch-size 2 --cluster eu-1 --skip-invalid --plan-out plan.json";
 const apply = "router map-clients --apply plan.json --concurrency 1";
 
 describe("bulk job plan", () => {
   it("describes a job without sending anything and runs exactly that job without a prompt", async (t) => {
-    const { svc, sent, service, cwd } = await bulkStage(t, ["a", "b", "c c", "d"]);
+    const { svc, sent, service, cwd } = await createBulkFixture(t, ["a", "b", "c c", "d"]);
     const planned = await svc(`${plan} --json`);
     assert.equal(planned.exit, 0);
     assert.deepEqual(JSON.parse(planned.out), {
@@ -37,7 +37,7 @@ describe("bulk job plan", () => {
   });
 
   it("is rejected after a change of the input file", async (t) => {
-    const { svc, sent, write } = await bulkStage(t, ["a", "b"]);
+    const { svc, sent, write } = await createBulkFixture(t, ["a", "b"]);
     await svc(plan);
     await write("rows.txt", ["a", "x"]);
     const { exit, err } = await svc(apply);
@@ -47,8 +47,8 @@ describe("bulk job plan", () => {
   });
 
   it("is rejected for another target", async (t) => {
-    const { svc, sent, service } = await bulkStage(t, ["a"]);
-    const other = await bulkService(t);
+    const { svc, sent, service } = await createBulkFixture(t, ["a"]);
+    const other = await startBulkService(t);
     await svc(plan);
     const { exit, err } = await svc(apply, { env: { SVC_BASE_URL: other.url } });
     assert.equal(exit, 2);
@@ -57,7 +57,7 @@ describe("bulk job plan", () => {
   });
 
   it("applies to the same content under another name", async (t) => {
-    const { svc, sent, write } = await bulkStage(t, ["a"]);
+    const { svc, sent, write } = await createBulkFixture(t, ["a"]);
     await svc(plan);
     await write("moved.txt", ["a"]);
     assert.equal((await svc("router map-clients moved.txt --apply plan.json")).exit, 0);
@@ -80,7 +80,7 @@ describe("bulk job plan", () => {
     ["a pipe", "router map-clients - --cluster eu-1 --plan-out x.json", /standard input cannot be read twice/],
   ] as const) {
     it(`rejects ${what}`, async (t) => {
-      const { svc, sent } = await bulkStage(t, ["a"]);
+      const { svc, sent } = await createBulkFixture(t, ["a"]);
       await svc(plan);
       const { exit, err } = await svc(argv, { stdin: "a\n" });
       assert.match(err, message);
@@ -89,7 +89,7 @@ describe("bulk job plan", () => {
   }
 
   it("is rejected after tampering", async (t) => {
-    const { svc, cwd, sent } = await bulkStage(t, ["a"]);
+    const { svc, cwd, sent } = await createBulkFixture(t, ["a"]);
     await writeFile(join(cwd, "plan.json"), '{"version":1,"command":"map-clients"}');
     assert.match((await svc(apply)).err, /written by --plan-out: plan\.json is not \(scope is missing or wrong\)/);
     await svc(plan);
@@ -104,7 +104,7 @@ describe("bulk job plan", () => {
 describe("shares of one input", () => {
   it("covers every row once with any batch size", async (t) => {
     const rows = Array.from({ length: 23 }, (_, i) => `c${String(i).padStart(2, "0")}`);
-    const { svc, sent } = await bulkStage(t, ["", ...rows]);
+    const { svc, sent } = await createBulkFixture(t, ["", ...rows]);
     for (const [shard, size] of [
       ["1/3", 2],
       ["2/3", 5],
@@ -121,7 +121,7 @@ describe("shares of one input", () => {
   });
 
   it("allows an empty share if the input has fewer rows than shares", async (t) => {
-    const { svc, sent } = await bulkStage(t, ["a", "b"]);
+    const { svc, sent } = await createBulkFixture(t, ["a", "b"]);
     const argv = "router map-clients rows.txt --cluster eu-1 --shard 3/9";
     const { exit, out, err } = await svc(`${argv} --quiet`);
     assert.deepEqual({ exit, out, err }, { exit: 0, out: "Mapped 0 client ids to eu-1\n", err: "" });
@@ -133,7 +133,7 @@ describe("shares of one input", () => {
 
   for (const shard of ["0/3", "4/3", "3", "a/b", "1/0"]) {
     it(`rejects the share ${shard}`, async (t) => {
-      const { svc, sent } = await bulkStage(t, ["a"]);
+      const { svc, sent } = await createBulkFixture(t, ["a"]);
       const { exit, err } = await svc(`router map-clients rows.txt --cluster eu-1 --shard ${shard}`);
       const message = `error: --shard must be a share (3/16), got "${shard}"\n  See svc router map-clients --help.\n`;
       assert.deepEqual([exit, err], [2, message]);

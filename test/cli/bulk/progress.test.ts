@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { bulkStage, numbered } from "../../support/cli/bulk-stage.ts";
+import { createBulkFixture, createNumberedIds } from "../../support/cli/bulk-stage.ts";
 
 const run = "router map-clients rows.txt --batch-size 100 --concurrency 1 --cluster eu-1";
 
@@ -21,7 +21,7 @@ const withoutId = (err: string) => err.split("\n").slice(1).join("\n");
 describe("progress of a bulk job", () => {
   it("rewrites one line on a terminal and clears it at the end", async (t) => {
     const { wall, script } = passing(1_000);
-    const { svc } = await bulkStage(t, numbered(400), script);
+    const { svc } = await createBulkFixture(t, createNumberedIds(400), script);
     const { err } = await svc(run, { wall, tty: true });
     const lines = withoutId(err).split("\r\x1b[K");
     assert.deepEqual(lines.slice(1), [
@@ -36,7 +36,7 @@ describe("progress of a bulk job", () => {
   it("clears its line before the message at Ctrl-C", async (t) => {
     const { wall, script } = passing(1_000);
     let interrupt = () => {};
-    const { svc } = await bulkStage(t, numbered(400), (call) => {
+    const { svc } = await createBulkFixture(t, createNumberedIds(400), (call) => {
       if (call.number === 3) interrupt();
       return script();
     });
@@ -60,7 +60,7 @@ describe("progress of a bulk job", () => {
 
   it("prints a plain line every ten seconds without a terminal", async (t) => {
     const { wall, script } = passing(4_000);
-    const { svc } = await bulkStage(t, numbered(700), script);
+    const { svc } = await createBulkFixture(t, createNumberedIds(700), script);
     const { err } = await svc(run, { wall, env: { CI: "true" }, tty: true });
     assert.equal(
       withoutId(err),
@@ -70,15 +70,15 @@ describe("progress of a bulk job", () => {
 
   it("shows no percentage for a pipe", async (t) => {
     const { wall, script } = passing(12_000);
-    const { svc } = await bulkStage(t, [], script);
-    const stdin = numbered(100).join("\n");
+    const { svc } = await createBulkFixture(t, [], script);
+    const stdin = createNumberedIds(100).join("\n");
     const { err } = await svc(run.replace("rows.txt", "-"), { wall, stdin });
     assert.equal(withoutId(err), "mapped 100 · 8 rows/s\n");
   });
 
   it("prints NDJSON to standard error with --format ndjson", async (t) => {
     const { wall, script } = passing(12_000);
-    const { svc } = await bulkStage(t, numbered(200), script);
+    const { svc } = await createBulkFixture(t, createNumberedIds(200), script);
     const { out, err } = await svc(`${run} --format ndjson`, { wall });
     const events = err
       .trim()
@@ -96,7 +96,7 @@ describe("progress of a bulk job", () => {
 
   it("appears with --json but not with --quiet", async (t) => {
     const { wall, script } = passing(12_000);
-    const { svc } = await bulkStage(t, numbered(200), script);
+    const { svc } = await createBulkFixture(t, createNumberedIds(200), script);
     const { out, err } = await svc(`${run} --json`, { wall });
     assert.deepEqual(
       [JSON.parse(out).rows, err.split("\n").slice(1)],

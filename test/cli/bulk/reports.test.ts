@@ -3,7 +3,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { systemWallClock } from "../../../src/base/clock.ts";
-import { bulkStage, numbered } from "../../support/cli/bulk-stage.ts";
+import { createBulkFixture, createNumberedIds } from "../../support/cli/bulk-stage.ts";
 import { cliEmulator } from "../../support/cli/cli-emulator.ts";
 
 const rows = [
@@ -19,7 +19,7 @@ describe("bulk job report", () => {
   it("counts rows, repetitions, reasons and duration as CSV", async (t) => {
     let now = Date.parse("2031-01-02T03:04:05Z");
     const wall = { ...systemWallClock, now: () => now };
-    const { svc, cwd, service } = await bulkStage(t, rows, () => {
+    const { svc, cwd, service } = await createBulkFixture(t, rows, () => {
       now += 80_000;
       return undefined;
     });
@@ -52,7 +52,7 @@ describe("bulk job report", () => {
   });
 
   it("renders one HTML page with escaped input", async (t) => {
-    const { svc, cwd } = await bulkStage(t, ["ada@example.com", "<b>@example.com"]);
+    const { svc, cwd } = await createBulkFixture(t, ["ada@example.com", "<b>@example.com"]);
     await svc("router map-emails rows.txt --cluster eu-1 --skip-invalid --report report.html --quiet");
     const page = await readFile(join(cwd, "report.html"), "utf8");
     assert.match(page, /^<!doctype html>\n<html lang="en">/);
@@ -61,7 +61,9 @@ describe("bulk job report", () => {
   });
 
   it("is written when a job stops and again after a resume", async (t) => {
-    const { svc, cwd } = await bulkStage(t, numbered(4), ({ number }) => (number === 2 ? { status: 503 } : undefined));
+    const { svc, cwd } = await createBulkFixture(t, createNumberedIds(4), ({ number }) =>
+      number === 2 ? { status: 503 } : undefined,
+    );
     await svc("router map-clients rows.txt --batch-size 2 --concurrency 1 --retries 0 --cluster eu-1 --report r.csv");
     const report = () => readFile(join(cwd, "r.csv"), "utf8");
     assert.match(await report(), /Job,status,"?stopped: .*\r\n[\s\S]*Rows,confirmed by the service,2\r\n/);
@@ -70,7 +72,7 @@ describe("bulk job report", () => {
   });
 
   it("replaces only a report and supports two formats", async (t) => {
-    const { svc, cwd, sent } = await bulkStage(t, numbered(1));
+    const { svc, cwd, sent } = await createBulkFixture(t, createNumberedIds(1));
     await writeFile(join(cwd, "mine.csv"), "mine\n");
     const mine = await svc("router map-clients rows.txt --cluster eu-1 --report mine.csv");
     assert.match(mine.err, /^error: --report: mine\.csv exists and was not written by this option$/m);
@@ -104,7 +106,7 @@ describe("bulk job counts", () => {
   });
 
   it("includes only requests that are sent", async (t) => {
-    const { svc, cwd } = await bulkStage(t, []);
+    const { svc, cwd } = await createBulkFixture(t, []);
     await writeFile(join(cwd, "rows.txt"), "a b\nc d\ne\nf g\n");
     const line = "router map-clients rows.txt --cluster eu-1 --batch-size 2 --skip-invalid --dry-run --json";
     const { rows: valid, calls, invalid } = JSON.parse((await svc(line)).out);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { bulkStage, numbered } from "../../support/cli/bulk-stage.ts";
+import { createBulkFixture, createNumberedIds } from "../../support/cli/bulk-stage.ts";
 import type { RunOptions } from "../../support/cli/run-cli.ts";
 
 const two = "router map-clients rows.txt --batch-size 1 --concurrency 2 --cluster eu-1";
@@ -27,7 +27,7 @@ describe("stopped bulk job", () => {
   it("ends requests in flight at Ctrl-C, prints how to continue and exits with 130", async (t) => {
     const answers = gate();
     const keys = signals();
-    const { svc, sent } = await bulkStage(t, numbered(9), async ({ number }) => {
+    const { svc, sent } = await createBulkFixture(t, createNumberedIds(9), async ({ number }) => {
       if (number === 2) {
         keys.send("SIGINT");
         answers.open();
@@ -47,12 +47,12 @@ describe("stopped bulk job", () => {
 
     const { exit: end, out } = await svc("router jobs resume --last");
     assert.deepEqual([end, out], [0, "Mapped 9 client ids to eu-1\n"]);
-    assert.deepEqual(sent().flat().sort(), numbered(9));
+    assert.deepEqual(sent().flat().sort(), createNumberedIds(9));
   });
 
   it("finishes at Ctrl-C if no row is left to send", async (t) => {
     const keys = signals();
-    const { svc } = await bulkStage(t, numbered(2), async ({ number }) => {
+    const { svc } = await createBulkFixture(t, createNumberedIds(2), async ({ number }) => {
       if (number === 2) keys.send("SIGINT");
       return undefined;
     });
@@ -66,7 +66,7 @@ describe("stopped bulk job", () => {
     const never = new Promise<undefined>(() => {});
     const keys = signals();
     const sleeps: number[] = [];
-    const { svc, sent } = await bulkStage(t, numbered(3), ({ number }) => {
+    const { svc, sent } = await createBulkFixture(t, createNumberedIds(3), ({ number }) => {
       if (number === 2) keys.send("SIGTERM");
       return number < 3 ? never : undefined;
     });
@@ -81,7 +81,10 @@ describe("stopped bulk job", () => {
 
   it("ends a wait for a retry", async (t) => {
     const keys = signals();
-    const { svc } = await bulkStage(t, numbered(1), () => ({ status: 429, headers: { "retry-after": "50" } }));
+    const { svc } = await createBulkFixture(t, createNumberedIds(1), () => ({
+      status: 429,
+      headers: { "retry-after": "50" },
+    }));
     const slept: (AbortSignal | undefined)[] = [];
     const wall = {
       now: () => 0,

@@ -3,11 +3,11 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { gzipSync } from "node:zlib";
-import { bulkStage } from "../../support/cli/bulk-stage.ts";
+import { createBulkFixture } from "../../support/cli/bulk-stage.ts";
 
 describe("tables with other delimiters", () => {
   it("reads .tsv files, gzipped or not, and an explicit format", async (t) => {
-    const { svc, cwd, sent } = await bulkStage(t, []);
+    const { svc, cwd, sent } = await createBulkFixture(t, []);
     const table = "\ufeffname\tid\r\nAda\tc-1\r\n\r\nBob\tc-2";
     await writeFile(join(cwd, "people.tsv"), table);
     await writeFile(join(cwd, "people.tsv.gz"), gzipSync(table));
@@ -23,7 +23,7 @@ describe("tables with other delimiters", () => {
   });
 
   it("reads the output of --format tsv, including escapes", async (t) => {
-    const { svc, sent } = await bulkStage(t, ['"c\\1\\n"', "d\u202e", "c 1", "\\x41"]);
+    const { svc, sent } = await createBulkFixture(t, ['"c\\1\\n"', "d\u202e", "c 1", "\\x41"]);
     const run = "router map-clients - --cluster eu-1 --results all --quiet";
     const stdin = 'c\\1\\n"\nd\u202e\n\\x41\n';
     assert.equal((await svc(run, { stdin })).exit, 0);
@@ -34,7 +34,7 @@ describe("tables with other delimiters", () => {
   });
 
   it("rejects a row if its TSV column or the whole row is empty", async (t) => {
-    const { svc, sent } = await bulkStage(t, []);
+    const { svc, sent } = await createBulkFixture(t, []);
     const stdin = "name\tid\nAda\tc-1\nBob\n\t\n\nCleo\t \nDan\tc-2\n";
     const run = "router map-clients - --input-format tsv --column id --cluster eu-1";
     const refused = await svc(`${run} --quiet`, { stdin });
@@ -53,7 +53,7 @@ describe("tables with other delimiters", () => {
   ] as const) {
     it(`accepts ${name} as an explicit delimiter, also in a pipe and after a resume`, async (t) => {
       let isDown = true;
-      const { svc, cwd, sent } = await bulkStage(t, [], () => (isDown ? { status: 503 } : undefined));
+      const { svc, cwd, sent } = await createBulkFixture(t, [], () => (isDown ? { status: 503 } : undefined));
       await writeFile(join(cwd, "people.csv"), table);
       const run = (file: string) => ["router", "map-clients", file, "--column", "id", "--delimiter", delimiter];
       const line = (file: string) => [...run(file), "--cluster", "eu-1", "--retries", "0", "--quiet"];
@@ -73,7 +73,7 @@ describe("tables with other delimiters", () => {
     ['rows.csv --delimiter "', '--delimiter must be one character (no quote or line break) or tab, got """'],
   ] as const) {
     it(`rejects ${argv}`, async (t) => {
-      const { svc, sent } = await bulkStage(t, []);
+      const { svc, sent } = await createBulkFixture(t, []);
       const { exit, err } = await svc(
         `router map-clients ${argv} --column 1 --cluster eu-1`.replace(/(lines.*) --column 1/, "$1"),
       );

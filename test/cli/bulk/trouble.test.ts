@@ -3,9 +3,9 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { setImmediate } from "node:timers/promises";
-import type { BulkCall } from "../../support/cli/bulk-service.ts";
-import { bulkStage, numbered, type Script } from "../../support/cli/bulk-stage.ts";
-import { StandingWall } from "../../support/walls/standing-wall.ts";
+import type { BulkRequest } from "../../support/cli/bulk-service.ts";
+import { createBulkFixture, createNumberedIds, type ResponseScript } from "../../support/cli/bulk-stage.ts";
+import { ManualWallClock } from "../../support/walls/standing-wall.ts";
 
 const one = "--batch-size 2 --concurrency 1 --cluster eu-1";
 const fieldsRefused = { status: 422, body: { detail: [{ loc: ["body"], msg: "no", type: "x" }] } };
@@ -14,7 +14,7 @@ describe("invalid rows in a bulk job", () => {
   const mixed = ["a", "b b", "c", "d d", "e"];
 
   it("stops the job of a file before its start and saves all invalid rows", async (t) => {
-    const { svc, cwd, sent } = await bulkStage(t, mixed);
+    const { svc, cwd, sent } = await createBulkFixture(t, mixed);
     const { exit, err } = await svc(`router map-clients rows.txt ${one} --errors-out bad.csv`);
     assert.equal(
       err,
@@ -33,7 +33,7 @@ describe("invalid rows in a bulk job", () => {
   });
 
   it("stops the job of a pipe at an invalid row and continues without that row", async (t) => {
-    const { svc, sent } = await bulkStage(t, []);
+    const { svc, sent } = await createBulkFixture(t, []);
     const stdin = "a\nb\nc\nd d\ne\n";
     const stopped = await svc(`router map-clients - ${one}`, { stdin });
     assert.equal(stopped.exit, 3);
@@ -53,21 +53,21 @@ describe("invalid rows in a bulk job", () => {
     ["40%", 3],
   ] as const) {
     it(`tolerates invalid rows up to --max-errors ${limit}`, async (t) => {
-      const { svc, sent } = await bulkStage(t, mixed);
+      const { svc, sent } = await createBulkFixture(t, mixed);
       const run = await svc(`router map-clients rows.txt ${one} --max-errors ${limit}`);
       assert.deepEqual([run.exit, sent()], [exit, exit === 2 ? [] : [["a"], ["c"], ["e"]]]);
     });
   }
 
   it("stops the job of a pipe above --max-errors", async (t) => {
-    const { svc, sent } = await bulkStage(t, []);
+    const { svc, sent } = await createBulkFixture(t, []);
     const { exit, err } = await svc(`router map-clients - ${one} --max-errors 1`, { stdin: "a\nb b\nc\nd d\ne\nf\n" });
     assert.deepEqual([exit, sent()], [3, [["a"], ["c"]]]);
     assert.match(err, /error: 2 rows failed, more than --max-errors 1 allows\.\n {2}try: svc router jobs resume job_/);
   });
 
   it("requires a number or a percentage for --max-errors", async (t) => {
-    const { svc } = await bulkStage(t, mixed);
+    const { svc } = await createBulkFixture(t, mixed);
     const { exit, err } = await svc(`router map-clients rows.txt ${one} --max-errors few`);
     assert.equal(exit, 2);
     assert.match(err, /^error: --max-errors must be a number or a percentage \(10, 2%\), got "few"\n {2}See svc .*\n$/);
@@ -76,7 +76,9 @@ describe("invalid rows in a bulk job", () => {
 
 describe("bulk job with rejected requests", () => {
   it("continues after one rejected batch, stores its rows and exits with 3", async (t) => {
-    const { svc, sent } = await bulkStage(t, numbered(6), ({ number }) => (number === 2 ? fieldsRefused : undefined));
+    const { svc, sent } = await createBulkFixture(t, createNumberedIds(6), ({ number }) =>
+      number === 2 ? fieldsRefused : undefined,
+    );
     const { exit, out, err } = await svc(`router map-clients rows.txt ${one} --errors-out bad.csv`);
     assert.deepEqual([exit, out, sent().length], [3, "Mapped 4 client ids to eu-1\n", 3]);
     assert.match(err, /2 rows rejected by the service/);
@@ -90,7 +92,9 @@ describe("bulk job with rejected requests", () => {
   for (const status of [400, 409, 418]) {
     it(`stops at a failure that no row causes (${status}) and can resume`, async (t) => {
       const refusal = { status, body: { detail: "not now" } };
-      const { svc, sent } = await bulkStage(t, numbered(6), ({ number }) => (number === 2 ? refusal : undefined));
+      const { svc, sent } = await createBulkFixture(t, createNumberedIds(6), ({ number }) =>
+        number === 2 ? refusal : undefined,
+      );
       const { exit, err } = await svc(`router map-clients rows.txt ${one} --max-errors 100`);
       assert.deepEqual([exit, sent().length], [1, 2]);
       assert.ok(err.includes(`error: not now (HTTP ${status})\n`), err);
@@ -100,14 +104,14 @@ describe("bulk job with rejected requests", () => {
   }
 
   it("stops at a rejection of the first batch for reasons other than its rows", async (t) => {
-    const { svc, sent } = await bulkStage(t, numbered(6), () => fieldsRefused);
+    const { svc, sent } = await createBulkFixture(t, createNumberedIds(6), () => fieldsRefused);
     const { exit, err } = await svc(`router map-clients rows.txt ${one}`);
     assert.deepEqual([exit, sent().length], [1, 1]);
     assert.match(err, /stopped\. Resume it with: svc router jobs resume job_\w+\nerror: .*\(HTTP 422\)/);
   });
 
   it("exits with 4 at rejected credentials and resumes with other credentials", async (t) => {
-    const { svc, sent } = await bulkStage(t, numbered(4), ({ number }) =>
+    const { svc, sent } = await createBulkFixture(t, createNumberedIds(4), ({ number }) =>
       number === 2 ? { status: 401, body: { detail: "Invalid cluster key" } } : undefined,
     );
     const { exit } = await svc(`router map-clients rows.txt ${one}`);
@@ -121,7 +125,7 @@ describe("bulk job with rejected requests", () => {
   });
 
   it("sends one key per batch and repeats the key with every attempt", async (t) => {
-    const { svc, service } = await bulkStage(t, numbered(4), ({ number }) =>
+    const { svc, service } = await createBulkFixture(t, createNumberedIds(4), ({ number }) =>
       number === 2 ? { status: 503 } : undefined,
     );
     await svc(`router map-clients rows.txt ${one} --retries 0`);
@@ -157,7 +161,7 @@ describe("bulk job with a busy service", () => {
     const all = new Promise<undefined>((resolve) => {
       open = () => resolve(undefined);
     });
-    const { svc } = await bulkStage(t, numbered(12), ({ number }) => {
+    const { svc } = await createBulkFixture(t, createNumberedIds(12), ({ number }) => {
       if (number === 12) open();
       return all;
     });
@@ -170,7 +174,9 @@ describe("bulk job with a busy service", () => {
 
   it("waits for Retry-After before the next request and reports the wait", async (t) => {
     const busy = { status: 429, headers: { "retry-after": "42" }, body: { detail: "slow down" } };
-    const { svc, sent } = await bulkStage(t, numbered(4), ({ number }) => (number === 2 ? busy : undefined));
+    const { svc, sent } = await createBulkFixture(t, createNumberedIds(4), ({ number }) =>
+      number === 2 ? busy : undefined,
+    );
     const { wall, slept } = sleepless();
     const { exit, err } = await svc(`router map-clients rows.txt ${one}`, { wall });
     assert.deepEqual([exit, sent().length], [0, 3]);
@@ -180,8 +186,10 @@ describe("bulk job with a busy service", () => {
 
   it("pauses all requests when one response requires a wait", async (t) => {
     const busy = { status: 429, headers: { "retry-after": "42" } };
-    const { svc, sent } = await bulkStage(t, numbered(8), ({ number }) => (number === 1 ? busy : undefined));
-    const wall = new StandingWall(Date.parse("2031-01-02T03:04:05Z"));
+    const { svc, sent } = await createBulkFixture(t, createNumberedIds(8), ({ number }) =>
+      number === 1 ? busy : undefined,
+    );
+    const wall = new ManualWallClock(Date.parse("2031-01-02T03:04:05Z"));
     const waiting = () => wall.sleeping.filter((ms) => ms >= 42_000).length;
     const run = svc("router map-clients rows.txt --batch-size 2 --concurrency 2 --cluster eu-1", { wall });
     while (waiting() < 2 && sent().length < 4) await setImmediate();
@@ -192,7 +200,7 @@ describe("bulk job with a busy service", () => {
 
   it("exits with 75 at a wait longer than --max-wait and can resume", async (t) => {
     const busy = { status: 503, headers: { "retry-after": "3600" } };
-    const { svc } = await bulkStage(t, numbered(4), ({ number }) => (number === 2 ? busy : undefined));
+    const { svc } = await createBulkFixture(t, createNumberedIds(4), ({ number }) => (number === 2 ? busy : undefined));
     const { exit, err } = await svc(`router map-clients rows.txt ${one} --json --quiet`);
     const { error } = JSON.parse(err);
     assert.deepEqual([exit, error.retryable, error.exitCode], [75, true, 75]);
@@ -201,7 +209,9 @@ describe("bulk job with a busy service", () => {
   });
 
   it("exits with 75 after all retries, also for POST", async (t) => {
-    const { svc, sent } = await bulkStage(t, numbered(4), ({ number }) => (number > 1 ? { status: 503 } : undefined));
+    const { svc, sent } = await createBulkFixture(t, createNumberedIds(4), ({ number }) =>
+      number > 1 ? { status: 503 } : undefined,
+    );
     const { wall } = sleepless();
     const { exit } = await svc(`router map-clients rows.txt ${one} --retries 2`, { wall });
     assert.deepEqual([exit, sent().length], [75, 4]);
@@ -209,15 +219,15 @@ describe("bulk job with a busy service", () => {
 });
 
 describe("bulk job with batches too large for the service", () => {
-  const size = ({ body }: BulkCall) => (body.client_ids as string[]).length;
+  const size = ({ body }: BulkRequest) => (body.client_ids as string[]).length;
   const atMost =
-    (most: number): Script =>
+    (most: number): ResponseScript =>
     (call) =>
       size(call) > most ? { status: 413 } : undefined;
   const four = "router map-clients rows.txt --cluster eu-1 --batch-size 4 --concurrency 1";
 
   it("sends a batch in halves and splits later batches in advance", async (t) => {
-    const { svc, service, sent } = await bulkStage(t, numbered(8), atMost(2));
+    const { svc, service, sent } = await createBulkFixture(t, createNumberedIds(8), atMost(2));
     const { exit, out } = await svc(four);
     assert.deepEqual([exit, out], [0, "Mapped 8 client ids to eu-1\n"]);
     assert.deepEqual(sent(), [
@@ -232,7 +242,7 @@ describe("bulk job with batches too large for the service", () => {
   });
 
   it("splits a batch down to the rejected row and reports that row", async (t) => {
-    const { svc, sent } = await bulkStage(t, numbered(4), ({ body }) =>
+    const { svc, sent } = await createBulkFixture(t, createNumberedIds(4), ({ body }) =>
       (body.client_ids as string[]).includes("c2") ? { status: 413, body: { detail: "too large" } } : undefined,
     );
     const { exit, out } = await svc(four);
@@ -245,7 +255,7 @@ describe("bulk job with batches too large for the service", () => {
   });
 
   it("stops if the service accepts no row", async (t) => {
-    const { svc, sent } = await bulkStage(t, numbered(6), atMost(0));
+    const { svc, sent } = await createBulkFixture(t, createNumberedIds(6), atMost(0));
     const { exit, err } = await svc(four);
     assert.deepEqual([exit, sent().length], [1, 6]);
     assert.match(err, /\(HTTP 413\)/);
@@ -253,7 +263,7 @@ describe("bulk job with batches too large for the service", () => {
 
   it("repeats the whole batch if the job stopped between its halves", async (t) => {
     let isDown = true;
-    const { svc, sent } = await bulkStage(t, numbered(4), (call) => {
+    const { svc, sent } = await createBulkFixture(t, createNumberedIds(4), (call) => {
       if (size(call) > 2) return { status: 413 };
       return isDown && (call.body.client_ids as string[])[0] === "c2" ? { status: 503 } : undefined;
     });

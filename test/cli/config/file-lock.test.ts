@@ -9,7 +9,7 @@ import { acquireFileLock, isLocked } from "../../../src/cli/connection/profiles/
 import type { Host } from "../../../src/cli/process/host.ts";
 import { identifyMachine } from "../../../src/files/machine.ts";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
-import { program } from "../../support/program.ts";
+import { getProgramPath } from "../../support/program.ts";
 
 const host = { pid: process.pid, wall: systemWallClock } as Host;
 const nobody = 2 ** 22 + 1;
@@ -19,7 +19,7 @@ describe("file lock", () => {
     const folder = await testFolder(t);
     const file = join(folder, "lock");
     const processes = Array.from({ length: 4 }, () =>
-      spawn(process.execPath, [program("lock-taker"), file, "60"], { stdio: ["ignore", "ignore", "pipe"] }),
+      spawn(process.execPath, [getProgramPath("lock-taker"), file, "60"], { stdio: ["ignore", "ignore", "pipe"] }),
     );
     const ends = processes.map(async (child) => {
       const err = child.stderr.setEncoding("utf8").toArray();

@@ -3,15 +3,15 @@ import { readdir } from "node:fs/promises";
 import { createConnection } from "node:net";
 import { describe, it, type TestContext } from "node:test";
 import { cliEmulator, testFolder } from "../../support/cli/cli-emulator.ts";
-import { following } from "../../support/cli/following.ts";
-import { misbehaving } from "../../support/cli/misbehaving.ts";
+import { startCommand } from "../../support/cli/following.ts";
+import { startMisbehavingServer } from "../../support/cli/misbehaving.ts";
 import { type RunOptions, runCli } from "../../support/cli/run-cli.ts";
 
 const mebi = 2 ** 20;
 /** The capacity of the buffers on both sides of a connection, which counts as sent. */
 const between = 64 * mebi;
 const endless = (t: TestContext, head = "HTTP/1.1 200 OK\r\n\r\n", piece = "x") =>
-  misbehaving(t, (play) => {
+  startMisbehavingServer(t, (play) => {
     play.write(head);
     play.flood(piece);
   });
@@ -69,7 +69,7 @@ describe("endless response", () => {
   it("counts as a failed delivery of the forwarding target", async (t) => {
     const { svc, emulator } = await cliEmulator(t);
     const app = await endless(t);
-    const listening = following(svc, [
+    const listening = startCommand(svc, [
       "webhooks",
       "listen",
       "--no-register",
@@ -121,7 +121,7 @@ describe("--max-answer", () => {
 describe("svc webhooks listen", () => {
   it("responds with 413 to an endless request, reports the request and continues", async (t) => {
     const { svc } = await cliEmulator(t);
-    const listening = following(svc, ["webhooks", "listen", "--no-register", "--count", "1", "--json"]);
+    const listening = startCommand(svc, ["webhooks", "listen", "--no-register", "--count", "1", "--json"]);
     await listening.saw('"ready"');
     const { url } = listening.events().find(({ type }) => type === "ready") as unknown as { url: string };
     const socket = createConnection(Number(new URL(url).port), "127.0.0.1");

@@ -3,9 +3,9 @@ import { type AddressInfo, createServer, type Socket } from "node:net";
 import { describe, it, type TestContext } from "node:test";
 import { readProxies } from "../../../src/cli/connection/proxies.ts";
 import { cliEmulator } from "../../support/cli/cli-emulator.ts";
-import { forwardProxy } from "../../support/cli/forward-proxy.ts";
+import { startForwardProxy } from "../../support/cli/forward-proxy.ts";
 import { type RunOptions, type RunResult, runCli } from "../../support/cli/run-cli.ts";
-import { safeService } from "../../support/cli/safe-service.ts";
+import { startTlsService } from "../../support/cli/safe-service.ts";
 import { receiver } from "../../support/receiver.ts";
 
 const password = "hunter2%secret";
@@ -40,7 +40,7 @@ const firstLine = ({ err }: RunResult): string => err.split("\n").find((line) =>
 
 describe("proxy from the environment", () => {
   it("receives absolute URLs of http services and is the only recipient of its credentials", async (t) => {
-    const [proxy, { url, received }] = [await forwardProxy(t, password), await service(t)];
+    const [proxy, { url, received }] = [await startForwardProxy(t, password), await service(t)];
     for (const value of [`http://ann:${encoded}@127.0.0.1:${proxy.port}`, `ann:${encoded}@127.0.0.1:${proxy.port}`]) {
       for (const name of ["HTTP_PROXY", "http_proxy"]) {
         const { exit, out, err } = await health(url, { [name]: value }, "--json");
@@ -54,7 +54,7 @@ describe("proxy from the environment", () => {
   });
 
   it("opens tunnels to https services with verified certificates", async (t) => {
-    const [proxy, url] = [await forwardProxy(t, password), await safeService(t)];
+    const [proxy, url] = [await startForwardProxy(t, password), await startTlsService(t)];
     const result = await health(url, { HTTPS_PROXY: `http://ann:${encoded}@127.0.0.1:${proxy.port}` });
     assert.deepEqual(
       [result.exit, firstLine(result), proxy.seen],
@@ -67,7 +67,7 @@ describe("proxy from the environment", () => {
   });
 
   it("exits with 4 if the proxy rejects or requires credentials, without printing them", async (t) => {
-    const [proxy, { url, received }] = [await forwardProxy(t, password), await service(t)];
+    const [proxy, { url, received }] = [await startForwardProxy(t, password), await service(t)];
     const hint = "Add user and password to the proxy variable: http://user:password@proxy.example:3128.";
     for (const target of [url, url.replace("http:", "https:")]) {
       for (const [user, does] of [
@@ -134,7 +134,7 @@ describe("proxy from the environment", () => {
   it("receives no requests to this machine", async (t) => {
     const { svc, emulator } = await cliEmulator(t);
     const hook = await receiver(t);
-    const proxy = await forwardProxy(t);
+    const proxy = await startForwardProxy(t);
     const env = { HTTP_PROXY: proxy.url, HTTPS_PROXY: proxy.url };
     const [router, control] = [emulator.routerUrl, emulator.routerUrl.replace("127.0.0.1", "localhost")];
     const done = [
@@ -151,7 +151,7 @@ describe("proxy from the environment", () => {
   });
 
   it("forwards deliveries to remote receivers", async (t) => {
-    const [proxy, { url, received }] = [await forwardProxy(t), await service(t)];
+    const [proxy, { url, received }] = [await startForwardProxy(t), await service(t)];
     const { svc } = await cliEmulator(t);
     const { exit } = await svc(["webhooks", "replay", "-", "--to", url], {
       env: { HTTP_PROXY: proxy.url },
@@ -161,7 +161,7 @@ describe("proxy from the environment", () => {
   });
 
   it("is used and reported by doctor, including failures", async (t) => {
-    const [proxy, { url }] = [await forwardProxy(t, password), await service(t)];
+    const [proxy, { url }] = [await startForwardProxy(t, password), await service(t)];
     const rowOf = ({ out }: RunResult) => {
       const { status, detail } = JSON.parse(out).find(({ check }: { check: string }) => check === "proxy");
       return { status, detail };

@@ -3,9 +3,9 @@ import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { cliEmulator } from "../../support/cli/cli-emulator.ts";
-import { following } from "../../support/cli/following.ts";
-import { nda } from "../../support/cli/nda.ts";
-import { executed, made } from "../../support/contracts.ts";
+import { startCommand } from "../../support/cli/following.ts";
+import { ndaContractJson } from "../../support/cli/nda.ts";
+import { createExecutedImport, made } from "../../support/contracts.ts";
 
 interface Row {
   readonly contract: string;
@@ -20,14 +20,16 @@ const minute = 60_000;
 describe("svc contracts reconcile", () => {
   it("lists the webhook deliveries that the state of contracts implies since a given time", async (t) => {
     const { json, svc, emulator } = await cliEmulator(t);
-    await json("contracts create --data -", { stdin: nda });
+    await json("contracts create --data -", { stdin: ndaContractJson });
     await emulator.clock.advance({ by: 60 * minute });
     await json("contracts send T-1");
     await emulator.clock.advance({ by: minute });
     await json("emulator sign T-1");
-    await json("contracts create --data -", { stdin: nda });
+    await json("contracts create --data -", { stdin: ndaContractJson });
     await json("contracts void T-2 --note lost --confirm T-2");
-    await made(emulator.api("POST", "/api/v2.1/public/contracts/executed_contracts/", { body: await executed() }));
+    await made(
+      emulator.api("POST", "/api/v2.1/public/contracts/executed_contracts/", { body: await createExecutedImport() }),
+    );
     const found = brief(await json<Row[]>("contracts reconcile --since 30m"));
     const [sent, signed] = ["2031-01-02T04:04:05Z", "2031-01-02T04:05:05Z"];
     assert.deepEqual(found, [
@@ -53,9 +55,9 @@ describe("svc contracts reconcile", () => {
     const { json, svc, emulator, cwd } = await cliEmulator(t);
     const argv = ["webhooks", "listen", "--save", "hooks", "--count", "3", "--json"];
     const activities = ["CONTRACT_CREATED", "CONTRACT_SIGNATURE_REQUESTED", "CONTRACT_SIGNED", "CONTRACT_EXECUTED"];
-    const listener = following(svc, [...argv, "--activities", activities.join(",")]);
+    const listener = startCommand(svc, [...argv, "--activities", activities.join(",")]);
     await listener.saw('"ready"');
-    await json("contracts create --data -", { stdin: nda });
+    await json("contracts create --data -", { stdin: ndaContractJson });
     await json("contracts send T-1");
     await json("emulator sign T-1");
     await emulator.clock.advance({ by: minute });

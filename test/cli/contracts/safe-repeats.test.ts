@@ -3,16 +3,17 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, it, type TestContext } from "node:test";
 import { cliEmulator } from "../../support/cli/cli-emulator.ts";
-import { nda } from "../../support/cli/nda.ts";
+import { ndaContractJson } from "../../support/cli/nda.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
-import { executed } from "../../support/contracts.ts";
+import { createExecutedImport } from "../../support/contracts.ts";
 
 const linked = ["--set", "external_metadata.id=deal-42", "--idempotent"];
 
 describe("svc contracts create --idempotent", () => {
   it("creates a contract once and shows the contract when run again", async (t) => {
     const { svc, json } = await cliEmulator(t);
-    const create = () => svc(["contracts", "create", "--data", "-", ...linked, "--json=id"], { stdin: nda });
+    const create = () =>
+      svc(["contracts", "create", "--data", "-", ...linked, "--json=id"], { stdin: ndaContractJson });
     const first = await create();
     assert.deepEqual([first.exit, JSON.parse(first.out)], [0, { id: "T-1" }], first.err);
     assert.deepEqual(await create(), {
@@ -21,12 +22,12 @@ describe("svc contracts create --idempotent", () => {
       err: "T-1 already has external_metadata.id deal-42. Nothing was created.\n",
     });
     const other = ["contracts", "create", "--data", "-", "--set", "external_metadata.id=deal-43", "--idempotent"];
-    assert.equal((await json<{ id: string }>(other, { stdin: nda })).id, "T-2");
+    assert.equal((await json<{ id: string }>(other, { stdin: ndaContractJson })).id, "T-2");
   });
 
   it("requires an ID for the lookup before anything is sent", async (t) => {
     const { svc, emulator } = await cliEmulator(t);
-    const { exit, err } = await svc("contracts create --data - --idempotent", { stdin: nda });
+    const { exit, err } = await svc("contracts create --data - --idempotent", { stdin: ndaContractJson });
     assert.deepEqual(
       [exit, err],
       [
@@ -40,7 +41,7 @@ describe("svc contracts create --idempotent", () => {
   it("is suggested after a creation with an unknown outcome", async (t) => {
     const url = await hangingUp(t);
     const { exit, err } = await runCli("contracts create --data - --retries 0", {
-      stdin: nda,
+      stdin: ndaContractJson,
       env: { SVC_BASE_URL: url, SVC_CLIENT_ID: "a", SVC_CLIENT_SECRET: "b" },
     });
     assert.equal(exit, 1, err);
@@ -54,7 +55,7 @@ describe("svc contracts create --idempotent", () => {
 describe("svc contracts import-executed --idempotent", () => {
   it("imports a contract once and shows the contract when run again", async (t) => {
     const { svc } = await cliEmulator(t);
-    const stdin = JSON.stringify(await executed());
+    const stdin = JSON.stringify(await createExecutedImport());
     const run = () => svc(["contracts", "import-executed", "--data", "-", ...linked, "--json=id"], { stdin });
     const [first, second] = [await run(), await run()];
     assert.deepEqual([first.exit, JSON.parse(first.out)], [0, { id: "H-1" }], first.err);

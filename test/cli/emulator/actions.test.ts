@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { bulkStage, numbered } from "../../support/cli/bulk-stage.ts";
+import { createBulkFixture, createNumberedIds } from "../../support/cli/bulk-stage.ts";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 
@@ -84,7 +84,7 @@ describe("svc in GitHub Actions", () => {
   });
 
   it("sets the ID of a bulk job as an output of the step", async (t) => {
-    const { svc, cwd, jobs } = await bulkStage(t, numbered(2));
+    const { svc, cwd, jobs } = await createBulkFixture(t, createNumberedIds(2));
     const output = join(cwd, "output");
     const argv = "router map-clients rows.txt --cluster eu-1";
     assert.equal((await svc(argv, { env: { ...actions, GITHUB_OUTPUT: output } })).exit, 0);

@@ -7,9 +7,9 @@ import { join } from "node:path";
 import { buffer, text } from "node:stream/consumers";
 import { describe, it, type TestContext } from "node:test";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
-import { svcProcess } from "../../support/cli/process-of-svc.ts";
+import { startSvcProcess } from "../../support/cli/process-of-svc.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
-import { shippedSvc } from "../../support/shipped.ts";
+import { getSvcPath } from "../../support/shipped.ts";
 
 interface Ready {
   readonly event: string;
@@ -26,7 +26,7 @@ async function svc(
   argv: string,
   { cwd, stdin = "", env = {} }: { cwd: string; stdin?: string; env?: Record<string, string> },
 ) {
-  const child = spawn(process.execPath, [shippedSvc(), ...argv.split(" ")], {
+  const child = spawn(process.execPath, [getSvcPath(), ...argv.split(" ")], {
     cwd,
     detached: true,
     env: { PATH: process.env.PATH, SVC_CONFIG_DIR: cwd, ...env },
@@ -186,7 +186,7 @@ describe("svc emulator start --detach", () => {
     const cwd = await folder(t);
     const seed = join(cwd, "seed.json");
     execFileSync("mkfifo", [seed]);
-    const run = await svcProcess(t, "emulator start --detach --port 0 --seed seed.json".split(" "), { cwd });
+    const run = await startSvcProcess(t, "emulator start --detach --port 0 --seed seed.json".split(" "), { cwd });
     // The open call returns when the starting emulator reads the pipe.
     const pipe = await open(seed, "w");
     t.after(() => pipe.close());

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { cliEmulator } from "../../support/cli/cli-emulator.ts";
-import { following } from "../../support/cli/following.ts";
+import { startCommand } from "../../support/cli/following.ts";
 import { draft } from "../../support/contracts.ts";
 
 describe("svc emulator events", () => {
   it("prints one document per line and resumes after the last document", async (t) => {
     const { svc, emulator } = await cliEmulator(t);
-    const first = following(svc, ["emulator", "events", "--json"]);
+    const first = startCommand(svc, ["emulator", "events", "--json"]);
     await first.saw('"begin"');
     await draft(emulator.api);
     await first.saw('"request:');
@@ -17,7 +17,7 @@ describe("svc emulator events", () => {
     assert.deepEqual([contract?.event, contract?.ref, request?.event], ["contract", "T-1", "request"]);
 
     await draft(emulator.api);
-    const next = following(svc, ["emulator", "events", "--json", "--after", String(request?.id)]);
+    const next = startCommand(svc, ["emulator", "events", "--json", "--after", String(request?.id)]);
     await next.saw('"T-2"');
     next.signal("SIGINT");
     await next.ended;
@@ -31,7 +31,7 @@ describe("svc emulator events", () => {
     const { svc } = await cliEmulator(t);
     const streams = async () => JSON.parse((await svc("emulator status --json")).out).event_streams;
     assert.equal(await streams(), 0);
-    const stream = following(svc, ["emulator", "events", "--json"]);
+    const stream = startCommand(svc, ["emulator", "events", "--json"]);
     await stream.saw('"begin"');
     assert.equal(await streams(), 1);
     stream.signal("SIGINT");

@@ -6,18 +6,18 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { describe, it, type TestContext } from "node:test";
 import { runCli } from "../../support/cli/run-cli.ts";
-import { smallDisk } from "../../support/files/small-disk.ts";
-import { shippedSvc } from "../../support/shipped.ts";
+import { mountSmallDisk } from "../../support/files/small-disk.ts";
+import { getSvcPath } from "../../support/shipped.ts";
 
 /** Runs the shipped `svc` until it ends. */
 async function svc(cwd: string, ...argv: readonly string[]) {
-  const child = spawn(process.execPath, [shippedSvc(), ...argv], { cwd, env: { PATH: process.env.PATH } });
+  const child = spawn(process.execPath, [getSvcPath(), ...argv], { cwd, env: { PATH: process.env.PATH } });
   const [out, err, [exit]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "close")]);
   return { exit: exit as number, out, err };
 }
 
 async function diskOf(t: TestContext) {
-  const cwd = await smallDisk(t);
+  const cwd = await mountSmallDisk(t);
   if (cwd === undefined) return undefined;
   const filler = join(cwd, "filler");
   return {

@@ -4,14 +4,14 @@ import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
-import { emulatorProcess } from "../../support/emulator-process.ts";
+import { startEmulatorProcess } from "../../support/emulator-process.ts";
 
 /** A folder with an emulator that was ended by `kill -9`. */
 async function withKilled(t: TestContext, options: { readonly ephemeral?: true } = {}) {
   const cwd = await testFolder(t);
   const state = join(cwd, ".svc/emulator.json");
   const place = options.ephemeral ? { ephemeral: true, runFile: `${state}.run` } : { file: state };
-  const { kill } = await emulatorProcess(t, { port: 0, ...place });
+  const { kill } = await startEmulatorProcess(t, { port: 0, ...place });
   await kill();
   return { cwd, state, svc: (line: string) => runCli(line, { cwd }) };
 }
@@ -60,7 +60,7 @@ describe("command in the folder of a killed emulator", () => {
 
   it("checks a run file from another machine by a request instead of its process ID", async (t) => {
     const { cwd, state, svc } = await withKilled(t);
-    const live = await emulatorProcess(t, { port: 0, file: join(cwd, "live.json") });
+    const live = await startEmulatorProcess(t, { port: 0, file: join(cwd, "live.json") });
     // The paths of the other machine differ from the paths of this machine.
     const { path: _, ...run } = JSON.parse(await readFile(join(cwd, "live.json.run"), "utf8"));
     const nobody = 2 ** 22 + 1;

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { systemWallClock } from "../../../src/base/clock.ts";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
-import { svcProcess } from "../../support/cli/process-of-svc.ts";
+import { startSvcProcess } from "../../support/cli/process-of-svc.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 import { sender } from "../../support/emulator.ts";
 import { receiver } from "../../support/receiver.ts";
@@ -25,7 +25,7 @@ async function logged(
 ) {
   const own = cwd ?? (await testFolder(t));
   const options = ["--port", "0", "--ephemeral", "--clock", "manual", "--log", "json", "--json"];
-  const run = await svcProcess(t, ["emulator", "start", ...options, ...argv], {
+  const run = await startSvcProcess(t, ["emulator", "start", ...options, ...argv], {
     cwd: own,
     env: { SVC_EMULATOR_TOKEN: "s3cret-of-the-run", ...env },
   });

@@ -4,7 +4,7 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
-import { svcProcess } from "../../support/cli/process-of-svc.ts";
+import { startSvcProcess } from "../../support/cli/process-of-svc.ts";
 
 const skip = process.platform === "linux" ? false : "its limit is set by a program of Linux";
 
@@ -12,7 +12,7 @@ describe("emulator without free file descriptors", () => {
   it("reports the shortage with a hint and prints no Node warnings", { skip }, async (t) => {
     const cwd = await testFolder(t);
     const argv = ["emulator", "start", "--port", "0", "--ready-file", "ready"];
-    const emulator = await svcProcess(t, argv, { cwd, within: ["prlimit", "--nofile=64"] });
+    const emulator = await startSvcProcess(t, argv, { cwd, within: ["prlimit", "--nofile=64"] });
     await emulator.saw("Ctrl-C to stop it");
     const { router_url } = JSON.parse(await readFile(join(cwd, "ready"), "utf8")) as { router_url: string };
     const { hostname, port } = new URL(router_url);

@@ -5,8 +5,8 @@ import { describe, it, type TestContext } from "node:test";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 import { emulator, plain } from "../../support/emulator.ts";
-import { run } from "../../support/foreign/program.ts";
-import { StandingWall } from "../../support/walls/standing-wall.ts";
+import { runProgram } from "../../support/foreign/program.ts";
+import { ManualWallClock } from "../../support/walls/standing-wall.ts";
 
 /** An emulator with the state of a folder, like svc emulator start. */
 async function runningIn(t: TestContext) {
@@ -82,9 +82,9 @@ describe("svc emulator open", () => {
 
   it("treats a running browser as success", async (t) => {
     const { cwd, twin } = await runningIn(t);
-    const wall = new StandingWall();
+    const wall = new ManualWallClock();
     const [program, end] = [join(cwd, "browser"), join(cwd, "end")];
-    await run("mkfifo", [end], { cwd });
+    await runProgram("mkfifo", [end], { cwd });
     await writeFile(program, `#!/bin/sh\ncat "${end}"\n`, { mode: 0o755 });
     const opening = runCli("emulator open", { cwd, env: { BROWSER: program }, wall });
     // The browser runs while this end of the pipe is open.

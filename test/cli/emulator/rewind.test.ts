@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { cliEmulator, testFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
-import { whereverItIsKept } from "../../support/postgres/kept-places.ts";
+import { describeForEachStore } from "../../support/postgres/kept-places.ts";
 
 const create =
   "contracts create --contract-template-id 101 --contract-name Lease --set contract_data={} --set counter_party_details=[]";
 
-whereverItIsKept("svc emulator rewind", (place) => {
+describeForEachStore("svc emulator rewind", (place) => {
   it("svc emulator rewind rewinds by steps, request or time and saves the later state", async (t) => {
     const { svc, json } = await cliEmulator(t, await place(t));
     const exists = async () => (await svc("contracts status T-1")).exit === 0;

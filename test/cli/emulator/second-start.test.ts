@@ -7,13 +7,13 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
-import { following } from "../../support/cli/following.ts";
+import { startCommand } from "../../support/cli/following.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
-import { noPostgres, postgresServer } from "../../support/postgres/server.ts";
+import { postgresSkipReason, startPostgresServer } from "../../support/postgres/server.ts";
 
 async function started(t: TestContext, line: string, env: Readonly<Record<string, string>> = {}, folder?: string) {
   const cwd = folder ?? (await testFolder(t));
-  const run = following((argv, more) => runCli(argv, { cwd, env, ...more }), `${line} --json`.split(" "));
+  const run = startCommand((argv, more) => runCli(argv, { cwd, env, ...more }), `${line} --json`.split(" "));
   t.after(async () => {
     run.signal("SIGINT");
     await run.ended;
@@ -246,14 +246,14 @@ describe("svc emulator start", () => {
   });
 });
 
-describe("second svc emulator start of a store in one folder", { skip: noPostgres }, () => {
-  const server = postgresServer();
+describe("second svc emulator start of a store in one folder", { skip: postgresSkipReason }, () => {
+  const server = startPostgresServer();
 
   it("creates its own run file for commands", async (t) => {
     const store = `--store ${server().url()}`;
     const env = { SVC_STORE_SCHEMA: server().freshSchema() };
     const { cwd, url } = await started(t, `emulator start --port 0 ${store}`, env);
-    const second = following(
+    const second = startCommand(
       (argv, more) => runCli(argv, { cwd, env, ...more }),
       [...`emulator start --port 0 ${store} --json`.split(" ")],
     );

@@ -7,9 +7,9 @@ import { promisify } from "node:util";
 import { svcVersion } from "../../../src/base/version.ts";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
 import { type RunResult, runCli } from "../../support/cli/run-cli.ts";
-import { draft, request, statusOf } from "../../support/contracts.ts";
+import { draft, getContractStatus, request } from "../../support/contracts.ts";
 import { emulator } from "../../support/emulator.ts";
-import { shippedSvc } from "../../support/shipped.ts";
+import { getSvcPath } from "../../support/shipped.ts";
 
 const run = promisify(execFile);
 
@@ -55,7 +55,7 @@ describe("svc emulator exec --from", () => {
     const { cwd, on } = await prepared(t);
     await on.close();
     const before = await files(cwd);
-    const argv = [shippedSvc(), "emulator", "exec", "--from", "prepared", ...child];
+    const argv = [getSvcPath(), "emulator", "exec", "--from", "prepared", ...child];
     const runs = await Promise.all(
       Array.from({ length: 8 }, () => run(process.execPath, argv, { cwd, env: { PATH: process.env.PATH } })),
     );
@@ -95,7 +95,7 @@ describe("svc emulator exec --from", () => {
     assert.equal((await svc("emulator state export -o exported.json")).exit, 0);
     assert.deepEqual(await found("exported.json"), [200, 200]);
     const again = await emulator(t, { from: join(cwd, "copied.json") });
-    assert.equal(await statusOf(again.api, contract), "DRAFT");
+    assert.equal(await getContractStatus(again.api, contract), "DRAFT");
   });
 
   it("finds the snapshots of a reachable emulator whose state is in another folder", async (t) => {
@@ -222,7 +222,7 @@ describe("svc emulator start --from", () => {
     await ended;
     assert.equal(lines[0]!.file ?? null, null);
     assert.notEqual(lines[0]!.router_url, on.routerUrl);
-    assert.equal(await statusOf(on.api, contract), "DRAFT");
+    assert.equal(await getContractStatus(on.api, contract), "DRAFT");
   });
 });
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { type CliEmulator, cliEmulator } from "../../support/cli/cli-emulator.ts";
-import { svcProcess } from "../../support/cli/process-of-svc.ts";
+import { startSvcProcess } from "../../support/cli/process-of-svc.ts";
 import { draft } from "../../support/contracts.ts";
 
 const start = "2031-01-02T03:04:05Z";
@@ -140,7 +140,7 @@ describe("svc emulator trace", () => {
   it("follows new nodes until stopped", async (t) => {
     const { emulator, cwd } = await deadReceiver(t, 5);
     const env = { SVC_EMULATOR_URL: emulator.controlUrl, SVC_EMULATOR_TOKEN: emulator.token };
-    const run = await svcProcess(t, ["emulator", "trace", "T-1", "--follow"], { cwd, env });
+    const run = await startSvcProcess(t, ["emulator", "trace", "T-1", "--follow"], { cwd, env });
     await run.saw("attempt:1.2 ");
     await emulator.clock.advance({ by: 600_000 });
     await run.saw("attempt:1.3 ");

@@ -3,7 +3,7 @@ import { chmod, cp, mkdir, readFile, rename, stat, writeFile } from "node:fs/pro
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
-import { enter, person } from "../../support/cli/person.ts";
+import { enterKey, simulateUser } from "../../support/cli/person.ts";
 import { type RunResult, runCli } from "../../support/cli/run-cli.ts";
 import { emulator } from "../../support/emulator.ts";
 import { receiver } from "../../support/receiver.ts";
@@ -137,7 +137,7 @@ describe("foreign emulator state", () => {
     let [isUp, stop] = [false, () => {}];
     const ended = await runCli(["emulator", "start", "--port", "0", ...more], {
       cwd,
-      ...(keys !== undefined && person(["Use it?", keys])),
+      ...(keys !== undefined && simulateUser(["Use it?", keys])),
       onStart: ({ signal }) => {
         stop = () => signal("SIGTERM");
       },
@@ -215,8 +215,8 @@ describe("foreign emulator state", () => {
 
   it("requires a confirmation at a terminal", async (t) => {
     const { cwd } = await copied(t);
-    assert.notEqual(await start(cwd, [], `n${enter}`), "up");
-    assert.equal(await start(cwd, [], `y${enter}`), "up");
+    assert.notEqual(await start(cwd, [], `n${enterKey}`), "up");
+    assert.equal(await start(cwd, [], `y${enterKey}`), "up");
     assert.equal(await start(cwd), "up");
   });
 });

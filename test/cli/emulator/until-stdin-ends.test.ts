@@ -7,7 +7,7 @@ import { PassThrough } from "node:stream";
 import { describe, it } from "node:test";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
-import { program } from "../../support/program.ts";
+import { getProgramPath } from "../../support/program.ts";
 
 const start = "emulator start --ephemeral --port 0 --json";
 
@@ -33,7 +33,7 @@ describe("svc emulator start with SVC_UNTIL_STDIN_ENDS", () => {
 
   it("stops when its parent process is killed", async (t) => {
     const cwd = await testFolder(t);
-    const argv = JSON.stringify([program("svc"), ...start.split(" ")]);
+    const argv = JSON.stringify([getProgramPath("svc"), ...start.split(" ")]);
     const script = `require("node:child_process").spawn(process.execPath, ${argv}, { stdio: ["pipe", "inherit", "inherit"] })`;
     const starter = spawn(process.execPath, ["-e", script], {
       cwd,

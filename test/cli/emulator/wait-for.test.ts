@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { cliEmulator } from "../../support/cli/cli-emulator.ts";
-import { following } from "../../support/cli/following.ts";
-import { nda } from "../../support/cli/nda.ts";
+import { startCommand } from "../../support/cli/following.ts";
+import { ndaContractJson } from "../../support/cli/nda.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 import { receiver } from "../../support/receiver.ts";
 
 async function withContract(t: TestContext) {
   const started = await cliEmulator(t);
-  await started.json("contracts create --data -", { stdin: nda });
+  await started.json("contracts create --data -", { stdin: ndaContractJson });
   return started;
 }
 
@@ -98,7 +98,7 @@ describe("svc emulator wait-for", () => {
     const { svc, json } = await cliEmulator(t);
     const argv = ["--title", "x", "--url", "http://127.0.0.1:9/hook", "--only-for-activities", "CONTRACT_CREATED"];
     await svc(["webhooks", "create", ...argv]);
-    await json("contracts create --data -", { stdin: nda });
+    await json("contracts create --data -", { stdin: ndaContractJson });
     const told = async (line: string) => {
       const { exit, err } = await svc(`emulator wait-for ${line} --json`);
       const { message, hint } = JSON.parse(err).error as { message: string; hint: string };
@@ -123,7 +123,7 @@ describe("svc emulator wait-for", () => {
 
   it("ends at Ctrl-C during the wait", async (t) => {
     const { svc } = await withContract(t);
-    const waiting = following(svc, ["emulator", "wait-for", "--activity", "CONTRACT_VOIDED"]);
+    const waiting = startCommand(svc, ["emulator", "wait-for", "--activity", "CONTRACT_VOIDED"]);
     while ((await svc("emulator requests --operation clock.show --json=id")).out === "[]\n");
     waiting.signal("SIGINT");
     assert.equal((await waiting.ended).exit, 130);
@@ -166,7 +166,7 @@ describe("svc emulator requests", () => {
     );
     const whole = await svc("emulator requests --fields operation --reads");
     assert.deepEqual([whole.out, whole.err], ["contracts.create\nrequests.list\nrequests.list\n", ""]);
-    const watching = following(svc, [
+    const watching = startCommand(svc, [
       "emulator",
       "requests",
       "--follow",
@@ -195,7 +195,7 @@ describe("svc emulator requests", () => {
 
   it("prints one line per request for users with the reason of a rejection", async (t) => {
     const { svc } = await withContract(t);
-    const watching = following(svc, ["emulator", "requests", "--follow", "--service", "contracts"]);
+    const watching = startCommand(svc, ["emulator", "requests", "--follow", "--service", "contracts"]);
     while (!watching.err().includes("Following")) await svc("emulator ready");
     await svc("contracts status T-7");
     await watching.saw("404");

@@ -11,7 +11,7 @@ import { buildChildEnvironment } from "../../../src/cli/commands/emulator/exec.t
 import { signalCodes } from "../../../src/cli/process/exit.ts";
 import type { SignalName } from "../../../src/cli/process/host.ts";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
-import { type SvcProcess, startMs, svcProcess } from "../../support/cli/process-of-svc.ts";
+import { measureStartMs, type SvcProcess, startSvcProcess } from "../../support/cli/process-of-svc.ts";
 import { emulator } from "../../support/emulator.ts";
 import { receiver } from "../../support/receiver.ts";
 
@@ -26,7 +26,7 @@ async function ends(
   run: SvcProcess,
   { name = "SIGINT", within = 0 }: { name?: SignalName; within?: number } = {},
 ): Promise<void> {
-  const [{ exit, afterMs }, oneStart] = await Promise.all([run.stopped(name), startMs()]);
+  const [{ exit, afterMs }, oneStart] = await Promise.all([run.stopped(name), measureStartMs()]);
   assert.equal(exit, signalCodes[name], run.err());
   const allowed = within + 10 * oneStart;
   assert.ok(afterMs < allowed, `took ${Math.round(afterMs)} ms, of ${Math.round(allowed)}`);
@@ -58,7 +58,7 @@ const noNohup = process.platform === "linux" ? false : "whether a signal is igno
 describe("svc process at Ctrl-C", () => {
   it("exits while a service hangs", async (t) => {
     const service = await hanging(t);
-    const run = await svcProcess(t, ["router", "health", "--base-url", service.url], { cwd: await testFolder(t) });
+    const run = await startSvcProcess(t, ["router", "health", "--base-url", service.url], { cwd: await testFolder(t) });
     await service.asked;
     await ends(run);
     assert.equal(run.out() + run.err(), "");
@@ -66,7 +66,7 @@ describe("svc process at Ctrl-C", () => {
 
   it("exits during the read of a body from a pipe that stays open", async (t) => {
     const { cwd, env } = await withEmulator(t);
-    const run = await svcProcess(t, ["api", "POST", "/api/contracts", "--data", "-"], { cwd, env });
+    const run = await startSvcProcess(t, ["api", "POST", "/api/contracts", "--data", "-"], { cwd, env });
     // The write exceeds the capacity of a pipe, so it completes only when the process reads.
     await new Promise<void>((resolve) => run.child.stdin!.write("x".repeat(1_000_000), () => resolve()));
     await ends(run, { within: graceMs });
@@ -76,7 +76,7 @@ describe("svc process at Ctrl-C", () => {
     const { cwd, env } = await withEmulator(t);
     const pipe = join(cwd, "pipe");
     await promisify(execFile)("mkfifo", [pipe]);
-    const run = await svcProcess(t, ["api", "POST", "/api/contracts", "--data", "pipe"], { cwd, env });
+    const run = await startSvcProcess(t, ["api", "POST", "/api/contracts", "--data", "pipe"], { cwd, env });
     // The open call returns when the process reads the pipe.
     const writer = await open(pipe, "w");
     t.after(() => writer.close());
@@ -86,7 +86,7 @@ describe("svc process at Ctrl-C", () => {
   it("exits at the second signal if the child of emulator exec ignores both signals", async (t) => {
     for (const name of signalNames) {
       const cwd = await testFolder(t);
-      const run = await svcProcess(t, ["emulator", "exec", "--", process.execPath, "-e", deaf], { cwd });
+      const run = await startSvcProcess(t, ["emulator", "exec", "--", process.execPath, "-e", deaf], { cwd });
       await run.saw("deaf");
       run.child.kill(name);
       await run.saw(`heard ${name}`);
@@ -101,7 +101,7 @@ describe("svc process at Ctrl-C", () => {
       "for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(name, () => setTimeout(() => {" +
       "console.log('tidied after ' + name); process.exit(7) }, 1_500)); setInterval(() => {}, 1000); console.log('up')";
     for (const name of signalNames) {
-      const run = await svcProcess(t, ["emulator", "exec", "--", process.execPath, "-e", program], {
+      const run = await startSvcProcess(t, ["emulator", "exec", "--", process.execPath, "-e", program], {
         cwd: await testFolder(t),
       });
       await run.saw("up");
@@ -113,7 +113,7 @@ describe("svc process at Ctrl-C", () => {
 
   it("survives the end of its terminal if it was started detached", { skip: noNohup }, async (t) => {
     const cwd = await testFolder(t);
-    const run = await svcProcess(t, ["emulator", "start", "--json", "--port", "0"], { cwd, within: ["nohup"] });
+    const run = await startSvcProcess(t, ["emulator", "start", "--json", "--port", "0"], { cwd, within: ["nohup"] });
     await run.saw('"ready"');
     run.child.kill("SIGHUP");
     await ends(run, { name: "SIGTERM", within: graceMs });
@@ -122,7 +122,7 @@ describe("svc process at Ctrl-C", () => {
   it("ends emulator start and closes the state cleanly", async (t) => {
     for (const name of signalNames) {
       const cwd = await testFolder(t);
-      const run = await svcProcess(t, ["emulator", "start", "--json", "--port", "0"], { cwd });
+      const run = await startSvcProcess(t, ["emulator", "start", "--json", "--port", "0"], { cwd });
       await run.saw('"ready"');
       await ends(run, { name });
       assert.deepEqual((await readdir(join(cwd, ".svc"))).sort(), [
@@ -137,7 +137,7 @@ describe("svc process at Ctrl-C", () => {
 
   it("ends webhooks listen and removes the webhook", async (t) => {
     const { world, cwd, env } = await withEmulator(t);
-    const run = await svcProcess(t, ["webhooks", "listen", "--json"], { cwd, env });
+    const run = await startSvcProcess(t, ["webhooks", "listen", "--json"], { cwd, env });
     await run.saw('"ready"');
     await ends(run);
     assert.deepEqual((await world.ask("GET", "webhooks")).body, []);
@@ -162,21 +162,21 @@ describe("svc process at Ctrl-C", () => {
       SVC_CLIENT_SECRET: "s",
       SVC_WEBHOOK_HMAC_KEY: Buffer.alloc(64, 7).toString("base64"),
     };
-    const run = await svcProcess(t, ["webhooks", "listen", "--json"], { cwd, env });
+    const run = await startSvcProcess(t, ["webhooks", "listen", "--json"], { cwd, env });
     await run.saw('"ready"');
     await ends(run, { within: graceMs });
   });
 
   it("exits while following the emulator's requests", async (t) => {
     const { cwd, env } = await withEmulator(t);
-    const run = await svcProcess(t, ["emulator", "requests", "--follow"], { cwd, env });
+    const run = await startSvcProcess(t, ["emulator", "requests", "--follow"], { cwd, env });
     await run.saw("Following");
     await ends(run);
   });
 
   it("exits while polling for the tokens of a device", async (t) => {
     const { cwd, env } = await withEmulator(t);
-    const run = await svcProcess(t, ["auth", "device-login", "--client-id", "demo-cli"], {
+    const run = await startSvcProcess(t, ["auth", "device-login", "--client-id", "demo-cli"], {
       cwd,
       env: { ...env, SVC_TOKEN: "" },
     });
@@ -196,7 +196,7 @@ describe("svc process at Ctrl-C", () => {
     const cwd = await testFolder(t);
     await writeFile(join(cwd, "rows.txt"), "c0\nc1\n");
     const argv = ["router", "map-clients", "rows.txt", "--cluster", "eu-1", "--base-url", service.url, "--yes"];
-    const run = await svcProcess(t, argv, { cwd, env: { SVC_CLUSTER_KEY: "k" } });
+    const run = await startSvcProcess(t, argv, { cwd, env: { SVC_CLUSTER_KEY: "k" } });
     await asked;
     await ends(run, { within: graceMs });
     assert.match(run.err(), /Resume it with: svc router jobs resume job_/);

@@ -11,10 +11,15 @@ import type { CertifyReport } from "../../../src/cli/commands/certify/receiver/r
 import { buildChildEnvironment } from "../../../src/cli/commands/emulator/exec.ts";
 import { contractDocument } from "../../../src/cli/commands/example-contract.ts";
 import { type CliEmulator, cliEmulator } from "../../support/cli/cli-emulator.ts";
-import { blocks, readPage } from "../../support/cli/pages.ts";
+import { extractCodeBlocks, readPage } from "../../support/cli/pages.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
-import { hmacKey, type ReceiverRules, type SignedReceiver, signedReceiver } from "../../support/cli/signed-receiver.ts";
-import { program } from "../../support/program.ts";
+import {
+  hmacKey,
+  type ReceiverRules,
+  type SignedReceiver,
+  startSignedReceiver,
+} from "../../support/cli/signed-receiver.ts";
+import { getProgramPath } from "../../support/program.ts";
 
 interface ToolAnswer {
   readonly text: string;
@@ -74,12 +79,12 @@ describe("svc mcp", () => {
   it("serves the protocol's own client as a process and ends with its standard input", async (t) => {
     const { emulator, cwd, svc } = await cliEmulator(t);
     const host = { env: { SVC_CONFIG_DIR: cwd } } as unknown as Parameters<typeof buildChildEnvironment>[1];
-    const [configuration = ""] = blocks("docs/agents.md", "json");
+    const [configuration = ""] = extractCodeBlocks("docs/agents.md", "json");
     const { command, args } = JSON.parse(configuration).mcpServers.svc;
     assert.deepEqual([command, args[0]], ["npx", "svc"]);
     const transport = new StdioClientTransport({
       command: process.execPath,
-      args: [program("svc"), ...args.slice(1)],
+      args: [getProgramPath("svc"), ...args.slice(1)],
       env: buildChildEnvironment(emulator, host),
       cwd,
     });
@@ -208,10 +213,10 @@ describe("svc mcp", () => {
       const { result, findings } = JSON.parse(text) as CertifyReport;
       return { isError, result, findings: findings.map(({ mistake, checks }) => ({ mistake, checks })) };
     };
-    assert.deepEqual(await grade(await signedReceiver(t)), { isError: false, result: "passed", findings: [] });
+    assert.deepEqual(await grade(await startSignedReceiver(t)), { isError: false, result: "passed", findings: [] });
     const spelt: ReceiverRules = { signed: (body) => JSON.stringify(JSON.parse(String(body))) };
     const checks = ["raw-body.spaced", "raw-body.escaped", "raw-body.numbers", "raw-body.indented"];
-    assert.deepEqual(await grade(await signedReceiver(t, spelt)), {
+    assert.deepEqual(await grade(await startSignedReceiver(t, spelt)), {
       isError: false,
       result: "failed",
       findings: [{ mistake: "reserialized-json", checks }],

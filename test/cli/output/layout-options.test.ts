@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, it } from "node:test";
-import { astray, printedBy } from "../../support/cli/astray.ts";
-import { commandLines, wordsOf } from "../../support/cli/command-lines.ts";
-import { linesThatSend, runPrepared, sendsNothing } from "../../support/cli/prepared-lines.ts";
+import { findFailingCases, formatRunResult } from "../../support/cli/astray.ts";
+import { createCommandLines, wordsOf } from "../../support/cli/command-lines.ts";
+import { localCommands, prepareSendingLines, runPrepared } from "../../support/cli/prepared-lines.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 
 describe("request option", () => {
@@ -14,11 +14,11 @@ describe("request option", () => {
     ...["auth certify", "webhooks certify", "webhooks verify", "webhooks sign", "webhooks explain"],
   ];
   const others = ["router jobs undo", "auth status"];
-  const local = Object.keys(sendsNothing).filter((words) => ![...sometimes, ...others].includes(words));
+  const local = Object.keys(localCommands).filter((words) => ![...sometimes, ...others].includes(words));
 
   for (const words of local) {
     it(`is rejected by svc ${words}, which sends no requests`, async () => {
-      const line = (await commandLines()).find(({ command }) => wordsOf(command) === words)!;
+      const line = (await createCommandLines()).find(({ command }) => wordsOf(command) === words)!;
       for (const flags of ["--timeout 3s", "--retries 1", "--max-wait 1s", "--max-answer 1MB"]) {
         const { exit, out, err } = await runCli([...line.argv, ...flags.split(" ")]);
         assert.deepEqual([exit, out], [2, ""]);
@@ -40,15 +40,15 @@ describe("layout options", () => {
     await new Promise<void>((up) => server.listen(0, "127.0.0.1", up));
     t.after(() => server.close());
     const service = { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
-    const lines = (await linesThatSend()).filter(({ shown }) => !/--(json|fields|format)/.test(shown));
-    const wrong = await astray(
+    const lines = (await prepareSendingLines()).filter(({ shown }) => !/--(json|fields|format)/.test(shown));
+    const wrong = await findFailingCases(
       lines,
       ({ shown }) => shown,
       async (one) => {
         const flags = ["--json", "--fields", "xyzzy", "--timeout", "4s", "--quiet"];
         const { result } = await runPrepared(t, one, service, flags);
         const isHonored = result.out.includes('"xyzzy"') || result.out === "[]\n";
-        return isHonored || result.exit !== 0 ? undefined : printedBy(result);
+        return isHonored || result.exit !== 0 ? undefined : formatRunResult(result);
       },
     );
     assert.deepEqual(wrong, {});

@@ -1,13 +1,16 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { foolingService } from "../../support/cli/fooling.ts";
+import { startHostileTextService } from "../../support/cli/fooling.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 
 const env = { SVC_CLIENT_ID: "id", SVC_CLIENT_SECRET: "secret-of-tests" };
 
 describe("service data in output", () => {
   it("is quoted as one word in suggested commands", async (t) => {
-    const { url } = (await foolingService(t)).endpoint({ status: 201, body: { id: "T-1; touch pwned $(id) 'x" } });
+    const { url } = (await startHostileTextService(t)).endpoint({
+      status: 201,
+      body: { id: "T-1; touch pwned $(id) 'x" },
+    });
     const argv = ["contracts", "create", "--data", "-", "--base-url", url];
     const body = { contract_template_id: 1, contract_data: {}, counter_party_details: [] };
     const { exit, err } = await runCli(argv, { env, stdin: JSON.stringify(body) });
@@ -17,7 +20,7 @@ describe("service data in output", () => {
 
   it("supports more rows than the argument limit of a function call", async (t) => {
     const items = Array.from({ length: 150_000 }, (_, id) => ({ id, name: "NDA" }));
-    const { url } = (await foolingService(t)).endpoint({ status: 200, body: { items } });
+    const { url } = (await startHostileTextService(t)).endpoint({ status: 200, body: { items } });
     const { exit, out, err } = await runCli(`contracts templates list --no-input --base-url ${url}`, {
       env,
       tty: true,
@@ -33,7 +36,7 @@ describe("service data in output", () => {
   ] as const) {
     it(`contains no command for the runner of ${runner}`, async (t) => {
       const detail = "##vso[task.setvariable variable=x]y ##teamcity[x] ##[group]z";
-      const { url } = (await foolingService(t)).endpoint({ status: 422, body: { detail } });
+      const { url } = (await startHostileTextService(t)).endpoint({ status: 422, body: { detail } });
       for (const flags of [[], ["--json"]]) {
         const argv = ["contracts", "templates", "list", "--base-url", url, "--no-annotations", ...flags];
         const { exit, err } = await runCli(argv, { env: { ...env, ...variables } });

@@ -4,7 +4,7 @@ import { stripVTControlCharacters } from "node:util";
 import width from "fast-string-width";
 import { truncateText } from "../../../src/cli/output/text.ts";
 import { cliEmulator } from "../../support/cli/cli-emulator.ts";
-import { nda } from "../../support/cli/nda.ts";
+import { ndaContractJson } from "../../support/cli/nda.ts";
 
 /** Two webhooks with long URLs, one of them with wide characters in its title. */
 async function stage(t: Parameters<typeof cliEmulator>[0]) {
@@ -47,7 +47,7 @@ describe("table on a terminal", () => {
       "http://127.0.0.1:9/contracts/events/of/every/kind",
     ];
     await svc([...webhook, "--only-for-activities", "CONTRACT_CREATED"]);
-    await svc("contracts create --data -", { stdin: nda });
+    await svc("contracts create --data -", { stdin: ndaContractJson });
     const at = async (columns: number, line: string) => {
       const { out, err } = await svc(line, { tty: true, columns, env: { NO_COLOR: "1" } });
       return [...out.split("\n"), ...err.split("\n")].filter((text) => text !== "" && !text.startsWith("Using "));

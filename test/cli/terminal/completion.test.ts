@@ -8,7 +8,7 @@ import { promisify } from "node:util";
 import { createCompletionScript, shells } from "../../../src/cli/commands/completion.ts";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
-import { hasProgram, installSvc, terminal } from "../../support/cli/terminal.ts";
+import { hasProgram, installSvc, openTerminal } from "../../support/cli/terminal.ts";
 
 const run = promisify(execFile);
 
@@ -99,7 +99,7 @@ describe("completion with Tab", () => {
     skip: missing("bash", "tmux"),
   }, async (t) => {
     const folder = await machine(t, "bash");
-    const { keys, until } = await terminal(t, ["bash", "--norc", "--noprofile"], { folder });
+    const { keys, until } = await openTerminal(t, ["bash", "--norc", "--noprofile"], { folder });
     await keys("source script; source script; clear; echo loaded", "Enter");
     await until(/^loaded$/m);
     await keys("svc contracts stat", "Tab");
@@ -118,7 +118,7 @@ describe("completion with Tab", () => {
     skip: missing("bash", "tmux"),
   }, async (t) => {
     const folder = await machine(t, "bash");
-    const { keys, until } = await terminal(t, ["bash", "--norc", "--noprofile"], { folder });
+    const { keys, until } = await openTerminal(t, ["bash", "--norc", "--noprofile"], { folder });
     await keys("source script; clear; echo loaded", "Enter");
     await until(/^loaded$/m);
     await keys("svc contracts list --base-url http://127.0.0.1:1 --form", "Tab");
@@ -133,7 +133,7 @@ describe("completion with Tab", () => {
 
   it("works in zsh and runs no typed text", { skip: missing("zsh", "tmux") }, async (t) => {
     const folder = await machine(t, "zsh");
-    const { keys, until } = await terminal(t, ["zsh", "-f"], { folder });
+    const { keys, until } = await openTerminal(t, ["zsh", "-f"], { folder });
     // The default Tab binding of zsh expands $(…) itself before completion.
     const bind = "bindkey '^I' complete-word";
     await keys(`autoload -Uz compinit && compinit -u -D && source ./script; ${bind}; clear; echo loaded`, "Enter");
@@ -165,7 +165,7 @@ describe("completion with Tab", () => {
       const folder = await project(t, shell);
       const ready = { bash: "", zsh: "autoload -Uz compinit && compinit -u -D; " }[shell];
       const plain = { bash: ["--norc", "--noprofile"], zsh: ["-f"] }[shell];
-      const { keys, until } = await terminal(t, [shell, ...plain], { folder });
+      const { keys, until } = await openTerminal(t, [shell, ...plain], { folder });
       await keys(`${ready}source ./script; svc() { npx svc "$@"; }; clear; echo loaded`, "Enter");
       await until(/^loaded$/m);
       await keys("svc contracts stat", "Tab");

@@ -4,7 +4,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
-import { hasProgram, svcTerminal, untilGone } from "../../support/cli/terminal.ts";
+import { hasProgram, openSvcTerminal, waitUntilFileGone } from "../../support/cli/terminal.ts";
 import { emulator } from "../../support/emulator.ts";
 import { receiver } from "../../support/receiver.ts";
 
@@ -20,7 +20,7 @@ async function session(
   const folder = await testFolder(t);
   const app = await receiver(t);
   const argv = ["dev", "--port", "0", "--forward-to", app.url, "--activities", "CONTRACT_CREATED", ...flags];
-  const opened = await svcTerminal(t, argv, { folder, columns, env: { SVC_CONFIG_DIR: folder, ...env } });
+  const opened = await openSvcTerminal(t, argv, { folder, columns, env: { SVC_CONFIG_DIR: folder, ...env } });
   await opened.until("all keys");
   return { ...opened, app, folder };
 }
@@ -89,7 +89,7 @@ describe("svc dev at a terminal", { skip }, () => {
   it("ends with its terminal and removes its webhook", async (t) => {
     const { close, folder } = await session(t, 80);
     await close();
-    await untilGone(join(folder, ".svc/emulator.json.run"));
+    await waitUntilFileGone(join(folder, ".svc/emulator.json.run"));
     const { ask } = await emulator(t, { file: join(folder, ".svc/emulator.json") });
     assert.deepEqual((await ask("GET", "webhooks")).body, []);
   });

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { root } from "../../structure/repository.ts";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
-import { attack, fooledTerminal, foolingService } from "../../support/cli/fooling.ts";
-import { hasProgram, svcTerminal, type Terminal } from "../../support/cli/terminal.ts";
+import { findInteractiveEscape, hostileText, startHostileTextService } from "../../support/cli/fooling.ts";
+import { hasProgram, openSvcTerminal, type Terminal } from "../../support/cli/terminal.ts";
 import { receiver } from "../../support/receiver.ts";
 
 const skip = hasProgram("tmux") ? false : "tmux is not installed";
@@ -30,7 +30,7 @@ async function visited(t: TestContext, argv: readonly string[], visit: Visit): P
   const folder = await testFolder(t);
   for (const [name, content] of Object.entries(files)) await writeFile(join(folder, name), content);
   const surroundings = { ...credentials, SVC_CONFIG_DIR: folder, SVC_STATE_DIR: folder, ...env };
-  const terminal = await svcTerminal(t, argv, { folder, env: surroundings, columns: 200 });
+  const terminal = await openSvcTerminal(t, argv, { folder, env: surroundings, columns: 200 });
   for (const [seen, ...keys] of steps) {
     await terminal.until(seen);
     await terminal.keys(...keys);
@@ -40,30 +40,30 @@ async function visited(t: TestContext, argv: readonly string[], visit: Visit): P
   assert.match(screen, new RegExp(`^(?:\\^C)?exit=${exit}$`, "m"));
   assert.equal(screen.includes("modes changed"), false, screen);
   const written = await terminal.written();
-  assert.equal(fooledTerminal(written), undefined);
+  assert.equal(findInteractiveEscape(written), undefined);
   return written;
 }
 
 /** A lone surrogate is dropped, because encoding would replace it with U+FFFD. */
-const attackSent = attack.replace("\ud800", "");
+const attackSent = hostileText.replace("\ud800", "");
 
 const attribute = (more: object) => ({
-  variable: attack,
-  display_label: attack,
-  help_text: attack,
+  variable: hostileText,
+  display_label: hostileText,
+  help_text: hostileText,
   required: true,
   default_value: null,
   options: [
-    { label: attack, value: attack },
-    { label: `${attack}2`, value: 2 },
+    { label: hostileText, value: hostileText },
+    { label: `${hostileText}2`, value: 2 },
   ],
   ...more,
 });
 
 /** A response to every read (templates, contracts, attributes) and to a creation. */
 const everything = (count: number) => ({
-  items: Array.from({ length: count }, (_, id) => ({ id, name: `${id} ${attack}` })),
-  results: [{ id: "T-1", contract_name: attack, contract_status: attack }],
+  items: Array.from({ length: count }, (_, id) => ({ id, name: `${id} ${hostileText}` })),
+  results: [{ id: "T-1", contract_name: hostileText, contract_status: hostileText }],
   attributes: [
     attribute({ type: "string" }),
     attribute({ type: "enum" }),
@@ -72,7 +72,7 @@ const everything = (count: number) => ({
     attribute({ type: "date", required: false }),
   ],
   counter_party_kind: "Individual",
-  id: attack,
+  id: hostileText,
 });
 
 /** The attack as displayed to a user. */
@@ -80,13 +80,13 @@ const seen = /pwn\\n::stop-commands::/;
 
 describe("untrusted string at a terminal", { skip }, () => {
   it("is harmless as a template to select", async (t) => {
-    const { url } = (await foolingService(t)).endpoint({ status: 200, body: everything(3) });
+    const { url } = (await startHostileTextService(t)).endpoint({ status: 200, body: everything(3) });
     const steps: Step[] = [["2  2 pwn", "Down", "Enter"]];
     assert.match(await visited(t, ["contracts", "templates", "show", "--base-url", url], { steps, exit: 0 }), seen);
   });
 
   it("is harmless as a template to search", async (t) => {
-    const { url } = (await foolingService(t)).endpoint({ status: 200, body: everything(18) });
+    const { url } = (await startHostileTextService(t)).endpoint({ status: 200, body: everything(18) });
     const steps: Step[] = [
       ["Template id", "17 pwn"],
       [/17 pwn\s+.*17 {2}17 pwn/, "Enter"],
@@ -95,14 +95,14 @@ describe("untrusted string at a terminal", { skip }, () => {
   });
 
   it("is harmless as a contract", async (t) => {
-    const { url } = (await foolingService(t)).endpoint({ status: 200, body: everything(1) });
+    const { url } = (await startHostileTextService(t)).endpoint({ status: 200, body: everything(1) });
     const steps: Step[] = [["T-1  pwn", "Enter"]];
     assert.match(await visited(t, ["contracts", "status", "--base-url", url], { steps, exit: 0 }), seen);
   });
 
   it("is harmless as a cluster", async (t) => {
-    const body = [{ cluster_id: attack, cluster_label: attack }];
-    const { url } = (await foolingService(t)).endpoint({ status: 200, body });
+    const body = [{ cluster_id: hostileText, cluster_label: hostileText }];
+    const { url } = (await startHostileTextService(t)).endpoint({ status: 200, body });
     const steps: Step[] = [["Cluster id", "Enter"]];
     const argv = ["router", "map-clients", "--client-ids", "c-1", "--base-url", url];
     // Moves require a lookup of the client, which a list response does not contain.
@@ -110,12 +110,12 @@ describe("untrusted string at a terminal", { skip }, () => {
   });
 
   it("is harmless as a profile", async (t) => {
-    const files = { "profiles.json": JSON.stringify({ profiles: { [attack]: {} } }) };
+    const files = { "profiles.json": JSON.stringify({ profiles: { [hostileText]: {} } }) };
     assert.match(await visited(t, ["config", "use"], { files, steps: [["pwn", "Enter"]], exit: 0 }), seen);
   });
 
   it("is harmless as a question of a template", async (t) => {
-    const { url } = (await foolingService(t)).endpoint({ status: 200, body: everything(1) });
+    const { url } = (await startHostileTextService(t)).endpoint({ status: 200, body: everything(1) });
     const steps: Step[] = [
       ["Contract template id", "Enter"],
       [/\? pwn/, "said", "Enter"],
@@ -132,7 +132,7 @@ describe("untrusted string at a terminal", { skip }, () => {
   });
 
   it("is harmless in the findings of doctor", async (t) => {
-    const { url } = (await foolingService(t)).endpoint({ status: 422, body: { detail: attack } });
+    const { url } = (await startHostileTextService(t)).endpoint({ status: 422, body: { detail: hostileText } });
     assert.match(await visited(t, ["doctor", "--base-url", url], { exit: 1 }), seen);
   });
 
@@ -146,7 +146,7 @@ describe("untrusted string at a terminal", { skip }, () => {
       exit: 130,
       async meanwhile(terminal) {
         const [, url] = /Listening on (\S+) /.exec(await terminal.until(/Listening on \S+ \(press/))!;
-        const body = JSON.stringify({ activity: attack, contract_id: 7 });
+        const body = JSON.stringify({ activity: hostileText, contract_id: 7 });
         await fetch(`${url}/%1b%5b2J`, { method: "POST", body, headers: { "x-content-hash": "\x9b2J" } });
         await terminal.until("<-- 500");
         await terminal.keys("C-c");
@@ -171,8 +171,8 @@ describe("untrusted string at a terminal", { skip }, () => {
     const keys = { client_id: "id; touch pwned", client_secret: "$(touch pwned)" };
     const seed = JSON.stringify({
       ...demo,
-      clusters: [{ ...cluster, label: attack }, ...clusters],
-      workspaces: [{ ...first, ...keys, name: attack }, ...workspaces],
+      clusters: [{ ...cluster, label: hostileText }, ...clusters],
+      workspaces: [{ ...first, ...keys, name: hostileText }, ...workspaces],
     });
     const argv = ["emulator", "start", "--ephemeral", "--port", "0", "--seed", "seed.json"];
     const steps: Step[] = [["Press Ctrl-C to stop it.", "C-c"]];

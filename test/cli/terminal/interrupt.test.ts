@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { buildChildEnvironment } from "../../../src/cli/commands/emulator/exec.ts";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
-import { hasProgram, svcTerminal, type Terminal } from "../../support/cli/terminal.ts";
+import { hasProgram, openSvcTerminal, type Terminal } from "../../support/cli/terminal.ts";
 import { emulator } from "../../support/emulator.ts";
 import { receiver } from "../../support/receiver.ts";
 
@@ -15,7 +15,7 @@ async function at(t: TestContext, argv: readonly string[], url: string, env: Rea
   const folder = await testFolder(t);
   await writeFile(join(folder, "profiles.json"), '{"profiles":{"old":{}}}');
   const given = { SVC_BASE_URL: url, SVC_CLIENT_ID: "id", SVC_CLIENT_SECRET: "secret", SVC_CLUSTER_KEY: "key" };
-  return svcTerminal(t, argv, { folder, env: { ...given, SVC_CONFIG_DIR: folder, SVC_STATE_DIR: folder, ...env } });
+  return openSvcTerminal(t, argv, { folder, env: { ...given, SVC_CONFIG_DIR: folder, SVC_STATE_DIR: folder, ...env } });
 }
 
 /** Checks that Ctrl-C ended the command silently and the terminal is restored. */

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { buildChildEnvironment } from "../../../src/cli/commands/emulator/exec.ts";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
-import { hasProgram, installSvc, terminal } from "../../support/cli/terminal.ts";
+import { hasProgram, installSvc, openTerminal } from "../../support/cli/terminal.ts";
 import { emulator } from "../../support/emulator.ts";
 import { receiver } from "../../support/receiver.ts";
 
@@ -15,7 +15,7 @@ async function atShell(t: TestContext, size: { columns?: number } = {}) {
   const world = await emulator(t);
   const host = { env: {} } as unknown as Parameters<typeof buildChildEnvironment>[1];
   const env = { ...(buildChildEnvironment(world, host) as Record<string, string>), SVC_CONFIG_DIR: folder };
-  const shell = await terminal(t, ["bash", "--norc", "--noprofile"], { folder, env, ...size });
+  const shell = await openTerminal(t, ["bash", "--norc", "--noprofile"], { folder, env, ...size });
   await shell.until("$");
   return { world, ...shell };
 }

@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { cliEmulator } from "../../support/cli/cli-emulator.ts";
-import { collector, type SentSpan } from "../../support/collector.ts";
+import { type ExportedSpan, startCollector } from "../../support/collector.ts";
 import { receiver } from "../../support/receiver.ts";
-import { caller, traceparent } from "../../support/traced.ts";
+import { callerTrace, traceparent } from "../../support/traced.ts";
 
-const attributesOf = ({ attributes }: SentSpan) =>
+const attributesOf = ({ attributes }: ExportedSpan) =>
   Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value)[0]]));
 
 describe("span of a command", () => {
   it("is the root of a trace if variables name a collector", async (t) => {
-    const sink = await collector(t);
+    const sink = await startCollector(t);
     const otel = { OTEL_EXPORTER_OTLP_ENDPOINT: sink.url };
     const { svc, emulator } = await cliEmulator(t, { otel });
     assert.deepEqual(await svc("contracts create --set x=1", { env: otel }), {
@@ -44,15 +44,15 @@ describe("span of a command", () => {
   });
 
   it("is a child of the span in TRACEPARENT and is propagated to child processes", async (t) => {
-    const sink = await collector(t);
+    const sink = await startCollector(t);
     const { svc } = await cliEmulator(t);
     const env = { OTEL_EXPORTER_OTLP_ENDPOINT: sink.url, TRACEPARENT: traceparent, PATH: process.env.PATH };
     const program = "console.log(process.env.TRACEPARENT)";
     const { out, err } = await svc(["emulator", "exec", "--", process.execPath, "-e", program], { env });
     const span = sink.spans().find(({ name }) => name === "svc emulator exec");
     assert.ok(span, err);
-    assert.deepEqual([span.traceId, span.parentSpanId], [caller.trace, caller.span]);
-    assert.equal(out.trim(), `00-${caller.trace}-${span.spanId}-01`);
+    assert.deepEqual([span.traceId, span.parentSpanId], [callerTrace.trace, callerTrace.span]);
+    assert.equal(out.trim(), `00-${callerTrace.trace}-${span.spanId}-01`);
   });
 
   it("is not sent without the variables and adds no headers", async (t) => {
@@ -65,7 +65,7 @@ describe("span of a command", () => {
       [undefined],
     );
     await svc("router health", { env: { ...env, OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:9" } });
-    assert.match(String(service.received[1]?.headers.traceparent), new RegExp(`^00-${caller.trace}-`));
+    assert.match(String(service.received[1]?.headers.traceparent), new RegExp(`^00-${callerTrace.trace}-`));
   });
 
   it("propagates the state of other tracing systems and replaces the parent span", async (t) => {

@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { globalFlags } from "../../../src/cli/parse/globals.ts";
 import type { CommandDeclaration } from "../../../src/derive/command-spec.ts";
-import { allCommands } from "../../support/cli/all-commands.ts";
-import { astray, printedBy } from "../../support/cli/astray.ts";
+import { loadAllCommands } from "../../support/cli/all-commands.ts";
+import { findFailingCases, formatRunResult } from "../../support/cli/astray.ts";
 import { credentials, wordsOf } from "../../support/cli/command-lines.ts";
-import { noRetries } from "../../support/cli/prepared-lines.ts";
-import { wrongJson, wrongText } from "../../support/cli/refused-well.ts";
+import { getNoRetryFlags } from "../../support/cli/prepared-lines.ts";
+import { findJsonErrorDefect, findTextErrorDefect } from "../../support/cli/refused-well.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 
-const everywhere = await allCommands();
+const everywhere = await loadAllCommands();
 /** Commands whose input comes from a page or an export, so no example runs as written. */
 const withoutExample = new Set([
   "emulator console asset",
@@ -23,17 +23,17 @@ const nowhere = ["--base-url", "http://127.0.0.1:1", "--yes"];
 const positionalsOf = ({ positionals }: CommandDeclaration): string[] =>
   positionals.map(({ name, choices, type }) => choices?.[0] ?? (type === "integer" ? "1" : name));
 
-const run = (argv: readonly string[]) => runCli([...argv, ...nowhere, ...noRetries(argv)], { env: credentials });
+const run = (argv: readonly string[]) => runCli([...argv, ...nowhere, ...getNoRetryFlags(argv)], { env: credentials });
 
 describe("command with an invalid command line", () => {
   it("rejects an unknown flag with exit 2, as text and as JSON", async () => {
     const expected = { exit: 2, message: /no-such-flag/ };
-    const wrong = await astray(
+    const wrong = await findFailingCases(
       everywhere,
       wordsOf,
       async ({ words }) =>
-        wrongText(await run([...words, "--no-such-flag"]), expected) ??
-        wrongJson(await run([...words, "--no-such-flag", "--json"]), expected),
+        findTextErrorDefect(await run([...words, "--no-such-flag"]), expected) ??
+        findJsonErrorDefect(await run([...words, "--no-such-flag", "--json"]), expected),
     );
     assert.deepEqual(wrong, {});
   });
@@ -45,19 +45,20 @@ describe("command with an invalid command line", () => {
     );
     assert.ok(needy.length > 100, String(needy.length));
     const expected = { exit: 2, message: /required/ };
-    const wrong = await astray(
+    const wrong = await findFailingCases(
       needy,
       wordsOf,
       async ({ words }) =>
-        wrongText(await run(words), expected) ?? wrongJson(await run([...words, "--json"]), expected),
+        findTextErrorDefect(await run(words), expected) ??
+        findJsonErrorDefect(await run([...words, "--json"]), expected),
     );
     assert.deepEqual(wrong, {});
   });
 
   it("rejects an extra argument with exit 2", async () => {
     const fixed = everywhere.filter(({ positionals }) => !positionals.some(({ variadic }) => variadic));
-    const wrong = await astray(fixed, wordsOf, async (command) =>
-      wrongText(await run([...command.words, ...positionalsOf(command), "one-too-many"]), {
+    const wrong = await findFailingCases(fixed, wordsOf, async (command) =>
+      findTextErrorDefect(await run([...command.words, ...positionalsOf(command), "one-too-many"]), {
         exit: 2,
         // A group that is also a command parses the word as a subcommand.
         message: /too many arguments|unknown command/,
@@ -73,12 +74,12 @@ describe("command with an invalid command line", () => {
         .map(({ flag }) => ({ command, flag })),
     );
     assert.ok(cases.length > 80, String(cases.length));
-    const wrong = await astray(
+    const wrong = await findFailingCases(
       cases,
       ({ command, flag }) => `${wordsOf(command)} --${flag}`,
       async ({ command, flag }) =>
         // The flag precedes the positionals, because exec forwards later flags to its command.
-        wrongText(await run([...command.words, `--${flag}`, "nonsense", ...positionalsOf(command)]), {
+        findTextErrorDefect(await run([...command.words, `--${flag}`, "nonsense", ...positionalsOf(command)]), {
           exit: 2,
           message: new RegExp(`--${flag}\\b.*nonsense`),
         }),
@@ -89,11 +90,11 @@ describe("command with an invalid command line", () => {
   it("rejects an invalid value of a global flag with exit 2 and names the flag", async () => {
     const free = new Set(["fields", "profile"]);
     const cases = globalFlags.filter(({ type, flag }) => type !== "switch" && type !== "boolean" && !free.has(flag));
-    const wrong = await astray(
+    const wrong = await findFailingCases(
       cases,
       ({ flag }) => flag,
       async ({ flag }) =>
-        wrongText(await runCli(["router", "health", `--${flag}`, "nonsense"]), {
+        findTextErrorDefect(await runCli(["router", "health", `--${flag}`, "nonsense"]), {
           exit: 2,
           message: new RegExp(`--${flag}\\b.*nonsense`),
         }),
@@ -102,7 +103,7 @@ describe("command with an invalid command line", () => {
   });
 
   it("prints a help page with an example and exits with 0", async () => {
-    const wrong = await astray(everywhere, wordsOf, async ({ words, positionals, summary }) => {
+    const wrong = await findFailingCases(everywhere, wordsOf, async ({ words, positionals, summary }) => {
       const { exit, out, err } = await runCli([...words, "--help"]);
       const usage = `Usage: svc ${words.join(" ")}`;
       const isWhole =
@@ -114,7 +115,7 @@ describe("command with an invalid command line", () => {
         isWhole &&
         positionals.every(({ name }) => out.includes(name.replaceAll("_", "-")))
         ? undefined
-        : printedBy({ exit, out, err });
+        : formatRunResult({ exit, out, err });
     });
     assert.deepEqual(wrong, {});
   });

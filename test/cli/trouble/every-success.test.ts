@@ -5,10 +5,10 @@ import { describe, it, type TestContext } from "node:test";
 import { findOperationAt } from "../../../src/api/operation.ts";
 import { registry } from "../../../src/api/registry.ts";
 import type { CommandSpec } from "../../../src/derive/command-spec.ts";
-import { astray, printedBy } from "../../support/cli/astray.ts";
+import { findFailingCases, formatRunResult } from "../../support/cli/astray.ts";
 import { wordsOf } from "../../support/cli/command-lines.ts";
-import { nda } from "../../support/cli/nda.ts";
-import { linesThatSend, runPrepared } from "../../support/cli/prepared-lines.ts";
+import { ndaContractJson } from "../../support/cli/nda.ts";
+import { prepareSendingLines, runPrepared } from "../../support/cli/prepared-lines.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 
 /** A service that sends this status and body to every request. */
@@ -27,7 +27,7 @@ async function serviceAnswering(t: TestContext, status: number, body: string) {
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, answered };
 }
 
-const lines = await linesThatSend();
+const lines = await prepareSendingLines();
 const derived = lines.filter(({ line }) => "operation" in line.command);
 
 describe("successful 2xx response to a command", () => {
@@ -35,7 +35,7 @@ describe("successful 2xx response to a command", () => {
     for (const body of status === 204 ? [""] : ['{"id":"C-1"}', ""]) {
       it(`is accepted with status ${status} ${body === "" ? "without a body" : "with a body"}`, async (t) => {
         const service = await serviceAnswering(t, status, body);
-        const wrong = await astray(
+        const wrong = await findFailingCases(
           derived,
           ({ shown }) => shown,
           async (one) => {
@@ -47,11 +47,11 @@ describe("successful 2xx response to a command", () => {
             );
             if (body === "" && asksForSomething(spec, status)) {
               const message = `, but the service answered ${status} with an empty body.`;
-              return result.exit === 1 && result.err.includes(message) ? undefined : printedBy(result);
+              return result.exit === 1 && result.err.includes(message) ? undefined : formatRunResult(result);
             }
             const isPrinted = body === "" || result.out.includes("C-1") || /^Wrote /m.test(result.err);
             const isRight = result.exit === 0 && isPrinted && (isTold || isAsDeclared);
-            return isRight ? undefined : printedBy(result);
+            return isRight ? undefined : formatRunResult(result);
           },
         );
         assert.deepEqual(wrong, {});
@@ -63,14 +63,14 @@ describe("successful 2xx response to a command", () => {
     const wrong: Record<string, string> = {};
     for (const status of [200, 201, 202, 204]) {
       const service = await serviceAnswering(t, status, status === 204 ? "" : '{"id":"C-1"}');
-      const found = await astray(
+      const found = await findFailingCases(
         lines.filter((one) => !derived.includes(one)),
         ({ shown }) => `${status} ${shown}`,
         async (one) => {
           // The auth commands require the statuses of OAuth.
           if (wordsOf(one.line.command).startsWith("auth ")) return undefined;
           const { result } = await runPrepared(t, one, service, ["--json", "--timeout", "4s"]);
-          return /refused/.test(result.err) ? printedBy(result) : undefined;
+          return /refused/.test(result.err) ? formatRunResult(result) : undefined;
         },
       );
       Object.assign(wrong, found);
@@ -83,7 +83,7 @@ describe("successful 2xx response to a command", () => {
     const run = (...flags: string[]) =>
       runCli(["contracts", "create", "--data", "-", "--json", ...flags], {
         env: { SVC_BASE_URL: url, SVC_CLIENT_ID: "a", SVC_CLIENT_SECRET: "b" },
-        stdin: nda,
+        stdin: ndaContractJson,
       });
     const plain = await run();
     assert.deepEqual(

@@ -3,12 +3,18 @@ import { mkdir, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import type { CommandDeclaration, CommandSpec, FlagSpec, PositionalSpec } from "../../../src/derive/command-spec.ts";
-import { allCommands } from "../../support/cli/all-commands.ts";
-import { astray, printedBy } from "../../support/cli/astray.ts";
+import { loadAllCommands } from "../../support/cli/all-commands.ts";
+import { findFailingCases, formatRunResult } from "../../support/cli/astray.ts";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
-import { credentials, strangers, wordsOf, write, writtenBy } from "../../support/cli/command-lines.ts";
-import { noRetries } from "../../support/cli/prepared-lines.ts";
-import { wrongText } from "../../support/cli/refused-well.ts";
+import {
+  credentials,
+  findChangedFiles,
+  outputFileFlags,
+  wordsOf,
+  writeFiles,
+} from "../../support/cli/command-lines.ts";
+import { getNoRetryFlags } from "../../support/cli/prepared-lines.ts";
+import { findTextErrorDefect } from "../../support/cli/refused-well.ts";
 import { type RunOptions, runCli } from "../../support/cli/run-cli.ts";
 
 /** A position of a command line that names a file. */
@@ -30,7 +36,7 @@ const namesFile = (spec: FlagSpec | PositionalSpec): boolean =>
     ? /FILE|DIR|^PATH(\|-)?$/.test(spec.placeholder ?? "") && !isState(spec) && !isOther(spec)
     : /\bfiles?\b/i.test(spec.description);
 
-const places: readonly FileInput[] = (await allCommands()).flatMap((command) =>
+const places: readonly FileInput[] = (await loadAllCommands()).flatMap((command) =>
   [...command.positionals, ...command.flags].filter(namesFile).map((spec) => ({
     command,
     spec,
@@ -38,7 +44,7 @@ const places: readonly FileInput[] = (await allCommands()).flatMap((command) =>
   })),
 );
 const nameOf = ({ command, place }: FileInput): string => `${wordsOf(command)} ${place}`;
-const isWritten = ({ spec }: FileInput): boolean => isFlag(spec) && writtenBy.has(spec.flag);
+const isWritten = ({ spec }: FileInput): boolean => isFlag(spec) && outputFileFlags.has(spec.flag);
 const read = places.filter((one) => !isWritten(one));
 const written = places.filter(isWritten);
 
@@ -95,7 +101,7 @@ const given = { "rows.txt": "ada@example.com\n", "kinds.txt": "client c-1\n", "e
 /** A folder with invalid files of each kind. */
 async function trap(t: TestContext): Promise<string> {
   const cwd = await testFolder(t);
-  await write(cwd, given);
+  await writeFiles(cwd, given);
   await mkdir(join(cwd, "folder"));
   await symlink("loop.json", join(cwd, "loop.json"));
   return cwd;
@@ -104,7 +110,7 @@ async function trap(t: TestContext): Promise<string> {
 const run = (argv: readonly string[], cwd: string, options: RunOptions = {}) => {
   // The arguments after -- belong to another program.
   const rest = argv.includes("--") ? argv.indexOf("--") : argv.length;
-  const nowhere = ["--base-url", "http://127.0.0.1:1", ...noRetries(argv), "--yes", "--no-input"];
+  const nowhere = ["--base-url", "http://127.0.0.1:1", ...getNoRetryFlags(argv), "--yes", "--no-input"];
   const env = {
     ...credentials,
     SVC_CONFIG_DIR: join(cwd, "config"),
@@ -119,9 +125,9 @@ async function look(t: TestContext, one: FileInput, file: string, message: RegEx
   const result = await run(lineOf(one, file), cwd, options);
   const names = result.err.includes(one.place) || result.err.includes(one.place.replaceAll("_", "-"));
   return (
-    wrongText(result, { exit: 2, message }) ??
-    (names ? undefined : `does not name ${one.place}: ${printedBy(result)}`) ??
-    (await strangers(cwd, given))
+    findTextErrorDefect(result, { exit: 2, message }) ??
+    (names ? undefined : `does not name ${one.place}: ${formatRunResult(result)}`) ??
+    (await findChangedFiles(cwd, given))
   );
 }
 
@@ -155,7 +161,7 @@ describe("input file of a command line", () => {
   ];
   for (const [what, file, message, concerns] of cases) {
     it(`is rejected with exit 2 and its name if it ${what}`, async (t) => {
-      const wrong = await astray(read.filter(concerns), nameOf, (one) => look(t, one, file, message));
+      const wrong = await findFailingCases(read.filter(concerns), nameOf, (one) => look(t, one, file, message));
       assert.deepEqual(wrong, {});
     });
   }
@@ -165,7 +171,7 @@ describe("input file of a command line", () => {
       isFlag(spec) ? (spec.placeholder ?? "").endsWith("|-") : /- for standard input/.test(spec.description),
     );
     assert.ok(piped.length > 100, String(piped.length));
-    const wrong = await astray(piped, nameOf, (one) => look(t, one, "-", /is a terminal/, { tty: true }));
+    const wrong = await findFailingCases(piped, nameOf, (one) => look(t, one, "-", /is a terminal/, { tty: true }));
     assert.deepEqual(wrong, {});
   });
 });
@@ -180,7 +186,7 @@ describe("output file of a command line", () => {
     it(`is rejected with exit 2 before anything is sent if it ${what}`, async (t) => {
       // --save creates a missing folder.
       const concerned = written.filter(({ place }) => place !== "--save" || what === "is below a file");
-      const wrong = await astray(concerned, nameOf, (one) => look(t, one, file, message));
+      const wrong = await findFailingCases(concerned, nameOf, (one) => look(t, one, file, message));
       assert.deepEqual(wrong, {});
     });
   }

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { astray, printedBy } from "../../support/cli/astray.ts";
-import { secret, strangers, wordsOf } from "../../support/cli/command-lines.ts";
-import { hostile } from "../../support/cli/hostile-service.ts";
-import { linesThatSend, type PreparedLine, runPrepared } from "../../support/cli/prepared-lines.ts";
-import { withoutSecretWarning } from "../../support/cli/refused-well.ts";
+import { findFailingCases, formatRunResult } from "../../support/cli/astray.ts";
+import { findChangedFiles, testSecret, wordsOf } from "../../support/cli/command-lines.ts";
+import { startHostileService } from "../../support/cli/hostile-service.ts";
+import { type PreparedLine, prepareSendingLines, runPrepared } from "../../support/cli/prepared-lines.ts";
+import { removeSecretWarning } from "../../support/cli/refused-well.ts";
 import type { RunResult } from "../../support/cli/run-cli.ts";
 
-const lines = await linesThatSend();
+const lines = await prepareSendingLines();
 const nameOf = ({ line }: PreparedLine): string => wordsOf(line.command);
 
 /** Whether the error reports completed work, also with --json: a started job, a removed sign-in. */
@@ -29,16 +29,16 @@ const isJob = (one: PreparedLine): boolean =>
   !/--(email-hash-list|client-ids|\w+-tokens)/.test(one.shown);
 
 function wrongWith(one: PreparedLine, given: RunResult): string | undefined {
-  const result = withoutSecretWarning(given);
+  const result = removeSecretWarning(given);
   const { exit, out, err } = result;
-  if (`${out}${err}`.includes(secret) || exit !== 130 || out !== "") return printedBy(result);
-  return err === "" || tellsWhatIsDone(one, result) ? undefined : printedBy(result);
+  if (`${out}${err}`.includes(testSecret) || exit !== 130 || out !== "") return formatRunResult(result);
+  return err === "" || tellsWhatIsDone(one, result) ? undefined : formatRunResult(result);
 }
 
 describe("command that sends requests", () => {
   it("exits with 130 at Ctrl-C during a request, silently and without leftover files", async (t) => {
-    const server = await hostile(t);
-    const wrong = await astray(
+    const server = await startHostileService(t);
+    const wrong = await findFailingCases(
       lines,
       ({ shown }) => shown,
       async (one) => {
@@ -51,7 +51,7 @@ describe("command that sends requests", () => {
         });
         const mayChange = (path: string) =>
           path.startsWith("state/jobs/") || (nameOf(one) === "auth logout" && path === "config/tokens.json");
-        return wrongWith(one, result) ?? (await strangers(cwd, files, mayChange));
+        return wrongWith(one, result) ?? (await findChangedFiles(cwd, files, mayChange));
       },
       50,
     );

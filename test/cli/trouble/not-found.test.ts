@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { cliEmulator } from "../../support/cli/cli-emulator.ts";
-import { nda } from "../../support/cli/nda.ts";
+import { ndaContractJson } from "../../support/cli/nda.ts";
 
 it("svc suggests the list command for a missing object", async (t) => {
   const { svc } = await cliEmulator(t);
@@ -23,7 +23,7 @@ it("svc suggests the list command for a missing object", async (t) => {
 
 it("svc suggests a command for a rejected contract status and for an ID in a body", async (t) => {
   const { svc, json } = await cliEmulator(t);
-  await json("contracts create --data -", { stdin: nda });
+  await json("contracts create --data -", { stdin: ndaContractJson });
   for (const [line, next] of [
     ["emulator sign T-1", "contracts send T-1"],
     ["emulator sign 1", "contracts send T-1"],
@@ -39,7 +39,7 @@ it("svc suggests a command for a rejected contract status and for an ID in a bod
 
 it("a service error names the object and the expected status", async (t) => {
   const { svc, json } = await cliEmulator(t);
-  await json("contracts create --data -", { stdin: nda });
+  await json("contracts create --data -", { stdin: ndaContractJson });
   const hash = "a".repeat(64);
   const expected = {
     "contracts status T-9": "Contract T-9 not found (HTTP 404)",

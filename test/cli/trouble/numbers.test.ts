@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
-import { safeService } from "../../support/cli/safe-service.ts";
+import { startTlsService } from "../../support/cli/safe-service.ts";
 
 describe("number out of range", () => {
   const cases: Readonly<Record<string, RegExp>> = {
@@ -97,7 +97,7 @@ it("svc explains a TLS mismatch for https without TLS and http with TLS", async 
   const { exit, err } = await runCli(["router", "clusters", "--base-url", url, "--retries", "0"]);
   assert.equal(exit, 75, err);
   assert.match(err, /the server does not speak TLS; its URL may begin with http:\/\//);
-  const safe = (await safeService(t)).replace("https://service.example", "http://127.0.0.1");
+  const safe = (await startTlsService(t)).replace("https://service.example", "http://127.0.0.1");
   const other = await runCli(["router", "clusters", "--base-url", safe, "--retries", "0"]);
   assert.equal(other.exit, 75, other.err);
   assert.match(other.err, /^error: Failed to reach .*\n {2}Check the address \(https:\/\/ for TLS\)/);

@@ -7,7 +7,7 @@ import { buildChildEnvironment } from "../../../src/cli/commands/emulator/exec.t
 import { main } from "../../../src/cli/main.ts";
 import type { Host } from "../../../src/cli/process/host.ts";
 import { cliEmulator, testFolder } from "../../support/cli/cli-emulator.ts";
-import { hostile } from "../../support/cli/hostile-service.ts";
+import { startHostileService } from "../../support/cli/hostile-service.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 import { receiver } from "../../support/receiver.ts";
 
@@ -93,7 +93,7 @@ describe("output file", () => {
   it("stays unchanged without a temporary file if the response breaks off", async (t) => {
     const cwd = await testFolder(t);
     await writeFile(join(cwd, "a.pdf"), "before");
-    const { url } = (await hostile(t)).endpoint({ trouble: "truncates its response" });
+    const { url } = (await startHostileService(t)).endpoint({ trouble: "truncates its response" });
     const env = { SVC_CLIENT_ID: "id", SVC_CLIENT_SECRET: "key" };
     const argv = ["contracts", "download", "T-1", "-o", "a.pdf", "--base-url", url, "--retries", "0"];
     const { exit, err } = await runCli(argv, { cwd, env });

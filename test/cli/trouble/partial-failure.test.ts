@@ -3,8 +3,8 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { cliEmulator } from "../../support/cli/cli-emulator.ts";
-import { hostile } from "../../support/cli/hostile-service.ts";
-import { nda } from "../../support/cli/nda.ts";
+import { startHostileService } from "../../support/cli/hostile-service.ts";
+import { ndaContractJson } from "../../support/cli/nda.ts";
 import { receiver } from "../../support/receiver.ts";
 
 interface Told {
@@ -16,8 +16,8 @@ interface Told {
 /** An emulator with a contract and two files. In `breaking`, requests fail after the first `passes`. */
 async function stage(t: TestContext) {
   const { svc, json, emulator, cwd } = await cliEmulator(t);
-  const server = await hostile(t);
-  await json("contracts create --data -", { stdin: nda });
+  const server = await startHostileService(t);
+  await json("contracts create --data -", { stdin: ndaContractJson });
   for (const name of ["a.txt", "b.txt"]) await writeFile(join(cwd, name), name);
   const to = [emulator.routerUrl, emulator.clusters[0]!.url];
   const breaking = async (passes: number, argv: readonly string[]): Promise<Told> => {

@@ -8,7 +8,7 @@ import { text } from "node:stream/consumers";
 import { describe, it } from "node:test";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
 import { emulator } from "../../support/emulator.ts";
-import { shippedSvc } from "../../support/shipped.ts";
+import { getSvcPath } from "../../support/shipped.ts";
 
 type Env = Readonly<Record<string, string>>;
 
@@ -22,7 +22,7 @@ interface Surroundings {
 
 /** Runs the shipped program as a process with exactly this environment. */
 async function svc(line: string, { cwd, env = {}, within = [], node = [] }: Surroundings) {
-  const [program, ...words] = [...within, process.execPath, ...node, shippedSvc(), ...line.split(" ")];
+  const [program, ...words] = [...within, process.execPath, ...node, getSvcPath(), ...line.split(" ")];
   const child = spawn(program!, words, {
     cwd,
     stdio: ["ignore", "pipe", "pipe"],

@@ -3,10 +3,10 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, it, type TestContext } from "node:test";
 import { registry } from "../../../src/api/registry.ts";
-import { astray, printedBy } from "../../support/cli/astray.ts";
+import { findFailingCases, formatRunResult } from "../../support/cli/astray.ts";
 import { wordsOf } from "../../support/cli/command-lines.ts";
-import { linesThatSend, oneOfEachKind, runPrepared } from "../../support/cli/prepared-lines.ts";
-import { wrongJson } from "../../support/cli/refused-well.ts";
+import { prepareSendingLines, runPrepared, selectOneOfEachKind } from "../../support/cli/prepared-lines.ts";
+import { findJsonErrorDefect } from "../../support/cli/refused-well.ts";
 import type { RunResult } from "../../support/cli/run-cli.ts";
 
 const bodies: Readonly<Record<string, string>> = {
@@ -35,7 +35,7 @@ const readers: ReadonlySet<string> = new Set([
   "auth token",
   "auth refresh",
 ]);
-const lines = await linesThatSend();
+const lines = await prepareSendingLines();
 
 const routes = registry.map(({ method, path, responses }) => ({
   methods: [method].flat() as readonly string[],
@@ -63,20 +63,20 @@ async function service(t: TestContext, body: string): Promise<{ url: string }> {
 
 /** Accepts a forwarded response or a single reported failure. */
 function wrongWith(result: RunResult): string | undefined {
-  if (/Unexpected error|call stack/.test(result.out + result.err)) return printedBy(result);
+  if (/Unexpected error|call stack/.test(result.out + result.err)) return formatRunResult(result);
   if (result.exit === 0) return undefined;
   return result.err === "" && result.out !== ""
     ? undefined
-    : wrongJson(result, { exit: result.exit, message: /./, streams: true });
+    : findJsonErrorDefect(result, { exit: result.exit, message: /./, streams: true });
 }
 
 describe("response with the right media type and the wrong shape", () => {
   for (const [name, body] of Object.entries(bodies)) {
     it(`causes no unexpected error in any command: ${name}`, async (t) => {
       const at = await service(t, body);
-      const wrong = await astray(
+      const wrong = await findFailingCases(
         // Every example runs with a response without fields.
-        body === "{}" ? lines : oneOfEachKind(lines),
+        body === "{}" ? lines : selectOneOfEachKind(lines),
         ({ shown }) => shown,
         async (one) => {
           const { result } = await runPrepared(t, one, at, ["--json", "--quiet", "--timeout", "4s"]);

@@ -1,26 +1,31 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import type { CommandSpec } from "../../../src/derive/command-spec.ts";
-import { allCommands } from "../../support/cli/all-commands.ts";
-import { astray, printedBy } from "../../support/cli/astray.ts";
-import { secret, strangers, wordsOf } from "../../support/cli/command-lines.ts";
-import { hostile, type Trouble, troubles } from "../../support/cli/hostile-service.ts";
+import { loadAllCommands } from "../../support/cli/all-commands.ts";
+import { findFailingCases, formatRunResult } from "../../support/cli/astray.ts";
+import { findChangedFiles, testSecret, wordsOf } from "../../support/cli/command-lines.ts";
+import { type ServiceFault, serviceFaults, startHostileService } from "../../support/cli/hostile-service.ts";
 import {
-  linesThatSend,
-  oneOfEachKind,
+  localCommands,
   type PreparedLine,
+  prepareSendingLines,
   runPrepared,
-  sendsNothing,
+  selectOneOfEachKind,
 } from "../../support/cli/prepared-lines.ts";
-import { type Expected, withoutSecretWarning, wrongJson, wrongText } from "../../support/cli/refused-well.ts";
+import {
+  type ExpectedError,
+  findJsonErrorDefect,
+  findTextErrorDefect,
+  removeSecretWarning,
+} from "../../support/cli/refused-well.ts";
 import type { RunResult } from "../../support/cli/run-cli.ts";
 
-const lines = await linesThatSend();
+const lines = await prepareSendingLines();
 const nowhere = { url: "http://127.0.0.1:1" };
-type AnyTrouble = Trouble | "is unreachable";
+type AnyTrouble = ServiceFault | "is unreachable";
 
 /** The exit code and the message of a command for each failure of the service. */
-const outcomes: Readonly<Record<AnyTrouble, Expected>> = {
+const outcomes: Readonly<Record<AnyTrouble, ExpectedError>> = {
   "is unreachable": { exit: 75, message: /connection refused/ },
   hangs: { exit: 75, message: /no response within/ },
   stalls: { exit: 75, message: /the response (was incomplete after|stopped in the middle|was slower than)/ },
@@ -45,7 +50,8 @@ const special: Readonly<Record<string, (result: RunResult, trouble: AnyTrouble) 
     trouble === "is unreachable" && exit === 5 && out === '{\n  "running": false\n}\n' && err === "",
   // A retry is useless, because there is no emulator to stop.
   "emulator stop": (result, trouble) =>
-    trouble === "is unreachable" && wrongJson(result, { exit: 5, message: /has already ended/ }) === undefined,
+    trouble === "is unreachable" &&
+    findJsonErrorDefect(result, { exit: 5, message: /has already ended/ }) === undefined,
   // doctor prints each check and exits with the code of the first failed check.
   doctor: ({ exit, out, err }, trouble) => {
     const failed = (JSON.parse(out) as { status: string }[]).filter(({ status }) => status === "failed");
@@ -70,14 +76,14 @@ const isPatient = (one: PreparedLine, trouble: AnyTrouble): boolean =>
   (isSilent(trouble) && nameOf(one) === "webhooks trigger");
 
 function wrongWith(one: PreparedLine, given: RunResult, trouble: AnyTrouble): string | undefined {
-  const result = withoutSecretWarning(given);
+  const result = removeSecretWarning(given);
   const { exit, out, err } = result;
-  if (`${out}${err}`.includes(secret)) return `tells a secret: ${printedBy(result)}`;
+  if (`${out}${err}`.includes(testSecret)) return `tells a secret: ${formatRunResult(result)}`;
   if (special[nameOf(one)]?.(result, trouble)) return undefined;
   if (trouble === "responds with HTML" && takesPages(one)) {
-    return exit === 0 && err === "" && out.includes("Welcome") ? undefined : printedBy(result);
+    return exit === 0 && err === "" && out.includes("Welcome") ? undefined : formatRunResult(result);
   }
-  return wrongJson(result, { ...outcomes[trouble], streams: streams(one) });
+  return findJsonErrorDefect(result, { ...outcomes[trouble], streams: streams(one) });
 }
 
 /** The files that a failed command may leave: a reported job, and the sign-in to remove. */
@@ -87,13 +93,13 @@ const mayLeave = (name: string) => (path: string) =>
 async function look(t: TestContext, one: PreparedLine, trouble: AnyTrouble, service: { url: string }) {
   const soon = isSilent(trouble) ? ["--timeout", "4s"] : [];
   const { result, cwd, files } = await runPrepared(t, one, service, ["--json", "--quiet", ...soon]);
-  return wrongWith(one, result, trouble) ?? (await strangers(cwd, files, mayLeave(nameOf(one))));
+  return wrongWith(one, result, trouble) ?? (await findChangedFiles(cwd, files, mayLeave(nameOf(one))));
 }
 
 describe("command that sends requests", () => {
   it("sends a request in this test or is listed as local", async (t) => {
-    const server = await hostile(t);
-    const wrong = await astray(
+    const server = await startHostileService(t);
+    const wrong = await findFailingCases(
       lines,
       ({ shown }) => shown,
       async (one) => {
@@ -103,21 +109,21 @@ describe("command that sends requests", () => {
         // Plain output, like that for users.
         const isJson = one.line.argv.some((word) => word.startsWith("--json"));
         const isOther = nameOf(one) in special || nameOf(one) === "api" || isJson;
-        return isOther ? undefined : wrongText(result, outcomes["responds with 500"]);
+        return isOther ? undefined : findTextErrorDefect(result, outcomes["responds with 500"]);
       },
     );
     assert.deepEqual(wrong, {});
     const seen = new Set(lines.map(nameOf));
-    const unseen = (await allCommands()).map(wordsOf).filter((name) => !seen.has(name) && !(name in sendsNothing));
+    const unseen = (await loadAllCommands()).map(wordsOf).filter((name) => !seen.has(name) && !(name in localCommands));
     assert.deepEqual(unseen, []);
   });
 
-  for (const trouble of ["is unreachable", ...troubles] as const) {
+  for (const trouble of ["is unreachable", ...serviceFaults] as const) {
     it(`exits with ${outcomes[trouble].exit} and one message when the service ${trouble}`, async (t) => {
-      const server = await hostile(t);
-      const wrong = await astray(
+      const server = await startHostileService(t);
+      const wrong = await findFailingCases(
         // Every example runs without a service. The derived commands share one code for the other failures.
-        (trouble === "is unreachable" ? lines : oneOfEachKind(lines)).filter((one) => !isPatient(one, trouble)),
+        (trouble === "is unreachable" ? lines : selectOneOfEachKind(lines)).filter((one) => !isPatient(one, trouble)),
         ({ shown }) => shown,
         (one) => look(t, one, trouble, trouble === "is unreachable" ? nowhere : server.endpoint({ trouble })),
         // A timeout is noticed a second late, so more examples run concurrently.

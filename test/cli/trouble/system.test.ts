@@ -8,15 +8,15 @@ import { testFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 import { draft } from "../../support/contracts.ts";
 import { emulator } from "../../support/emulator.ts";
-import { program } from "../../support/program.ts";
-import { shippedSvc } from "../../support/shipped.ts";
+import { getProgramPath } from "../../support/program.ts";
+import { getSvcPath } from "../../support/shipped.ts";
 
 const nobody = 65_534;
 const isRoot = process.getuid?.() === 0;
 /** Root can write everywhere, so the tests run as another user. */
 const asNobody = isRoot ? ["setpriv", `--reuid=${nobody}`, `--regid=${nobody}`, "--clear-groups"] : [];
 
-const svcAsNobody = () => [...asNobody, process.execPath, shippedSvc()];
+const svcAsNobody = () => [...asNobody, process.execPath, getSvcPath()];
 
 interface Run {
   readonly exit: number | null;
@@ -48,7 +48,7 @@ const lowest = "/proc/sys/net/ipv4/ip_unprivileged_port_start";
 
 const has = (program: string, ...argv: readonly string[]) => spawnSync(program, argv).status === 0;
 const canRead = isRoot
-  ? has("setpriv", ...asNobody.slice(1), process.execPath, shippedSvc(), "--version")
+  ? has("setpriv", ...asNobody.slice(1), process.execPath, getSvcPath(), "--version")
   : process.platform === "linux";
 const unlessNobody = { skip: canRead ? false : "nobody else may read the project here" };
 /** Whether the system reserves the lowest ports for root. */
@@ -164,7 +164,7 @@ describe("system error message with a hint", () => {
     const folder = await testFolder(t);
     await mkdir(join(folder, "config"));
     const { exit, err } = run(
-      [process.execPath, program("svc-few-files")],
+      [process.execPath, getProgramPath("svc-few-files")],
       ["config", "set", "client_id", "x"],
       folder,
     );

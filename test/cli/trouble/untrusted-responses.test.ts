@@ -1,13 +1,23 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import type { CommandSpec } from "../../../src/derive/command-spec.ts";
-import { astray } from "../../support/cli/astray.ts";
+import { findFailingCases } from "../../support/cli/astray.ts";
 import { wordsOf } from "../../support/cli/command-lines.ts";
-import { attack, fooled, foolingService, obeyed } from "../../support/cli/fooling.ts";
-import { linesThatSend, oneOfEachKind, type PreparedLine, runPrepared } from "../../support/cli/prepared-lines.ts";
+import {
+  findRunnerCommand,
+  findTerminalEscape,
+  hostileText,
+  startHostileTextService,
+} from "../../support/cli/fooling.ts";
+import {
+  type PreparedLine,
+  prepareSendingLines,
+  runPrepared,
+  selectOneOfEachKind,
+} from "../../support/cli/prepared-lines.ts";
 import type { RunOptions, RunResult } from "../../support/cli/run-cli.ts";
 
-const lines = await linesThatSend();
+const lines = await prepareSendingLines();
 
 type Spec = Partial<Pick<CommandSpec, "columns" | "rows" | "fields" | "output">>;
 const specOf = ({ line: { command } }: PreparedLine): Spec => (command as { spec?: Spec }).spec ?? (command as Spec);
@@ -16,20 +26,22 @@ const specOf = ({ line: { command } }: PreparedLine): Spec => (command as { spec
 function answerFor(one: PreparedLine): unknown {
   const { columns = [], fields = [], rows } = specOf(one);
   const row = Object.fromEntries(
-    [...fields, ...columns.map((column) => (typeof column === "string" ? column : column.name)), "id", attack].map(
-      (name) => [name.split(".")[0]!, attack],
+    [...fields, ...columns.map((column) => (typeof column === "string" ? column : column.name)), "id", hostileText].map(
+      (name) => [name.split(".")[0]!, hostileText],
     ),
   );
-  return rows === undefined ? { ...row, items: [row], url: attack } : { ...row, [rows]: [row] };
+  return rows === undefined ? { ...row, items: [row], url: hostileText } : { ...row, [rows]: [row] };
 }
 
 /** Rejections in each format. */
 const refusals: Readonly<Record<string, unknown>> = {
-  "a detail": { detail: attack, code: attack },
-  "a list of details": { detail: [{ loc: ["body", attack], msg: attack, type: attack }, { msg: attack }] },
-  fields: { [attack]: [attack], other: [attack] },
-  "an error of OAuth": { error: attack, error_description: attack },
-  "an error of the control plane": { error: { code: attack, message: attack, hint: attack } },
+  "a detail": { detail: hostileText, code: hostileText },
+  "a list of details": {
+    detail: [{ loc: ["body", hostileText], msg: hostileText, type: hostileText }, { msg: hostileText }],
+  },
+  fields: { [hostileText]: [hostileText], other: [hostileText] },
+  "an error of OAuth": { error: hostileText, error_description: hostileText },
+  "an error of the control plane": { error: { code: hostileText, message: hostileText, hint: hostileText } },
 };
 
 /** Whether the content is forwarded unchanged to programs. */
@@ -51,31 +63,31 @@ const surroundings: Readonly<Record<string, Surroundings>> = {
   "in a pipe": {
     all: true,
     flags: ["--verbose"],
-    wrong: ({ out, err }, one) => fooled(isContent(one) ? err : out + err),
+    wrong: ({ out, err }, one) => findTerminalEscape(isContent(one) ? err : out + err),
   },
   "as JSON, in a pipe": {
     flags: ["--json", "--debug"],
-    wrong: ({ out, err }, one) => fooled(isContent(one) ? err : out + err),
+    wrong: ({ out, err }, one) => findTerminalEscape(isContent(one) ? err : out + err),
   },
   "on a terminal": {
     flags: ["--no-input", "--color", "--debug"],
     options: { tty: true },
-    wrong: ({ out, err }) => fooled(out + err),
+    wrong: ({ out, err }) => findTerminalEscape(out + err),
   },
   "as CSV, on a terminal": {
     flags: ["--no-input", "--format", "csv"],
     options: { tty: true },
-    wrong: ({ out, err }) => fooled(out + err),
+    wrong: ({ out, err }) => findTerminalEscape(out + err),
   },
   "in the log of a runner": {
     flags: ["--verbose"],
     options: { env: { GITHUB_ACTIONS: "true", CI: "true" } },
-    wrong: ({ out, err }, one) => obeyed(isFile(one) ? err : `${out}\n${err}`),
+    wrong: ({ out, err }, one) => findRunnerCommand(isFile(one) ? err : `${out}\n${err}`),
   },
   "as JSON, in the log of a runner": {
     flags: ["--json"],
     options: { env: { GITHUB_ACTIONS: "true", CI: "true" } },
-    wrong: ({ out, err }, one) => obeyed(isFile(one) ? err : `${out}\n${err}`),
+    wrong: ({ out, err }, one) => findRunnerCommand(isFile(one) ? err : `${out}\n${err}`),
   },
 };
 
@@ -87,11 +99,11 @@ async function look(
   t: TestContext,
   at: Surroundings,
   answer: (one: PreparedLine) => { status: number; body: unknown },
-  tried = oneOfEachKind(lines),
+  tried = selectOneOfEachKind(lines),
 ) {
-  const service = await foolingService(t);
+  const service = await startHostileTextService(t);
   let reached = 0;
-  const wrong = await astray(
+  const wrong = await findFailingCases(
     tried.filter((one) => !choosesFormat(one)),
     ({ shown }) => shown,
     async (one) => {

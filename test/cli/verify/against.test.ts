@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { type CliEmulator, cliEmulator } from "../../support/cli/cli-emulator.ts";
 import { emulator, type TestEmulator } from "../../support/emulator.ts";
-import { deviatingService } from "../../support/verify/deviating-service.ts";
+import { startDeviatingService } from "../../support/verify/deviating-service.ts";
 import { deviateResponses, plantedResponses } from "../../support/verify/planted.ts";
-import { useService } from "../../support/verify/recorded.ts";
+import { populateService } from "../../support/verify/recorded.ts";
 
 /** The environment of a command that finds a service only by its profile. */
 const env = {
@@ -32,7 +32,7 @@ async function recordedService(
 ): Promise<CliEmulator & { replay(service: TestEmulator, contractsUrl?: string): Promise<Report & { exit: number }> }> {
   const started = await cliEmulator(t);
   const { cwd, svc } = started;
-  await useService(started.emulator, 2);
+  await populateService(started.emulator, 2);
   const record = await svc("verify record --out corpus --allow-writes --yes --rate 1000");
   assert.equal(record.exit, 0, record.err);
   return {
@@ -64,7 +64,7 @@ describe("svc verify replay --against with a profile", () => {
   it("finds no drift in a service with other keys, users and contracts", async (t) => {
     const { replay } = await recordedService(t);
     const other = await emulator(t, { clock: { mode: "manual", start: "2031-03-04T05:06:07Z" } });
-    await useService(other, 9);
+    await populateService(other, 9);
     const { exit, drift, compared, differences } = await replay(other);
     assert.deepEqual({ exit, drift, differences }, { exit: 0, drift: 0, differences: [] });
     assert.ok(compared > 40, `${compared}`);
@@ -92,10 +92,10 @@ describe("svc verify replay --against with a profile", () => {
   it("finds every planted difference that reads can reveal", async (t) => {
     const { replay } = await recordedService(t);
     const other = await emulator(t);
-    await useService(other, 3);
+    await populateService(other, 3);
     const { exit, differences } = await replay(
       other,
-      await deviatingService(t, other.clusters[0]!.url, deviateResponses, "responses"),
+      await startDeviatingService(t, other.clusters[0]!.url, deviateResponses, "responses"),
     );
     const isShown = (id: string) =>
       !/^(?:counterparties\.create|comments\.create|files\.initialize)/.test(id) && !id.endsWith("item-order");

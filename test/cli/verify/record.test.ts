@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { readCorpus } from "../../../src/verify/corpus.ts";
 import { cliEmulator } from "../../support/cli/cli-emulator.ts";
-import { following } from "../../support/cli/following.ts";
+import { startCommand } from "../../support/cli/following.ts";
 import { request } from "../../support/contracts.ts";
 import { sender } from "../../support/emulator.ts";
-import { useService } from "../../support/verify/recorded.ts";
+import { populateService } from "../../support/verify/recorded.ts";
 
 const operationsIn = async (folder: string) => (await readCorpus(folder)).exchanges.map(({ operation }) => operation);
 
@@ -27,7 +27,7 @@ describe("svc verify record", () => {
 
   it("reports no drift for existing objects of a service", async (t) => {
     const { svc, emulator } = await cliEmulator(t);
-    await useService(emulator, 12);
+    await populateService(emulator, 12);
     const { exit, err } = await svc("verify record --out corpus --allow-writes --yes --rate 1000");
     assert.equal(exit, 0, err);
     const scanned = await svc("verify scan corpus");
@@ -78,7 +78,7 @@ describe("svc verify record", () => {
   it("removes its objects after Ctrl-C and can continue", async (t) => {
     const { cwd, svc, json } = await cliEmulator(t);
     const argv = ["verify", "record", "--out", "corpus", "--allow-writes", "--yes", "--rate", "50"];
-    const recording = following(svc, argv);
+    const recording = startCommand(svc, argv);
     const created = async (): Promise<boolean> =>
       (await readdir(join(cwd, "corpus")).catch(() => [] as string[])).some((name) => name.includes("contracts.send"));
     while (!(await created())) await new Promise(setImmediate);
@@ -117,12 +117,22 @@ describe("svc verify proxy with svc webhooks listen --save", () => {
   it("records webhooks without their creation, and a replay confirms the recording", async (t) => {
     const { cwd, svc, emulator } = await cliEmulator(t);
     const first = emulator.clusters[0]!;
-    const proxy = following(svc, ["verify", "proxy", "--to", first.url, "--out", "corpus", "--count", "3", "--json"]);
+    const proxy = startCommand(svc, [
+      "verify",
+      "proxy",
+      "--to",
+      first.url,
+      "--out",
+      "corpus",
+      "--count",
+      "3",
+      "--json",
+    ]);
     await proxy.saw('"ready"');
     const { url } = proxy.events()[0] as { url: string };
     const api = sender(url, { "client-id": first.clientId!, "client-secret": first.clientSecret! });
     await api("GET", "/api/v2.1/public/templates/");
-    const listening = following(svc, ["webhooks", "listen", "--save", "corpus", "--count", "3", "--json"]);
+    const listening = startCommand(svc, ["webhooks", "listen", "--save", "corpus", "--count", "3", "--json"]);
     await listening.saw('"ready"');
     await api("POST", "/api/v2.1/public/contracts/", { body: request() });
     await emulator.clock.advance({ by: 1_000 });

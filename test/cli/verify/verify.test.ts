@@ -6,9 +6,9 @@ import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { Recorder } from "../../../src/verify/recorder.ts";
 import { type CliEmulator, cliEmulator } from "../../support/cli/cli-emulator.ts";
-import { following } from "../../support/cli/following.ts";
+import { startCommand } from "../../support/cli/following.ts";
 import { emulator, sender } from "../../support/emulator.ts";
-import { deviatingService } from "../../support/verify/deviating-service.ts";
+import { startDeviatingService } from "../../support/verify/deviating-service.ts";
 import { plantedResponses } from "../../support/verify/planted.ts";
 
 const base = "/api/v2.1/public";
@@ -18,13 +18,13 @@ async function recorded(t: TestContext): Promise<CliEmulator> {
   const started = await cliEmulator(t);
   const { svc } = started;
   const first = started.emulator.clusters[0]!;
-  const service = await deviatingService(
+  const service = await startDeviatingService(
     t,
     first.url,
     plantedResponses["contracts.list:200:limit:value"]!,
     "responses",
   );
-  const proxy = following(svc, ["verify", "proxy", "--to", service, "--out", "corpus", "--count", "5", "--json"]);
+  const proxy = startCommand(svc, ["verify", "proxy", "--to", service, "--out", "corpus", "--count", "5", "--json"]);
   await proxy.saw('"ready"');
   const { url } = proxy.events()[0] as { url: string };
   const api = sender(url, { "client-id": first.clientId!, "client-secret": first.clientSecret! });
@@ -83,7 +83,7 @@ describe("svc verify proxy", () => {
       service.close();
     });
     const to = `http://127.0.0.1:${(service.address() as AddressInfo).port}`;
-    const proxy = following(svc, ["verify", "proxy", "--to", to, "--out", "corpus", "--json"]);
+    const proxy = startCommand(svc, ["verify", "proxy", "--to", to, "--out", "corpus", "--json"]);
     await proxy.saw('"ready"');
     const { url } = proxy.events()[0] as { url: string };
     await assert.rejects(fetch(`${url}/broken?pin=1`).then((response) => response.text()));

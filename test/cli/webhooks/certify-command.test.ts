@@ -4,10 +4,10 @@ import { connect, createServer } from "node:net";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import type { CertifyReport } from "../../../src/cli/commands/certify/receiver/report.ts";
-import { certifyConsole } from "../../support/cli/certify-console.ts";
+import { startCertifyConsole } from "../../support/cli/certify-console.ts";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
-import { freePort } from "../../support/free-port.ts";
+import { findFreePort } from "../../support/free-port.ts";
 
 /** The file of a receiver that crashes at an unknown activity. */
 const program = `
@@ -43,7 +43,7 @@ const isOpen = (port: number): Promise<boolean> =>
 async function stage(t: TestContext) {
   const cwd = await testFolder(t);
   await writeFile(join(cwd, "receiver.mjs"), program);
-  const port = await freePort();
+  const port = await findFreePort();
   const svc = (command: string, ...argv: readonly string[]) =>
     runCli(["webhooks", "certify", "--to", String(port), "--command", command, ...argv], {
       cwd,
@@ -154,7 +154,7 @@ describe("svc webhooks certify --command", () => {
   it("continues the emulator and the receiver until Ctrl-C with --console", async (t) => {
     const { cwd, port } = await stage(t);
     const argv = ["--to", String(port), "--command", `${node} receiver.mjs`, "--only", "genuine"];
-    const { address, interrupt, ended } = await certifyConsole(argv, cwd);
+    const { address, interrupt, ended } = await startCertifyConsole(argv, cwd);
     const { origin, hash } = new URL(address);
     const session = await fetch(`${origin}/_emulator/sessions`, {
       method: "POST",

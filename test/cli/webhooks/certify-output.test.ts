@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { contentHash } from "../../../src/schemes/webhook.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
-import { hmacKey, signedReceiver } from "../../support/cli/signed-receiver.ts";
+import { hmacKey, startSignedReceiver } from "../../support/cli/signed-receiver.ts";
 
 describe("output of svc webhooks certify", () => {
   it("lists the checks with the basis of each", async () => {
@@ -22,7 +22,7 @@ describe("output of svc webhooks certify", () => {
   });
 
   it("writes a report for CI servers", async (t) => {
-    const { cwd, certify } = await signedReceiver(t, { isGenuine: () => true });
+    const { cwd, certify } = await startSignedReceiver(t, { isGenuine: () => true });
     const flags = ["--only", "signature.tampered,genuine,probe", "--report", "junit.xml", "--format", "ndjson"];
     const { exit, out } = await certify(flags);
     const types = out
@@ -52,14 +52,14 @@ Compare the header with the HMAC of the body, and respond with 401 if they diffe
   });
 
   it("marks findings in a GitHub Actions run", async (t) => {
-    const { certify } = await signedReceiver(t, { isGenuine: () => true });
+    const { certify } = await startSignedReceiver(t, { isGenuine: () => true });
     const { err } = await certify(["--only", "signature.tampered", "--quiet"], { env: { GITHUB_ACTIONS: "true" } });
     const title = "::error title=svc%3A signature-unchecked::The signature is not checked (signature.tampered)%0A";
     assert.ok(err.includes(title), err);
   });
 
   it("shows a mistake to a user", async (t) => {
-    const { url, certify } = await signedReceiver(t, { isGenuine: () => true });
+    const { url, certify } = await startSignedReceiver(t, { isGenuine: () => true });
     const { out } = await certify(["--only", "signature.tampered,genuine", "--language", "go", "--format", "table"]);
     const [first, second, , ...rest] = out.split("\n");
     assert.deepEqual(
@@ -78,7 +78,7 @@ Compare the header with the HMAC of the body, and respond with 401 if they diffe
   });
 
   it("prints tab-separated rows in a pipe and the findings on standard error", async (t) => {
-    const { url, certify } = await signedReceiver(t, { isGenuine: () => true });
+    const { url, certify } = await startSignedReceiver(t, { isGenuine: () => true });
     const { out, err } = await certify(["--only", "signature.tampered,genuine"]);
     assert.equal(
       out,
@@ -97,7 +97,7 @@ Compare the header with the HMAC of the body, and respond with 401 if they diffe
   });
 
   it("sends the same bytes in each run and writes the bytes to a folder", async (t) => {
-    const { cwd, certify } = await signedReceiver(t);
+    const { cwd, certify } = await startSignedReceiver(t);
     const runs: Record<string, string>[] = [];
     for (const folder of ["one", "two", "three"]) {
       await certify(["--keep", folder]);

@@ -8,9 +8,9 @@ import { describe, it, type TestContext } from "node:test";
 import { systemWallClock, type WallClock } from "../../../src/base/clock.ts";
 import type { CertifyReport } from "../../../src/cli/commands/certify/receiver/report.ts";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
-import { enter, person } from "../../support/cli/person.ts";
+import { enterKey, simulateUser } from "../../support/cli/person.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
-import { hmacKey, type ReceiverRules, runCertify, signedReceiver } from "../../support/cli/signed-receiver.ts";
+import { hmacKey, type ReceiverRules, runCertify, startSignedReceiver } from "../../support/cli/signed-receiver.ts";
 
 /** A wall clock that shortens waits to a tenth. */
 const impatientWall: WallClock = {
@@ -33,7 +33,7 @@ const mistakesOf = ({ findings }: CertifyReport) => findings.map(({ mistake, res
 
 /** The findings about a receiver with these rules. */
 async function findings(t: TestContext, rules: ReceiverRules) {
-  const { certify } = await signedReceiver(t, rules);
+  const { certify } = await startSignedReceiver(t, rules);
   const run = await certify(["--skip", "parallel,outage,transfer.interrupted", "--json"]);
   return [run.exit, mistakesOf(reportOf(run))];
 }
@@ -42,7 +42,7 @@ const jsonOf = (body: Buffer) => JSON.parse(body.toString("utf8")) as Record<str
 
 describe("svc webhooks certify", () => {
   it("finds no mistakes in a correct receiver", async (t) => {
-    const { certify } = await signedReceiver(t);
+    const { certify } = await startSignedReceiver(t);
     const run = await certify(["--json"]);
     const { result, findings, counts, checks } = reportOf(run);
     assert.deepEqual([run.exit, result, findings], [0, "passed", []]);
@@ -52,7 +52,7 @@ describe("svc webhooks certify", () => {
   });
 
   it("reports the mistake of a receiver with a fix in the receiver's language", async (t) => {
-    const { certify } = await signedReceiver(t, { signed: (body) => JSON.stringify(jsonOf(body)) });
+    const { certify } = await startSignedReceiver(t, { signed: (body) => JSON.stringify(jsonOf(body)) });
     const run = await certify(["--json", "--language", "python"]);
     assert.equal(run.exit, 1);
     assert.deepEqual(reportOf(run).findings, [
@@ -91,7 +91,7 @@ describe("svc webhooks certify", () => {
   });
 
   it("runs checks selected by ID or by group", async (t) => {
-    const { certify } = await signedReceiver(t, {
+    const { certify } = await startSignedReceiver(t, {
       isGenuine: (given, expected) => given === undefined || given === expected,
     });
     const run = await certify([
@@ -119,9 +119,9 @@ describe("svc webhooks certify", () => {
       [emulators.exit, emulators.err.split("\n")[0]],
       [2, "error: --command or --hmac-key-file is required when not running interactively"],
     );
-    const { url, cwd } = await signedReceiver(t);
+    const { url, cwd } = await startSignedReceiver(t);
     const { err } = await runCli(["webhooks", "certify", "--to", url, "--only", "signature.missing"], {
-      ...person(["Press Enter", enter]),
+      ...simulateUser(["Press Enter", enterKey]),
       cwd,
       env: { SVC_CONFIG_DIR: join(cwd, "config") },
     });
@@ -136,7 +136,7 @@ describe("svc webhooks certify", () => {
   });
 
   it("uses a probe for checks that responses cannot show", async (t) => {
-    const { cwd, bodies, certify } = await signedReceiver(t, {
+    const { cwd, bodies, certify } = await startSignedReceiver(t, {
       respond: (_, response) => void writeFile(join(cwd, "count"), String(bodies.length)).then(() => response.end()),
     });
     await writeFile(join(cwd, "count"), "0");
@@ -156,7 +156,7 @@ describe("svc webhooks certify", () => {
   });
 
   it("reports a prerequisite check only if all selected checks depend on it", async (t) => {
-    const { certify } = await signedReceiver(t);
+    const { certify } = await startSignedReceiver(t);
     const some = await certify(["--only", "signature", "--probe", "echo same", "--json"]);
     const { checks, findings, result } = reportOf(some);
     const left = checks.filter(({ result }) => result !== "passed").map(({ id, detail }) => [id, detail]);
@@ -171,7 +171,7 @@ describe("svc webhooks certify", () => {
     );
     const all = await certify(["--only", "store,order.newest-wins", "--probe", "echo same", "--json"]);
     assert.deepEqual([all.exit, mistakesOf(reportOf(all))], [1, [["probe", "failed"]]]);
-    const other = await signedReceiver(t, { respond: (_, response) => response.writeHead(404).end() });
+    const other = await startSignedReceiver(t, { respond: (_, response) => response.writeHead(404).end() });
     const missed = await other.certify(["--only", "signature.missing", "--json"]);
     assert.deepEqual([missed.exit, mistakesOf(reportOf(missed))], [1, [["wrong-address", "failed"]]]);
   });
@@ -183,7 +183,7 @@ describe("svc webhooks certify", () => {
     it(how, async (t) => {
       let waiting = 0;
       let queue: Promise<unknown> = Promise.resolve();
-      const { certify } = await signedReceiver(t, {
+      const { certify } = await startSignedReceiver(t, {
         respond(_, response) {
           if (waiting >= maxAtOnce) return;
           waiting += 1;
@@ -201,7 +201,7 @@ describe("svc webhooks certify", () => {
   }
 
   it("repeats the last run in the folder", async (t) => {
-    const { certify, cwd, url } = await signedReceiver(t);
+    const { certify, cwd, url } = await startSignedReceiver(t);
     const env = { SVC_CONFIG_DIR: join(cwd, "config") };
     const last = ["webhooks", "certify", "--last", "--json"];
     assert.equal((await runCli(last, { cwd, env })).exit, 2);
@@ -212,7 +212,7 @@ describe("svc webhooks certify", () => {
   });
 
   it("runs no check after the time limit and exits with 1 for skipped checks", async (t) => {
-    const { certify } = await signedReceiver(t);
+    const { certify } = await startSignedReceiver(t);
     const only = ["--only", "genuine,probe,signature.missing", "--json"];
     const run = await certify([...only, "--time-limit", "1ms"]);
     const { checks, result } = reportOf(run);
@@ -231,7 +231,7 @@ describe("svc webhooks certify", () => {
   });
 
   it("ignores a response that the time limit interrupted", async (t) => {
-    const { certify } = await signedReceiver(t, {
+    const { certify } = await startSignedReceiver(t, {
       isGenuine: () => true,
       respond: (_, response, { headers }) => headers["x-svc-webhook-content-hash"] && response.end(),
     });
@@ -248,7 +248,7 @@ describe("svc webhooks certify", () => {
     [["--probe", " "], "--probe must not be empty"],
   ] as const) {
     it(`rejects ${flags.join(" ")}`, async (t) => {
-      const { certify } = await signedReceiver(t);
+      const { certify } = await startSignedReceiver(t);
       const { exit, err } = await certify(flags);
       assert.deepEqual([exit, err.split("\n")[0]], [2, `error: ${message}`]);
     });
@@ -267,7 +267,7 @@ describe("svc webhooks certify", () => {
       [endless, "status 200, but the response has more than 1 MiB"],
       [broken, "status 200, but the connection closed in the response"],
     ] as const) {
-      const { certify } = await signedReceiver(t, {
+      const { certify } = await startSignedReceiver(t, {
         isGenuine: () => true,
         respond(_, response, request) {
           const isForged = request.headers["x-svc-webhook-content-hash"] === undefined;
@@ -293,7 +293,7 @@ describe("svc webhooks certify", () => {
   });
 
   it("ends the processes of the --probe command", async (t) => {
-    const { certify, cwd } = await signedReceiver(t);
+    const { certify, cwd } = await startSignedReceiver(t);
     const probe = "sleep 1000 > /dev/null & echo $! >> pids; wait";
     const { err } = await certify(["--only", "probe", "--probe", probe, "--json"], { wall: impatientWall });
     assert.equal(JSON.parse(err).error.message, "The command of --probe takes more than 5 s.");
@@ -306,7 +306,7 @@ describe("svc webhooks certify", () => {
 
   it("exits at Ctrl-C", async (t) => {
     let stop = () => {};
-    const { certify } = await signedReceiver(t, { respond: () => stop() });
+    const { certify } = await startSignedReceiver(t, { respond: () => stop() });
     const { exit, out } = await certify([], {
       onStart: ({ signal }) => {
         stop = () => signal("SIGINT");
@@ -316,7 +316,7 @@ describe("svc webhooks certify", () => {
   });
 
   it("sends each delivery as often as announced", async (t) => {
-    const { certify, bodies } = await signedReceiver(t);
+    const { certify, bodies } = await startSignedReceiver(t);
     const { checks } = reportOf(await certify(["--only", "parallel,outage", "--json"]));
     const hashes = new Set(bodies.map((body) => createHash("sha256").update(body).digest("hex")));
     assert.deepEqual(

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { stripVTControlCharacters } from "node:util";
 import { cliEmulator } from "../../support/cli/cli-emulator.ts";
-import { enter, person } from "../../support/cli/person.ts";
+import { enterKey, simulateUser } from "../../support/cli/person.ts";
 
 describe("svc webhooks create", () => {
   it("explains the service's single message about addresses", async (t) => {
@@ -25,11 +25,11 @@ describe("svc webhooks create", () => {
   it("prompts a user until the address is valid, and for any number of activities", async (t) => {
     const { svc, json } = await cliEmulator(t);
     const clear = "\u0015";
-    const ada = person(
-      ["Title", `Mine${enter}`],
-      ["Url", `foo${enter}`],
-      ["The address has no scheme", `${clear}http://127.0.0.1:9/hooks${enter}`],
-      ["Only for activities", ` \u001b[B ${enter}`],
+    const ada = simulateUser(
+      ["Title", `Mine${enterKey}`],
+      ["Url", `foo${enterKey}`],
+      ["The address has no scheme", `${clear}http://127.0.0.1:9/hooks${enterKey}`],
+      ["Only for activities", ` \u001b[B ${enterKey}`],
     );
     const { exit, err } = await svc("webhooks create", ada);
     assert.deepEqual([exit, ada.waiting()], [0, []], stripVTControlCharacters(err));

@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { systemWallClock, type WallClock } from "../../../src/base/clock.ts";
 import { type CliEmulator, cliEmulator, testFolder } from "../../support/cli/cli-emulator.ts";
-import { type Following, following } from "../../support/cli/following.ts";
-import { nda } from "../../support/cli/nda.ts";
+import { type RunningCommand, startCommand } from "../../support/cli/following.ts";
+import { ndaContractJson } from "../../support/cli/nda.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 import { emulator } from "../../support/emulator.ts";
 
@@ -61,8 +61,12 @@ async function app(t: TestContext) {
   return { start, stop, url: `http://127.0.0.1:${port}` };
 }
 
-async function listening(svc: CliEmulator["svc"], argv: readonly string[], wall = new FastWall()): Promise<Following> {
-  const listener = following(svc, ["webhooks", "listen", "--json", ...argv], { wall });
+async function listening(
+  svc: CliEmulator["svc"],
+  argv: readonly string[],
+  wall = new FastWall(),
+): Promise<RunningCommand> {
+  const listener = startCommand(svc, ["webhooks", "listen", "--json", ...argv], { wall });
   await listener.saw('"ready"');
   return listener;
 }
@@ -71,12 +75,12 @@ const failSixTimes = async (svc: CliEmulator["svc"]) => {
   for (let i = 0; i < 6; i += 1) await svc("webhooks trigger CONTRACT_SIGNED");
 };
 
-const typesOf = (listener: Following) => listener.events().map(({ type }) => type);
+const typesOf = (listener: RunningCommand) => listener.events().map(({ type }) => type);
 
 describe("svc webhooks listen without deliveries", () => {
   it("reports a disabled webhook and enables it once the app accepts connections", async (t) => {
     const { svc, json } = await cliEmulator(t);
-    await json("contracts create --data -", { stdin: nda });
+    await json("contracts create --data -", { stdin: ndaContractJson });
     const { start, url } = await app(t);
     const listener = await listening(svc, ["--forward-to", url]);
     await failSixTimes(svc);
@@ -105,7 +109,7 @@ describe("svc webhooks listen without deliveries", () => {
 
   it("enables the webhook of an app with error responses after a restart of the app", async (t) => {
     const { svc, json } = await cliEmulator(t);
-    await json("contracts create --data -", { stdin: nda });
+    await json("contracts create --data -", { stdin: ndaContractJson });
     const { start, stop, url } = await app(t);
     await start(500);
     const wall = new FastWall();
@@ -127,7 +131,7 @@ describe("svc webhooks listen without deliveries", () => {
 
   it("leaves the webhook disabled with --no-enable and prints how to enable it", async (t) => {
     const { svc, json } = await cliEmulator(t);
-    await json("contracts create --data -", { stdin: nda });
+    await json("contracts create --data -", { stdin: ndaContractJson });
     const { start, url } = await app(t);
     const listener = await listening(svc, ["--forward-to", url, "--no-enable"]);
     await failSixTimes(svc);

@@ -6,16 +6,16 @@ import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { contentHash } from "../../../src/schemes/webhook.ts";
 import { cliEmulator } from "../../support/cli/cli-emulator.ts";
-import { following } from "../../support/cli/following.ts";
-import { nda } from "../../support/cli/nda.ts";
+import { startCommand } from "../../support/cli/following.ts";
+import { ndaContractJson } from "../../support/cli/nda.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
-import { rawServer } from "../../support/raw-server.ts";
+import { startRawServer } from "../../support/raw-server.ts";
 import { receiver } from "../../support/receiver.ts";
 
 /** An emulator with one contract, and its key. */
 async function withContract(t: TestContext) {
   const started = await cliEmulator(t);
-  await started.json("contracts create --data -", { stdin: nda });
+  await started.json("contracts create --data -", { stdin: ndaContractJson });
   const key = started.emulator.clusters[0]!.hmacKey!;
   return { ...started, key };
 }
@@ -23,7 +23,7 @@ async function withContract(t: TestContext) {
 describe("svc webhooks listen", () => {
   it("creates a webhook, verifies deliveries and removes the webhook at the end", async (t) => {
     const { svc, json } = await withContract(t);
-    const listening = following(svc, [
+    const listening = startCommand(svc, [
       "webhooks",
       "listen",
       "--activities",
@@ -73,7 +73,7 @@ describe("svc webhooks listen", () => {
       }),
     );
     const argv = ["webhooks", "listen", "--activities", "CONTRACT_SIGNED", "--forward-to", app.url, "--count", "1"];
-    const listening = following(svc, [...argv, "--json"]);
+    const listening = startCommand(svc, [...argv, "--json"]);
     await listening.saw('"ready"');
     const { url } = listening.events()[1] as { url: string };
     const post = async () => (await fetch(url, { method: "POST", body: "{}" })).status;
@@ -88,8 +88,12 @@ describe("svc webhooks listen", () => {
 
   it("returns the app's response, including a 200 after a 100, and a 204 with a body", async (t) => {
     const { svc } = await withContract(t);
-    const app = await rawServer(t, "HTTP/1.1 100 Continue\r\n\r\n", "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok");
-    const listening = following(svc, ["webhooks", "listen", "--forward-to", app.url, "--count", "2", "--json"]);
+    const app = await startRawServer(
+      t,
+      "HTTP/1.1 100 Continue\r\n\r\n",
+      "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok",
+    );
+    const listening = startCommand(svc, ["webhooks", "listen", "--forward-to", app.url, "--count", "2", "--json"]);
     await listening.saw('"ready"');
     const { url } = listening.events()[1] as { url: string };
     const post = async () => {
@@ -145,7 +149,7 @@ describe("svc webhooks listen", () => {
     const app = await receiver(t);
     app.answer((_, response) => response.writeHead(503, { "content-type": "text/plain" }).end("not now"));
     const to = `${app.url.replace("http://", "")}/hooks`;
-    const listening = following(svc, [
+    const listening = startCommand(svc, [
       "webhooks",
       "listen",
       "--forward-to",
@@ -176,7 +180,7 @@ describe("svc webhooks listen", () => {
 
   it("responds with 502 while the app is down, reports why and continues", async (t) => {
     const { svc } = await withContract(t);
-    const listening = following(svc, ["webhooks", "listen", "--forward-to", "1", "--count", "2"]);
+    const listening = startCommand(svc, ["webhooks", "listen", "--forward-to", "1", "--count", "2"]);
     await untilSubscribed(svc);
     const first = await svc("webhooks trigger CONTRACT_SIGNED --json=status");
     const second = await svc("webhooks trigger CONTRACT_EXECUTED --json=status");
@@ -192,7 +196,7 @@ describe("svc webhooks listen", () => {
 
   it("saves deliveries for unchanged verification and replay", async (t) => {
     const { svc, cwd } = await withContract(t);
-    const listening = following(svc, ["webhooks", "listen", "--save", "hooks", "--count", "2", "--json"]);
+    const listening = startCommand(svc, ["webhooks", "listen", "--save", "hooks", "--count", "2", "--json"]);
     await listening.saw('"ready"');
     await svc("webhooks trigger CONTRACT_SIGNED");
     await svc("webhooks trigger CONTRACT_EXECUTED");
@@ -223,7 +227,7 @@ describe("svc webhooks listen", () => {
 
   it("rejects an unsigned body and reports the mistakes of signed bodies", async (t) => {
     const { svc, key } = await withContract(t);
-    const listening = following(svc, ["webhooks", "listen", "--count", "4", "--json"]);
+    const listening = startCommand(svc, ["webhooks", "listen", "--count", "4", "--json"]);
     await listening.saw('"ready"');
     const url = String(listening.events()[1]!.url);
     const body = '{"activity":"X"}';
@@ -255,7 +259,7 @@ describe("svc webhooks listen", () => {
 
   it("exits with 130 at Ctrl-C and leaves no webhook behind", async (t) => {
     const { svc, json } = await withContract(t);
-    const listening = following(svc, ["webhooks", "listen", "--json"]);
+    const listening = startCommand(svc, ["webhooks", "listen", "--json"]);
     await listening.saw('"ready"');
     assert.equal((await json<unknown[]>("emulator webhooks")).length, 1);
     listening.signal("SIGINT");
@@ -265,7 +269,7 @@ describe("svc webhooks listen", () => {
 
   it("only listens without a service and prints how to register the receiver", async () => {
     const key = Buffer.alloc(64, 7).toString("base64");
-    const listening = following(
+    const listening = startCommand(
       runCli,
       ["webhooks", "listen", "--activities", "CONTRACT_SIGNED", "--count", "1", "--format", "ndjson"],
       { env: { SVC_WEBHOOK_HMAC_KEY: key } },
@@ -332,7 +336,7 @@ describe("webhook of a listener", () => {
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const key = Buffer.alloc(64, 7).toString("base64");
     const env = { SVC_BASE_URL: url, SVC_CLIENT_ID: "a", SVC_CLIENT_SECRET: "b", SVC_WEBHOOK_HMAC_KEY: key };
-    const listen = () => following(runCli, ["webhooks", "listen", "--quiet", "--json", "--retries", "0"], { env });
+    const listen = () => startCommand(runCli, ["webhooks", "listen", "--quiet", "--json", "--retries", "0"], { env });
     return { url, seen, listen };
   }
   const created = (response: ServerResponse) =>

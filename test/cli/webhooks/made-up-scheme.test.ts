@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
 import type { RunResult } from "../../support/cli/run-cli.ts";
-import { hmacKey, signedReceiver } from "../../support/cli/signed-receiver.ts";
-import { program } from "../../support/program.ts";
+import { hmacKey, startSignedReceiver } from "../../support/cli/signed-receiver.ts";
+import { getProgramPath } from "../../support/program.ts";
 import { receiver } from "../../support/receiver.ts";
 
 const raw = Buffer.from(hmacKey, "base64");
@@ -21,7 +21,7 @@ async function madeUp(t: TestContext) {
   const env = { PATH: process.env.PATH, SVC_CONFIG_DIR: join(cwd, "config") };
   const svc = (argv: string | readonly string[]) =>
     new Promise<RunResult>((resolve) => {
-      const words = [program("svc-made-up-scheme"), ...(typeof argv === "string" ? argv.split(" ") : argv)];
+      const words = [getProgramPath("svc-made-up-scheme"), ...(typeof argv === "string" ? argv.split(" ") : argv)];
       execFile(process.execPath, words, { cwd, env }, (error, out, err) =>
         resolve({ exit: Number(error?.code ?? 0), out, err }),
       );
@@ -87,7 +87,7 @@ describe("svc with a scheme that was added to the list of schemes", () => {
 
   it("finds that a receiver verifies another scheme", async (t) => {
     const { svc } = await madeUp(t);
-    const { url } = await signedReceiver(t);
+    const { url } = await startSignedReceiver(t);
     const run = await svc(`webhooks certify --to ${url} --hmac-key-file hmac.key --json`);
     assert.equal(run.exit, 1);
     const { findings } = JSON.parse(run.out) as { findings: { mistake: string; fix: string }[] };
@@ -105,7 +105,7 @@ describe("svc with a scheme that was added to the list of schemes", () => {
   it("sends it in the emulator's deliveries, and the service's own scheme on request", async (t) => {
     const { svc } = await madeUp(t);
     const hooks = await receiver(t);
-    const again = `"${process.execPath}" "${program("svc-made-up-scheme")}" webhooks`;
+    const again = `"${process.execPath}" "${getProgramPath("svc-made-up-scheme")}" webhooks`;
     const only = "--only-for-activities CONTRACT_SIGNED";
     const script = `${again} create --title t --url ${hooks.url}/ ${only} && ${again} trigger CONTRACT_SIGNED && echo $SVC_WEBHOOK_HMAC_KEY`;
     const run = await svc(["emulator", "exec", "--webhook-headers", "content-hash", "--", "sh", "-c", script]);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import demo from "../../../fixtures/seeds/demo.json" with { type: "json" };
 import { cliEmulator } from "../../support/cli/cli-emulator.ts";
-import { nda } from "../../support/cli/nda.ts";
+import { ndaContractJson } from "../../support/cli/nda.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 import { receiver } from "../../support/receiver.ts";
 
@@ -10,7 +10,7 @@ import { receiver } from "../../support/receiver.ts";
 async function withReceiver(t: TestContext) {
   const started = await cliEmulator(t);
   const app = await receiver(t);
-  await started.json("contracts create --data -", { stdin: nda });
+  await started.json("contracts create --data -", { stdin: ndaContractJson });
   const argv = ["webhooks", "create", "--title", "app", "--url", app.url, "--only-for-activities", "CONTRACT_SIGNED"];
   const { id } = await started.json<{ id: number }>(argv);
   return { ...started, app, webhook: id };

@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { activities } from "../../../src/api/activities.ts";
 import { cliEmulator } from "../../support/cli/cli-emulator.ts";
-import { following } from "../../support/cli/following.ts";
-import { nda } from "../../support/cli/nda.ts";
-import { enter, person } from "../../support/cli/person.ts";
+import { startCommand } from "../../support/cli/following.ts";
+import { ndaContractJson } from "../../support/cli/nda.ts";
+import { enterKey, simulateUser } from "../../support/cli/person.ts";
 import { type RunOptions, runCli } from "../../support/cli/run-cli.ts";
 import { receiver } from "../../support/receiver.ts";
 
@@ -14,7 +14,7 @@ import { receiver } from "../../support/receiver.ts";
 async function withReceiver(t: TestContext) {
   const started = await cliEmulator(t);
   const app = await receiver(t);
-  await started.json("contracts create --data -", { stdin: nda });
+  await started.json("contracts create --data -", { stdin: ndaContractJson });
   const argv = ["webhooks", "create", "--title", "app", "--url", app.url, "--only-for-activities", "CONTRACT_SIGNED"];
   const { id } = await started.json<{ id: number }>(argv);
   return { ...started, app, webhook: id };
@@ -120,7 +120,7 @@ describe("svc webhooks trigger", () => {
       const EDITOR = `${process.execPath} ${script} ${join(cwd, "texts.json")}`;
       return svc("webhooks trigger CONTRACT_SIGNED --edit --set contract_title=Lease", { ...who, env: { EDITOR } });
     };
-    const ada = person(["This is not JSON", `y${enter}`]);
+    const ada = simulateUser(["This is not JSON", `y${enterKey}`]);
     assert.deepEqual([(await edit(["{", '{"by":"hand"}'], ada)).exit, ada.waiting()], [0, []]);
     assert.deepEqual(payloadOf(app.received[0]!), { by: "hand" });
     assert.equal((await edit([null], { tty: true })).exit, 0);
@@ -261,7 +261,7 @@ describe("svc webhooks deliveries", () => {
 
   it("follows attempts and skipped deliveries until Ctrl-C", async (t) => {
     const { svc, app, webhook } = await withReceiver(t);
-    const watching = following(svc, ["webhooks", "deliveries", "--follow", "--json"]);
+    const watching = startCommand(svc, ["webhooks", "deliveries", "--follow", "--json"]);
     await watching.saw('"version"');
     app.answer(500);
     await svc("webhooks trigger CONTRACT_SIGNED");
@@ -291,7 +291,7 @@ describe("svc webhooks deliveries", () => {
 
   it("follows deliveries with a given outcome, and omits those without an attempt", async (t) => {
     const { svc, app } = await withReceiver(t);
-    const watching = following(svc, ["webhooks", "deliveries", "--follow", "--outcome", "delivered", "--json"]);
+    const watching = startCommand(svc, ["webhooks", "deliveries", "--follow", "--outcome", "delivered", "--json"]);
     await watching.saw('"version"');
     app.answer(500);
     await svc("webhooks trigger CONTRACT_SIGNED");
@@ -318,7 +318,7 @@ describe("svc webhooks deliveries", () => {
 
   it("exits when the emulator stops", async (t) => {
     const { svc } = await withReceiver(t);
-    const watching = following(svc, ["webhooks", "deliveries", "--follow"]);
+    const watching = startCommand(svc, ["webhooks", "deliveries", "--follow"]);
     while (!watching.err().includes("Following")) await svc("emulator ready");
     assert.equal((await svc("emulator stop")).exit, 0);
     assert.deepEqual(await watching.ended, {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { cliEmulator } from "../../support/cli/cli-emulator.ts";
-import { draft, executed, made } from "../../support/contracts.ts";
+import { createExecutedImport, draft, made } from "../../support/contracts.ts";
 import { receiver } from "../../support/receiver.ts";
 
 const dead = "http://127.0.0.1:9/hook";
@@ -146,7 +146,9 @@ describe("svc webhooks why", () => {
   it("names a contract that was executed elsewhere by its own ID", async (t) => {
     const { svc, emulator } = await cliEmulator(t);
     await svc(create("Mine", dead));
-    await made(emulator.api("POST", "/api/v2.1/public/contracts/executed_contracts/", { body: await executed() }));
+    await made(
+      emulator.api("POST", "/api/v2.1/public/contracts/executed_contracts/", { body: await createExecutedImport() }),
+    );
     await emulator.clock.advance({ by: 1 });
     assert.match((await svc("webhooks why")).out, /attempt 1 of 7 {2}CONTRACT_CREATED H-1 {2}the first attempt\n/);
     assert.match(

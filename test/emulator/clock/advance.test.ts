@@ -3,85 +3,99 @@ import { describe, it } from "node:test";
 import fc from "fast-check";
 import { AdvanceTargetInPastError } from "../../../emulator/clock/advance.ts";
 import { AdvanceUnderWayError } from "../../../emulator/clock/runner.ts";
-import { begin, minutes, stage } from "../../support/stage.ts";
+import { createRunnerFixture, initialTimeMs, toMilliseconds } from "../../support/stage.ts";
 
 describe("clock advance", () => {
   it("runs due entries by time, then ID, each at its own time", async (t) => {
-    const { add, runner, seen } = await stage(t);
-    await add([minutes(20), "late"], [minutes(5), "a"], [minutes(5), "b"], [minutes(21), "never"]);
-    const { ran, ...rest } = await runner.advance({ by: minutes(20) });
+    const { add, runner, seen } = await createRunnerFixture(t);
+    await add(
+      [toMilliseconds(20), "late"],
+      [toMilliseconds(5), "a"],
+      [toMilliseconds(5), "b"],
+      [toMilliseconds(21), "never"],
+    );
+    const { ran, ...rest } = await runner.advance({ by: toMilliseconds(20) });
 
     assert.deepEqual(seen, ["+5 a", "+5 b", "+20 late"]);
     assert.deepEqual(
-      ran.map(({ at, ref, outcome }) => [at - begin, ref, outcome]),
+      ran.map(({ at, ref, outcome }) => [at - initialTimeMs, ref, outcome]),
       [
-        [minutes(5), "a", "done"],
-        [minutes(5), "b", "done"],
-        [minutes(20), "late", "done"],
+        [toMilliseconds(5), "a", "done"],
+        [toMilliseconds(5), "b", "done"],
+        [toMilliseconds(20), "late", "done"],
       ],
     );
     assert.deepEqual(rest, {
-      from: begin,
-      to: begin + minutes(20),
-      next_due: begin + minutes(21),
+      from: initialTimeMs,
+      to: initialTimeMs + toMilliseconds(20),
+      next_due: initialTimeMs + toMilliseconds(21),
       pending: 1,
       status: "done",
     });
   });
 
   it("runs entries that are added during the advance and due before its target", async (t) => {
-    const { add, runner, seen } = await stage(t, {
+    const { add, runner, seen } = await createRunnerFixture(t, {
       first: ["after 5 second", "after 30 third"],
       second: ["after 0 at once"],
     });
-    await add([minutes(10), "first"]);
-    await runner.advance({ by: minutes(39) });
+    await add([toMilliseconds(10), "first"]);
+    await runner.advance({ by: toMilliseconds(39) });
     assert.deepEqual(seen, ["+10 first", "+15 second", "+15 at once"]);
-    await runner.advance({ by: minutes(1) });
+    await runner.advance({ by: toMilliseconds(1) });
     assert.deepEqual(seen.at(-1), "+40 third");
   });
 
   it("stops at the next due time or when the queue is empty", async (t) => {
-    const { add, runner, clock } = await stage(t, { a: ["after 60 c"] });
-    await add([minutes(5), "a"], [minutes(7), "b"]);
+    const { add, runner, clock } = await createRunnerFixture(t, { a: ["after 60 c"] });
+    await add([toMilliseconds(5), "a"], [toMilliseconds(7), "b"]);
     const next = await runner.advance({ next: true });
-    assert.deepEqual([next.to - begin, next.ran.length, next.pending], [minutes(5), 1, 2]);
+    assert.deepEqual([next.to - initialTimeMs, next.ran.length, next.pending], [toMilliseconds(5), 1, 2]);
     const idle = await runner.advance({ untilIdle: true });
-    assert.deepEqual([idle.to - begin, idle.ran.length, idle.pending, idle.next_due], [minutes(65), 2, 0, null]);
+    assert.deepEqual(
+      [idle.to - initialTimeMs, idle.ran.length, idle.pending, idle.next_due],
+      [toMilliseconds(65), 2, 0, null],
+    );
     const nothing = await runner.advance({ next: true });
     assert.deepEqual([nothing.from, nothing.to, nothing.ran], [clock.now(), clock.now(), []]);
   });
 
   it("rejects a past time and a concurrent advance", async (t) => {
-    const { add, runner, clock } = await stage(t);
-    await assert.rejects(runner.advance({ to: begin }), AdvanceTargetInPastError);
+    const { add, runner, clock } = await createRunnerFixture(t);
+    await assert.rejects(runner.advance({ to: initialTimeMs }), AdvanceTargetInPastError);
     await assert.rejects(runner.advance({ by: -1 }), AdvanceTargetInPastError);
-    assert.equal(clock.now(), begin);
+    assert.equal(clock.now(), initialTimeMs);
 
-    await add([minutes(1), "a"]);
-    const first = runner.advance({ by: minutes(2) });
-    await assert.rejects(runner.advance({ by: minutes(3) }), AdvanceUnderWayError);
+    await add([toMilliseconds(1), "a"]);
+    const first = runner.advance({ by: toMilliseconds(2) });
+    await assert.rejects(runner.advance({ by: toMilliseconds(3) }), AdvanceUnderWayError);
     await assert.rejects(runner.setClock({ mode: "auto" }), AdvanceUnderWayError);
-    assert.equal((await first).to, begin + minutes(2));
-    assert.equal((await runner.advance({ by: minutes(1) })).to, begin + minutes(3));
+    assert.equal((await first).to, initialTimeMs + toMilliseconds(2));
+    assert.equal((await runner.advance({ by: toMilliseconds(1) })).to, initialTimeMs + toMilliseconds(3));
   });
 
   it("stops at its limit and continues with the next call", async (t) => {
-    const { add, runner, seen } = await stage(t, {}, { caps: { entries: 3 } });
-    await add(...[1, 2, 2, 3, 4].map((at) => [minutes(at), `at ${at}`] as const));
-    const first = await runner.advance({ by: minutes(10) });
+    const { add, runner, seen } = await createRunnerFixture(t, {}, { caps: { entries: 3 } });
+    await add(...[1, 2, 2, 3, 4].map((at) => [toMilliseconds(at), `at ${at}`] as const));
+    const first = await runner.advance({ by: toMilliseconds(10) });
     assert.deepEqual(
       { to: first.to, status: first.status, reason: first.reason, ran: first.ran.length, next_due: first.next_due },
-      { to: begin + minutes(2), status: "stopped", reason: "too_many_entries", ran: 3, next_due: begin + minutes(3) },
+      {
+        to: initialTimeMs + toMilliseconds(2),
+        status: "stopped",
+        reason: "too_many_entries",
+        ran: 3,
+        next_due: initialTimeMs + toMilliseconds(3),
+      },
     );
-    await runner.advance({ to: begin + minutes(10) });
+    await runner.advance({ to: initialTimeMs + toMilliseconds(10) });
     assert.deepEqual(seen, ["+1 at 1", "+2 at 2", "+2 at 2", "+3 at 3", "+4 at 4"]);
   });
 
   it("skips an entry whose handler throws and continues with the others", async (t) => {
-    const { add, runner, seen, troubles } = await stage(t, { bad: ["throw"] });
-    await add([minutes(1), "bad"], [minutes(1), "good"]);
-    const { ran, pending } = await runner.advance({ by: minutes(2) });
+    const { add, runner, seen, troubles } = await createRunnerFixture(t, { bad: ["throw"] });
+    await add([toMilliseconds(1), "bad"], [toMilliseconds(1), "good"]);
+    const { ran, pending } = await runner.advance({ by: toMilliseconds(2) });
     assert.deepEqual(
       ran.map(({ ref, outcome }) => [ref, outcome]),
       [
@@ -133,11 +147,15 @@ async function traceOf({ entries, adds }: Plan, stops: readonly number[]): Promi
   const script = Object.fromEntries(
     Object.entries(adds).map(([name, added]) => [name, added.map(([after, other]) => `after ${after} ${other}`)]),
   );
-  const { add, runner, seen } = await stage({ after: (end) => void ends.push(end as () => unknown) }, script, {
-    deterministic: true,
-  });
-  await add(...entries.map(([at, name]) => [minutes(at), name] as const));
-  for (const stop of stops) await runner.advance({ to: begin + minutes(stop) });
+  const { add, runner, seen } = await createRunnerFixture(
+    { after: (end) => void ends.push(end as () => unknown) },
+    script,
+    {
+      deterministic: true,
+    },
+  );
+  await add(...entries.map(([at, name]) => [toMilliseconds(at), name] as const));
+  for (const stop of stops) await runner.advance({ to: initialTimeMs + toMilliseconds(stop) });
   for (const end of ends) await end();
   return seen;
 }

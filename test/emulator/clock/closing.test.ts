@@ -5,13 +5,13 @@ import { dequeue, enqueue, schedule } from "../../../emulator/clock/schedule.ts"
 import { VirtualClock } from "../../../emulator/clock/virtual-clock.ts";
 import { collections } from "../../../emulator/compose/state/collections.ts";
 import { openMemoryStore } from "../../../emulator/store/memory-store.ts";
-import { idle, StandingWall } from "../../support/walls/standing-wall.ts";
+import { ManualWallClock, waitForIdle } from "../../support/walls/standing-wall.ts";
 
 const begin = Date.parse("2031-01-02T03:04:05Z");
 
 /** A runner with running work that ends only when it is aborted. */
 async function withPatientWork(
-  wall: StandingWall,
+  wall: ManualWallClock,
   { closeSignal, putDown }: { closeSignal?: AbortSignal; putDown?: Promise<void> } = {},
 ) {
   const store = openMemoryStore({ collections, wall });
@@ -47,7 +47,7 @@ async function withPatientWork(
 
 describe("closing emulator", () => {
   it("leaves an aborted entry in the queue for the next start", async () => {
-    const wall = new StandingWall();
+    const wall = new ManualWallClock();
     const putDown = signal();
     const { runner, store, troubles } = await withPatientWork(wall, { putDown: putDown.raised });
     let isClosed = false;
@@ -55,7 +55,7 @@ describe("closing emulator", () => {
       isClosed = true;
     });
     await wall.pass(5_000);
-    await idle();
+    await waitForIdle();
     assert.equal(isClosed, false);
     putDown.raise();
     await closed;
@@ -64,7 +64,7 @@ describe("closing emulator", () => {
   });
 
   it("does not wait for aborted work", async () => {
-    const wall = new StandingWall();
+    const wall = new ManualWallClock();
     const { runner, store, troubles } = await withPatientWork(wall, { closeSignal: AbortSignal.abort() });
     await runner.close();
     assert.deepEqual(await store.read((view) => view.count(schedule)), 1);

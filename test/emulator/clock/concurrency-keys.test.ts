@@ -5,7 +5,7 @@ import { dequeue, enqueue, type ScheduledEntry, schedule } from "../../../emulat
 import { VirtualClock } from "../../../emulator/clock/virtual-clock.ts";
 import { collections } from "../../../emulator/compose/state/collections.ts";
 import { openMemoryStore } from "../../../emulator/store/memory-store.ts";
-import { idle, StandingWall } from "../../support/walls/standing-wall.ts";
+import { ManualWallClock, waitForIdle } from "../../support/walls/standing-wall.ts";
 
 const begin = Date.parse("2031-01-02T03:04:05Z");
 
@@ -34,7 +34,7 @@ async function workshop(
   capacity: (key: string) => number = () => Number.POSITIVE_INFINITY,
   trial = { spoilt: false },
 ): Promise<Workshop> {
-  const wall = new StandingWall();
+  const wall = new ManualWallClock();
   const store = openMemoryStore({ collections, wall });
   const clock = await VirtualClock.open(store, wall, { mode: "manual", now: begin + 1_000 });
   const begun: string[] = [];
@@ -70,7 +70,7 @@ async function workshop(
       held.delete(ref);
       go();
     }
-    await idle();
+    await waitForIdle();
   };
   t.after(async () => {
     const closed = runner.close();
@@ -101,7 +101,7 @@ async function workshop(
           });
         }),
       );
-      await idle();
+      await waitForIdle();
       return added;
     },
     left: () => store.read(async (view) => (await view.list(schedule, { by: "turn" })).map(({ ref }) => ref)),
@@ -221,7 +221,7 @@ describe("failing entry", () => {
 
     trial.spoilt = false;
     shop.replaceState();
-    await idle();
+    await waitForIdle();
     await shop.letGo("bad");
     assert.deepEqual([shop.begun, await shop.left()], [["good0", "good1", "bad"], ["odd"]]);
   });
@@ -233,7 +233,7 @@ describe("caller that waits for an outcome", () => {
     const [entry] = await shop.add(2_000, "a a0");
     const outcome = shop.runner.waitForOutcome(entry!.id);
     const advanced = shop.runner.advance({ by: 1_000 });
-    await idle();
+    await waitForIdle();
     await shop.letGo("a0");
     assert.deepEqual([await outcome, (await advanced).ran.map((ran) => ran.outcome)], ["made a0", ["made a0"]]);
   });

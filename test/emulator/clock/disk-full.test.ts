@@ -7,16 +7,16 @@ import { collections } from "../../../emulator/compose/state/collections.ts";
 import { openFileStore } from "../../../emulator/store/file/file-store.ts";
 import { draft } from "../../support/contracts.ts";
 import { emulator, plain, type TestEmulator } from "../../support/emulator.ts";
-import { smallDisk } from "../../support/files/small-disk.ts";
+import { mountSmallDisk } from "../../support/files/small-disk.ts";
 import { receiver } from "../../support/receiver.ts";
-import { begin, minutes, stage } from "../../support/stage.ts";
-import { gatedDisk, temporaryFolder } from "../../support/store.ts";
-import { idle, StandingWall } from "../../support/walls/standing-wall.ts";
+import { createRunnerFixture, initialTimeMs, toMilliseconds } from "../../support/stage.ts";
+import { createGatedDisk, createTemporaryFolder } from "../../support/store.ts";
+import { ManualWallClock, waitForIdle } from "../../support/walls/standing-wall.ts";
 import { subscribed } from "../travel/travel.ts";
 
 /** An emulator whose disk can be filled and emptied. */
 async function onDisk(t: TestContext) {
-  const folder = await smallDisk(t);
+  const folder = await mountSmallDisk(t);
   if (folder === undefined) return undefined;
   const on = await emulator(t, { file: join(folder, "emulator.json") });
   const filler = join(folder, "other");
@@ -29,7 +29,7 @@ async function onDisk(t: TestContext) {
     },
     /** The state that a start finds after a kill at this moment. */
     async afterKill(): Promise<TestEmulator> {
-      const copy = await temporaryFolder(t);
+      const copy = await createTemporaryFolder(t);
       execFileSync("cp", ["-r", `${folder}/.`, copy]);
       await rm(join(copy, "emulator.json.run"));
       return emulator(t, { file: join(copy, "emulator.json"), clock: {} });
@@ -106,25 +106,25 @@ describe("clock while the disk is full", () => {
   });
 
   it("waits in auto mode and resumes when space is available", async (t) => {
-    const wall = new StandingWall();
+    const wall = new ManualWallClock();
     let room = Number.POSITIVE_INFINITY;
-    const disk = gatedDisk((call) => {
+    const disk = createGatedDisk((call) => {
       if (call === "write") room -= 1;
       return call === "write" && room < 0 ? 0 : undefined;
     });
-    const path = join(await temporaryFolder(t), "emulator.json");
+    const path = join(await createTemporaryFolder(t), "emulator.json");
     const store = await openFileStore({ path, collections, wall, disk });
-    const { add, seen, clock } = await stage(t, {}, { store, wall, clock: { mode: "auto" } });
+    const { add, seen, clock } = await createRunnerFixture(t, {}, { store, wall, clock: { mode: "auto" } });
     room = 1;
-    await add([minutes(5), "a"]);
-    while (store.writable) await idle();
+    await add([toMilliseconds(5), "a"]);
+    while (store.writable) await waitForIdle();
     // The file is truncated first, which may take any time.
-    for (let turns = 0; turns < 500 && clock.now() !== begin; turns += 1) await idle();
-    assert.deepEqual([seen, clock.now()], [[], begin]);
+    for (let turns = 0; turns < 500 && clock.now() !== initialTimeMs; turns += 1) await waitForIdle();
+    assert.deepEqual([seen, clock.now()], [[], initialTimeMs]);
 
     room = Number.POSITIVE_INFINITY;
     while (seen.length === 0) {
-      await idle();
+      await waitForIdle();
       await wall.pass(10_000);
     }
     assert.deepEqual(seen, ["+5 a"]);

@@ -7,16 +7,16 @@ import { openFileStore } from "../../../emulator/store/file/file-store.ts";
 import { openMemoryStore } from "../../../emulator/store/memory-store.ts";
 import type { Store } from "../../../emulator/store/port.ts";
 import { systemWallClock } from "../../../src/base/clock.ts";
-import { begin, minutes, stage } from "../../support/stage.ts";
-import { gatedDisk, temporaryFolder } from "../../support/store.ts";
-import { idle } from "../../support/walls/standing-wall.ts";
+import { createRunnerFixture, initialTimeMs, toMilliseconds } from "../../support/stage.ts";
+import { createGatedDisk, createTemporaryFolder } from "../../support/store.ts";
+import { waitForIdle } from "../../support/walls/standing-wall.ts";
 
 /** A store on a disk whose syncs wait, from `hold` on, until `release`. */
 async function heldDisk(t: TestContext) {
   let sync = Promise.resolve();
   let release = () => {};
-  const disk = gatedDisk((call) => (call === "datasync" ? sync : undefined));
-  const path = join(await temporaryFolder(t), "emulator.json");
+  const disk = createGatedDisk((call) => (call === "datasync" ? sync : undefined));
+  const path = join(await createTemporaryFolder(t), "emulator.json");
   const store = await openFileStore({ path, collections, wall: systemWallClock, disk });
   t.after(() => release());
   const hold = () => {
@@ -47,14 +47,14 @@ const changed = (store: Store, difference: Partial<Store>): Store => ({
 describe("due entry", () => {
   it("starts only after the entry is durable", async (t) => {
     const { store, hold, release } = await heldDisk(t);
-    const { runner, seen } = await stage(t, {}, { store });
+    const { runner, seen } = await createRunnerFixture(t, {}, { store });
 
     hold();
     const added = store.transaction("add", (tx) =>
-      enqueue(tx, { due: begin, kind: "play", concurrency_key: "a", ref: "a" }),
+      enqueue(tx, { due: initialTimeMs, kind: "play", concurrency_key: "a", ref: "a" }),
     );
     const ended = runner.waitUntilIdle();
-    await idle();
+    await waitForIdle();
     assert.deepEqual(seen, []);
 
     release();
@@ -76,17 +76,17 @@ describe("due entry", () => {
         return store.transaction(name, work);
       },
     });
-    const { runner, seen, add } = await stage(t, {}, { store: busy });
-    await add([minutes(5), "a"]);
+    const { runner, seen, add } = await createRunnerFixture(t, {}, { store: busy });
+    await add([toMilliseconds(5), "a"]);
     await runner.waitUntilIdle();
 
     hold();
     isHeld = true;
-    const advanced = runner.advance({ by: minutes(5) });
-    await idle();
+    const advanced = runner.advance({ by: toMilliseconds(5) });
+    await waitForIdle();
     isHeld = false;
     leave();
-    await idle();
+    await waitForIdle();
     assert.deepEqual(seen, []);
 
     release();
@@ -100,16 +100,16 @@ describe("due entry", () => {
       // The data arrives late, and others continue meanwhile.
       async read(work) {
         const found = await store.read(work);
-        await idle();
+        await waitForIdle();
         return found;
       },
     });
     const names = Array.from({ length: 40 }, (_, i) => `n${i}`);
     const script = Object.fromEntries(names.map((name, i) => [name, i % 2 ? [] : [`after 0 late ${name}`]]));
-    const { runner, seen, add } = await stage(t, script, { store: slow });
+    const { runner, seen, add } = await createRunnerFixture(t, script, { store: slow });
     for (const name of names) {
       await add([0, name]);
-      await idle();
+      await waitForIdle();
     }
     await runner.waitUntilIdle();
     const late = names.filter((_, i) => i % 2 === 0).map((name) => `late ${name}`);

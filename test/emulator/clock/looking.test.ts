@@ -7,8 +7,8 @@ import { collections } from "../../../emulator/compose/state/collections.ts";
 import { openMemoryStore } from "../../../emulator/store/memory-store.ts";
 import type { Store, Transaction, View } from "../../../emulator/store/port.ts";
 import { systemWallClock } from "../../../src/base/clock.ts";
-import { begin, minutes, stage } from "../../support/stage.ts";
-import { idle } from "../../support/walls/standing-wall.ts";
+import { createRunnerFixture, initialTimeMs, toMilliseconds } from "../../support/stage.ts";
+import { waitForIdle } from "../../support/walls/standing-wall.ts";
 
 /** A store that records the indexes by which its rows are listed. */
 function watched(store: Store, listed: unknown[]): Store {
@@ -50,7 +50,10 @@ async function running(
     commit = dequeue,
   }: { mayEnd?: Promise<void>; commit?: (tx: Transaction, entry: ScheduledEntry) => void },
 ) {
-  const clock = await VirtualClock.open(store, systemWallClock, { mode: "manual", now: begin + minutes(10) });
+  const clock = await VirtualClock.open(store, systemWallClock, {
+    mode: "manual",
+    now: initialTimeMs + toMilliseconds(10),
+  });
   const seen: string[] = [];
   const runner = new Runner({
     ...{ store, clock, wall: systemWallClock },
@@ -71,7 +74,8 @@ async function running(
   t.after(() => runner.close());
   const add = (...entries: readonly (readonly [after: number, name: string])[]) =>
     store.transaction("add", (tx) => {
-      for (const [after, ref] of entries) enqueue(tx, { due: begin + after, kind: "play", concurrency_key: ref, ref });
+      for (const [after, ref] of entries)
+        enqueue(tx, { due: initialTimeMs + after, kind: "play", concurrency_key: ref, ref });
     });
   return { seen, add };
 }
@@ -80,7 +84,7 @@ describe("schedule queue", () => {
   it("does not list the queue for entries that are due immediately", async (t) => {
     const listed: unknown[] = [];
     const store = watched(openMemoryStore({ collections, wall: systemWallClock }), listed);
-    const { runner, seen, add } = await stage(t, {}, { store });
+    const { runner, seen, add } = await createRunnerFixture(t, {}, { store });
     await runner.waitUntilIdle();
     listed.length = 0;
     const names = Array.from({ length: 20 }, (_, i) => `n${i}`);
@@ -109,13 +113,14 @@ describe("schedule queue", () => {
       },
     });
     const { seen, add } = await running(t, store, {
-      commit: (tx, entry) => (entry.due === begin ? enqueue(tx, { ...entry, due: begin + 1 }) : dequeue(tx, entry)),
+      commit: (tx, entry) =>
+        entry.due === initialTimeMs ? enqueue(tx, { ...entry, due: initialTimeMs + 1 }) : dequeue(tx, entry),
     });
     await add([0, "a"]);
-    await idle();
+    await waitForIdle();
     open();
     // Not by waiting for an idle runner, because that wakes it.
-    await idle();
+    await waitForIdle();
     assert.deepEqual(seen, ["a", "a"]);
   });
 
@@ -124,13 +129,13 @@ describe("schedule queue", () => {
     const store = openMemoryStore({ collections, wall: systemWallClock });
     const { seen, add } = await running(t, store, { mayEnd: opened });
     const backlog = Array.from({ length: 1_500 }, (_, i) => `n${i}`);
-    await add(...backlog.map((name) => [minutes(5), name] as const));
-    await idle();
+    await add(...backlog.map((name) => [toMilliseconds(5), name] as const));
+    await waitForIdle();
     await add([0, "in front"]);
-    await idle();
+    await waitForIdle();
     assert.equal(seen.length < backlog.length, true);
     open();
-    for (let turns = 0; turns < 500 && seen.length <= backlog.length; turns += 1) await idle();
+    for (let turns = 0; turns < 500 && seen.length <= backlog.length; turns += 1) await waitForIdle();
     assert.deepEqual([...seen].sort(), [...backlog, "in front"].sort());
   });
 });

@@ -4,14 +4,14 @@ import { schedule } from "../../../emulator/clock/schedule.ts";
 import { collections } from "../../../emulator/compose/state/collections.ts";
 import { openMemoryStore } from "../../../emulator/store/memory-store.ts";
 import { systemWallClock } from "../../../src/base/clock.ts";
-import { begin, minutes, stage } from "../../support/stage.ts";
-import { StandingWall } from "../../support/walls/standing-wall.ts";
+import { createRunnerFixture, initialTimeMs, toMilliseconds } from "../../support/stage.ts";
+import { ManualWallClock } from "../../support/walls/standing-wall.ts";
 
 describe("clock mode", () => {
   it("runs each entry at its time, scaled by the clock speed, in mode real", async (t) => {
-    const wall = new StandingWall();
-    const { add, runner, seen } = await stage(t, {}, { wall, clock: { mode: "real", speed: 60 } });
-    await add([minutes(5), "a"], [minutes(20), "b"]);
+    const wall = new ManualWallClock();
+    const { add, runner, seen } = await createRunnerFixture(t, {}, { wall, clock: { mode: "real", speed: 60 } });
+    await add([toMilliseconds(5), "a"], [toMilliseconds(20), "b"]);
     await wall.pass(4_999);
     assert.deepEqual(seen, []);
     await wall.pass(1);
@@ -23,41 +23,41 @@ describe("clock mode", () => {
   });
 
   it("runs a later entry with an earlier due time in mode real", async (t) => {
-    const wall = new StandingWall();
-    const { add, runner, seen } = await stage(t, {}, { wall, clock: { mode: "real", speed: 1 } });
-    await add([minutes(20), "late"]);
+    const wall = new ManualWallClock();
+    const { add, runner, seen } = await createRunnerFixture(t, {}, { wall, clock: { mode: "real", speed: 1 } });
+    await add([toMilliseconds(20), "late"]);
     await wall.pass(1_000);
-    await add([minutes(1), "early"], [0, "at once"]);
+    await add([toMilliseconds(1), "early"], [0, "at once"]);
     await runner.waitUntilIdle();
     // The time that had already passed when it was due.
     assert.deepEqual(seen, [`+${1 / 60} at once`]);
-    await wall.pass(minutes(1));
+    await wall.pass(toMilliseconds(1));
     await runner.waitUntilIdle();
     assert.deepEqual(seen.slice(1), ["+1 early"]);
   });
 
   it("continues from the end of an advance in mode real", async (t) => {
-    const wall = new StandingWall();
-    const { add, runner, seen, clock } = await stage(t, {}, { wall, clock: { mode: "real", speed: 1 } });
-    await add([minutes(5), "a"], [minutes(6), "b"], [minutes(11), "c"]);
-    await runner.advance({ by: minutes(10) });
-    assert.deepEqual([seen, clock.now()], [["+5 a", "+6 b"], begin + minutes(10)]);
-    await wall.pass(minutes(1));
+    const wall = new ManualWallClock();
+    const { add, runner, seen, clock } = await createRunnerFixture(t, {}, { wall, clock: { mode: "real", speed: 1 } });
+    await add([toMilliseconds(5), "a"], [toMilliseconds(6), "b"], [toMilliseconds(11), "c"]);
+    await runner.advance({ by: toMilliseconds(10) });
+    assert.deepEqual([seen, clock.now()], [["+5 a", "+6 b"], initialTimeMs + toMilliseconds(10)]);
+    await wall.pass(toMilliseconds(1));
     await runner.waitUntilIdle();
     assert.deepEqual(seen, ["+5 a", "+6 b", "+11 c"]);
   });
 
   it("runs due entries immediately and later ones only on advance in mode manual", async (t) => {
-    const wall = new StandingWall();
-    const { add, runner, seen } = await stage(t, {}, { wall });
+    const wall = new ManualWallClock();
+    const { add, runner, seen } = await createRunnerFixture(t, {}, { wall });
     await add([0, "now"], [1, "later"]);
     await runner.waitUntilIdle();
-    await wall.pass(minutes(60));
+    await wall.pass(toMilliseconds(60));
     assert.deepEqual(seen, ["+0 now"]);
   });
 
   it("jumps to the next due time when idle in mode auto", async (t) => {
-    const { add, seen, clock, store } = await stage(
+    const { add, seen, clock, store } = await createRunnerFixture(
       t,
       { a: ["after 5 b"], b: ["after 80 c"] },
       { clock: { mode: "auto" } },
@@ -67,18 +67,18 @@ describe("clock mode", () => {
     });
     await add([0, "a"]);
     await played;
-    assert.deepEqual([seen, clock.now()], [["+0 a", "+5 b", "+85 c"], begin + minutes(85)]);
+    assert.deepEqual([seen, clock.now()], [["+0 a", "+5 b", "+85 c"], initialTimeMs + toMilliseconds(85)]);
   });
 
   it("applies a new mode immediately", async (t) => {
-    const wall = new StandingWall();
-    const { add, runner, seen } = await stage(t, {}, { wall });
-    await add([minutes(3), "a"]);
+    const wall = new ManualWallClock();
+    const { add, runner, seen } = await createRunnerFixture(t, {}, { wall });
+    await add([toMilliseconds(3), "a"]);
     assert.deepEqual(await runner.setClock({ mode: "real", speed: 180 }), {
-      now: begin,
+      now: initialTimeMs,
       mode: "real",
       speed: 180,
-      next_due: begin + minutes(3),
+      next_due: initialTimeMs + toMilliseconds(3),
       pending: 1,
     });
     await wall.pass(1_000);
@@ -88,19 +88,19 @@ describe("clock mode", () => {
 
   it("runs overdue entries in order at the present time after a pause", async (t) => {
     const store = openMemoryStore({ collections, wall: systemWallClock });
-    const wall = new StandingWall();
-    const before = await stage(t, {}, { store, wall, clock: { mode: "real" }, deterministic: true });
-    await before.add([minutes(2), "second"], [minutes(1), "first"], [minutes(30), "not yet"]);
+    const wall = new ManualWallClock();
+    const before = await createRunnerFixture(t, {}, { store, wall, clock: { mode: "real" }, deterministic: true });
+    await before.add([toMilliseconds(2), "second"], [toMilliseconds(1), "first"], [toMilliseconds(30), "not yet"]);
     await before.runner.close();
-    await wall.pass(minutes(10));
-    const after = await stage(t, {}, { store, wall, clock: { mode: "real" }, deterministic: true });
+    await wall.pass(toMilliseconds(10));
+    const after = await createRunnerFixture(t, {}, { store, wall, clock: { mode: "real" }, deterministic: true });
     await after.runner.waitUntilIdle();
     assert.deepEqual(after.seen, ["+10 first", "+10 second"]);
   });
 
   it("runs due entries while closing and leaves the rest in the queue", async (t) => {
-    const { add, runner, seen, store } = await stage(t, { a: ["after 0 b"] });
-    await add([0, "a"], [minutes(1), "later"]);
+    const { add, runner, seen, store } = await createRunnerFixture(t, { a: ["after 0 b"] });
+    await add([0, "a"], [toMilliseconds(1), "later"]);
     await runner.close();
     const left = await store.read((view) => view.list(schedule));
     assert.deepEqual([seen, left.map(({ ref }) => ref)], [["+0 a", "+0 b"], ["later"]]);

@@ -3,14 +3,14 @@ import { describe, it } from "node:test";
 import { VirtualClock } from "../../../emulator/clock/virtual-clock.ts";
 import { collections } from "../../../emulator/compose/state/collections.ts";
 import { openMemoryStore } from "../../../emulator/store/memory-store.ts";
-import { StandingWall } from "../../support/walls/standing-wall.ts";
+import { ManualWallClock } from "../../support/walls/standing-wall.ts";
 
 const start = Date.parse("2031-01-02T03:04:05Z");
-const store = () => openMemoryStore({ collections, wall: new StandingWall() });
+const store = () => openMemoryStore({ collections, wall: new ManualWallClock() });
 
 describe("virtual time", () => {
   it("follows the wall clock at the configured speed", async () => {
-    const wall = new StandingWall(1_000);
+    const wall = new ManualWallClock(1_000);
     const clock = await VirtualClock.open(store(), wall, { now: start });
     await wall.pass(250);
     assert.equal(clock.now(), start + 250);
@@ -22,7 +22,7 @@ describe("virtual time", () => {
   });
 
   it("stands still in mode manual and continues in mode real", async () => {
-    const wall = new StandingWall();
+    const wall = new ManualWallClock();
     const clock = await VirtualClock.open(store(), wall, { mode: "manual", now: start });
     await wall.pass(5_000);
     assert.deepEqual([clock.now(), clock.getWallDelay(start + 1)], [start, undefined]);
@@ -33,7 +33,7 @@ describe("virtual time", () => {
   });
 
   it("never goes backwards, even if the wall clock does", async () => {
-    const wall = new StandingWall(100_000);
+    const wall = new ManualWallClock(100_000);
     const clock = await VirtualClock.open(store(), wall, { now: start });
     await wall.pass(1_000);
     assert.equal(clock.now(), start + 1_000);
@@ -48,7 +48,7 @@ describe("virtual time", () => {
   });
 
   it("stands still during an advance and continues from its end", async () => {
-    const wall = new StandingWall();
+    const wall = new ManualWallClock();
     const clock = await VirtualClock.open(store(), wall, { now: start });
     assert.equal(clock.hold(), start);
     await wall.pass(3_000);
@@ -60,7 +60,7 @@ describe("virtual time", () => {
   });
 
   it("includes downtime after a restart in mode real, but not in mode manual", async () => {
-    const wall = new StandingWall();
+    const wall = new ManualWallClock();
     const kept = store();
     const before = await VirtualClock.open(kept, wall, { now: start, speed: 10 });
     await before.close();

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { hashEmail } from "../../../src/schemes/email-hash.ts";
-import { acme, jo, paper, request } from "../../support/contracts.ts";
+import { acme, createUploadRequest, jo, request } from "../../support/contracts.ts";
 import { type Answer, emulator, type TestEmulator } from "../../support/emulator.ts";
 
 /** The log entry of the newest request. */
@@ -65,7 +65,7 @@ describe("request log", () => {
 
   it("reports unknown intake form answers at creation and later", async (t) => {
     const { api, noted } = await stage(t);
-    const body = await paper({ contract_type_id: 301, intake_form_data: { purpose: "x", purpos: "y" } });
+    const body = await createUploadRequest({ contract_type_id: 301, intake_form_data: { purpose: "x", purpos: "y" } });
     assert.deepEqual(await noted(api("POST", `${contracts}upload_review_contracts/`, { body })), [
       "unknown-field: intake_form_data.purpos is unknown. Did you mean purpose?",
     ]);

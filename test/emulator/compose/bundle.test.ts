@@ -7,13 +7,13 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { PDFDocument } from "@cantoo/pdf-lib";
 import { root } from "../../structure/repository.ts";
-import { acme, draft, fields, made, pdf } from "../../support/contracts.ts";
+import { acme, createFieldErrors, createPdf, draft, made } from "../../support/contracts.ts";
 import { plain } from "../../support/emulator.ts";
-import { emulatorProcess } from "../../support/emulator-process.ts";
+import { startEmulatorProcess } from "../../support/emulator-process.ts";
 
 describe("bundled emulator", () => {
   it("creates PDFs and reads them with its parser", async (t) => {
-    const { api } = await emulatorProcess(t, {});
+    const { api } = await startEmulatorProcess(t, {});
     const contract = await draft(api);
     const { body } = await api("POST", `/api/v2.1/public/contracts/${contract.id}/download_link`);
     const written = Buffer.from(await (await fetch((body as { url: string }).url)).arrayBuffer());
@@ -34,15 +34,15 @@ describe("bundled emulator", () => {
         },
       });
     assert.equal((await made(upload(written))).id, "H-2");
-    assert.equal((await made(upload(await pdf(3)))).id, "H-3");
+    assert.equal((await made(upload(await createPdf(3)))).id, "H-3");
     // Its structure is complete, and only the parser detects that it has no page.
     const empty = Buffer.from(
-      (await pdf(1, { useObjectStreams: false })).toString("latin1").replace("/Count 1", "/Count 0"),
+      (await createPdf(1, { useObjectStreams: false })).toString("latin1").replace("/Count 1", "/Count 0"),
       "latin1",
     );
     assert.deepEqual(
       plain(await upload(empty)),
-      fields({ file_base64: ["Input should be a valid PDF: it has no pages"] }),
+      createFieldErrors({ file_base64: ["Input should be a valid PDF: it has no pages"] }),
     );
   });
 
@@ -62,7 +62,7 @@ describe("bundled emulator", () => {
       server.close();
     });
 
-    const { api, ask } = await emulatorProcess(
+    const { api, ask } = await startEmulatorProcess(
       t,
       { clock: { mode: "manual" } },
       { NODE_EXTRA_CA_CERTS: tls("self-signed.cert.pem") },

@@ -8,7 +8,7 @@ import { describe, it } from "node:test";
 import { promisify } from "node:util";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
 import { emulator } from "../../support/emulator.ts";
-import { shippedBundle } from "../../support/shipped.ts";
+import { getBundleFolder } from "../../support/shipped.ts";
 
 /**
  * Each use has its own emulator, which is closed at its end. The result lists the timers that still keep the process
@@ -69,7 +69,7 @@ async function asked({ controlUrl, token }, method, path, body) {
 
 describe("process with closed emulators", () => {
   it("leaves no timer that prevents the process from exiting", async (t) => {
-    const argv = [join(shippedBundle(), "emulator.js"), join(await testFolder(t), "state.json")];
+    const argv = [join(getBundleFolder(), "emulator.js"), join(await testFolder(t), "state.json")];
     const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "-e", program, ...argv]);
     const uses = ["nothing", "snapshot", "restore", "refused restore", "diff", "fork", "reset", "import", "rewind"];
     const all = [...uses, "start from a file", "move of time, watched"];

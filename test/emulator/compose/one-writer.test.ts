@@ -5,8 +5,8 @@ import { describe, it, type TestContext } from "node:test";
 import { startEmulator } from "../../../emulator/index.ts";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
-import { emulatorStart } from "../../support/emulator-start.ts";
-import { ownNamespace } from "../../support/files/lock-process.ts";
+import { prepareEmulatorProcess } from "../../support/emulator-start.ts";
+import { getNamespaceCommand } from "../../support/files/lock-process.ts";
 
 /** A folder with a state behind a link, in a folder behind a link. */
 async function linked(t: TestContext): Promise<{ readonly folder: string; readonly state: string }> {
@@ -20,11 +20,11 @@ async function linked(t: TestContext): Promise<{ readonly folder: string; readon
 describe("state with a single writer", () => {
   it("rejects a second emulator with any run file or path", async (t) => {
     const { folder, state } = await linked(t);
-    const first = await emulatorStart(t, { file: state, runFile: join(folder, "first.run") });
+    const first = await prepareEmulatorProcess(t, { file: state, runFile: join(folder, "first.run") });
     assert.equal(await first.start(), "up");
     const names = [state, join(folder, "folder", "state.json"), join(folder, "real", "link.json"), "folder/link.json"];
     const outcomes = names.map(async (file, i) => {
-      const another = await emulatorStart(t, { file, runFile: join(folder, `${i}.run`) }, { cwd: folder });
+      const another = await prepareEmulatorProcess(t, { file, runFile: join(folder, `${i}.run`) }, { cwd: folder });
       return (await another.start()).replace(/pid \d+, http:[^)]*/, "…");
     });
     const refused =
@@ -33,29 +33,29 @@ describe("state with a single writer", () => {
     assert.deepEqual(await Promise.all(outcomes), Array(4).fill(refused));
   });
 
-  const within = ownNamespace();
+  const within = getNamespaceCommand();
   const skip = within ? false : "no PID namespace can be made here";
   it("rejects a second emulator in another PID namespace, in both directions", { skip }, async (t) => {
     const folder = await testFolder(t);
     const inside = { within: within! };
     for (const [i, [first, second]] of [[inside, {}] as const, [{}, inside] as const].entries()) {
       const options = { file: join(folder, `${i}.json`) };
-      const owner = await emulatorStart(t, options, first);
+      const owner = await prepareEmulatorProcess(t, options, first);
       assert.equal(await owner.start(), "up");
-      const another = await emulatorStart(t, { ...options, runFile: join(folder, `${i}.run`) }, second);
+      const another = await prepareEmulatorProcess(t, { ...options, runFile: join(folder, `${i}.run`) }, second);
       assert.match(await another.start(), /^StateLockedError: An emulator is already running on this state/);
     }
   });
 
   it("stays locked while its owner is stopped, then admits one of four processes", async (t) => {
     const file = join(await testFolder(t), "state.json");
-    const owner = await emulatorStart(t, { file });
+    const owner = await prepareEmulatorProcess(t, { file });
     assert.equal(await owner.start(), "up");
     owner.signal("SIGSTOP");
-    const early = await emulatorStart(t, { file });
+    const early = await prepareEmulatorProcess(t, { file });
     assert.match(await early.start(), /^StateLockedError: /);
 
-    const heirs = await Promise.all(Array.from({ length: 4 }, () => emulatorStart(t, { file })));
+    const heirs = await Promise.all(Array.from({ length: 4 }, () => prepareEmulatorProcess(t, { file })));
     await owner.kill();
     const outcomes = await Promise.all(heirs.map((heir) => heir.start()));
     assert.deepEqual(outcomes.map((outcome) => outcome.replace(/:.*/, "")).sort(), [

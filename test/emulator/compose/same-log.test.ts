@@ -3,7 +3,7 @@ import { describe, it, type TestContext } from "node:test";
 import { draft, sent } from "../../support/contracts.ts";
 import { emulator } from "../../support/emulator.ts";
 import { receiver } from "../../support/receiver.ts";
-import { quiet } from "../../support/refused.ts";
+import { waitUntilIdle } from "../../support/refused.ts";
 
 /** The request log of one run of a script, without the time and ports of the machine. */
 async function logOf(t: TestContext): Promise<readonly { readonly operation: string }[]> {
@@ -50,7 +50,7 @@ describe("emulator under --deterministic", () => {
     const body = { title: "calls back", url: sink.url, only_for_activities: ["CONTRACT_CREATED"] };
     assert.equal((await on.api("POST", "/api/v2.1/public/webhooks/", { body })).status, 201);
     await draft(on.api);
-    await quiet(on);
+    await waitUntilIdle(on);
     const { total } = (await on.ask("GET", "deliveries?outcome=delivered")).body as { total: number };
     assert.deepEqual([answered, total], [2, 2]);
   });

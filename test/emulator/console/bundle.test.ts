@@ -6,9 +6,9 @@ import { describe, it } from "node:test";
 import { pathToFileURL } from "node:url";
 import { brotliDecompressSync } from "node:zlib";
 import type { Emulator } from "../../../emulator/index.ts";
-import { consoleMetafile, metafile, shippedBundle } from "../../support/shipped.ts";
+import { getBundleFolder, readConsoleMetafile, readMetafile } from "../../support/shipped.ts";
 
-const dist = shippedBundle();
+const dist = getBundleFolder();
 const folder = join(dist, "console");
 
 describe("shipped console", () => {
@@ -26,14 +26,14 @@ describe("shipped console", () => {
 
   it("consists of separate files that neither the emulator nor the CLI loads", () => {
     const loadsConsole = (path: string) => /^(src\/console|node_modules\/@?preact)\//.test(path);
-    const holding = Object.entries(metafile().outputs)
+    const holding = Object.entries(readMetafile().outputs)
       .filter(
         ([name, { inputs }]) =>
           /\.c?js$/.test(name) && !name.includes("/console/") && Object.keys(inputs).some(loadsConsole),
       )
       .map(([name]) => name);
     assert.deepEqual(holding, []);
-    assert.ok(Object.keys(consoleMetafile().inputs).some(loadsConsole));
+    assert.ok(Object.keys(readConsoleMetafile().inputs).some(loadsConsole));
   });
 
   it("requests nothing from other origins", () => {

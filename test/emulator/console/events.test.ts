@@ -3,19 +3,19 @@ import { readFile } from "node:fs/promises";
 import { describe, it } from "node:test";
 import { draft, sent } from "../../support/contracts.ts";
 import { emulator, plain, type TestEmulator } from "../../support/emulator.ts";
-import { eventStream, type ToldEvent } from "../../support/event-stream.ts";
-import { device } from "../../support/identity/devices.ts";
+import { openEventStream, type StreamedEvent } from "../../support/event-stream.ts";
+import { startDeviceAuthorization } from "../../support/identity/devices.ts";
 import { receiver } from "../../support/receiver.ts";
 
 const at = "2031-01-02T03:04:05.000Z";
 
 /** Kind and object of each event, without clock events, whose times depend on the schedule. */
-const inShort = (events: readonly ToldEvent[]) =>
+const inShort = (events: readonly StreamedEvent[]) =>
   events.filter(({ event }) => event !== "clock").map(({ event, ref }) => (ref === null ? event : `${event} ${ref}`));
 
 const isRequest =
   (operation: string) =>
-  (event: ToldEvent): boolean =>
+  (event: StreamedEvent): boolean =>
     event.event === "request" && event.request.operation === operation;
 
 async function subscribe({ api }: TestEmulator, url: string): Promise<void> {
@@ -24,8 +24,8 @@ async function subscribe({ api }: TestEmulator, url: string): Promise<void> {
 }
 
 /** Follows the stream and skips the first event. */
-async function following(t: Parameters<typeof eventStream>[0], world: TestEmulator) {
-  const stream = await eventStream(t, world);
+async function following(t: Parameters<typeof openEventStream>[0], world: TestEmulator) {
+  const stream = await openEventStream(t, world);
   assert.equal((await stream.next()).event, "begin");
   return stream;
 }
@@ -34,7 +34,7 @@ describe("console event stream", () => {
   it("starts at the current event and identifies the emulator's run", async (t) => {
     const world = await emulator(t);
     await draft(world.api);
-    const stream = await eventStream(t, world);
+    const stream = await openEventStream(t, world);
     const run = world.instanceId.slice(0, 8);
     assert.deepEqual(await stream.next(), { id: `${run}-0`, at, event: "begin", ref: null });
     await world.api("GET", "/api/v2.1/public/contracts/T-9/status");
@@ -95,7 +95,7 @@ describe("console event stream", () => {
   it("emits the clock with the next due entry, faults, snapshots and device decisions", async (t) => {
     const world = await emulator(t);
     const stream = await following(t, world);
-    const kind = (wanted: ToldEvent["event"]) => async () =>
+    const kind = (wanted: StreamedEvent["event"]) => async () =>
       (await stream.until(({ event }) => event === wanted)).at(-1)!;
     const [clock, faults, snapshots, devices] = (["clock", "faults", "snapshots", "device"] as const).map(kind);
 
@@ -117,7 +117,7 @@ describe("console event stream", () => {
     const saved = await snapshots!();
     assert.deepEqual(saved.event === "snapshots" && saved.snapshots, (await world.ask("GET", "snapshots")).body);
 
-    const { user_code } = await device(world);
+    const { user_code } = await startDeviceAuthorization(world);
     const waits = await devices!();
     assert.deepEqual([waits.ref, waits.event === "device" && waits.device.status], [`device:${user_code}`, "PENDING"]);
     await world.ask("POST", `device-grants/${user_code}`, { body: { status: "AUTHORIZED" } });
@@ -130,7 +130,7 @@ describe("console event stream", () => {
     await world.ask("PUT", "snapshots/kept");
     const exported = (await world.ask("GET", "state")).body;
     const stream = await following(t, world);
-    const isState = ({ event }: ToldEvent) => event === "state";
+    const isState = ({ event }: StreamedEvent) => event === "state";
     for (const change of [
       () => world.ask("POST", "snapshots/kept/restore"),
       () => world.ask("PUT", "state", { body: exported }),
@@ -159,12 +159,12 @@ describe("console event stream", () => {
     await draft(world.api);
 
     const { id } = before.at(-1)!;
-    const after = await eventStream(t, world, { after: id });
+    const after = await openEventStream(t, world, { after: id });
     const missed = await after.until(isRequest("contracts.create"));
     assert.deepEqual(inShort(missed), ["contract T-2", "request request:3"]);
 
     // A browser reconnects to the same URL and sends the last event ID in the header.
-    const again = await eventStream(t, world, { after: before[0]!.id, lastEventId: id });
+    const again = await openEventStream(t, world, { after: before[0]!.id, lastEventId: id });
     assert.deepEqual(await again.until(isRequest("contracts.create")), missed);
   });
 
@@ -176,7 +176,7 @@ describe("console event stream", () => {
     const other = await emulator(t);
     const run = other.instanceId.slice(0, 8);
     for (const after of [id, `${run}-1`, "made-up", ""]) {
-      const resumed = await eventStream(t, other, { after });
+      const resumed = await openEventStream(t, other, { after });
       assert.deepEqual(await resumed.next(), { id: `${run}-0`, at, event: "resync", ref: null }, after);
     }
   });
@@ -191,7 +191,7 @@ describe("console event stream", () => {
     const long = `/${`${Array(4).fill("abcdefghijklmnopqrst").join(".")}/`.repeat(165)}`;
     const rounds = Math.ceil((await systemBuffers()) / long.length / 20) + 10;
     for (let i = 0; i < rounds; i += 1) await Promise.all(Array.from({ length: 20 }, () => world.router("GET", long)));
-    const back = await eventStream(t, world, { after: id });
+    const back = await openEventStream(t, world, { after: id });
     assert.equal((await back.next()).event, "resync");
     await slow.until(({ event }) => event === "resync");
     await draft(world.api);
@@ -200,12 +200,12 @@ describe("console event stream", () => {
 
   it("continues after a resync without a gap", async (t) => {
     const world = await emulator(t);
-    const stream = await eventStream(t, world, { after: "0123abcd-7" });
+    const stream = await openEventStream(t, world, { after: "0123abcd-7" });
     const { id, event } = await stream.next();
     assert.equal(event, "resync");
     await stream.close();
     await draft(world.api);
-    const resumed = await eventStream(t, world, { after: id });
+    const resumed = await openEventStream(t, world, { after: id });
     const events = await resumed.until(isRequest("contracts.create"));
     assert.deepEqual(inShort(events), ["contract T-1", "request request:2"]);
   });

@@ -8,11 +8,11 @@ import { defaultSettings } from "../../../emulator/domain/settings.ts";
 import { Faults } from "../../../emulator/faults/faults.ts";
 import { RequestLog } from "../../../emulator/http/request-log/request-log.ts";
 import { openMemoryStore } from "../../../emulator/store/memory-store.ts";
-import { idle, StandingWall } from "../../support/walls/standing-wall.ts";
+import { ManualWallClock, waitForIdle } from "../../support/walls/standing-wall.ts";
 
 /** A feed with its own store, and a wall clock that the test advances. */
 async function scene(t: TestContext) {
-  const wall = new StandingWall();
+  const wall = new ManualWallClock();
   const store = openMemoryStore({ collections, wall });
   const clock = await VirtualClock.open(store, wall, { mode: "manual", now: 0 });
   const feed = new Feed(
@@ -57,7 +57,7 @@ describe("console event feed", () => {
     assert.deepEqual(await next(stream), ["begin"]);
     for (let i = 0; i < 3; i += 1) {
       const beat = next(stream);
-      await idle();
+      await waitForIdle();
       await wall.pass(15_000);
       assert.deepEqual(await beat, ["beat"]);
     }
@@ -72,13 +72,13 @@ describe("console event feed", () => {
       const stream = feed.follow(after, new AbortController().signal);
       const first = await next(stream);
       await stream.return(undefined);
-      await idle();
+      await waitForIdle();
       return first;
     };
     assert.deepEqual(await leave(), ["begin"]);
     await wall.pass(89_000);
     await send();
-    await idle();
+    await waitForIdle();
     assert.deepEqual(await leave("5f3a9c1b-0"), ["email"], "and who comes back has as long again");
     await wall.pass(89_000);
     assert.deepEqual(await leave("5f3a9c1b-0"), ["email"]);
@@ -95,7 +95,7 @@ describe("console event feed", () => {
     assert.deepEqual(await next(stream), ["resync"]);
     const told = next(stream);
     await send();
-    await idle();
+    await waitForIdle();
     await wall.pass(50);
     assert.deepEqual(await told, ["email"]);
   });

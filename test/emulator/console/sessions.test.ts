@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { Sessions } from "../../../emulator/control/console/sessions.ts";
 import { createSeededIds } from "../../../src/base/ids.ts";
-import { browserSession } from "../../support/console.ts";
+import { createBrowserSession } from "../../support/console.ts";
 import { emulator, plain, sender, type TestEmulator } from "../../support/emulator.ts";
-import { unknownToken } from "../../support/refused.ts";
-import { StandingWall } from "../../support/walls/standing-wall.ts";
+import { unknownTokenResponse } from "../../support/refused.ts";
+import { ManualWallClock } from "../../support/walls/standing-wall.ts";
 
 const refused = {
   status: 403,
@@ -40,7 +40,7 @@ const owner = { name: "local", role: "admin", hash: undefined } as const;
 
 /** Requests of a signed-in browser. */
 async function signedIn(world: TestEmulator) {
-  const { token, headers } = await browserSession(world);
+  const { token, headers } = await createBrowserSession(world);
   return { token, headers, ask: sender(world.controlUrl, headers) };
 }
 
@@ -79,7 +79,7 @@ describe("console session", () => {
   });
 
   it("rejects a code older than a minute of wall-clock time", async () => {
-    const wall = new StandingWall();
+    const wall = new ManualWallClock();
     const sessions = new Sessions(createSeededIds("sessions"), wall);
     const [late, inTime] = [sessions.createCode(owner), sessions.createCode(owner)];
     await wall.pass(59_999);
@@ -118,10 +118,10 @@ describe("console session", () => {
     for (const other of [
       { cookie: "" },
       { cookie: `${cookie}x` },
-      { cookie: (await browserSession(world)).headers.cookie },
+      { cookie: (await createBrowserSession(world)).headers.cookie },
     ]) {
       const half = await world.router("GET", "/_emulator/clock", { headers: { authorization, ...other } });
-      assert.deepEqual(plain(half), unknownToken, "nor what the page has");
+      assert.deepEqual(plain(half), unknownTokenResponse, "nor what the page has");
     }
     const inUrl = await world.router("GET", `/_emulator/clock?token=${browser.token}`);
     assert.deepEqual(plain(inUrl), stranger, "nor an address");
@@ -131,7 +131,7 @@ describe("console session", () => {
     const { world, browser } = await standing(t);
     const other = await signedIn(world);
     assert.equal((await browser.ask("DELETE", "sessions")).status, 204);
-    assert.deepEqual(await browser.ask("GET", "clock").then(plain), unknownToken);
+    assert.deepEqual(await browser.ask("GET", "clock").then(plain), unknownTokenResponse);
     assert.equal((await other.ask("GET", "clock")).status, 200);
   });
 
@@ -139,7 +139,7 @@ describe("console session", () => {
     const { world, browser } = await standing(t);
     const code = await newCode(world);
     assert.equal((await world.ask("DELETE", "sessions")).status, 204);
-    assert.deepEqual(await browser.ask("GET", "clock").then(plain), unknownToken);
+    assert.deepEqual(await browser.ask("GET", "clock").then(plain), unknownTokenResponse);
     assert.deepEqual(await begin(world, code).then(plain), refused);
   });
 
@@ -151,7 +151,7 @@ describe("console session", () => {
     await first.close();
     const next = await emulator(t, { token });
     const ask = sender(next.controlUrl, browser.headers);
-    assert.deepEqual(await ask("GET", "clock").then(plain), unknownToken);
+    assert.deepEqual(await ask("GET", "clock").then(plain), unknownTokenResponse);
     assert.deepEqual(await begin(next, code).then(plain), refused);
   });
 
@@ -171,7 +171,7 @@ describe("console session", () => {
   });
 
   it("ends when a token exceeds fifty sessions, oldest first", () => {
-    const sessions = new Sessions(createSeededIds("sessions"), new StandingWall());
+    const sessions = new Sessions(createSeededIds("sessions"), new ManualWallClock());
     const reader = { name: "reader", role: "read", hash: "h" } as const;
     const admin = sessions.begin(sessions.createCode(owner))!;
     const waiting = sessions.createCode(owner);
@@ -185,7 +185,7 @@ describe("console session", () => {
   });
 
   it("ends after twelve hours of wall-clock time", async () => {
-    const wall = new StandingWall();
+    const wall = new ManualWallClock();
     const sessions = new Sessions(createSeededIds("sessions"), wall);
     const { token, key } = sessions.begin(sessions.createCode(owner))!;
     await wall.pass(12 * 3_600_000 - 1);

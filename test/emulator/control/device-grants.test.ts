@@ -1,15 +1,18 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { emulator, plain, type TestEmulator } from "../../support/emulator.ts";
-import { device } from "../../support/identity/devices.ts";
-import { hiddenIn } from "../../support/identity/forms.ts";
+import { startDeviceAuthorization } from "../../support/identity/devices.ts";
+import { getHiddenFields } from "../../support/identity/forms.ts";
 import { assertRefused } from "../../support/refused.ts";
 
 const form = { "content-type": "application/x-www-form-urlencoded" };
 const quarter = 15 * 60_000;
 
 /** The subject and cluster of a device's tokens. */
-async function ownerOf({ router }: TestEmulator, { poll }: Awaited<ReturnType<typeof device>>): Promise<unknown> {
+async function ownerOf(
+  { router }: TestEmulator,
+  { poll }: Awaited<ReturnType<typeof startDeviceAuthorization>>,
+): Promise<unknown> {
   const { access_token } = (await poll()).body as { access_token: string };
   const { body } = await router("GET", "/api/v1/oauth/userinfo/", {
     headers: { authorization: `Bearer ${access_token}` },
@@ -24,8 +27,8 @@ const refused = (code: string, message: string, hint?: string) => ({
 describe("device grants on the control plane", () => {
   it("device-grants.list returns waiting devices and earlier decisions, newest first", async (t) => {
     const world = await emulator(t);
-    const decided = await device(world);
-    const waiting = await device(world);
+    const decided = await startDeviceAuthorization(world);
+    const waiting = await startDeviceAuthorization(world);
     await world.ask("POST", `device-grants/${decided.user_code}`, {
       body: { status: "AUTHORIZED", email: "eli@fabrikam.example" },
     });
@@ -46,7 +49,7 @@ describe("device approval on the control plane", () => {
 
   it("issues the tokens of the approving user", async (t) => {
     const world = await emulator(t);
-    const waiting = await device(world);
+    const waiting = await startDeviceAuthorization(world);
     const asked = { status: "AUTHORIZED", email: "Eli@fabrikam.example" };
     assert.deepEqual(plain(await approve(world, waiting.user_code, asked)), {
       status: 200,
@@ -63,7 +66,7 @@ describe("device approval on the control plane", () => {
 
   it("uses the acting user of the first workspace by default", async (t) => {
     const world = await emulator(t);
-    const waiting = await device(world);
+    const waiting = await startDeviceAuthorization(world);
     const answer = await approve(world, waiting.user_code.toLowerCase(), { status: "AUTHORIZED" });
     assert.deepEqual(answer.body, {
       user_code: waiting.user_code.toLowerCase(),
@@ -76,14 +79,14 @@ describe("device approval on the control plane", () => {
   it("issues client tokens if the cluster has no user", async (t) => {
     const oauth_clients = [{ client_id: "demo-cli", client_name: "Demo" }];
     const world = await emulator(t, { seed: { clusters: [{ id: "eu-1", label: "eu" }], oauth_clients } });
-    const waiting = await device(world);
+    const waiting = await startDeviceAuthorization(world);
     await approve(world, waiting.user_code, { status: "AUTHORIZED", cluster_id: "eu-1" });
     assert.deepEqual(await ownerOf(world, waiting), { sub: "demo-cli", cluster: "eu-1" });
   });
 
   it("accepts only the cluster that the code is bound to", async (t) => {
     const world = await emulator(t);
-    const waiting = await device(world);
+    const waiting = await startDeviceAuthorization(world);
     await waiting.decide("PENDING", "us-1");
     await assertRefused(world, () => approve(world, waiting.user_code, { status: "AUTHORIZED", cluster_id: "eu-1" }), {
       status: 409,
@@ -102,14 +105,14 @@ describe("device approval on the control plane", () => {
 
   it("denies the device on request", async (t) => {
     const world = await emulator(t);
-    const waiting = await device(world);
+    const waiting = await startDeviceAuthorization(world);
     await approve(world, waiting.user_code, { status: "DENIED", cluster_id: "us-1" });
     assert.deepEqual((await waiting.poll()).body, { error: "access_denied" });
   });
 
   it("requires a waiting code, an existing cluster, and one of its users", async (t) => {
     const world = await emulator(t);
-    const { user_code } = await device(world);
+    const { user_code } = await startDeviceAuthorization(world);
     const wrong = (code: string, body: object) => () => approve(world, code, { status: "AUTHORIZED", ...body });
     await assertRefused(world, wrong("BBBB-BBBB", {}), {
       status: 404,
@@ -138,7 +141,7 @@ describe("device approval on the control plane", () => {
       status: 409,
       body: refused("user_code_decided", `The user code ${user_code} was already approved or denied.`),
     });
-    const late = await device(world);
+    const late = await startDeviceAuthorization(world);
     await world.clock.advance({ by: quarter });
     await assertRefused(world, wrong(late.user_code, {}), {
       status: 410,
@@ -158,13 +161,13 @@ describe("device page", () => {
   };
   const submit = ({ router }: TestEmulator, page: string, fields: Record<string, string>, headers = {}) =>
     router("POST", "/_emulator/device", {
-      body: String(new URLSearchParams({ ...hiddenIn(page), ...fields })),
+      body: String(new URLSearchParams({ ...getHiddenFields(page), ...fields })),
       headers: { ...form, ...headers },
     });
 
   it("prompts for a code, shows the device and approves it", async (t) => {
     const world = await emulator(t);
-    const waiting = await device(world);
+    const waiting = await startDeviceAuthorization(world);
     assert.match((await open(world)).text, /<input name="user_code"/);
     const { status, text } = await open(world, waiting.user_code);
     assert.equal(status, 200);
@@ -179,7 +182,7 @@ describe("device page", () => {
 
   it("denies a device", async (t) => {
     const world = await emulator(t);
-    const waiting = await device(world);
+    const waiting = await startDeviceAuthorization(world);
     const { text } = await open(world, waiting.user_code);
     const done = await submit(world, text, { status: "DENIED", cluster_id: "eu-1" });
     assert.match(String(done.body), /The device is denied/);
@@ -188,7 +191,7 @@ describe("device page", () => {
 
   it("reports an invalid code before and after the form", async (t) => {
     const world = await emulator(t);
-    const waiting = await device(world);
+    const waiting = await startDeviceAuthorization(world);
     assert.match((await open(world, "<b>")).text, /No device has this code/);
     const { text } = await open(world, waiting.user_code);
     await waiting.decide("DENIED");
@@ -201,15 +204,15 @@ describe("device page", () => {
 
   it("offers only the cluster that a code is bound to", async (t) => {
     const world = await emulator(t);
-    const waiting = await device(world);
+    const waiting = await startDeviceAuthorization(world);
     await waiting.decide("PENDING", "us-1");
     assert.doesNotMatch((await open(world, waiting.user_code)).text, /eu-1/);
   });
 
   it("rejects a form without its token and forms from other sites", async (t) => {
     const world = await emulator(t);
-    const mine = await device(world);
-    const other = await device(world);
+    const mine = await startDeviceAuthorization(world);
+    const other = await startDeviceAuthorization(world);
     const { text } = await open(world, mine.user_code);
     const fields = { status: "AUTHORIZED", cluster_id: "eu-1" };
     const stale = {

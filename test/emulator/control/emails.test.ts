@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { draft, sent } from "../../support/contracts.ts";
 import { emulator, plain, type TestEmulator } from "../../support/emulator.ts";
-import { signingLink } from "../../support/identity/recipient-page.ts";
+import { getSigningLink } from "../../support/identity/recipient-page.ts";
 
 const at = "2031-01-02T03:04:05.000Z";
 const trial = "/router/v1/trial/signup";
@@ -20,7 +20,7 @@ async function trialOn({ router }: TestEmulator, more: object = {}): Promise<str
 describe("platform e-mail", () => {
   it("emails.list returns signing e-mails with their links and event metadata", async (t) => {
     const on = await emulator(t);
-    const link = await signingLink(on, await sent(on.api), "jo@acme.example");
+    const link = await getSigningLink(on, await sent(on.api), "jo@acme.example");
     const workspaces = (await on.ask("GET", "workspaces")).body as { counterparty_tokens: string[] }[];
     const [, token] = workspaces[0]!.counterparty_tokens;
     assert.deepEqual(plain(await on.ask("GET", "emails")), {

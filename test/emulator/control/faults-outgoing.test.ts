@@ -3,7 +3,7 @@ import { describe, it, type TestContext } from "node:test";
 import { contentHash, contentHashHeader } from "../../../src/schemes/webhook.ts";
 import { draft } from "../../support/contracts.ts";
 import { emulator, type TestEmulator } from "../../support/emulator.ts";
-import { type Received, type Receiver, receiver } from "../../support/receiver.ts";
+import { type ReceivedRequest, type Receiver, receiver } from "../../support/receiver.ts";
 
 interface Scene extends TestEmulator {
   readonly target: Receiver;
@@ -57,9 +57,9 @@ interface Item {
 }
 
 const hashHeader = contentHashHeader.toLowerCase();
-const activityOf = ({ body }: Received) => (JSON.parse(body.toString("utf8")) as { activity: string }).activity;
+const activityOf = ({ body }: ReceivedRequest) => (JSON.parse(body.toString("utf8")) as { activity: string }).activity;
 const told = ({ target }: Scene) => target.received.map(activityOf);
-const isGenuine = ({ clusters }: Scene, { body, headers }: Received) =>
+const isGenuine = ({ clusters }: Scene, { body, headers }: ReceivedRequest) =>
   contentHash(clusters[0]!.hmacKey!, body) === headers[hashHeader];
 
 describe("fault for outgoing webhooks", () => {

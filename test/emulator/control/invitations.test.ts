@@ -3,8 +3,8 @@ import { describe, it } from "node:test";
 import { hashEmail } from "../../../src/schemes/email-hash.ts";
 import { sent } from "../../support/contracts.ts";
 import { emulator, plain, type TestEmulator } from "../../support/emulator.ts";
-import { signingLink } from "../../support/identity/recipient-page.ts";
-import { assertRefused, quiet } from "../../support/refused.ts";
+import { getSigningLink } from "../../support/identity/recipient-page.ts";
+import { assertRefused, waitUntilIdle } from "../../support/refused.ts";
 
 const at = "2031-01-02T03:04:05.000Z";
 const bob = "bob@newco.example";
@@ -61,7 +61,7 @@ describe("invitations.list", () => {
       cluster_id: "eu-1",
       workspace_id: 1,
       contract_id: 1,
-      link: await signingLink(on, contract, "jo@acme.example"),
+      link: await getSigningLink(on, contract, "jo@acme.example"),
       issued_at: at,
     });
     assert.deepEqual(ofMember, {
@@ -134,7 +134,7 @@ describe("invitations.accept", () => {
     const row = await invited(on);
     const accepted = { ...row, state: "ACCEPTED" };
     assert.deepEqual(plain(await accept(on, row.token)), { status: 200, body: accepted });
-    await quiet(on);
+    await waitUntilIdle(on);
     assert.deepEqual((await list(on, `?email=${bob}`)).items, [accepted]);
     assert.equal((await on.router("POST", "/api/v1/svc_auth/login_v2/", { body: { email: bob } })).status, 200);
     const hash = hashEmail(bob);
@@ -183,7 +183,7 @@ describe("invitations.accept", () => {
       async (on) => {
         const { token } = await invited(on);
         assert.equal((await accept(on, token)).status, 200);
-        await quiet(on);
+        await waitUntilIdle(on);
         return token;
       },
       { code: "invitation_already_accepted", message: `${bob} has already accepted this invitation.` },

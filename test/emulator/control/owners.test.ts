@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { hashEmail } from "../../../src/schemes/email-hash.ts";
-import { routed } from "../../support/routed.ts";
+import { startRoutedEmulator } from "../../support/routed.ts";
 
 describe("owner lookup of an identifier", () => {
   it("returns owners in bulk from one table, in request order", async (t) => {
-    const world = await routed(t, {});
+    const world = await startRoutedEmulator(t, {});
     await world.map("clients", "us-1", ["c-1", "c-3"]);
     await world.map("clients", "eu-1", ["c-2"]);
     const body = { table: "cluster_clients", keys: ["c-3", "c-0", "c-2", "c-3"] };
@@ -14,7 +14,7 @@ describe("owner lookup of an identifier", () => {
   });
 
   it("returns owners with the table and the key", async (t) => {
-    const world = await routed(t, { mappings: { user_codes: { "us-1": ["WDJBMJHT"] } } });
+    const world = await startRoutedEmulator(t, { mappings: { user_codes: { "us-1": ["WDJBMJHT"] } } });
     await world.map("emails", "eu-1", [hashEmail("ada@example.org")]);
     await world.map("clients", "us-1", ["cli"]);
     await world.map("creators", "eu-1", ["invite"]);
@@ -76,7 +76,7 @@ describe("signatory hashes", () => {
       { signatory_hash: "sig-1", cluster: "eu-1" },
       { signatory_hash: "sig-1", cluster: "us-1", uuid: "u-1" },
     ];
-    const world = await routed(t, { signatories: rows });
+    const world = await startRoutedEmulator(t, { signatories: rows });
     const owners = async () => (await world.ask("GET", "owners?identifier=sig-1")).body;
     const owner = (cluster_id: string) => ({ table: "signatories", key: "sig-1", cluster_id });
     assert.deepEqual(await owners(), [owner("eu-1"), owner("us-1")]);

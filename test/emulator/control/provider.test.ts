@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { stylesheetHash } from "../../../emulator/http/page.ts";
 import { emulator, plain, sender, type TestEmulator } from "../../support/emulator.ts";
-import { hiddenIn } from "../../support/identity/forms.ts";
+import { getHiddenFields } from "../../support/identity/forms.ts";
 import { assertRefused } from "../../support/refused.ts";
 
 const form = { "content-type": "application/x-www-form-urlencoded" };
@@ -14,7 +14,7 @@ async function signInAs(
   person: { readonly email: string; readonly name?: string },
 ): Promise<string> {
   const shown = await (await fetch(url)).text();
-  const body = new URLSearchParams({ ...hiddenIn(shown), ...person });
+  const body = new URLSearchParams({ ...getHiddenFields(shown), ...person });
   const answer = await sender(routerUrl)("POST", "/_emulator/provider", { body: String(body), headers: form });
   assert.equal(answer.status, 303, JSON.stringify(answer.body));
   return answer.headers.get("location")!.slice(routerUrl.length);
@@ -179,7 +179,7 @@ describe("provider page", () => {
       (changes: object, headers = {}) =>
       () =>
         world.router("POST", "/_emulator/provider", {
-          body: String(new URLSearchParams({ ...hiddenIn(shown), email: "z@n.example", ...changes })),
+          body: String(new URLSearchParams({ ...getHiddenFields(shown), email: "z@n.example", ...changes })),
           headers: { ...form, ...headers },
         });
     const stale = {
@@ -196,7 +196,7 @@ describe("provider page", () => {
     const again = await submit({ email: "nobody" })();
     assert.equal(again.status, 200);
     assert.match(String(again.body), /The e-mail address is not valid/);
-    assert.deepEqual(hiddenIn(String(again.body)), hiddenIn(shown));
+    assert.deepEqual(getHiddenFields(String(again.body)), getHiddenFields(shown));
     assert.equal((await submit({}, { origin: world.routerUrl, "sec-fetch-site": "same-origin" })()).status, 303);
   });
 });

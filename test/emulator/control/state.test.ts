@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { draft, statusOf } from "../../support/contracts.ts";
+import { draft, getContractStatus } from "../../support/contracts.ts";
 import { emulator, plain } from "../../support/emulator.ts";
 import { assertRefused } from "../../support/refused.ts";
 import { subscribed } from "../travel/travel.ts";
@@ -18,7 +18,7 @@ describe("whole state on the control plane", () => {
       status: 200,
       body: { now: "2031-01-02T04:04:05.000Z", backup_snapshot: "before-1" },
     });
-    assert.equal(await statusOf(on.api, contract), "DRAFT");
+    assert.equal(await getContractStatus(on.api, contract), "DRAFT");
     assert.equal((await draft(on.api)).id, "T-2");
     assert.equal(((await on.ask("GET", "clock")).body as { now: string }).now, "2031-01-02T04:04:05.000Z");
   });
@@ -34,7 +34,7 @@ describe("whole state on the control plane", () => {
       backup_snapshot: null,
     });
     assert.equal((await on.ask("POST", "snapshots/before-1/restore")).status, 200);
-    assert.equal(await statusOf(on.api, contract), "DRAFT");
+    assert.equal(await getContractStatus(on.api, contract), "DRAFT");
   });
 
   it("continues numbering after its highest numbers, regardless of sequences", async (t) => {
@@ -45,7 +45,7 @@ describe("whole state on the control plane", () => {
     for (const sequences of [{}, { contract: 0, delivery: 0, webhook: 0 }, undefined]) {
       assert.equal((await on.ask("PUT", "state", { body: { ...(kept as object), sequences } })).status, 200);
       assert.equal((await draft(on.api)).id, "T-2");
-      assert.equal(await statusOf(on.api, first), "DRAFT");
+      assert.equal(await getContractStatus(on.api, first), "DRAFT");
       await on.ask("POST", "clock/advance", { body: { by: "PT1M" } });
       const { body } = await on.ask("GET", "deliveries");
       const ids = (body as { items: { id: number }[] }).items.map(({ id }) => id);
@@ -84,7 +84,7 @@ describe("whole state on the control plane", () => {
       assert.equal(answer.status, 400);
       assert.match((answer.body as { error: { message: string } }).error.message, expected);
     }
-    assert.equal(await statusOf(on.api, contract), "DRAFT");
+    assert.equal(await getContractStatus(on.api, contract), "DRAFT");
   });
 
   it("includes the keys of its clusters, which remain valid after an import", async (t) => {

@@ -7,10 +7,10 @@ import { getRequiredRole } from "../../../src/api/operation.ts";
 import { registry } from "../../../src/api/registry.ts";
 import { hash } from "../../../src/base/hmac.ts";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
-import { browserSession } from "../../support/console.ts";
+import { createBrowserSession } from "../../support/console.ts";
 import { draft } from "../../support/contracts.ts";
 import { emulator, plain, sender, type TestEmulator } from "../../support/emulator.ts";
-import { unknownToken } from "../../support/refused.ts";
+import { unknownTokenResponse } from "../../support/refused.ts";
 
 type Role = "read" | "operate" | "admin";
 
@@ -62,7 +62,7 @@ describe("named control plane token", () => {
   it("loses its open event streams on revocation, as a session does at its end", async (t) => {
     const world = await emulator(t);
     const [one, other] = [await made(world, "one", "read"), await made(world, "other", "read")];
-    const session = await browserSession(world);
+    const session = await createBrowserSession(world);
     await draft(world.api);
     const paths = ["events", "requests/events", "deliveries/events", "traces/T-1/events"];
     const streams = (headers: Readonly<Record<string, string>>) =>
@@ -75,7 +75,7 @@ describe("named control plane token", () => {
     const waiting = one.ask("GET", "wait?activity=CONTRACT_SIGNED&timeout_ms=60000");
     await world.ask("DELETE", "tokens/one");
     await Promise.all(followed.map(({ ended }) => ended));
-    assert.deepEqual(plain(await waiting), unknownToken);
+    assert.deepEqual(plain(await waiting), unknownTokenResponse);
     await sender(world.controlUrl, session.headers)("DELETE", "sessions");
     await Promise.all(page.map(({ ended }) => ended));
     assert.equal(await Promise.race([kept.ended, other.ask("GET", "clock").then(() => "goes on")]), "goes on");
@@ -139,15 +139,18 @@ describe("named control plane token", () => {
   it("is rejected immediately after revocation, along with its sessions", async (t) => {
     const world = await emulator(t);
     const { ask, token } = await made(world, "ci", "operate");
-    const browser = sender(world.controlUrl, (await browserSession({ controlUrl: world.controlUrl, token })).headers);
+    const browser = sender(
+      world.controlUrl,
+      (await createBrowserSession({ controlUrl: world.controlUrl, token })).headers,
+    );
     assert.equal((await browser("POST", "clock/advance", { body: { by: "PT1S" } })).status, 200);
     assert.deepEqual(plain(await browser("POST", "reset")), refusal("ci", "operate", "admin"));
 
     assert.equal((await world.ask("DELETE", "tokens/ci")).status, 204);
     const answers = async () => [plain(await ask("GET", "clock")), plain(await browser("GET", "clock"))];
-    assert.deepEqual(await answers(), [unknownToken, unknownToken]);
+    assert.deepEqual(await answers(), [unknownTokenResponse, unknownTokenResponse]);
     await made(world, "ci", "admin");
-    assert.deepEqual(await answers(), [unknownToken, unknownToken]);
+    assert.deepEqual(await answers(), [unknownTokenResponse, unknownTokenResponse]);
   });
 
   it("is rejected without details if it is wrong", async (t) => {
@@ -174,7 +177,7 @@ describe("named control plane token", () => {
       await made(world, "boss", "admin"),
     ];
     const signedIn = async ({ token }: { token: string }) =>
-      sender(world.controlUrl, (await browserSession({ controlUrl: world.controlUrl, token })).headers);
+      sender(world.controlUrl, (await createBrowserSession({ controlUrl: world.controlUrl, token })).headers);
     const [first, second] = [await signedIn(one), await signedIn(other)];
     const statuses = async () => [(await first("GET", "clock")).status, (await second("GET", "clock")).status];
     await one.ask("DELETE", "sessions");

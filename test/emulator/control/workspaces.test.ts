@@ -7,7 +7,7 @@ import { longRowsOfWorkspace, rowsOfWorkspace } from "../../../emulator/control/
 import { testFolder } from "../../support/cli/cli-emulator.ts";
 import { request } from "../../support/contracts.ts";
 import { emulator, plain, sender, type TestEmulator } from "../../support/emulator.ts";
-import { device } from "../../support/identity/devices.ts";
+import { startDeviceAuthorization } from "../../support/identity/devices.ts";
 import { receiver } from "../../support/receiver.ts";
 import { assertRefused } from "../../support/refused.ts";
 
@@ -155,7 +155,7 @@ describe("DELETE /_emulator/workspaces/{workspace_id}", () => {
     const { workspace } = await team(world, { name: "Team A" });
     const users = (await exported(world)).rows.users as readonly { workspace_id: number; email: string }[];
     const { email } = users.find(({ workspace_id }) => workspace_id === workspace.id)!;
-    const waiting = await device(world);
+    const waiting = await startDeviceAuthorization(world);
     const body = { status: "AUTHORIZED", email };
     assert.equal((await world.ask("POST", `device-grants/${waiting.user_code}`, { body })).status, 200);
     assert.equal((await world.ask("DELETE", `workspaces/${workspace.id}`)).status, 200);
@@ -168,7 +168,7 @@ describe("DELETE /_emulator/workspaces/{workspace_id}", () => {
     const { workspace } = await team(world, { name: "Team A" });
     const users = (await exported(world)).rows.users as readonly { workspace_id: number; email: string }[];
     const { email } = users.find(({ workspace_id }) => workspace_id === workspace.id)!;
-    const waiting = await device(world);
+    const waiting = await startDeviceAuthorization(world);
     const body = { status: "AUTHORIZED", email };
     await world.ask("POST", `device-grants/${waiting.user_code}`, { body });
     const tokens = (await waiting.poll()).body as { access_token: string; refresh_token: string };

@@ -3,7 +3,7 @@ import net from "node:net";
 import { describe, it, type TestContext } from "node:test";
 import { defaultBodyReadTimeouts } from "../../../emulator/http/bodies/request-body-reader.ts";
 import { createPart } from "../../../emulator/http/handler.ts";
-import { idle, StandingWall } from "../../support/walls/standing-wall.ts";
+import { ManualWallClock, waitForIdle } from "../../support/walls/standing-wall.ts";
 import { contracts, emulator, json, made, raw, router, stream, z } from "./made-up.ts";
 import { read, serving, stateless } from "./serving.ts";
 
@@ -11,7 +11,7 @@ const { bodyMs, paceMs, paceBytes } = defaultBodyReadTimeouts;
 
 /** Starts a listener with a stopped wall clock. `uploaded` returns how many bytes of its upload have arrived. */
 async function stage(t: TestContext) {
-  const wall = new StandingWall();
+  const wall = new ManualWallClock();
   let uploaded = 0;
   const server = await serving(
     t,
@@ -59,7 +59,7 @@ async function connected(origin: string, method: string, target: string, length:
 
 /** Waits for an event that does not depend on the wall clock. */
 async function until(come: () => boolean): Promise<void> {
-  while (!come()) await idle();
+  while (!come()) await waitForIdle();
 }
 
 const late = "The request was not received in time.";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { timesAsLong } from "../../support/growth.ts";
+import { measureCostRatio } from "../../support/growth.ts";
 import { alone, contracts, echo, emulator, form, json, jsonOrForm, made, raw, router, stream, z } from "./made-up.ts";
 import { serving } from "./serving.ts";
 
@@ -113,7 +113,7 @@ describe("JSON body", () => {
       const post = ({ send }: typeof taking) => send("POST", "/made", { headers: jsonType, body });
       const { detail } = JSON.parse((await post(reading)).body);
       assert.deepEqual(service === router ? { loc: detail[0].loc, error: detail[0].ctx.error } : detail, says);
-      const times = await timesAsLong(
+      const times = await measureCostRatio(
         () => post(reading),
         () => post(taking),
         20,

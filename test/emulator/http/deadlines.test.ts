@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { Deadlines } from "../../../emulator/http/outgoing/deadlines.ts";
-import { idle, StandingWall } from "../../support/walls/standing-wall.ts";
+import { ManualWallClock, waitForIdle } from "../../support/walls/standing-wall.ts";
 
 function stage() {
-  const wall = new StandingWall();
+  const wall = new ManualWallClock();
   const late: string[] = [];
   const deadlines = new Deadlines<string>(wall, 1_000, (name) => late.push(`${name} at ${wall.now()}`));
   return { wall, late, deadlines };
@@ -62,7 +62,7 @@ describe("deadline queue", () => {
     const { wall, late, deadlines } = stage();
     deadlines.enter("a");
     deadlines.stop();
-    await idle();
+    await waitForIdle();
     assert.deepEqual(wall.sleeping, []);
     await wall.pass(5_000);
     assert.deepEqual(late, []);

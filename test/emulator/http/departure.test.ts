@@ -5,7 +5,7 @@ import net from "node:net";
 import { describe, it, type TestContext } from "node:test";
 import { defaultSettings } from "../../../emulator/domain/settings.ts";
 import { createPart } from "../../../emulator/http/handler.ts";
-import { idle } from "../../support/walls/standing-wall.ts";
+import { waitForIdle } from "../../support/walls/standing-wall.ts";
 import { bytes, made, router } from "./made-up.ts";
 import { deferred, serving, stateless } from "./serving.ts";
 
@@ -55,7 +55,7 @@ function connected(origin: string, target: string, requests = 1) {
 
 /** Waits for an event that does not depend on the wall clock. */
 async function until(come: () => boolean): Promise<void> {
-  while (!come()) await idle();
+  while (!come()) await waitForIdle();
 }
 
 /** Reports whether a message of Node's server is about this connection. */
@@ -101,7 +101,7 @@ describe("unread response", () => {
     const { origin, made } = await stage(t);
     const caller = connected(origin, "/whole", 3);
     await until(() => made() > 0);
-    for (let turn = 0; turn < 10; turn += 1) await idle();
+    for (let turn = 0; turn < 10; turn += 1) await waitForIdle();
     assert.equal(made(), 1);
     caller.read();
     await until(() => caller.received() > 3 * large.length);
@@ -145,7 +145,7 @@ describe("slow response", () => {
     watchConnections(t, origin, (socket) => sockets.push(socket));
     const answers = ["/slow", "/pieces"].map(async (path) => (await fetch(origin + path)).text());
     await begun.promise;
-    await idle();
+    await waitForIdle();
     // Simulates Node's timeout event after `unreadAnswerTimeoutMs` without traffic.
     for (const socket of sockets) socket.emit("timeout");
     enough.resolve();

@@ -12,9 +12,9 @@ import {
   type WebhookSenderOptions,
 } from "../../../emulator/http/outgoing/webhook-sender.ts";
 import { systemWallClock } from "../../../src/base/clock.ts";
-import { forwardProxy } from "../../support/cli/forward-proxy.ts";
+import { startForwardProxy } from "../../support/cli/forward-proxy.ts";
 import { receiver } from "../../support/receiver.ts";
-import { StandingWall } from "../../support/walls/standing-wall.ts";
+import { ManualWallClock } from "../../support/walls/standing-wall.ts";
 
 const limits = {
   connectTimeoutMs: defaultSettings.webhookConnectTimeoutMs,
@@ -30,7 +30,7 @@ function poster(t: TestContext, options: Partial<WebhookSenderOptions> = {}): (u
 
 describe("webhook sender", () => {
   it("ignores proxy environment variables because it checks addresses itself", async (t) => {
-    const [sink, proxy] = [await receiver(t), await forwardProxy(t)];
+    const [sink, proxy] = [await receiver(t), await startForwardProxy(t)];
     const before = process.env.HTTP_PROXY;
     process.env.HTTP_PROXY = proxy.url;
     t.after(() => {
@@ -107,7 +107,7 @@ describe("timeout of a webhook attempt", () => {
   });
 
   it("permits a response after 59 seconds, but not after 61", async (t) => {
-    const wall = new StandingWall();
+    const wall = new ManualWallClock();
     const post = poster(t, { wall });
     const sink = await receiver(t);
     let answer = () => {};

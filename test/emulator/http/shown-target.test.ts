@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { emulator, type TestEmulator } from "../../support/emulator.ts";
-import { device } from "../../support/identity/devices.ts";
+import { startDeviceAuthorization } from "../../support/identity/devices.ts";
 import { receiver } from "../../support/receiver.ts";
 
 const targetsOf = async (on: TestEmulator): Promise<string[]> =>
@@ -11,7 +11,7 @@ describe("secret under an undeclared name", () => {
   it("is hidden in the request log and in traces, at any position", async (t) => {
     const on = await emulator(t);
     const [cluster] = on.clusters;
-    const { user_code, device_code } = await device(on);
+    const { user_code, device_code } = await startDeviceAuthorization(on);
     const secrets = [cluster!.clientSecret!, cluster!.hmacKey!, on.token, user_code, device_code];
     const app = await receiver(t);
     for (const secret of secrets) {

@@ -6,7 +6,7 @@ import type { Operation } from "../../../src/api/operation.ts";
 import { registry } from "../../../src/api/registry.ts";
 import { fillTemplate } from "../../../src/base/urls.ts";
 import { plain } from "../../support/emulator.ts";
-import { keys, routed } from "../../support/routed.ts";
+import { clusterKeys, startRoutedEmulator } from "../../support/routed.ts";
 
 const operations = registry as readonly Operation[];
 
@@ -25,12 +25,12 @@ describe("declared failure of a cluster key", () => {
   const cases = [
     ["missing-cluster-key", "eu-1", undefined],
     ["invalid-cluster-key", "eu-1", "nobody's"],
-    ["foreign-cluster-key", "eu-1", keys["us-1"]],
-    ["unknown-cluster", "nowhere", keys["eu-1"]],
+    ["foreign-cluster-key", "eu-1", clusterKeys["us-1"]],
+    ["unknown-cluster", "nowhere", clusterKeys["eu-1"]],
   ] as const;
   for (const [code, cluster, key] of cases) {
     it(`is returned by every operation that declares ${code}`, async (t) => {
-      const { router } = await routed(t, { strict: ["keys"] });
+      const { router } = await startRoutedEmulator(t, { strict: ["keys"] });
       const declaring = operations.filter(({ id, failures }) => failures.includes(code) && id !== "billing.event");
       assert.ok(declaring.length > 10);
       for (const operation of declaring) {

@@ -5,7 +5,7 @@ import { failures } from "../../../src/api/failures.ts";
 import type { Operation } from "../../../src/api/operation.ts";
 import { registry } from "../../../src/api/registry.ts";
 import { plain } from "../../support/emulator.ts";
-import { type Routed, routed } from "../../support/routed.ts";
+import { type RoutedEmulator, startRoutedEmulator } from "../../support/routed.ts";
 import { apps, calls, mapped } from "./cluster-trouble.ts";
 
 const operations = registry as readonly Operation[];
@@ -22,24 +22,24 @@ function refusal(code: Trouble) {
 const closed = "http://127.0.0.1:9";
 
 /** Functions that start a router whose clusters have the failure. */
-const worlds: Readonly<Record<Trouble, (t: TestContext) => Promise<Routed>>> = {
+const worlds: Readonly<Record<Trouble, (t: TestContext) => Promise<RoutedEmulator>>> = {
   "cluster-unreachable": (t) => dead(t),
   "no-cluster-reachable": (t) => dead(t),
   "cluster-timeout": async (t) => {
-    const world = await routed(t, { apps, upstreamTimeoutMs: 100, chatUpstreamTimeoutMs: 100 });
+    const world = await startRoutedEmulator(t, { apps, upstreamTimeoutMs: 100, chatUpstreamTimeoutMs: 100 });
     for (const cluster of [world.eu, world.us]) cluster.answer(() => {});
     return world;
   },
-  "forwarding-loop": (t) => routed(t, { apps }),
+  "forwarding-loop": (t) => startRoutedEmulator(t, { apps }),
 };
 
 const dead = (t: TestContext) => {
   const clusters = ["eu-1", "us-1"].map((id) => ({ id, label: id, key: `key-of-${id}`, external_url: closed }));
-  return routed(t, { seed: { clusters, apps } });
+  return startRoutedEmulator(t, { seed: { clusters, apps } });
 };
 
 /** Returns the header that marks a forwarded request. */
-async function markOf(world: Routed): Promise<Record<string, string>> {
+async function markOf(world: RoutedEmulator): Promise<Record<string, string>> {
   await world.router("GET", "/marked?cluster_id=eu-1");
   return { via: world.eu.received.at(-1)!.headers.via! };
 }

@@ -4,10 +4,10 @@ import { signCrmB } from "../../../src/schemes/crm-b.ts";
 import { hashEmail } from "../../../src/schemes/email-hash.ts";
 import { formatBasicHeader } from "../../../src/schemes/http-authorization.ts";
 import type { Answer } from "../../support/emulator.ts";
-import type { Routed } from "../../support/routed.ts";
+import type { RoutedEmulator } from "../../support/routed.ts";
 
 /** Sends one request of an operation, with further headers. */
-type Call = (world: Routed, more?: Readonly<Record<string, string>>) => Promise<Answer>;
+type Call = (world: RoutedEmulator, more?: Readonly<Record<string, string>>) => Promise<Answer>;
 
 /** By operation: a request that eu-1 owns, and one that nobody owns; a missing one is a request that cannot be. */
 interface Calls {
@@ -26,7 +26,7 @@ export const apps = {
 };
 
 /** Maps what the requests name. */
-export async function mapped(world: Routed): Promise<void> {
+export async function mapped(world: RoutedEmulator): Promise<void> {
   await world.map("teams", "eu-1", ["T1"]);
   await world.map("integrations", "eu-1", ["tenant-northwind"]);
   await world.map("creators", "eu-1", ["token-1"]);

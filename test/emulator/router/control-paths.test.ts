@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { emulator } from "../../support/emulator.ts";
-import { routed } from "../../support/routed.ts";
+import { startRoutedEmulator } from "../../support/routed.ts";
 import { read, talk } from "../http/serving.ts";
 
 /** Sends one request with a token and an unchanged target over a separate connection. */
@@ -27,7 +27,7 @@ const spellings = [
 describe("path similar to a control plane path", () => {
   for (const spelling of spellings) {
     it(`returns 404 from the router without forwarding the token: ${spelling}`, async (t) => {
-      const world = await routed(t);
+      const world = await startRoutedEmulator(t);
       const { status, body } = await sendTo(world.routerUrl, spelling, world.token);
       assert.deepEqual(
         [status, body.error.code, body.error.message],
@@ -52,7 +52,7 @@ describe("path similar to a control plane path", () => {
     ["/x%5c..%5c_emulator/live", 404],
   ] as const) {
     it(`returns ${expected} if it resolves or could resolve to the control plane: ${target}`, async (t) => {
-      const world = await routed(t);
+      const world = await startRoutedEmulator(t);
       const { host } = new URL(world.routerUrl);
       const head = `GET ${target} HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`;
       assert.equal(read(await talk(world.routerUrl, [head])).status, expected);
@@ -62,7 +62,7 @@ describe("path similar to a control plane path", () => {
 
   for (const path of ["/emulator/x", "/_emulators/x", "/x/_emulator/y", "/_emulator-x"]) {
     it(`is forwarded if it is a different path: ${path}`, async (t) => {
-      const world = await routed(t);
+      const world = await startRoutedEmulator(t);
       await world.router("GET", path);
       assert.deepEqual(world.reached(), [`eu GET ${path}`, `us GET ${path}`]);
     });
@@ -71,7 +71,7 @@ describe("path similar to a control plane path", () => {
 
 describe("control plane token", () => {
   it("is removed from forwarded requests and reported as a finding", async (t) => {
-    const world = await routed(t);
+    const world = await startRoutedEmulator(t);
     const { body } = await world.ask("POST", "tokens/reader", { body: { role: "read" } });
     const { code } = (await world.ask("POST", "sessions/codes")).body as { code: string };
     const session = (await world.router("POST", "/_emulator/sessions", { body: { code } })).body;

@@ -4,8 +4,8 @@ import { signChatA } from "../../../src/schemes/chat-a.ts";
 import { signCrmA } from "../../../src/schemes/crm-a.ts";
 import { hashEmail } from "../../../src/schemes/email-hash.ts";
 import { deviceGrantType } from "../../support/identity/devices.ts";
-import { form } from "../../support/identity/sign-in.ts";
-import { type Routed, routed } from "../../support/routed.ts";
+import { formHeaders } from "../../support/identity/sign-in.ts";
+import { type RoutedEmulator, startRoutedEmulator } from "../../support/routed.ts";
 
 interface Logged {
   readonly items: readonly { readonly findings: readonly object[] }[];
@@ -14,12 +14,12 @@ interface Logged {
 const virtualNow = Date.parse("2031-01-02T03:04:05Z");
 
 /** Returns the findings of the newest request to the router. */
-const newest = async (world: Routed) =>
+const newest = async (world: RoutedEmulator) =>
   ((await world.ask("GET", "requests?service=router")).body as Logged).items.at(-1)?.findings;
 
 describe("request log of the routing service", () => {
   it("reports a missing cluster key and moved identifiers", async (t) => {
-    const world = await routed(t);
+    const world = await startRoutedEmulator(t);
     const noKey = { code: "no-cluster-key", detail: "x-cluster-key is absent" };
     const [ada, bob, cy] = ["ada@x.example", "bob@x.example", "cy@x.example"].map(hashEmail) as [
       string,
@@ -36,7 +36,7 @@ describe("request log of the routing service", () => {
   });
 
   it("reports requested clusters and unused responses", async (t) => {
-    const world = await routed(t);
+    const world = await startRoutedEmulator(t);
     const asked = { code: "asked-several", detail: "eu-1, us-1" };
     await world.router("GET", "/x");
     assert.deepEqual(await newest(world), [
@@ -49,7 +49,7 @@ describe("request log of the routing service", () => {
   });
 
   it("reports a late response", async (t) => {
-    const world = await routed(t, { upstreamTimeoutMs: 500 });
+    const world = await startRoutedEmulator(t, { upstreamTimeoutMs: 500 });
     let finish = () => {};
     const finished = new Promise<void>((resolve) => {
       world.us.answer((_, response) => {
@@ -66,14 +66,14 @@ describe("request log of the routing service", () => {
   });
 
   it("reports a form instead of declared JSON, unless the standard requires a form", async (t) => {
-    const world = await routed(t);
+    const world = await startRoutedEmulator(t);
     const found = { code: "form-body", detail: "the specification declares only JSON" };
     for (const [path, fields, expected] of [
       ["/router/v1/oauth2.0/device/code/", "client_id=demo-cli", [found]],
       ["/router/v1/oauth2.0/token/", `client_id=demo-cli&device_code=x&grant_type=${deviceGrantType}`, [found]],
       ["/api/v1/oauth/token/", "grant_type=refresh_token", []],
     ] as const) {
-      await world.router("POST", path, { body: fields, headers: form });
+      await world.router("POST", path, { body: fields, headers: formHeaders });
       assert.deepEqual(await newest(world), expected);
     }
     await world.router("POST", "/router/v1/oauth2.0/device/code/", { body: { client_id: "demo-cli" } });
@@ -81,7 +81,7 @@ describe("request log of the routing service", () => {
   });
 
   it("reports an unchecked chat_a signature", async (t) => {
-    const world = await routed(t);
+    const world = await startRoutedEmulator(t);
     await world.map("teams", "us-1", ["T1"]);
     await world.router("POST", "/router/v1/integrations/chat_a/webhook/event/", { body: { team_id: "T1" } });
     assert.deepEqual(await newest(world), [
@@ -93,7 +93,7 @@ describe("request log of the routing service", () => {
 
   it("reports a chat_a signature that is fresh only by the wall clock", async (t) => {
     const signingSecret = "s3cret";
-    const world = await routed(t, { apps: { chat_a: { signing_secret: signingSecret } } });
+    const world = await startRoutedEmulator(t, { apps: { chat_a: { signing_secret: signingSecret } } });
     await world.map("teams", "us-1", ["T1"]);
     const body = '{"team_id":"T1"}';
     for (const [at, expected] of [
@@ -113,7 +113,7 @@ describe("request log of the routing service", () => {
 
   it("reports a crm_a signature that is fresh only by the wall clock", async (t) => {
     const clientSecret = "s3cret";
-    const world = await routed(t, { apps: { crm_a: { client_secret: clientSecret } } });
+    const world = await startRoutedEmulator(t, { apps: { crm_a: { client_secret: clientSecret } } });
     const path = "/router/v1/crm_a/cards";
     for (const [at, expected] of [
       [virtualNow, []],

@@ -8,7 +8,7 @@ import type { Operation } from "../../../src/api/operation.ts";
 import { registry } from "../../../src/api/registry.ts";
 import { fillTemplate, findPlaceholders } from "../../../src/base/urls.ts";
 import { formatBasicHeader } from "../../../src/schemes/http-authorization.ts";
-import { type Routed, routed } from "../../support/routed.ts";
+import { type RoutedEmulator, startRoutedEmulator } from "../../support/routed.ts";
 
 const operations = (registry as readonly Operation[]).filter(({ service }) => service.name === "router");
 const catchAll = operations.find(({ id }) => id === "catch-all")!;
@@ -51,7 +51,7 @@ const send = (base: string, method: string, { path, headers, body }: Hostile): P
   });
 
 interface Stage {
-  readonly world: Routed;
+  readonly world: RoutedEmulator;
   readonly bugs: readonly string[];
   /** Sends the request, and asserts that its response is declared and that a rejection changed no row. */
   attack(operation: Operation, hostile: Hostile): Promise<void>;
@@ -59,7 +59,7 @@ interface Stage {
 
 async function stage(t: TestContext): Promise<Stage> {
   const bugs: string[] = [];
-  const world = await routed(t, {
+  const world = await startRoutedEmulator(t, {
     log: (line) => bugs.push(line),
     apps: { billing: { username: "u", password: "p" } },
   });

@@ -5,7 +5,7 @@ import type { Operation } from "../../../src/api/operation.ts";
 import { registry } from "../../../src/api/registry.ts";
 import { fillTemplate, findPlaceholders } from "../../../src/base/urls.ts";
 import { formatBasicHeader } from "../../../src/schemes/http-authorization.ts";
-import { routed } from "../../support/routed.ts";
+import { startRoutedEmulator } from "../../support/routed.ts";
 
 const operations: readonly Operation[] = registry;
 const built = operations.filter(({ service }) => service.name === "router");
@@ -32,7 +32,7 @@ const garbage: Record<string, Uint8Array | string> = {
 describe("hostile body", () => {
   for (const [name, body] of Object.entries(garbage)) {
     it(`is rejected by every JSON operation without changes: ${name}`, async (t) => {
-      const world = await routed(t, { apps: { billing: { username: "u", password: "p" } } });
+      const world = await startRoutedEmulator(t, { apps: { billing: { username: "u", password: "p" } } });
       const before = (await world.ask("GET", "state")).body;
       for (const { id, method, path } of taking("json", "jsonOrForm")) {
         const target = fillTemplate(path, Object.fromEntries(findPlaceholders(path).map((name) => [name, "eu-1"])));
@@ -50,7 +50,7 @@ describe("hostile body", () => {
     });
 
     it(`is forwarded unread by every forwarding operation: ${name}`, async (t) => {
-      const world = await routed(t);
+      const world = await startRoutedEmulator(t);
       for (const { id, method, path } of taking("raw")) {
         const target = fillTemplate(path, Object.fromEntries(findPlaceholders(path).map((name) => [name, "default"])));
         const verb = [method].flat().find((one) => one !== "GET") ?? "GET";
@@ -87,14 +87,14 @@ describe("hostile request head", () => {
     "X-A: \0",
   ]) {
     it(`is rejected before any cluster receives ${JSON.stringify(line)}`, async (t) => {
-      const world = await routed(t);
+      const world = await startRoutedEmulator(t);
       assert.deepEqual(await onTheWire(world.routerUrl, head(world.routerUrl, line)), ["400"]);
       assert.deepEqual(world.reached(), []);
     });
   }
 
   it("cannot smuggle a second request past the router", async (t) => {
-    const world = await routed(t);
+    const world = await startRoutedEmulator(t);
     const inner = "GET /smuggled HTTP/1.1\r\n\r\n";
     const lines = ["Transfer-Encoding: chunked", `Content-Length: ${inner.length}`];
     await onTheWire(world.routerUrl, `${head(world.routerUrl, ...lines)}0\r\n\r\n${inner}`);
@@ -103,7 +103,7 @@ describe("hostile request head", () => {
 
   for (const path of ["/%2e%2ea/%2f%00", "/a%0d%0aX-B:%201", "/%ff%fe"]) {
     it(`is forwarded unchanged with the path ${path}`, async (t) => {
-      const world = await routed(t);
+      const world = await startRoutedEmulator(t);
       const request = head(world.routerUrl).replace("/x", path);
       assert.deepEqual(await onTheWire(world.routerUrl, request), ["200"]);
       assert.deepEqual(world.reached(), [`eu GET ${path}`, `us GET ${path}`]);
@@ -111,7 +111,7 @@ describe("hostile request head", () => {
   }
 
   it("is forwarded by its path if the target is absolute", async (t) => {
-    const world = await routed(t);
+    const world = await startRoutedEmulator(t);
     const request = head(world.routerUrl).replace("/x", `${world.routerUrl}/x?y`);
     assert.deepEqual(await onTheWire(world.routerUrl, request), ["200"]);
     assert.deepEqual(world.reached(), ["eu GET /x?y", "us GET /x?y"]);

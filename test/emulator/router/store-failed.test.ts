@@ -16,7 +16,7 @@ import { registry } from "../../../src/api/registry.ts";
 import { systemWallClock } from "../../../src/base/clock.ts";
 import { createRandomIds } from "../../../src/base/ids.ts";
 import { plain, sender } from "../../support/emulator.ts";
-import { bulk, bulkBody } from "../../support/routed.ts";
+import { bulkOperations, createBulkBody } from "../../support/routed.ts";
 
 /** Starts a router whose disk rejects every write and permits reads. */
 async function withoutDisk(t: { after(end: () => Promise<void>): void }) {
@@ -69,10 +69,10 @@ describe("a router with a read-only disk", () => {
     });
 
     const refused = { status: 503, body: { detail: "The service cannot write its state" } };
-    for (const table of Object.keys(bulk) as (keyof typeof bulk)[]) {
+    for (const table of Object.keys(bulkOperations) as (keyof typeof bulkOperations)[]) {
       for (const method of ["POST", "DELETE"]) {
         assert.deepEqual(
-          plain(await send(method, bulk[table].path, { body: bulkBody(table, "eu-1", ["a"]) })),
+          plain(await send(method, bulkOperations[table].path, { body: createBulkBody(table, "eu-1", ["a"]) })),
           refused,
         );
       }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { routed } from "../../support/routed.ts";
+import { startRoutedEmulator } from "../../support/routed.ts";
 import { read, talk } from "../http/serving.ts";
 
 /** Returns the head of a request with this first line, unchanged. */
@@ -22,7 +22,7 @@ describe("request target", () => {
     ["GET ", 400, undefined],
   ] as const) {
     it(`is rejected by the router with ${status}: ${line}`, async (t) => {
-      const world = await routed(t);
+      const world = await startRoutedEmulator(t);
       const { host } = new URL(world.routerUrl);
       const answer = read(await talk(world.routerUrl, [first(line, host)]));
       assert.equal(answer.status, status);
@@ -42,7 +42,7 @@ describe("request target", () => {
     ["GET /a...b/..c", "/a...b/..c"],
   ] as const) {
     it(`is accepted and forwarded to a cluster: ${JSON.stringify(line)}`, async (t) => {
-      const world = await routed(t);
+      const world = await startRoutedEmulator(t);
       const { host } = new URL(world.routerUrl);
       const answer = read(await talk(world.routerUrl, [Buffer.from(first(line, host), "latin1")]));
       assert.equal(answer.status, 200);
@@ -53,7 +53,7 @@ describe("request target", () => {
 
   for (const path of ["/a/..%2f..%2fb", "/..%2F", "/%2f../b", "/a\\..\\b", "/a%5c..%5cb", "/..%5cb"]) {
     it(`is rejected if it is ambiguous: ${path}`, async (t) => {
-      const world = await routed(t);
+      const world = await startRoutedEmulator(t);
       const { host } = new URL(world.routerUrl);
       const { status, body } = read(await talk(world.routerUrl, [first(`GET ${path}`, host)]));
       assert.deepEqual(
@@ -76,7 +76,7 @@ describe("request target", () => {
     "http://else.example",
   ]) {
     it(`is rejected if it is an absolute URL of another host: ${target}`, async (t) => {
-      const world = await routed(t);
+      const world = await startRoutedEmulator(t);
       const { host } = new URL(world.routerUrl);
       const { status, body } = read(await talk(world.routerUrl, [first(`GET ${target}`, host)]));
       const named = target.split("/")[2];
@@ -94,7 +94,7 @@ describe("request target", () => {
   }
 
   it("determines the forwarded host if it is absolute", async (t) => {
-    const world = await routed(t);
+    const world = await startRoutedEmulator(t);
     const answer = read(await talk(world.routerUrl, [first("GET http://named.localhost:1/x", "localhost")]));
     assert.equal(answer.status, 200);
     assert.deepEqual(world.eu.received[0]?.headers["x-forwarded-host"], "named.localhost:1");
@@ -102,14 +102,14 @@ describe("request target", () => {
 
   for (const host of ["localhost:99999", "localhost:65536"]) {
     it(`is rejected with the invalid host ${host}`, async (t) => {
-      const world = await routed(t);
+      const world = await startRoutedEmulator(t);
       assert.equal(read(await talk(world.routerUrl, [first("GET /x", host)])).status, 403);
       assert.deepEqual(world.reached(), []);
     });
   }
 
   it("is served as the root if it is absolute without a path", async (t) => {
-    const world = await routed(t);
+    const world = await startRoutedEmulator(t);
     const { host } = new URL(world.routerUrl);
     for (const line of [`GET http://${host}`, `GET http://${host}?x=1`, "GET /"]) {
       assert.equal(read(await talk(world.routerUrl, [first(line, host)])).status, 200, line);
@@ -118,7 +118,7 @@ describe("request target", () => {
   });
 
   it("is accepted with invalid punycode in the host", async (t) => {
-    const world = await routed(t);
+    const world = await startRoutedEmulator(t);
     assert.equal(read(await talk(world.routerUrl, [first("GET /x", "xn--a.localhost")])).status, 200);
   });
 });

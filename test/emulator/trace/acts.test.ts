@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { sent } from "../../support/contracts.ts";
 import { emulator, sender, type TestEmulator } from "../../support/emulator.ts";
-import { device } from "../../support/identity/devices.ts";
-import { hiddenIn } from "../../support/identity/forms.ts";
-import { done, signingLink } from "../../support/identity/recipient-page.ts";
-import { caller } from "../../support/traced.ts";
+import { startDeviceAuthorization } from "../../support/identity/devices.ts";
+import { getHiddenFields } from "../../support/identity/forms.ts";
+import { getSigningLink, submitSuccessfully } from "../../support/identity/recipient-page.ts";
+import { callerTrace } from "../../support/traced.ts";
 
 const form = { "content-type": "application/x-www-form-urlencoded" };
 
@@ -28,7 +28,7 @@ async function causesOf({ ask }: TestEmulator): Promise<readonly string[]> {
 /** Submits the form of an emulator page with the user's input. */
 async function submit({ routerUrl }: TestEmulator, page: string, to: string, typed: Record<string, string>) {
   const shown = await (await fetch(page)).text();
-  const body = String(new URLSearchParams({ ...hiddenIn(shown), ...typed }));
+  const body = String(new URLSearchParams({ ...getHiddenFields(shown), ...typed }));
   const { status } = await sender(routerUrl)("POST", to, { body, headers: form });
   assert.ok(status < 400, String(status));
 }
@@ -37,7 +37,7 @@ describe("user action on a page", () => {
   it("is the cause of a signature", async (t) => {
     const on = await emulator(t);
     const contract = await sent(on.api);
-    await done(await signingLink(on, contract, "jo@acme.example"), { act: "sign", text: "" });
+    await submitSuccessfully(await getSigningLink(on, contract, "jo@acme.example"), { act: "sign", text: "" });
     const nodes = await nodesOf(on, "T-1");
     const signed = nodes.find(({ what }) => what.startsWith("CONTRACT_SIGNED"));
     const cause = nodes.find(({ id }) => id === signed?.parent);
@@ -46,7 +46,7 @@ describe("user action on a page", () => {
 
   it("is the cause of a device approval and a provider sign-in", async (t) => {
     const on = await emulator(t);
-    const { user_code } = await device(on);
+    const { user_code } = await startDeviceAuthorization(on);
     const page = `${on.routerUrl}/_emulator/device?user_code=${user_code}`;
     await submit(on, page, "/_emulator/device", { status: "AUTHORIZED", cluster_id: "us-1", email: "" });
     const { body } = await on.router("GET", "/router/v1/trial/signup/oauth");
@@ -60,7 +60,7 @@ describe("user action on a page", () => {
 });
 
 describe("traceparent header", () => {
-  const { trace, span } = caller;
+  const { trace, span } = callerTrace;
   const malformed = [
     `00-${trace}-${span}`,
     `00-${trace.toUpperCase()}-${span}-01`,

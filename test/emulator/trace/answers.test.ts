@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { TraceNode } from "../../../src/api/trace-span.ts";
-import { collector } from "../../support/collector.ts";
+import { startCollector } from "../../support/collector.ts";
 import { draft } from "../../support/contracts.ts";
 import { emulator } from "../../support/emulator.ts";
 
@@ -9,7 +9,7 @@ type Logged = { readonly status: number; readonly fault?: string };
 
 describe("traced request", () => {
   it("is exported as a span after its response", async (t) => {
-    const sink = await collector(t);
+    const sink = await startCollector(t);
     const on = await emulator(t, { otel: { OTEL_EXPORTER_OTLP_ENDPOINT: sink.url } });
     const slow = { direction: "incoming", operation: "contracts.create", latency_ms: 20 };
     await on.ask("POST", "faults", { body: slow });
@@ -23,7 +23,7 @@ describe("traced request", () => {
   });
 
   it("has wall-clock span times, even with --deterministic", async (t) => {
-    const sink = await collector(t);
+    const sink = await startCollector(t);
     const clock = { mode: "manual", start: "2031-01-02T03:04:05Z" } as const;
     const otel = { OTEL_EXPORTER_OTLP_ENDPOINT: sink.url };
     const on = await emulator(t, { deterministic: true, clock, otel });

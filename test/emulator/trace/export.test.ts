@@ -5,13 +5,13 @@ import { runInNewContext } from "node:vm";
 import { Pool } from "undici";
 import { type TraceNode, toSpan } from "../../../src/api/trace-span.ts";
 import { buildOtlpDocument } from "../../../src/base/otel-settings.ts";
-import { collector } from "../../support/collector.ts";
+import { startCollector } from "../../support/collector.ts";
 import { draft } from "../../support/contracts.ts";
 import { emulator } from "../../support/emulator.ts";
 import { receiver } from "../../support/receiver.ts";
-import { quiet } from "../../support/refused.ts";
-import { bulk, bulkBody } from "../../support/routed.ts";
-import { allNodes, caller, eventful } from "../../support/traced.ts";
+import { waitUntilIdle } from "../../support/refused.ts";
+import { bulkOperations, createBulkBody } from "../../support/routed.ts";
+import { callerTrace, listTraceNodes, triggerAllTraceKinds } from "../../support/traced.ts";
 
 const spansOf = (document: ReturnType<typeof buildOtlpDocument>) => document.resourceSpans[0]!.scopeSpans[0]!.spans;
 const sorted = <Span extends { readonly spanId: string }>(spans: readonly Span[]) =>
@@ -25,11 +25,11 @@ interface Logged {
 
 describe("trace export", () => {
   it("sends each node of every trace once, with all parents", async (t) => {
-    const sink = await collector(t);
+    const sink = await startCollector(t);
     const on = await emulator(t, { autoSignMs: 600_000, otel: { OTEL_EXPORTER_OTLP_ENDPOINT: sink.url } });
-    await eventful(t, on);
-    await quiet(on);
-    const nodes = await allNodes(on);
+    await triggerAllTraceKinds(t, on);
+    await waitUntilIdle(on);
+    const nodes = await listTraceNodes(on);
     const { items } = (await on.ask("GET", "requests")).body as { items: readonly Logged[] };
     const answers = new Map(items.map(({ id, status, duration_ms }) => [`request:${id}`, { status, duration_ms }]));
     await on.close();
@@ -44,7 +44,7 @@ describe("trace export", () => {
       "request",
       "timer",
     ]);
-    const known = new Set<string | undefined>([undefined, caller.span, ...spans.map(({ spanId }) => spanId)]);
+    const known = new Set<string | undefined>([undefined, callerTrace.span, ...spans.map(({ spanId }) => spanId)]);
     assert.deepEqual(
       spans.filter(({ parentSpanId }) => !known.has(parentSpanId)),
       [],
@@ -53,7 +53,7 @@ describe("trace export", () => {
   });
 
   it("sends spans continuously, oldest first", async (t) => {
-    const sink = await collector(t);
+    const sink = await startCollector(t);
     const on = await emulator(t, { otel: { OTEL_EXPORTER_OTLP_ENDPOINT: sink.url } });
     const last = new Promise<void>((resolve) => {
       sink.answer((_, response) => {
@@ -64,7 +64,7 @@ describe("trace export", () => {
     const webhook = { title: "dead", url: "http://127.0.0.1:9/", only_for_activities: ["CONTRACT_CREATED"] };
     await on.api("POST", "/api/v2.1/public/webhooks/", { body: webhook });
     await draft(on.api);
-    await quiet(on);
+    await waitUntilIdle(on);
     const { nodes } = (await on.ask("GET", "traces/T-1")).body as { nodes: readonly TraceNode[] };
     await draft(on.api);
     await last;
@@ -78,7 +78,7 @@ describe("trace export", () => {
   });
 
   it("uses the collector, headers and service name of the OpenTelemetry variables", async (t) => {
-    const sink = await collector(t);
+    const sink = await startCollector(t);
     const sent = async (otel: Record<string, string>) => {
       const before = sink.received.length;
       const on = await emulator(t, { otel });
@@ -116,7 +116,7 @@ describe("trace export", () => {
   });
 
   it("retries only after temporary failures", async (t) => {
-    const sink = await collector(t);
+    const sink = await startCollector(t);
     const lines: string[] = [];
     const otel = { OTEL_EXPORTER_OTLP_ENDPOINT: sink.url, OTEL_EXPORTER_OTLP_HEADERS: "authorization=s3cret" };
     let told = (_line: string) => {};
@@ -163,7 +163,7 @@ describe("trace export", () => {
 
   it("reports invalid variables without their values", async (t) => {
     const lines: string[] = [];
-    const sink = await collector(t);
+    const sink = await startCollector(t);
     const log = (line: string) => lines.push(line);
     const noted = async (otel: Record<string, string>) => {
       const on = await emulator(t, { otel, log });
@@ -214,9 +214,9 @@ describe("unresponsive collector", () => {
           made += 1;
           const { statusCode, body } = await pool.request({
             method: "POST",
-            path: bulk.clients.path,
+            path: bulkOperations.clients.path,
             headers: { "content-type": "application/json", "x-cluster-key": clusterKey },
-            body: JSON.stringify(bulkBody("clients", id, [`client-${made}`])),
+            body: JSON.stringify(createBulkBody("clients", id, [`client-${made}`])),
           });
           statuses.add(statusCode);
           await body.dump();

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { request, sent } from "../../support/contracts.ts";
 import { emulator, type TestEmulator } from "../../support/emulator.ts";
-import { quiet } from "../../support/refused.ts";
-import { routed } from "../../support/routed.ts";
-import { caller, traceparent } from "../../support/traced.ts";
+import { waitUntilIdle } from "../../support/refused.ts";
+import { startRoutedEmulator } from "../../support/routed.ts";
+import { callerTrace, traceparent } from "../../support/traced.ts";
 
 interface Node {
   readonly id: string;
@@ -28,12 +28,12 @@ describe("forwarded request in a trace", () => {
     const headers = { "client-id": clientId, "client-secret": clientSecret, traceparent };
     const made = await on.router("POST", "/api/v2.1/public/contracts/", { body: request(), headers });
     assert.equal(made.status, 201, JSON.stringify(made.body));
-    const nodes = await nodesOf(on, caller.trace);
+    const nodes = await nodesOf(on, callerTrace.trace);
     const [first, second] = nodes;
     assert.deepEqual(
       [first, second].map((node) => [node?.id, node?.parent, node?.parent_span, node?.because]),
       [
-        ["request:1", null, caller.span, "requested by a client, in its own trace"],
+        ["request:1", null, callerTrace.span, "requested by a client, in its own trace"],
         ["request:2", "request:1", first?.span, "caused by request:1"],
       ],
     );
@@ -44,7 +44,7 @@ describe("forwarded request in a trace", () => {
   });
 
   it("preserves its trace headers, including those of other tracing systems", async (t) => {
-    const outside = await routed(t);
+    const outside = await startRoutedEmulator(t);
     const tracing = { traceparent, tracestate: "rojo=00f067aa0ba902b7,congo=t61rcWkgMzE", baggage: "tenant=7" };
     await outside.router("GET", "/api/v1/anything", { headers: tracing });
     for (const { received } of [outside.eu, outside.us]) {
@@ -54,7 +54,7 @@ describe("forwarded request in a trace", () => {
   });
 
   it("is not reported to external clusters or in an inbox", async (t) => {
-    const outside = await routed(t);
+    const outside = await startRoutedEmulator(t);
     await outside.router("GET", "/api/v1/anything", { headers: { "x-svc-link": "mine" } });
     for (const { received } of [outside.eu, outside.us]) {
       const [got] = received;
@@ -77,7 +77,7 @@ describe("cluster report to the router", () => {
   it("has the reported change as its cause", async (t) => {
     const on = await emulator(t);
     await sent(on.api);
-    await quiet(on);
+    await waitUntilIdle(on);
     const nodes = await nodesOf(on, "request:2");
     const reports = nodes.filter(({ id, what }) => id.startsWith("request:") && what.includes("/router/v1/"));
     assert.ok(reports.length > 0);

@@ -4,7 +4,7 @@ import { describe, it, type TestContext } from "node:test";
 import type { CauseRow } from "../../../emulator/store/cause.ts";
 import { sent } from "../../support/contracts.ts";
 import { emulator, type TestEmulator } from "../../support/emulator.ts";
-import { temporaryFolder } from "../../support/store.ts";
+import { createTemporaryFolder } from "../../support/store.ts";
 
 const start = "2031-01-02T03:04:05Z";
 const manual = { deterministic: true, clock: { mode: "manual", start } } as const;
@@ -131,7 +131,7 @@ describe("an effect of a request", () => {
   });
 
   it("never refers to a reused request number after a restart or import", async (t) => {
-    const file = join(await temporaryFolder(t), "emulator.json");
+    const file = join(await createTemporaryFolder(t), "emulator.json");
     const first = await outForSignature(t, { file });
     const before = await first.ask("GET", "state");
     await first.close();

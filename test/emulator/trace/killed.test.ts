@@ -2,15 +2,15 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { sent } from "../../support/contracts.ts";
-import { emulatorProcess } from "../../support/emulator-process.ts";
-import { temporaryFolder } from "../../support/store.ts";
+import { startEmulatorProcess } from "../../support/emulator-process.ts";
+import { createTemporaryFolder } from "../../support/store.ts";
 
 describe("a trace", () => {
   it("is identical after kill -9", async (t) => {
-    const file = join(await temporaryFolder(t), "emulator.json");
+    const file = join(await createTemporaryFolder(t), "emulator.json");
     const start = "2031-01-02T03:04:05Z";
     const options = { file, port: 0, clock: { mode: "manual", start } } as const;
-    const first = await emulatorProcess(t, options);
+    const first = await startEmulatorProcess(t, options);
     const body = { title: "dead", url: "http://127.0.0.1:9/", only_for_activities: ["CONTRACT_SIGNED"] };
     await first.api("POST", "/api/v2.1/public/webhooks/", { body });
     await sent(first.api);
@@ -20,7 +20,7 @@ describe("a trace", () => {
     assert.equal(before.nodes.filter(({ kind }) => kind === "attempt").length, 3);
     await first.kill();
 
-    const second = await emulatorProcess(t, options);
+    const second = await startEmulatorProcess(t, options);
     assert.deepEqual((await second.ask("GET", "traces/T-1")).body, before);
   });
 });

@@ -4,7 +4,7 @@ import { type TraceNode, toSpan } from "../../../src/api/trace-span.ts";
 import { buildOtlpDocument } from "../../../src/base/otel-settings.ts";
 import { sent } from "../../support/contracts.ts";
 import { emulator } from "../../support/emulator.ts";
-import { done, signingLink } from "../../support/identity/recipient-page.ts";
+import { getSigningLink, submitSuccessfully } from "../../support/identity/recipient-page.ts";
 import { receiver } from "../../support/receiver.ts";
 
 const jo = "jo@acme.example";
@@ -35,8 +35,8 @@ describe("trace of a whole contract journey", () => {
     const { status } = await on.api("POST", "/api/v2.1/public/webhooks/", { body: webhook });
     if (status !== 201) await on.api("POST", "/api/v2.1/public/webhooks/", { body: { ...webhook, url: plainUrl } });
     const contract = await sent(on.api);
-    const link = await signingLink(on, contract, jo);
-    await done(link, { act: "sign", text: "Fine" });
+    const link = await getSigningLink(on, contract, jo);
+    await submitSuccessfully(link, { act: "sign", text: "Fine" });
     await on.router("GET", `/invite/by_token/${own[3]}?code=${own[0]}`);
     await on.ask("POST", "clock/advance", { body: { by: "P1D" } });
 

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { draft, sent } from "../../support/contracts.ts";
 import { emulator, type TestEmulator } from "../../support/emulator.ts";
 import { receiver } from "../../support/receiver.ts";
-import { quiet } from "../../support/refused.ts";
+import { waitUntilIdle } from "../../support/refused.ts";
 import { restore, save, subscribed } from "./travel.ts";
 
 interface Diff {
@@ -44,7 +44,7 @@ describe("diff since a snapshot", () => {
     const jo = { email: "jo@acme.example" };
     assert.equal((await on.ask("POST", `contracts/${id}/sign`, { body: jo })).status, 200);
     await on.ask("GET", "wait?outcome=retrying&timeout_ms=20000");
-    await quiet(on);
+    await waitUntilIdle(on);
     const changes = await diff(on, "sent/diff");
     assert.deepEqual(whats(changes), [
       "contract T-1: SIGN → EXECUTED",

@@ -4,8 +4,8 @@ import { isDeepStrictEqual } from "node:util";
 import { systemWallClock } from "../../../src/base/clock.ts";
 import { draft } from "../../support/contracts.ts";
 import { emulator } from "../../support/emulator.ts";
-import { type EmulatorProcess, emulatorProcess } from "../../support/emulator-process.ts";
-import { whereverItIsKept } from "../../support/postgres/kept-places.ts";
+import { type EmulatorProcess, startEmulatorProcess } from "../../support/emulator-process.ts";
+import { describeForEachStore } from "../../support/postgres/kept-places.ts";
 
 /** `npm run kills` sets 200. */
 const kills = Number(process.env.KILLS ?? 12);
@@ -16,7 +16,7 @@ const maxDurationMs = 120;
 const rowsIn = async ({ ask }: Pick<EmulatorProcess, "ask">): Promise<unknown> =>
   ((await ask("GET", "state")).body as { rows: unknown }).rows;
 
-whereverItIsKept("kill -9 during save, restore and rewind", (place) => {
+describeForEachStore("kill -9 during save, restore and rewind", (place) => {
   it(`leaves the old or the new state and complete snapshots after ${kills} kills`, async (t) => {
     const options = { port: 0, clock: { mode: "manual" }, ...(await place(t)) } as const;
     const first = await emulator(t, options);
@@ -25,7 +25,7 @@ whereverItIsKept("kill -9 during save, restore and rewind", (place) => {
     const begun = await rowsIn(first);
     await first.close();
     const outcomes = { old: 0, new: 0 };
-    let killed = await emulatorProcess(t, options);
+    let killed = await startEmulatorProcess(t, options);
     for (let kill = 0; kill < kills; kill += 1) {
       const before = await rowsIn(killed);
       await draft(killed.api);
@@ -41,7 +41,7 @@ whereverItIsKept("kill -9 during save, restore and rewind", (place) => {
       await systemWallClock.sleep(Math.random() * maxDurationMs);
       await killed.kill();
       await asked;
-      killed = await emulatorProcess(t, options);
+      killed = await startEmulatorProcess(t, options);
       outcomes[await found(killed, { old, next })] += 1;
     }
     t.diagnostic(`${kills} kills: ${JSON.stringify(outcomes)}`);

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import type { Emulator } from "../../../emulator/index.ts";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
-import { draft, sent, statusOf } from "../../support/contracts.ts";
+import { draft, getContractStatus, sent } from "../../support/contracts.ts";
 import { emulator, sender, type TestEmulator } from "../../support/emulator.ts";
 import { receiver } from "../../support/receiver.ts";
 import { bytesSince, stateOf, subscribed } from "./travel.ts";
@@ -24,9 +24,9 @@ describe("snapshot API of the library", () => {
     assert.deepEqual(await on.restore("drafted"), { backupSnapshot: "before-1" });
     assert.deepEqual([await stateOf(on), on.clock.now()], [drafted, at]);
     assert.deepEqual(await on.restore("before-1"), { backupSnapshot: "before-2" });
-    assert.equal(await statusOf(on.api, other), "DRAFT");
+    assert.equal(await getContractStatus(on.api, other), "DRAFT");
     assert.deepEqual(await on.restore(unnamed), { backupSnapshot: "before-3" });
-    assert.equal(await statusOf(on.api, contract), "DRAFT");
+    assert.equal(await getContractStatus(on.api, contract), "DRAFT");
     assert.deepEqual(await stateOf(on), drafted);
   });
 
@@ -75,7 +75,10 @@ describe("fork of an emulator", () => {
 
     assert.equal((await fork.ask("POST", `contracts/${contract.id}/sign`, { body: {} })).status, 200);
     await fork.clock.advance({ by: "PT1H" });
-    assert.deepEqual([await statusOf(fork.api, contract), await statusOf(on.api, contract)], ["EXECUTED", "SIGN"]);
+    assert.deepEqual(
+      [await getContractStatus(fork.api, contract), await getContractStatus(on.api, contract)],
+      ["EXECUTED", "SIGN"],
+    );
     assert.deepEqual(await stateOf(on), state);
     const { body: snapshots } = await on.ask("GET", "snapshots");
     assert.deepEqual(snapshots, []);
@@ -139,7 +142,7 @@ describe("fork of an emulator", () => {
     const contract = await draft(on.api);
     const forks = await Promise.all([forked(t, on), forked(t, on), forked(t, on)]);
     const again = await forked(t, forks[0]);
-    for (const fork of [...forks, again]) assert.equal(await statusOf(fork.api, contract), "DRAFT");
+    for (const fork of [...forks, again]) assert.equal(await getContractStatus(fork.api, contract), "DRAFT");
     assert.equal(new Set([...forks, again].map(({ routerUrl }) => routerUrl)).size, 4);
   });
 });

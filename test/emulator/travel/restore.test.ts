@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
-import { draft, sent, statusOf } from "../../support/contracts.ts";
+import { draft, getContractStatus, sent } from "../../support/contracts.ts";
 import { emulator } from "../../support/emulator.ts";
 import { receiver } from "../../support/receiver.ts";
 import { bytesSince, restore, save, stateOf, subscribed } from "./travel.ts";
@@ -48,7 +48,10 @@ describe("snapshot restore", () => {
     assert.deepEqual(await stateOf(on), saved);
     assert.equal((await restore(on, "before-1")).backup_snapshot, "before-2");
     assert.deepEqual(await stateOf(on), left);
-    assert.deepEqual([await statusOf(on.api, contract), await statusOf(on.api, other)], ["DRAFT", "DRAFT"]);
+    assert.deepEqual(
+      [await getContractStatus(on.api, contract), await getContractStatus(on.api, other)],
+      ["DRAFT", "DRAFT"],
+    );
   });
 
   it("backs up the state before the first of several restores, and only changes", async (t) => {

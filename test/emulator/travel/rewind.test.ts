@@ -6,13 +6,13 @@ import type { EmulatorOptions } from "../../../emulator/index.ts";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
 import { draft, sent } from "../../support/contracts.ts";
 import { emulator, plain, type TestEmulator } from "../../support/emulator.ts";
-import { type KeptPlace, whereverItIsKept } from "../../support/postgres/kept-places.ts";
+import { describeForEachStore, type StoreOptionsFactory } from "../../support/postgres/kept-places.ts";
 import { receiver } from "../../support/receiver.ts";
 import { assertRefused } from "../../support/refused.ts";
 import { bytesSince, restore, stateOf, subscribed } from "./travel.ts";
 
 /** An emulator with a stored state and a clock that stands still. */
-async function keptAt(place: KeptPlace, t: TestContext, more: EmulatorOptions = {}) {
+async function keptAt(place: StoreOptionsFactory, t: TestContext, more: EmulatorOptions = {}) {
   const options = { deterministic: true, ...(await place(t)), ...more };
   return { options, on: await emulator(t, options) };
 }
@@ -58,7 +58,7 @@ const noHistory = refusal(
   "Save snapshots with `svc emulator snapshot save NAME`.",
 );
 
-whereverItIsKept("rewind", (place) => {
+describeForEachStore("rewind", (place) => {
   it("undoes a clock advance with or without due entries, also on a running clock", async (t) => {
     const { on } = await keptAt(place, t, { deterministic: false, clock: { mode: "real", speed: 1 } });
     const sink = await receiver(t);
@@ -253,7 +253,7 @@ whereverItIsKept("rewind", (place) => {
   });
 });
 
-whereverItIsKept("what a rewind is refused for, while nothing is changed", (place) => {
+describeForEachStore("what a rewind is refused for, while nothing is changed", (place) => {
   it("rejects a future time (time-in-future) and an unknown cause (rewind-out-of-range)", async (t) => {
     const { on } = await keptAt(place, t);
     await draft(on.api);

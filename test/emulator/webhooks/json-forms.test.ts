@@ -3,7 +3,7 @@ import { describe, it, type TestContext } from "node:test";
 import type { EmulatorOptions } from "../../../emulator/index.ts";
 import { verifyContentHash } from "../../../src/schemes/webhook.ts";
 import { type CliEmulator, cliEmulator, testFolder } from "../../support/cli/cli-emulator.ts";
-import { following } from "../../support/cli/following.ts";
+import { startCommand } from "../../support/cli/following.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 import { receiver } from "../../support/receiver.ts";
 
@@ -35,7 +35,7 @@ describe("--webhook-json", () => {
     const app = await receiver(t);
     const svc: CliEmulator["svc"] = (argv, options) => runCli(argv, { cwd, ...options });
     const flags = ["--port", "0", "--clock", "manual", "--webhook-json", "spaced"];
-    const emulator = following(svc, ["emulator", "start", ...flags]);
+    const emulator = startCommand(svc, ["emulator", "start", ...flags]);
     t.after(() => emulator.signal("SIGINT"));
     await emulator.saw("Ctrl-C to stop");
     const create = [

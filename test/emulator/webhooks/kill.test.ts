@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
-import { begin, draft } from "../../support/contracts.ts";
-import { type EmulatorProcess, emulatorProcess } from "../../support/emulator-process.ts";
+import { draft, initialTime } from "../../support/contracts.ts";
+import { type EmulatorProcess, startEmulatorProcess } from "../../support/emulator-process.ts";
 import { receiver } from "../../support/receiver.ts";
 
 const subscribe = ({ api }: EmulatorProcess, url: string) =>
@@ -30,7 +30,7 @@ const advance = ({ ask }: EmulatorProcess, by: string) => ask("POST", "clock/adv
 
 /** The only delivery in short form: outcome, minutes to the next attempt, and attempts as `+minutes status`. */
 async function told({ ask }: EmulatorProcess) {
-  const minutes = (time: string) => (Date.parse(time) - Date.parse(begin)) / 60_000;
+  const minutes = (time: string) => (Date.parse(time) - Date.parse(initialTime)) / 60_000;
   const { body } = await ask("GET", "deliveries");
   const { items } = body as {
     items: { outcome: string; next_attempt_at: string | null; attempts: { at: string; status: number }[] }[];
@@ -47,7 +47,7 @@ describe("webhook schedule after kill -9", () => {
     const file = join(await testFolder(t), "emulator.json");
     const sink = await receiver(t);
     sink.answer(500);
-    const start = () => emulatorProcess(t, { file, clock: { mode: "manual", start: begin } });
+    const start = () => startEmulatorProcess(t, { file, clock: { mode: "manual", start: initialTime } });
 
     let on = await start();
     await subscribe(on, sink.url);
@@ -79,7 +79,7 @@ describe("webhook schedule after kill -9", () => {
     const file = join(await testFolder(t), "emulator.json");
     const sink = await receiver(t);
     sink.answer(500);
-    const start = () => emulatorProcess(t, { file, clock: { mode: "manual", start: begin } });
+    const start = () => startEmulatorProcess(t, { file, clock: { mode: "manual", start: initialTime } });
 
     const before = await start();
     await subscribe(before, sink.url);
@@ -102,7 +102,7 @@ describe("webhook schedule after kill -9", () => {
   it("retains 10,000 waiting retries in order", async (t) => {
     const file = join(await testFolder(t), "emulator.json");
     const sink = await receiver(t);
-    const start = () => emulatorProcess(t, { file, clock: { mode: "manual", start: begin } });
+    const start = () => startEmulatorProcess(t, { file, clock: { mode: "manual", start: initialTime } });
     const [receivers, events, unsure] = [2_000, 5, 256];
     const retries = receivers * events;
 
@@ -120,7 +120,10 @@ describe("webhook schedule after kill -9", () => {
     assert.equal(sink.received.length, retries);
 
     const second = await start();
-    assert.deepEqual(await queueOf(second), { pending: retries, next_due: begin.replace("04:05Z", "09:05.000Z") });
+    assert.deepEqual(await queueOf(second), {
+      pending: retries,
+      next_due: initialTime.replace("04:05Z", "09:05.000Z"),
+    });
     const amidst = new Promise<void>((resolve) => {
       sink.answer((_, response) => {
         response.end();

@@ -11,12 +11,12 @@ import {
 } from "../../../emulator/webhooks/log.ts";
 import { setWebhookEnabled, webhookRows } from "../../../emulator/webhooks/webhooks.ts";
 import { receiver } from "../../support/receiver.ts";
-import { minutes, type Post, post } from "../../support/webhooks.ts";
+import { createDeliveryFixture, type DeliveryFixture, toMilliseconds } from "../../support/webhooks.ts";
 
-const days = (count: number): number => minutes(count * 24 * 60);
+const days = (count: number): number => toMilliseconds(count * 24 * 60);
 
 /** Resends a delivery and waits for its outcome. */
-async function again({ store, clock, runner }: Post, id: number): Promise<string> {
+async function again({ store, clock, runner }: DeliveryFixture, id: number): Promise<string> {
   const { outcome } = await store.transaction("again", async (tx) => {
     const delivery = await tx.get(deliveries, id);
     return { outcome: runner.waitForOutcome(resend(tx, delivery!, clock.now()).id) };
@@ -33,12 +33,12 @@ const countOf = (store: Store) =>
 
 describe("resend of a delivery", () => {
   it("makes one attempt outside the schedule, whose success ends the delivery", async (t) => {
-    const office = await post(t);
+    const office = await createDeliveryFixture(t);
     const sink = await receiver(t);
     sink.answer(500);
     const id = await office.subscribe(sink.url);
     await office.happen("CONTRACT_CREATED");
-    await office.runner.advance({ by: minutes(1) });
+    await office.runner.advance({ by: toMilliseconds(1) });
 
     assert.equal(await again(office, 1), "retrying");
     assert.deepEqual(await office.subscription(id), { status: "ACTIVE", failure_count: 2 });
@@ -52,14 +52,14 @@ describe("resend of a delivery", () => {
   });
 
   it("does not change the schedule on failure", async (t) => {
-    const office = await post(t);
+    const office = await createDeliveryFixture(t);
     const sink = await receiver(t);
     sink.answer(500);
     await office.subscribe(sink.url);
     await office.happen("CONTRACT_CREATED");
-    await office.runner.advance({ by: minutes(1) });
+    await office.runner.advance({ by: toMilliseconds(1) });
     await again(office, 1);
-    await office.runner.advance({ by: minutes(14) });
+    await office.runner.advance({ by: toMilliseconds(14) });
     assert.deepEqual(
       (await office.story()).map(({ attempts: made }) => made),
       [["+0 500", "+1 500", "+5 500", "+15 500"]],
@@ -67,7 +67,7 @@ describe("resend of a delivery", () => {
   });
 
   it("resets the failure counter of a disabled webhook without enabling it", async (t) => {
-    const office = await post(t);
+    const office = await createDeliveryFixture(t);
     const sink = await receiver(t);
     const id = await office.subscribe(sink.url, { status: "DISABLED_BY_ERROR", failure_count: 6 });
     await office.happen("CONTRACT_CREATED");
@@ -78,7 +78,7 @@ describe("resend of a delivery", () => {
   });
 
   it("disables the webhook at the sixth failure", async (t) => {
-    const office = await post(t);
+    const office = await createDeliveryFixture(t);
     const sink = await receiver(t);
     sink.answer(500);
     const id = await office.subscribe(sink.url, { failure_count: 5 });
@@ -94,7 +94,7 @@ describe("resend of a delivery", () => {
   });
 
   it("does not change the delivery if it cannot be sent", async (t) => {
-    const office = await post(t);
+    const office = await createDeliveryFixture(t);
     const sink = await receiver(t);
     const id = await office.subscribe(sink.url);
     await office.happen("CONTRACT_CREATED");
@@ -105,7 +105,7 @@ describe("resend of a delivery", () => {
   });
 
   it("uses the latest delivery of each contract", async (t) => {
-    const office = await post(t);
+    const office = await createDeliveryFixture(t);
     const sink = await receiver(t);
     await office.subscribe(sink.url);
     await office.happen("CONTRACT_CREATED", "CONTRACT_SIGNED");
@@ -120,7 +120,7 @@ describe("resend of a delivery", () => {
 
 describe("delivery log", () => {
   it("lists the matches of every filter, newest first in pages", async (t) => {
-    const office = await post(t);
+    const office = await createDeliveryFixture(t);
     const good = await receiver(t);
     const bad = await receiver(t);
     bad.answer(500);
@@ -143,7 +143,7 @@ describe("delivery log", () => {
   });
 
   it("returns the sent body and the response", async (t) => {
-    const office = await post(t);
+    const office = await createDeliveryFixture(t);
     const sink = await receiver(t);
     sink.answer((_, response) => void response.writeHead(418).end("no coffee"));
     await office.subscribe(sink.url);
@@ -171,7 +171,7 @@ describe("delivery log", () => {
   });
 
   it("retains delivered records for 30 days, and failed and skipped ones for 90", async (t) => {
-    const office = await post(t);
+    const office = await createDeliveryFixture(t);
     const good = await receiver(t);
     const bad = await receiver(t);
     bad.answer(500);
@@ -187,7 +187,7 @@ describe("delivery log", () => {
       await dropExpired(office.store, office.clock.now());
       return countOf(office.store);
     };
-    const from = to - minutes(5);
+    const from = to - toMilliseconds(5);
     assert.deepEqual(await at(from + days(30) - 1), { deliveries: 2, attempts: 2, events: 2 });
     assert.deepEqual(await at(from + days(30)), { deliveries: 1, attempts: 1, events: 2 });
     assert.deepEqual(await at(to + days(90) - 1), { deliveries: 1, attempts: 1, events: 2 });
@@ -195,7 +195,7 @@ describe("delivery log", () => {
   });
 
   it("skips due deliveries of a deleted webhook", async (t) => {
-    const office = await post(t);
+    const office = await createDeliveryFixture(t);
     const sink = await receiver(t);
     sink.answer(500);
     const id = await office.subscribe(sink.url);

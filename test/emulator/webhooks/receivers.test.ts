@@ -11,10 +11,10 @@ import { showDelivery } from "../../../emulator/webhooks/log.ts";
 import { systemWallClock } from "../../../src/base/clock.ts";
 import { verifyStandardWebhook } from "../../../src/schemes/standard-webhooks.ts";
 import { verifyContentHash } from "../../../src/schemes/webhook.ts";
-import { rawServer } from "../../support/raw-server.ts";
+import { startRawServer } from "../../support/raw-server.ts";
 import { receiver } from "../../support/receiver.ts";
-import { idle, StandingWall } from "../../support/walls/standing-wall.ts";
-import { hmacKey, post } from "../../support/webhooks.ts";
+import { ManualWallClock, waitForIdle } from "../../support/walls/standing-wall.ts";
+import { createDeliveryFixture, hmacKey } from "../../support/webhooks.ts";
 
 /** A port outside the range for automatic ports. */
 const nobody = "http://127.0.0.1:1";
@@ -23,7 +23,7 @@ const short = { webhookConnectTimeoutMs: 400, webhookResponseTimeoutMs: 150 };
 
 describe("delivery attempt", () => {
   it("sends a signed POST of the event with the same bytes each time", async (t) => {
-    const { subscribe, happen, runner } = await post(t);
+    const { subscribe, happen, runner } = await createDeliveryFixture(t);
     const sink = await receiver(t);
     sink.answer(500);
     await subscribe(`${sink.url}/hooks?team=a`, { custom_headers: { "X-Team": "legal" } });
@@ -54,7 +54,7 @@ describe("delivery attempt", () => {
       let now = Date.UTC(2026, 0, 1);
       const wall = { ...systemWallClock, now: () => now };
       const settings = { webhookSchemes: ["standard"] as const, deterministic };
-      const { subscribe, happen, runner } = await post(t, { settings, wall });
+      const { subscribe, happen, runner } = await createDeliveryFixture(t, { settings, wall });
       const sink = await receiver(t);
       sink.answer(500);
       await subscribe(sink.url);
@@ -92,7 +92,7 @@ describe("delivery attempt", () => {
     [503, "retrying"],
   ] as const) {
     it(`treats the response ${status} as ${outcome}`, async (t) => {
-      const { subscribe, happen, runner, story } = await post(t);
+      const { subscribe, happen, runner, story } = await createDeliveryFixture(t);
       const sink = await receiver(t);
       sink.answer((_, response) => void response.writeHead(status, { location: sink.url }).end());
       const id = await subscribe(sink.url);
@@ -105,7 +105,7 @@ describe("delivery attempt", () => {
   }
 
   it("fails when the connection is refused", async (t) => {
-    const { subscribe, happen, runner, story } = await post(t);
+    const { subscribe, happen, runner, story } = await createDeliveryFixture(t);
     const id = await subscribe(nobody);
     await happen("CONTRACT_CREATED");
     await runner.waitUntilIdle();
@@ -113,7 +113,7 @@ describe("delivery attempt", () => {
   });
 
   it("fails when the receiver hangs up or uses another protocol", async (t) => {
-    const { subscribe, happen, runner, story } = await post(t);
+    const { subscribe, happen, runner, story } = await createDeliveryFixture(t);
     const silent = await tcpServer(t, (socket) => void socket.once("data", () => socket.destroy()));
     const chatty = await tcpServer(
       t,
@@ -130,8 +130,8 @@ describe("delivery attempt", () => {
   });
 
   it("times out before or during a response, but accepts a slow 2xx", async (t) => {
-    const wall = new StandingWall();
-    const { subscribe, happen, runner, story } = await post(t, { settings: short, wall });
+    const wall = new ManualWallClock();
+    const { subscribe, happen, runner, story } = await createDeliveryFixture(t, { settings: short, wall });
     const hanging = await receiver(t);
     const trickling = await receiver(t);
     const slow = await receiver(t);
@@ -154,7 +154,7 @@ describe("delivery attempt", () => {
     await Promise.all(reached);
     await wall.pass(short.webhookResponseTimeoutMs - 1);
     finish();
-    while ((await story())[2]?.outcome !== "delivered") await idle();
+    while ((await story())[2]?.outcome !== "delivered") await waitForIdle();
     await wall.pass(1);
     await runner.waitUntilIdle();
     assert.deepEqual(await told(), [
@@ -165,7 +165,7 @@ describe("delivery attempt", () => {
   });
 
   it("fails when the certificate is not trusted", async (t) => {
-    const { subscribe, happen, runner, story } = await post(t);
+    const { subscribe, happen, runner, story } = await createDeliveryFixture(t);
     const server = createTls(selfSigned(), (_, response) => response.end());
     server.listen(0, "127.0.0.1");
     await once(server, "listening");
@@ -180,7 +180,7 @@ describe("delivery attempt", () => {
   });
 
   it("stores the first 64 kB of an endless response and stops reading", async (t) => {
-    const { subscribe, happen, runner, store } = await post(t);
+    const { subscribe, happen, runner, store } = await createDeliveryFixture(t);
     const sink = await receiver(t);
     sink.answer((_, response) => {
       response.writeHead(200);
@@ -201,7 +201,7 @@ describe("delivery attempt", () => {
   });
 
   it("skips a disallowed host without counting a failure", async (t) => {
-    const { subscribe, happen, runner, story, subscription } = await post(t);
+    const { subscribe, happen, runner, story, subscription } = await createDeliveryFixture(t);
     const id = await subscribe("https://receiver.example/hooks");
     await happen("CONTRACT_CREATED");
     await runner.waitUntilIdle();
@@ -323,8 +323,8 @@ describe("receiver response", () => {
     ],
   ] as const) {
     it(`records ${name} and ignores trailing data`, async (t) => {
-      const { subscribe, happen, runner, story } = await post(t);
-      const sink = await rawServer(t, ...pieces);
+      const { subscribe, happen, runner, story } = await createDeliveryFixture(t);
+      const sink = await startRawServer(t, ...pieces);
       await subscribe(sink.url);
       for (let i = 0; i < 2; i += 1) {
         await happen("CONTRACT_SIGNED");

@@ -8,7 +8,7 @@ import { openFileStore } from "../../../emulator/store/file/file-store.ts";
 import type { Store } from "../../../emulator/store/port.ts";
 import { systemWallClock } from "../../../src/base/clock.ts";
 import { receiver } from "../../support/receiver.ts";
-import { minutes, post } from "../../support/webhooks.ts";
+import { createDeliveryFixture, toMilliseconds } from "../../support/webhooks.ts";
 
 async function stateFile(t: TestContext): Promise<() => Promise<Store>> {
   const folder = await mkdtemp(join(tmpdir(), "svc-"));
@@ -21,14 +21,14 @@ describe("webhook schedule after a restart", () => {
     const open = await stateFile(t);
     const sink = await receiver(t);
     sink.answer(500);
-    const before = await post(t, { store: await open() });
+    const before = await createDeliveryFixture(t, { store: await open() });
     const id = await before.subscribe(sink.url);
     await before.happen("CONTRACT_CREATED");
-    await before.runner.advance({ by: minutes(20) });
+    await before.runner.advance({ by: toMilliseconds(20) });
     await before.close();
 
-    const after = await post(t, { store: await open() });
-    assert.deepEqual((await after.runner.readStatus()).next_due, after.clock.now() + minutes(15));
+    const after = await createDeliveryFixture(t, { store: await open() });
+    assert.deepEqual((await after.runner.readStatus()).next_due, after.clock.now() + toMilliseconds(15));
     await after.runner.advance({ untilIdle: true });
     assert.deepEqual(await after.story(), [
       {
@@ -43,7 +43,7 @@ describe("webhook schedule after a restart", () => {
     const open = await stateFile(t);
     const sink = await receiver(t);
     const reached = new Promise<void>((resolve) => sink.answer(() => resolve()));
-    const before = await post(t, { store: await open(), wall: impatient });
+    const before = await createDeliveryFixture(t, { store: await open(), wall: impatient });
     const id = await before.subscribe(sink.url);
     await before.happen("CONTRACT_CREATED");
     await reached;
@@ -51,7 +51,7 @@ describe("webhook schedule after a restart", () => {
     await before.close();
 
     sink.answer(200);
-    const after = await post(t, { store: await open() });
+    const after = await createDeliveryFixture(t, { store: await open() });
     await after.runner.waitUntilIdle();
     assert.deepEqual(await after.story(), [{ webhook: id, outcome: "delivered", attempts: ["+0 200"] }]);
     assert.equal(sink.received.length, 2);

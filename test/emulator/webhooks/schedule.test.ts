@@ -2,19 +2,19 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { setWebhookEnabled } from "../../../emulator/webhooks/webhooks.ts";
 import { receiver } from "../../support/receiver.ts";
-import { minutes, post } from "../../support/webhooks.ts";
+import { createDeliveryFixture, toMilliseconds } from "../../support/webhooks.ts";
 
 const dead = ["+0 500", "+5 500", "+15 500", "+35 500", "+75 500", "+155 500"];
 
 describe("retry schedule", () => {
   it("disables a failing webhook after six attempts and skips the seventh", async (t) => {
-    const { subscribe, happen, runner, story, subscription } = await post(t);
+    const { subscribe, happen, runner, story, subscription } = await createDeliveryFixture(t);
     const sink = await receiver(t);
     sink.answer(500);
     const id = await subscribe(sink.url);
 
     await happen("CONTRACT_CREATED");
-    await runner.advance({ by: minutes(155) });
+    await runner.advance({ by: toMilliseconds(155) });
 
     assert.deepEqual(await story(), [{ webhook: id, outcome: "retrying", attempts: dead }]);
     assert.deepEqual(await subscription(id), { status: "DISABLED_BY_ERROR", failure_count: 6 });
@@ -29,15 +29,15 @@ describe("retry schedule", () => {
   });
 
   it("counts failures per webhook across concurrent events", async (t) => {
-    const { subscribe, happen, runner, story, subscription } = await post(t);
+    const { subscribe, happen, runner, story, subscription } = await createDeliveryFixture(t);
     const sink = await receiver(t);
     sink.answer(500);
     const id = await subscribe(sink.url);
 
     await happen("CONTRACT_CREATED", "CONTRACT_SIGNED");
-    await runner.advance({ by: minutes(14) });
+    await runner.advance({ by: toMilliseconds(14) });
     assert.deepEqual(await subscription(id), { status: "ACTIVE", failure_count: 4 });
-    await runner.advance({ by: minutes(1) });
+    await runner.advance({ by: toMilliseconds(1) });
     assert.deepEqual(await subscription(id), { status: "DISABLED_BY_ERROR", failure_count: 6 });
     await runner.advance({ untilIdle: true });
 
@@ -49,7 +49,7 @@ describe("retry schedule", () => {
   });
 
   it("disables a webhook immediately after six events and skips the seventh", async (t) => {
-    const { subscribe, happen, runner, story } = await post(t);
+    const { subscribe, happen, runner, story } = await createDeliveryFixture(t);
     const sink = await receiver(t);
     // No request gets a response before all six have arrived, so that all run together.
     const held: (() => void)[] = [];
@@ -70,7 +70,7 @@ describe("retry schedule", () => {
   });
 
   it("limits concurrent attempts to six minus the failure counter", async (t) => {
-    const { subscribe, happen, runner } = await post(t);
+    const { subscribe, happen, runner } = await createDeliveryFixture(t);
     const sink = await receiver(t);
     let open = 0;
     let most = 0;
@@ -96,13 +96,13 @@ describe("retry schedule", () => {
   });
 
   it("resets the counter after any 2xx", async (t) => {
-    const { subscribe, happen, runner, story, subscription } = await post(t);
+    const { subscribe, happen, runner, story, subscription } = await createDeliveryFixture(t);
     const sink = await receiver(t);
     sink.answer(500);
     const id = await subscribe(sink.url);
 
     await happen("CONTRACT_CREATED");
-    await runner.advance({ by: minutes(35) });
+    await runner.advance({ by: toMilliseconds(35) });
     assert.deepEqual(await subscription(id), { status: "ACTIVE", failure_count: 4 });
     sink.answer(202);
     await happen("CONTRACT_SIGNED");
@@ -120,13 +120,13 @@ describe("retry schedule", () => {
   });
 
   it("rounds attempts up to the next whole minute with the worker tick", async (t) => {
-    const { subscribe, happen, runner, story } = await post(t, { settings: { workerTick: true } });
+    const { subscribe, happen, runner, story } = await createDeliveryFixture(t, { settings: { workerTick: true } });
     const sink = await receiver(t);
     sink.answer(500);
     const id = await subscribe(sink.url);
 
     await happen("CONTRACT_CREATED");
-    await runner.advance({ by: minutes(16) });
+    await runner.advance({ by: toMilliseconds(16) });
     // It started at 03:04:05: 03:09:05 becomes 03:10, and ten minutes later is a whole minute.
     const late = 55 / 60;
     assert.deepEqual(await story(), [
@@ -135,7 +135,7 @@ describe("retry schedule", () => {
   });
 
   it("continues after the webhook is enabled, without resending skipped events", async (t) => {
-    const { subscribe, happen, runner, story, store, subscription, clock } = await post(t);
+    const { subscribe, happen, runner, story, store, subscription, clock } = await createDeliveryFixture(t);
     const sink = await receiver(t);
     sink.answer(500);
     const id = await subscribe(sink.url);
@@ -158,7 +158,7 @@ describe("retry schedule", () => {
   });
 
   it("does not delay a healthy receiver because of a failing one", async (t) => {
-    const { subscribe, happen, runner, story } = await post(t);
+    const { subscribe, happen, runner, story } = await createDeliveryFixture(t);
     const hanging = await receiver(t);
     const held: (() => void)[] = [];
     hanging.answer((_, response) => void held.push(() => response.writeHead(500).end()));
@@ -184,7 +184,7 @@ describe("retry schedule", () => {
   });
 
   it("does not delay a healthy receiver because of several that hang", async (t) => {
-    const { subscribe, happen, runner, story } = await post(t);
+    const { subscribe, happen, runner, story } = await createDeliveryFixture(t);
     const hanging = await receiver(t);
     const held: (() => void)[] = [];
     hanging.answer((_, response) => void held.push(() => response.writeHead(200).end()));

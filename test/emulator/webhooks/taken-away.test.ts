@@ -4,7 +4,7 @@ import { enqueue, schedule } from "../../../emulator/clock/schedule.ts";
 import { deliveries } from "../../../emulator/webhooks/deliveries.ts";
 import { resend } from "../../../emulator/webhooks/log.ts";
 import { receiver } from "../../support/receiver.ts";
-import { begin, minutes, type Post, post } from "../../support/webhooks.ts";
+import { createDeliveryFixture, type DeliveryFixture, initialTimeMs, toMilliseconds } from "../../support/webhooks.ts";
 
 /** A receiver that responds only on command, and its pending requests. */
 async function hanging(t: Parameters<typeof receiver>[0]) {
@@ -22,14 +22,14 @@ async function hanging(t: Parameters<typeof receiver>[0]) {
   return { ...sink, held, next };
 }
 
-const queued = ({ store }: Post) =>
+const queued = ({ store }: DeliveryFixture) =>
   store.read(async (view) =>
-    (await view.list(schedule, { by: "turn" })).map(({ id, kind, due }) => [id, kind, (due - begin) / 60_000]),
+    (await view.list(schedule, { by: "turn" })).map(({ id, kind, due }) => [id, kind, (due - initialTimeMs) / 60_000]),
   );
 
 describe("running attempt", () => {
   it("leaves no trace in the queue when its delivery was dropped", async (t) => {
-    const office = await post(t);
+    const office = await createDeliveryFixture(t);
     const sink = await hanging(t);
     const id = await office.subscribe(sink.url);
     const reached = sink.next();
@@ -43,7 +43,7 @@ describe("running attempt", () => {
   });
 
   it("does not change an entry that replaced its own", async (t) => {
-    const office = await post(t);
+    const office = await createDeliveryFixture(t);
     const sink = await hanging(t);
     await office.subscribe(sink.url);
     const reached = sink.next();
@@ -52,7 +52,7 @@ describe("running attempt", () => {
     await office.store.transaction("another", async (tx) => {
       tx.delete(deliveries, 1);
       const [entry] = await tx.list(schedule);
-      enqueue(tx, { ...entry!, due: begin + minutes(7) });
+      enqueue(tx, { ...entry!, due: initialTimeMs + toMilliseconds(7) });
     });
     sink.held[0]!(200);
     await office.runner.waitUntilIdle();
@@ -60,7 +60,7 @@ describe("running attempt", () => {
   });
 
   it("changes nothing after a successful resend", async (t) => {
-    const office = await post(t);
+    const office = await createDeliveryFixture(t);
     const sink = await hanging(t);
     const id = await office.subscribe(sink.url);
     const first = sink.next();
@@ -85,7 +85,7 @@ describe("running attempt", () => {
 describe("attempt waiting for capacity", () => {
   /** Two events of a receiver that gets one at a time; the first hangs. */
   async function waiting(t: Parameters<typeof receiver>[0]) {
-    const office = await post(t);
+    const office = await createDeliveryFixture(t);
     const sink = await hanging(t);
     const id = await office.subscribe(sink.url, { failure_count: 5 });
     const reached = sink.next();
@@ -119,7 +119,7 @@ describe("attempt waiting for capacity", () => {
     const { office, sink, id } = await waiting(t);
     await office.store.transaction("move", async (tx) => {
       const entry = await tx.get(schedule, 2);
-      enqueue(tx, { ...entry!, due: begin + minutes(9) });
+      enqueue(tx, { ...entry!, due: initialTimeMs + toMilliseconds(9) });
     });
     sink.held[0]!(200);
     await office.runner.waitUntilIdle();

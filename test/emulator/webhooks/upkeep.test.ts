@@ -9,9 +9,9 @@ import { attempts, deliveries, webhookEvents } from "../../../emulator/webhooks/
 import { dropExpired } from "../../../emulator/webhooks/log.ts";
 import { systemWallClock } from "../../../src/base/clock.ts";
 import { receiver } from "../../support/receiver.ts";
-import { minutes, post } from "../../support/webhooks.ts";
+import { createDeliveryFixture, toMilliseconds } from "../../support/webhooks.ts";
 
-const days = (count: number): number => minutes(count * 24 * 60);
+const days = (count: number): number => toMilliseconds(count * 24 * 60);
 
 const idsOf = (store: Store) =>
   store.read(async (view) => ({
@@ -22,7 +22,7 @@ const idsOf = (store: Store) =>
 
 describe("removal of expired records", () => {
   it("removes a few records with each attempt", async (t) => {
-    const office = await post(t);
+    const office = await createDeliveryFixture(t);
     const sink = await receiver(t);
     await office.subscribe(sink.url);
     await office.happen(...Array.from({ length: 60 }, () => "CONTRACT_CREATED" as const));
@@ -50,7 +50,7 @@ describe("removal of expired records", () => {
   });
 
   it("removes all expired records before the log is read", async (t) => {
-    const office = await post(t);
+    const office = await createDeliveryFixture(t);
     const sink = await receiver(t);
     for (let i = 0; i < 3; i += 1) await office.subscribe(sink.url);
     await office.happen(...Array.from({ length: 400 }, () => "CONTRACT_CREATED" as const));
@@ -71,12 +71,12 @@ describe("removal of expired records", () => {
 describe("fault script", () => {
   it("receives the attempt number and whether the attempt is a resend", async (t) => {
     const told: PendingAttempt[] = [];
-    const office = await post(t, { intervene: (about) => void told.push(about) });
+    const office = await createDeliveryFixture(t, { intervene: (about) => void told.push(about) });
     const sink = await receiver(t);
     sink.answer(500);
     const id = await office.subscribe(sink.url);
     await office.happen("CONTRACT_CREATED");
-    await office.runner.advance({ by: minutes(5) });
+    await office.runner.advance({ by: toMilliseconds(5) });
     assert.deepEqual(
       told.map(({ delivery, number, resend, event, webhook }) => [
         delivery.id,
@@ -97,7 +97,7 @@ describe("fault script", () => {
 
 describe("closing emulator", () => {
   it("aborts all running attempts immediately", async (t) => {
-    const office = await post(t);
+    const office = await createDeliveryFixture(t);
     const id = await office.subscribe("http://127.0.0.1:1/");
     await office.runner.close();
     await office.happen("CONTRACT_CREATED", "CONTRACT_SIGNED");

@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { it } from "node:test";
 import { emulator } from "../../support/emulator.ts";
-import { pythonPackages } from "../../support/foreign/installed.ts";
-import { environmentOf, workshop } from "../../support/foreign/journey.ts";
-import { told } from "../../support/foreign/program.ts";
-import { hardName } from "../../support/foreign/sign-in.ts";
+import { installPythonPackages } from "../../support/foreign/installed.ts";
+import { createClientFolder, getEmulatorEnvironment } from "../../support/foreign/journey.ts";
+import { runForJson } from "../../support/foreign/program.ts";
+import { difficultFileName } from "../../support/foreign/sign-in.ts";
 
-const made = await pythonPackages("aiohttp==3.14.5", "yarl==1.25.1");
+const made = await installPythonPackages("aiohttp==3.14.5", "yarl==1.25.1");
 
 /** Names with characters that yarl may encode differently, and the names under which they are stored. */
 const names: readonly (readonly [given: string, kept: string])[] = [
@@ -23,17 +23,20 @@ const names: readonly (readonly [given: string, kept: string])[] = [
   ["[1]{2}^`|.txt", "[1]{2}^`_.txt"],
   ["Pläne – 契約 🖋.txt", "Pläne – 契約 🖋.txt"],
   ["e\u0301.txt", "é.txt"],
-  [hardName, hardName],
+  [difficultFileName, difficultFileName],
 ];
 
 it("aiohttp uploads and downloads by signed URLs that yarl re-encodes", { skip: made.missing }, async (t) => {
   if (made.missing !== undefined) return;
   const world = await emulator(t);
-  const cwd = await workshop(t, world, import.meta.url, "aiohttp/client.py");
+  const cwd = await createClientFolder(t, world, import.meta.url, "aiohttp/client.py");
   const argv = ["client.py", JSON.stringify(names.map(([given]) => given))];
   const expected = names.map(([given, kept]) => [200, `The bytes of ${given}`, kept]);
-  assert.deepEqual(await told(join(made.folder, "bin/python"), argv, { cwd, env: environmentOf(world) }), {
-    "as text": expected,
-    "as it stands": expected,
-  });
+  assert.deepEqual(
+    await runForJson(join(made.folder, "bin/python"), argv, { cwd, env: getEmulatorEnvironment(world) }),
+    {
+      "as text": expected,
+      "as it stands": expected,
+    },
+  );
 });

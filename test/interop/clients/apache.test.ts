@@ -8,11 +8,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { it, type TestContext } from "node:test";
 import { request } from "undici";
-import { works } from "../../support/foreign/program.ts";
-import { signInWorld } from "../../support/foreign/sign-in.ts";
+import { canRun } from "../../support/foreign/program.ts";
+import { startSignInEmulator } from "../../support/foreign/sign-in.ts";
 
 const modules = "/usr/lib/apache2/modules";
-const isThere = (await works("apache2", "-v")) && (await works("test", "-r", join(modules, "mod_auth_openidc.so")));
+const isThere = (await canRun("apache2", "-v")) && (await canRun("test", "-r", join(modules, "mod_auth_openidc.so")));
 const skip = isThere ? false : "needs Debian's apache2 and libapache2-mod-auth-openidc";
 
 /** A free port, because a server with a configured port cannot report an automatic one. */
@@ -79,7 +79,7 @@ async function apache(t: TestContext, issuer: string): Promise<string> {
 }
 
 it("Debian's mod_auth_openidc signs a user in before serving an Apache page", { skip }, async (t) => {
-  const world = await signInWorld(t);
+  const world = await startSignInEmulator(t);
   const own = await apache(t, world.routerUrl);
   const cookies = new Map<string, string>();
   // The module treats the User-Agent of Node's fetch as a script, and does not redirect scripts to sign in.

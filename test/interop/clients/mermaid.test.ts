@@ -3,12 +3,12 @@ import { copyFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { it } from "node:test";
 import { cliEmulator } from "../../support/cli/cli-emulator.ts";
-import { npmPackages } from "../../support/foreign/installed.ts";
-import { told } from "../../support/foreign/program.ts";
-import { temporaryFolder } from "../../support/store.ts";
-import { eventful } from "../../support/traced.ts";
+import { installNpmPackages } from "../../support/foreign/installed.ts";
+import { runForJson } from "../../support/foreign/program.ts";
+import { createTemporaryFolder } from "../../support/store.ts";
+import { triggerAllTraceKinds } from "../../support/traced.ts";
 
-const made = await npmPackages("mermaid@11.12.0", "jsdom@26.1.0");
+const made = await installNpmPackages("mermaid@11.12.0", "jsdom@26.1.0");
 
 it("Mermaid parses the diagram of any trace", { skip: made.missing }, async (t) => {
   if (made.missing !== undefined) return;
@@ -16,16 +16,18 @@ it("Mermaid parses the diagram of any trace", { skip: made.missing }, async (t) 
   const url = 'http://127.0.0.1:9/a"];click%20n0;end?x=<b>&y=#1';
   const webhook = { title: "odd", url, only_for_activities: ["CONTRACT_CREATED"] };
   await emulator.api("POST", "/api/v2.1/public/webhooks/", { body: webhook });
-  await eventful(t, emulator);
-  const cwd = await temporaryFolder(t);
+  await triggerAllTraceKinds(t, emulator);
+  const cwd = await createTemporaryFolder(t);
   await symlink(join(made.folder, "node_modules"), join(cwd, "node_modules"));
   await copyFile(new URL("./mermaid/parse.mjs", import.meta.url), join(cwd, "parse.mjs"));
   for (const ref of ["T-1", "T-2", "webhook:1", "webhook:2"]) {
     const { exit, out } = await svc(`emulator trace ${ref} --format mermaid`);
     assert.equal(exit, 0);
     await writeFile(join(cwd, "drawing"), out);
-    assert.deepEqual(await told(process.execPath, ["parse.mjs", "drawing"], { cwd }), { diagramType: "flowchart-v2" });
+    assert.deepEqual(await runForJson(process.execPath, ["parse.mjs", "drawing"], { cwd }), {
+      diagramType: "flowchart-v2",
+    });
   }
   await writeFile(join(cwd, "drawing"), 'flowchart TD\n  n0["a"\n');
-  await assert.rejects(told(process.execPath, ["parse.mjs", "drawing"], { cwd }));
+  await assert.rejects(runForJson(process.execPath, ["parse.mjs", "drawing"], { cwd }));
 });

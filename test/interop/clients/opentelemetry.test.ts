@@ -2,29 +2,29 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { it } from "node:test";
-import { collector } from "../../support/collector.ts";
+import { startCollector } from "../../support/collector.ts";
 import { emulator } from "../../support/emulator.ts";
-import { pythonPackages } from "../../support/foreign/installed.ts";
-import { told } from "../../support/foreign/program.ts";
-import { quiet } from "../../support/refused.ts";
-import { temporaryFolder } from "../../support/store.ts";
-import { allNodes, caller, eventful } from "../../support/traced.ts";
+import { installPythonPackages } from "../../support/foreign/installed.ts";
+import { runForJson } from "../../support/foreign/program.ts";
+import { waitUntilIdle } from "../../support/refused.ts";
+import { createTemporaryFolder } from "../../support/store.ts";
+import { callerTrace, listTraceNodes, triggerAllTraceKinds } from "../../support/traced.ts";
 
-const made = await pythonPackages("opentelemetry-proto==1.38.0");
+const made = await installPythonPackages("opentelemetry-proto==1.38.0");
 const kinds: Readonly<Record<string, string>> = { request: "SERVER", event: "PRODUCER", attempt: "CLIENT" };
 
 it("OpenTelemetry message types parse every span of an emulator", { skip: made.missing }, async (t) => {
   if (made.missing !== undefined) return;
-  const sink = await collector(t);
+  const sink = await startCollector(t);
   const on = await emulator(t, { autoSignMs: 600_000, otel: { OTEL_EXPORTER_OTLP_ENDPOINT: sink.url } });
-  await eventful(t, on);
-  await quiet(on);
-  const nodes = await allNodes(on);
+  await triggerAllTraceKinds(t, on);
+  await waitUntilIdle(on);
+  const nodes = await listTraceNodes(on);
   await on.close();
-  const cwd = await temporaryFolder(t);
+  const cwd = await createTemporaryFolder(t);
   await writeFile(join(cwd, "exports"), sink.received.map(({ body }) => `${body}\n`).join(""));
   const program = new URL("./opentelemetry/read.py", import.meta.url).pathname;
-  const read = (await told(join(made.folder, "bin/python"), [program, "exports"], { cwd })) as {
+  const read = (await runForJson(join(made.folder, "bin/python"), [program, "exports"], { cwd })) as {
     services: readonly string[];
     spans: readonly { spanId: string; parentSpanId?: string }[];
   };
@@ -43,7 +43,7 @@ it("OpenTelemetry message types parse every span of an emulator", { skip: made.m
       })),
     ),
   );
-  const known = new Set<string | undefined>([undefined, caller.span, ...read.spans.map(({ spanId }) => spanId)]);
+  const known = new Set<string | undefined>([undefined, callerTrace.span, ...read.spans.map(({ spanId }) => spanId)]);
   assert.deepEqual(
     read.spans.filter(({ parentSpanId }) => !known.has(parentSpanId)),
     [],

@@ -3,12 +3,12 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { it } from "node:test";
 import { emulator } from "../../support/emulator.ts";
-import { pythonPackages } from "../../support/foreign/installed.ts";
-import { told } from "../../support/foreign/program.ts";
-import { temporaryFolder } from "../../support/store.ts";
-import { eventful } from "../../support/traced.ts";
+import { installPythonPackages } from "../../support/foreign/installed.ts";
+import { runForJson } from "../../support/foreign/program.ts";
+import { createTemporaryFolder } from "../../support/store.ts";
+import { triggerAllTraceKinds } from "../../support/traced.ts";
 
-const made = await pythonPackages("prometheus-client==0.22.1");
+const made = await installPythonPackages("prometheus-client==0.22.1");
 
 interface Family {
   readonly type: string;
@@ -22,10 +22,10 @@ type Read = Readonly<Record<string, Family>>;
 it("the Prometheus client library parses the metrics in both formats", { skip: made.missing }, async (t) => {
   if (made.missing !== undefined) return;
   const world = await emulator(t, { autoSignMs: 600_000 });
-  await eventful(t, world);
-  // A scrape first, so that both formats count scrapes.
+  await triggerAllTraceKinds(t, world);
+  // The first scrape makes both formats count scrapes.
   await world.ask("GET", "metrics");
-  const cwd = await temporaryFolder(t);
+  const cwd = await createTemporaryFolder(t);
   const accepted = { openmetrics: "application/openmetrics-text; version=1.0.0", text: "text/plain; version=0.0.4" };
   for (const [name, accept] of Object.entries(accepted)) {
     const { status, headers, body } = await world.ask("GET", "metrics", { headers: { accept } });
@@ -33,7 +33,10 @@ it("the Prometheus client library parses the metrics in both formats", { skip: m
     await writeFile(join(cwd, name), String(body));
   }
   const program = new URL("./prometheus/read.py", import.meta.url).pathname;
-  const read = (await told(join(made.folder, "bin/python"), [program], { cwd })) as Record<keyof typeof accepted, Read>;
+  const read = (await runForJson(join(made.folder, "bin/python"), [program], { cwd })) as Record<
+    keyof typeof accepted,
+    Read
+  >;
   const { svc_requests, svc_request_duration_seconds: durations } = read.openmetrics;
   assert.deepEqual([svc_requests?.type, durations?.type, durations?.unit], ["counter", "histogram", "seconds"]);
   const sum = (name: string, family: Family | undefined, service: string) =>

@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
-import { certify, ownClient } from "../../support/device-clients/certify.ts";
-import { installed, pythonPackages } from "../../support/foreign/installed.ts";
-import { program } from "../../support/program.ts";
+import { certifyDeviceClient, getOwnClientCommand } from "../../support/device-clients/certify.ts";
+import { installPrograms, installPythonPackages } from "../../support/foreign/installed.ts";
+import { getProgramPath } from "../../support/program.ts";
 
 const beside = (file: string): string => fileURLToPath(new URL(file, import.meta.url));
-const python = await pythonPackages("authlib==1.9.9", "requests==2.32.5");
-const go = await installed({
+const python = await installPythonPackages("authlib==1.9.9", "requests==2.32.5");
+const go = await installPrograms({
   name: "device-client-x-oauth2-0.33.0-params",
   needs: ["go", "version"],
   steps: [
@@ -24,38 +24,41 @@ const givesUp = { "reset.continues": "warning", "html-503.continues": "warning",
 
 describe("svc auth certify", { concurrency: 3 }, () => {
   it("passes svc auth device-login", async (t) => {
-    const client = [process.execPath, program("svc"), "auth", "device-login"];
-    const { exit, findings, err } = await certify(t, client);
+    const client = [process.execPath, getProgramPath("svc"), "auth", "device-login"];
+    const { exit, findings, err } = await certifyDeviceClient(t, client);
     // The routing service documents JSON.
     assert.deepEqual([exit, findings], [0, { "request.encoding": "warning" }], err);
   });
 
   it("passes svc auth device-login for a generic OAuth server without a warning", async (t) => {
     const argv = ["auth", "device-login", "--issuer"];
-    const client = ["sh", "-c", `exec "$0" "$@" "$SVC_ROUTER_URL"`, process.execPath, program("svc"), ...argv];
-    const { exit, findings, err } = await certify(t, client);
+    const client = ["sh", "-c", `exec "$0" "$@" "$SVC_ROUTER_URL"`, process.execPath, getProgramPath("svc"), ...argv];
+    const { exit, findings, err } = await certifyDeviceClient(t, client);
     assert.deepEqual([exit, findings], [0, {}], err);
   });
 
   it("passes openid-client", async (t) => {
-    const { exit, findings, err } = await certify(t, [process.execPath, beside("openid-client.mjs")]);
+    const { exit, findings, err } = await certifyDeviceClient(t, [process.execPath, beside("openid-client.mjs")]);
     assert.deepEqual([exit, findings], [0, givesUp], err);
   });
 
   it("passes golang.org/x/oauth2", { skip: go.missing }, async (t) => {
     if (go.missing !== undefined) return;
-    const { exit, findings, err } = await certify(t, [join(go.folder, "device")]);
+    const { exit, findings, err } = await certifyDeviceClient(t, [join(go.folder, "device")]);
     assert.deepEqual([exit, findings], [0, givesUp], err);
   });
 
   it("passes Authlib", { skip: python.missing }, async (t) => {
     if (python.missing !== undefined) return;
-    const { exit, findings, err } = await certify(t, [join(python.folder, "bin/python"), beside("sign_in.py")]);
+    const { exit, findings, err } = await certifyDeviceClient(t, [
+      join(python.folder, "bin/python"),
+      beside("sign_in.py"),
+    ]);
     assert.deepEqual([exit, findings], [0, {}], err);
   });
 
   it("reports that @octokit/auth-oauth-device forgets a slow_down", async (t) => {
-    const { exit, findings, err } = await certify(t, [process.execPath, beside("octokit.mjs")]);
+    const { exit, findings, err } = await certifyDeviceClient(t, [process.execPath, beside("octokit.mjs")]);
     const expected = {
       "request.encoding": "warning",
       "slow-down.for-good": "failed",
@@ -76,7 +79,7 @@ describe("svc auth certify", { concurrency: 3 }, () => {
   };
   for (const [mistake, expected] of Object.entries(mistakes)) {
     it(`reports only the mistake "${mistake}" of a faulty client`, async (t) => {
-      const { exit, findings, err } = await certify(t, ownClient(mistake));
+      const { exit, findings, err } = await certifyDeviceClient(t, getOwnClientCommand(mistake));
       assert.deepEqual([exit, findings], [1, expected], err);
     });
   }

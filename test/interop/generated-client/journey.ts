@@ -1,4 +1,4 @@
-// Checked and run by ../generated-client.test.ts, beside the types that it generates.
+// ../generated-client.test.ts compiles and runs this file next to the types that it generates.
 import createClient from "openapi-fetch";
 import type { paths as Contracts } from "./contracts.ts";
 import type { paths as Emulator } from "./emulator.ts";
@@ -13,7 +13,7 @@ export interface Started {
   readonly receiverUrl: string;
 }
 
-/** The journey from an uploaded file to an executed contract; says what it saw on the way. */
+/** Runs the journey from an uploaded file to an executed contract. Returns the results of its steps. */
 export async function journey(started: Started) {
   const key = { "client-id": started.clientId, "client-secret": started.clientSecret };
   const contracts = createClient<Contracts>({ baseUrl: started.contractsUrl, headers: key });
@@ -110,7 +110,7 @@ export async function journey(started: Started) {
   };
 }
 
-/** The body of a success; throws when it was none. */
+/** Returns the body of a success. Throws otherwise. */
 function given<T>({ data, error, response }: { data?: T; error?: unknown; response: Response }): T {
   if (!response.ok) throw new Error(`${response.url}: ${response.status} ${JSON.stringify(error)}`);
   return data as T;

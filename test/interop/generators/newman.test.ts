@@ -3,12 +3,12 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { it } from "node:test";
 import { emulator } from "../../support/emulator.ts";
-import { npmPackages } from "../../support/foreign/installed.ts";
-import { workshop } from "../../support/foreign/journey.ts";
-import { run } from "../../support/foreign/program.ts";
+import { installNpmPackages } from "../../support/foreign/installed.ts";
+import { createClientFolder } from "../../support/foreign/journey.ts";
+import { runProgram } from "../../support/foreign/program.ts";
 
 const versions = { newman: "6.2.2", "openapi-to-postmanv2": "6.3.3" };
-const made = await npmPackages(...Object.entries(versions).map(([name, version]) => `${name}@${version}`));
+const made = await installNpmPackages(...Object.entries(versions).map(([name, version]) => `${name}@${version}`));
 
 interface Execution {
   readonly item: { readonly name: string };
@@ -28,17 +28,19 @@ it("Newman runs Postman's collection of the contract API with valid credentials"
 }, async (t) => {
   if (made.missing !== undefined) return;
   const world = await emulator(t);
-  const cwd = await workshop(t, world, import.meta.url);
+  const cwd = await createClientFolder(t, world, import.meta.url);
   const bin = join(made.folder, "node_modules/.bin");
   const options = "folderStrategy=Tags,parametersResolution=Example";
-  await run(join(bin, "openapi2postmanv2"), ["-s", "contracts.json", "-o", "collection.json", "-O", options], { cwd });
+  await runProgram(join(bin, "openapi2postmanv2"), ["-s", "contracts.json", "-o", "collection.json", "-O", options], {
+    cwd,
+  });
   const collection = JSON.parse(await readFile(join(cwd, "collection.json"), "utf8"));
   await writeFile(join(cwd, "collection.json"), JSON.stringify({ ...collection, event: [withSecret] }));
 
   const { clientId, clientSecret } = world.clusters[0]!;
   const variables = ["--env-var", `apiKey=${clientId}`, "--env-var", `clientSecret=${clientSecret}`];
   const report = ["--reporters", "json", "--reporter-json-export", "report.json"];
-  await run(join(bin, "newman"), ["run", "collection.json", ...variables, ...report], { cwd });
+  await runProgram(join(bin, "newman"), ["run", "collection.json", ...variables, ...report], { cwd });
   const { executions } = JSON.parse(await readFile(join(cwd, "report.json"), "utf8")).run as {
     executions: Execution[];
   };

@@ -3,12 +3,12 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { it } from "node:test";
 import { emulator } from "../../support/emulator.ts";
-import { goProgram } from "../../support/foreign/installed.ts";
-import { environmentOf, expectedJourney, workshop } from "../../support/foreign/journey.ts";
-import { run, told } from "../../support/foreign/program.ts";
+import { installGoProgram } from "../../support/foreign/installed.ts";
+import { createClientFolder, expectedJourney, getEmulatorEnvironment } from "../../support/foreign/journey.ts";
+import { runForJson, runProgram } from "../../support/foreign/program.ts";
 
 const version = "2.8.2";
-const made = await goProgram(
+const made = await installGoProgram(
   `oapi-codegen-${version}`,
   `github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v${version}`,
 );
@@ -16,16 +16,16 @@ const made = await goProgram(
 it(`oapi-codegen ${version} generates a working Go client`, { skip: made.missing }, async (t) => {
   if (made.missing !== undefined) return;
   const world = await emulator(t);
-  const cwd = await workshop(t, world, import.meta.url, "oapi-codegen/main.go");
-  await run("go", ["mod", "init", "example.test/journey"], { cwd });
+  const cwd = await createClientFolder(t, world, import.meta.url, "oapi-codegen/main.go");
+  await runProgram("go", ["mod", "init", "example.test/journey"], { cwd });
   for (const name of ["router", "contracts"]) {
     await mkdir(join(cwd, name));
     // The generator would omit webhook types that it uses.
     const options = { "skip-prune": true };
     const config = { package: name, output: `${name}/client.go`, generate: { models: true, client: true } };
     await writeFile(join(cwd, `${name}.yaml`), JSON.stringify({ ...config, "output-options": options }));
-    await run(join(made.folder, "bin/oapi-codegen"), ["--config", `${name}.yaml`, `${name}.json`], { cwd });
+    await runProgram(join(made.folder, "bin/oapi-codegen"), ["--config", `${name}.yaml`, `${name}.json`], { cwd });
   }
-  await run("go", ["mod", "tidy"], { cwd });
-  assert.deepEqual(await told("go", ["run", "."], { cwd, env: environmentOf(world) }), expectedJourney);
+  await runProgram("go", ["mod", "tidy"], { cwd });
+  assert.deepEqual(await runForJson("go", ["run", "."], { cwd, env: getEmulatorEnvironment(world) }), expectedJourney);
 });

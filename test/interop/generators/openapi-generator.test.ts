@@ -3,13 +3,13 @@ import { copyFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { emulator } from "../../support/emulator.ts";
-import { installed } from "../../support/foreign/installed.ts";
-import { environmentOf, expectedJourney, workshop } from "../../support/foreign/journey.ts";
-import { run, told, works } from "../../support/foreign/program.ts";
+import { installPrograms } from "../../support/foreign/installed.ts";
+import { createClientFolder, expectedJourney, getEmulatorEnvironment } from "../../support/foreign/journey.ts";
+import { canRun, runForJson, runProgram } from "../../support/foreign/program.ts";
 
 const version = "7.17.0";
 const artifact = `org.openapitools:openapi-generator-cli:${version}`;
-const made = await installed({
+const made = await installPrograms({
   name: `openapi-generator-${version}`,
   needs: ["mvn", "--version"],
   steps: [
@@ -17,7 +17,7 @@ const made = await installed({
     ["mvn", "-q", "dependency:copy", `-Dartifact=${artifact}`, "-DoutputDirectory=."],
   ],
 });
-const goMissing = (await works("go", "version")) ? undefined : "There is no Go to compile the client with.";
+const goMissing = (await canRun("go", "version")) ? undefined : "There is no Go to compile the client with.";
 
 /** Excludes the client's generated documentation and tests. */
 const onlyCode =
@@ -25,20 +25,25 @@ const onlyCode =
 const services = ["router", "contracts"] as const;
 
 const generate = (folder: string, cwd: string, argv: readonly string[]) =>
-  run("java", ["-jar", join(folder, `openapi-generator-cli-${version}.jar`), "generate", onlyCode, ...argv], { cwd });
+  runProgram("java", ["-jar", join(folder, `openapi-generator-cli-${version}.jar`), "generate", onlyCode, ...argv], {
+    cwd,
+  });
 
 describe(`openapi-generator ${version}`, () => {
   it("generates a working Go client", { skip: made.missing ?? goMissing }, async (t) => {
     if (made.missing !== undefined) return;
     const world = await emulator(t);
-    const cwd = await workshop(t, world, import.meta.url, "openapi-generator/main.go");
+    const cwd = await createClientFolder(t, world, import.meta.url, "openapi-generator/main.go");
     for (const name of services) {
       const options = `packageName=${name},withGoMod=false,isGoSubmodule=true`;
       await generate(made.folder, cwd, ["-g", "go", "-i", `${name}.json`, "-o", name, "-p", options]);
     }
-    await run("go", ["mod", "init", "example.test/journey"], { cwd });
-    await run("go", ["mod", "tidy"], { cwd });
-    assert.deepEqual(await told("go", ["run", "."], { cwd, env: environmentOf(world) }), expectedJourney);
+    await runProgram("go", ["mod", "init", "example.test/journey"], { cwd });
+    await runProgram("go", ["mod", "tidy"], { cwd });
+    assert.deepEqual(
+      await runForJson("go", ["run", "."], { cwd, env: getEmulatorEnvironment(world) }),
+      expectedJourney,
+    );
   });
 
   const { clusters, unmapped, ...ofContracts } = expectedJourney;
@@ -50,14 +55,16 @@ describe(`openapi-generator ${version}`, () => {
     it(`generates a working Java client of ${name}`, { skip: made.missing }, async (t) => {
       if (made.missing !== undefined) return;
       const world = await emulator(t);
-      const cwd = await workshop(t, world, import.meta.url, `openapi-generator/${program}.java`);
+      const cwd = await createClientFolder(t, world, import.meta.url, `openapi-generator/${program}.java`);
       const packages = `invokerPackage=${name},apiPackage=${name}.api,modelPackage=${name}.model`;
       const options = ["--library", library, "-p", `${packages},openApiNullable=false`];
       await generate(made.folder, cwd, ["-g", "java", "-i", `${name}.json`, "-o", ".", ...options]);
       await copyFile(join(cwd, `${program}.java`), join(cwd, `src/main/java/${program}.java`));
-      await run("mvn", ["-q", "compile", "dependency:build-classpath", "-Dmdep.outputFile=classpath.txt"], { cwd });
+      await runProgram("mvn", ["-q", "compile", "dependency:build-classpath", "-Dmdep.outputFile=classpath.txt"], {
+        cwd,
+      });
       const java = ["-c", `java -cp "target/classes:$(cat classpath.txt)" ${program}`];
-      assert.deepEqual(await told("sh", java, { cwd, env: environmentOf(world) }), expected);
+      assert.deepEqual(await runForJson("sh", java, { cwd, env: getEmulatorEnvironment(world) }), expected);
     });
   }
 });

@@ -4,31 +4,34 @@ import { join } from "node:path";
 import { it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { emulator } from "../../support/emulator.ts";
-import { npmPackages } from "../../support/foreign/installed.ts";
-import { environmentOf, expectedJourney, workshop } from "../../support/foreign/journey.ts";
-import { run, told } from "../../support/foreign/program.ts";
+import { installNpmPackages } from "../../support/foreign/installed.ts";
+import { createClientFolder, expectedJourney, getEmulatorEnvironment } from "../../support/foreign/journey.ts";
+import { runForJson, runProgram } from "../../support/foreign/program.ts";
 
 const version = "8.20.0";
-const made = await npmPackages(`orval@${version}`);
+const made = await installNpmPackages(`orval@${version}`);
 const modules = fileURLToPath(new URL("../../../node_modules", import.meta.url));
 const strict = ["--strict", "--noEmit", "--skipLibCheck", "--allowImportingTsExtensions"];
 
 it(`orval ${version} generates a working TypeScript client`, { skip: made.missing }, async (t) => {
   if (made.missing !== undefined) return;
   const world = await emulator(t);
-  const cwd = await workshop(t, world, import.meta.url, "orval/journey.mts");
+  const cwd = await createClientFolder(t, world, import.meta.url, "orval/journey.mts");
   const target = (name: string) => ({
     input: `${name}.json`,
     output: { target: `${name}.ts`, client: "fetch", baseUrl: { getBaseUrlFromSpecification: true } },
   });
   const config = { router: target("router"), contracts: target("contracts") };
   await writeFile(join(cwd, "orval.config.mjs"), `export default ${JSON.stringify(config)};`);
-  await run(join(made.folder, "node_modules/.bin/orval"), ["--config", "orval.config.mjs"], { cwd });
+  await runProgram(join(made.folder, "node_modules/.bin/orval"), ["--config", "orval.config.mjs"], { cwd });
   await symlink(modules, join(cwd, "node_modules"));
   await writeFile(join(cwd, "package.json"), '{"type":"module"}');
   const tsc = join(modules, "typescript/bin/tsc");
   const target2023 = ["--module", "nodenext", "--target", "es2023", "--types", "node"];
-  assert.equal(await run(process.execPath, [tsc, ...strict, ...target2023, "journey.mts"], { cwd }), "");
-  const env = environmentOf(world);
-  assert.deepEqual(await told(process.execPath, ["--import", "tsx", "journey.mts"], { cwd, env }), expectedJourney);
+  assert.equal(await runProgram(process.execPath, [tsc, ...strict, ...target2023, "journey.mts"], { cwd }), "");
+  const env = getEmulatorEnvironment(world);
+  assert.deepEqual(
+    await runForJson(process.execPath, ["--import", "tsx", "journey.mts"], { cwd, env }),
+    expectedJourney,
+  );
 });

@@ -3,19 +3,19 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
-import { blocks } from "../../support/cli/pages.ts";
-import { installed, npmPackages, pythonPackages } from "../../support/foreign/installed.ts";
-import { run, works } from "../../support/foreign/program.ts";
+import { extractCodeBlocks } from "../../support/cli/pages.ts";
+import { installNpmPackages, installPrograms, installPythonPackages } from "../../support/foreign/installed.ts";
+import { canRun, runProgram } from "../../support/foreign/program.ts";
 
-const recipe = (language: string): string => blocks("docs/container.md", language)[0] ?? "";
+const recipe = (language: string): string => extractCodeBlocks("docs/container.md", language)[0] ?? "";
 
-const node = await npmPackages("testcontainers@11.0.3", "typescript@5.9.3", "@types/node@20.19.43");
-const python = await pythonPackages("testcontainers==4.15.0", "mypy==1.18.2");
+const node = await installNpmPackages("testcontainers@11.0.3", "typescript@5.9.3", "@types/node@20.19.43");
+const python = await installPythonPackages("testcontainers==4.15.0", "mypy==1.18.2");
 const testcontainersOfGo = "github.com/testcontainers/testcontainers-go@v0.39.0";
-const withoutGo = (await works("go", "version")) ? undefined : "There is no Go to compile the recipe with.";
+const withoutGo = (await canRun("go", "version")) ? undefined : "There is no Go to compile the recipe with.";
 /** Testcontainers and JUnit, whose classes Testcontainers extends. */
 const artifacts = ["org.testcontainers:testcontainers:1.21.3", "junit:junit:4.13.2"];
-const java = await installed({
+const java = await installPrograms({
   name: artifacts.join("-").replaceAll(":", "-"),
   needs: ["mvn", "--version"],
   steps: artifacts.flatMap((artifact) => [
@@ -30,30 +30,30 @@ describe("Testcontainers recipe", () => {
     if (node.missing !== undefined) return;
     await writeFile(join(node.folder, "recipe.mts"), recipe("js"));
     const options = ["--noEmit", "--strict", "--skipLibCheck", "--module", "nodenext", "--target", "es2022"];
-    await run(join(node.folder, "node_modules/.bin/tsc"), [...options, "recipe.mts"], { cwd: node.folder });
+    await runProgram(join(node.folder, "node_modules/.bin/tsc"), [...options, "recipe.mts"], { cwd: node.folder });
   });
 
   it("works with Python", { skip: python.missing }, async (t) => {
     if (python.missing !== undefined) return;
     const cwd = await testFolder(t);
     await writeFile(join(cwd, "recipe.py"), recipe("python"));
-    const out = await run(join(python.folder, "bin/mypy"), ["--cache-dir", cwd, "recipe.py"], { cwd });
+    const out = await runProgram(join(python.folder, "bin/mypy"), ["--cache-dir", cwd, "recipe.py"], { cwd });
     assert.match(out, /^Success/);
   });
 
   it("works with Go", { skip: withoutGo }, async (t) => {
     const cwd = await testFolder(t);
     await writeFile(join(cwd, "sandbox_test.go"), recipe("go"));
-    await run("go", ["mod", "init", "example.test/sandbox"], { cwd });
-    await run("go", ["get", testcontainersOfGo], { cwd });
-    await run("go", ["mod", "tidy"], { cwd });
-    await run("go", ["vet", "./..."], { cwd });
+    await runProgram("go", ["mod", "init", "example.test/sandbox"], { cwd });
+    await runProgram("go", ["get", testcontainersOfGo], { cwd });
+    await runProgram("go", ["mod", "tidy"], { cwd });
+    await runProgram("go", ["vet", "./..."], { cwd });
   });
 
   it("works with Java", { skip: java.missing }, async (t) => {
     if (java.missing !== undefined) return;
     const cwd = await testFolder(t);
     await writeFile(join(cwd, "Sandbox.java"), recipe("java"));
-    await run("javac", ["-d", ".", "-cp", join(java.folder, "*"), "Sandbox.java"], { cwd });
+    await runProgram("javac", ["-d", ".", "-cp", join(java.folder, "*"), "Sandbox.java"], { cwd });
   });
 });

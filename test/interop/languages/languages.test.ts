@@ -8,16 +8,16 @@ import { delimiter, join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
-import { blocks } from "../../support/cli/pages.ts";
-import { installed, pythonPackages } from "../../support/foreign/installed.ts";
-import { run, works } from "../../support/foreign/program.ts";
-import { shippedSvc } from "../../support/shipped.ts";
+import { extractCodeBlocks } from "../../support/cli/pages.ts";
+import { installPrograms, installPythonPackages } from "../../support/foreign/installed.ts";
+import { canRun, runProgram } from "../../support/foreign/program.ts";
+import { getSvcPath } from "../../support/shipped.ts";
 
 const languages = fileURLToPath(new URL("../../../fixtures/languages/", import.meta.url));
 
-const python = await pythonPackages("pytest==8.4.2");
+const python = await installPythonPackages("pytest==8.4.2");
 const pythonProgram = python.missing === undefined ? join(python.folder, "bin/python") : "";
-const withoutGo = (await works("go", "version")) ? undefined : "There is no Go to compile the package with.";
+const withoutGo = (await canRun("go", "version")) ? undefined : "There is no Go to compile the package with.";
 const javaFolder = join(languages, "java");
 const pom = createHash("sha256")
   .update(readFileSync(join(javaFolder, "pom.xml")))
@@ -25,7 +25,7 @@ const pom = createHash("sha256")
   .slice(0, 12);
 const maven = ["mvn", "--batch-mode", "--quiet"] as const;
 /** The project's dependencies in the local repository. The test engine is resolved only at run time. */
-const java = await installed({
+const java = await installPrograms({
   name: `junit-extension-${pom}`,
   needs: ["mvn", "--version"],
   steps: [
@@ -48,9 +48,9 @@ async function workshop(t: TestContext, language: keyof typeof documented) {
   const folder = await testFolder(t);
   const cwd = join(folder, language);
   await cp(join(languages, language), cwd, { recursive: true });
-  const [example = ""] = blocks("docs/languages.md", language);
+  const [example = ""] = extractCodeBlocks("docs/languages.md", language);
   await writeFile(join(cwd, documented[language]), example);
-  return { cwd, env: { SVC: `${process.execPath} ${shippedSvc()}` } };
+  return { cwd, env: { SVC: `${process.execPath} ${getSvcPath()}` } };
 }
 
 /** Starts a program that waits forever with two emulators, kills it, and waits until both have exited. */
@@ -75,14 +75,14 @@ async function killed(
   assert.equal(emulators.length, 2);
   child.kill("SIGKILL");
   // tail exits after that process has ended.
-  for (const pid of emulators) await run("tail", ["--pid", pid, "-f", "/dev/null"], { cwd });
+  for (const pid of emulators) await runProgram("tail", ["--pid", pid, "-f", "/dev/null"], { cwd });
 }
 
 describe("fixtures for other languages", () => {
   it("runs the pytest example", { skip: python.missing }, async (t) => {
     const { cwd, env } = await workshop(t, "python");
     const argv = ["-m", "pytest", "--quiet", "-p", "no:cacheprovider"];
-    const out = await run(pythonProgram, argv, { cwd: join(cwd, "example"), env });
+    const out = await runProgram(pythonProgram, argv, { cwd: join(cwd, "example"), env });
     assert.match(out, /\n5 passed in /);
   });
 
@@ -96,7 +96,7 @@ describe("fixtures for other languages", () => {
 
   it("runs the Go example", { skip: withoutGo }, async (t) => {
     const { cwd, env } = await workshop(t, "go");
-    assert.match(await run("go", ["test", "-count=1", "./..."], { cwd, env }), /^ok\s+svctest\/example/m);
+    assert.match(await runProgram("go", ["test", "-count=1", "./..."], { cwd, env }), /^ok\s+svctest\/example/m);
   });
 
   it("stops the emulator when the Go tests are killed", { skip: withoutGo }, async (t) => {
@@ -115,13 +115,13 @@ func TestStuck(t *testing.T) {
 }
 `;
     await writeFile(join(place.cwd, "example/stuck_test.go"), test);
-    await run("go", ["test", "-c", "-o", "stuck", "./example"], { cwd: place.cwd });
+    await runProgram("go", ["test", "-c", "-o", "stuck", "./example"], { cwd: place.cwd });
     await killed(t, join(place.cwd, "stuck"), ["-test.run", "Stuck"], place);
   });
 
   it("runs the JUnit example", { skip: java.missing }, async (t) => {
     const { cwd, env } = await workshop(t, "java");
-    await run("mvn", ["--offline", "--batch-mode", "--quiet", "test"], { cwd, env });
+    await runProgram("mvn", ["--offline", "--batch-mode", "--quiet", "test"], { cwd, env });
     const reports = ["ContractsTest", "DeliveryTest"].map((name) =>
       readFileSync(join(cwd, `target/surefire-reports/example.${name}.txt`), "utf8"),
     );
@@ -143,7 +143,7 @@ class Stuck {
 `;
     await writeFile(join(place.cwd, "Stuck.java"), program);
     const source = "src/main/java/svctest/Emulator.java";
-    await run("javac", ["-d", "classes", "-cp", gson, source], { cwd: place.cwd });
+    await runProgram("javac", ["-d", "classes", "-cp", gson, source], { cwd: place.cwd });
     await killed(t, "java", ["-cp", ["classes", gson].join(delimiter), "Stuck.java"], place);
   });
 });

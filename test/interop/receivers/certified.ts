@@ -3,25 +3,25 @@ import type { TestContext } from "node:test";
 import type { CertifyReport } from "../../../src/cli/commands/certify/receiver/report.ts";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
-import { freePort } from "../../support/free-port.ts";
+import { findFreePort } from "../../support/free-port.ts";
 
-/** What a run of `svc webhooks certify` says of a receiver. */
-export interface Certified {
+/** Result of `svc webhooks certify` for a receiver. */
+export interface CertifyResult {
   readonly exit: number;
   readonly report: CertifyReport;
-  /** The mistakes that are named, in alphabetical order. */
+  /** Reported mistakes in alphabetical order. */
   readonly mistakes: readonly string[];
 }
 
-/** Checks a receiver that this command starts, with what it stores. */
-export async function certified(
+/** Certifies a receiver that the command starts. Returns the result and the data that the receiver stored. */
+export async function certifyReceiver(
   t: TestContext,
   command: string,
   { mistake = "", probe = 'cat "$STORE"' }: { readonly mistake?: string; readonly probe?: string } = {},
-): Promise<Certified> {
+): Promise<CertifyResult> {
   const cwd = await testFolder(t);
   const store = join(cwd, "store.json");
-  const to = `http://127.0.0.1:${await freePort()}/hooks`;
+  const to = `http://127.0.0.1:${await findFreePort()}/hooks`;
   const { PATH, HOME } = process.env;
   const argv = ["webhooks", "certify", "--to", to, "--command", command, "--json", "--time-limit", "2m"];
   const { exit, out, err } = await runCli([...argv, "--probe", probe], {

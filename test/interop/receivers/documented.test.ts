@@ -4,10 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
-import { pythonPackages } from "../../support/foreign/installed.ts";
-import { run, works } from "../../support/foreign/program.ts";
-import { type BuiltReceiver, commandOf, goReceiver, javaReceiver } from "./built.ts";
-import { certified } from "./certified.ts";
+import { installPythonPackages } from "../../support/foreign/installed.ts";
+import { canRun, runProgram } from "../../support/foreign/program.ts";
+import { type BuiltReceiver, buildGoReceiver, getReceiverCommand, javaReceiver } from "./built.ts";
+import { certifyReceiver } from "./certified.ts";
 
 const folder = fileURLToPath(new URL("../../../docs/receivers/", import.meta.url));
 const maxLines = 40;
@@ -16,7 +16,7 @@ const maxLines = 40;
 const documented: Readonly<Record<string, BuiltReceiver>> = Object.freeze({
   "receiver.mjs": { command: `exec '${process.execPath}' '${join(folder, "receiver.mjs")}'` },
   "receiver.py": await pythonReceiver(),
-  "receiver.go": await goReceiver(folder, "receiver.go"),
+  "receiver.go": await buildGoReceiver(folder, "receiver.go"),
   "Receiver.java": await javaReceiver(folder, "Receiver"),
   "Receiver.cs": await csharpReceiver(),
 });
@@ -24,7 +24,9 @@ const documented: Readonly<Record<string, BuiltReceiver>> = Object.freeze({
 describe("folder docs/receivers", () => {
   for (const [name, receiver] of Object.entries(documented)) {
     it(`passes svc webhooks certify with ${name}`, { skip: receiver.missing }, async (t) => {
-      const { exit, mistakes, report } = await certified(t, commandOf(receiver), { probe: "cat events.jsonl" });
+      const { exit, mistakes, report } = await certifyReceiver(t, getReceiverCommand(receiver), {
+        probe: "cat events.jsonl",
+      });
       const wrong = report.checks.filter(({ result }) => result !== "passed");
       assert.deepEqual([exit, mistakes, wrong], [0, [], []]);
     });
@@ -41,7 +43,7 @@ describe("folder docs/receivers", () => {
 });
 
 async function pythonReceiver(): Promise<BuiltReceiver> {
-  const installed = await pythonPackages("flask==3.1.3", "fastapi==0.165.0", "uvicorn==0.54.0");
+  const installed = await installPythonPackages("flask==3.1.3", "fastapi==0.165.0", "uvicorn==0.54.0");
   if (installed.missing !== undefined) return installed;
   return { command: `exec '${join(installed.folder, "bin/python")}' -B '${join(folder, "receiver.py")}'` };
 }
@@ -49,13 +51,15 @@ async function pythonReceiver(): Promise<BuiltReceiver> {
 /** Runs with .NET, or with Mono, which accepts the same source. */
 async function csharpReceiver(): Promise<BuiltReceiver> {
   const project = await mkdtemp(join(tmpdir(), "svc-receiver-cs-"));
-  if (await works("dotnet", "--version")) {
-    await run("dotnet", ["new", "console", "--name", "receiver", "--output", project], { cwd: project });
+  if (await canRun("dotnet", "--version")) {
+    await runProgram("dotnet", ["new", "console", "--name", "receiver", "--output", project], { cwd: project });
     await copyFile(join(folder, "Receiver.cs"), join(project, "Program.cs"));
-    await run("dotnet", ["build", "--configuration", "Release", "--output", join(project, "out")], { cwd: project });
+    await runProgram("dotnet", ["build", "--configuration", "Release", "--output", join(project, "out")], {
+      cwd: project,
+    });
     return { command: `exec dotnet '${join(project, "out", "receiver.dll")}'` };
   }
-  if (!(await works("mcs", "--version"))) return { missing: "Neither .NET nor Mono is installed." };
-  await run("mcs", [`-out:${join(project, "receiver.exe")}`, join(folder, "Receiver.cs")], { cwd: project });
+  if (!(await canRun("mcs", "--version"))) return { missing: "Neither .NET nor Mono is installed." };
+  await runProgram("mcs", [`-out:${join(project, "receiver.exe")}`, join(folder, "Receiver.cs")], { cwd: project });
   return { command: `exec mono '${join(project, "receiver.exe")}'` };
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { commandOf, receivers } from "./built.ts";
-import { certified } from "./certified.ts";
+import { getReceiverCommand, receivers } from "./built.ts";
+import { certifyReceiver } from "./certified.ts";
 
 /** Planted mistakes and their receivers. */
 const planted: Readonly<Record<string, readonly (keyof typeof receivers)[]>> = Object.freeze({
@@ -28,7 +28,7 @@ describe("svc webhooks certify with framework receivers", () => {
   for (const [name, receiver] of Object.entries(receivers)) {
     it(`reports no problem for ${name}`, { skip: receiver.missing }, async (t) => {
       const begin = performance.now();
-      const { exit, report, mistakes } = await certified(t, commandOf(receiver));
+      const { exit, report, mistakes } = await certifyReceiver(t, getReceiverCommand(receiver));
       t.diagnostic(`${report.seconds} s of checks, ${((performance.now() - begin) / 1_000).toFixed(1)} s in all`);
       const wrong = report.checks.filter(({ result }) => result !== "passed");
       assert.deepEqual([exit, mistakes, wrong], [0, [], []]);
@@ -39,7 +39,7 @@ describe("svc webhooks certify with framework receivers", () => {
     for (const name of names) {
       const receiver = receivers[name];
       it(`reports only ${mistake} for ${name}`, { skip: receiver.missing }, async (t) => {
-        const { exit, report, mistakes } = await certified(t, commandOf(receiver), { mistake });
+        const { exit, report, mistakes } = await certifyReceiver(t, getReceiverCommand(receiver), { mistake });
         assert.deepEqual(mistakes, [mistake], JSON.stringify(report.findings, null, 2));
         assert.equal(exit, warnings.includes(mistake) ? 0 : 1);
       });

@@ -7,7 +7,7 @@ import { describe, it, type TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
 import { documentedServices } from "../../../src/derive/openapi.ts";
 import { emulator, type TestEmulator } from "../../support/emulator.ts";
-import { pythonPackages } from "../../support/foreign/installed.ts";
+import { installPythonPackages } from "../../support/foreign/installed.ts";
 import accepted from "./accepted.json" with { type: "json" };
 
 const here = (name: string) => fileURLToPath(new URL(name, import.meta.url));
@@ -40,9 +40,9 @@ const credentials = ({ clusters, token }: TestEmulator): Readonly<Record<Service
   emulator: [`Authorization: Bearer ${token}`],
 });
 
-/** The version is pinned, because another one generates other requests and may check more. */
+/** The version is pinned, because another one generates other requests and can check more. */
 const version = "4.32.5";
-const installed = await pythonPackages(`schemathesis==${version}`);
+const installed = await installPythonPackages(`schemathesis==${version}`);
 
 describe("schemathesis check of the OpenAPI documents", {
   concurrency: true,

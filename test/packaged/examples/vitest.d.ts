@@ -1,4 +1,7 @@
-/** What the example uses of it: Vitest is installed for the run that has it (`test/packaged/runners.test.ts`). */
+/**
+ * The part of Vitest that the example uses. Vitest is installed only for the run of the example
+ * (`test/packaged/runners.test.ts`).
+ */
 declare module "vitest" {
   export const afterEach: (after: () => unknown) => void;
   export const beforeEach: (before: () => unknown) => void;

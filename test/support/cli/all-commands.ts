@@ -4,13 +4,13 @@ import { writtenModules } from "../../../src/cli/command-tree/written-commands.t
 import type { CommandDeclaration } from "../../../src/derive/command-spec.ts";
 import { deriveSpecs } from "../../../src/derive/specs.ts";
 
-/** The whole command tree as people see it, in the order of the root help. */
-export async function allCommands(): Promise<CommandDeclaration[]> {
+/** Loads the whole command tree in the order of the root help. */
+export async function loadAllCommands(): Promise<CommandDeclaration[]> {
   const names = new Set([...Object.keys(commandGroups), ...Object.keys(deriveSpecs())]);
   return (await Promise.all([...names].map(loadDeclarations))).flat();
 }
 
-/** The commands that are written by hand. */
-export async function handWrittenCommands(): Promise<CommandDeclaration[]> {
+/** Loads the hand-written commands. */
+export async function loadHandWrittenCommands(): Promise<CommandDeclaration[]> {
   return (await Promise.all(writtenModules.map(([load]) => load()))).flatMap(({ commands }) => commands);
 }

@@ -1,7 +1,10 @@
 import type { RunResult } from "./run-cli.ts";
 
-/** Looks at many cases, some at once, and keeps what is not as it should be: an empty table is what tests want. */
-export async function astray<T>(
+/**
+ * Runs a check on many cases, several at once, and returns the failing ones. Tests compare the result with an empty
+ * table.
+ */
+export async function findFailingCases<T>(
   cases: readonly T[],
   name: (one: T) => string,
   look: (one: T) => Promise<string | undefined>,
@@ -19,5 +22,5 @@ export async function astray<T>(
   return found;
 }
 
-export const printedBy = ({ exit, out, err }: RunResult): string =>
+export const formatRunResult = ({ exit, out, err }: RunResult): string =>
   `exit ${exit}, out ${JSON.stringify(out.slice(0, 200))}, err ${JSON.stringify(err.slice(0, 400))}`;

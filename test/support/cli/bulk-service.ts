@@ -3,16 +3,16 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { TestContext } from "node:test";
 
-/** One bulk call that a scripted routing service received. */
-export interface BulkCall {
-  /** From 1. */
+/** A bulk request that the scripted routing service received. */
+export interface BulkRequest {
+  /** Number of the request, from 1. */
   readonly number: number;
   readonly path: string;
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-export interface Scripted {
+export interface ScriptedResponse {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: unknown;
@@ -20,7 +20,7 @@ export interface Scripted {
 
 export interface BulkService {
   readonly url: string;
-  readonly calls: readonly BulkCall[];
+  readonly calls: readonly BulkRequest[];
 }
 
 const clusters = ["eu-1", "us-1"].map((cluster_id) => ({
@@ -33,15 +33,15 @@ const clusters = ["eu-1", "us-1"].map((cluster_id) => ({
 }));
 
 /**
- * A routing service that answers as a test says, `true` by default; it takes one promise a call. It lists its clusters
- * by itself, and looks up what `owners` has.
+ * Starts a routing service with scripted responses to bulk requests, `true` by default. It lists its clusters and looks
+ * up the identifiers in `owners`.
  */
-export async function bulkService(
+export async function startBulkService(
   t: Pick<TestContext, "after">,
-  script: (call: BulkCall) => Scripted | undefined | Promise<Scripted | undefined> = () => undefined,
+  script: (call: BulkRequest) => ScriptedResponse | undefined | Promise<ScriptedResponse | undefined> = () => undefined,
   owners: Readonly<Record<string, string>> = {},
 ): Promise<BulkService> {
-  const calls: BulkCall[] = [];
+  const calls: BulkRequest[] = [];
   const server = createServer(async (request, response) => {
     if (request.method === "GET" && request.url === "/router/v1/clusters/") {
       response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(clusters));
@@ -58,10 +58,10 @@ export async function bulkService(
     }
     const pieces: Buffer[] = [];
     for await (const piece of request) pieces.push(piece);
-    const call: BulkCall = {
+    const call: BulkRequest = {
       number: calls.length + 1,
       path: request.url ?? "",
-      headers: request.headers as BulkCall["headers"],
+      headers: request.headers as BulkRequest["headers"],
       body: JSON.parse(Buffer.concat(pieces).toString()),
     };
     calls.push(call);

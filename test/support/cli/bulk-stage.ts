@@ -1,31 +1,33 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import { type BulkCall, type BulkService, bulkService, type Scripted } from "./bulk-service.ts";
+import { type BulkRequest, type BulkService, type ScriptedResponse, startBulkService } from "./bulk-service.ts";
 import { testFolder } from "./cli-emulator.ts";
 import { type RunOptions, type RunResult, runCli } from "./run-cli.ts";
 
-export type Script = (call: BulkCall) => Scripted | undefined | Promise<Scripted | undefined>;
+export type ResponseScript = (
+  call: BulkRequest,
+) => ScriptedResponse | undefined | Promise<ScriptedResponse | undefined>;
 
-export interface BulkStage {
+export interface BulkFixture {
   readonly service: BulkService;
   readonly cwd: string;
-  /** The folder that holds the jobs. */
+  /** Folder of the jobs. */
   readonly jobs: string;
   svc(argv: string | readonly string[], more?: RunOptions): Promise<RunResult>;
-  /** The client ids of each call, in the order of arrival. */
+  /** Returns the client ids of each request in the order of arrival. */
   sent(): unknown[];
   write(name: string, rows: readonly string[]): Promise<void>;
 }
 
-/** A folder with `rows.txt`, a service that answers by a script, and the command line pointed at it. */
-export async function bulkStage(
+/** Creates a folder with `rows.txt`, a service with scripted responses, and a command line that uses the service. */
+export async function createBulkFixture(
   t: TestContext,
   rows: readonly string[],
-  script?: Script,
+  script?: ResponseScript,
   owners?: Readonly<Record<string, string>>,
-): Promise<BulkStage> {
-  const service = await bulkService(t, script, owners);
+): Promise<BulkFixture> {
+  const service = await startBulkService(t, script, owners);
   const cwd = await testFolder(t);
   const write = (name: string, lines: readonly string[]) =>
     writeFile(join(cwd, name), lines.map((line) => `${line}\n`).join(""));
@@ -41,5 +43,5 @@ export async function bulkStage(
   };
 }
 
-/** `c0`, `c1`, … */
-export const numbered = (count: number): string[] => Array.from({ length: count }, (_, i) => `c${i}`);
+/** Creates the ids `c0`, `c1` and so on. */
+export const createNumberedIds = (count: number): string[] => Array.from({ length: count }, (_, i) => `c${i}`);

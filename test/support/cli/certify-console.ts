@@ -2,14 +2,14 @@ import { join } from "node:path";
 import { type RunResult, runCli } from "./run-cli.ts";
 
 interface CertifyConsole {
-  /** Signs one browser in. */
+  /** Address that signs one browser in. */
   readonly address: string;
   interrupt(): void;
   readonly ended: Promise<RunResult>;
 }
 
 /** Runs `svc webhooks certify --console` until it prints the address of its console. */
-export const certifyConsole = (argv: readonly string[], cwd: string): Promise<CertifyConsole> =>
+export const startCertifyConsole = (argv: readonly string[], cwd: string): Promise<CertifyConsole> =>
   new Promise((resolve, reject) => {
     let interrupt = () => {};
     const ended = runCli(["webhooks", "certify", ...argv, "--console"], {

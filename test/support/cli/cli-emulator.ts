@@ -9,22 +9,22 @@ import { type RunOptions, type RunResult, runCli } from "./run-cli.ts";
 
 export interface CliEmulator {
   readonly emulator: TestEmulator;
-  /** An empty folder in which the commands run; removed when the test ends. */
+  /** Empty working folder of the commands, removed when the test ends. */
   readonly cwd: string;
-  /** Runs `svc` with the environment that `svc emulator exec` would give. */
+  /** Runs `svc` with the environment that `svc emulator exec` would set. */
   svc(argv: string | readonly string[], options?: RunOptions): Promise<RunResult>;
-  /** The same with --json, parsed; fails the test when the command does. */
+  /** Runs `svc` with --json and parses the output. Fails the test if the command fails. */
   json<T = Record<string, unknown>>(argv: string | readonly string[], options?: RunOptions): Promise<T>;
 }
 
-/** A folder for one test, removed when it ends. */
+/** Creates a folder that is removed when the test ends. */
 export async function testFolder(t: Pick<TestContext, "after">): Promise<string> {
   const cwd = await mkdtemp(join(tmpdir(), "svc-test-"));
   t.after(() => rm(cwd, { recursive: true, force: true }));
   return cwd;
 }
 
-/** An emulator of its own for one test, and the command line pointed at it. */
+/** Starts an emulator for one test, with a command line that uses it. */
 export async function cliEmulator(t: Pick<TestContext, "after">, options: EmulatorOptions = {}): Promise<CliEmulator> {
   const cwd = await testFolder(t);
   const started = await emulator(t, options);

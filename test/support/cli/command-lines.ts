@@ -3,33 +3,33 @@ import { dirname, join } from "node:path";
 import { loadOperation } from "../../../src/cli/runtime/derived-command.ts";
 import type { CommandDeclaration, CommandSpec, FlagSpec } from "../../../src/derive/command-spec.ts";
 import { deriveSpecs } from "../../../src/derive/specs.ts";
-import { allCommands } from "./all-commands.ts";
+import { loadAllCommands } from "./all-commands.ts";
 
 export const wordsOf = ({ words }: CommandDeclaration): string => words.join(" ");
 
-/** A command line that is right, with the files that it reads. */
+/** A valid command line with its input files. */
 export interface CommandLine {
   readonly command: CommandDeclaration;
   readonly argv: readonly string[];
-  /** What is piped in. */
+  /** Standard input. */
   readonly stdin?: string | undefined;
   readonly files: Readonly<Record<string, string | Uint8Array>>;
 }
 
-/** What stands for the secret in all credentials: nobody must ever see it. */
-export const secret = "very-secret";
+/** Secret in all credentials of the tests, which must never be printed. */
+export const testSecret = "very-secret";
 
 export const credentials = {
   SVC_CLIENT_ID: "id",
-  SVC_CLIENT_SECRET: secret,
-  SVC_CLUSTER_KEY: secret,
-  SVC_TOKEN: secret,
-  SVC_BASIC_AUTH: `user:${secret}`,
-  SVC_EMULATOR_TOKEN: secret,
+  SVC_CLIENT_SECRET: testSecret,
+  SVC_CLUSTER_KEY: testSecret,
+  SVC_TOKEN: testSecret,
+  SVC_BASIC_AUTH: `user:${testSecret}`,
+  SVC_EMULATOR_TOKEN: testSecret,
 };
 
-/** Flags whose file is written: it need not be there. */
-export const writtenBy: ReadonlySet<string> = new Set([
+/** Flags whose file is written and need not exist. */
+export const outputFileFlags: ReadonlySet<string> = new Set([
   "reference",
   "junit",
   "markdown",
@@ -46,14 +46,14 @@ export const writtenBy: ReadonlySet<string> = new Set([
 
 const rows = "id,email,kind,identifier\nada@example.com,ada@example.com,email,ada@example.com\n";
 
-/** Every example of every command. What its flags and positionals read is made of the examples of its operation. */
-export async function commandLines(): Promise<readonly CommandLine[]> {
+/** Creates a command line for each example of each command. Input files are made from the examples of the operation. */
+export async function createCommandLines(): Promise<readonly CommandLine[]> {
   const specs = new Map(
     Object.values(deriveSpecs())
       .flat()
       .map((spec) => [wordsOf(spec), spec]),
   );
-  const commands = await allCommands();
+  const commands = await loadAllCommands();
   return Promise.all(
     commands.flatMap((command) =>
       command.examples.map(async ({ argv, stdin }) => ({
@@ -73,23 +73,25 @@ async function filesOf(argv: readonly string[], flags: readonly FlagSpec[], spec
   const body = example?.body;
   const bytes = typeof body === "string" || body instanceof Uint8Array ? body : JSON.stringify(body ?? state);
   const isWritten = (word: string | undefined) =>
-    flags.some(({ flag, short }) => writtenBy.has(flag) && (word === `--${flag}` || (short && word === `-${short}`)));
+    flags.some(
+      ({ flag, short }) => outputFileFlags.has(flag) && (word === `--${flag}` || (short && word === `-${short}`)),
+    );
   const named = argv.flatMap((word, i) =>
     isWritten(argv[i - 1]) ? [] : (/^@?([\w/-]+\.[a-z]+)$/.exec(word)?.[1] ?? []),
   );
   return Object.fromEntries(
-    named.map((name) => [name, name.endsWith(".csv") ? rows : /\.(secret|key|txt)$/.test(name) ? secret : bytes]),
+    named.map((name) => [name, name.endsWith(".csv") ? rows : /\.(secret|key|txt)$/.test(name) ? testSecret : bytes]),
   );
 }
 
-export async function write(folder: string, files: CommandLine["files"]): Promise<void> {
+export async function writeFiles(folder: string, files: CommandLine["files"]): Promise<void> {
   for (const [name, content] of Object.entries(files)) {
     await mkdir(dirname(join(folder, name)), { recursive: true });
     await writeFile(join(folder, name), content);
   }
 }
 
-/** All files of a folder with their content: what must be as it was. */
+/** Returns all files of a folder with their content. */
 async function contentOf(folder: string): Promise<Record<string, string>> {
   const found = await readdir(folder, { recursive: true, withFileTypes: true });
   const files = found.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
@@ -97,8 +99,8 @@ async function contentOf(folder: string): Promise<Record<string, string>> {
   return Object.fromEntries(await Promise.all(pairs));
 }
 
-/** Names the files that are not as they were, those left out that may change; undefined when there are none. */
-export async function strangers(
+/** Lists the files that changed, except those that may change. Returns undefined if there are none. */
+export async function findChangedFiles(
   folder: string,
   before: CommandLine["files"],
   mayChange: (path: string) => boolean = () => false,

@@ -9,10 +9,10 @@ import { exitCodeByFailure, signalCodes } from "../../../src/cli/process/exit.ts
 import type { CommandExample } from "../../../src/derive/command-spec.ts";
 import { contentHash } from "../../../src/schemes/webhook.ts";
 import { root } from "../../structure/repository.ts";
-import { freePort } from "../free-port.ts";
+import { findFreePort } from "../free-port.ts";
 import { receiver } from "../receiver.ts";
 import { type CliEmulator, cliEmulator } from "./cli-emulator.ts";
-import type { Built, RunOptions, RunResult } from "./run-cli.ts";
+import type { CliBuild, RunOptions, RunResult } from "./run-cli.ts";
 
 const create = "contracts create --data nda.json";
 const sent = [create, "contracts send T-1"];
@@ -30,7 +30,7 @@ const staging = "config set router_url ROUTER --profile staging";
 const recording = "verify record --out corpus --rate 1000";
 const deviceCode = "auth device-code --client-id demo-cli";
 
-/** Names that help gives to what services make up, by the field of the answer that has the real one. */
+/** Placeholder names in help, with the field of the response that has the real name. */
 const madeUp: Readonly<Record<string, string>> = {
   "WDJB-MJHT": "user_code",
   WDJBMJHT: "user_code",
@@ -41,7 +41,7 @@ const madeUp: Readonly<Record<string, string>> = {
   "eu-1_4af0": "state",
 };
 
-/** What has happened before an example, by its first words; the longest that fit count. */
+/** Commands that run before an example, by its first words. The longest match applies. */
 const before: Readonly<Record<string, readonly string[]>> = {
   "auth device-decide": [deviceCode],
   "auth device-login --finish": ["auth device-login --client-id demo-cli --no-wait"],
@@ -110,13 +110,13 @@ const before: Readonly<Record<string, readonly string[]>> = {
   "webhooks why": told,
 };
 
-/** The secrets of the demo's connected apps. */
+/** Secrets of the demo's connected apps. */
 const env = { SVC_BASIC_AUTH: "billing:demo-billing-password", SVC_CRM_A_CLIENT_SECRET: "demo-crm-a-secret" };
 
 const team = { team: { id: "T-NORTHWIND" } };
 const saved = "hooks/0001-CONTRACT_SIGNED";
 
-/** What lies in the folder, where it is spoken of. */
+/** Creates the files that the examples mention. */
 function files({ emulator: { clusters } }: CliEmulator): Record<string, string | Buffer> {
   const { hmacKey } = clusters[0]!;
   return {
@@ -163,10 +163,10 @@ function files({ emulator: { clusters } }: CliEmulator): Record<string, string |
   };
 }
 
-/** Programs of a user's project, which examples run. */
+/** Programs of a user's project, which the examples run. */
 const programs = { "bin/npm": "#!/bin/sh\n", "bin/pytest": "#!/bin/sh\n", "bin/python3": "#!/bin/sh\n" };
 
-/** What an example becomes where its own words would leave this machine, or take ports of somebody else. */
+/** Replacements for words of examples that would use remote hosts or fixed ports. */
 const here: Readonly<Record<string, string>> = {
   "auth device-login --issuer https://id.example.com --client-id tool": "auth device-login --client-id demo-cli",
   dev: "dev --port 0",
@@ -177,31 +177,31 @@ const here: Readonly<Record<string, string>> = {
     "verify proxy --to https://api.example.com --out corpus --port 0",
 };
 
-/** What is left behind, and what ends it. */
+/** Commands that end background processes of an example. */
 const afterwards: Readonly<Record<string, string>> = {
   "emulator start --detach": "emulator stop --file .svc/emulator.json",
 };
 
-/** A command line as it is typed, without `svc`. */
+/** A command line without `svc`. */
 export type Example = Pick<CommandExample, "argv" | "stdin">;
 
 const { pending } = exitCodeByFailure;
 
 type Svc = (line: string) => Promise<RunResult>;
 
-/** What a person does who reads that. Whatever runs until it is stopped says that Ctrl-C does so. */
+/** Actions of the user in reaction to output. Endless commands print that Ctrl-C stops them. */
 const reactions: readonly { readonly reads: RegExp; react(found: string, svc: Svc, stop: () => void): unknown }[] = [
   { reads: /press Ctrl-C to stop/i, react: (_, __, stop) => stop() },
   { reads: /"type":"ready"/, react: (_, svc) => svc("webhooks trigger CONTRACT_SIGNED") },
   { reads: /waiting for EXECUTED/i, react: (_, svc) => svc("emulator sign T-1") },
   {
     reads: /\b[B-Z]{4}-[B-Z]{4}\b/,
-    // One that an emulator inside the command has made is known to nobody else.
+    // If the command runs its own emulator, no other command can approve the code.
     react: async (code, svc, stop) => (await svc(`emulator device approve ${code}`)).exit === 0 || stop(),
   },
 ];
 
-/** Somebody at the terminal, who reads all that is printed and does each thing once. */
+/** Simulates a user at the terminal who performs each action once. */
 function attended(svc: Svc): RunOptions & { readonly hasStopped: () => boolean } {
   const left = new Set(reactions);
   let signalled = false;
@@ -222,7 +222,7 @@ function attended(svc: Svc): RunOptions & { readonly hasStopped: () => boolean }
         signalled = true;
         signal("SIGINT");
       };
-      // An example that nothing ends is named by the test, which would wait for it for ever.
+      // The timeout ends an example that would otherwise run endlessly, so that the test can report it.
       setTimeout(() => signal("SIGTERM"), 60_000).unref();
     },
     hasStopped: () => signalled,
@@ -230,20 +230,20 @@ function attended(svc: Svc): RunOptions & { readonly hasStopped: () => boolean }
 }
 
 interface Staged extends RunResult {
-  /** Whether Ctrl-C has ended it. */
+  /** Whether Ctrl-C ended the example. */
   readonly stopped: boolean;
 }
 
 /**
- * Runs an example on an emulator of its own with the demo seed, where what it speaks of has happened; what takes a
- * person, one does, and Ctrl-C ends what goes on.
+ * Runs an example on an emulator with the demo seed, after the commands that the example requires. A simulated user
+ * responds to prompts, and Ctrl-C ends endless commands.
  */
-async function staged(t: Pick<TestContext, "after">, { argv, stdin }: Example, built: Built): Promise<Staged> {
+async function staged(t: Pick<TestContext, "after">, { argv, stdin }: Example, built: CliBuild): Promise<Staged> {
   const stage = await cliEmulator(t);
   const { cwd, emulator } = stage;
   const svc: CliEmulator["svc"] = (words, options) => stage.svc(words, { ...options, built });
   const { url } = await receiver(t);
-  const address = argv.includes("--command") ? `127.0.0.1:${await freePort()}/hooks` : url;
+  const address = argv.includes("--command") ? `127.0.0.1:${await findFreePort()}/hooks` : url;
   const line = argv.join(" ");
   const [key = ""] = Object.keys(before)
     .filter((start) => line.startsWith(start))
@@ -280,7 +280,7 @@ async function staged(t: Pick<TestContext, "after">, { argv, stdin }: Example, b
   return { ...result, stopped: someone.hasStopped() };
 }
 
-/** Examples that speak of what no demo can hold, with the exit code that says so. */
+/** Examples that require data that no demo has, with their exit code. */
 const elsewhere: Readonly<Record<string, readonly [exit: number, starts: readonly string[]]>> = {
   "no address was printed that holds this code": [4, ["emulator console session"]],
   "no page was shown that holds this form": [4, ["emulator device-form", "emulator provider-form"]],
@@ -315,8 +315,11 @@ const elsewhere: Readonly<Record<string, readonly [exit: number, starts: readonl
 
 const beginnings = Object.values(elsewhere).flatMap(([exit, starts]) => starts.map((start) => ({ exit, start })));
 
-/** Runs them all, one by one. What exited in another way than it should, and rows above that no example needs. */
-export async function triedOut(examples: readonly Example[], built: Built) {
+/**
+ * Runs all examples, one by one. Returns the ones with an unexpected exit code, and the unused rows of the tables
+ * above.
+ */
+export async function runExamples(examples: readonly Example[], built: CliBuild) {
   const wrong: Record<string, string> = {};
   const unused = new Set(beginnings.map(({ start }) => start));
   for (const example of examples) {
@@ -330,7 +333,9 @@ export async function triedOut(examples: readonly Example[], built: Built) {
   return { wrong, unused: [...unused] };
 }
 
-/** Ends what it began before the next begins: hundreds of emulators that nobody needs are much to go through for V8. */
+/**
+ * Runs work and its cleanup before the next example begins, because garbage from hundreds of emulators slows V8 down.
+ */
 async function onItsOwn<T>(work: (t: Pick<TestContext, "after">) => Promise<T>): Promise<T> {
   const ends: (() => unknown)[] = [];
   try {

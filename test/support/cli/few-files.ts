@@ -1,4 +1,4 @@
-// Runs a command line twice in a process of its own: once as it is, and once when no further file can be opened.
+// Runs a command line twice in this process: once normally, and once when no further file can be opened.
 import { execFileSync } from "node:child_process";
 import { openSync, readdirSync } from "node:fs";
 import { createProcessHost, main } from "../../../src/cli/main.ts";
@@ -11,6 +11,6 @@ execFileSync("prlimit", ["--pid", String(process.pid), `--nofile=${Math.max(...o
 try {
   for (;;) openSync("/dev/null", "r");
 } catch {
-  // None is left.
+  // No file descriptor is left.
 }
 process.exitCode = await run();

@@ -1,27 +1,27 @@
 import type { CliEmulator } from "./cli-emulator.ts";
 import type { RunOptions, RunResult } from "./run-cli.ts";
 
-/** A command that goes on until it is told to stop. */
-export interface Following {
-  /** Resolves once standard output holds the text. */
+/** A running command that ends only when it is stopped. */
+export interface RunningCommand {
+  /** Resolves when standard output contains the text. */
   saw(text: string): Promise<void>;
-  /** The documents printed so far, one a line. */
+  /** Returns the documents printed so far, one per line. */
   events(): Record<string, unknown>[];
-  /** Standard error so far. */
+  /** Returns standard error so far. */
   err(): string;
   signal(name: "SIGINT" | "SIGTERM"): void;
   readonly ended: Promise<RunResult>;
 }
 
-/** What does not come within this time never comes: the command is ended, so that the test fails and says so. */
+/** Time limit in ms for expected output. Afterwards the command is ended and the test fails with its output. */
 const patienceMs = 60_000;
 
-/** Starts `svc` and lets it run beside the test. */
-export function following(
+/** Starts `svc` in parallel to the test. */
+export function startCommand(
   svc: CliEmulator["svc"],
   argv: readonly string[],
   options: Pick<RunOptions, "env" | "cwd" | "wall"> = {},
-): Following {
+): RunningCommand {
   let out = "";
   let look = () => {};
   let run: Parameters<NonNullable<RunOptions["onStart"]>>[0] | undefined;

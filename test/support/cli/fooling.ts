@@ -2,12 +2,12 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import type { TestContext } from "node:test";
 
-/** Everything that a text can try on a terminal, on a log, and on the runner that reads it. */
-export const attack =
+/** Text with every known attack on a terminal, a log and the runner that parses the log. */
+export const hostileText =
   "pwn\n::stop-commands::pwn\r\n  ::add-mask::x\n##[group]pwn \x1b[2J\x1b]52;c;eA==\x07\x1b]8;;http://x\x1b\\\x1bPq\x1b\\ \x9b2J\u202e\u2066\u200b\u2028\ud800\t\b é漢👍🏽";
 
-/** What no terminal may be given, our own styles left out. */
-export function fooled(text: string): string | undefined {
+/** Returns the first forbidden control character in a text, except the program's own styles. */
+export function findTerminalEscape(text: string): string | undefined {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
   const plain = text.replace(/\x1b\[(?:1|2|22|3[1236]|39)m/g, "");
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
@@ -16,29 +16,32 @@ export function fooled(text: string): string | undefined {
 }
 
 /**
- * The same of all that was written to a terminal on which something moved: what the libraries of questions and spinners
- * write to rewrite their own lines is left out.
+ * Checks output of an interactive terminal in the same way. Sequences with which prompts and spinners rewrite their
+ * lines are ignored.
  */
-export const fooledTerminal = (written: string): string | undefined =>
+export const findInteractiveEscape = (written: string): string | undefined =>
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
-  fooled(written.replace(/\x1b\[(?:\d*(?:;\d+)*[mABCDGK]|[01]?J|\?(?:25|2026)[hl])|\r/g, ""));
+  findTerminalEscape(written.replace(/\x1b\[(?:\d*(?:;\d+)*[mABCDGK]|[01]?J|\?(?:25|2026)[hl])|\r/g, ""));
 
-/** The commands that a runner would obey in a log, those of this program left out. */
-export function obeyed(text: string): string | undefined {
+/** Returns the first log command that a runner would execute, except this program's own. */
+export function findRunnerCommand(text: string): string | undefined {
   const own = /^::(?:error title=svc%3A [^:]*::|add-mask::|group::|endgroup::)/;
   const lines = text.split(/\r\n|[\r\n]/).filter((line) => !own.test(line));
   return lines.find((line) => /^\s*::/.test(line) || line.includes("##["));
 }
 
-/** How a service answers: with what status and body, or as a stream of events. */
-export interface Fooling {
+/** Response of the service, as status and body or as an event stream. */
+export interface HostileTextResponse {
   readonly status: number;
   readonly body: unknown;
 }
 
-/** One server for all: `endpoint` gives a base URL that answers everything alike, and trouble when it is asked too often. */
-export async function foolingService(t: Pick<TestContext, "after">) {
-  const endpoints: Fooling[] = [];
+/**
+ * Starts one server for all tests of a file. `endpoint` returns a base URL with the same response to every request, and
+ * with an error after too many requests.
+ */
+export async function startHostileTextService(t: Pick<TestContext, "after">) {
+  const endpoints: HostileTextResponse[] = [];
   const counts: number[] = [];
   const server = createServer((asked: IncomingMessage, response: ServerResponse) => {
     asked.resume();
@@ -49,7 +52,7 @@ export async function foolingService(t: Pick<TestContext, "after">) {
     const isStream = asked.headers.accept === "text/event-stream" && status === 200;
     response.writeHead(status, {
       "content-type": isStream ? "text/event-stream" : "application/json",
-      // What a header can carry: controls of eight bits, and a command in the middle.
+      // A header can contain 8-bit controls, and a command in the middle.
       "x-request-id": "req ##[group] \x9b2J ::stop-commands::",
     });
     const text = JSON.stringify(body);
@@ -62,7 +65,7 @@ export async function foolingService(t: Pick<TestContext, "after">) {
   });
   const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
-    endpoint(answer: Fooling): { url: string } {
+    endpoint(answer: HostileTextResponse): { url: string } {
       endpoints.push(answer);
       return { url: `${base}/${endpoints.length - 1}` };
     },

@@ -3,21 +3,24 @@ import type { TestContext } from "node:test";
 import { Server } from "proxy-chain";
 
 export interface ForwardProxy {
-  /** Without credentials. */
+  /** URL of the proxy, without credentials. */
   readonly url: string;
   readonly port: number;
-  /** What went through it: `GET http://service.example:1234/path`, or `CONNECT service.example:1234`. */
+  /** Forwarded requests, such as `GET http://service.example:1234/path` or `CONNECT service.example:1234`. */
   readonly seen: readonly string[];
 }
 
-/** Every name is this machine: hosts that only the proxy knows. */
+/** Resolves every name to this machine, so that only the proxy can reach the hosts. */
 const loopback = ((_name: string, options: { all?: boolean }, found: (...said: unknown[]) => void) =>
   options.all
     ? found(null, [{ address: "127.0.0.1", family: 4 }])
     : found(null, "127.0.0.1", 4)) as unknown as typeof lookup;
 
-/** A real forward proxy that knows hosts of its own; with `password`, for those alone who give `ann` and it. */
-export async function forwardProxy(t: Pick<TestContext, "after">, password?: string): Promise<ForwardProxy> {
+/**
+ * Starts a real forward proxy that resolves its own hosts. With `password`, it accepts only the user `ann` with this
+ * password.
+ */
+export async function startForwardProxy(t: Pick<TestContext, "after">, password?: string): Promise<ForwardProxy> {
   const seen: string[] = [];
   const server = new Server({
     port: 0,

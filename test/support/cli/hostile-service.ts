@@ -9,7 +9,7 @@ const page = "<!doctype html><html><body>Welcome";
 const half = (response: ServerResponse, type: string) =>
   response.writeHead(200, { "content-type": type, "content-length": 999 });
 
-/** What a service, or something that stands in front of it, can do wrong; `type` is what it was asked for. */
+/** Faults of a service or of an intermediary. `type` is the media type of the expected response. */
 const plays = {
   hangs: () => {},
   stalls: (response, type) => half(response, type).write("{"),
@@ -21,36 +21,36 @@ const plays = {
   "responds with 401": (response) => response.writeHead(401, json).end('{"detail":"no"}'),
 } satisfies Record<string, (response: ServerResponse, type: string) => unknown>;
 
-export type Trouble = keyof typeof plays;
-export const troubles = Object.keys(plays) as readonly Trouble[];
+export type ServiceFault = keyof typeof plays;
+export const serviceFaults = Object.keys(plays) as readonly ServiceFault[];
 
-/** A service under an address of its own. */
-export interface Endpoint {
+/** A service with its own base URL. */
+export interface HostileEndpoint {
   readonly url: string;
-  /** How many requests have come. */
+  /** Returns the number of requests so far. */
   requests(): number;
 }
 
 export interface EndpointOptions {
-  readonly trouble: Trouble;
-  /** So many requests are well: they go on to a real service. */
+  readonly trouble: ServiceFault;
+  /** Number of first requests that are forwarded to a real service. */
   readonly passes?: number;
-  /** That service: answers under its addresses, and names them in its answers. */
+  /** Base URLs of the real service, which are replaced in its responses. */
   readonly to?: readonly string[];
-  /** Called at each request that is in trouble. */
+  /** Called at each request with a fault. */
   readonly onTrouble?: () => void;
 }
 
 /**
- * One server for all the troubles of a test file: `endpoint` gives a base URL, and what comes there meets its trouble, at
- * once or after some requests. Closed when the test ends.
+ * Starts one server for all faults of a test file. `endpoint` returns a base URL with a fault that starts immediately
+ * or after some requests. The server is closed when the test ends.
  */
-export async function hostile(
+export async function startHostileService(
   t: Pick<TestContext, "after">,
-): Promise<{ endpoint(options: EndpointOptions): Endpoint }> {
+): Promise<{ endpoint(options: EndpointOptions): HostileEndpoint }> {
   const endpoints = new Map<string, (path: string, asked: IncomingMessage, response: ServerResponse) => unknown>();
   const server = createServer((asked, response) => {
-    // The metadata of an issuer with a path lies beside the path, too (RFC 8414, 3.1).
+    // The metadata path of an issuer precedes the issuer's own path (RFC 8414, 3.1).
     const [, name = "", path = "/"] = /^(?:\/\.well-known\/[\w-]+)?\/(\d+)(.*)$/s.exec(asked.url ?? "") ?? [];
     const answer = endpoints.get(name);
     if (answer) answer(path, asked, response);
@@ -79,7 +79,10 @@ export async function hostile(
   };
 }
 
-/** Lets a real service answer; what it says of its own addresses is said of the endpoint, so that all calls come here. */
+/**
+ * Forwards a request to a real service and replaces its addresses in the response, so that all requests come to the
+ * endpoint.
+ */
 function passedOn(of: {
   path: string;
   asked: IncomingMessage;
@@ -88,7 +91,7 @@ function passedOn(of: {
   url: string;
 }): void {
   const { path, asked, response, to, url } = of;
-  // Signed addresses are those of a cluster, the last of them; all else goes to the router.
+  // Signed addresses belong to a cluster, the last base URL. All other requests go to the router.
   const upstream = new URL(path.startsWith("/_storage/") ? to.at(-1)! : to[0]!);
   const options: RequestOptions = { method: asked.method, path, headers: { ...asked.headers, host: upstream.host } };
   const forward = request(upstream, options, async (answer) => {

@@ -1,6 +1,6 @@
 /**
- * A process that takes a lock so many times, and each time leaves it behind as one that was killed would. Fails when
- * another process is inside at the same time. Usage: lock-taker.ts FILE TIMES
+ * A process that repeatedly takes a lock and leaves the lock file as a killed process would. Fails if another process
+ * holds the lock at the same time. Usage: lock-taker.ts FILE TIMES
  */
 import { randomBytes } from "node:crypto";
 import { rename, rm, writeFile } from "node:fs/promises";
@@ -26,6 +26,6 @@ for (let taken = 0; taken < Number(times); ) {
   const gone = { id: randomBytes(9).toString("base64url"), pid: 2 ** 22 + 1, ...(await identifyMachine()) };
   await writeFile(`${file}-${process.pid}`, JSON.stringify(gone));
   await rename(`${file}-${process.pid}`, file);
-  // It is another's by now, and stays.
+  // The lock belongs to another process now and stays.
   await lock.release();
 }

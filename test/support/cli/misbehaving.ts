@@ -1,26 +1,29 @@
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import type { TestContext } from "node:test";
 
-export interface Misbehaving {
+export interface MisbehavingServer {
   readonly url: string;
-  /** Bytes that the other end has taken, or that lie in the buffers between, from all connections so far. */
+  /** Returns the bytes that the clients or the buffers accepted, on all connections so far. */
   sent(): number;
-  /** How many connections are open. */
+  /** Returns the number of open connections. */
   open(): number;
 }
 
-/** One connection of a server that does as it likes. */
-export interface Play {
+/** A raw connection of the misbehaving server. */
+export interface RawConnection {
   write(text: string | Buffer): void;
-  /** Writes it again and again, as fast as the other end takes it. */
+  /** Writes the piece repeatedly, as fast as the client reads. */
   flood(piece: string | Buffer): void;
 }
 
 /**
- * A server on bare sockets that plays the same to every request. Reads the request's head first; stops when the test
- * ends.
+ * Starts a server on bare sockets that runs the same script for every request, after reading the request's head. The
+ * server is closed when the test ends.
  */
-export async function misbehaving(t: Pick<TestContext, "after">, play: (play: Play) => void): Promise<Misbehaving> {
+export async function startMisbehavingServer(
+  t: Pick<TestContext, "after">,
+  play: (play: RawConnection) => void,
+): Promise<MisbehavingServer> {
   const sockets = new Set<Socket>();
   let sent = 0;
   const server = createServer((socket) => {

@@ -1,5 +1,5 @@
-/** The body of a small contract from the demo's template 101, for `svc contracts create --data -`. */
-export const nda = JSON.stringify({
+/** Body of a small contract from the demo's template 101, for `svc contracts create --data -`. */
+export const ndaContractJson = JSON.stringify({
   contract_template_id: 101,
   contract_name: "NDA",
   contract_data: {},

@@ -3,8 +3,8 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "../../structure/repository.ts";
 
-/** The pages for users that are written by hand, by their path. */
-export const pages: readonly string[] = [
+/** Paths of the hand-written pages for users. */
+export const handWrittenPages: readonly string[] = [
   "README.md",
   ...readdirSync(join(root, "docs"))
     .filter((name) => name.endsWith(".md") && name !== "reference.md")
@@ -13,12 +13,12 @@ export const pages: readonly string[] = [
 
 export const readPage = (page: string): string => readFileSync(join(root, page), "utf8");
 
-/** The blocks of one language in a page, whole. */
-export const blocks = (page: string, language: string): string[] =>
+/** Returns the code blocks of one language in a page. */
+export const extractCodeBlocks = (page: string, language: string): string[] =>
   [...readPage(page).matchAll(new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``, "g"))].map(([, block]) => block!);
 
-/** The commands of some blocks, in their order, without comments; `a && b` are two. */
-export const commandsOf = (some: readonly string[]): string[] =>
+/** Parses the commands of code blocks, without comments. `a && b` counts as two commands. */
+export const parseCommands = (some: readonly string[]): string[] =>
   some
     .join("")
     .replaceAll(/\\\n */g, "")
@@ -27,11 +27,11 @@ export const commandsOf = (some: readonly string[]): string[] =>
     .filter((line) => line !== "")
     .flatMap((line) => line.split(" && "));
 
-/** The shell commands of a page. */
-export const commandsIn = (page: string): string[] => commandsOf(blocks(page, "sh"));
+/** Returns the shell commands of a page. */
+export const extractShellCommands = (page: string): string[] => parseCommands(extractCodeBlocks(page, "sh"));
 
-/** Compares a part of a page with what it should be. UPDATE_GOLDEN=1 rewrites it instead. */
-export function assertPart(page: string, part: string, expected: string): void {
+/** Compares a section of a page with the expected text. With UPDATE_GOLDEN=1, rewrites the section instead. */
+export function assertPageSection(page: string, part: string, expected: string): void {
   assert.ok(readPage(page).includes(part), `${page} does not contain:\n${part}`);
   if (process.env.UPDATE_GOLDEN === "1")
     writeFileSync(

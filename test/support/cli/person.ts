@@ -2,23 +2,23 @@ import { PassThrough } from "node:stream";
 import { stripVTControlCharacters } from "node:util";
 import type { RunOptions } from "./run-cli.ts";
 
-export const enter = "\r";
-export const down = "\u001b[B";
+export const enterKey = "\r";
+export const downKey = "\u001b[B";
 export const ctrlC = "\u0003";
 export const ctrlD = "\u0004";
 
 /**
- * A person at a terminal who answers one question after the other: each as soon as its words are on the screen. An
- * answer is keys, Enter included.
+ * Simulates a user at a terminal who responds to one question after the other, when its words are on the screen. A
+ * response is a string of keys, including Enter.
  */
-export function person(...answers: readonly (readonly [question: string, keys: string])[]): RunOptions & {
-  /** Questions that were never asked. */
+export function simulateUser(...answers: readonly (readonly [question: string, keys: string])[]): RunOptions & {
+  /** Returns the questions that were not asked. */
   readonly waiting: () => readonly string[];
 } {
   const keys = new PassThrough();
   const left = [...answers];
   let seen = 0;
-  // Whoever waits for a question that never comes leaves.
+  // The user leaves with Ctrl-C if an expected question does not appear.
   const leaves = setTimeout(() => keys.write(ctrlC), 60_000);
   leaves.unref();
   return {
@@ -31,7 +31,7 @@ export function person(...answers: readonly (readonly [question: string, keys: s
       if (next === undefined || !screen.slice(seen).includes(next[0])) return;
       seen = screen.length;
       left.shift();
-      // Once the question stands: keys that come while it is being drawn are lost to it.
+      // Keys that arrive while a prompt is being drawn are lost, so the keys are sent afterwards.
       setImmediate(() => setImmediate(() => keys.write(next[1])));
     },
   };

@@ -2,15 +2,15 @@ import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import type { CommandDeclaration, CommandSpec } from "../../../src/derive/command-spec.ts";
-import { movedWall } from "../walls/moved-wall.ts";
-import { allCommands } from "./all-commands.ts";
+import { createMovedWallClock } from "../walls/moved-wall.ts";
+import { loadAllCommands } from "./all-commands.ts";
 import { testFolder } from "./cli-emulator.ts";
-import { type CommandLine, commandLines, credentials, secret, wordsOf, write } from "./command-lines.ts";
-import type { Endpoint } from "./hostile-service.ts";
+import { type CommandLine, createCommandLines, credentials, testSecret, wordsOf, writeFiles } from "./command-lines.ts";
+import type { HostileEndpoint } from "./hostile-service.ts";
 import { type RunOptions, type RunResult, runCli } from "./run-cli.ts";
 
-/** Commands that send nothing to a service, and why. */
-export const sendsNothing: Readonly<Record<string, string>> = {
+/** Commands that send nothing to a service, with the reason. */
+export const localCommands: Readonly<Record<string, string>> = {
   run: "runs an emulator of its own; --record is tested in test/cli/run",
   dev: "runs an emulator of its own",
   tour: "runs an emulator of its own",
@@ -45,25 +45,28 @@ export const sendsNothing: Readonly<Record<string, string>> = {
   mcp: "serves an agent: test/cli/mcp",
 };
 
-/** The options with which a command fails at once where it sends something; those that send nothing refuse some. */
-export const noRetries = (argv: readonly string[]): readonly string[] =>
-  Object.keys(sendsNothing).some((words) => `${argv.join(" ")} `.startsWith(`${words} `)) ? [] : ["--retries", "0"];
+/**
+ * Returns the flags with which a command fails immediately if it sends a request. Commands that send nothing reject
+ * some of the flags.
+ */
+export const getNoRetryFlags = (argv: readonly string[]): readonly string[] =>
+  Object.keys(localCommands).some((words) => `${argv.join(" ")} `.startsWith(`${words} `)) ? [] : ["--retries", "0"];
 
-/** Command lines of other commands that send nothing either: lists, rules and plans. */
+/** Reports whether a command line of another command sends nothing either, such as lists, rules and plans. */
 const isLocal = ({ argv, command }: CommandLine): boolean =>
-  wordsOf(command) in sendsNothing ||
+  wordsOf(command) in localCommands ||
   argv.includes("--plan-out") ||
   argv.includes("--plan") ||
   argv.includes("--rule") ||
   argv.join(" ") === "webhooks trigger" ||
-  // Asks an emulator alone: test/cli/bulk/offboard.test.ts.
+  // These lines use only an emulator (test/cli/bulk/offboard.test.ts).
   argv.includes("--workspace") ||
-  // Asks a person first.
+  // An editor is opened first.
   argv.includes("--edit") ||
-  // Goes to a receiver, not to the service: test/cli/webhooks.
+  // Replays go to a receiver, not to the service (test/cli/webhooks).
   (wordsOf(command) === "webhooks replay" && !argv.includes("--last"));
 
-/** Examples that show something else than what is wanted here, by what they become; `URL` is the service. */
+/** Replacements for examples that are unsuitable here. `URL` is the service. */
 const changed: Readonly<Record<string, string>> = {
   "--emulator auth device-login --client-id demo-cli": "auth device-login --client-id demo-cli",
   "auth device-login --issuer https://id.example.com --client-id tool --scope openid":
@@ -73,39 +76,39 @@ const changed: Readonly<Record<string, string>> = {
   "router jobs resume job_20310102T030405Z_7f3ak2 -": "router jobs resume --last",
 };
 
-/** Other ways to run commands than their examples. */
+/** Command lines in addition to the examples. */
 const further: readonly string[] = [
   "webhooks schedule",
   "router map-emails --email-hash-list 0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef --cluster eu-1",
 ];
 
-/** A command line that sends at least one request, and how it is run. */
+/** A command line that sends at least one request, with its preparation. */
 export interface PreparedLine {
   readonly line: CommandLine;
   /** The example as it is run. */
   readonly shown: string;
 }
 
-/** Every example of every command that talks to a service. */
-export async function linesThatSend(): Promise<readonly PreparedLine[]> {
-  const commands = await allCommands();
+/** Prepares every example of every command that sends a request to a service. */
+export async function prepareSendingLines(): Promise<readonly PreparedLine[]> {
+  const commands = await loadAllCommands();
   const more = further.map((shown): CommandLine => {
     const argv = shown.split(" ");
     const named = commands.filter(({ words }) => words.every((word, i) => argv[i] === word));
     const command = named.sort((a, b) => b.words.length - a.words.length)[0]!;
     return { command, argv, files: {} };
   });
-  return [...(await commandLines()).filter((line) => !isLocal(line)), ...more].map((line) => {
+  return [...(await createCommandLines()).filter((line) => !isLocal(line)), ...more].map((line) => {
     const name = line.argv.join(" ");
     return { line, shown: changed[name] ?? name };
   });
 }
 
 /**
- * Of these, all of commands that are written by hand, and one of each kind of derived ones: what they send and print is
- * the work of one piece of code, which goes by no more than this.
+ * Selects all lines of hand-written commands and one of each kind of derived command, because all derived commands
+ * share their code.
  */
-export function oneOfEachKind(lines: readonly PreparedLine[]): readonly PreparedLine[] {
+export function selectOneOfEachKind(lines: readonly PreparedLine[]): readonly PreparedLine[] {
   const seen = new Set<string>();
   return lines.filter(({ line: { command } }) => {
     if (!isDerived(command)) return true;
@@ -125,15 +128,15 @@ export function oneOfEachKind(lines: readonly PreparedLine[]): readonly Prepared
 
 const isDerived = (command: CommandDeclaration): command is CommandSpec => "operation" in command;
 
-/** One line asks for one format: where JSON is asked for, without that of an example. */
+/** Removes the format flags of an example if the line requests JSON, because only one format is allowed. */
 const inOneFormat = (argv: readonly string[], flags: readonly string[]): readonly string[] =>
   flags.includes("--json") ? argv.filter((word, i) => word !== "--format" && argv[i - 1] !== "--format") : argv;
 
-/** Runs it in a folder of its own against a service; gives the folder back. */
+/** Runs a line in a new folder against a service. Returns the folder. */
 export async function runPrepared(
   t: Pick<TestContext, "after">,
   { line, shown }: PreparedLine,
-  { url }: Endpoint | { url: string },
+  { url }: HostileEndpoint | { url: string },
   flags: readonly string[],
   options: Pick<RunOptions, "onStart" | "env" | "tty"> = {},
 ): Promise<{ result: RunResult; cwd: string; files: CommandLine["files"] }> {
@@ -145,26 +148,27 @@ export async function runPrepared(
     ...(line.argv.includes("--finish") ? { "config/device-login.json": begunSignIn(url) } : {}),
     ...(name === "router jobs resume" ? { "rows.txt": "c0\n" } : {}),
   };
-  await write(cwd, files);
+  await writeFiles(cwd, files);
   const env = {
     ...credentials,
     SVC_CONFIG_DIR: join(cwd, "config"),
     SVC_STATE_DIR: join(cwd, "state"),
     ...options.env,
-    // A token of the environment outranks sign-ins.
+    // A token in the environment has precedence over sign-ins.
     ...(/^auth (device-login|token|refresh|logout|status)$/.test(name) ? { SVC_TOKEN: "" } : {}),
   };
   const run = (argv: readonly string[], more: RunOptions = {}, service = url) =>
     runCli([...inOneFormat(argv, flags), "--base-url", service, "--retries", "0", "--yes", ...flags], {
       cwd,
       env,
-      wall: movedWall(),
+      wall: createMovedWallClock(),
       stdin: line.stdin ?? "{}",
       ...more,
     });
   const { env: _, ...rest } = options;
   if (name === "router jobs resume") {
-    // Begun where nobody listens, and so left at once; what it was begun for is the service of the trouble.
+    // The sign-in begins at an address without a listener, so it ends immediately. The faulty service is the one under
+    // test.
     const nowhere = "http://127.0.0.1:1";
     await run(["router", "map-clients", "rows.txt", "--cluster", "eu-1"], {}, nowhere);
     await moveJobs(join(cwd, "state", "jobs"), nowhere, url);
@@ -182,14 +186,14 @@ async function moveJobs(folder: string, from: string, to: string): Promise<void>
   }
 }
 
-/** A sign-in at this server that has to be refreshed. */
+/** Returns a sign-in at this server that must be refreshed. */
 const signedIn = (url: string): string =>
   JSON.stringify({
     accounts: {
       [url]: {
         client_id: "tool",
-        access_token: secret,
-        refresh_token: secret,
+        access_token: testSecret,
+        refresh_token: testSecret,
         token_type: "Bearer",
         signed_in_at: "2030-01-01T00:00:00Z",
         expires_at: "2030-01-02T00:00:00Z",
@@ -199,11 +203,11 @@ const signedIn = (url: string): string =>
     },
   });
 
-/** A sign-in at this server that nobody has approved yet. */
+/** Returns a sign-in at this server that is not yet approved. */
 const begunSignIn = (url: string): string =>
   JSON.stringify({
     client_id: "tool",
-    device_code: secret,
+    device_code: testSecret,
     interval: 5,
     expires_at: "2031-01-02T04:00:00Z",
     server: {

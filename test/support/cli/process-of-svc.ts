@@ -3,42 +3,42 @@ import { once } from "node:events";
 import { constants } from "node:os";
 import type { TestContext } from "node:test";
 import type { SignalName } from "../../../src/cli/process/host.ts";
-import { shippedSvc } from "../shipped.ts";
+import { getSvcPath } from "../shipped.ts";
 
-/** `svc` in a process of its own, as it ships: what `npm run build` made. */
+/** `svc` as a process of the built package. */
 export interface SvcProcess {
   readonly child: ChildProcess;
   readonly out: () => string;
   readonly err: () => string;
-  /** Resolves once standard output or standard error holds the text; rejects when it ends before. */
+  /** Resolves when standard output or standard error contains the text. Rejects if the process ends before. */
   saw(text: string): Promise<void>;
-  /** Its exit code as shells tell it, and how long after the signal it was gone, in milliseconds. */
+  /** Sends a signal. Resolves with the exit code as shells report it, and the time until the exit in milliseconds. */
   stopped(name: SignalName): Promise<{ exit: number; afterMs: number }>;
 }
 
-/** How long the same program takes to start and to end by itself, at this very moment, in milliseconds. */
-export async function startMs(): Promise<number> {
+/** Measures the time in ms that the same program currently needs to start and exit. */
+export async function measureStartMs(): Promise<number> {
   const started = performance.now();
-  const child = spawn(process.execPath, [shippedSvc(), "help"], { stdio: "ignore", env: {} });
+  const child = spawn(process.execPath, [getSvcPath(), "help"], { stdio: "ignore", env: {} });
   await once(child, "exit");
   return performance.now() - started;
 }
 
-/** Starts it; whatever is left of it is killed when the test ends. */
-export async function svcProcess(
+/** Starts the process, which is killed when the test ends. */
+export async function startSvcProcess(
   t: Pick<TestContext, "after">,
   argv: readonly string[],
   options: {
     readonly cwd: string;
     readonly env?: Readonly<Record<string, string | undefined>>;
-    /** A program that becomes it. */
+    /** A program that starts the process, with its arguments. */
     readonly within?: readonly string[];
   },
 ): Promise<SvcProcess> {
-  const [program, ...first] = [...(options.within ?? []), process.execPath, shippedSvc()];
+  const [program, ...first] = [...(options.within ?? []), process.execPath, getSvcPath()];
   const child = spawn(program!, [...first, ...argv], {
     cwd: options.cwd,
-    // Its standard input stays open: nobody types anything.
+    // Standard input stays open without data.
     stdio: ["pipe", "pipe", "pipe"],
     env: { PATH: process.env.PATH, SVC_CONFIG_DIR: options.cwd, SVC_STATE_DIR: options.cwd, ...options.env },
   });

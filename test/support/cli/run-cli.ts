@@ -2,34 +2,34 @@ import { PassThrough, Readable, Writable } from "node:stream";
 import { systemWallClock, type WallClock } from "../../../src/base/clock.ts";
 import { main } from "../../../src/cli/main.ts";
 import type { Host } from "../../../src/cli/process/host.ts";
-import { program } from "../program.ts";
+import { getProgramPath } from "../program.ts";
 
-/** A build of the command line: its door, and what starts it as a process. */
-export interface Built {
+/** A build of the command line, with its entry point and its start command. */
+export interface CliBuild {
   readonly main: typeof main;
   readonly program: Host["program"];
 }
 
 export interface RunOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** What is piped in; omitted: an empty pipe, or an open terminal with `tty`. */
+  /** Standard input. The default is an empty pipe, or an open terminal with `tty`. */
   readonly stdin?: string | Uint8Array | AsyncIterable<Uint8Array>;
-  /** Makes all three streams terminals, `columns` wide. */
+  /** Makes all three streams terminals with this number of columns. */
   readonly tty?: boolean;
   readonly columns?: number;
   readonly cwd?: string;
   readonly wall?: WallClock;
-  /** Is handed a function that sends a signal to the run. */
+  /** Receives a function that sends a signal to the run. */
   readonly onStart?: (run: {
     signal: (name: "SIGINT" | "SIGTERM") => void;
     out: () => string;
     err: () => string;
   }) => void;
-  /** Another build of the command line; left out: the sources. */
-  readonly built?: Built;
-  /** Called with everything printed so far, after each write to standard output. */
+  /** Another build of the command line. Default: the sources. */
+  readonly built?: CliBuild;
+  /** Called with all output so far, after each write to standard output. */
   readonly onOutput?: (out: string) => void;
-  /** The same of standard error: what a person sees. */
+  /** Called with all output so far, after each write to standard error. */
   readonly onError?: (err: string) => void;
 }
 
@@ -39,12 +39,12 @@ export interface RunResult {
   readonly err: string;
 }
 
-/** Runs `svc` with these words through its real door, in this process, with nothing of this process's environment. */
+/** Runs `svc` with these arguments through its entry point, in this process but without this process's environment. */
 export async function runCli(argv: string | readonly string[], options: RunOptions = {}): Promise<RunResult> {
   const out = collector(options);
   const err = collector({ ...options, onOutput: options.onError });
   const listeners = new Set<(name: "SIGINT" | "SIGTERM") => void>();
-  const built = options.built ?? { main, program: [process.execPath, program("svc")] as const };
+  const built = options.built ?? { main, program: [process.execPath, getProgramPath("svc")] as const };
   const host: Host = {
     env: { SVC_CONFIG_DIR: "/nonexistent", ...options.env },
     cwd: options.cwd ?? "/nonexistent",
@@ -60,7 +60,7 @@ export async function runCli(argv: string | readonly string[], options: RunOptio
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
-    // Nothing is ever forced here: tests run in one process, and their walls do not wait.
+    // No deadline is enforced here, because tests run in one process and their wall clocks do not wait.
     setDeadline: () => {},
     end: (name) => {
       throw new Error(`${name} forces the end of a test`);

@@ -4,10 +4,10 @@ import type { AddressInfo } from "node:net";
 import type { TestContext } from "node:test";
 
 /**
- * A service with TLS under a name that nobody but a test's proxy knows; its certificate signs itself. Whatever it is
- * asked, it is well. Closed when the test ends.
+ * Starts a TLS service with a self-signed certificate, under a name that only a test's proxy resolves. Every request
+ * succeeds. The service is closed when the test ends.
  */
-export async function safeService(t: Pick<TestContext, "after">): Promise<string> {
+export async function startTlsService(t: Pick<TestContext, "after">): Promise<string> {
   const read = (name: string) => readFileSync(new URL(`../../../fixtures/tls/service.${name}.pem`, import.meta.url));
   const server = createServer({ key: read("key"), cert: read("cert") }, (_, response) =>
     response.end('{"database":true}'),

@@ -10,28 +10,28 @@ import { type RunOptions, type RunResult, runCli } from "./run-cli.ts";
 
 export const hmacKey = Buffer.alloc(64, 7).toString("base64");
 
-/** What a receiver goes by; left out: as a good one does. */
+/** Behavior of a receiver. Default: correct behavior. */
 export interface ReceiverRules {
   readonly key?: string | Buffer;
   readonly digest?: string;
   readonly signed?: (body: Buffer) => string | Buffer;
   readonly isGenuine?: (given: string | undefined, expected: string) => boolean;
-  /** Responds by itself to a genuine event. */
+  /** Responds to an event with a valid signature. */
   readonly respond?: (body: Buffer, response: ServerResponse, request: IncomingMessage) => void;
 }
 
 export interface SignedReceiver {
   readonly url: string;
-  /** A folder with the key in `hmac.key`. */
+  /** Folder with the key in `hmac.key`. */
   readonly cwd: string;
-  /** The genuine events, as they came. */
+  /** Bodies of the events with a valid signature, as received. */
   readonly bodies: readonly Buffer[];
-  /** Runs `svc webhooks certify` against it. */
+  /** Runs `svc webhooks certify` against the receiver. */
   certify(argv?: readonly string[], options?: RunOptions): Promise<RunResult>;
 }
 
-/** A receiver in this process. Closed when the test ends. */
-export async function signedReceiver(t: TestContext, rules: ReceiverRules = {}): Promise<SignedReceiver> {
+/** Starts a receiver in this process, which is closed when the test ends. */
+export async function startSignedReceiver(t: TestContext, rules: ReceiverRules = {}): Promise<SignedReceiver> {
   const { key = Buffer.from(hmacKey, "base64"), digest = "sha512", signed = (body) => body } = rules;
   const { isGenuine = (given, expected) => given === expected, respond } = rules;
   const bodies: Buffer[] = [];

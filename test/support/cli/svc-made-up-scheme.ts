@@ -1,4 +1,4 @@
-// `svc` as a process of its own, with one more signature scheme at the beginning of the list: it signs every webhook.
+// `svc` as a process with an additional signature scheme at the start of the list, which signs every webhook.
 import { createHmac } from "node:crypto";
 import { type WebhookScheme, webhookSchemes } from "../../../src/schemes/webhook-schemes.ts";
 

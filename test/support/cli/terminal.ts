@@ -6,42 +6,41 @@ import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { promisify } from "node:util";
-import { shippedSvc } from "../shipped.ts";
+import { getSvcPath } from "../shipped.ts";
 import { testFolder } from "./cli-emulator.ts";
 
 const run = promisify(execFile);
 const patienceMs = 30_000;
 
-/** Whether a program is installed here; tests that miss one are skipped and say so. */
+/** Reports whether a program is installed. Tests without their program are skipped with a reason. */
 export const hasProgram = (name: string): boolean =>
   spawnSync("sh", ["-c", `command -v ${name}`], { stdio: "ignore" }).status === 0;
 
-/** A folder's `svc` for shells: what ships, as a program of that name. */
+/** Installs the built `svc` in a folder, as a program for shells. */
 export async function installSvc(folder: string): Promise<void> {
   const path = join(folder, "svc");
-  await writeFile(path, `#!/bin/sh\nexec "${process.execPath}" "${shippedSvc()}" "$@"\n`, { mode: 0o755 });
+  await writeFile(path, `#!/bin/sh\nexec "${process.execPath}" "${getSvcPath()}" "$@"\n`, { mode: 0o755 });
 }
 
 export interface Terminal {
-  /** Types keys by their names: `Enter`, `C-c`, `Tab`, `Down`; other words are typed as they are. */
+  /** Types keys by name, such as `Enter`, `C-c`, `Tab` and `Down`. Other words are typed literally. */
   keys(...names: readonly string[]): Promise<void>;
-  /** What stands on the screen, once it holds this; fails with the screen otherwise. */
+  /** Resolves with the screen when it contains the text. Rejects with the screen otherwise. */
   until(shown: string | RegExp): Promise<string>;
-  /** Whether the cursor can be seen. */
+  /** Reports whether the cursor is visible. */
   cursor(): Promise<boolean>;
-  /** Everything that was written to it, as it came. */
+  /** Returns all bytes written to the terminal. */
   written(): Promise<string>;
-  /** Goes away, as a window that is closed. */
+  /** Closes the terminal like a window. */
   close(): Promise<void>;
-  /** Makes it so many columns wide, and tells whoever runs in it. */
+  /** Sets the number of columns and notifies the running program. */
   resize(columns: number): Promise<void>;
 }
 
 /**
- * `svc` alone at a real terminal: nobody else writes to it but lines at the end with its exit code, and whether the
- * terminal takes keys as it did before.
+ * Runs only `svc` at a real terminal. The last lines show its exit code and whether the terminal's modes were restored.
  */
-export async function svcTerminal(
+export async function openSvcTerminal(
   t: Pick<TestContext, "after">,
   argv: readonly string[],
   of: TerminalOptions,
@@ -55,7 +54,7 @@ export async function svcTerminal(
     [ "$modes" = "$(stty -g)" ] || echo "modes changed"
     echo done
     read _`;
-  const opened = await terminal(t, ["sh", "-c", script, "sh", ...argv], of);
+  const opened = await openTerminal(t, ["sh", "-c", script, "sh", ...argv], of);
   await opened.keys("Enter");
   return opened;
 }
@@ -67,8 +66,8 @@ interface TerminalOptions {
   readonly rows?: number;
 }
 
-/** Resolves once there is no such file: a terminal that has gone away shows no longer when its program has ended. */
-export async function untilGone(path: string): Promise<void> {
+/** Resolves when the file does not exist. A closed terminal cannot show when its program ended. */
+export async function waitUntilFileGone(path: string): Promise<void> {
   const deadline = performance.now() + patienceMs;
   while (existsSync(path)) {
     if (performance.now() > deadline) throw new Error(`${path} is still there`);
@@ -76,14 +75,14 @@ export async function untilGone(path: string): Promise<void> {
   }
 }
 
-/** A real terminal of this size that runs a shell: tmux, with a server of its own that ends with the test. */
-export async function terminal(
+/** Opens a real terminal of this size with a shell, in a tmux server that ends with the test. */
+export async function openTerminal(
   t: Pick<TestContext, "after">,
   shell: readonly string[],
   of: TerminalOptions,
 ): Promise<Terminal> {
   const socket = `svc-${randomBytes(6).toString("hex")}`;
-  // The first pane takes its PATH from whoever starts tmux, whatever -e says.
+  // The first pane inherits PATH from the process that starts tmux, regardless of -e.
   const path = `${of.folder}:${process.env.PATH}`;
   const tmux = async (...args: string[]) =>
     (await run("tmux", ["-L", socket, ...args], { env: { ...process.env, PATH: path } })).stdout;
@@ -101,7 +100,7 @@ export async function terminal(
     try {
       execFileSync("tmux", ["-L", socket, "kill-server"], { stdio: "ignore" });
     } catch {
-      // It has ended by itself.
+      // The program has exited already.
     }
   });
   const written = join(await testFolder(t), "written");

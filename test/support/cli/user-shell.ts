@@ -2,19 +2,19 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import type { TestContext } from "node:test";
 
-/** Lines that change the shell which they are pasted into, and so all lines after them. */
+/** Lines that change the shell and affect all later lines. */
 const changesShell = /^(eval|alias) /;
 
-/** A user's bash that lines are pasted into, without a terminal: nothing is asked. */
+/** A user's bash without a terminal, into which lines are pasted. */
 export interface UserShell {
-  /** Starts what is endless; resolves once it prints that it is ready, rejects when it ends before. */
+  /** Starts an endless command. Resolves when it prints that it is ready, and rejects if it ends before. */
   stay(line: string, ready: string): Promise<void>;
-  /** Runs a line to its end, which is exit 0; `typed` is its standard input, `onText` sees all that it has printed. */
+  /** Runs a line that must exit with 0. `typed` is its standard input, and `onText` receives all output so far. */
   paste(line: string, typed?: string, onText?: (all: string) => void): Promise<void>;
 }
 
-/** Opens one. What is endless in it gets Ctrl-C when the test ends, the last first. */
-export function userShell(
+/** Opens a shell. Its endless commands get Ctrl-C when the test ends, the last one first. */
+export function openUserShell(
   t: Pick<TestContext, "after">,
   options: { readonly cwd: string; readonly env: NodeJS.ProcessEnv },
 ): UserShell {
@@ -30,7 +30,7 @@ export function userShell(
     };
     child.stdout.on("data", add);
     child.stderr.on("data", add);
-    // Most lines end without reading what is typed.
+    // Most lines end without reading standard input.
     child.stdin.on("error", () => {});
     const ended = once(child, "close").then(([exit]) => ({ exit: exit as number, text }));
     return { child, ended };
@@ -39,7 +39,7 @@ export function userShell(
     for (const child of endless.reverse()) {
       if (child.exitCode !== null) continue;
       const closed = once(child, "close");
-      // As Ctrl-C: to all that the line started.
+      // Like Ctrl-C, the signal goes to the whole process group.
       process.kill(-child.pid!, "SIGINT");
       await closed;
     }

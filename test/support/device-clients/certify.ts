@@ -11,18 +11,22 @@ interface Row {
   readonly detail: string;
 }
 
-/** Our own client, by the book or with a mistake. */
-export const ownClient = (mistake: string): readonly string[] => [
+/** Returns the command of the project's own client, correct or with a mistake. */
+export const getOwnClientCommand = (mistake: string): readonly string[] => [
   process.execPath,
   fileURLToPath(new URL("./client.mjs", import.meta.url)),
   mistake,
 ];
 
 /**
- * The result of `svc auth certify`: its exit code, and the checks that did not pass. Checks that it could not make
- * because this machine was busy, and those that depend on them, say nothing about the client.
+ * Runs `svc auth certify`. Returns its exit code and the failed checks. Checks that could not run because this machine
+ * was busy, and checks that depend on them, are excluded.
  */
-export async function certify(t: Pick<TestContext, "after">, client: readonly string[], flags: readonly string[] = []) {
+export async function certifyDeviceClient(
+  t: Pick<TestContext, "after">,
+  client: readonly string[],
+  flags: readonly string[] = [],
+) {
   const cwd = await testFolder(t);
   const env = { ...process.env, SVC_CONFIG_DIR: cwd };
   const argv = ["auth", "certify", "--json", "--report", "report.xml", ...flags, "--", ...client];

@@ -6,46 +6,54 @@ import { openMemoryStore } from "../../../emulator/store/memory-store.ts";
 import { type History, StateFormatError, type Store, type Transaction } from "../../../emulator/store/port.ts";
 import { systemWallClock } from "../../../src/base/clock.ts";
 import type { LogPosition } from "../../../src/files/log-line.ts";
-import { collections, contentOf, exported, people, person, replaceWith, reset } from "../store.ts";
-import { type Chance, Crashed, ForgetfulDisk } from "./forgetful-disk.ts";
+import {
+  collections,
+  createPerson,
+  exportContent,
+  exportDocument,
+  importDocument,
+  people,
+  resetStore,
+} from "../store.ts";
+import { DiskCrashedError, ForgetfulDisk, type RandomSource } from "./forgetful-disk.ts";
 
-/** Something that is done to a store: several transactions at once, a whole new state, or a close and a new start. */
-export type Action =
+/** An action on a store: concurrent transactions, a new state, or a restart. */
+export type StoreAction =
   | readonly ((tx: Transaction) => void)[]
   | { readonly reset: (tx: Transaction) => void }
   | "export and replace"
-  /** The state is kept under a name. */
+  /** Saves the state as a snapshot. */
   | "keep"
-  /** It takes the place of the present one, which is kept under another. */
+  /** Restores the snapshot. The current state is saved as another one. */
   | "go back"
-  /** To before the last transaction, by the history. */
+  /** Rewinds to before the last transaction. */
   | "rewind"
   | "close and open";
 
-/** A life of a store, and what it is to hold after each of its commits. */
-export interface Life {
-  readonly actions: readonly Action[];
+/** A sequence of actions on a store, with the expected content after each commit. */
+export interface StoreLife {
+  readonly actions: readonly StoreAction[];
   readonly history: readonly string[];
-  /** How much is kept of what led to its states; undefined: nothing. */
+  /** Maximum size of the history in bytes, or undefined for no history. */
   readonly historyBytes: number | undefined;
 }
 
 const path = "/data/.svc/emulator.json";
 
-/** What a store holds, as a text to compare. */
+/** Returns the content of a store as a string to compare. */
 async function holds(store: Store): Promise<string> {
-  const { sequences, rows, mappings } = await contentOf(store);
+  const { sequences, rows, mappings } = await exportContent(store);
   const sorted = Object.entries(mappings).map(([name, owners]) => [name, Object.entries(owners).sort()]);
   const fields = Object.entries(rows).map(([name, list]) => [name, list.map((row) => Object.entries(row).sort())]);
   return JSON.stringify({ sequences, rows: fields, mappings: sorted });
 }
 
-/** Lives it in memory first, to know what is to be found. */
-export async function lifeOf(actions: readonly Action[], historyBytes?: number): Promise<Life> {
+/** Runs the actions in memory first, to record the expected states. */
+export async function recordStoreLife(actions: readonly StoreAction[], historyBytes?: number): Promise<StoreLife> {
   const store = openMemoryStore({ collections, wall: systemWallClock });
   const history = [await holds(store)];
-  /** The states that led to the present one, which is the last. */
-  let way = [await exported(store)];
+  /** States in the history of the current state, which is the last. */
+  let way = [await exportDocument(store)];
   let kept = way;
   for (const action of actions) {
     if (action === "close and open") continue;
@@ -55,16 +63,16 @@ export async function lifeOf(actions: readonly Action[], historyBytes?: number):
     }
     if (action === "go back" || action === "rewind") {
       way = action === "rewind" ? way.slice(0, -1) : [...kept];
-      await replaceWith(store, way.at(-1));
+      await importDocument(store, way.at(-1));
     } else if (action === "export and replace" || "reset" in action) {
-      if (action === "export and replace") await replaceWith(store, await exported(store));
-      else await reset(store, action.reset);
-      way = [await exported(store)];
+      if (action === "export and replace") await importDocument(store, await exportDocument(store));
+      else await resetStore(store, action.reset);
+      way = [await exportDocument(store)];
     } else {
       for (const write of action) {
         await store.transaction("write", write);
         history.push(await holds(store));
-        way.push(await exported(store));
+        way.push(await exportDocument(store));
       }
       continue;
     }
@@ -73,13 +81,13 @@ export async function lifeOf(actions: readonly Action[], historyBytes?: number):
   return { actions, history, historyBytes };
 }
 
-const open = (disk: ForgetfulDisk, { historyBytes }: Life): Promise<Store> =>
+const open = (disk: ForgetfulDisk, { historyBytes }: StoreLife): Promise<Store> =>
   openFileStore({ path, collections, wall: systemWallClock, disk, compactAfterBytes: 300, historyBytes });
 
 const snapshotsOn = (disk: ForgetfulDisk) => openFileSnapshotStore({ folder: getSnapshotFolder(path), disk });
 
-/** Lives it on a disk, and tells how many commits were acknowledged before the disk died, if it did. */
-async function live(life: Life, disk: ForgetfulDisk, died = () => false): Promise<number> {
+/** Runs the actions on a disk. Returns the number of commits that were acknowledged before the disk crashed. */
+async function live(life: StoreLife, disk: ForgetfulDisk, died = () => false): Promise<number> {
   let acknowledged = 0;
   let store: Store | undefined;
   let past: LogPosition | undefined;
@@ -104,10 +112,10 @@ async function live(life: Life, disk: ForgetfulDisk, died = () => false): Promis
         await store.takeOver(before.store, { past: before.past });
         acknowledged += 1;
       } else if (action === "export and replace") {
-        await replaceWith(store, await exported(store));
+        await importDocument(store, await exportDocument(store));
         acknowledged += 1;
       } else if ("reset" in action) {
-        await reset(store, action.reset);
+        await resetStore(store, action.reset);
         acknowledged += 1;
       } else {
         const settled = await Promise.allSettled(action.map((write) => store!.transaction("write", write)));
@@ -118,9 +126,9 @@ async function live(life: Life, disk: ForgetfulDisk, died = () => false): Promis
     }
   } catch (error) {
     const root = (error as Error).cause ?? error;
-    // A compaction that was cut off has put its base in place, and not noted yet what the ways back begin at.
+    // An interrupted compaction replaced its checkpoint, but did not record yet where the history begins.
     const isCutOff = died() && error instanceof StateFormatError;
-    if (!(root instanceof Crashed || isCutOff)) throw error;
+    if (!(root instanceof DiskCrashedError || isCutOff)) throw error;
   } finally {
     await store?.close().catch(() => {});
   }
@@ -128,10 +136,10 @@ async function live(life: Life, disk: ForgetfulDisk, died = () => false): Promis
 }
 
 /**
- * Every step that a life asks of the disk, the close at its end included, with its place. Of the writes of one snapshot
- * the first and the last stand for all.
+ * Lists the steps of the disk in all actions and the final close, with their index. The first and the last write of a
+ * snapshot represent the others.
  */
-export async function stepsOf(life: Life): Promise<[at: number, step: string][]> {
+export async function listDiskSteps(life: StoreLife): Promise<[at: number, step: string][]> {
   const steps: string[] = [];
   const disk = new ForgetfulDisk();
   disk.before = (step, at) => void steps.push(`${step} ${at}`);
@@ -141,31 +149,31 @@ export async function stepsOf(life: Life): Promise<[at: number, step: string][]>
   return [...steps.entries()].filter(([at]) => !between(at));
 }
 
-export interface Crash {
-  /** Before which step the disk dies, from 0. */
+export interface CrashPoint {
+  /** Index of the step before which the disk crashes, from 0. */
   readonly at: number;
-  /** What is left of what was not synced. */
-  readonly chance: Chance;
-  /** Before which step of the start after it the disk dies again; undefined: it does not. */
+  /** Random source that decides which unsynced changes survive. */
+  readonly chance: RandomSource;
+  /** Index of the step during the next start before which the disk crashes again. Undefined for no second crash. */
   readonly again?: number;
 }
 
 /**
- * Lets the disk die, and checks what a start finds: the state after some commit, the last acknowledged one or a later
- * one; and that what is written from there on is kept in turn. `prepare` may spoil the disk first.
+ * Crashes the disk and checks the next start. The store must have the state after the last acknowledged commit or a
+ * later one, and must persist further writes. `prepare` can corrupt the disk first.
  */
-export async function survive(
-  life: Life,
-  crash: Crash,
+export async function assertSurvivesCrash(
+  life: StoreLife,
+  crash: CrashPoint,
   prepare: (disk: ForgetfulDisk) => void = () => {},
 ): Promise<void> {
   const first = new ForgetfulDisk();
   prepare(first);
-  const acknowledged = await live(life, first, dieAt(first, crash.at));
+  const acknowledged = await live(life, first, crashDiskAt(first, crash.at));
   let disk = first.crash(crash.chance);
   prepare(disk);
   if (crash.again !== undefined) {
-    dieAt(disk, crash.again);
+    crashDiskAt(disk, crash.again);
     await open(disk, life)
       .then((store) => store.close())
       .catch(() => {});
@@ -175,30 +183,33 @@ export async function survive(
   const found = await written(disk, life, 1_001);
   const at = life.history.indexOf(found, acknowledged);
   assert.ok(at >= acknowledged, `acknowledged ${life.history[acknowledged]}, found ${found}`);
-  // Nothing of what was not synced is left this time.
+  // No unsynced change survives this crash.
   const next = disk.crash(() => 0.99);
   prepare(next);
   const more = await written(next, life, 1_002);
   assert.ok(more.includes('["id",1001]'), `acknowledged after the crash, and lost: ${more}`);
 }
 
-/** What a start finds; then it writes one row, which is acknowledged, and is left standing. */
-async function written(disk: ForgetfulDisk, life: Life, id: number): Promise<string> {
+/** Starts a store, writes one acknowledged row and leaves the store open. Returns the content at the start. */
+async function written(disk: ForgetfulDisk, life: StoreLife, id: number): Promise<string> {
   const store = await open(disk, life);
   const found = await holds(store);
   await checkHistory(store, life);
   const snapshotStore = await snapshotsOn(disk);
   for (const name of ["kept", "left"]) {
-    // Whole, or not there.
+    // A snapshot must be complete or absent.
     const document = await snapshotStore.open(name);
     if (document) await store.load(document);
   }
-  await store.transaction("write", (tx) => tx.put(people, person(id)));
+  await store.transaction("write", (tx) => tx.put(people, createPerson(id)));
   return found;
 }
 
-/** Whatever the history names can be gone back to: the last is the present state, and all before a crash were once. */
-async function checkHistory(store: Store, life: Life): Promise<void> {
+/**
+ * Checks that every commit in the history can be restored. The last is the current state, and the others were states
+ * before the crash.
+ */
+async function checkHistory(store: Store, life: StoreLife): Promise<void> {
   const { history } = store;
   if (!history) return;
   for (const [i, number] of (await commitsOf(history)).entries()) {
@@ -208,29 +219,29 @@ async function checkHistory(store: Store, life: Life): Promise<void> {
   }
 }
 
-/** The numbers of the lines that led to the present state, the newest first. */
+/** Returns the numbers of the commits that led to the current state, newest first. */
 async function commitsOf(history: History): Promise<number[]> {
   const numbers: number[] = [];
   await history.visit(({ number }) => numbers.push(number) > 0);
   return numbers;
 }
 
-/** Lets the disk die before that step, from 0. Tells whether it has. */
-export function dieAt(disk: ForgetfulDisk, at: number): () => boolean {
+/** Crashes the disk before a step, counted from 0. Returns a function that reports whether the crash happened. */
+export function crashDiskAt(disk: ForgetfulDisk, at: number): () => boolean {
   const before = disk.before;
   let left = at;
   let isDead = false;
   disk.before = (step, path) => {
     isDead ||= left === 0;
-    if (isDead) throw new Crashed(`before ${step} ${path}`);
+    if (isDead) throw new DiskCrashedError(`before ${step} ${path}`);
     left -= 1;
     before(step, path);
   };
   return () => isDead;
 }
 
-/** The same numbers for the same seed (mulberry32). */
-export function seeded(seed: number): Chance {
+/** Creates a generator that returns the same numbers for the same seed (mulberry32). */
+export function createSeededRandom(seed: number): RandomSource {
   let state = seed;
   return () => {
     state = (state + 0x6d2b79f5) | 0;

@@ -1,28 +1,37 @@
 import { dirname, join } from "node:path";
 import type { Disk, DiskFile } from "../../../src/files/disk.ts";
 
-/** How a disk of the model is asked to do something. */
-export type Step = "create" | "write" | "truncate" | "sync" | "datasync" | "rename" | "link" | "remove" | "syncFolder";
+/** A changing operation of the modeled disk. */
+export type DiskStep =
+  | "create"
+  | "write"
+  | "truncate"
+  | "sync"
+  | "datasync"
+  | "rename"
+  | "link"
+  | "remove"
+  | "syncFolder";
 
-/** The disk died: nothing happens any more. */
-export class Crashed extends Error {}
+/** Thrown after a crash of the disk, when every operation fails. */
+export class DiskCrashedError extends Error {}
 
-/** A number from 0 to below 1; decides what a crash leaves. */
-export type Chance = () => number;
+/** Returns a number from 0 to below 1, which decides what survives a crash. */
+export type RandomSource = () => number;
 
-type Change = (content: Uint8Array, chance: Chance) => Uint8Array;
+type Change = (content: Uint8Array, chance: RandomSource) => Uint8Array;
 
 interface Inode {
-  /** What a process reads. */
+  /** Content that a process reads. */
   content: Uint8Array;
-  /** What is certain to be there after a crash. */
+  /** Content that always survives a crash. */
   durable: Uint8Array;
-  /** Changes since the last sync: of these any may be there after a crash, or a part. */
+  /** Changes since the last sync. Each can survive a crash entirely, in part or not at all. */
   unsynced: Change[];
 }
 
 type Entries = Map<string, Inode>;
-/** One change of a folder, such as a rename: there as a whole, or not. */
+/** A change of a folder, such as a rename, which survives entirely or not at all. */
 type Renaming = ReadonlyMap<string, Inode | undefined>;
 
 interface Folder {
@@ -34,17 +43,16 @@ interface Folder {
 const sector = 16;
 
 /**
- * A disk in memory that forgets what it was not asked to keep. A crash leaves what was synced, and of all the rest any
- * part: of writes to files any subset, and any of the sectors of each; of creations, renames, links and removals any
- * subset, unless their folder was synced after them. A file that was synced can still be without a name. Real file systems
- * keep more than that.
+ * An in-memory disk that loses unsynced data in a crash. Synced data survives. Any subset of the unsynced file writes
+ * survives, with any of their sectors. Any subset of creations, renames, links and removals survives, unless their
+ * folder was synced afterwards. A synced file can lose its name. Real file systems preserve more.
  */
 export class ForgetfulDisk implements Disk {
   readonly #folders: Map<string, Folder>;
-  /** Folders whose own name may be forgotten. */
+  /** Folders whose own entry can be lost. */
   readonly #newFolders: Set<string>;
-  /** Called before each step; it may throw. */
-  before: (step: Step, path: string) => void = () => {};
+  /** Called before each step. Can throw. */
+  before: (step: DiskStep, path: string) => void = () => {};
   #crashed = false;
 
   constructor(folders: Map<string, Folder> = new Map([["/", emptyFolder()]]), newFolders = new Set<string>()) {
@@ -52,8 +60,8 @@ export class ForgetfulDisk implements Disk {
     this.#newFolders = newFolders;
   }
 
-  /** What is there after a crash; nothing can be done to this disk any more. */
-  crash(chance: Chance): ForgetfulDisk {
+  /** Returns the disk after a crash. This disk becomes unusable. */
+  crash(chance: RandomSource): ForgetfulDisk {
     this.#crashed = true;
     const inodes = new Map<Inode, Inode>();
     const afterCrash = (inode: Inode): Inode => {
@@ -133,13 +141,13 @@ export class ForgetfulDisk implements Disk {
   }
 
   #fileOf(inode: Inode, path: string): DiskFile {
-    const change = (step: Step, apply: Change, whole: Change) => {
-      // The very change during which it dies may be there in part.
+    const change = (step: DiskStep, apply: Change, whole: Change) => {
+      // The change during which the disk crashes can survive in part.
       inode.unsynced.push(apply);
       this.#step(step, path);
       inode.content = whole(inode.content, () => 0);
     };
-    const sync = async (step: Step) => {
+    const sync = async (step: DiskStep) => {
       this.#step(step, path);
       inode.durable = inode.content;
       inode.unsynced = [];
@@ -169,8 +177,8 @@ export class ForgetfulDisk implements Disk {
     };
   }
 
-  #step(step: Step, path: string): void {
-    if (this.#crashed) throw new Crashed();
+  #step(step: DiskStep, path: string): void {
+    if (this.#crashed) throw new DiskCrashedError();
     this.before(step, path);
   }
 
@@ -206,8 +214,11 @@ function rename(entries: Entries, renaming: Renaming): void {
   }
 }
 
-/** A write as a crash may leave it: none of it, all of it, its beginning, or any of its sectors; the rest reads as zeros. */
-function overlaid(content: Uint8Array, bytes: Uint8Array, position: number, chance: Chance): Uint8Array {
+/**
+ * Applies a write as a crash can leave it: none of it, all of it, its beginning, or any of its sectors. The other
+ * sectors read as zeros.
+ */
+function overlaid(content: Uint8Array, bytes: Uint8Array, position: number, chance: RandomSource): Uint8Array {
   const fate = chance();
   if (fate >= 0.75) return content;
   const end = fate < 0.25 ? bytes.byteLength : Math.floor(chance() * (bytes.byteLength + 1));
@@ -215,7 +226,7 @@ function overlaid(content: Uint8Array, bytes: Uint8Array, position: number, chan
   const grown = new Uint8Array(Math.max(content.byteLength, position + end));
   grown.set(content);
   for (let at = 0; at < end; ) {
-    // Sectors lie where they lie in the file, not in the write.
+    // Sectors are aligned in the file, not in the write.
     const next = Math.min(end, at + sector - ((position + at) % sector));
     if (isThere()) grown.set(bytes.subarray(at, next), position + at);
     at = next;

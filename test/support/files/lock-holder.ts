@@ -1,6 +1,6 @@
 /**
- * A process that says "up", tries to take a lock when a line comes in, tells what became of it ("held", or the life of
- * who has it), and lives until its input ends. Usage: lock-holder.ts FILE
+ * A process that prints "up", tries to take a lock for each input line, and prints "held" or the identity of the
+ * holder. It lives until its input ends. Usage: lock-holder.ts FILE
  */
 import { createInterface } from "node:readline";
 import { systemWallClock } from "../../../src/base/clock.ts";

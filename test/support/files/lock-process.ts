@@ -2,25 +2,32 @@ import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import type { TestContext } from "node:test";
-import { program } from "../program.ts";
+import { getProgramPath } from "../program.ts";
 
-/** A process of its own that takes a lock. */
+/** A process that takes a lock. */
 export interface LockProcess {
-  /** Tries to take the lock: `held`, or why not. */
+  /** Tries to take the lock. Resolves with `held` or the reason of the failure. */
   take(): Promise<string>;
   signal(name: NodeJS.Signals): void;
-  /** Ends it as `kill -9` does; resolves when it is gone. */
+  /** Sends SIGKILL. Resolves when the process has ended. */
   kill(): Promise<void>;
 }
 
-/** A command line that gives what follows a PID namespace of its own, as a container has; undefined where none can be had. */
-export const ownNamespace = (): string[] | undefined => {
+/**
+ * Returns a command that runs its arguments in a new PID namespace, like a container. Returns undefined if namespaces
+ * are unavailable.
+ */
+export const getNamespaceCommand = (): string[] | undefined => {
   const words = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"];
   return spawnSync(words[0]!, [...words.slice(1), "true"]).status === 0 ? words : undefined;
 };
 
-export async function lockProcess(t: TestContext, file: string, within: readonly string[] = []): Promise<LockProcess> {
-  const [command, ...args] = [...within, process.execPath, program("lock-holder"), file];
+export async function startLockProcess(
+  t: TestContext,
+  file: string,
+  within: readonly string[] = [],
+): Promise<LockProcess> {
+  const [command, ...args] = [...within, process.execPath, getProgramPath("lock-holder"), file];
   const child: ChildProcess = spawn(command!, args, { stdio: ["pipe", "pipe", "inherit"] });
   const gone = once(child, "close");
   const kill = async () => {

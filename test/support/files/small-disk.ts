@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 
-/** A real disk of so many megabytes, until the test ends; undefined where it cannot be had. */
-export async function smallDisk(t: TestContext, megabytes = 1): Promise<string | undefined> {
+/** Mounts a real disk of this many megabytes until the test ends. Returns undefined if mounting is not possible. */
+export async function mountSmallDisk(t: TestContext, megabytes = 1): Promise<string | undefined> {
   const folder = await mkdtemp(join(tmpdir(), "svc-disk-"));
   let mounted = false;
   t.after(async () => {

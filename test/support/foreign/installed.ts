@@ -2,33 +2,33 @@ import { createHash } from "node:crypto";
 import { access, mkdir, rm, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { run, works } from "./program.ts";
+import { canRun, runProgram } from "./program.ts";
 
-/** A folder with programs of others, or the sentence that says why they cannot be had. */
-export type Installed = { readonly folder: string; readonly missing?: never } | { readonly missing: string };
+/** A folder with third-party programs, or the reason why they are missing. */
+export type Installation = { readonly folder: string; readonly missing?: never } | { readonly missing: string };
 
 const cache = join(process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache"), "svc-toolkit");
 
-/** What is installed, and by which commands: each a program with its arguments, run in the folder. */
-export interface Wanted {
-  /** Name and pinned versions: the folder's name, so that another version is installed anew. */
+/** Programs to install and the commands that install them, each an argument list that runs in the folder. */
+export interface InstallOptions {
+  /** Name with pinned versions, which is the name of the folder. Another version is installed from scratch. */
   readonly name: string;
-  /** A program that must be on the machine, with arguments under which it succeeds. */
+  /** A required program on this machine, with arguments under which it succeeds. */
   readonly needs: readonly [program: string, ...argv: string[]];
   readonly steps: readonly (readonly [program: string, ...argv: string[]])[];
 }
 
-/** Installs programs of others once into a folder of this machine. */
-export async function installed({ name, needs, steps }: Wanted): Promise<Installed> {
+/** Installs third-party programs once per machine, in a folder. */
+export async function installPrograms({ name, needs, steps }: InstallOptions): Promise<Installation> {
   const folder = join(cache, name);
   const mark = join(folder, ".installed");
   const [needed, ...argv] = needs;
-  if (!(await works(needed, ...argv))) return { missing: `${name} needs ${needs.join(" ")} to work here.` };
+  if (!(await canRun(needed, ...argv))) return { missing: `${name} needs ${needs.join(" ")} to work here.` };
   if (await exists(mark)) return { folder };
   try {
     await rm(folder, { recursive: true, force: true });
     await mkdir(folder, { recursive: true });
-    for (const [program, ...args] of steps) await run(program, args, { cwd: folder });
+    for (const [program, ...args] of steps) await runProgram(program, args, { cwd: folder });
     await writeFile(mark, "");
     return { folder };
   } catch (error) {
@@ -43,10 +43,12 @@ const exists = (path: string): Promise<boolean> =>
     () => false,
   );
 
-/** Names of folders have at most 255 bytes. */
+/** Folder names have at most 255 bytes. */
 const maxName = 120;
 
-/** Of all of them and their versions, so that any other is installed again: `jest-30.0.5-mocha-11.7.1` */
+/**
+ * Joins all names and versions, so that any other version is installed separately, such as `jest-30.0.5-mocha-11.7.1`.
+ */
 function nameOf(pinned: readonly string[]): string {
   const name = pinned
     .join("-")
@@ -57,9 +59,11 @@ function nameOf(pinned: readonly string[]): string {
   return `${name.slice(0, maxName)}-${digest.slice(0, 12)}`;
 }
 
-/** Packages of the npm registry, each as `name@version`, in a folder of their own: the project's must not change for them. */
-export const npmPackages = (...packages: readonly string[]): Promise<Installed> =>
-  installed({
+/**
+ * Installs npm packages, each as `name@version`, in a separate folder, so that the project's packages do not change.
+ */
+export const installNpmPackages = (...packages: readonly string[]): Promise<Installation> =>
+  installPrograms({
     name: nameOf(packages),
     needs: ["npm", "--version"],
     steps: [
@@ -68,25 +72,25 @@ export const npmPackages = (...packages: readonly string[]): Promise<Installed> 
     ],
   });
 
-/** The one of the distribution first: it is built with optimisations that others often lack, and fuzzes a tenth faster. */
+/** The distribution's Python comes first, because its optimized build makes fuzzing a tenth faster. */
 const pythons = ["/usr/bin/python3", "python3", "python3.13", "python3.12", "python3.11", "python3.10"];
 const isNewEnough = ["-c", "import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))"] as const;
 
-/** Packages of the Python index, each as `name==version`, in an environment of their own. */
-export async function pythonPackages(...packages: readonly string[]): Promise<Installed> {
+/** Installs Python packages, each as `name==version`, in a virtual environment. */
+export async function installPythonPackages(...packages: readonly string[]): Promise<Installation> {
   const name = nameOf(packages);
   for (const python of pythons) {
-    if (!(await works(python, ...isNewEnough))) continue;
+    if (!(await canRun(python, ...isNewEnough))) continue;
     const environment = [python, "-m", "venv", "."] as const;
     const packed = ["./bin/pip", "install", "--quiet", ...packages] as const;
-    return installed({ name, needs: [python, "--version"], steps: [environment, packed] });
+    return installPrograms({ name, needs: [python, "--version"], steps: [environment, packed] });
   }
   return { missing: `${name} needs a Python from 3.10 on with venv.` };
 }
 
-/** A program of a Go module, as `bin/<program>`. */
-export const goProgram = (name: string, module: string): Promise<Installed> =>
-  installed({
+/** Installs a program of a Go module as `bin/<program>`. */
+export const installGoProgram = (name: string, module: string): Promise<Installation> =>
+  installPrograms({
     name,
     needs: ["go", "version"],
     steps: [["sh", "-c", `GOBIN="$PWD/bin" go install ${module}`]],

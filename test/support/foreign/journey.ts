@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { contractDocument } from "../../../src/cli/commands/example-contract.ts";
 import type { TestEmulator } from "../emulator.ts";
 
-/** What the program of each generator prints: every one makes the same calls with the client that was made for it. */
+/** Output of the program of each generator. All programs send the same requests with their generated client. */
 export const expectedJourney = {
   clusters: ["eu-1", "us-1"],
   unmapped: [404, "No cluster mapping for this email hash"],
@@ -15,11 +15,11 @@ export const expectedJourney = {
   refused: [404, "Not found."],
 } as const;
 
-/** The body of the contract that those programs create, as text: each language reads it into the types it made. */
+/** JSON of the contract that the programs create. Each language parses it into its generated types. */
 const contract = JSON.stringify(contractDocument);
 
-/** The variables by which a program finds the emulator. */
-export function environmentOf({ routerUrl, clusters, token }: TestEmulator): Readonly<Record<string, string>> {
+/** Returns the environment variables with the addresses and the token of the emulator. */
+export function getEmulatorEnvironment({ routerUrl, clusters, token }: TestEmulator): Readonly<Record<string, string>> {
   const { url, clientId = "", clientSecret = "" } = clusters[0]!;
   return {
     ROUTER_URL: routerUrl,
@@ -31,8 +31,8 @@ export function environmentOf({ routerUrl, clusters, token }: TestEmulator): Rea
   };
 }
 
-/** A folder of the test with the documents that the emulator serves, and the program beside the test. */
-export async function workshop(
+/** Creates a folder of the test with the emulator's OpenAPI documents and the program next to the test. */
+export async function createClientFolder(
   t: Pick<TestContext, "after">,
   { controlUrl }: TestEmulator,
   beside: string,

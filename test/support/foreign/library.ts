@@ -1,18 +1,21 @@
 import { createRequire } from "node:module";
 import { join } from "node:path";
-import { npmPackages } from "./installed.ts";
+import { installNpmPackages } from "./installed.ts";
 
-/** A package of others that tests call. */
+/** A third-party package that tests use. */
 export interface Library {
-  /** Why it cannot be had; undefined where it is there. */
+  /** Reason why the package is missing, or undefined if it is installed. */
   readonly missing: string | undefined;
-  /** What it exports, or what a package exports that it brings along: a declaration beside the test says it in types. */
+  /** Loads the package or one of its dependencies. A declaration next to the test provides the types. */
   load<Exports>(packageName: string): Exports;
 }
 
-/** One whose files are so many that each `npm ci` of the project would take half as long again: `name@version`. */
-export async function library(pinned: string): Promise<Library> {
-  const made = await npmPackages(pinned);
+/**
+ * Installs `name@version`, a package with so many files that each `npm ci` of the project would take half as long
+ * again.
+ */
+export async function installLibrary(pinned: string): Promise<Library> {
+  const made = await installNpmPackages(pinned);
   return {
     missing: made.missing,
     load(packageName) {

@@ -5,8 +5,8 @@ interface Where {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** Runs a program to its end and gives what it printed; fails with all of that where it does not succeed. */
-export const run = (program: string, argv: readonly string[], { cwd, env }: Where): Promise<string> =>
+/** Runs a program and returns its output. Throws an error with the output if the program fails. */
+export const runProgram = (program: string, argv: readonly string[], { cwd, env }: Where): Promise<string> =>
   new Promise((resolve, reject) => {
     const options = { cwd, env: { ...process.env, ...env }, maxBuffer: 2 ** 28 };
     execFile(program, argv, options, (error, out, err) => {
@@ -15,14 +15,14 @@ export const run = (program: string, argv: readonly string[], { cwd, env }: Wher
     });
   });
 
-/** The JSON document in the last line that a program prints. */
-export async function told(program: string, argv: readonly string[], where: Where): Promise<unknown> {
-  const printed = await run(program, argv, where);
+/** Runs a program and parses the JSON document in its last line. */
+export async function runForJson(program: string, argv: readonly string[], where: Where): Promise<unknown> {
+  const printed = await runProgram(program, argv, where);
   return JSON.parse(printed.trim().split("\n").at(-1) ?? "");
 }
 
-export const works = (program: string, ...argv: readonly string[]): Promise<boolean> =>
-  run(program, argv, { cwd: "." }).then(
+export const canRun = (program: string, ...argv: readonly string[]): Promise<boolean> =>
+  runProgram(program, argv, { cwd: "." }).then(
     () => true,
     () => false,
   );

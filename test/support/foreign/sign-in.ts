@@ -5,19 +5,22 @@ import { emulator, type TestEmulator } from "../emulator.ts";
 const demo = JSON.parse(await readFile(new URL("../../../fixtures/seeds/demo.json", import.meta.url), "utf8"));
 const portal = { client_id: "portal", client_name: "Portal", client_secret: "s3cret:+%" };
 
-/** Like somebody's own time: foreign clients check tokens by the machine's clock. The demo seed and a web app. */
-export const signInWorld = (t: Pick<TestContext, "after">): Promise<TestEmulator> =>
+/**
+ * Starts an emulator with the demo seed and a web app. Its clock is close to real time, because third-party clients
+ * validate tokens by the machine's clock.
+ */
+export const startSignInEmulator = (t: Pick<TestContext, "after">): Promise<TestEmulator> =>
   emulator(t, {
     clock: { mode: "real" },
     seed: { ...demo, oauth_clients: [...demo.oauth_clients, portal] },
   });
 
-/** What makes readers of headers stumble. */
-export const hardName = "Pläne (B) 'neu'.txt";
+/** File name that header parsers often handle incorrectly. */
+export const difficultFileName = "Pläne (B) 'neu'.txt";
 
-/** The signed address of a file with that name. */
-export async function downloadUrl({ api }: TestEmulator): Promise<string> {
-  const files = [{ filename: hardName, content_type: "text/plain" }];
+/** Creates the signed address of a file with that name. */
+export async function createDownloadUrl({ api }: TestEmulator): Promise<string> {
+  const files = [{ filename: difficultFileName, content_type: "text/plain" }];
   const { body } = await api("POST", "/api/v2.1/public/workspace/files/uploads/", { body: { files } });
   const [file] = (body as { files: { file_id: string; upload_url: string }[] }).files;
   const { file_id = "", upload_url = "" } = file ?? {};

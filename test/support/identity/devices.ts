@@ -3,18 +3,21 @@ import type { Answer, TestEmulator } from "../emulator.ts";
 export const deviceGrantType = "urn:ietf:params:oauth:grant-type:device_code";
 export const tokenExchangeType = "urn:ietf:params:oauth:grant-type:token-exchange";
 
-/** A device that began its authorization. */
+/** A device that has started its authorization. */
 export interface Device {
   readonly device_code: string;
   readonly user_code: string;
-  /** Polls once. */
+  /** Polls once for the token. */
   poll(changes?: Readonly<Record<string, unknown>>): Promise<Answer>;
-  /** Says as a cluster what became of it. */
+  /** Reports the decision on the device in the name of a cluster. */
   decide(status: string, cluster_id?: string, user_code?: string): Promise<Answer>;
 }
 
-/** Lets a device of the demo seed's client ask for its codes. */
-export async function device({ router }: Pick<TestEmulator, "router">, client_id = "demo-cli"): Promise<Device> {
+/** Requests the codes of a device for the demo seed's client. */
+export async function startDeviceAuthorization(
+  { router }: Pick<TestEmulator, "router">,
+  client_id = "demo-cli",
+): Promise<Device> {
   const begun = await router("POST", "/router/v1/oauth2.0/device/code/", { body: { client_id } });
   if (begun.status !== 200) throw new Error(`no device code: ${JSON.stringify(begun.body)}`);
   const { device_code, user_code } = begun.body as { device_code: string; user_code: string };
@@ -32,5 +35,5 @@ export async function device({ router }: Pick<TestEmulator, "router">, client_id
   };
 }
 
-/** An error answer of RFC 6749, 5.2. */
-export const oauthError = (error: string, status = 400) => ({ status, body: { error } });
+/** Creates an error response of RFC 6749, 5.2. */
+export const createOAuthError = (error: string, status = 400) => ({ status, body: { error } });

@@ -1,26 +1,26 @@
 import type { TestContext } from "node:test";
 import { exportJWK, type JWTPayload, SignJWT } from "jose";
 import { type Receiver, receiver } from "../receiver.ts";
-import { keyPair } from "./key-pairs.ts";
+import { getKeyPair } from "./key-pairs.ts";
 
 interface Published {
   readonly kid?: string;
   readonly [member: string]: unknown;
 }
 
-/** A token as a test wants it: what is left out is as the bot-framework's service would have it. */
+/** Changes to a token. Default: a token of the bot framework's service. */
 export interface TokenChanges {
   readonly claims?: JWTPayload;
-  /** Claims that are left out. */
+  /** Claims to omit. */
   readonly without?: readonly string[];
   readonly header?: Readonly<Record<string, unknown>>;
 }
 
-/** An issuer of bot-framework tokens that is not the emulator's: a metadata server of the test, with a key of its own. */
+/** A test issuer of bot-framework tokens with its own key and a metadata server, independent of the emulator. */
 export interface Issuer extends Receiver {
   readonly metadataUrl: string;
   readonly issuer: string;
-  /** Replaces the members of the published key; undefined leaves one out. */
+  /** Replaces members of the published key. Undefined removes a member. */
   publish(changes: Published): void;
   token(changes?: TokenChanges): Promise<string>;
 }
@@ -28,8 +28,8 @@ export interface Issuer extends Receiver {
 export const botApp = { app_id: "3f0a2f6e-bot", issuer: "https://api.botframework.com" } as const;
 export const serviceUrl = "https://chat-b.example/eu";
 
-export async function issuer(t: Pick<TestContext, "after">): Promise<Issuer> {
-  const pair = await keyPair();
+export async function startIssuer(t: Pick<TestContext, "after">): Promise<Issuer> {
+  const pair = await getKeyPair();
   const base = { ...(await exportJWK(pair.publicKey)), kid: "k1", use: "sig", endorsements: ["msteams"] };
   let published: object = base;
   const server = await receiver(t);

@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 
 /**
- * A key of 2048 bits takes a fifth of a second of a processor, and most tests that sign in are the first to need one of
- * their emulator. Imported where tests start emulators, this has Node hand out in turn what was made once in this run:
- * real pairs, each unlike the seven before it, so that a key which was lost or belongs to somebody else is told.
+ * Generating a 2048-bit key takes 200 ms of processor time, and most tests that sign in need one. Test processes that
+ * import this module reuse real key pairs from this run in turn. Each pair differs from the seven before it, so that
+ * mixed-up keys are detected.
  */
 const many = 8;
 const bits = 2048;
@@ -28,7 +28,7 @@ function inTurn(type: "rsa", options: RSAKeyPairKeyObjectOptions): Promise<KeyPa
   return pairs[turn];
 }
 
-/** Reads the pair that another process of this run made for the same turn, or makes it, for others to read. */
+/** Reads the pair that another process of this run stored for the turn, or generates and stores it. */
 async function madeOnce(turn: number, options: RSAKeyPairKeyObjectOptions): Promise<KeyPairKeyObjectResult> {
   const folder = process.env.SVC_TEST_COMPILED;
   if (folder === undefined) return made("rsa", options);
@@ -36,15 +36,15 @@ async function madeOnce(turn: number, options: RSAKeyPairKeyObjectOptions): Prom
   const pem = await readFile(path).catch(() => undefined);
   if (pem) return { privateKey: crypto.createPrivateKey(pem), publicKey: crypto.createPublicKey(pem) };
   const pair = await made("rsa", options);
-  // Several may make one at once; nobody reads half of it.
+  // Several processes can generate the pair at once, so the file is renamed when it is complete.
   const draft = `${path}.${process.pid}`;
   await writeFile(draft, pair.privateKey.export({ type: "pkcs8", format: "pem" }));
   await rename(draft, path);
   return pair;
 }
 
-/** The next pair, for what a test itself signs. */
-export const keyPair = (): Promise<KeyPairKeyObjectResult> => inTurn("rsa", { modulusLength: bits });
+/** Returns the next pair, for signatures by the test. */
+export const getKeyPair = (): Promise<KeyPairKeyObjectResult> => inTurn("rsa", { modulusLength: bits });
 
 Object.assign(crypto, {
   generateKeyPair: Object.assign(generateKeyPair.bind(crypto), { [promisify.custom]: inTurn }),

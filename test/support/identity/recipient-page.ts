@@ -1,18 +1,18 @@
 import assert from "node:assert/strict";
 import type { Made } from "../contracts.ts";
 import type { TestEmulator } from "../emulator.ts";
-import { hiddenIn } from "./forms.ts";
+import { getHiddenFields } from "./forms.ts";
 
-/** The page of a contract as it was answered. */
-export interface Shown {
+/** The response with the page of a contract. */
+export interface RecipientPage {
   readonly status: number;
   readonly headers: Headers;
   readonly html: string;
-  /** What a person reads on it, in one line. */
+  /** Visible text of the page in one line. */
   readonly text: string;
 }
 
-async function shown(response: Response): Promise<Shown> {
+async function shown(response: Response): Promise<RecipientPage> {
   const html = await response.text();
   const [, main = ""] = /<main>(.*)<\/main>/s.exec(html) ?? [];
   const text = main
@@ -24,33 +24,36 @@ async function shown(response: Response): Promise<Shown> {
   return { status: response.status, headers: response.headers, html, text };
 }
 
-export const opened = async (link: string, headers: Record<string, string> = {}): Promise<Shown> =>
+export const openPage = async (link: string, headers: Record<string, string> = {}): Promise<RecipientPage> =>
   shown(await fetch(link, { headers }));
 
-/** The buttons of a page. */
-export const buttonsOn = ({ html }: Shown): string[] =>
+/** Returns the labels of the buttons of a page. */
+export const getButtons = ({ html }: RecipientPage): string[] =>
   [...html.matchAll(/<button name="act" value="([^"]*)"/g)].map(([, act]) => act!);
 
-/** Sends a form as the page says; what is given wins over what stands there. */
-export async function submitted(
+/** Submits a form of a page. The given fields replace those of the page. */
+export async function submitForm(
   link: string,
   fields: Readonly<Record<string, string>>,
   headers: Record<string, string> = {},
-): Promise<Shown> {
-  const { html } = await opened(link);
-  const body = new URLSearchParams({ ...hiddenIn(html), ...fields });
+): Promise<RecipientPage> {
+  const { html } = await openPage(link);
+  const body = new URLSearchParams({ ...getHiddenFields(html), ...fields });
   return shown(await fetch(link, { method: "POST", body, headers, redirect: "manual" }));
 }
 
-/** Sends a form that must be carried out, and gives the page that it leads to. */
-export async function done(link: string, fields: Readonly<Record<string, string>>): Promise<Shown> {
-  const { status, headers, text } = await submitted(link, fields);
+/** Submits a form that must succeed, and returns the next page. */
+export async function submitSuccessfully(
+  link: string,
+  fields: Readonly<Record<string, string>>,
+): Promise<RecipientPage> {
+  const { status, headers, text } = await submitForm(link, fields);
   assert.equal(status, 303, text);
-  return opened(new URL(headers.get("location")!, link).href);
+  return openPage(new URL(headers.get("location")!, link).href);
 }
 
-/** The link of a signatory, as the contract API gives it. */
-export async function signingLink({ api }: Pick<TestEmulator, "api">, { number }: Made, email: string) {
+/** Requests the link of a signatory from the contract API. */
+export async function getSigningLink({ api }: Pick<TestEmulator, "api">, { number }: Made, email: string) {
   const { body } = await api(
     "GET",
     `/api/v2.1/public/contracts/${number}/recipients/recipient_link/?recipient_email=${encodeURIComponent(email)}`,
@@ -65,12 +68,12 @@ interface Participant {
   readonly turn: readonly string[];
 }
 
-/** Everybody of a contract, as the control plane names them. */
-export async function peopleOf({ ask }: Pick<TestEmulator, "ask">, { id }: Made): Promise<readonly Participant[]> {
+/** Lists the people of a contract from the control plane. */
+export async function listPeople({ ask }: Pick<TestEmulator, "ask">, { id }: Made): Promise<readonly Participant[]> {
   return ((await ask("GET", `contracts/${id}`)).body as { people: Participant[] }).people;
 }
 
-export async function linkOf(on: Pick<TestEmulator, "ask">, contract: Made, email: string): Promise<string> {
-  const { link } = (await peopleOf(on, contract)).find((each) => each.email === email)!;
+export async function getRecipientLink(on: Pick<TestEmulator, "ask">, contract: Made, email: string): Promise<string> {
+  const { link } = (await listPeople(on, contract)).find((each) => each.email === email)!;
   return link;
 }

@@ -2,8 +2,8 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Account } from "../../../src/cli/auth/accounts.ts";
 
-/** The sign-ins that are kept in a configuration folder. */
-export function inFolderOf(folder: string) {
+/** Opens the sign-ins that are stored in a configuration folder. */
+export function openSignInStore(folder: string) {
   const path = join(folder, "tokens.json");
   const accounts = async (): Promise<Record<string, Account>> => {
     const text = await readFile(path, "utf8").catch(() => '{"accounts":{}}');
@@ -11,7 +11,7 @@ export function inFolderOf(folder: string) {
   };
   return {
     accounts,
-    /** As a device login would leave it behind, with these changes. */
+    /** Stores the result of a device login with these changes. */
     async keep(address: string, changes: Partial<Account>): Promise<void> {
       const account: Account = {
         client_id: "cli",

@@ -1,10 +1,10 @@
 import { constants, deflateRawSync, deflateSync } from "node:zlib";
 
-/** The bytes of one object; a string is its text in Latin-1. */
+/** The bytes of one object. Strings are Latin-1. */
 type Body = string | Buffer;
 
-/** A PDF of these objects, numbered from 1, the first of which is the catalog. Its cross-reference is right. */
-export function pdfOf(objects: readonly Body[]): Buffer {
+/** Creates a PDF with a valid cross-reference table from its objects, numbered from 1. The first is the catalog. */
+export function createPdfOf(objects: readonly Body[]): Buffer {
   const parts: Buffer[] = [Buffer.from("%PDF-1.7\n")];
   const offsets: number[] = [];
   let size = parts[0]!.length;
@@ -25,8 +25,8 @@ export function pdfOf(objects: readonly Body[]): Buffer {
 
 const endOfObject = Buffer.from("\nendobj\n");
 
-/** A stream object. */
-export const stream = (dictionary: string, bytes: Body): Buffer => {
+/** Creates a stream object. */
+export const createStreamObject = (dictionary: string, bytes: Body): Buffer => {
   const data = Buffer.from(bytes as string, "latin1");
   const head = `<< ${dictionary} /Length ${data.length} >>\nstream\n`;
   return Buffer.concat([Buffer.from(head, "latin1"), data, Buffer.from("\nendstream")]);
@@ -36,9 +36,9 @@ const catalog = "<< /Type /Catalog /Pages 2 0 R >>";
 const onePage = "<< /Type /Pages /Kids [3 0 R] /Count 1 >>";
 const font = "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>";
 
-/** One page that draws these contents; object 4 holds them, further objects begin at 5. */
-export const drawing = (contents: Buffer, resources = "", more: readonly Body[] = []): Buffer =>
-  pdfOf([
+/** Creates one page with these contents. Object 4 is the contents, and further objects begin at 5. */
+export const createDrawingPdf = (contents: Buffer, resources = "", more: readonly Body[] = []): Buffer =>
+  createPdfOf([
     catalog,
     onePage,
     `<< /Type /Page /Parent 2 0 R /MediaBox [0 0 1000000000 100] /Contents 4 0 R /Resources << ${resources} >> >>`,
@@ -47,34 +47,42 @@ export const drawing = (contents: Buffer, resources = "", more: readonly Body[] 
   ]);
 
 const form = (resources: string, operators: string) =>
-  stream(`/Type /XObject /Subtype /Form /BBox [0 0 9 9] /Resources << ${resources} >>`, operators);
+  createStreamObject(`/Type /XObject /Subtype /Form /BBox [0 0 9 9] /Resources << ${resources} >>`, operators);
 
-/** A form that draws itself: 573 bytes ended the process. */
-export const drawsItself = (): Buffer =>
-  drawing(stream("", "/F Do"), "/XObject << /F 5 0 R >>", [form("/XObject << /F 5 0 R >>", "/F Do")]);
+/** Creates a form that draws itself. Such a file of 573 bytes once ended the process. */
+export const createSelfDrawingPdf = (): Buffer =>
+  createDrawingPdf(createStreamObject("", "/F Do"), "/XObject << /F 5 0 R >>", [
+    form("/XObject << /F 5 0 R >>", "/F Do"),
+  ]);
 
-/** Two forms that draw one another. */
-export const drawOneAnother = (): Buffer =>
-  drawing(stream("", "/F Do"), "/XObject << /F 5 0 R >>", [
+/** Creates two forms that draw each other. */
+export const createMutuallyDrawingPdf = (): Buffer =>
+  createDrawingPdf(createStreamObject("", "/F Do"), "/XObject << /F 5 0 R >>", [
     form("/XObject << /G 6 0 R >>", "/G Do /G Do"),
     form("/XObject << /F 5 0 R >>", "/F Do /F Do"),
   ]);
 
-/** Forms without a circle, each of which draws the next twice: 2^`depth` drawings. */
-export const doubling = (depth: number): Buffer =>
-  drawing(stream("", "/F Do"), "/XObject << /F 5 0 R >>", [
+/** Creates forms without a cycle, each of which draws the next twice, for 2^`depth` drawings. */
+export const createDoublingPdf = (depth: number): Buffer =>
+  createDrawingPdf(createStreamObject("", "/F Do"), "/XObject << /F 5 0 R >>", [
     ...Array.from({ length: depth }, (_, at) => form(`/XObject << /F ${at + 6} 0 R >>`, "/F Do /F Do")),
     form(`/Font << /F ${depth + 6} 0 R >>`, "BT /F 9 Tf (a) Tj ET"),
     font,
   ]);
 
-/** A page whose contents inflate to this many blanks, packed twice: a gigabyte comes of a few kilobytes. */
-export function inflatesTo(bytes: number): Buffer {
+/**
+ * Creates a page whose contents inflate to this many blanks. They are compressed twice, so a gigabyte takes a few
+ * kilobytes.
+ */
+export function createInflatingPdf(bytes: number): Buffer {
   const twice = deflateSync(packedBlanks(bytes), { level: 9 });
-  return drawing(stream("/Filter [/FlateDecode /FlateDecode]", twice));
+  return createDrawingPdf(createStreamObject("/Filter [/FlateDecode /FlateDecode]", twice));
 }
 
-/** So many blanks, a power of two from 2^20 on, as zlib packs them: one packed megabyte again and again. */
+/**
+ * Returns this many blanks in zlib format, where the count is a power of two from 2^20. One compressed megabyte is
+ * repeated.
+ */
 function packedBlanks(count: number): Buffer {
   const megabyte = 2 ** 20;
   const blanks = Buffer.alloc(megabyte, " ");
@@ -82,61 +90,69 @@ function packedBlanks(count: number): Buffer {
   const head = Buffer.from([0x78, 0xda]);
   const end = deflateRawSync("");
   const sum = Buffer.alloc(4);
-  // Adler-32: the sum of all bytes, and the sum of all sums.
+  // Adler-32 consists of the sum of all bytes and the sum of all these sums.
   const [n, base] = [BigInt(count), 65_521n];
   sum.writeUInt16BE(Number((n + 32n * ((n * (n + 1n)) / 2n)) % base));
   sum.writeUInt16BE(Number((1n + 32n * n) % base), 2);
   return Buffer.concat([head, ...Array.from({ length: count / megabyte }, () => packed), end, sum]);
 }
 
-/** A page with this many operators. */
-export const operators = (count: number): Buffer =>
-  drawing(
-    stream("/Filter /FlateDecode", deflateSync(Buffer.from(`BT /F 9 Tf ${"(a) Tj ".repeat(count)} ET`))),
+/** Creates a page with this many operators. */
+export const createOperatorsPdf = (count: number): Buffer =>
+  createDrawingPdf(
+    createStreamObject("/Filter /FlateDecode", deflateSync(Buffer.from(`BT /F 9 Tf ${"(a) Tj ".repeat(count)} ET`))),
     "/Font << /F 5 0 R >>",
     [font],
   );
 
-/** A page tree that goes this deep before its one page. */
-export const deepPages = (depth: number): Buffer =>
-  pdfOf([
+/** Creates a page tree of this depth with one page. */
+export const createDeepPageTreePdf = (depth: number): Buffer =>
+  createPdfOf([
     catalog,
     ...Array.from({ length: depth }, (_, at) => `<< /Type /Pages /Kids [${at + 3} 0 R] /Count 1 >>`),
     `<< /Type /Page /Parent ${depth + 1} 0 R /MediaBox [0 0 9 9] >>`,
   ]);
 
-/** A page tree that is its own child. */
-export const pagesInACircle = (): Buffer => pdfOf([catalog, "<< /Type /Pages /Kids [2 0 R] /Count 1 >>"]);
+/** Creates a page tree that is its own child. */
+export const createCircularPageTreePdf = (): Buffer =>
+  createPdfOf([catalog, "<< /Type /Pages /Kids [2 0 R] /Count 1 >>"]);
 
-/** A page whose content is an array that nests this deep. */
-export const deepArray = (depth: number): Buffer => pdfOf([catalog, onePage, "[".repeat(depth) + "]".repeat(depth)]);
+/** Creates a page whose content is an array of this depth. */
+export const createDeepArrayPdf = (depth: number): Buffer =>
+  createPdfOf([catalog, onePage, "[".repeat(depth) + "]".repeat(depth)]);
 
-/** This many objects that nothing needs. */
-export const manyObjects = (count: number): Buffer =>
-  pdfOf([
+/** Creates this many unreferenced objects. */
+export const createManyObjectsPdf = (count: number): Buffer =>
+  createPdfOf([
     catalog,
     onePage,
     "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 9 9] >>",
     ...Array.from({ length: count }, () => "null"),
   ]);
 
-/** A cross-reference stream that claims this many entries of no bytes. */
-export function claimsEntries(count: number): Buffer {
+/** Creates a cross-reference stream that claims this many entries of zero bytes. */
+export function createFalseEntryCountPdf(count: number): Buffer {
   const head = Buffer.from("%PDF-1.7\n1 0 obj\n<< /Type /Catalog /Pages 1 0 R >>\nendobj\n");
-  const table = stream(`/Type /XRef /W [0 0 0] /Index [0 ${count}] /Size ${count} /Root 1 0 R`, "");
+  const table = createStreamObject(`/Type /XRef /W [0 0 0] /Index [0 ${count}] /Size ${count} /Root 1 0 R`, "");
   const tail = Buffer.from(`\nendobj\nstartxref\n${head.length}\n%%EOF\n`);
   return Buffer.concat([head, Buffer.from("2 0 obj\n"), table, tail]);
 }
 
-/** A text that is this long: each of its letters stands for 120, which takes a hundredth of the time. */
-export const longText = (length: number): Buffer =>
-  drawing(
-    stream("/Filter /FlateDecode", deflateSync(Buffer.from(`BT /F 9 Tf (${"a".repeat(length / 120)}) Tj ET`))),
+/** Creates a page with text of this length. Each character maps to 120, which takes a hundredth of the time. */
+export const createLongTextPdf = (length: number): Buffer =>
+  createDrawingPdf(
+    createStreamObject(
+      "/Filter /FlateDecode",
+      deflateSync(Buffer.from(`BT /F 9 Tf (${"a".repeat(length / 120)}) Tj ET`)),
+    ),
     "/Font << /F 5 0 R >>",
-    ["<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /ToUnicode 6 0 R >>", stream("", manyFor("a", 120))],
+    [
+      "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /ToUnicode 6 0 R >>",
+      createStreamObject("", manyFor("a", 120)),
+    ],
   );
 
-/** What says of one letter that it stands for so many (PDF 1.7, 9.10.3). */
+/** Returns the mapping of one character code to this many characters (PDF 1.7, 9.10.3). */
 const manyFor = (letter: string, count: number): string =>
   [
     "/CIDInit /ProcSet findresource begin 12 dict begin begincmap /CMapName /Many def /CMapType 2 def",

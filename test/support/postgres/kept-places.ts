@@ -2,18 +2,18 @@ import { join } from "node:path";
 import { describe, type TestContext } from "node:test";
 import type { EmulatorOptions } from "../../../emulator/index.ts";
 import { testFolder } from "../cli/cli-emulator.ts";
-import { noPostgres, postgresServer } from "./server.ts";
+import { postgresSkipReason, startPostgresServer } from "./server.ts";
 
-/** Gives a test a place of its own where an emulator keeps its state. */
-export type KeptPlace = (t: TestContext) => Promise<EmulatorOptions>;
+/** Creates the options of an emulator with an empty store for one test. */
+export type StoreOptionsFactory = (t: TestContext) => Promise<EmulatorOptions>;
 
-/** The same tests wherever a state is kept, for what is to be the same there. */
-export function whereverItIsKept(what: string, tests: (place: KeptPlace) => void): void {
+/** Defines the same tests for each kind of store, for behavior that must be equal. */
+export function describeForEachStore(what: string, tests: (place: StoreOptionsFactory) => void): void {
   describe(`${what}, in a file`, () => {
     tests(async (t) => ({ file: join(await testFolder(t), "emulator.json") }));
   });
-  describe(`${what}, in PostgreSQL`, { skip: noPostgres }, () => {
-    const server = postgresServer();
+  describe(`${what}, in PostgreSQL`, { skip: postgresSkipReason }, () => {
+    const server = startPostgresServer();
     tests(async () => ({ store: server().url(), schema: server().freshSchema(), ephemeral: false }));
   });
 }

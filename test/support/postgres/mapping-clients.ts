@@ -1,9 +1,9 @@
 import type { SharingProcess } from "./sharing.ts";
 
-/** Clients that map e-mails without end, each by one process, and what they were answered. */
+/** Clients that continuously map e-mails, each through one process, and the responses. */
 export class MappingClients {
   readonly acknowledged: string[] = [];
-  /** What was answered instead: status and body, or why there was no answer. */
+  /** Unsuccessful responses with status and body, and errors without a response. */
   readonly others: string[] = [];
   #isOver = false;
   readonly #sending: Promise<unknown>;
@@ -16,7 +16,7 @@ export class MappingClients {
     this.#sending = Promise.all(clients);
   }
 
-  /** Resolves once so many more were acknowledged. */
+  /** Resolves when this many further requests were acknowledged. */
   async more(count: number): Promise<void> {
     const wanted = this.acknowledged.length + count;
     while (this.acknowledged.length < wanted) {
@@ -26,7 +26,7 @@ export class MappingClients {
     }
   }
 
-  /** Resolves once each request is answered. */
+  /** Stops the clients. Resolves when each request has its response. */
   async end(): Promise<void> {
     this.#isOver = true;
     await this.#sending;

@@ -7,10 +7,10 @@ import { after, before } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import postgres from "postgres";
 
-/** Where Debian installs the servers, each version in its folder; else on the path. */
+/** Debian installs each version in a folder here. Elsewhere, the programs are on the path. */
 const debian = "/usr/lib/postgresql";
 
-/** Who runs the server: it refuses root. Undefined: whoever runs the tests. */
+/** Returns the user that runs the server, because the server rejects root. Undefined means the current user. */
 function serverUser(): { readonly uid: number; readonly gid: number } | undefined {
   if (process.getuid?.() !== 0) return undefined;
   const idOf = (kind: string) => Number(execFileSync("id", [kind, "postgres"], { stdio: "pipe" }).toString());
@@ -30,15 +30,18 @@ function binaries(): string | undefined {
 
 const bin = binaries();
 
-/** Why tests that need PostgreSQL are skipped; false where they are not. */
-export const noPostgres: string | false =
+/** Reason to skip the tests that need PostgreSQL, or false. */
+export const postgresSkipReason: string | false =
   bin === undefined ? "PostgreSQL is not installed here (Debian: apt-get install postgresql)" : false;
 
 type User = ReturnType<typeof serverUser>;
 
 let fresh: string | undefined;
 
-/** The data of a server that was never started; made once in a process, since a copy takes a twentieth of the time. */
+/**
+ * Returns the data folder of a server that was never started. It is initialized once per process, because a copy takes
+ * a twentieth of the time.
+ */
 function freshData(user: User): string {
   if (fresh !== undefined) return fresh;
   const folder = mkdtempSync(join(tmpdir(), "svc-pg-fresh-"));
@@ -51,7 +54,7 @@ function freshData(user: User): string {
   return fresh;
 }
 
-/** A server of the tests' own, in a temporary folder, on a Unix socket alone. */
+/** A PostgreSQL server of the tests, in a temporary folder, on a Unix socket only. */
 export class PostgresServer {
   readonly folder = mkdtempSync(join(tmpdir(), "svc-pg-"));
   readonly #user = serverUser();
@@ -59,7 +62,10 @@ export class PostgresServer {
   #process: ChildProcess | undefined;
   #schemas = 0;
 
-  /** `settings`: as `postgres -c` takes them. The default gives up what a crash of the machine alone would need. */
+  /**
+   * Starts the server. `settings` have the format of `postgres -c`. The default disables durability that only a crash
+   * of the machine requires.
+   */
   constructor(settings: readonly string[] = ["fsync=off"]) {
     this.#settings = settings;
     if (this.#user) chownSync(this.folder, this.#user.uid, this.#user.gid);
@@ -74,18 +80,18 @@ export class PostgresServer {
     return this.#process!.pid!;
   }
 
-  /** The URL of a database on it, and of who goes there. */
+  /** Returns the URL of a database on the server for a user. */
   url({ user = "svc", database = "postgres" } = {}): string {
     return `postgres://${user}@/${database}?host=${this.folder}`;
   }
 
-  /** The name of a schema that is not there yet. */
+  /** Returns an unused schema name. */
   freshSchema(): string {
     this.#schemas += 1;
     return `svc_${this.#schemas}`;
   }
 
-  /** Statements as the one who may do everything. */
+  /** Runs statements as the superuser. */
   async sql<T>(work: (sql: postgres.Sql) => Promise<T>, database = "postgres"): Promise<T> {
     const sql = postgres({
       path: `${this.folder}/.s.PGSQL.5432`,
@@ -101,7 +107,10 @@ export class PostgresServer {
     }
   }
 
-  /** A database whose tables lie in a folder, such as one of a small disk; the rest of the server lies where it was. */
+  /**
+   * Creates a database whose tables are stored in a folder, such as one on a small disk. The rest of the server is
+   * unchanged.
+   */
   async databaseIn(folder: string): Promise<string> {
     if (this.#user) chownSync(folder, this.#user.uid, this.#user.gid);
     await this.sql((sql) => sql.unsafe(`create tablespace elsewhere location '${folder}'`));
@@ -109,17 +118,17 @@ export class PostgresServer {
     return "elsewhere";
   }
 
-  /** What `pg_dump` writes of a schema. */
+  /** Returns the output of `pg_dump` for a schema. */
   dump(schema: string): string {
     return this.#run("pg_dump", ["-h", this.folder, "-U", "svc", "--schema", schema, "postgres"]);
   }
 
-  /** Puts back what `dump` has written, into a database of this server. */
+  /** Restores the output of `dump` into a database of this server. */
   restore(dump: string, database = "postgres"): void {
     this.#run("psql", ["-h", this.folder, "-U", "svc", "-q", "-v", "ON_ERROR_STOP=1", database], dump);
   }
 
-  /** A server with a copy of all data of this one, which goes on meanwhile. */
+  /** Creates a server with a copy of all data. This server keeps running. */
   async copy(): Promise<PostgresServer> {
     const copy = new PostgresServer(this.#settings);
     rmSync(copy.#data, { recursive: true });
@@ -133,7 +142,7 @@ export class PostgresServer {
     return execFileSync(join(bin!, program), words, options).toString();
   }
 
-  /** Lines before those of pg_hba.conf. */
+  /** Prepends lines to pg_hba.conf. */
   letIn(lines: string): void {
     writeFileSync(join(this.#data, "pg_hba.conf"), `${lines}\nlocal all all trust\nhost all all all trust\n`);
   }
@@ -159,7 +168,7 @@ export class PostgresServer {
     }
   }
 
-  /** SIGINT ends it as an administrator does, SIGQUIT as a crash would. */
+  /** Stops the server. SIGINT is a fast shutdown, and SIGQUIT is like a crash. */
   async stop(signal: "SIGINT" | "SIGQUIT" = "SIGINT"): Promise<void> {
     if (!this.#process || this.#process.exitCode !== null) return;
     const ended = once(this.#process, "exit");
@@ -174,8 +183,8 @@ export class PostgresServer {
   }
 }
 
-/** A server for the tests of this block. */
-export function postgresServer(settings?: readonly string[]): () => PostgresServer {
+/** Starts a server for the tests of this block. */
+export function startPostgresServer(settings?: readonly string[]): () => PostgresServer {
   let server: PostgresServer | undefined;
   before(async () => {
     server = new PostgresServer(settings);

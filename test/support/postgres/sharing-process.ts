@@ -1,6 +1,6 @@
 import { type EmulatorOptions, startEmulator } from "../../../emulator/index.ts";
 
-/** An emulator that shares a store, in a process of its own: it tells in a line each what becomes of it. */
+/** A process with an emulator that shares a store. It prints its role and its results, one per line. */
 const options = JSON.parse(process.argv[2] ?? "{}") as EmulatorOptions;
 const tell = (what: object) => process.stdout.write(`${JSON.stringify(what)}\n`);
 

@@ -4,8 +4,8 @@ import { createInterface } from "node:readline";
 import type { TestContext } from "node:test";
 import type { EmulatorOptions } from "../../../emulator/index.ts";
 import { type Answer, sender } from "../emulator.ts";
-import { program } from "../program.ts";
-import { bulk, bulkBody } from "../routed.ts";
+import { getProgramPath } from "../program.ts";
+import { bulkOperations, createBulkBody } from "../routed.ts";
 
 interface Told {
   readonly role?: "leader" | "standby";
@@ -17,14 +17,14 @@ interface Told {
 export class SharingProcess {
   readonly child: ChildProcess;
   readonly gone: Promise<unknown>;
-  /** What it said of itself. */
+  /** Lines that the process printed. */
   readonly log: string[] = [];
   role: "leader" | "standby" | undefined;
   url = "";
   #heard: () => void = () => {};
 
   constructor(options: EmulatorOptions) {
-    const argv = [program("sharing-process"), JSON.stringify({ port: 0, ...options })];
+    const argv = [getProgramPath("sharing-process"), JSON.stringify({ port: 0, ...options })];
     this.child = spawn(process.execPath, argv, { stdio: ["ignore", "pipe", "inherit"] });
     this.gone = once(this.child, "close");
     createInterface({ input: this.child.stdout! }).on("line", (line) => {
@@ -41,7 +41,7 @@ export class SharingProcess {
     return this.child.exitCode === null && this.child.signalCode === null;
   }
 
-  /** Resolves once it has told that it is one of both. */
+  /** Resolves when the process has reported this role. */
   async is(role: "leader" | "standby" | "either"): Promise<void> {
     while (role === "either" ? this.url === "" : this.role !== role) {
       if (!this.isThere) throw new Error(`It ended: ${this.log.join("; ")}`);
@@ -56,26 +56,29 @@ export class SharingProcess {
     await this.gone;
   }
 
-  /** Maps an e-mail by this process. */
+  /** Maps an e-mail through this process. */
   map(id: string): Promise<Answer> {
-    return sender(this.url)("POST", bulk.emails.path, { body: bulkBody("emails", "eu-1", [id]) });
+    return sender(this.url)("POST", bulkOperations.emails.path, { body: createBulkBody("emails", "eu-1", [id]) });
   }
 }
 
-/** Processes of one store, the first of which leads. They are killed when the test ends. */
-export async function sharing(
+/** Starts processes that share a store. The first one leads. They are killed when the test ends. */
+export async function startSharingProcesses(
   t: Pick<TestContext, "after">,
   count: number,
   options: EmulatorOptions,
 ): Promise<SharingProcess[]> {
   const started: SharingProcess[] = [];
   t.after(() => Promise.all(started.map((each) => each.kill())));
-  while (started.length < count) await oneMore(started, options);
+  while (started.length < count) await startSharingProcess(started, options);
   return started;
 }
 
-/** One more of them: it follows, unless it is the first. */
-export async function oneMore(started: SharingProcess[], options: EmulatorOptions): Promise<SharingProcess> {
+/** Starts a further process, which follows unless it is the first. */
+export async function startSharingProcess(
+  started: SharingProcess[],
+  options: EmulatorOptions,
+): Promise<SharingProcess> {
   const one = new SharingProcess({ token: "the-token", ...options });
   started.push(one);
   await one.is(started.length === 1 ? "leader" : "standby");

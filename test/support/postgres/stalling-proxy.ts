@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 
-/** Stands before a server on a Unix socket and hands everything on, until it is told to hand on nothing. */
-export async function stallingProxy(t: Pick<TestContext, "after">, server: { readonly folder: string }) {
+/** Starts a proxy of a server on a Unix socket. It forwards everything until it is stalled. */
+export async function startStallingProxy(t: Pick<TestContext, "after">, server: { readonly folder: string }) {
   const folder = mkdtempSync(join(tmpdir(), "svc-proxy-"));
   chmodSync(folder, 0o755);
   const sockets = new Set<Socket>();

@@ -2,21 +2,21 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { TestContext } from "node:test";
 
-/** A message on its way: its JSON may be replaced. */
-export interface Passing {
-  /** Of a webhook, its activity; else method and path. */
+/** An intercepted message whose JSON can be replaced. */
+export interface InterceptedMessage {
+  /** Activity of a webhook, or method and path of a request. */
   readonly what: string;
   status: number;
   headers: Record<string, string>;
-  /** Parsed; undefined where it is not JSON. */
+  /** Parsed body, or undefined if the body is not JSON. */
   json: unknown;
-  /** Instead of `JSON.stringify` of it. */
+  /** Replaces the serialized `json`. */
   text?: string;
-  /** Never sent. */
+  /** Whether the message is dropped. */
   isDropped?: boolean;
 }
 
-export type Deviation = (passing: Passing) => void;
+export type Deviation = (passing: InterceptedMessage) => void;
 
 const listen = async (t: Pick<TestContext, "after">, server: Server): Promise<string> => {
   await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
@@ -35,8 +35,8 @@ const jsonOf = (text: string): unknown => {
   }
 };
 
-/** Stands before a service, or before a receiver of webhooks, and changes what passes. Resolves with its URL. */
-export async function deviatingService(
+/** Starts a proxy of a service or a webhook receiver that changes messages. Resolves with its URL. */
+export async function startDeviatingService(
   t: Pick<TestContext, "after">,
   to: string,
   deviate: Deviation,
@@ -50,7 +50,7 @@ export async function deviatingService(
       const sent = Buffer.concat(chunks);
       const { host: _, connection: __, "content-length": ___, ...headers } = incoming.headers as Record<string, string>;
       const body = sent.toString();
-      const request: Passing = {
+      const request: InterceptedMessage = {
         what: String((jsonOf(body) as { activity?: string })?.activity),
         status: 0,
         headers,
@@ -72,7 +72,7 @@ export async function deviatingService(
         ...others
       } = Object.fromEntries(answer.headers);
       const bytes = Buffer.from(await answer.arrayBuffer());
-      const passing: Passing = {
+      const passing: InterceptedMessage = {
         what: `${method} ${url.split("?")[0]}`,
         status: answer.status,
         headers: others,

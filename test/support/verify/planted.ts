@@ -1,12 +1,12 @@
-import type { Deviation, Passing } from "./deviating-service.ts";
+import type { Deviation, InterceptedMessage } from "./deviating-service.ts";
 
 type Row = Record<string, unknown>;
 const rows = (json: unknown, name: string): Row[] => (json as Record<string, Row[]>)[name]!;
 const reversed = (row: Row): Row => Object.fromEntries(Object.entries(row).reverse());
-const at = (passing: Passing, method: string, path: RegExp, status: number): boolean =>
+const at = (passing: InterceptedMessage, method: string, path: RegExp, status: number): boolean =>
   passing.status === status && new RegExp(`^${method} .*${path.source}$`).test(passing.what);
 
-/** Ways in which the planted service differs from the emulator: none contradicts the specification. */
+/** Differences between the planted service and the emulator that do not contradict the specification. */
 export const plantedResponses: Readonly<Record<string, Deviation>> = {
   "counterparties.create:201:status"(p) {
     if (at(p, "POST", /counter_parties\//, 201)) p.status = 200;
@@ -81,7 +81,7 @@ export const plantedWebhooks: Readonly<Record<string, Deviation>> = {
   },
 };
 
-/** What contradicts the specification: a status, the type of a field. */
+/** Applies differences that contradict the specification, in a status and in the type of a field. */
 export const contradictInResponses: Deviation = (p) => {
   if (at(p, "POST", /public\/contracts\//, 201)) p.status = 202;
   if (at(p, "GET", /\/status/, 200)) (p.json as Row).contract_status = 7;

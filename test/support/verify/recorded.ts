@@ -5,24 +5,24 @@ import { Recorder } from "../../../src/verify/recorder.ts";
 import { sender, type TestEmulator } from "../emulator.ts";
 
 export interface RecordedSession {
-  /** Through the recording proxy, with the API key; virtual time passes with each request. */
+  /** Sends a request through the recording proxy with the API key. Each request advances virtual time. */
   readonly api: ReturnType<typeof sender>;
-  /** A receiver that records webhooks. */
+  /** URL of a receiver that records webhooks. */
   readonly receiverUrl: string;
-  /** Ends the recording, when everything is stored. */
+  /** Ends the recording after everything is stored. */
   end(): Promise<void>;
 }
 
-/** What the recording receiver answers to a webhook, and when that is said to have been. */
-export type AnswerWebhook = (activity: string, at: number) => { readonly status: number; readonly at: number };
+/** Returns the recording receiver's response to a webhook and its time. */
+export type WebhookResponder = (activity: string, at: number) => { readonly status: number; readonly at: number };
 
-/** Records what passes to a service in a folder, as `svc verify proxy` and `svc webhooks listen --save` do. */
+/** Records the traffic to a service in a folder, like `svc verify proxy` and `svc webhooks listen --save`. */
 export async function recordSession(
   t: Pick<TestContext, "after">,
   emulator: TestEmulator,
   folder: string,
   to = emulator.clusters[0]!.url,
-  answer: AnswerWebhook = (_, at) => ({ status: 200, at }),
+  answer: WebhookResponder = (_, at) => ({ status: 200, at }),
 ): Promise<RecordedSession> {
   const recorder = await Recorder.open(folder);
   const stored: Promise<unknown>[] = [];
@@ -65,7 +65,7 @@ export async function recordSession(
     async api(method, path, sent) {
       await emulator.clock.advance({ by: 1_700 });
       const answer = await send(method, path, sent);
-      // What it led to is delivered before the next request.
+      // The resulting webhooks are delivered before the next request.
       await emulator.clock.advance({ by: 1 });
       return answer;
     },
@@ -81,8 +81,8 @@ export async function recordSession(
 
 const base = "/api/v2.1/public";
 
-/** What a recording begins with, so that a replay has the same templates, types and people. */
-export async function lookAround({ api }: Pick<RecordedSession, "api">): Promise<void> {
+/** Reads the templates, types and people at the start of a recording, so that a replay has the same ones. */
+export async function readReferenceData({ api }: Pick<RecordedSession, "api">): Promise<void> {
   for (const path of [
     "/templates/",
     "/templates/101/",
@@ -96,8 +96,8 @@ export async function lookAround({ api }: Pick<RecordedSession, "api">): Promise
     await api("GET", base + path);
 }
 
-/** Creates a contract, looks at it and at all, comments and uploads; mistakes are among it. */
-export async function journey({ api }: Pick<RecordedSession, "api">, name: string): Promise<void> {
+/** Creates a contract, reads it and the list, comments and uploads. Some requests are invalid. */
+export async function runContractJourney({ api }: Pick<RecordedSession, "api">, name: string): Promise<void> {
   const created = await api("POST", `${base}/contracts/`, {
     body: {
       contract_template_id: 101,
@@ -130,14 +130,14 @@ export async function journey({ api }: Pick<RecordedSession, "api">, name: strin
   await api("GET", `${base}/auth/roles/`);
 }
 
-/** Subscribes the recording receiver, or one before it. */
+/** Subscribes the recording receiver or another URL. */
 export const subscribe = ({ api }: Pick<RecordedSession, "api">, url: string, ...activities: string[]) =>
   api("POST", `${base}/webhooks/`, {
     body: { title: "recorder", url: `${url}/hooks`, only_for_activities: activities },
   });
 
-/** A service that has been in use: contracts with comments, some of them sent, counterparties, intakes and webhooks. */
-export async function useService({ api }: TestEmulator, contracts: number): Promise<void> {
+/** Populates a service with contracts, comments, counterparties, intakes and webhooks. Some contracts are sent. */
+export async function populateService({ api }: TestEmulator, contracts: number): Promise<void> {
   for (let at = 0; at < contracts; at += 1) {
     const made = await api("POST", `${base}/contracts/`, {
       body: {

@@ -1,12 +1,12 @@
 import type { WallClock } from "../../../src/base/clock.ts";
 
-export interface MovedWall extends WallClock {
-  /** Every sleep so far, in seconds. */
+export interface MovedWallClock extends WallClock {
+  /** All sleeps so far, in seconds. */
   readonly slept: readonly number[];
 }
 
-/** A wall clock on which sleeping takes no time: it moves on by what was asked for, and tells. */
-export function movedWall(onSleep: (ms: number) => Promise<unknown> | unknown = () => {}): MovedWall {
+/** Creates a wall clock that advances by each sleep immediately and reports it. */
+export function createMovedWallClock(onSleep: (ms: number) => Promise<unknown> | unknown = () => {}): MovedWallClock {
   let now = Date.parse("2031-01-02T03:04:05Z");
   const slept: number[] = [];
   return {

@@ -5,11 +5,11 @@ interface Sleeper {
   readonly wake: () => void;
 }
 
-/** Wall time that stands still until a test lets it pass. Sleepers wake in order. */
-export class StandingWall implements WallClock {
+/** A wall clock that a test advances. Sleepers wake in order. */
+export class ManualWallClock implements WallClock {
   #now: number;
   #sleepers: Sleeper[] = [];
-  /** How far the machine's clock was set back. */
+  /** Duration in ms by which the machine's clock was set back. */
   #setBack = 0;
 
   constructor(now = 0) {
@@ -41,12 +41,12 @@ export class StandingWall implements WallClock {
     });
   }
 
-  /** How long the sleepers still sleep. */
+  /** Remaining sleep durations. */
   get sleeping(): readonly number[] {
     return this.#sleepers.map(({ until }) => until - this.#now).sort((a, b) => a - b);
   }
 
-  /** Lets time pass: to each sleeper's end in turn, and lets what it wakes do its work before it goes on. */
+  /** Advances time to the end of each sleep in turn, and waits until the resumed work is idle. */
   async pass(ms: number): Promise<void> {
     const end = this.#now + ms;
     for (;;) {
@@ -55,18 +55,18 @@ export class StandingWall implements WallClock {
       this.#now = Math.max(this.#now, next.until);
       this.#sleepers = this.#sleepers.filter((other) => other !== next);
       next.wake();
-      await idle();
+      await waitForIdle();
     }
     this.#now = end;
   }
 
-  /** Somebody sets the machine's clock back. */
+  /** Sets the machine's clock back. */
   setBack(ms: number): void {
     this.#setBack += ms;
   }
 }
 
-/** Lets everything that needs no time come to rest: promises, and callbacks that are ready. */
-export const idle = async (): Promise<void> => {
+/** Waits until no promise and no callback is pending that needs no time. */
+export const waitForIdle = async (): Promise<void> => {
   for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 };

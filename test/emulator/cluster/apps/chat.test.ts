@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { draft } from "../../../support/contracts.ts";
 import { type Answer, emulator, plain } from "../../../support/emulator.ts";
-import { activitiesTold, subscribe } from "../../../support/told.ts";
+import { listActivityNames, subscribe } from "../../../support/told.ts";
 
 const chatA = "/router/v1/integrations/chat_a/webhook";
 
@@ -98,7 +98,7 @@ describe("interaction that names a contract", () => {
       const { interact, comments, told } = await stage(t);
       assert.deepEqual(plain(await interact(payload)), added);
       assert.deepEqual(await comments(), [comment]);
-      assert.deepEqual(activitiesTold(await told()), ["CONTRACT_ACTIVITY_LOG_COMMENT_CREATED"]);
+      assert.deepEqual(listActivityNames(await told()), ["CONTRACT_ACTIVITY_LOG_COMMENT_CREATED"]);
     });
   }
 

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { begin, draft, fields } from "../../../support/contracts.ts";
+import { createFieldErrors, draft, initialTime } from "../../../support/contracts.ts";
 import { emulator, plain, type TestEmulator } from "../../../support/emulator.ts";
-import { assertRefused, notFound, quiet } from "../../../support/refused.ts";
+import { assertRefused, notFoundResponse, waitUntilIdle } from "../../../support/refused.ts";
 
 const max = "max@northwind.example";
 const at = "2031-01-02T03:04:05.000Z";
@@ -63,7 +63,7 @@ describe("contract-details.invite", () => {
       { new_user_email: "ben@northwind.example", ...read },
     ];
     assert.deepEqual(plain(await invite(on, rows)), done);
-    await quiet(on);
+    await waitUntilIdle(on);
     const { items } = (await on.ask("GET", "invitations?kind=creator")).body as {
       items: { token: string; email: string | null; state: string }[];
     };
@@ -88,7 +88,7 @@ describe("contract-details.invite", () => {
       ],
     );
     assert.equal((await on.ask("POST", `invitations/by_token/${token}/accept`)).status, 200);
-    await quiet(on);
+    await waitUntilIdle(on);
     assert.deepEqual((await on.ask("GET", `owners?identifier=${token}`)).body, []);
     const headers = { "user-email": max, "enforce-user-scoping": "true" };
     assert.equal((await on.api("GET", "/api/v2.1/public/contracts/T-1/status", { headers })).status, 200);
@@ -97,8 +97,8 @@ describe("contract-details.invite", () => {
   it("returns 404 for an unknown contract number and a composite ID", async (t) => {
     const on = await emulator(t);
     await draft(on.api);
-    await assertRefused(on, () => invite(on, [{ user_id: 12, ...read }], 2), notFound);
-    await assertRefused(on, () => invite(on, [{ user_id: 12, ...read }], "T-1"), notFound);
+    await assertRefused(on, () => invite(on, [{ user_id: 12, ...read }], 2), notFoundResponse);
+    await assertRefused(on, () => invite(on, [{ user_id: 12, ...read }], "T-1"), notFoundResponse);
   });
 
   const required = "Field required";
@@ -141,7 +141,7 @@ describe("contract-details.invite", () => {
     it(`rejects ${what} with field errors, without changes`, async (t) => {
       const on = await emulator(t);
       await draft(on.api);
-      await assertRefused(on, () => invite(on, items), fields(problems));
+      await assertRefused(on, () => invite(on, items), createFieldErrors(problems));
     });
   }
 });
@@ -156,7 +156,7 @@ describe("contracts.list-v1", () => {
     const list = (query = "") => on.api("GET", `/api/v1/public/contracts/${query}`);
     const first = {
       id: 1,
-      created: begin,
+      created: initialTime,
       contract_name: "NDA with Acme",
       contract_link: `${on.clusters[0]!.url}/contracts/T-1`,
       contract_status: "DRAFT",
@@ -177,6 +177,9 @@ describe("contracts.list-v1", () => {
       results.map(({ id }) => id),
       [3, 1],
     );
-    assert.deepEqual(plain(await list("?limit=101")), fields({ limit: ["Input should be less than or equal to 100"] }));
+    assert.deepEqual(
+      plain(await list("?limit=101")),
+      createFieldErrors({ limit: ["Input should be less than or equal to 100"] }),
+    );
   });
 });

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { emulator, plain, type TestEmulator } from "../../../support/emulator.ts";
-import { assertRefused, notFound } from "../../../support/refused.ts";
-import { activitiesTold, subscribe } from "../../../support/told.ts";
-import { apiOf } from "../../../support/workspace-api.ts";
+import { assertRefused, notFoundResponse } from "../../../support/refused.ts";
+import { listActivityNames, subscribe } from "../../../support/told.ts";
+import { createWorkspaceApi } from "../../../support/workspace-api.ts";
 
 const base = "/api/v2.1/public/contracts";
 
@@ -114,7 +114,7 @@ describe("key-pointers API", () => {
     ]);
 
     const events = await told();
-    assert.deepEqual(activitiesTold(events), [
+    assert.deepEqual(listActivityNames(events), [
       "CONTRACT_KEY_POINTER_CREATION",
       "CONTRACT_KEY_POINTER_CREATION",
       "CONTRACT_KEY_POINTER_UPDATION",
@@ -158,7 +158,11 @@ describe("key-pointers API", () => {
     const key_pointers = [{ key_pointer_field_name: "purpose", value: "x" }];
     await on.api("POST", `${pointers(id)}/bulk`, { body: { key_pointers } });
 
-    await assertRefused(on, () => on.api("PATCH", `${pointers(second.id)}/1`, { body: { value: "y" } }), notFound);
+    await assertRefused(
+      on,
+      () => on.api("PATCH", `${pointers(second.id)}/1`, { body: { value: "y" } }),
+      notFoundResponse,
+    );
     await assertRefused(on, () => on.api("PATCH", `${pointers(id)}/1`, { body: { value: 5 } }), {
       status: 400,
       body: { value: ["Input should be a valid string"] },
@@ -258,7 +262,7 @@ describe("approvals API", () => {
         ],
       },
     });
-    assert.deepEqual(activitiesTold(await told()), ["CONTRACT_APPROVAL_REQUESTED", "CONTRACT_APPROVAL_COMPLETED"]);
+    assert.deepEqual(listActivityNames(await told()), ["CONTRACT_APPROVAL_REQUESTED", "CONTRACT_APPROVAL_COMPLETED"]);
   });
 
   it("rejects an approval while an earlier group is pending", async (t) => {
@@ -337,9 +341,9 @@ describe("contract of another workspace", () => {
     it(`returns 404 from ${operation}`, async (t) => {
       const on = await emulator(t);
       const { contract_id } = await contractIn(on.api);
-      const other = await apiOf(on, 2);
-      await assertRefused(on, () => other(method, path(contract_id), { body }), notFound);
-      await assertRefused(on, () => on.api(method, path(999), { body }), notFound);
+      const other = await createWorkspaceApi(on, 2);
+      await assertRefused(on, () => other(method, path(contract_id), { body }), notFoundResponse);
+      await assertRefused(on, () => on.api(method, path(999), { body }), notFoundResponse);
     });
   }
 
@@ -349,10 +353,10 @@ describe("contract of another workspace", () => {
       const { id } = await contractIn(on.api);
       const set = { body: { key_pointers } };
       assert.equal((await on.api("POST", `${base}/${id}/key_pointers/bulk`, set)).status, 200);
-      const other = await apiOf(on, 2);
-      await assertRefused(on, () => other(method, path(id), { body }), notFound);
+      const other = await createWorkspaceApi(on, 2);
+      await assertRefused(on, () => other(method, path(id), { body }), notFoundResponse);
       for (const unknown of ["T-999", id.slice(2), id.replace("T", "H")]) {
-        await assertRefused(on, () => on.api(method, path(unknown), { body }), notFound);
+        await assertRefused(on, () => on.api(method, path(unknown), { body }), notFoundResponse);
       }
     });
   }

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { stylesheetHash } from "../../../../emulator/http/page.ts";
-import { begin, bothSign, draft, type Made, recipientsOf, sent } from "../../../support/contracts.ts";
+import { bilateralSigning, draft, initialTime, listRecipients, type Made, sent } from "../../../support/contracts.ts";
 import { emulator, plain, type TestEmulator } from "../../../support/emulator.ts";
-import { assertRefused, notFound } from "../../../support/refused.ts";
-import { apiOf } from "../../../support/workspace-api.ts";
+import { assertRefused, notFoundResponse } from "../../../support/refused.ts";
+import { createWorkspaceApi } from "../../../support/workspace-api.ts";
 
 describe("signatory list of a contract", () => {
   it("lists the contacts of the counterparties with the data of recipients", async (t) => {
@@ -21,10 +21,10 @@ describe("signatory list of a contract", () => {
               user: { id: 1, email: "jo@acme.example", name: "Jo Doe", designation: null },
               recipient_order: 1,
               note: null,
-              created: begin,
+              created: initialTime,
               title: "",
               is_sent_for_signature: true,
-              last_sent_for_signature_at: begin,
+              last_sent_for_signature_at: initialTime,
             },
             recipient_action: null,
             status: "IN_PROGRESS",
@@ -36,10 +36,10 @@ describe("signatory list of a contract", () => {
 
   it("reports PENDING until the contract is sent and it is the signatory's turn", async (t) => {
     const { api } = await emulator(t);
-    const contract = await draft(api, bothSign);
-    assert.deepEqual(await recipientsOf(api, contract), ["ada@northwind.example PENDING", "jo@acme.example PENDING"]);
+    const contract = await draft(api, bilateralSigning);
+    assert.deepEqual(await listRecipients(api, contract), ["ada@northwind.example PENDING", "jo@acme.example PENDING"]);
     await api("POST", `/api/v2.1/public/contracts/${contract.id}/send_to_counterparties`, { body: {} });
-    assert.deepEqual(await recipientsOf(api, contract), [
+    assert.deepEqual(await listRecipients(api, contract), [
       "ada@northwind.example PENDING",
       "jo@acme.example IN_PROGRESS",
     ]);
@@ -106,12 +106,12 @@ describe("contract outside the workspace", () => {
       await draft(on.api);
       const ask = (id: string) =>
         on.api(method, `/api/v2.1/public/contracts/${id}/${tail}`, method === "POST" ? { body: {} } : {});
-      for (const id of ["T-999", "H-1", "1", "t-1", "T-01"]) await assertRefused(on, () => ask(id), notFound);
-      const other = await apiOf(on, 2);
+      for (const id of ["T-999", "H-1", "1", "t-1", "T-01"]) await assertRefused(on, () => ask(id), notFoundResponse);
+      const other = await createWorkspaceApi(on, 2);
       await assertRefused(
         on,
         () => other(method, `/api/v2.1/public/contracts/T-1/${tail}`, method === "POST" ? { body: {} } : {}),
-        notFound,
+        notFoundResponse,
       );
     });
   }
@@ -119,7 +119,7 @@ describe("contract outside the workspace", () => {
   it("returns 404 for a contract number", async (t) => {
     const on = await emulator(t);
     const path = "/api/v2.1/public/contracts/7/recipients/recipient_link/?recipient_email=jo@acme.example";
-    await assertRefused(on, () => on.api("GET", path), notFound);
+    await assertRefused(on, () => on.api("GET", path), notFoundResponse);
   });
 
   it("returns 404 for the contract page, even at another cluster", async (t) => {
@@ -150,7 +150,7 @@ it("contract page escapes names, loads no resources and may be framed", async (t
 
 it("contract numbers form one sequence across clusters", async (t) => {
   const on = await emulator(t);
-  const other = await apiOf(on, 3);
+  const other = await createWorkspaceApi(on, 3);
   assert.equal((await draft(on.api)).id, "T-1");
   assert.equal((await draft(other, { contract_template_id: 106 })).id, "T-2");
 });

@@ -1,7 +1,16 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { namedSeeds } from "../../../../emulator/compose/state/seed.ts";
-import { acme, begin, domain, draft, fields, jo, request, statusOf } from "../../../support/contracts.ts";
+import {
+  acme,
+  createDomainError,
+  createFieldErrors,
+  draft,
+  getContractStatus,
+  initialTime,
+  jo,
+  request,
+} from "../../../support/contracts.ts";
 import { emulator, plain } from "../../../support/emulator.ts";
 import { assertRefused } from "../../../support/refused.ts";
 import { subscribe } from "../../../support/told.ts";
@@ -19,7 +28,7 @@ describe("creating a contract from a template", () => {
         body: {
           id: "T-1",
           contract_id: 1,
-          created: begin,
+          created: initialTime,
           contract_name: "NDA with Acme",
           contract_link: `${clusters[0]!.url}/contracts/T-1`,
           contract_status: "DRAFT",
@@ -87,7 +96,7 @@ describe("creating a contract from a template", () => {
   it("sends the contract immediately if the workflow configuration requests it", async (t) => {
     const { api } = await emulator(t);
     const contract = await draft(api, { workflow_config: { auto_send_to_counterparty: true } });
-    assert.equal(await statusOf(api, contract), "SIGN");
+    assert.equal(await getContractStatus(api, contract), "SIGN");
   });
 
   it("accepts an individual by name and an own entity by reference ID", async (t) => {
@@ -119,18 +128,22 @@ describe("creating a contract from a template", () => {
   const service = { contract_template_id: 102, contract_data: { start_date: "2031-02-01", seats: 3 } };
 
   const refusals: readonly (readonly [string, object, { status: number; body: unknown }])[] = [
-    ["an unknown template", { contract_template_id: 999 }, fields({ contract_template_id: [unknown(999)] })],
-    ["another workspace's template", { contract_template_id: 103 }, fields({ contract_template_id: [unknown(103)] })],
+    ["an unknown template", { contract_template_id: 999 }, createFieldErrors({ contract_template_id: [unknown(999)] })],
+    [
+      "another workspace's template",
+      { contract_template_id: 103 },
+      createFieldErrors({ contract_template_id: [unknown(103)] }),
+    ],
     [
       "a template that cannot be signed",
       { contract_template_id: 105 },
-      fields({ contract_template_id: ["This template cannot be sent for signature"] }),
+      createFieldErrors({ contract_template_id: ["This template cannot be sent for signature"] }),
     ],
-    ["no contract_data", { contract_data: undefined }, fields({ contract_data: ["Field required"] })],
+    ["no contract_data", { contract_data: undefined }, createFieldErrors({ contract_data: ["Field required"] })],
     [
       "missing and invalid attributes in one response",
       { contract_template_id: 102, contract_data: { seats: "3", plan: "gold" }, signatories: [creator, theirs] },
-      fields({
+      createFieldErrors({
         contract_data: {
           start_date: ["Field required"],
           seats: ["Input should be a valid integer"],
@@ -151,7 +164,7 @@ describe("creating a contract from a template", () => {
           },
         ],
       },
-      fields({
+      createFieldErrors({
         counter_party_details: {
           "1": {
             organization_name: ["Field required"],
@@ -164,37 +177,37 @@ describe("creating a contract from a template", () => {
     [
       "a signatory of an unnamed party",
       { signatories: [{ ...theirs, counterparty_name: "Umbrella" }] },
-      fields({ signatories: { "0": { counterparty_name: ["Value should be one of Acme Inc."] } } }),
+      createFieldErrors({ signatories: { "0": { counterparty_name: ["Value should be one of Acme Inc."] } } }),
     ],
     [
       "a signatory of the counterparty without its name",
       { signatories: [{ ...theirs, counterparty_name: undefined }] },
-      fields({ signatories: { "0": { counterparty_name: ["Field required"] } } }),
+      createFieldErrors({ signatories: { "0": { counterparty_name: ["Field required"] } } }),
     ],
     [
       "a signing order for only some signatories",
       { ...service, signatories: [{ ...creator, sign_order: 1 }, theirs] },
-      fields({ signatories: ["sign_order should be set on all signatories or on none"] }),
+      createFieldErrors({ signatories: ["sign_order should be set on all signatories or on none"] }),
     ],
     [
       "a signing order without a counterparty signatory",
       { ...service, signatories: [{ ...creator, sign_order: 1 }] },
-      fields({ signatories: ["With sign_order at least one counterparty signatory is required"] }),
+      createFieldErrors({ signatories: ["With sign_order at least one counterparty signatory is required"] }),
     ],
     [
       "another workspace's entity",
       { entity_reference_id: "CT-FR" },
-      fields({ entity_reference_id: [unknown("CT-FR")] }),
+      createFieldErrors({ entity_reference_id: [unknown("CT-FR")] }),
     ],
     [
       "a creator-side signatory that the template does not allow",
       { signatories: [creator] },
-      domain("SVC_ASSUMED_110", "The template does not have a signatory of the creator's side."),
+      createDomainError("SVC_ASSUMED_110", "The template does not have a signatory of the creator's side."),
     ],
     [
       "a missing required signatory",
       { ...service, signatories: [theirs] },
-      domain("SVC_ASSUMED_111", "The template needs a signatory of the creator's side."),
+      createDomainError("SVC_ASSUMED_111", "The template needs a signatory of the creator's side."),
     ],
     [
       "an object configuration",
@@ -212,7 +225,7 @@ describe("creating a contract from a template", () => {
     [
       "immediate sending without signatories",
       { counter_party_details: [], workflow_config: { auto_send_to_counterparty: true } },
-      domain("SVC_ASSUMED_102", "No signatories are configured for this contract."),
+      createDomainError("SVC_ASSUMED_102", "No signatories are configured for this contract."),
     ],
   ];
   for (const [what, more, expected] of refusals) {
@@ -251,7 +264,7 @@ describe("template of a custom seed", () => {
     it(`rejects a template ${what}`, async (t) => {
       const on = await emulator(t, { seed });
       const create = () => on.api("POST", "/api/v2.1/public/contracts/", { body: request(more) });
-      await assertRefused(on, create, fields(problems));
+      await assertRefused(on, create, createFieldErrors(problems));
     });
   }
 

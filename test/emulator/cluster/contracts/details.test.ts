@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { bothSign, domain, draft, fields, sent } from "../../../support/contracts.ts";
+import { bilateralSigning, createDomainError, createFieldErrors, draft, sent } from "../../../support/contracts.ts";
 import { emulator, plain } from "../../../support/emulator.ts";
-import { assertRefused, notFound } from "../../../support/refused.ts";
-import { activitiesTold, subscribe } from "../../../support/told.ts";
-import { apiOf } from "../../../support/workspace-api.ts";
+import { assertRefused, notFoundResponse } from "../../../support/refused.ts";
+import { listActivityNames, subscribe } from "../../../support/told.ts";
+import { createWorkspaceApi } from "../../../support/workspace-api.ts";
 
 /** The not-found message of two routes (DECISIONS.md, F5). */
 const capitalNotFound = { status: 404, body: { detail: "Not Found" } };
@@ -12,7 +12,7 @@ const capitalNotFound = { status: 404, body: { detail: "Not Found" } };
 describe("contract data", () => {
   it("updates single keys before signature and emits the change", async (t) => {
     const on = await emulator(t);
-    const contract = await draft(on.api, bothSign);
+    const contract = await draft(on.api, bilateralSigning);
     const told = await subscribe(t, on, ["CONTRACT_DATA_UPDATED"]);
     const patch = (data: unknown) =>
       on.api("PATCH", `/api/v2.1/public/contracts/${contract.id}/contract_data`, { body: { data } });
@@ -20,11 +20,11 @@ describe("contract data", () => {
       status: 200,
       body: { data: { start_date: "2031-02-01", seats: 20, plan: "plus" } },
     });
-    assert.deepEqual(activitiesTold(await told()), ["CONTRACT_DATA_UPDATED"]);
+    assert.deepEqual(listActivityNames(await told()), ["CONTRACT_DATA_UPDATED"]);
     await assertRefused(
       on,
       () => patch({ seats: null, start_date: "2031-02-30", plan: "gold" }),
-      fields({
+      createFieldErrors({
         data: {
           start_date: ["Input should be a valid date"],
           seats: ["Field required"],
@@ -36,7 +36,10 @@ describe("contract data", () => {
     await assertRefused(
       on,
       () => patch({ seats: 21 }),
-      domain("SVC_ASSUMED_113", "Contract data can be changed on template contracts in DRAFT or REDLINING only."),
+      createDomainError(
+        "SVC_ASSUMED_113",
+        "Contract data can be changed on template contracts in DRAFT or REDLINING only.",
+      ),
     );
     for (let n = 0; n < 2; n += 1) await on.ask("POST", `contracts/${contract.id}/sign`);
     await assertRefused(on, () => patch({ seats: 21 }), {
@@ -61,7 +64,11 @@ describe("contract note", () => {
       body: note,
     });
     assert.deepEqual((await on.api("GET", `/api/v2.1/public/contracts/${id}/notes`)).body, note);
-    await assertRefused(on, () => on.api("PUT", `/api/v2.1/public/contracts/${id}/notes/2`, { body }), notFound);
+    await assertRefused(
+      on,
+      () => on.api("PUT", `/api/v2.1/public/contracts/${id}/notes/2`, { body }),
+      notFoundResponse,
+    );
   });
 });
 
@@ -75,7 +82,11 @@ describe("business user", () => {
     assert.deepEqual(plain(await set(12)), { status: 200, body: { user_id: 12, contract_id: 1, type: "BUSINESS" } });
     await on.ask("POST", "contracts/1/void");
     assert.deepEqual((await told())[0]?.business_user, { name: "Ben Okafor", email: "ben@northwind.example" });
-    await assertRefused(on, () => set(21), fields({ user_id: ['Invalid pk "21" - object does not exist.'] }));
+    await assertRefused(
+      on,
+      () => set(21),
+      createFieldErrors({ user_id: ['Invalid pk "21" - object does not exist.'] }),
+    );
     await assertRefused(on, () => set(12, 2), capitalNotFound);
   });
 });
@@ -100,7 +111,7 @@ describe("relation between contracts", () => {
     await assertRefused(
       on,
       () => relate(1, 9, "CHILD"),
-      fields({ related_contract_id: ['Invalid pk "9" - object does not exist.'] }),
+      createFieldErrors({ related_contract_id: ['Invalid pk "9" - object does not exist.'] }),
     );
   });
 });
@@ -108,7 +119,7 @@ describe("relation between contracts", () => {
 describe("process metrics response", () => {
   it("reports when a contract passed each step and who must act next", async (t) => {
     const on = await emulator(t);
-    const contract = await sent(on.api, bothSign);
+    const contract = await sent(on.api, bilateralSigning);
     const metrics = async () =>
       (await on.api("GET", `/api/v2.1/public/contracts/${contract.number}/process_metrics/`)).body;
     await on.ask("POST", "clock/advance", { body: { by: "PT1H" } });
@@ -147,26 +158,26 @@ describe("process metrics response", () => {
 it("contract routes return 404 for an invalid contract number", async (t) => {
   const on = await emulator(t);
   const metrics = () => on.api("GET", "/api/v2.1/public/contracts/T-1/process_metrics/");
-  await assertRefused(on, metrics, notFound);
+  await assertRefused(on, metrics, notFoundResponse);
   const body = { user_id: 12 };
   const owner = () => on.api("PATCH", "/api/v2.1/public/contracts/T-1/business_user/", { body });
-  await assertRefused(on, owner, notFound);
+  await assertRefused(on, owner, notFoundResponse);
 });
 
 it("contract routes return 404 for a contract of another workspace", async (t) => {
   const on = await emulator(t);
   await draft(on.api);
-  const other = await apiOf(on, 2);
+  const other = await createWorkspaceApi(on, 2);
   await assertRefused(
     on,
     () => other("PATCH", "/api/v2.1/public/contracts/T-1/contract_data", { body: { data: {} } }),
-    notFound,
+    notFoundResponse,
   );
-  await assertRefused(on, () => other("GET", "/api/v2.1/public/contracts/T-1/notes"), notFound);
+  await assertRefused(on, () => other("GET", "/api/v2.1/public/contracts/T-1/notes"), notFoundResponse);
   await assertRefused(
     on,
     () => other("PUT", "/api/v2.1/public/contracts/T-1/notes/1", { body: { text: "x" } }),
-    notFound,
+    notFoundResponse,
   );
   await assertRefused(
     on,
@@ -177,6 +188,6 @@ it("contract routes return 404 for a contract of another workspace", async (t) =
   await assertRefused(
     on,
     () => other("POST", "/api/v2.1/public/contracts/1/contract_relation/", { body: relation }),
-    notFound,
+    notFoundResponse,
   );
 });

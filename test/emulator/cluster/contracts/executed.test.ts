@@ -1,14 +1,21 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { begin, executed, fields, jo, pdfBase64, statusOf } from "../../../support/contracts.ts";
+import {
+  createExecutedImport,
+  createFieldErrors,
+  createPdfBase64,
+  getContractStatus,
+  initialTime,
+  jo,
+} from "../../../support/contracts.ts";
 import { emulator, plain } from "../../../support/emulator.ts";
 import { assertRefused } from "../../../support/refused.ts";
-import { activitiesTold, subscribe } from "../../../support/told.ts";
+import { listActivityNames, subscribe } from "../../../support/told.ts";
 
 const path = "/api/v2.1/public/contracts/executed_contracts/";
 
 const request = (more: object = {}) =>
-  executed({ external_metadata: { id: "doc-7", integration_name: "archive" }, ...more });
+  createExecutedImport({ external_metadata: { id: "doc-7", integration_name: "archive" }, ...more });
 
 describe("import of an executed contract", () => {
   it("returns the whole record with a historical ID and emits only CONTRACT_CREATED", async (t) => {
@@ -23,7 +30,7 @@ describe("import of an executed contract", () => {
       status: 201,
       body: {
         id: "H-1",
-        created: begin,
+        created: initialTime,
         contract_name: "NDA of 2029",
         contract_link: `${on.clusters[0]!.url}/contracts/H-1`,
         contract_status: "EXECUTED",
@@ -39,7 +46,7 @@ describe("import of an executed contract", () => {
       },
     });
     const events = await told();
-    assert.deepEqual(activitiesTold(events), ["CONTRACT_CREATED", "CONTRACT_EXTERNAL_METADATA_CREATED"]);
+    assert.deepEqual(listActivityNames(events), ["CONTRACT_CREATED", "CONTRACT_EXTERNAL_METADATA_CREATED"]);
     assert.equal(events[0]?.contract_id, 1);
     assert.equal(events[0]?.contract_kind, "EXECUTED_CONTRACT");
   });
@@ -51,7 +58,7 @@ describe("import of an executed contract", () => {
       contract_name: "NDA of 2029",
       contract_type_id: "301",
       file_name: "NDA.PDF",
-      file_content: await pdfBase64(),
+      file_content: await createPdfBase64(),
       organization_entity_id: "402",
       counterparty_details,
     };
@@ -70,7 +77,7 @@ describe("import of an executed contract", () => {
     const { api } = await emulator(t);
     const body = await request();
     await api("POST", path, { body });
-    assert.equal(await statusOf(api, { id: "H-1", number: 1 }), "EXECUTED");
+    assert.equal(await getContractStatus(api, { id: "H-1", number: 1 }), "EXECUTED");
     const link = await api("POST", "/api/v2.1/public/contracts/H-1/download_link", { body: {} });
     const { url, ...rest } = link.body as { url: string; file_name: string };
     assert.deepEqual(rest, { file_name: "nda.pdf", current_version_id: 1 });
@@ -133,7 +140,7 @@ describe("import of an executed contract", () => {
     it(`rejects ${what}`, async (t) => {
       const on = await emulator(t);
       const body = await request(more);
-      await assertRefused(on, () => on.api("POST", path, { body }), fields(problems));
+      await assertRefused(on, () => on.api("POST", path, { body }), createFieldErrors(problems));
     });
   }
 

@@ -1,13 +1,20 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { domain, draft, fields, recipientsOf, sent, statusOf } from "../../../support/contracts.ts";
+import {
+  createDomainError,
+  createFieldErrors,
+  draft,
+  getContractStatus,
+  listRecipients,
+  sent,
+} from "../../../support/contracts.ts";
 import { emulator, plain } from "../../../support/emulator.ts";
-import { assertRefused, notFound } from "../../../support/refused.ts";
-import { activitiesTold, subscribe } from "../../../support/told.ts";
-import { apiOf } from "../../../support/workspace-api.ts";
+import { assertRefused, notFoundResponse } from "../../../support/refused.ts";
+import { listActivityNames, subscribe } from "../../../support/told.ts";
+import { createWorkspaceApi } from "../../../support/workspace-api.ts";
 
 const forbidden = (status: string, words: string) =>
-  domain("SVC_ASSUMED_101", `A contract in status ${status} cannot be ${words}.`);
+  createDomainError("SVC_ASSUMED_101", `A contract in status ${status} cannot be ${words}.`);
 
 describe("marking for execution", () => {
   it("requests signatures from DRAFT and REDLINING, and unmarking restores the status", async (t) => {
@@ -26,15 +33,15 @@ describe("marking for execution", () => {
     await assertRefused(on, unmark, impossible);
 
     assert.deepEqual(plain(await mark()), { status: 200, body: "" });
-    assert.deepEqual(await recipientsOf(on.api, contract), ["jo@acme.example IN_PROGRESS"]);
-    assert.deepEqual(activitiesTold(await told()), ["CONTRACT_MARK_FOR_EXECUTION", "CONTRACT_SIGNATURE_REQUESTED"]);
+    assert.deepEqual(await listRecipients(on.api, contract), ["jo@acme.example IN_PROGRESS"]);
+    assert.deepEqual(listActivityNames(await told()), ["CONTRACT_MARK_FOR_EXECUTION", "CONTRACT_SIGNATURE_REQUESTED"]);
     await assertRefused(on, mark, forbidden("SIGN", "marked for execution"));
 
     assert.deepEqual(plain(await unmark()), { status: 200, body: "" });
-    assert.equal(await statusOf(on.api, contract), "REDLINING");
-    assert.deepEqual(await recipientsOf(on.api, contract), ["jo@acme.example PENDING"]);
+    assert.equal(await getContractStatus(on.api, contract), "REDLINING");
+    assert.deepEqual(await listRecipients(on.api, contract), ["jo@acme.example PENDING"]);
     await on.ask("POST", "clock/advance", { body: { by: "PT1H" } });
-    assert.deepEqual(activitiesTold(await told()), ["CONTRACT_UNMARK_FOR_EXECUTION"]);
+    assert.deepEqual(listActivityNames(await told()), ["CONTRACT_UNMARK_FOR_EXECUTION"]);
     assert.equal((await mark()).status, 200);
   });
 
@@ -45,7 +52,7 @@ describe("marking for execution", () => {
     await assertRefused(
       on,
       () => mark(nobody),
-      domain("SVC_ASSUMED_102", "No signatories are configured for this contract."),
+      createDomainError("SVC_ASSUMED_102", "No signatories are configured for this contract."),
     );
     const reviewed = await draft(on.api);
     await on.api("POST", `/api/v2.1/public/contracts/${reviewed.number}/review_request/`, {
@@ -54,12 +61,16 @@ describe("marking for execution", () => {
     await assertRefused(
       on,
       () => mark(reviewed),
-      domain("SVC_ASSUMED_103", "The review of this contract is not complete."),
+      createDomainError("SVC_ASSUMED_103", "The review of this contract is not complete."),
     );
     const approved = await draft(on.api);
     const approvals = [{ name: "Finance", notes: "", approver_user_id: 12 }];
     await on.api("POST", `/api/v2.1/public/contracts/approvals/${approved.id}/`, { body: { approvals } });
-    await assertRefused(on, () => mark(approved), domain("SVC_ASSUMED_104", "Approvals of this contract are pending."));
+    await assertRefused(
+      on,
+      () => mark(approved),
+      createDomainError("SVC_ASSUMED_104", "Approvals of this contract are pending."),
+    );
   });
 });
 
@@ -70,15 +81,15 @@ describe("voiding through the API", () => {
     const told = await subscribe(t, on, ["CONTRACT_VOIDED"]);
     const voided = (id: string, body: object) =>
       on.api("POST", `/api/v2.1/public/contracts/${id}/status/void`, { body });
-    await assertRefused(on, () => voided(contract.id, {}), fields({ note: ["Field required"] }));
+    await assertRefused(on, () => voided(contract.id, {}), createFieldErrors({ note: ["Field required"] }));
     await assertRefused(
       on,
       () => voided(contract.id, { note: "" }),
-      fields({ note: ["String should have at least 1 character"] }),
+      createFieldErrors({ note: ["String should have at least 1 character"] }),
     );
     assert.deepEqual(plain(await voided(contract.id, { note: "Deal lost" })), { status: 204, body: "" });
-    assert.equal(await statusOf(on.api, contract), "VOIDED");
-    assert.deepEqual(activitiesTold(await told()), ["CONTRACT_VOIDED"]);
+    assert.equal(await getContractStatus(on.api, contract), "VOIDED");
+    assert.deepEqual(listActivityNames(await told()), ["CONTRACT_VOIDED"]);
     await assertRefused(on, () => voided(contract.id, { note: "again" }), forbidden("VOIDED", "voided"));
 
     const executed = await sent(on.api);
@@ -103,9 +114,9 @@ describe("review request", () => {
         body: "",
       },
     );
-    assert.deepEqual(activitiesTold(await told()), ["CONTRACT_REVIEW_REQUESTED"]);
+    assert.deepEqual(listActivityNames(await told()), ["CONTRACT_REVIEW_REQUESTED"]);
     const send = () => on.api("POST", `/api/v2.1/public/contracts/${contract.id}/send_to_counterparties`);
-    await assertRefused(on, send, domain("SVC_ASSUMED_103", "The review of this contract is not complete."));
+    await assertRefused(on, send, createDomainError("SVC_ASSUMED_103", "The review of this contract is not complete."));
     await on.ask("POST", `contracts/${contract.id}/complete-review`);
     assert.equal((await send()).status, 200);
   });
@@ -116,15 +127,15 @@ describe("review request", () => {
     const ask = (body: object) => () =>
       on.api("POST", `/api/v2.1/public/contracts/${contract.number}/review_request/`, { body });
     const noPk = (id: number) => [`Invalid pk "${id}" - object does not exist.`];
-    await assertRefused(on, ask({}), fields({ assignee_user_id: ["Field required"] }));
+    await assertRefused(on, ask({}), createFieldErrors({ assignee_user_id: ["Field required"] }));
     await assertRefused(
       on,
       ask({ assignee_user_id: 12, assignee_role_id: 1 }),
-      fields({ assignee_role_id: ["Only one of assignee_user_id and assignee_role_id may be given"] }),
+      createFieldErrors({ assignee_role_id: ["Only one of assignee_user_id and assignee_role_id may be given"] }),
     );
-    await assertRefused(on, ask({ assignee_user_id: 21 }), fields({ assignee_user_id: noPk(21) }));
-    await assertRefused(on, ask({ assignee_user_id: 13 }), fields({ assignee_user_id: noPk(13) }));
-    await assertRefused(on, ask({ assignee_role_id: 3 }), fields({ assignee_role_id: noPk(3) }));
+    await assertRefused(on, ask({ assignee_user_id: 21 }), createFieldErrors({ assignee_user_id: noPk(21) }));
+    await assertRefused(on, ask({ assignee_user_id: 13 }), createFieldErrors({ assignee_user_id: noPk(13) }));
+    await assertRefused(on, ask({ assignee_role_id: 3 }), createFieldErrors({ assignee_role_id: noPk(3) }));
     await on.api("POST", `/api/v2.1/public/contracts/${contract.id}/send_to_counterparties`);
     await assertRefused(on, ask({ assignee_role_id: 1 }), forbidden("SIGN", "sent for review"));
   });
@@ -139,9 +150,9 @@ describe("resending the signing e-mail", () => {
     const resend = (email_id: string) =>
       on.api("POST", `/api/v2.1/public/contracts/${contract.id}/signatories/resend_email/`, { body: { email_id } });
     assert.deepEqual(plain(await resend("jo@acme.example")), { status: 200, body: "" });
-    assert.deepEqual(activitiesTold(await told()), ["CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT"]);
+    assert.deepEqual(listActivityNames(await told()), ["CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT"]);
     await on.ask("POST", "clock/advance", { body: { by: "PT1M" } });
-    assert.deepEqual(activitiesTold(await told()), ["SIGNING_EMAIL_DELIVERED"]);
+    assert.deepEqual(listActivityNames(await told()), ["SIGNING_EMAIL_DELIVERED"]);
     const { body } = await on.api("GET", `/api/v2.1/public/contracts/${contract.id}/recipients/`);
     const [item] = (body as { items: { recipient: { last_sent_for_signature_at: string } }[] }).items;
     assert.equal(item?.recipient.last_sent_for_signature_at, "2031-01-02T04:04:05Z");
@@ -164,13 +175,13 @@ describe("resending the signing e-mail", () => {
     await assertRefused(
       on,
       resend(contract.id, "eve@evil.example"),
-      domain("SVC_ASSUMED_107", "eve@evil.example is not a signatory of this contract."),
+      createDomainError("SVC_ASSUMED_107", "eve@evil.example is not a signatory of this contract."),
     );
     await on.ask("POST", `contracts/${contract.id}/sign`, { body: { email: "jo@acme.example" } });
     await assertRefused(
       on,
       resend(contract.id, "jo@acme.example"),
-      domain("SVC_ASSUMED_108", "jo@acme.example has already signed this contract."),
+      createDomainError("SVC_ASSUMED_108", "jo@acme.example has already signed this contract."),
     );
   });
 });
@@ -179,7 +190,7 @@ describe("contract of another workspace", () => {
   it("returns 404 from every execution route", async (t) => {
     const on = await emulator(t);
     await draft(on.api);
-    const other = await apiOf(on, 2);
+    const other = await createWorkspaceApi(on, 2);
     const routes: readonly (readonly [string, object])[] = [
       ["T-1/mark_for_execution/", {}],
       ["T-1/unmark_for_execution", {}],
@@ -188,6 +199,6 @@ describe("contract of another workspace", () => {
       ["T-1/signatories/resend_email/", { email_id: "jo@acme.example" }],
     ];
     for (const [tail, body] of routes)
-      await assertRefused(on, () => other("POST", `/api/v2.1/public/contracts/${tail}`, { body }), notFound);
+      await assertRefused(on, () => other("POST", `/api/v2.1/public/contracts/${tail}`, { body }), notFoundResponse);
   });
 });

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { begin, draft } from "../../../support/contracts.ts";
+import { draft, initialTime } from "../../../support/contracts.ts";
 import { emulator, plain } from "../../../support/emulator.ts";
-import { assertRefused, notFound } from "../../../support/refused.ts";
-import { activitiesTold, subscribe } from "../../../support/told.ts";
-import { apiOf } from "../../../support/workspace-api.ts";
+import { assertRefused, notFoundResponse } from "../../../support/refused.ts";
+import { listActivityNames, subscribe } from "../../../support/told.ts";
+import { createWorkspaceApi } from "../../../support/workspace-api.ts";
 
 describe("external metadata", () => {
   it("creates metadata at the first write, and later replaces record_data as a whole", async (t) => {
@@ -27,7 +27,7 @@ describe("external metadata", () => {
     });
     assert.deepEqual(plain(await on.api("GET", path)), { status: 200, body: { external_metadata: both } });
     const events = await told();
-    assert.deepEqual(activitiesTold(events), [
+    assert.deepEqual(listActivityNames(events), [
       "CONTRACT_EXTERNAL_METADATA_CREATED",
       "CONTRACT_EXTERNAL_METADATA_UPDATED",
     ]);
@@ -66,7 +66,7 @@ describe("external metadata", () => {
     assert.deepEqual(found[0], {
       id: "T-51",
       contract_id: 51,
-      created: begin,
+      created: initialTime,
       contract_name: "NDA with Acme",
       contract_link: `${on.clusters[0]!.url}/contracts/T-51`,
       contract_status: "DRAFT",
@@ -78,25 +78,25 @@ describe("external metadata", () => {
       external_metadata: { id: "deal 42:7" },
       reference_id: "SVC-51",
     });
-    assert.deepEqual(await find(await apiOf(on, 2)), []);
+    assert.deepEqual(await find(await createWorkspaceApi(on, 2)), []);
   });
 
   it("rejects unknown contracts and malformed metadata", async (t) => {
     const on = await emulator(t);
     await draft(on.api);
-    const other = await apiOf(on, 2);
+    const other = await createWorkspaceApi(on, 2);
     const body = { external_metadata: { id: "1" } };
     await assertRefused(
       on,
       () => on.api("POST", "/api/v2.1/public/contracts/T-2/external_metadata", { body }),
-      notFound,
+      notFoundResponse,
     );
     await assertRefused(
       on,
       () => other("POST", "/api/v2.1/public/contracts/T-1/external_metadata", { body }),
-      notFound,
+      notFoundResponse,
     );
-    await assertRefused(on, () => other("GET", "/api/v2.1/public/contracts/T-1/external_metadata"), notFound);
+    await assertRefused(on, () => other("GET", "/api/v2.1/public/contracts/T-1/external_metadata"), notFoundResponse);
     const put = (external_metadata: unknown) => () =>
       on.api("POST", "/api/v2.1/public/contracts/T-1/external_metadata", { body: { external_metadata } });
     await assertRefused(on, put(undefined), { status: 400, body: { external_metadata: ["Field required"] } });

@@ -5,9 +5,9 @@ import {
   inviteNextSignatories,
 } from "../../../../emulator/cluster/contracts/lifecycle/lifecycle.ts";
 import type { Signatory } from "../../../../emulator/cluster/contracts/rows.ts";
-import { acme, draft, made, request, sent, statusOf } from "../../../support/contracts.ts";
+import { acme, draft, getContractStatus, made, request, sent } from "../../../support/contracts.ts";
 import { emulator, plain } from "../../../support/emulator.ts";
-import { timesAsLong } from "../../../support/growth.ts";
+import { measureCostRatio } from "../../../support/growth.ts";
 
 /** Fourfold input takes four times as long if linear, and sixteen times if quadratic. */
 const bound = 9;
@@ -25,7 +25,7 @@ describe("contract with very many parts", () => {
       });
       await made(api("POST", "/api/v2.1/public/contracts/", { body: request({ counter_party_details }) }));
     };
-    const times = await timesAsLong(create(4_000), create(1_000), bound);
+    const times = await measureCostRatio(create(4_000), create(1_000), bound);
     assert.ok(times < bound, `${times} times as long`);
     const { body } = await api("GET", "/api/v2.1/public/counter_parties/?limit=1");
     const [party] = (body as { results: { contacts: unknown[] }[] }).results;
@@ -91,7 +91,7 @@ describe("oversized webhook payload of a request", () => {
       status: 413,
       body: { detail: "Request body is too large." },
     });
-    assert.equal(await statusOf(api, many), "DRAFT");
-    assert.equal(await statusOf(api, await sent(api, body(40))), "SIGN");
+    assert.equal(await getContractStatus(api, many), "DRAFT");
+    assert.equal(await getContractStatus(api, await sent(api, body(40))), "SIGN");
   });
 });

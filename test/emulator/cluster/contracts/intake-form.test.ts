@@ -1,14 +1,22 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { begin, domain, draft, fields, type Made, made, paper } from "../../../support/contracts.ts";
+import {
+  createDomainError,
+  createFieldErrors,
+  createUploadRequest,
+  draft,
+  initialTime,
+  type Made,
+  made,
+} from "../../../support/contracts.ts";
 import { emulator, plain, type TestEmulator } from "../../../support/emulator.ts";
-import { assertRefused, notFound } from "../../../support/refused.ts";
-import { activitiesTold, subscribe } from "../../../support/told.ts";
+import { assertRefused, notFoundResponse } from "../../../support/refused.ts";
+import { listActivityNames, subscribe } from "../../../support/told.ts";
 
 const uploaded = async ({ api }: TestEmulator, route: "review" | "sign", more: object = {}): Promise<Made> =>
   made(
     api("POST", `/api/v2.1/public/contracts/upload_${route}_contracts/`, {
-      body: await paper({
+      body: await createUploadRequest({
         creator_signatories: [{ email: "ada@northwind.example" }],
         intake_form_data: { purpose: "Joint project" },
         ...more,
@@ -16,7 +24,8 @@ const uploaded = async ({ api }: TestEmulator, route: "review" | "sign", more: o
     }),
   );
 
-const closed = (reason: string) => domain("SVC_ASSUMED_112", `The intake form cannot be changed: ${reason}.`);
+const closed = (reason: string) =>
+  createDomainError("SVC_ASSUMED_112", `The intake form cannot be changed: ${reason}.`);
 
 describe("change of intake form answers", () => {
   it("updates single answers and emits the change", async (t) => {
@@ -27,8 +36,8 @@ describe("change of intake form answers", () => {
       body: { value: { type: "USD", value: 12 }, region: "EU" },
     });
     const data = { purpose: "Joint project", value: { type: "USD", value: 12 }, region: "EU" };
-    assert.deepEqual(plain(answer), { status: 200, body: { data, created: begin } });
-    assert.deepEqual(activitiesTold(await told()), ["CONTRACT_DATA_UPDATED"]);
+    assert.deepEqual(plain(answer), { status: 200, body: { data, created: initialTime } });
+    assert.deepEqual(listActivityNames(await told()), ["CONTRACT_DATA_UPDATED"]);
 
     const responses = (type: string) =>
       on.api("GET", `/api/v2.1/public/contracts/${number}/questionnaire/responses/?questionnaire_type=${type}`);
@@ -47,7 +56,7 @@ describe("change of intake form answers", () => {
     await assertRefused(
       on,
       () => responses("OTHER"),
-      fields({ questionnaire_type: ["Input should be 'INTAKE_FORM' or 'TEMPLATE'"] }),
+      createFieldErrors({ questionnaire_type: ["Input should be 'INTAKE_FORM' or 'TEMPLATE'"] }),
     );
   });
 
@@ -84,19 +93,19 @@ describe("change of intake form answers", () => {
     await assertRefused(
       on,
       patch({ purpose: "", value: "much" }),
-      fields({ purpose: ["Field required"], value: ["Input should be a valid number"] }),
+      createFieldErrors({ purpose: ["Field required"], value: ["Input should be a valid number"] }),
     );
     await assertRefused(
       on,
       patch([1]),
-      fields({ non_field_errors: ["Invalid data. Expected a dictionary, but got list."] }),
+      createFieldErrors({ non_field_errors: ["Invalid data. Expected a dictionary, but got list."] }),
     );
     await assertRefused(
       on,
       () => on.api("PATCH", `/api/v2.1/public/contracts/T-${number + 1}/intake_form/response`, { body: {} }),
-      notFound,
+      notFoundResponse,
     );
     const responses = `/api/v2.1/public/contracts/${number + 1}/questionnaire/responses/?questionnaire_type=INTAKE_FORM`;
-    await assertRefused(on, () => on.api("GET", responses), notFound);
+    await assertRefused(on, () => on.api("GET", responses), notFoundResponse);
   });
 });

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { acme, begin, draft, fields, jo, sent } from "../../../support/contracts.ts";
+import { acme, createFieldErrors, draft, initialTime, jo, sent } from "../../../support/contracts.ts";
 import { emulator, type TestEmulator } from "../../../support/emulator.ts";
-import { timesAsLong } from "../../../support/growth.ts";
+import { measureCostRatio } from "../../../support/growth.ts";
 import { assertRefused } from "../../../support/refused.ts";
-import { apiOf } from "../../../support/workspace-api.ts";
+import { createWorkspaceApi } from "../../../support/workspace-api.ts";
 
 interface Listed {
   readonly page: number;
@@ -39,7 +39,7 @@ describe("contract list", () => {
     );
     assert.deepEqual(first.results[0], {
       id: "T-12",
-      created: begin,
+      created: initialTime,
       contract_name: "NDA with Acme",
       contract_link: `${on.clusters[0]!.url}/contracts/T-12`,
       contract_status: "DRAFT",
@@ -56,7 +56,7 @@ describe("contract list", () => {
     assert.equal(await idsOf(on.api, "?page=2"), "T-2 T-1");
     assert.equal(await idsOf(on.api, "?page=4&limit=3"), "T-3 T-2 T-1");
     assert.equal(await idsOf(on.api, "?page=9"), "");
-    assert.equal((await list(await apiOf(on, 2))).total_results, 0);
+    assert.equal((await list(await createWorkspaceApi(on, 2))).total_results, 0);
   });
 
   // T-1: sent, Acme. T-2: a draft for Globex from another entity, one day later. T-3: voided, an individual.
@@ -148,7 +148,7 @@ describe("contract list", () => {
       ["?page=0", { page: ["Input should be greater than or equal to 1"] }],
     ];
     for (const [query, problems] of wrong) {
-      await assertRefused(on, () => on.api("GET", `/api/v2.1/public/contracts/${query}`), fields(problems));
+      await assertRefused(on, () => on.api("GET", `/api/v2.1/public/contracts/${query}`), createFieldErrors(problems));
     }
   });
 
@@ -182,7 +182,7 @@ describe("contract list", () => {
     const rare = await sent(on.api, { contract_template_id: 104 });
     await multiply(on, 20_000);
     const times = (query: string, below?: number) =>
-      timesAsLong(
+      measureCostRatio(
         () => list(on.api, query),
         () => list(on.api),
         below,

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { bothSign, draft, made, paper } from "../../../support/contracts.ts";
+import { bilateralSigning, createUploadRequest, draft, made } from "../../../support/contracts.ts";
 import { emulator, type TestEmulator } from "../../../support/emulator.ts";
 import { assertRefused } from "../../../support/refused.ts";
-import { activitiesTold, subscribe } from "../../../support/told.ts";
+import { listActivityNames, subscribe } from "../../../support/told.ts";
 
 const base = "/api/v2.1/public";
 const party = `${base}/counter_parties/1`;
@@ -11,8 +11,8 @@ const office = { line_one: "2 High Street", city_name: "Leeds", country_name: "U
 
 /** A contract of each kind whose data can be changed, with a counterparty and a key pointer. */
 async function arranged({ api }: TestEmulator): Promise<void> {
-  await draft(api, bothSign);
-  const body = await paper({ intake_form_data: { purpose: "Joint project" } });
+  await draft(api, bilateralSigning);
+  const body = await createUploadRequest({ intake_form_data: { purpose: "Joint project" } });
   await made(api("POST", `${base}/contracts/upload_review_contracts/`, { body }));
   await api("POST", `${party}/addresses/`, { body: office });
   const pointer = { key_pointer_field_name: "purpose", value: "Sales" };
@@ -55,8 +55,8 @@ describe("request without changes", () => {
     const write = (external_metadata: object) =>
       on.api("POST", `${base}/contracts/${id}/external_metadata`, { body: { external_metadata } });
     await write({});
-    assert.deepEqual(activitiesTold(await told()), []);
+    assert.deepEqual(listActivityNames(await told()), []);
     await write({ id: "deal-42" });
-    assert.deepEqual(activitiesTold(await told()), ["CONTRACT_EXTERNAL_METADATA_CREATED"]);
+    assert.deepEqual(listActivityNames(await told()), ["CONTRACT_EXTERNAL_METADATA_CREATED"]);
   });
 });

@@ -1,9 +1,17 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { begin, domain, fields, made, paper, recipientsOf, statusOf } from "../../../support/contracts.ts";
+import {
+  createDomainError,
+  createFieldErrors,
+  createUploadRequest,
+  getContractStatus,
+  initialTime,
+  listRecipients,
+  made,
+} from "../../../support/contracts.ts";
 import { emulator, plain } from "../../../support/emulator.ts";
 import { assertRefused } from "../../../support/refused.ts";
-import { activitiesTold, subscribe } from "../../../support/told.ts";
+import { listActivityNames, subscribe } from "../../../support/told.ts";
 
 const review = "/api/v2.1/public/contracts/upload_review_contracts/";
 const sign = "/api/v2.1/public/contracts/upload_sign_contracts/";
@@ -15,7 +23,7 @@ const ready = {
 
 const record = (url: string, status: string) => ({
   id: "T-1",
-  created: begin,
+  created: initialTime,
   contract_name: "Their paper",
   contract_link: `${url}/contracts/T-1`,
   contract_status: status,
@@ -40,22 +48,22 @@ describe("third-party paper for review", () => {
       "CONTRACT_MARK_FOR_EXECUTION",
       "CONTRACT_SIGNATURE_REQUESTED",
     ]);
-    const answer = await on.api("POST", review, { body: await paper() });
+    const answer = await on.api("POST", review, { body: await createUploadRequest() });
     assert.deepEqual(plain(answer), { status: 201, body: record(on.clusters[0]!.url, "REDLINING") });
-    const first = activitiesTold(await told());
+    const first = listActivityNames(await told());
     const mark = () => on.api("POST", "/api/v2.1/public/contracts/T-1/mark_for_execution/", { body: {} });
-    await assertRefused(on, mark, domain("SVC_ASSUMED_103", "The review of this contract is not complete."));
+    await assertRefused(on, mark, createDomainError("SVC_ASSUMED_103", "The review of this contract is not complete."));
     await assertRefused(
       on,
       () => on.api("POST", "/api/v2.1/public/contracts/T-1/send_to_counterparties", { body: {} }),
-      domain("SVC_ASSUMED_101", "A contract in status REDLINING cannot be sent to counterparties."),
+      createDomainError("SVC_ASSUMED_101", "A contract in status REDLINING cannot be sent to counterparties."),
     );
 
     await on.ask("POST", "contracts/T-1/complete-review", { body: {} });
     assert.deepEqual(plain(await mark()), { status: 200, body: "" });
-    assert.equal(await statusOf(on.api, { id: "T-1", number: 1 }), "SIGN");
+    assert.equal(await getContractStatus(on.api, { id: "T-1", number: 1 }), "SIGN");
     assert.deepEqual(first, ["CONTRACT_CREATED", "CONTRACT_REVIEW_REQUESTED"]);
-    assert.deepEqual(activitiesTold(await told()), [
+    assert.deepEqual(listActivityNames(await told()), [
       "CONTRACT_REVIEW_COMPLETED",
       "CONTRACT_MARK_FOR_EXECUTION",
       "CONTRACT_SIGNATURE_REQUESTED",
@@ -64,7 +72,7 @@ describe("third-party paper for review", () => {
 
   it("accepts a reviewer by address or role, and a counterparty by workspace", async (t) => {
     const { api, ask } = await emulator(t);
-    const upload = async (more: object) => made(api("POST", review, { body: await paper(more) }));
+    const upload = async (more: object) => made(api("POST", review, { body: await createUploadRequest(more) }));
     await upload({ contract_type_id: 302 });
     await upload({ reviewer: { org_user_email: "BEN@northwind.example", description: "Section 4" } });
     await upload({ reviewer: { role_id: 1 }, counterparty_organization_name: undefined, counterparty_workspace_id: 9 });
@@ -78,7 +86,7 @@ describe("third-party paper for review", () => {
         { reviewer_user_id: 12, reviewer_role_id: null, description: "Section 4" },
         { reviewer_user_id: null, reviewer_role_id: 1, description: "" },
       ].map((reviewer) => [
-        { id: 1, by: "internal", ...reviewer, requested_at: Date.parse(begin), completed_at: null },
+        { id: 1, by: "internal", ...reviewer, requested_at: Date.parse(initialTime), completed_at: null },
       ]),
     );
     assert.equal(contracts[2]?.counterparties[0]?.name, "Workspace 9");
@@ -95,22 +103,22 @@ describe("third-party paper for signature", () => {
       "CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT",
       "SIGNING_EMAIL_DELIVERED",
     ]);
-    const answer = await on.api("POST", sign, { body: await paper(ready) });
+    const answer = await on.api("POST", sign, { body: await createUploadRequest(ready) });
     assert.deepEqual(plain(answer), { status: 201, body: record(on.clusters[0]!.url, "SIGN") });
-    assert.deepEqual(await recipientsOf(on.api, { id: "T-1", number: 1 }), [
+    assert.deepEqual(await listRecipients(on.api, { id: "T-1", number: 1 }), [
       "ada@northwind.example IN_PROGRESS",
       "jo@acme.example IN_PROGRESS",
     ]);
-    assert.deepEqual(activitiesTold(await told()), [
+    assert.deepEqual(listActivityNames(await told()), [
       "CONTRACT_CREATED",
       "CONTRACT_SIGNATURE_REQUESTED",
       "CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT",
       "CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT",
     ]);
     await on.ask("POST", "clock/advance", { body: { by: "PT1M" } });
-    assert.deepEqual(activitiesTold(await told()), ["SIGNING_EMAIL_DELIVERED", "SIGNING_EMAIL_DELIVERED"]);
+    assert.deepEqual(listActivityNames(await told()), ["SIGNING_EMAIL_DELIVERED", "SIGNING_EMAIL_DELIVERED"]);
     await on.ask("POST", "contracts/T-1/decline", { body: { email: "jo@acme.example" } });
-    assert.equal(await statusOf(on.api, { id: "T-1", number: 1 }), "REDLINING");
+    assert.equal(await getContractStatus(on.api, { id: "T-1", number: 1 }), "REDLINING");
   });
 });
 
@@ -119,17 +127,17 @@ describe("third-party paper validation", () => {
     [
       "that is not a PDF",
       { file_base64: "JVBERi0xLjQK" },
-      fields({ file_base64: ["Input should be a valid PDF: it cannot be parsed (Invalid PDF structure)"] }),
+      createFieldErrors({ file_base64: ["Input should be a valid PDF: it cannot be parsed (Invalid PDF structure)"] }),
     ],
     [
       "with another workspace's contract type",
       { contract_type_id: 304 },
-      fields({ contract_type_id: ['Invalid pk "304" - object does not exist.'] }),
+      createFieldErrors({ contract_type_id: ['Invalid pk "304" - object does not exist.'] }),
     ],
     [
       "with another workspace's entity and user",
       { creator_organization_entity_id: 403, business_user_email: "dina@contoso.example" },
-      fields({
+      createFieldErrors({
         creator_organization_entity_id: ['Invalid pk "403" - object does not exist.'],
         business_user_email: ["Object with email=dina@contoso.example does not exist."],
       }),
@@ -137,12 +145,12 @@ describe("third-party paper validation", () => {
     [
       "without a counterparty",
       { counterparty_organization_name: undefined },
-      fields({ counterparty_organization_name: ["Field required"] }),
+      createFieldErrors({ counterparty_organization_name: ["Field required"] }),
     ],
     [
       "with malformed answers",
       { intake_form_data: { purpose: "x", value: "much" } },
-      fields({ intake_form_data: { value: ["Input should be a valid number"] } }),
+      createFieldErrors({ intake_form_data: { value: ["Input should be a valid number"] } }),
     ],
     [
       "with an object configuration",
@@ -165,7 +173,7 @@ describe("third-party paper validation", () => {
     for (const [what, more, expected] of both) {
       it(`rejects paper ${route} ${what}`, async (t) => {
         const on = await emulator(t);
-        const body = await paper({ ...ready, ...more });
+        const body = await createUploadRequest({ ...ready, ...more });
         await assertRefused(on, () => on.api("POST", path, { body }), expected);
       });
     }
@@ -174,20 +182,20 @@ describe("third-party paper validation", () => {
   it("rejects paper on a route that its contract type does not support", async (t) => {
     const on = await emulator(t);
     const words = "The contract type is not linked to a published third-party paper upload workflow.";
-    const expected = domain("SVC_CONTRACTS_00289", words);
-    const forReview = await paper({ contract_type_id: 303 });
-    const forSignature = await paper({ ...ready, contract_type_id: 302 });
+    const expected = createDomainError("SVC_CONTRACTS_00289", words);
+    const forReview = await createUploadRequest({ contract_type_id: 303 });
+    const forSignature = await createUploadRequest({ ...ready, contract_type_id: 302 });
     await assertRefused(on, () => on.api("POST", review, { body: forReview }), expected);
     await assertRefused(on, () => on.api("POST", sign, { body: forSignature }), expected);
   });
 
   it("rejects a reviewer from another workspace", async (t) => {
     const on = await emulator(t);
-    const body = await paper({ reviewer: { org_user_email: "dina@contoso.example", role_id: 3 } });
+    const body = await createUploadRequest({ reviewer: { org_user_email: "dina@contoso.example", role_id: 3 } });
     await assertRefused(
       on,
       () => on.api("POST", review, { body }),
-      fields({
+      createFieldErrors({
         reviewer: {
           org_user_email: ["Object with email=dina@contoso.example does not exist."],
           role_id: ['Invalid pk "3" - object does not exist.'],
@@ -198,23 +206,23 @@ describe("third-party paper validation", () => {
 
   it("rejects paper for signature without signatories or required answers", async (t) => {
     const on = await emulator(t);
-    const neither = await paper();
+    const neither = await createUploadRequest();
     await assertRefused(
       on,
       () => on.api("POST", sign, { body: neither }),
-      fields({ creator_signatories: ["Field required"], intake_form_data: { purpose: ["Field required"] } }),
+      createFieldErrors({ creator_signatories: ["Field required"], intake_form_data: { purpose: ["Field required"] } }),
     );
-    const contact = await paper({ ...ready, counterparty_poc_details: undefined });
+    const contact = await createUploadRequest({ ...ready, counterparty_poc_details: undefined });
     await assertRefused(
       on,
       () => on.api("POST", sign, { body: contact }),
-      fields({ counterparty_poc_details: ["Field required"] }),
+      createFieldErrors({ counterparty_poc_details: ["Field required"] }),
     );
-    const nobody = await paper({ ...ready, creator_signatories: [] });
+    const nobody = await createUploadRequest({ ...ready, creator_signatories: [] });
     await assertRefused(
       on,
       () => on.api("POST", sign, { body: nobody }),
-      fields({ creator_signatories: ["This list may not be empty."] }),
+      createFieldErrors({ creator_signatories: ["This list may not be empty."] }),
     );
   });
 });

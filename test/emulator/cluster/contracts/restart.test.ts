@@ -1,18 +1,18 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { made, paper, recipientsOf, sent, statusOf } from "../../../support/contracts.ts";
+import { createUploadRequest, getContractStatus, listRecipients, made, sent } from "../../../support/contracts.ts";
 import { emulator } from "../../../support/emulator.ts";
-import { temporaryFolder } from "../../../support/store.ts";
+import { createTemporaryFolder } from "../../../support/store.ts";
 
 describe("emulator restart with contracts", () => {
   it("preserves contracts and continues their timers", async (t) => {
-    const file = join(await temporaryFolder(t), "emulator.json");
+    const file = join(await createTemporaryFolder(t), "emulator.json");
     const first = await emulator(t, { file, autoSignMs: 600_000 });
     const contract = await sent(first.api, { external_metadata: { id: "deal-42", record_data: { stage: "won" } } });
     const theirs = await made(
       first.api("POST", "/api/v2.1/public/contracts/upload_review_contracts/", {
-        body: await paper({ intake_form_data: { purpose: "Joint project" } }),
+        body: await createUploadRequest({ intake_form_data: { purpose: "Joint project" } }),
       }),
     );
     const before = (await first.ask("GET", "state")).body as { rows: { contracts: unknown } };
@@ -22,8 +22,8 @@ describe("emulator restart with contracts", () => {
     const after = (await second.ask("GET", "state")).body as { rows: { contracts: unknown } };
     assert.deepEqual(after.rows.contracts, before.rows.contracts);
     await second.ask("POST", "clock/advance", { body: { by: "PT10M" } });
-    assert.equal(await statusOf(second.api, contract), "EXECUTED");
-    assert.deepEqual(await recipientsOf(second.api, contract), ["jo@acme.example COMPLETED signed"]);
+    assert.equal(await getContractStatus(second.api, contract), "EXECUTED");
+    assert.deepEqual(await listRecipients(second.api, contract), ["jo@acme.example COMPLETED signed"]);
     const link = await second.api("POST", `/api/v2.1/public/contracts/${theirs.id}/download_link`);
     assert.equal((await fetch((link.body as { url: string }).url)).status, 200);
   });

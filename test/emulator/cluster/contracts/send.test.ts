@@ -1,6 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { acme, domain, draft, fields, recipientsOf, statusOf } from "../../../support/contracts.ts";
+import {
+  acme,
+  createDomainError,
+  createFieldErrors,
+  draft,
+  getContractStatus,
+  listRecipients,
+} from "../../../support/contracts.ts";
 import { emulator, plain } from "../../../support/emulator.ts";
 import { assertRefused } from "../../../support/refused.ts";
 import { subscribe } from "../../../support/told.ts";
@@ -18,7 +25,7 @@ describe("sending a contract to its counterparties", () => {
       body: {},
     });
     assert.deepEqual(plain(answer), { status: 200, body: {} });
-    assert.equal(await statusOf(on.api, contract), "SIGN");
+    assert.equal(await getContractStatus(on.api, contract), "SIGN");
 
     const [requested, notified, ...rest] = await told();
     assert.deepEqual(rest, []);
@@ -74,7 +81,7 @@ describe("sending a contract to its counterparties", () => {
     assert.deepEqual(await next(), [["CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT", "jo@acme.example"]]);
     await on.ask("POST", "clock/advance", { body: { by: "PT1H" } });
     assert.deepEqual(await next(), [["SIGNING_EMAIL_DELIVERED", "jo@acme.example"]]);
-    assert.deepEqual(await recipientsOf(on.api, contract), [
+    assert.deepEqual(await listRecipients(on.api, contract), [
       "jo@acme.example IN_PROGRESS",
       "kim@acme.example PENDING",
       "lee@acme.example PENDING",
@@ -86,7 +93,7 @@ describe("sending a contract to its counterparties", () => {
       ["CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT", "kim@acme.example"],
       ["CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT", "lee@acme.example"],
     ]);
-    assert.deepEqual(await recipientsOf(on.api, contract), [
+    assert.deepEqual(await listRecipients(on.api, contract), [
       "jo@acme.example COMPLETED signed",
       "kim@acme.example IN_PROGRESS",
       "lee@acme.example IN_PROGRESS",
@@ -108,7 +115,7 @@ describe("sending a contract to its counterparties", () => {
     await on.api("POST", `/api/v2.1/public/contracts/${contract.id}/send_to_counterparties`, {
       body: { cc_emails: ["cc@acme.example"] },
     });
-    assert.equal(await statusOf(on.api, contract), "REDLINING");
+    assert.equal(await getContractStatus(on.api, contract), "REDLINING");
     const [shared, ...rest] = await told();
     assert.deepEqual(rest, []);
     assert.equal(shared?.contract_status, "REDLINING");
@@ -143,19 +150,19 @@ describe("sending a contract to its counterparties", () => {
     await assertRefused(
       on,
       () => send({ to_emails: "jo@acme.example" }),
-      fields({ to_emails: ["Input should be a valid list"] }),
+      createFieldErrors({ to_emails: ["Input should be a valid list"] }),
     );
     const attachment = { file_name: "a.pdf", mime_type: "application/pdf", content_base64: "%PDF-1.7" };
     await assertRefused(
       on,
       () => send({ attachment_formats: ["PDF"], extra_attachments: [attachment] }),
-      fields({ extra_attachments: { "0": { content_base64: ["Input should be valid base64"] } } }),
+      createFieldErrors({ extra_attachments: { "0": { content_base64: ["Input should be valid base64"] } } }),
     );
     assert.equal((await send({})).status, 200);
     await assertRefused(
       on,
       () => send({}),
-      domain("SVC_ASSUMED_101", "A contract in status SIGN cannot be sent to counterparties."),
+      createDomainError("SVC_ASSUMED_101", "A contract in status SIGN cannot be sent to counterparties."),
     );
   });
 
@@ -165,7 +172,7 @@ describe("sending a contract to its counterparties", () => {
     await assertRefused(
       on,
       () => on.api("POST", `/api/v2.1/public/contracts/${contract.id}/send_to_counterparties`, { body: {} }),
-      domain("SVC_ASSUMED_102", "No signatories are configured for this contract."),
+      createDomainError("SVC_ASSUMED_102", "No signatories are configured for this contract."),
     );
   });
 
@@ -178,7 +185,7 @@ describe("sending a contract to its counterparties", () => {
     await assertRefused(
       on,
       () => on.api("POST", `/api/v2.1/public/contracts/${reviewed.id}/send_to_counterparties`, { body: {} }),
-      domain("SVC_ASSUMED_103", "The review of this contract is not complete."),
+      createDomainError("SVC_ASSUMED_103", "The review of this contract is not complete."),
     );
     const approved = await draft(on.api);
     await on.api("POST", `/api/v2.1/public/contracts/approvals/${approved.id}/`, {
@@ -187,7 +194,7 @@ describe("sending a contract to its counterparties", () => {
     await assertRefused(
       on,
       () => on.api("POST", `/api/v2.1/public/contracts/${approved.id}/send_to_counterparties`, { body: {} }),
-      domain("SVC_ASSUMED_104", "Approvals of this contract are pending."),
+      createDomainError("SVC_ASSUMED_104", "Approvals of this contract are pending."),
     );
   });
 });

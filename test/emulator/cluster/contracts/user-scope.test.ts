@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { draft } from "../../../support/contracts.ts";
 import { emulator, plain, type TestEmulator } from "../../../support/emulator.ts";
-import { notFound } from "../../../support/refused.ts";
+import { notFoundResponse } from "../../../support/refused.ts";
 
 const ben = "ben@northwind.example";
 const routes = ["status", "key_pointers", "notes", "content"];
@@ -14,7 +14,7 @@ async function isShown({ api }: TestEmulator, id: string, scoping: string | unde
     routes.map(async (route) => plain(await api("GET", `/api/v2.1/public/contracts/${id}/${route}`, { headers }))),
   );
   const shown = answers.map(({ status }) => status === 200);
-  for (const [i, answer] of answers.entries()) if (!shown[i]) assert.deepEqual(answer, notFound);
+  for (const [i, answer] of answers.entries()) if (!shown[i]) assert.deepEqual(answer, notFoundResponse);
   assert.equal(new Set(shown).size, 1, JSON.stringify(answers));
   return shown[0]!;
 }

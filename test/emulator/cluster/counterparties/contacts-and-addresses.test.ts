@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { emulator, plain } from "../../../support/emulator.ts";
-import { assertRefused, notFound } from "../../../support/refused.ts";
-import { activitiesTold, subscribe } from "../../../support/told.ts";
+import { assertRefused, notFoundResponse } from "../../../support/refused.ts";
+import { listActivityNames, subscribe } from "../../../support/told.ts";
 
 const counterpartiesPath = "/api/v2.1/public/counter_parties/";
 const at = (id: number) => `${counterpartiesPath}${id}`;
@@ -51,7 +51,7 @@ describe("counterparty-contacts API", () => {
 
     assert.deepEqual(plain(await on.api("DELETE", `${contacts}/1/`)), { status: 204, body: "" });
     assert.deepEqual((await on.api("GET", contacts)).body, list({ ...both[1], is_primary: true }));
-    assert.deepEqual(activitiesTold(await told()), [
+    assert.deepEqual(listActivityNames(await told()), [
       "COUNTER_PARTY_CONTACT_CREATED",
       "COUNTER_PARTY_CONTACT_CREATED",
       "COUNTER_PARTY_CONTACT_UPDATED",
@@ -82,8 +82,8 @@ describe("counterparty-contacts API", () => {
       status: 400,
       body: { contacts: ["List should have at most 50 items after validation, not 51"] },
     });
-    await assertRefused(on, () => on.api("PATCH", `${contacts}/9/`, { body: { name: "X" } }), notFound);
-    await assertRefused(on, () => on.api("DELETE", `${contacts}/9/`), notFound);
+    await assertRefused(on, () => on.api("PATCH", `${contacts}/9/`, { body: { name: "X" } }), notFoundResponse);
+    await assertRefused(on, () => on.api("DELETE", `${contacts}/9/`), notFoundResponse);
   });
 });
 
@@ -108,7 +108,7 @@ describe("counterparty-addresses API", () => {
     assert.deepEqual(plain(answer), { status: 200, body: changed });
     const { body } = await on.api("GET", at(1));
     assert.deepEqual((body as { primary_address: unknown }).primary_address, changed);
-    assert.deepEqual(activitiesTold(await told()), [
+    assert.deepEqual(listActivityNames(await told()), [
       "COUNTER_PARTY_ADDRESS_CREATED",
       "COUNTER_PARTY_ADDRESS_CREATED",
       "COUNTER_PARTY_ADDRESS_UPDATED",
@@ -127,6 +127,6 @@ describe("counterparty-addresses API", () => {
       status: 400,
       body: { country_iso_code: ["Value should be one of DE, US, IN"] },
     });
-    await assertRefused(on, () => on.api("PATCH", `${addresses}9/`, { body: { line_one: "x" } }), notFound);
+    await assertRefused(on, () => on.api("PATCH", `${addresses}9/`, { body: { line_one: "x" } }), notFoundResponse);
   });
 });

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { draft, pdfBase64 } from "../../../support/contracts.ts";
+import { createPdfBase64, draft } from "../../../support/contracts.ts";
 import { emulator, plain } from "../../../support/emulator.ts";
-import { assertRefused, notFound } from "../../../support/refused.ts";
-import { activitiesTold, subscribe, type Told } from "../../../support/told.ts";
-import { apiOf } from "../../../support/workspace-api.ts";
+import { assertRefused, notFoundResponse } from "../../../support/refused.ts";
+import { type DeliveredEvent, listActivityNames, subscribe } from "../../../support/told.ts";
+import { createWorkspaceApi } from "../../../support/workspace-api.ts";
 
 const counterpartiesPath = "/api/v2.1/public/counter_parties/";
 const at = (id: number) => `${counterpartiesPath}${id}`;
@@ -118,7 +118,7 @@ describe("counterparty activities of a contract", () => {
     poc_details: poc,
     organization_details: { jurisdiction_iso_code: "DE", address: { ...address, phone: "123" } },
   };
-  const few = (all: readonly Told[]) =>
+  const few = (all: readonly DeliveredEvent[]) =>
     all.map(({ activity, contract_id, activity_data: { counterparty_id, contact_id, address_id } }) =>
       [activity, contract_id ?? counterparty_id, contact_id ?? address_id].filter((each) => each !== undefined),
     );
@@ -159,7 +159,12 @@ describe("counterparty activities of a contract", () => {
   it("emits new counterparties of an import and of third-party paper", async (t) => {
     const on = await emulator(t);
     const next = await subscribe(t, on, told);
-    const file = { file_name: "a.pdf", file_base64: await pdfBase64(), contract_type_id: 301, contract_name: "Paper" };
+    const file = {
+      file_name: "a.pdf",
+      file_base64: await createPdfBase64(),
+      contract_type_id: 301,
+      contract_name: "Paper",
+    };
     const named = { counterparty_organization_name: "Acme Corp", counterparty_poc_details: poc };
     const paths = ["executed_contracts/", "upload_review_contracts/", "upload_sign_contracts/"];
     for (const [i, path] of paths.entries()) {
@@ -222,12 +227,12 @@ describe("counterparties.list, counterparties.show and counterparties.update", (
     };
     assert.deepEqual(plain(answer), { status: 200, body: record });
     assert.deepEqual((await on.api("GET", at(1))).body, record);
-    assert.deepEqual(activitiesTold(await told()), ["COUNTER_PARTY_UPDATED"]);
+    assert.deepEqual(listActivityNames(await told()), ["COUNTER_PARTY_UPDATED"]);
   });
 
   it("rejects a counterparty of another workspace", async (t) => {
     const on = await emulator(t);
-    await (await apiOf(on, 2))("POST", counterpartiesPath, { body: acme });
+    await (await createWorkspaceApi(on, 2))("POST", counterpartiesPath, { body: acme });
     assert.deepEqual((await on.api("GET", counterpartiesPath)).body, list());
     await assertRefused(on, () => on.api("PATCH", at(1), { body: { name: "" } }), {
       status: 400,
@@ -253,10 +258,10 @@ describe("counterparty of another workspace", () => {
   for (const [operation, method, path, body] of calls) {
     it(`returns 404 from ${operation}`, async (t) => {
       const on = await emulator(t);
-      await (await apiOf(on, 2))("POST", counterpartiesPath, {
+      await (await createWorkspaceApi(on, 2))("POST", counterpartiesPath, {
         body: { ...acme, contact_name: jo.name, contact_email: jo.email, primary_address: office },
       });
-      for (const id of [1, 99]) await assertRefused(on, () => on.api(method, path(id), { body }), notFound);
+      for (const id of [1, 99]) await assertRefused(on, () => on.api(method, path(id), { body }), notFoundResponse);
     });
   }
 });

@@ -5,14 +5,24 @@ import { describe, it } from "node:test";
 import { PDFDocument } from "@cantoo/pdf-lib";
 import { findPdfProblem } from "../../../../emulator/cluster/pdf/reader.ts";
 import { testFolder } from "../../../support/cli/cli-emulator.ts";
-import { begin, domain, draft, fields, jo, made, pdf, sent, statusOf } from "../../../support/contracts.ts";
+import {
+  createDomainError,
+  createFieldErrors,
+  createPdf,
+  draft,
+  getContractStatus,
+  initialTime,
+  jo,
+  made,
+  sent,
+} from "../../../support/contracts.ts";
 import { emulator, plain, type TestEmulator } from "../../../support/emulator.ts";
-import { pdfReader } from "../../../support/pdf/pdf-reader.ts";
-import { assertRefused, notFound } from "../../../support/refused.ts";
-import { activitiesTold, subscribe } from "../../../support/told.ts";
-import { apiOf } from "../../../support/workspace-api.ts";
+import { startPdfReader } from "../../../support/pdf/pdf-reader.ts";
+import { assertRefused, notFoundResponse } from "../../../support/refused.ts";
+import { listActivityNames, subscribe } from "../../../support/told.ts";
+import { createWorkspaceApi } from "../../../support/workspace-api.ts";
 
-const pdfs = pdfReader();
+const pdfs = startPdfReader();
 
 /** The bytes of a download. Test helpers read responses as text. */
 async function download({ clusters }: TestEmulator, id: string): Promise<{ headers: Headers; bytes: Buffer }> {
@@ -52,10 +62,10 @@ describe("contract download", () => {
     const on = await emulator(t);
     const contract = await draft(on.api);
     const told = await subscribe(t, on, ["CONTRACT_VERSION_UPLOADED"]);
-    const second = await pdf(2);
+    const second = await createPdf(2);
     const body = { document_name: "v2.pdf", document_base_64: second.toString("base64") };
     assert.deepEqual(plain(await upload(on, contract.number, body)), { status: 201, body: "" });
-    assert.deepEqual(activitiesTold(await told()), ["CONTRACT_VERSION_UPLOADED"]);
+    assert.deepEqual(listActivityNames(await told()), ["CONTRACT_VERSION_UPLOADED"]);
     assert.deepEqual((await download(on, contract.id)).bytes, second);
 
     const { body: link } = await on.api("POST", `/api/v2.1/public/contracts/${contract.id}/download_link`);
@@ -80,7 +90,7 @@ describe("contract download", () => {
     it(`stores ${JSON.stringify(sent)} as ${kept} and offers this name for download`, async (t) => {
       const on = await emulator(t);
       const { id, number } = await draft(on.api);
-      const bytes = await pdf();
+      const bytes = await createPdf();
       const answer = await upload(on, number, { document_name: sent, document_base_64: bytes.toString("base64") });
       assert.equal(answer.status, 201);
       const { headers } = await download(on, id);
@@ -96,7 +106,11 @@ describe("contract download", () => {
     const contract = await draft(on.api);
     const link = (format: string) =>
       on.api("POST", `/api/v2.1/public/contracts/${contract.id}/download_link`, { body: { format } });
-    await assertRefused(on, () => link("DOCX"), domain("SVC_ASSUMED_114", "This contract has no DOCX document."));
+    await assertRefused(
+      on,
+      () => link("DOCX"),
+      createDomainError("SVC_ASSUMED_114", "This contract has no DOCX document."),
+    );
     assert.equal(
       ((await link("DOCX_WITH_FALLBACK_TO_PDF")).body as { file_name: string }).file_name,
       "NDA with Acme.pdf",
@@ -112,7 +126,7 @@ describe("contract download", () => {
         contract_name: "Their paper",
         contract_type_id: 302,
         file_name: "paper.pdf",
-        file_base64: (await pdf()).toString("base64"),
+        file_base64: (await createPdf()).toString("base64"),
         counterparty_organization_name: "Acme Inc.",
         counterparty_poc_details: jo,
       },
@@ -122,7 +136,7 @@ describe("contract download", () => {
     const state = body as { rows: { contracts: { versions: object[] }[] } };
     state.rows.contracts[0]!.versions = [];
     assert.equal((await on.ask("PUT", "state", { body: state })).status, 200);
-    const expected = domain("SVC_ASSUMED_114", "This contract has no PDF document.");
+    const expected = createDomainError("SVC_ASSUMED_114", "This contract has no PDF document.");
     await assertRefused(on, () => on.api("POST", `/api/v2.1/public/contracts/${id}/download`), expected);
   });
 });
@@ -149,12 +163,12 @@ describe("document preview", () => {
     await assertRefused(
       on,
       () => preview(on.api, { contract_template_id: 103 }),
-      fields({ contract_template_id: ['Invalid pk "103" - object does not exist.'] }),
+      createFieldErrors({ contract_template_id: ['Invalid pk "103" - object does not exist.'] }),
     );
     await assertRefused(
       on,
       () => preview(on.api, { contract_template_id: 102, contract_data: { seats: "three" } }),
-      fields({ contract_data: { seats: ["Input should be a valid integer"] } }),
+      createFieldErrors({ contract_data: { seats: ["Input should be a valid integer"] } }),
     );
   });
 });
@@ -175,7 +189,7 @@ describe("DOCX download of a contract", () => {
     const on = await emulator(t);
     const { number } = await draft(on.api);
     const ask = (body?: object) => on.api("POST", `/api/v2.1/public/contracts/${number}/download_docx/`, { body });
-    const none = domain("SVC_ASSUMED_114", "This contract has no DOCX document.");
+    const none = createDomainError("SVC_ASSUMED_114", "This contract has no DOCX document.");
     await assertRefused(on, () => ask({ fallback_to_last_available_docx: true }), none);
 
     await upload(on, number, { document_name: "v1.docx", document_base_64: docx.toString("base64") });
@@ -189,7 +203,7 @@ describe("DOCX download of a contract", () => {
         docx.toString("latin1"),
       ],
     );
-    await upload(on, number, { document_name: "v2.pdf", document_base_64: (await pdf()).toString("base64") });
+    await upload(on, number, { document_name: "v2.pdf", document_base_64: (await createPdf()).toString("base64") });
     await assertRefused(on, () => ask({}), none);
     assert.equal((await ask({ fallback_to_last_available_docx: true })).status, 200);
   });
@@ -208,7 +222,7 @@ describe("contract text", () => {
       "Signature",
       "Jo Doe: not signed",
     ];
-    const about = { contract_id: 1, extraction_status: "completed", last_updated: begin };
+    const about = { contract_id: 1, extraction_status: "completed", last_updated: initialTime };
     assert.deepEqual(plain(await content()), {
       status: 200,
       body: { ...about, content_format: "text", content: lines.join("\n") },
@@ -223,7 +237,7 @@ describe("contract text", () => {
   it("returns the text of the newest or requested PDF version, not of a DOCX", async (t) => {
     const on = await emulator(t);
     const { id, number } = await draft(on.api);
-    await upload(on, number, { document_name: "v1.pdf", document_base_64: (await pdf()).toString("base64") });
+    await upload(on, number, { document_name: "v1.pdf", document_base_64: (await createPdf()).toString("base64") });
     await upload(on, number, { document_name: "v2.docx", document_base_64: docx.toString("base64") });
     const content = (query = "") => on.api("GET", `/api/v2.1/public/contracts/${id}/content${query}`);
     const about = { contract_id: 1, content_format: "text" };
@@ -232,16 +246,16 @@ describe("contract text", () => {
       ...about,
       content: "",
       extraction_status: "completed",
-      last_updated: begin,
+      last_updated: initialTime,
     });
     const unknown = { contract_version_id: ['Invalid pk "9" - object does not exist.'] };
-    await assertRefused(on, () => content("?contract_version_id=9"), fields(unknown));
+    await assertRefused(on, () => content("?contract_version_id=9"), createFieldErrors(unknown));
   });
 
   it("rejects a document with any unreadable page", async (t) => {
     const on = await emulator(t);
     const { id, number } = await draft(on.api);
-    const whole = (await pdf(2, { useObjectStreams: false })).toString("latin1");
+    const whole = (await createPdf(2, { useObjectStreams: false })).toString("latin1");
     const broken = Buffer.from(whole.replace("[ 4 0 R 5 0 R ]", "[ 4 0 R 9 0 R ]"), "latin1");
     const version = { document_name: "v1.pdf", document_base_64: broken.toString("base64") };
     assert.equal((await upload(on, number, version)).status, 201);
@@ -257,17 +271,17 @@ describe("version upload", () => {
     const on = await emulator(t);
     const contract = await sent(on.api);
     const told = await subscribe(t, on, ["CONTRACT_VERSION_UPLOADED", "CONTRACT_EXECUTED", "SIGNING_EMAIL_DELIVERED"]);
-    const document = { document_name: "signed.pdf", document_base_64: (await pdf()).toString("base64") };
-    const refusal = domain("SVC_ASSUMED_101", "A contract in status SIGN cannot be given a new version.");
+    const document = { document_name: "signed.pdf", document_base_64: (await createPdf()).toString("base64") };
+    const refusal = createDomainError("SVC_ASSUMED_101", "A contract in status SIGN cannot be given a new version.");
     await assertRefused(on, () => upload(on, contract.number, document), refusal);
     assert.equal((await upload(on, contract.number, { ...document, is_executed_version: true })).status, 201);
-    assert.equal(await statusOf(on.api, contract), "EXECUTED");
+    assert.equal(await getContractStatus(on.api, contract), "EXECUTED");
     await on.ask("POST", "clock/advance", { body: { by: "PT1H" } });
-    assert.deepEqual(activitiesTold(await told()), ["CONTRACT_VERSION_UPLOADED", "CONTRACT_EXECUTED"]);
+    assert.deepEqual(listActivityNames(await told()), ["CONTRACT_VERSION_UPLOADED", "CONTRACT_EXECUTED"]);
     await assertRefused(
       on,
       () => upload(on, contract.number, { ...document, is_executed_version: true }),
-      domain("SVC_ASSUMED_101", "A contract in status EXECUTED cannot be given an executed version."),
+      createDomainError("SVC_ASSUMED_101", "A contract in status EXECUTED cannot be given an executed version."),
     );
   });
 
@@ -292,7 +306,7 @@ describe("version upload", () => {
     it(`rejects ${what}`, async (t) => {
       const on = await emulator(t);
       const { number } = await draft(on.api);
-      await assertRefused(on, () => upload(on, number, body), fields(problems));
+      await assertRefused(on, () => upload(on, number, body), createFieldErrors(problems));
     });
   }
 });
@@ -304,12 +318,12 @@ describe("upload of supporting documents", () => {
     const body = { name: "Prices", file_name: "prices.txt", file_base64: "MTAgRVVSCg==" };
     assert.deepEqual(plain(await on.api("POST", `/api/v2.1/public/supported_documents/${id}/`, { body })), {
       status: 201,
-      body: { id: 1, name: "Prices", created: begin },
+      body: { id: 1, name: "Prices", created: initialTime },
     });
     await assertRefused(
       on,
       () => on.api("POST", `/api/v2.1/public/supported_documents/${id}/`, { body: { ...body, file_base64: "10 EUR" } }),
-      fields({ file_base64: ["Input should be valid base64"] }),
+      createFieldErrors({ file_base64: ["Input should be valid base64"] }),
     );
   });
 });
@@ -317,18 +331,26 @@ describe("upload of supporting documents", () => {
 it("document routes return 404 for a contract of another workspace", async (t) => {
   const on = await emulator(t);
   await draft(on.api);
-  const other = await apiOf(on, 2);
-  const document = { document_name: "v2.pdf", document_base_64: (await pdf()).toString("base64") };
+  const other = await createWorkspaceApi(on, 2);
+  const document = { document_name: "v2.pdf", document_base_64: (await createPdf()).toString("base64") };
   const supporting = { name: "Prices", file_name: "prices.txt", file_base64: "MTAgRVVSCg==" };
-  await assertRefused(on, () => other("POST", "/api/v2.1/public/contracts/T-1/download"), notFound);
-  await assertRefused(on, () => other("POST", "/api/v2.1/public/contracts/1/download_docx/", { body: {} }), notFound);
-  await assertRefused(on, () => other("GET", "/api/v2.1/public/contracts/T-1/content"), notFound);
-  await assertRefused(on, () => other("POST", "/api/v2.1/public/contracts/T-1/download_link", { body: {} }), notFound);
+  await assertRefused(on, () => other("POST", "/api/v2.1/public/contracts/T-1/download"), notFoundResponse);
+  await assertRefused(
+    on,
+    () => other("POST", "/api/v2.1/public/contracts/1/download_docx/", { body: {} }),
+    notFoundResponse,
+  );
+  await assertRefused(on, () => other("GET", "/api/v2.1/public/contracts/T-1/content"), notFoundResponse);
+  await assertRefused(
+    on,
+    () => other("POST", "/api/v2.1/public/contracts/T-1/download_link", { body: {} }),
+    notFoundResponse,
+  );
   await assertRefused(
     on,
     () => other("POST", "/api/v2.1/public/contracts/1/contract_version/", { body: document }),
-    notFound,
+    notFoundResponse,
   );
   const path = "/api/v2.1/public/supported_documents/T-1/";
-  await assertRefused(on, () => other("POST", path, { body: supporting }), notFound);
+  await assertRefused(on, () => other("POST", path, { body: supporting }), notFoundResponse);
 });

@@ -5,8 +5,8 @@ import { openMemoryStore } from "../../../../emulator/store/memory-store.ts";
 import { systemWallClock } from "../../../../src/base/clock.ts";
 import { draft, sent } from "../../../support/contracts.ts";
 import { emulator, plain, type TestEmulator } from "../../../support/emulator.ts";
-import { quiet } from "../../../support/refused.ts";
-import { activitiesTold, subscribe } from "../../../support/told.ts";
+import { waitUntilIdle } from "../../../support/refused.ts";
+import { listActivityNames, subscribe } from "../../../support/told.ts";
 
 const path = "/api/v1/emails/mailer/webhook";
 
@@ -96,7 +96,7 @@ describe("event of the e-mail provider", () => {
   it("accepts an unknown or invalid event with a finding, without changes", async (t) => {
     const on = await emulator(t);
     await sent(on.api);
-    await quiet(on);
+    await waitUntilIdle(on);
     const before = (await on.ask("GET", "state")).body;
     const Metadata = { cluster_id: "eu-1", email_id: "1" };
     for (const event of [{ RecordType: "SubscriptionChange" }, {}, { RecordType: 1 }, { RecordType: "__proto__" }]) {
@@ -124,7 +124,7 @@ describe("event of the e-mail provider", () => {
       await on.router("POST", path, { body: { RecordType: "Bounce", Metadata, Description: "No such mailbox" } });
     }
     await on.ask("POST", "clock/advance", { body: { by: "PT1H" } });
-    assert.deepEqual(activitiesTold(await next()), [
+    assert.deepEqual(listActivityNames(await next()), [
       "MAILER_EMAIL_EVENT",
       "SIGNING_EMAIL_NOT_DELIVERED",
       "MAILER_EMAIL_EVENT",
@@ -171,7 +171,7 @@ it("opened link of a signatory or contact counts as clicked", async (t) => {
     (await emailsOn(on)).map(({ events }) => events.map(({ type, detail }) => [type, detail])),
     [redlining, signing].map((email) => [["Click", email!.link.replace(origin, "")]]),
   );
-  assert.deepEqual(activitiesTold(await next()), ["REDLINING_EMAIL_LINK_CLICKED", "SIGNING_EMAIL_LINK_CLICKED"]);
+  assert.deepEqual(listActivityNames(await next()), ["REDLINING_EMAIL_LINK_CLICKED", "SIGNING_EMAIL_LINK_CLICKED"]);
 });
 
 it("lookup of the e-mail behind a link reads no other e-mail", async (t) => {

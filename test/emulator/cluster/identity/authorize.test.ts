@@ -1,21 +1,21 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { emulator, type TestEmulator } from "../../../support/emulator.ts";
-import { linksIn } from "../../../support/identity/forms.ts";
+import { getLinks } from "../../../support/identity/forms.ts";
 import {
+  authorizationRequest,
   authorize,
   authorizePath,
-  type Changes,
-  callback,
-  changed,
-  decoded,
-  findings,
-  request,
+  callbackUrl,
+  decodeJwtPart,
+  formatParameters,
+  getRedirectParameters,
+  getUserinfo,
+  listFindings,
+  type ParameterChanges,
   requestToken,
-  sentBack,
   signIn,
   type Tokens,
-  userinfo,
 } from "../../../support/identity/sign-in.ts";
 
 const ada = "ada@northwind.example";
@@ -28,41 +28,41 @@ describe("authorization request", () => {
     assert.equal(status, 200);
     assert.match(headers.get("content-type")!, /^text\/html/);
     assert.match(headers.get("content-security-policy")!, /frame-ancestors 'none'$/);
-    const users = linksIn(String(body)).map((link) => new URLSearchParams(link.slice(1)).get("svc_user"));
+    const users = getLinks(String(body)).map((link) => new URLSearchParams(link.slice(1)).get("svc_user"));
     assert.deepEqual(users, [ada, "ben@northwind.example", "dina@contoso.example", eli]);
     for (const [i, cluster] of [
       [0, "eu-1"],
       [3, "us-1"],
     ] as const) {
-      const link = linksIn(String(body))[i]!;
+      const link = getLinks(String(body))[i]!;
       const answer = await world.router("GET", `${authorizePath}${link}`);
       assert.equal(answer.status, 302);
-      const { code, ...rest } = sentBack(answer);
+      const { code, ...rest } = getRedirectParameters(answer);
       assert.match(code!, new RegExp(`^${cluster}_[\\w-]{43}$`));
-      assert.deepEqual(rest, { "": callback, state: request.state, iss: world.routerUrl });
+      assert.deepEqual(rest, { "": callbackUrl, state: authorizationRequest.state, iss: world.routerUrl });
     }
   });
 
   it("accepts a POST form", async (t) => {
     const world = await emulator(t);
     const answer = await world.router("POST", authorizePath, {
-      body: changed(request, { svc_user: ada }),
+      body: formatParameters(authorizationRequest, { svc_user: ada }),
       headers: { "content-type": "application/x-www-form-urlencoded" },
     });
     assert.equal(answer.status, 302);
-    assert.match(sentBack(answer).code!, /^eu-1_/);
+    assert.match(getRedirectParameters(answer).code!, /^eu-1_/);
   });
 
   it("preserves the client's query byte for byte, and adds no state", async (t) => {
     const world = await emulator(t);
     const iss = encodeURIComponent(world.routerUrl);
     for (const [redirect_uri, more] of [
-      [callback, "?"],
-      [`${callback}?a=1%202&b=%7e~+&b&c=%2F/@:&a='*%c3%bc`, "&"],
+      [callbackUrl, "?"],
+      [`${callbackUrl}?a=1%202&b=%7e~+&b&c=%2F/@:&a='*%c3%bc`, "&"],
       ["http://localhost:8123", "?"],
       ["http://127.0.0.1:8123/a/../%62", "?"],
     ] as const) {
-      const location = async (changes: Changes) =>
+      const location = async (changes: ParameterChanges) =>
         (await authorize(world, { redirect_uri, state: undefined, ...changes })).headers.get("location")!;
       assert.equal(await location({ prompt: "none" }), `${redirect_uri}${more}error=login_required&iss=${iss}`);
       const code = (await location({ svc_user: ada })).replace(/eu-1_[\w-]+/, "CODE");
@@ -152,23 +152,28 @@ describe("authorization request", () => {
       const world = await emulator(t);
       const answer = await authorize(world, changes);
       assert.equal(answer.status, 302);
-      assert.deepEqual(sentBack(answer), { "": callback, ...problem, state: request.state, iss: world.routerUrl });
+      assert.deepEqual(getRedirectParameters(answer), {
+        "": callbackUrl,
+        ...problem,
+        state: authorizationRequest.state,
+        iss: world.routerUrl,
+      });
     });
   }
 });
 
 describe("repeated parameter", () => {
-  const target = (more: string) => `${authorizePath}?${changed(request, {})}&${more}`;
+  const target = (more: string) => `${authorizePath}?${formatParameters(authorizationRequest, {})}&${more}`;
 
   it("redirects to the client with invalid_request", async (t) => {
     const world = await emulator(t);
     const answer = await world.router("GET", target("scope=openid"));
     assert.equal(answer.status, 302);
-    assert.deepEqual(sentBack(answer), {
-      "": callback,
+    assert.deepEqual(getRedirectParameters(answer), {
+      "": callbackUrl,
       error: "invalid_request",
       error_description: "scope is repeated",
-      state: request.state,
+      state: authorizationRequest.state,
       iss: world.routerUrl,
     });
   });
@@ -188,7 +193,7 @@ describe("OAuth scope", () => {
     const world = await emulator(t);
     const { scope, refresh_token } = await signIn(world, ada, { scope: "openid contracts:read email admin" });
     assert.equal(scope, "openid email");
-    assert.deepEqual(await findings(world, "eu-1"), [{ code: "scope-ignored", detail: "contracts:read admin" }]);
+    assert.deepEqual(await listFindings(world, "eu-1"), [{ code: "scope-ignored", detail: "contracts:read admin" }]);
     const fields = { grant_type: "refresh_token", refresh_token, client_id: "demo-cli", scope: "email contracts:read" };
     const refreshed = (await requestToken(world, fields)).body as Tokens;
     assert.equal(refreshed.scope, "email");
@@ -198,7 +203,7 @@ describe("OAuth scope", () => {
     const world = await emulator(t);
     const { scope, id_token, access_token } = await signIn(world, ada, { scope: "contracts:read" });
     assert.deepEqual([scope, id_token], ["", undefined]);
-    assert.deepEqual((await userinfo(world, access_token)).body, { sub: "11", cluster: "eu-1" });
+    assert.deepEqual((await getUserinfo(world, access_token)).body, { sub: "11", cluster: "eu-1" });
   });
 });
 
@@ -220,7 +225,7 @@ describe("sign-in session", () => {
       for (const prompt of [undefined, "none"]) {
         const answer = await authorize(world, { prompt }, { headers: { cookie: `other=1; ${cookie}` } });
         assert.equal(answer.status, 302);
-        assert.match(sentBack(answer).code ?? "", new RegExp(`^${cluster}_`));
+        assert.match(getRedirectParameters(answer).code ?? "", new RegExp(`^${cluster}_`));
         assert.equal(answer.headers.get("set-cookie"), null);
       }
     }
@@ -250,7 +255,7 @@ describe("sign-in session", () => {
     const headers = { cookie };
     assert.equal((await authorize(world, { max_age: "0" }, { headers })).status, 200);
     const silent = await authorize(world, { max_age: "0", prompt: "none" }, { headers });
-    assert.equal(sentBack(silent).error, "login_required");
+    assert.equal(getRedirectParameters(silent).error, "login_required");
   });
 
   it("rejects prompt=none at a cluster where the user is unknown", async (t) => {
@@ -260,7 +265,7 @@ describe("sign-in session", () => {
       body: { client_ids: ["demo-cli"], cluster_id: "eu-1" },
     });
     const silent = await authorize(world, { prompt: "none" }, { headers: { cookie } });
-    assert.deepEqual([silent.status, sentBack(silent).error], [302, "login_required"]);
+    assert.deepEqual([silent.status, getRedirectParameters(silent).error], [302, "login_required"]);
     assert.equal((await authorize(world, {}, { headers: { cookie } })).status, 200);
   });
 
@@ -268,7 +273,7 @@ describe("sign-in session", () => {
     const world = await emulator(t);
     const { cookie } = await begin(world, ada);
     const silent = async () =>
-      sentBack(await authorize(world, { prompt: "none", login_hint: ada }, { headers: { cookie } })).error;
+      getRedirectParameters(await authorize(world, { prompt: "none", login_hint: ada }, { headers: { cookie } })).error;
     await world.clock.advance({ by: 12 * hour - 1 });
     assert.equal(await silent(), undefined);
     await world.clock.advance({ by: 1 });
@@ -279,7 +284,7 @@ describe("sign-in session", () => {
     const world = await emulator(t);
     const cookie = "svc_session=eu-1_guess";
     const answer = await authorize(world, { prompt: "none", login_hint: ada }, { headers: { cookie } });
-    assert.equal(sentBack(answer).error, "login_required");
+    assert.equal(getRedirectParameters(answer).error, "login_required");
   });
 });
 
@@ -298,16 +303,16 @@ describe("id_token_hint", () => {
       await world.clock.advance({ by: 2 * 3_600_000 });
       const silent = { prompt: "none", id_token_hint: id_token };
       const answer = await authorize(world, silent, { headers: { cookie } });
-      assert.match(sentBack(answer).code ?? "", new RegExp(`^${cluster}_`));
+      assert.match(getRedirectParameters(answer).code ?? "", new RegExp(`^${cluster}_`));
     }
   });
 
   it("returns login_required with prompt=none if another user is signed in", async (t) => {
     const world = await emulator(t);
     const required = {
-      "": callback,
+      "": callbackUrl,
       error: "login_required",
-      state: request.state,
+      state: authorizationRequest.state,
       iss: world.routerUrl,
     };
     for (const [signedIn, hinted] of [
@@ -318,7 +323,7 @@ describe("id_token_hint", () => {
       const { id_token } = await signIn(world, hinted);
       const headers = { cookie: await cookieOf(world, signedIn) };
       const silent = await authorize(world, { prompt: "none", id_token_hint: id_token }, { headers });
-      assert.deepEqual([silent.status, sentBack(silent)], [302, required], `${signedIn} for ${hinted}`);
+      assert.deepEqual([silent.status, getRedirectParameters(silent)], [302, required], `${signedIn} for ${hinted}`);
     }
   });
 
@@ -328,8 +333,9 @@ describe("id_token_hint", () => {
     const headers = { cookie: await cookieOf(world, "ben@northwind.example") };
     const page = await authorize(world, { id_token_hint: id_token }, { headers });
     assert.equal(page.status, 200);
-    const links = linksIn(String(page.body));
-    const choose = async (at: number) => sentBack(await world.router("GET", `${authorizePath}${links[at]}`));
+    const links = getLinks(String(page.body));
+    const choose = async (at: number) =>
+      getRedirectParameters(await world.router("GET", `${authorizePath}${links[at]}`));
     assert.match((await choose(0)).code ?? "", /^eu-1_/);
     for (const other of [1, 3]) assert.equal((await choose(other)).error, "login_required");
   });
@@ -338,9 +344,9 @@ describe("id_token_hint", () => {
     const world = await emulator(t);
     const { id_token, access_token } = await signIn(world, ada);
     const [head, , signature] = id_token.split(".");
-    const claims = Buffer.from(JSON.stringify({ ...decoded(id_token, 1), sub: "31" })).toString("base64url");
+    const claims = Buffer.from(JSON.stringify({ ...decodeJwtPart(id_token, 1), sub: "31" })).toString("base64url");
     for (const id_token_hint of [access_token, `${head}.${claims}.${signature}`]) {
-      assert.equal(sentBack(await authorize(world, { id_token_hint })).error, "invalid_request");
+      assert.equal(getRedirectParameters(await authorize(world, { id_token_hint })).error, "invalid_request");
     }
   });
 });

@@ -2,27 +2,27 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { emulator, plain } from "../../../support/emulator.ts";
 import {
+  authorizationRequest,
   authorize,
-  type Changes,
-  callback,
-  codeOf,
-  confidential,
-  exchange,
-  findings,
-  request,
+  callbackUrl,
+  confidentialClientSeed,
+  createExchangeFields,
+  getAuthorizationCode,
+  getRedirectParameters,
+  listFindings,
+  type ParameterChanges,
+  pkceVerifier,
   requestToken,
-  sentBack,
-  verifier,
 } from "../../../support/identity/sign-in.ts";
 import { assertRefused } from "../../../support/refused.ts";
 
-const [{ client_id, client_secret }] = confidential.oauth_clients;
-const [{ email }] = confidential.users;
+const [{ client_id, client_secret }] = confidentialClientSeed.oauth_clients;
+const [{ email }] = confidentialClientSeed.users;
 const withoutPkce = { client_id, code_challenge: undefined, code_challenge_method: undefined };
-const back = { "": callback, state: request.state };
+const back = { "": callbackUrl, state: authorizationRequest.state };
 const invalid = (error_description: string) => ({ error: "invalid_request", error_description });
-const proven = (code: string, changes: Changes = {}) => ({
-  ...exchange(code),
+const proven = (code: string, changes: ParameterChanges = {}) => ({
+  ...createExchangeFields(code),
   client_id,
   client_secret,
   code_verifier: undefined,
@@ -31,9 +31,9 @@ const proven = (code: string, changes: Changes = {}) => ({
 
 describe("confidential client", () => {
   it("may omit PKCE, which records a finding", async (t) => {
-    const world = await emulator(t, { seed: confidential });
-    const code = await codeOf(world, email, withoutPkce);
-    assert.deepEqual(await findings(world, "eu-1"), [
+    const world = await emulator(t, { seed: confidentialClientSeed });
+    const code = await getAuthorizationCode(world, email, withoutPkce);
+    assert.deepEqual(await listFindings(world, "eu-1"), [
       { code: "no-pkce", detail: "demo portal sent no code_challenge" },
     ]);
     const { status } = await requestToken(world, proven(code));
@@ -41,37 +41,37 @@ describe("confidential client", () => {
   });
 
   it("rejects a verifier for a code issued without a challenge", async (t) => {
-    const world = await emulator(t, { seed: confidential });
-    const code = await codeOf(world, email, withoutPkce);
-    await assertRefused(world, () => requestToken(world, proven(code, { code_verifier: verifier })), {
+    const world = await emulator(t, { seed: confidentialClientSeed });
+    const code = await getAuthorizationCode(world, email, withoutPkce);
+    await assertRefused(world, () => requestToken(world, proven(code, { code_verifier: pkceVerifier })), {
       status: 400,
       body: { error: "invalid_grant", error_description: "The authorization request had no code_challenge" },
     });
   });
 
   it("requires the verifier after a challenge, without a finding", async (t) => {
-    const world = await emulator(t, { seed: confidential });
-    const code = await codeOf(world, email, { client_id });
+    const world = await emulator(t, { seed: confidentialClientSeed });
+    const code = await getAuthorizationCode(world, email, { client_id });
     await assertRefused(world, () => requestToken(world, proven(code)), {
       status: 400,
       body: invalid("code_verifier is missing"),
     });
-    assert.equal((await requestToken(world, proven(code, { code_verifier: verifier }))).status, 200);
-    assert.deepEqual(await findings(world, "eu-1"), []);
+    assert.equal((await requestToken(world, proven(code, { code_verifier: pkceVerifier }))).status, 200);
+    assert.deepEqual(await listFindings(world, "eu-1"), []);
   });
 
   it("requires a challenge if the request names a method", async (t) => {
-    const world = await emulator(t, { seed: confidential });
+    const world = await emulator(t, { seed: confidentialClientSeed });
     const answer = await authorize(world, { ...withoutPkce, code_challenge_method: "S256", svc_user: email });
     const problem = invalid("code_challenge_method requires code_challenge");
-    assert.deepEqual(sentBack(answer), { ...back, ...problem, iss: world.routerUrl });
+    assert.deepEqual(getRedirectParameters(answer), { ...back, ...problem, iss: world.routerUrl });
   });
 
   it("requires PKCE with --strict=pkce", async (t) => {
-    const world = await emulator(t, { seed: confidential, strict: ["pkce"] });
+    const world = await emulator(t, { seed: confidentialClientSeed, strict: ["pkce"] });
     const answer = await authorize(world, { ...withoutPkce, svc_user: email });
     const problem = invalid("code_challenge is missing: PKCE is required");
-    assert.deepEqual(sentBack(answer), { ...back, ...problem, iss: world.routerUrl });
+    assert.deepEqual(getRedirectParameters(answer), { ...back, ...problem, iss: world.routerUrl });
   });
 });
 
@@ -79,5 +79,5 @@ it("public client always requires PKCE", async (t) => {
   const world = await emulator(t);
   const answer = await authorize(world, { ...withoutPkce, client_id: "demo-cli", svc_user: email });
   assert.deepEqual(plain(answer).status, 302);
-  assert.equal(sentBack(answer).error_description, "code_challenge is missing: PKCE is required");
+  assert.equal(getRedirectParameters(answer).error_description, "code_challenge is missing: PKCE is required");
 });

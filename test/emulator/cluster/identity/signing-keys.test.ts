@@ -7,7 +7,7 @@ import { describe, it } from "node:test";
 import { calculateJwkThumbprint } from "jose";
 import vectors from "../../../../fixtures/vectors/signatures-and-protocols.json" with { type: "json" };
 import { emulator, sender, type TestEmulator } from "../../../support/emulator.ts";
-import { decoded, signIn } from "../../../support/identity/sign-in.ts";
+import { decodeJwtPart, signIn } from "../../../support/identity/sign-in.ts";
 
 interface Jwk {
   readonly kid: string;
@@ -46,8 +46,8 @@ describe("signing key of a cluster", () => {
     assert.equal(new Set(keys.map((key) => key.kid)).size, 2);
     for (const [i, email] of ["ada@northwind.example", "eli@fabrikam.example"].entries()) {
       const { access_token, id_token } = await signIn(world, email);
-      assert.deepEqual(decoded(id_token, 0), { alg: "RS256", kid: keys[i]!.kid, typ: "JWT" });
-      assert.equal(decoded(access_token, 0).kid, keys[i]!.kid);
+      assert.deepEqual(decodeJwtPart(id_token, 0), { alg: "RS256", kid: keys[i]!.kid, typ: "JWT" });
+      assert.equal(decodeJwtPart(access_token, 0).kid, keys[i]!.kid);
     }
   });
 

@@ -3,20 +3,20 @@ import { describe, it } from "node:test";
 import { formatBasicHeader } from "../../../../src/schemes/http-authorization.ts";
 import { emulator, plain, type Sent, sender, type TestEmulator } from "../../../support/emulator.ts";
 import {
-  type Changes,
-  callback,
-  changed,
-  codeOf,
-  confidential,
-  decoded,
-  exchange,
-  form,
+  callbackUrl,
+  confidentialClientSeed,
+  createExchangeFields,
+  decodeJwtPart,
+  formatParameters,
+  formHeaders,
+  getAuthorizationCode,
+  getUserinfo,
+  type ParameterChanges,
+  pkceVerifier,
   requestToken,
   signIn,
   type Tokens,
   tokenPath,
-  userinfo,
-  verifier,
 } from "../../../support/identity/sign-in.ts";
 import { assertRefused } from "../../../support/refused.ts";
 
@@ -31,9 +31,9 @@ const refusal = (error: string, error_description: string, status = 400) => ({
 describe("authorization code", () => {
   it("returns tokens that state the user, the sign-in time and the cluster", async (t) => {
     const world = await emulator(t);
-    const code = await codeOf(world, eli, { nonce: "n-0S6", scope: "openid email" });
+    const code = await getAuthorizationCode(world, eli, { nonce: "n-0S6", scope: "openid email" });
     await world.clock.advance({ by: 60_000 });
-    const answer = await requestToken(world, exchange(code));
+    const answer = await requestToken(world, createExchangeFields(code));
     assert.equal(answer.headers.get("cache-control"), "no-store");
     const { access_token, refresh_token, id_token, ...rest } = answer.body as Tokens;
     assert.deepEqual(
@@ -42,7 +42,7 @@ describe("authorization code", () => {
     );
     assert.match(refresh_token, /^us-1_[\w-]{43}$/);
     const common = { iss: world.routerUrl, sub: "31", cluster: "us-1", iat: now + 60, exp: now + 3_660 };
-    assert.deepEqual(decoded(id_token, 1), {
+    assert.deepEqual(decodeJwtPart(id_token, 1), {
       ...common,
       aud: "demo-cli",
       auth_time: now,
@@ -50,10 +50,10 @@ describe("authorization code", () => {
       email: eli,
       email_verified: true,
     });
-    const { jti, ...access } = decoded(access_token, 1);
+    const { jti, ...access } = decodeJwtPart(access_token, 1);
     assert.match(String(jti), /^[0-9a-f-]{36}$/);
     assert.deepEqual(access, { ...common, aud: world.routerUrl, client_id: "demo-cli", scope: "openid email" });
-    assert.deepEqual([decoded(id_token, 0).typ, decoded(access_token, 0).typ], ["JWT", "at+jwt"]);
+    assert.deepEqual([decodeJwtPart(id_token, 0).typ, decodeJwtPart(access_token, 0).typ], ["JWT", "at+jwt"]);
   });
 
   it("returns no ID token without the openid scope", async (t) => {
@@ -64,11 +64,13 @@ describe("authorization code", () => {
 
   it("accepts a JSON request", async (t) => {
     const world = await emulator(t);
-    const { status } = await world.router("POST", tokenPath, { body: exchange(await codeOf(world, ada)) });
+    const { status } = await world.router("POST", tokenPath, {
+      body: createExchangeFields(await getAuthorizationCode(world, ada)),
+    });
     assert.equal(status, 200);
   });
 
-  const wrong: [string, Changes, ReturnType<typeof refusal>][] = [
+  const wrong: [string, ParameterChanges, ReturnType<typeof refusal>][] = [
     ["without redirect_uri", { redirect_uri: undefined }, refusal("invalid_request", "redirect_uri is missing")],
     ["without code_verifier", { code_verifier: "" }, refusal("invalid_request", "code_verifier is missing")],
     ["without client_id", { client_id: undefined }, refusal("invalid_request", "client_id is missing")],
@@ -80,12 +82,12 @@ describe("authorization code", () => {
     ["of another client", { client_id: "demo-web" }, refusal("invalid_grant", "The code is unknown")],
     [
       "with another redirect_uri",
-      { redirect_uri: `${callback}/` },
+      { redirect_uri: `${callbackUrl}/` },
       refusal("invalid_grant", "redirect_uri differs from that of the authorization request"),
     ],
     [
       "with another verifier",
-      { code_verifier: `${verifier.slice(0, -1)}l` },
+      { code_verifier: `${pkceVerifier.slice(0, -1)}l` },
       refusal("invalid_grant", "code_verifier does not match"),
     ],
     ["with an unknown code", { code: "us-1_guess" }, refusal("invalid_grant", "The code is unknown")],
@@ -93,7 +95,7 @@ describe("authorization code", () => {
   for (const [what, changes, expected] of wrong) {
     it(`rejects a request ${what} without invalidating the code`, async (t) => {
       const world = await emulator(t);
-      const good = exchange(await codeOf(world, eli));
+      const good = createExchangeFields(await getAuthorizationCode(world, eli));
       await assertRefused(world, () => requestToken(world, { ...good, ...changes }), expected);
       assert.equal((await requestToken(world, good)).status, 200);
     });
@@ -101,38 +103,38 @@ describe("authorization code", () => {
 
   it("is rejected by another cluster", async (t) => {
     const world = await emulator(t);
-    const code = (await codeOf(world, eli)).replace("us-1_", "eu-1_");
+    const code = (await getAuthorizationCode(world, eli)).replace("us-1_", "eu-1_");
     await assertRefused(
       world,
-      () => requestToken(world, exchange(code)),
+      () => requestToken(world, createExchangeFields(code)),
       refusal("invalid_grant", "The code is unknown"),
     );
   });
 
   it("expires after ten virtual minutes", async (t) => {
     const world = await emulator(t);
-    const code = await codeOf(world, ada);
+    const code = await getAuthorizationCode(world, ada);
     await world.clock.advance({ by: 600_000 });
     await assertRefused(
       world,
-      () => requestToken(world, exchange(code)),
+      () => requestToken(world, createExchangeFields(code)),
       refusal("invalid_grant", "The code has expired"),
     );
   });
 
   it("revokes its refresh tokens when it is used twice", async (t) => {
     const world = await emulator(t);
-    const code = await codeOf(world, ada);
-    const { refresh_token } = (await requestToken(world, exchange(code))).body as Tokens;
+    const code = await getAuthorizationCode(world, ada);
+    const { refresh_token } = (await requestToken(world, createExchangeFields(code))).body as Tokens;
     assert.deepEqual(
-      plain(await requestToken(world, exchange(code))),
+      plain(await requestToken(world, createExchangeFields(code))),
       refusal("invalid_grant", "The code was used before; its refresh tokens are revoked"),
     );
     assert.deepEqual(plain(await refresh(world, refresh_token)), refusal("invalid_grant", "The token is unknown"));
   });
 });
 
-const refresh = (world: TestEmulator, refresh_token: string, changes: Changes = {}) =>
+const refresh = (world: TestEmulator, refresh_token: string, changes: ParameterChanges = {}) =>
   requestToken(world, { grant_type: "refresh_token", refresh_token, client_id: "demo-cli", ...changes });
 
 describe("refresh token", () => {
@@ -145,9 +147,9 @@ describe("refresh token", () => {
     assert.equal(status, 200);
     assert.notEqual(next.refresh_token, first.refresh_token);
     assert.match(next.refresh_token, /^us-1_/);
-    const { iat, exp, nonce, ...same } = decoded(first.id_token, 1);
+    const { iat, exp, nonce, ...same } = decodeJwtPart(first.id_token, 1);
     assert.equal(nonce, "n");
-    assert.deepEqual(decoded(next.id_token, 1), { ...same, iat: Number(iat) + 60, exp: Number(exp) + 60 });
+    assert.deepEqual(decodeJwtPart(next.id_token, 1), { ...same, iat: Number(iat) + 60, exp: Number(exp) + 60 });
     assert.equal((await refresh(world, next.refresh_token)).status, 200);
   });
 
@@ -211,7 +213,7 @@ describe("refresh token", () => {
 });
 
 describe("confidential client", () => {
-  const seed = confidential;
+  const seed = confidentialClientSeed;
   const [{ client_id, client_secret: secret }] = seed.oauth_clients;
   const encoded = { user: "demo+portal", password: encodeURIComponent(secret) };
 
@@ -221,14 +223,14 @@ describe("confidential client", () => {
   ] as const) {
     it(`authenticates with its secret ${how}`, async (t) => {
       const world = await emulator(t, { seed });
-      const code = await codeOf(world, ada, { client_id });
-      assert.equal((await requestToken(world, { ...exchange(code), ...fields }, headers)).status, 200);
+      const code = await getAuthorizationCode(world, ada, { client_id });
+      assert.equal((await requestToken(world, { ...createExchangeFields(code), ...fields }, headers)).status, 200);
     });
   }
 
   it("rejects a missing or wrong client secret", async (t) => {
     const world = await emulator(t, { seed });
-    const good = { ...exchange(await codeOf(world, ada, { client_id })), client_id };
+    const good = { ...createExchangeFields(await getAuthorizationCode(world, ada, { client_id })), client_id };
     const expected = refusal("invalid_client", "The client is unknown, or its secret is wrong", 401);
     await assertRefused(world, () => requestToken(world, good), expected);
     await assertRefused(world, () => requestToken(world, { ...good, client_secret: "guess" }), expected);
@@ -255,12 +257,12 @@ describe("confidential client", () => {
 describe("token request", () => {
   it("rejects repeated parameters", async (t) => {
     const seed = {
-      ...confidential,
-      oauth_clients: [...confidential.oauth_clients, { client_id: "pub", client_name: "P" }],
+      ...confidentialClientSeed,
+      oauth_clients: [...confidentialClientSeed.oauth_clients, { client_id: "pub", client_name: "P" }],
     };
     const world = await emulator(t, { seed });
-    const [{ client_id, client_secret }] = confidential.oauth_clients;
-    const good = { ...exchange(await codeOf(world, ada, { client_id })), client_id };
+    const [{ client_id, client_secret }] = confidentialClientSeed.oauth_clients;
+    const good = { ...createExchangeFields(await getAuthorizationCode(world, ada, { client_id })), client_id };
     const authorization = formatBasicHeader({ user: "demo+portal", password: encodeURIComponent(client_secret) });
     const twice = refusal(
       "invalid_request",
@@ -268,8 +270,8 @@ describe("token request", () => {
     );
     await assertRefused(world, () => requestToken(world, { ...good, client_secret }, { authorization }), twice);
     await assertRefused(world, () => requestToken(world, { ...good, client_id: "pub" }, { authorization }), twice);
-    const cluster = sender(world.clusters[0]!.url, form);
-    const body = `${changed({}, good)}&code=eu-1_other`;
+    const cluster = sender(world.clusters[0]!.url, formHeaders);
+    const body = `${formatParameters({}, good)}&code=eu-1_other`;
     const repeated = refusal("invalid_request", "code is repeated");
     await assertRefused(world, () => cluster("POST", tokenPath, { body }), repeated);
     const missing = refusal("invalid_request", "grant_type is missing");
@@ -283,7 +285,7 @@ describe("access token", () => {
   it("returns the claims of its user within its scope", async (t) => {
     const world = await emulator(t);
     const told = async (scope: string) =>
-      plain(await userinfo(world, (await signIn(world, eli, { scope })).access_token));
+      plain(await getUserinfo(world, (await signIn(world, eli, { scope })).access_token));
     const sub = { sub: "31", cluster: "us-1" };
     const email = { email: eli, email_verified: true };
     assert.deepEqual(await told("openid"), { status: 200, body: sub });
@@ -296,21 +298,24 @@ describe("access token", () => {
 
   const carriers: [string, (access_token: string) => Sent][] = [
     ["header", (access_token) => ({ headers: { authorization: `Bearer ${access_token}` } })],
-    ["form", (access_token) => ({ headers: form, body: changed({}, { access_token }) })],
+    ["form", (access_token) => ({ headers: formHeaders, body: formatParameters({}, { access_token }) })],
   ];
   for (const [where, carry] of carriers) {
     it(`returns the same claims for a POST with the token in its ${where}`, async (t) => {
       const world = await emulator(t);
       const { access_token } = await signIn(world, eli);
       const answer = await world.router("POST", "/api/v1/oauth/userinfo/", carry(access_token));
-      assert.deepEqual(plain(answer), plain(await userinfo(world, access_token)));
+      assert.deepEqual(plain(answer), plain(await getUserinfo(world, access_token)));
     });
   }
 
   it("rejects a request that sends the token twice", async (t) => {
     const world = await emulator(t);
     const { access_token } = await signIn(world, ada);
-    const both = { headers: { ...form, authorization: `Bearer ${access_token}` }, body: changed({}, { access_token }) };
+    const both = {
+      headers: { ...formHeaders, authorization: `Bearer ${access_token}` },
+      body: formatParameters({}, { access_token }),
+    };
     const answer = await world.router("POST", "/api/v1/oauth/userinfo/", both);
     const why = "The access token cannot be sent both in the header and in the form";
     assert.deepEqual(plain(answer), refusal("invalid_request", why));
@@ -339,11 +344,11 @@ describe("access token", () => {
   it("expires after one virtual hour, with or without its cluster prefix", async (t) => {
     const world = await emulator(t);
     const { access_token } = await signIn(world, ada);
-    assert.equal((await userinfo(world, `eu-1_${access_token}`)).status, 200);
+    assert.equal((await getUserinfo(world, `eu-1_${access_token}`)).status, 200);
     await world.clock.advance({ by: 3_600_000 - 1 });
-    assert.equal((await userinfo(world, access_token)).status, 200);
+    assert.equal((await getUserinfo(world, access_token)).status, 200);
     await world.clock.advance({ by: 1 });
-    assert.equal((await userinfo(world, access_token)).status, 401);
+    assert.equal((await getUserinfo(world, access_token)).status, 401);
   });
 
   it("rejects an altered, foreign or wrong-type token, or one without a user", async (t) => {
@@ -351,7 +356,7 @@ describe("access token", () => {
     const { access_token, id_token } = await signIn(world, ada);
     const [header, claims, signature] = access_token.split(".") as [string, string, string];
     const as = (changes: object) =>
-      Buffer.from(JSON.stringify({ ...decoded(access_token, 1), ...changes })).toString("base64url");
+      Buffer.from(JSON.stringify({ ...decodeJwtPart(access_token, 1), ...changes })).toString("base64url");
     const none = Buffer.from('{"alg":"none","typ":"at+jwt"}').toString("base64url");
     for (const token of [
       `${header}.${as({ sub: "12" })}.${signature}`,
@@ -360,7 +365,7 @@ describe("access token", () => {
       `${none}.${claims}.`,
       id_token,
     ]) {
-      const answer = await userinfo(world, token);
+      const answer = await getUserinfo(world, token);
       assert.deepEqual(
         plain(answer),
         refusal("invalid_token", "The access token is altered or expired, or its user is no longer active", 401),

@@ -1,7 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { emulator, type TestEmulator } from "../../../support/emulator.ts";
-import { authorize, codeOf, exchange, requestToken, signIn } from "../../../support/identity/sign-in.ts";
+import {
+  authorize,
+  createExchangeFields,
+  getAuthorizationCode,
+  requestToken,
+  signIn,
+} from "../../../support/identity/sign-in.ts";
 
 const ada = "ada@northwind.example";
 const minute = 60_000;
@@ -16,18 +22,18 @@ const countOf = async ({ ask }: TestEmulator, collection: string) => {
 describe("removal of expired rows", () => {
   it("removes a code ten minutes after its expiry when the next is issued", async (t) => {
     const world = await emulator(t);
-    const code = await codeOf(world, ada);
+    const code = await getAuthorizationCode(world, ada);
     await world.clock.advance({ by: 20 * minute - 1 });
-    await codeOf(world, ada);
+    await getAuthorizationCode(world, ada);
     assert.equal(await countOf(world, "authorization_codes"), 2);
     const expired = { error: "invalid_grant", error_description: "The code has expired" };
-    assert.deepEqual((await requestToken(world, exchange(code))).body, expired);
+    assert.deepEqual((await requestToken(world, createExchangeFields(code))).body, expired);
 
     await world.clock.advance({ by: 1 });
-    await codeOf(world, ada);
+    await getAuthorizationCode(world, ada);
     assert.equal(await countOf(world, "authorization_codes"), 2);
     const unknown = { error: "invalid_grant", error_description: "The code is unknown" };
-    assert.deepEqual((await requestToken(world, exchange(code))).body, unknown);
+    assert.deepEqual((await requestToken(world, createExchangeFields(code))).body, unknown);
   });
 
   it("removes an ended session when the next one starts", async (t) => {

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { emulator, plain, sender, type TestEmulator } from "../../../support/emulator.ts";
-import { hiddenIn } from "../../../support/identity/forms.ts";
-import { findings } from "../../../support/identity/sign-in.ts";
-import { assertRefused, quiet } from "../../../support/refused.ts";
+import { getHiddenFields } from "../../../support/identity/forms.ts";
+import { listFindings } from "../../../support/identity/sign-in.ts";
+import { assertRefused, waitUntilIdle } from "../../../support/refused.ts";
 
 const form = { "content-type": "application/x-www-form-urlencoded" };
 
@@ -23,7 +23,7 @@ const begin = async ({ ask }: TestEmulator, app: string, body: object = {}): Pro
 /** Submits the provider's page and returns the target of its redirect at the router. */
 async function submit(world: TestEmulator, url: string, fields: Readonly<Record<string, string>>): Promise<string> {
   const page = String((await world.router("GET", url.slice(world.routerUrl.length))).body);
-  const body = String(new URLSearchParams({ ...hiddenIn(page), ...fields }));
+  const body = String(new URLSearchParams({ ...getHiddenFields(page), ...fields }));
   const answer = await world.router("POST", "/_emulator/provider", { body, headers: form });
   assert.equal(answer.status, 303, String(answer.body));
   return answer.headers.get("location")!.slice(world.routerUrl.length);
@@ -62,7 +62,7 @@ describe("chat_a installation", () => {
         status: 200,
         body: { cluster_id: cluster, workspace_id, app: "chat_a", account: { id: "T-NEW", name: "Newcomers" } },
       });
-      await quiet(world);
+      await waitUntilIdle(world);
       assert.deepEqual(await owners(world, "T-NEW"), [cluster]);
       await assertRefused(world, () => world.router("GET", back), unknown);
 
@@ -104,10 +104,10 @@ describe("chat_a installation", () => {
       body: { detail: "The installation was denied: access_denied" },
     });
     const refused = (detail: string) => [{ code: "installation-refused", detail }];
-    assert.deepEqual(await findings(world, "eu-1"), refused("Unknown or used state"));
-    assert.deepEqual(await findings(world, "us-1"), refused("The installation was denied: access_denied"));
+    assert.deepEqual(await listFindings(world, "eu-1"), refused("Unknown or used state"));
+    assert.deepEqual(await listFindings(world, "us-1"), refused("The installation was denied: access_denied"));
     assert.deepEqual(plain(await world.router("GET", back)), unknown);
-    await quiet(world);
+    await waitUntilIdle(world);
     assert.deepEqual(await owners(world, "T-NEW"), []);
   });
 
@@ -145,7 +145,7 @@ describe("chat_a installation", () => {
     for (const workspace_id of [3, 1, id]) {
       const { redirect_url } = await begin(world, "chat_a", { workspace_id, approve_as: "T-NEW" });
       assert.equal((await world.router("GET", redirect_url!.slice(world.routerUrl.length))).status, 200);
-      await quiet(world);
+      await waitUntilIdle(world);
     }
     assert.deepEqual(await owners(world, "T-NEW"), ["eu-1"]);
     await world.ask("DELETE", "workspaces/1");
@@ -215,7 +215,7 @@ describe("starting an installation on the control plane", () => {
     const { authorization_url } = await begin(world, "chat_a");
     const page = String((await world.router("GET", authorization_url.slice(world.routerUrl.length))).body);
     assert.match(page, /<h1>Connect chat_a<\/h1>/);
-    const body = String(new URLSearchParams({ ...hiddenIn(page), team_id: " ", name: "N" }));
+    const body = String(new URLSearchParams({ ...getHiddenFields(page), team_id: " ", name: "N" }));
     const again = await world.router("POST", "/_emulator/provider", { body, headers: form });
     assert.deepEqual(
       [again.status, /The team ID must not be empty or contain spaces/.test(String(again.body))],

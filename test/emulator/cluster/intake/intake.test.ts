@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { emulator, plain, type TestEmulator } from "../../../support/emulator.ts";
-import { assertRefused, notFound } from "../../../support/refused.ts";
-import { apiOf } from "../../../support/workspace-api.ts";
+import { assertRefused, notFoundResponse } from "../../../support/refused.ts";
+import { createWorkspaceApi } from "../../../support/workspace-api.ts";
 
 const path = "/api/v1/public/legal_intake/";
 const denied = { status: 403, body: { detail: "You do not have permission to perform this action." } };
@@ -114,7 +114,7 @@ describe("intake.create", () => {
 
   it("rejects file IDs of another workspace", async (t) => {
     const on = await emulator(t);
-    const foreign = (await fileOf(await apiOf(on, 2))).file_id;
+    const foreign = (await fileOf(await createWorkspaceApi(on, 2))).file_id;
     const own = (await fileOf(on.api)).file_id;
     const expected = domain("One or more file_ids not found in workspace");
     for (const file_ids of [[foreign], [own, foreign], ["4d0b0f5e-8f4b-4f43-9c4e-0a3c5a2f6f10"], ["no-uuid"], [""]]) {
@@ -276,7 +276,7 @@ describe("intake.delete", () => {
   it("returns 403, not 404, for unknown, deleted and foreign intakes", async (t) => {
     const on = await emulator(t);
     const own = await created(on.api);
-    const other = await apiOf(on, 2);
+    const other = await createWorkspaceApi(on, 2);
     const foreign = await created(other, { workflow_id: 204 });
     assert.deepEqual(plain(await on.api("DELETE", `${path}${own.id}/`)), { status: 204, body: "" });
 
@@ -290,7 +290,7 @@ describe("intake.delete", () => {
     // The service has no path with an invalid ID.
     for (const method of ["GET", "PATCH", "DELETE"]) {
       const sent = method === "PATCH" ? { body: { title: "Mine" } } : {};
-      await assertRefused(on, () => on.api(method, `${path}abc/`, sent), notFound);
+      await assertRefused(on, () => on.api(method, `${path}abc/`, sent), notFoundResponse);
     }
   });
 });
@@ -388,7 +388,7 @@ describe("intake.list", () => {
     const on = await emulator(t);
     await created(on.api, { title: "mine" });
     const gone = await created(on.api, { title: "gone" });
-    await created(await apiOf(on, 2), { title: "theirs", workflow_id: 204 });
+    await created(await createWorkspaceApi(on, 2), { title: "theirs", workflow_id: 204 });
     await on.api("DELETE", `${path}${gone.id}/`);
     assert.deepEqual(titles((await on.api("GET", path)).body), ["mine"]);
   });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { fields } from "../../../support/contracts.ts";
+import { createFieldErrors } from "../../../support/contracts.ts";
 import { emulator, plain, type TestEmulator } from "../../../support/emulator.ts";
 import { assertRefused } from "../../../support/refused.ts";
 
@@ -112,7 +112,7 @@ describe("user-tasks.create", () => {
     it(`rejects ${what} with field errors, without changes`, async (t) => {
       const on = await emulator(t);
       await intake(on);
-      await assertRefused(on, () => give(on, body), fields(problems));
+      await assertRefused(on, () => give(on, body), createFieldErrors(problems));
     });
   }
 });

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { hashEmail } from "../../../../src/schemes/email-hash.ts";
 import { sent } from "../../../support/contracts.ts";
 import { emulator, plain, sender, type TestEmulator } from "../../../support/emulator.ts";
-import { quiet } from "../../../support/refused.ts";
+import { waitUntilIdle } from "../../../support/refused.ts";
 
 const notFound = { status: 404, body: { detail: "Invitation not found" } };
 const creator = "creator-northwind";
@@ -159,7 +159,7 @@ describe("sign-up with a provider", () => {
     const made = await withProvider(on, "signup", max, "us-1");
     assert.equal(made.status, 200, JSON.stringify(made.body));
     const { user_id, workspace_id } = made.body as { user_id: number; workspace_id: number };
-    await quiet(on);
+    await waitUntilIdle(on);
     assert.deepEqual(plain(await withProvider(on, "login", max, "us-1")), plain(made));
     assert.deepEqual(plain(await withProvider(on, "signup", max, "us-1")), plain(made));
     const home = await on.router("GET", `/router/v1/cluster_emails/email/${hashEmail(max)}`);
@@ -211,7 +211,7 @@ describe("sign-up with a provider", () => {
 
     const account = await withProvider(on, "signup", max);
     assert.equal((account.body as { workspace_id: number }).workspace_id, workspace_id);
-    await quiet(on);
+    await waitUntilIdle(on);
     assert.deepEqual(await shown(), { ...expected, state: "ACCEPTED" });
     assert.deepEqual(await owners(), []);
     assert.deepEqual(plain(await withProvider(on, "login", max)), plain(account));

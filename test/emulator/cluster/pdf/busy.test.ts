@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { busy, PdfReader } from "../../../../emulator/cluster/pdf/reader.ts";
-import { executed, made, paper, pdfBase64 } from "../../../support/contracts.ts";
+import { createExecutedImport, createPdfBase64, createUploadRequest, made } from "../../../support/contracts.ts";
 import { emulator } from "../../../support/emulator.ts";
 import { assertRefused } from "../../../support/refused.ts";
 
@@ -13,15 +13,15 @@ describe("PDF reader without free capacity", () => {
     intake_form_data: { purpose: "Joint project" },
   };
   const uploads: readonly (readonly [path: string, body: () => Promise<object>])[] = [
-    ["upload_sign_contracts/", () => paper(ready)],
-    ["upload_review_contracts/", paper],
-    ["executed_contracts/", executed],
-    ["1/contract_version/", async () => ({ document_name: "next.pdf", document_base_64: await pdfBase64() })],
+    ["upload_sign_contracts/", () => createUploadRequest(ready)],
+    ["upload_review_contracts/", createUploadRequest],
+    ["executed_contracts/", createExecutedImport],
+    ["1/contract_version/", async () => ({ document_name: "next.pdf", document_base_64: await createPdfBase64() })],
   ];
   for (const [path, body] of uploads) {
     it(`rejects a request to ${path}, which succeeds when retried`, async (t) => {
       const world = await emulator(t);
-      await made(world.api("POST", `${contracts}/upload_review_contracts/`, { body: await paper() }));
+      await made(world.api("POST", `${contracts}/upload_review_contracts/`, { body: await createUploadRequest() }));
       const request = { body: await body() };
       const { mock } = t.mock.method(PdfReader.prototype, "read", async () => busy);
       await assertRefused(world, () => world.api("POST", `${contracts}/${path}`, request), refused);

@@ -7,7 +7,11 @@ import * as hostile from "../../../support/pdf/hostile-pdfs.ts";
 it("recursive and inflating PDFs have no text and do not block other requests", async (t) => {
   const on = await emulator(t);
   const { id, number } = await draft(on.api);
-  const files = [hostile.drawsItself(), hostile.drawOneAnother(), hostile.inflatesTo(2 ** 30)];
+  const files = [
+    hostile.createSelfDrawingPdf(),
+    hostile.createMutuallyDrawingPdf(),
+    hostile.createInflatingPdf(2 ** 30),
+  ];
   for (const file of files) {
     const body = { document_name: "v.pdf", document_base_64: file.toString("base64") };
     assert.equal(

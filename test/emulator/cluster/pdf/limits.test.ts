@@ -6,15 +6,15 @@ import { busy, checkPdf, findPdfProblem, PdfReader, readPdfText } from "../../..
 
 import { DeclaredFailureError, fail } from "../../../../src/api/failures.ts";
 import { systemWallClock } from "../../../../src/base/clock.ts";
-import { pdf, pdfBase64 } from "../../../support/contracts.ts";
+import { createPdf, createPdfBase64 } from "../../../support/contracts.ts";
 import * as hostile from "../../../support/pdf/hostile-pdfs.ts";
-import { pdfReader } from "../../../support/pdf/pdf-reader.ts";
-import { idle, StandingWall } from "../../../support/walls/standing-wall.ts";
+import { startPdfReader } from "../../../support/pdf/pdf-reader.ts";
+import { ManualWallClock, waitForIdle } from "../../../support/walls/standing-wall.ts";
 
-const pdfs = pdfReader();
+const pdfs = startPdfReader();
 
 /** A clock without elapsed time, so that a slow machine does not reach the time limit first. */
-const patient = new PdfReader(new StandingWall());
+const patient = new PdfReader(new ManualWallClock());
 after(() => patient.close());
 
 describe("hostile PDF", () => {
@@ -22,30 +22,30 @@ describe("hostile PDF", () => {
   const tooDeep = "it is nested too deeply";
   const none: readonly string[] = [];
   const files: readonly (readonly [string, () => Buffer, problem: string | undefined])[] = [
-    ["a form that draws itself", hostile.drawsItself, tooDeep],
-    ["two forms that draw one another", hostile.drawOneAnother, tooDeep],
-    ["contents that inflate to a gigabyte", () => hostile.inflatesTo(2 ** 30), tooMuch],
+    ["a form that draws itself", hostile.createSelfDrawingPdf, tooDeep],
+    ["two forms that draw one another", hostile.createMutuallyDrawingPdf, tooDeep],
+    ["contents that inflate to a gigabyte", () => hostile.createInflatingPdf(2 ** 30), tooMuch],
     [
       "a text of 6 million characters",
-      () => hostile.longText(6_000_000),
+      () => hostile.createLongTextPdf(6_000_000),
       "its text is longer than 5 million characters",
     ],
-    ["arrays nested 200,000 deep", () => hostile.deepArray(200_000), tooDeep],
-    ["a page tree that is its own child", hostile.pagesInACircle, "it cannot be parsed"],
-    ["a page tree 50,000 deep", () => hostile.deepPages(50_000), undefined],
-    ["a million objects", () => hostile.manyObjects(1_000_000), undefined],
+    ["arrays nested 200,000 deep", () => hostile.createDeepArrayPdf(200_000), tooDeep],
+    ["a page tree that is its own child", hostile.createCircularPageTreePdf, "it cannot be parsed"],
+    ["a page tree 50,000 deep", () => hostile.createDeepPageTreePdf(50_000), undefined],
+    ["a million objects", () => hostile.createManyObjectsPdf(1_000_000), undefined],
   ];
   for (const [what, make, problem] of files) {
     it(`returns a result for ${what}`, async () => {
       const file = make();
       const expected = problem === undefined ? { lines: none } : { problem };
       assert.deepEqual(await readPdfText(file, patient), expected);
-      assert.deepEqual(await readPdfText(await pdf(), patient), { lines: none });
+      assert.deepEqual(await readPdfText(await createPdf(), patient), { lines: none });
     });
   }
 
   it("does not break the reader when truncated at any offset", async () => {
-    const whole = hostile.operators(20);
+    const whole = hostile.createOperatorsPdf(20);
     for (let end = 1; end < whole.length; end += Math.ceil(whole.length / 60)) {
       const reading = await readPdfText(whole.subarray(0, end), pdfs);
       assert.ok(reading !== busy && (reading.lines ?? reading.problem) !== undefined, `cut at ${end}`);
@@ -53,7 +53,7 @@ describe("hostile PDF", () => {
   });
 
   it("does not break the reader when random bytes change", async () => {
-    const whole = hostile.operators(20);
+    const whole = hostile.createOperatorsPdf(20);
     const change = fc.record({ at: fc.nat(whole.length - 1), byte: fc.nat(255) });
     await fc.assert(
       fc.asyncProperty(fc.array(change, { minLength: 1, maxLength: 6 }), async (changes) => {
@@ -64,23 +64,23 @@ describe("hostile PDF", () => {
       }),
       { seed: 11, numRuns: 100 },
     );
-    assert.deepEqual(await readPdfText(await pdf(), pdfs), { lines: none });
+    assert.deepEqual(await readPdfText(await createPdf(), pdfs), { lines: none });
   });
 });
 
 describe("PDF reader limits", () => {
   const endless: readonly (readonly [string, () => Buffer])[] = [
-    ["a cross-reference of 2^31 entries", () => hostile.claimsEntries(2 ** 31)],
-    ["forms that double thirty times", () => hostile.doubling(30)],
-    ["two million operators", () => hostile.operators(2_000_000)],
+    ["a cross-reference of 2^31 entries", () => hostile.createFalseEntryCountPdf(2 ** 31)],
+    ["forms that double thirty times", () => hostile.createDoublingPdf(30)],
+    ["two million operators", () => hostile.createOperatorsPdf(2_000_000)],
   ];
   for (const [what, make] of endless) {
     it(`aborts ${what} at the limit and reads the next file`, async (t) => {
-      const wall = new StandingWall();
+      const wall = new ManualWallClock();
       const reader = new PdfReader(wall);
       t.after(() => reader.close());
       const first = readPdfText(make(), reader);
-      const second = readPdfText(await pdf(), reader);
+      const second = readPdfText(await createPdf(), reader);
       await asleep(wall, pdfLimits.timeMs);
       await wall.pass(pdfLimits.timeMs);
       assert.deepEqual(await first, { problem: "reading it takes more than 10 seconds" });
@@ -89,10 +89,10 @@ describe("PDF reader limits", () => {
   }
 
   it("limits the number, total bytes and time of waiting files", async (t) => {
-    const wall = new StandingWall();
+    const wall = new ManualWallClock();
     const reader = new PdfReader(wall);
     t.after(() => reader.close());
-    const endless = readPdfText(hostile.doubling(30), reader);
+    const endless = readPdfText(hostile.createDoublingPdf(30), reader);
     await asleep(wall, pdfLimits.timeMs);
 
     const large = Buffer.alloc(pdfLimits.waitingBytes);
@@ -103,7 +103,7 @@ describe("PDF reader limits", () => {
     for (const read of waiting)
       assert.deepEqual(await read, { problem: "it cannot be parsed (Invalid PDF structure)" });
 
-    const again = readPdfText(hostile.doubling(30), reader);
+    const again = readPdfText(hostile.createDoublingPdf(30), reader);
     await asleep(wall, pdfLimits.timeMs);
     const next = reader.read("check", Buffer.from("x"));
     assert.equal(await reader.read("check", large), busy);
@@ -117,11 +117,11 @@ it("reader without free capacity rejects a file as pdfs-busy", async () => {
   const closed = new PdfReader(systemWallClock);
   closed.close();
   const isBusy = (error: unknown) => error instanceof DeclaredFailureError && error.code === "pdfs-busy";
-  await assert.rejects(async () => checkPdf(await pdfBase64(), closed, fail), isBusy);
-  assert.equal(await findPdfProblem(await pdf(), closed), busy);
+  await assert.rejects(async () => checkPdf(await createPdfBase64(), closed, fail), isBusy);
+  assert.equal(await findPdfProblem(await createPdf(), closed), busy);
 });
 
 /** Waits until a sleep of this duration begins. */
-async function asleep(wall: StandingWall, ms: number): Promise<void> {
-  while (!wall.sleeping.includes(ms)) await idle();
+async function asleep(wall: ManualWallClock, ms: number): Promise<void> {
+  while (!wall.sleeping.includes(ms)) await waitForIdle();
 }

@@ -6,10 +6,10 @@ import { checkPdf, findPdfProblem, readPdfText } from "../../../../emulator/clus
 import { renderPdf } from "../../../../emulator/cluster/pdf/render.ts";
 import vectors from "../../../../fixtures/vectors/signatures-and-protocols.json" with { type: "json" };
 import { fail } from "../../../../src/api/failures.ts";
-import { pdf } from "../../../support/contracts.ts";
-import { pdfReader } from "../../../support/pdf/pdf-reader.ts";
+import { createPdf } from "../../../support/contracts.ts";
+import { startPdfReader } from "../../../support/pdf/pdf-reader.ts";
 
-const pdfs = pdfReader();
+const pdfs = startPdfReader();
 
 const latin1 = (file: Buffer): string => file.toString("latin1");
 const bytesOf = (text: string): Buffer => Buffer.from(text, "latin1");
@@ -20,11 +20,12 @@ const noRoot = "it cannot be parsed (Invalid Root reference)";
 describe("PDF validation (DECISIONS.md, P18)", () => {
   const accepted: Readonly<Record<string, () => Promise<Buffer>>> = {
     "the minimal file of the vectors": async () => Buffer.from(vectors.pdf.minimal_valid_base64, "base64"),
-    "a classic file": () => pdf(1, { useObjectStreams: false }),
-    "a file with object streams": () => pdf(3, { useObjectStreams: true }),
-    "200 pages": () => pdf(200),
-    "junk before the header": async () => Buffer.concat([bytesOf("junk\n"), await pdf(1, { useObjectStreams: false })]),
-    "blanks and NULs after the end": async () => Buffer.concat([await pdf(), bytesOf("\n \0\0\n")]),
+    "a classic file": () => createPdf(1, { useObjectStreams: false }),
+    "a file with object streams": () => createPdf(3, { useObjectStreams: true }),
+    "200 pages": () => createPdf(200),
+    "junk before the header": async () =>
+      Buffer.concat([bytesOf("junk\n"), await createPdf(1, { useObjectStreams: false })]),
+    "blanks and NULs after the end": async () => Buffer.concat([await createPdf(), bytesOf("\n \0\0\n")]),
     "an owner password alone": async () => encrypted({ ownerPassword: "owner" }),
   };
   for (const [what, make] of Object.entries(accepted)) {
@@ -51,11 +52,11 @@ describe("PDF validation (DECISIONS.md, P18)", () => {
       async () => Buffer.alloc(0),
       "it cannot be parsed (The PDF file is empty, i.e. its size is zero bytes)",
     ],
-    ["a file truncated at 50 %", async () => cut(await pdf(20), 0.5), noStructure],
-    ["a file truncated at 90 %", async () => cut(await pdf(20), 0.9), noStructure],
+    ["a file truncated at 50 %", async () => cut(await createPdf(20), 0.5), noStructure],
+    ["a file truncated at 90 %", async () => cut(await createPdf(20), 0.9), noStructure],
     [
       "a trailer without /Root",
-      async () => bytesOf(latin1(await pdf(1, { useObjectStreams: false })).replaceAll("/Root", "/Rxxt")),
+      async () => bytesOf(latin1(await createPdf(1, { useObjectStreams: false })).replaceAll("/Root", "/Rxxt")),
       noRoot,
     ],
     ["a missing root object", async () => rootless(), noRoot],
@@ -103,9 +104,9 @@ describe("PDF validation (DECISIONS.md, P18)", () => {
 
 it("concurrent files get their own results", async () => {
   const page = Buffer.from("<html></html>");
-  const first = findPdfProblem(await pdf(), pdfs);
+  const first = findPdfProblem(await createPdf(), pdfs);
   const second = findPdfProblem(page, pdfs);
-  const verdicts = [await first, ...(await Promise.all([findPdfProblem(await pdf(), pdfs), second]))];
+  const verdicts = [await first, ...(await Promise.all([findPdfProblem(await createPdf(), pdfs), second]))];
   assert.deepEqual(verdicts, [undefined, undefined, noStructure]);
 });
 
@@ -193,7 +194,7 @@ async function encrypted(passwords: { userPassword?: string; ownerPassword?: str
 }
 
 async function rootless(): Promise<Buffer> {
-  const text = latin1(await pdf(1, { useObjectStreams: false }));
+  const text = latin1(await createPdf(1, { useObjectStreams: false }));
   return bytesOf(text.replace(/\/Root \d+/, (found) => found.replace(/\d+/, (digits) => "9".repeat(digits.length))));
 }
 

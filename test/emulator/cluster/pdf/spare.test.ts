@@ -4,14 +4,14 @@ import { describe, it, type TestContext } from "node:test";
 import { busy, PdfReader, readPdfText } from "../../../../emulator/cluster/pdf/reader.ts";
 
 import { systemWallClock } from "../../../../src/base/clock.ts";
-import { pdf } from "../../../support/contracts.ts";
+import { createPdf } from "../../../support/contracts.ts";
 import * as hostile from "../../../support/pdf/hostile-pdfs.ts";
 
 /** A used reader, and the number of processes started since. */
 async function stage(t: TestContext) {
   const reader = new PdfReader(systemWallClock);
   t.after(() => reader.close());
-  assert.deepEqual(await readPdfText(await pdf(), reader), { lines: [] });
+  assert.deepEqual(await readPdfText(await createPdf(), reader), { lines: [] });
   let started = 0;
   const count = () => {
     started += 1;
@@ -25,7 +25,7 @@ async function stage(t: TestContext) {
 /** The result of a reader that is closed afterwards. */
 async function readOnce(): Promise<unknown> {
   const reader = new PdfReader(systemWallClock);
-  const reading = await readPdfText(await pdf(), reader);
+  const reading = await readPdfText(await createPdf(), reader);
   reader.close();
   return reading;
 }
@@ -46,7 +46,7 @@ describe("process of a PDF reader", () => {
 
   it("is not reused if the reader closes while reading", async (t) => {
     const { reader, started } = await stage(t);
-    const endless = readPdfText(hostile.doubling(30), reader);
+    const endless = readPdfText(hostile.createDoublingPdf(30), reader);
     reader.close();
     assert.equal(await endless, busy);
     assert.deepEqual(await readOnce(), { lines: [] });
@@ -55,7 +55,7 @@ describe("process of a PDF reader", () => {
 
   it("is not reused after a file that exceeded a limit", async (t) => {
     const { reader, started } = await stage(t);
-    assert.deepEqual(await readPdfText(hostile.drawsItself(), reader), { problem: "it is nested too deeply" });
+    assert.deepEqual(await readPdfText(hostile.createSelfDrawingPdf(), reader), { problem: "it is nested too deeply" });
     reader.close();
     assert.deepEqual(await readOnce(), { lines: [] });
     // One more process was started for the file, because earlier files may have caused the limit.

@@ -1,9 +1,16 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { draft, recipientsOf, sent, statusOf } from "../../../support/contracts.ts";
+import { draft, getContractStatus, listRecipients, sent } from "../../../support/contracts.ts";
 import { emulator, type TestEmulator } from "../../../support/emulator.ts";
-import { buttonsOn, done, linkOf, opened, peopleOf, signingLink } from "../../../support/identity/recipient-page.ts";
-import { activitiesTold, subscribe } from "../../../support/told.ts";
+import {
+  getButtons,
+  getRecipientLink,
+  getSigningLink,
+  listPeople,
+  openPage,
+  submitSuccessfully,
+} from "../../../support/identity/recipient-page.ts";
+import { listActivityNames, subscribe } from "../../../support/told.ts";
 
 const ada = "ada@northwind.example";
 const ben = "ben@northwind.example";
@@ -26,8 +33,8 @@ describe("contract page of a recipient", () => {
     const on = await emulator(t);
     const contract = await sent(on.api);
     const told = await subscribe(t, on, ["CONTRACT_SIGNED", "CONTRACT_EXECUTED"]);
-    const link = await signingLink(on, contract, jo);
-    const page = await opened(link);
+    const link = await getSigningLink(on, contract, jo);
+    const page = await openPage(link);
     assert.equal(
       page.text,
       "NDA with Acme You are Jo Doe. Contract T-1 (SVC-1) Between Northwind GmbH and Acme Inc. " +
@@ -36,51 +43,54 @@ describe("contract page of a recipient", () => {
         "Decline The contract goes back to its owner. It cannot be signed until it is sent again. " +
         "Reason (optional): Decline the contract Comment: Add the comment Signatories Jo Doe Acme Inc., jo@acme.example Asked to sign 2031-01-02 at 03:04 UTC",
     );
-    assert.match((await done(link, { act: "sign", text: "Fine" })).text, /Jo Doe.* Signed 2031-01-02 at 03:04 UTC$/);
-    assert.deepEqual(await recipientsOf(on.api, contract), ["jo@acme.example COMPLETED signed"]);
-    assert.equal(await statusOf(on.api, contract), "EXECUTED");
+    assert.match(
+      (await submitSuccessfully(link, { act: "sign", text: "Fine" })).text,
+      /Jo Doe.* Signed 2031-01-02 at 03:04 UTC$/,
+    );
+    assert.deepEqual(await listRecipients(on.api, contract), ["jo@acme.example COMPLETED signed"]);
+    assert.equal(await getContractStatus(on.api, contract), "EXECUTED");
     const [signed, executed, ...rest] = await told();
     assert.deepEqual(rest, []);
     assert.deepEqual(signed?.activity_data.performed_by, { name: "Jo Doe", email: jo });
     assert.deepEqual(executed?.activity_data.performed_by, { name: "SYSTEM" });
-    const after = await opened(link);
+    const after = await openPage(link);
     assert.match(
       after.text,
       /^NDA with Acme You are Jo Doe\. You signed this contract on 2031-01-02 at 03:04 UTC\. Contract .* Next No pending actions\. Document .* Signatories/,
     );
-    assert.deepEqual(buttonsOn(after), []);
+    assert.deepEqual(getButtons(after), []);
   });
 
   it("allows a signatory to decline with a reason and shows the next step", async (t) => {
     const on = await emulator(t);
     const contract = await sent(on.api);
-    const link = await signingLink(on, contract, jo);
-    const after = await done(link, { act: "decline", text: "Wrong amount" });
+    const link = await getSigningLink(on, contract, jo);
+    const after = await submitSuccessfully(link, { act: "decline", text: "Wrong amount" });
     assert.match(
       after.text,
       /You declined to sign this contract on 2031-01-02 at 03:04 UTC\. Your reason: Wrong amount Contract .* Next Waiting for Ada Keller to send it again\. Document .* Signatories Jo Doe.* Declined/,
     );
-    assert.deepEqual(await recipientsOf(on.api, contract), ["jo@acme.example COMPLETED declined"]);
-    assert.equal(await statusOf(on.api, contract), "DRAFT");
+    assert.deepEqual(await listRecipients(on.api, contract), ["jo@acme.example COMPLETED declined"]);
+    assert.equal(await getContractStatus(on.api, contract), "DRAFT");
     // This holds until the next request for action.
-    assert.match((await opened(link)).text, /You declined to sign/);
+    assert.match((await openPage(link)).text, /You declined to sign/);
     await on.ask("POST", "contracts/T-1/send", { body: {} });
-    assert.match((await opened(link)).text, /^NDA with Acme You are Jo Doe\. Contract .* It is your turn to sign/);
+    assert.match((await openPage(link)).text, /^NDA with Acme You are Jo Doe\. Contract .* It is your turn to sign/);
   });
 
   it("prompts each signatory in turn and shows the next one to others", async (t) => {
     const on = await emulator(t);
     const contract = await sent(on.api, ordered);
-    const [adas, jos] = [await signingLink(on, contract, ada), await signingLink(on, contract, jo)];
-    const waiting = await opened(adas);
+    const [adas, jos] = [await getSigningLink(on, contract, ada), await getSigningLink(on, contract, jo)];
+    const waiting = await openPage(adas);
     assert.match(waiting.text, /You are Ada\. .*It is not your turn Waiting for Jo to sign\. .*Signs after others/);
     assert.match(waiting.text, /Signatories Jo .* Asked to sign .* Ada .* Signs after others/);
-    assert.deepEqual(buttonsOn(waiting), []);
-    await done(jos, { act: "sign" });
-    assert.deepEqual(buttonsOn(await opened(adas)), ["sign", "decline", "comment"]);
-    assert.match((await opened(jos)).text, /You signed this contract on .* Next Waiting for Ada to sign\./);
-    await done(adas, { act: "sign" });
-    assert.equal(await statusOf(on.api, contract), "EXECUTED");
+    assert.deepEqual(getButtons(waiting), []);
+    await submitSuccessfully(jos, { act: "sign" });
+    assert.deepEqual(getButtons(await openPage(adas)), ["sign", "decline", "comment"]);
+    assert.match((await openPage(jos)).text, /You signed this contract on .* Next Waiting for Ada to sign\./);
+    await submitSuccessfully(adas, { act: "sign" });
+    assert.equal(await getContractStatus(on.api, contract), "EXECUTED");
   });
 
   it("allows a counterparty to complete its review and sign with one link", async (t) => {
@@ -88,12 +98,12 @@ describe("contract page of a recipient", () => {
     const contract = await redlining(on);
     const { items } = (await on.ask("GET", "emails?contract=T-1")).body as { items: { link: string }[] };
     const link = items[0]!.link;
-    assert.deepEqual(buttonsOn(await opened(link)), ["complete-review", "comment"]);
-    const reviewed = await done(link, { act: "complete-review" });
-    assert.deepEqual(buttonsOn(reviewed), ["sign", "decline", "comment"]);
+    assert.deepEqual(getButtons(await openPage(link)), ["complete-review", "comment"]);
+    const reviewed = await submitSuccessfully(link, { act: "complete-review" });
+    assert.deepEqual(getButtons(reviewed), ["sign", "decline", "comment"]);
     assert.match(reviewed.text, /You completed the review\. .* It is your turn to sign/);
-    await done(link, { act: "sign" });
-    assert.equal(await statusOf(on.api, contract), "EXECUTED");
+    await submitSuccessfully(link, { act: "sign" });
+    assert.equal(await getContractStatus(on.api, contract), "EXECUTED");
   });
 
   it("allows every review recipient to act, but not recipients of a copy", async (t) => {
@@ -103,11 +113,11 @@ describe("contract page of a recipient", () => {
     await on.api("POST", `/api/v2.1/public/contracts/${contract.id}/send_to_counterparties`, { body });
     const { items } = (await on.ask("GET", "emails?contract=T-1")).body as { items: { link: string; mode: string }[] };
     const [copy, max] = items.map(({ link }) => link);
-    const read = await opened(copy!);
+    const read = await openPage(copy!);
     assert.match(read.text, /You are copy@acme\.example\. .*Waiting for Jo Doe or Max@acme\.example to review\./);
-    assert.deepEqual(buttonsOn(read), []);
-    await done(max!, { act: "complete-review" });
-    assert.equal(await statusOf(on.api, contract), "SIGN");
+    assert.deepEqual(getButtons(read), []);
+    await submitSuccessfully(max!, { act: "complete-review" });
+    assert.equal(await getContractStatus(on.api, contract), "SIGN");
   });
 
   it("allows members of the workspace to review and approve in sequence", async (t) => {
@@ -121,17 +131,17 @@ describe("contract page of a recipient", () => {
     const at = "/api/v2.1/public/contracts";
     await on.api("POST", `${at}/${contract.number}/review_request/`, { body: { assignee_role_id: 2 } });
     await on.api("POST", `${at}/approvals/${contract.id}/`, { body: { approvals } });
-    const turns = async () => (await peopleOf(on, contract)).map(({ email, turn }) => [email, ...turn]);
+    const turns = async () => (await listPeople(on, contract)).map(({ email, turn }) => [email, ...turn]);
     assert.deepEqual(await turns(), [[jo], [ben, "review"], [ada, "approve"]]);
-    const [adas, bens] = [await linkOf(on, contract, ada), await linkOf(on, contract, ben)];
-    assert.match((await opened(bens)).text, /Waiting for Ben Okafor to review, and for Ada Keller to approve\./);
+    const [adas, bens] = [await getRecipientLink(on, contract, ada), await getRecipientLink(on, contract, ben)];
+    assert.match((await openPage(bens)).text, /Waiting for Ben Okafor to review, and for Ada Keller to approve\./);
     assert.match(
-      (await done(adas, { act: "approve", text: "Good" })).text,
+      (await submitSuccessfully(adas, { act: "approve", text: "Good" })).text,
       /You approved this contract\. .* Next Waiting/,
     );
     assert.deepEqual(await turns(), [[jo], [ben, "review", "approve"], [ada]]);
-    await done(bens, { act: "approve" });
-    await done(bens, { act: "complete-review" });
+    await submitSuccessfully(bens, { act: "approve" });
+    await submitSuccessfully(bens, { act: "complete-review" });
     assert.deepEqual(await turns(), [[jo], [ben], [ada]]);
     assert.deepEqual(
       (await told()).map(({ activity, activity_data }) => [activity, activity_data.performed_by]),
@@ -158,8 +168,8 @@ describe("contract page of a recipient", () => {
     const told = await subscribe(t, on, ["CONTRACT_ACTIVITY_LOG_COMMENT_CREATED"]);
     const comments = `/api/v2.1/public/contracts/${contract.number}/comments/`;
     await on.api("POST", comments, { body: { comment: "For us alone" } });
-    const link = await signingLink(on, contract, jo);
-    const after = await done(link, { act: "comment", text: "Why <b>three</b> seats?" });
+    const link = await getSigningLink(on, contract, jo);
+    const after = await submitSuccessfully(link, { act: "comment", text: "Why <b>three</b> seats?" });
     assert.match(after.text, /Your comment was added\. .* Your comments Why <b>three<\/b> seats\? Signatories/);
     assert.doesNotMatch(after.text, /For us alone/);
     const { results } = (await on.api("GET", comments)).body as { results: { comment: string }[] };
@@ -180,12 +190,12 @@ describe("contract page of a recipient", () => {
     const on = await emulator(t);
     const contract = await sent(on.api);
     const told = await subscribe(t, on, ["MAILER_EMAIL_EVENT", "SIGNING_EMAIL_LINK_CLICKED", "SIGNING_EMAIL_OPENED"]);
-    const link = await signingLink(on, contract, jo);
+    const link = await getSigningLink(on, contract, jo);
     const clicked = ["MAILER_EMAIL_EVENT", "SIGNING_EMAIL_LINK_CLICKED"];
-    await opened(link);
-    assert.deepEqual(activitiesTold(await told()), clicked);
-    await opened(link);
-    assert.deepEqual(activitiesTold(await told()), []);
+    await openPage(link);
+    assert.deepEqual(listActivityNames(await told()), clicked);
+    await openPage(link);
+    assert.deepEqual(listActivityNames(await told()), []);
     const { items } = (await on.ask("GET", "emails?contract=T-1")).body as { items: { events: object[] }[] };
     assert.deepEqual(items[0]!.events, [
       { type: "Click", at: "2031-01-02T03:04:05.000Z", detail: link.replace(on.clusters[0]!.url, "") },
@@ -193,7 +203,7 @@ describe("contract page of a recipient", () => {
     // Another e-mail contains another link.
     const body = { email_id: jo };
     await on.api("POST", `/api/v2.1/public/contracts/${contract.id}/signatories/resend_email/`, { body });
-    await opened(link);
-    assert.deepEqual(activitiesTold(await told()), clicked);
+    await openPage(link);
+    assert.deepEqual(listActivityNames(await told()), clicked);
   });
 });

@@ -2,17 +2,17 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { draft, type Made, sent } from "../../../support/contracts.ts";
 import { emulator, type TestEmulator } from "../../../support/emulator.ts";
-import { hiddenIn } from "../../../support/identity/forms.ts";
+import { getHiddenFields } from "../../../support/identity/forms.ts";
 import {
-  buttonsOn,
-  done,
-  linkOf,
-  opened,
-  type Shown,
-  signingLink,
-  submitted,
+  getButtons,
+  getRecipientLink,
+  getSigningLink,
+  openPage,
+  type RecipientPage,
+  submitForm,
+  submitSuccessfully,
 } from "../../../support/identity/recipient-page.ts";
-import { quiet } from "../../../support/refused.ts";
+import { waitUntilIdle } from "../../../support/refused.ts";
 
 const ada = "ada@northwind.example";
 const jo = "jo@acme.example";
@@ -30,18 +30,18 @@ const ordered = {
 async function scene(t: Parameters<typeof emulator>[0], more: object = {}) {
   const on = await emulator(t);
   const contract = await sent(on.api, more);
-  const link = await signingLink(on, contract, jo);
-  await opened(link);
+  const link = await getSigningLink(on, contract, jo);
+  await openPage(link);
   return { on, contract, link };
 }
 
 /** The alert of a page that rejected a form. */
-const alarmOf = ({ status, html }: Shown) => [status, /<p role="alert">(.*?)<\/p>/.exec(html)?.[1]];
+const alarmOf = ({ status, html }: RecipientPage) => [status, /<p role="alert">(.*?)<\/p>/.exec(html)?.[1]];
 
 /** Asserts status and message of a rejection, and an unchanged state. */
-async function refused({ ask }: TestEmulator, send: () => Promise<Shown>, expected: readonly unknown[]) {
-  await quiet({ ask });
-  await quiet({ ask });
+async function refused({ ask }: TestEmulator, send: () => Promise<RecipientPage>, expected: readonly unknown[]) {
+  await waitUntilIdle({ ask });
+  await waitUntilIdle({ ask });
   const before = (await ask("GET", "state")).body;
   assert.deepEqual(alarmOf(await send()), expected);
   assert.deepEqual((await ask("GET", "state")).body, before);
@@ -57,21 +57,21 @@ const otherForm = [400, "The form is not from this page."];
 describe("form of a recipient page", () => {
   it("accepts a submission once", async (t) => {
     const { on, link } = await scene(t);
-    const { form_token } = hiddenIn((await opened(link)).html);
+    const { form_token } = getHiddenFields((await openPage(link)).html);
     const comment = { act: "comment", text: "Once", form_token: form_token! };
-    await done(link, comment);
-    await refused(on, () => submitted(link, comment), changed);
-    await done(link, { act: "sign" });
-    await refused(on, () => submitted(link, { act: "sign", form_token: form_token! }), notTheirTurn);
+    await submitSuccessfully(link, comment);
+    await refused(on, () => submitForm(link, comment), changed);
+    await submitSuccessfully(link, { act: "sign" });
+    await refused(on, () => submitForm(link, { act: "sign", form_token: form_token! }), notTheirTurn);
   });
 
   it("rejects a submission after the contract changed, and preserves the input", async (t) => {
     const { on, contract, link } = await scene(t);
-    const { form_token } = hiddenIn((await opened(link)).html);
+    const { form_token } = getHiddenFields((await openPage(link)).html);
     const path = `/api/v2.1/public/contracts/${contract.number}/external_metadata`;
     await on.api("POST", path.replace("/1/", "/T-1/"), { body: { external_metadata: { id: "deal-1" } } });
     const typed = { act: "decline", text: "No <i>way</i>", form_token: form_token! };
-    const page = await submitted(link, typed);
+    const page = await submitForm(link, typed);
     assert.deepEqual(alarmOf(page), changed);
     assert.match(
       page.html,
@@ -81,20 +81,20 @@ describe("form of a recipient page", () => {
 
   it("rejects a missing token and the token of another user or contract", async (t) => {
     const { on, link } = await scene(t);
-    const other = await signingLink(on, await sent(on.api), jo);
-    const tokens = [hiddenIn((await opened(other)).html).form_token!, "", "x", "\u0000", "x".repeat(100_000)];
-    for (const form_token of tokens) await refused(on, () => submitted(link, { act: "sign", form_token }), changed);
+    const other = await getSigningLink(on, await sent(on.api), jo);
+    const tokens = [getHiddenFields((await openPage(other)).html).form_token!, "", "x", "\u0000", "x".repeat(100_000)];
+    for (const form_token of tokens) await refused(on, () => submitForm(link, { act: "sign", form_token }), changed);
   });
 
   it("rejects a submission out of turn", async (t) => {
     const { on, contract, link } = await scene(t, ordered);
-    const adas = await signingLink(on, contract, ada);
-    const { form_token } = hiddenIn((await opened(link)).html);
+    const adas = await getSigningLink(on, contract, ada);
+    const { form_token } = getHiddenFields((await openPage(link)).html);
     for (const act of ["sign", "decline", "approve", "complete-review", "comment"]) {
-      await refused(on, () => submitted(adas, { act, text: "x", form_token: form_token! }), notTheirTurn);
+      await refused(on, () => submitForm(adas, { act, text: "x", form_token: form_token! }), notTheirTurn);
     }
     for (const act of ["approve", "complete-review"]) {
-      await refused(on, () => submitted(link, { act }), notTheirTurn);
+      await refused(on, () => submitForm(link, { act }), notTheirTurn);
     }
   });
 
@@ -106,12 +106,12 @@ describe("form of a recipient page", () => {
   ] as const) {
     it(`rejects a submission once the contract is ${how}`, async (t) => {
       const { on, link } = await scene(t);
-      const { form_token } = hiddenIn((await opened(link)).html);
+      const { form_token } = getHiddenFields((await openPage(link)).html);
       assert.equal((await close(on)).status, 200);
       for (const act of ["sign", "decline", "comment"]) {
-        await refused(on, () => submitted(link, { act, text: "x", form_token: form_token! }), notTheirTurn);
+        await refused(on, () => submitForm(link, { act, text: "x", form_token: form_token! }), notTheirTurn);
       }
-      assert.deepEqual(buttonsOn(await opened(link)), []);
+      assert.deepEqual(getButtons(await openPage(link)), []);
     });
   }
 
@@ -121,20 +121,20 @@ describe("form of a recipient page", () => {
     const state = (await on.ask("GET", "state")).body as { rows: { contracts: { signatories: object[] }[] } };
     state.rows.contracts[0]!.signatories = [];
     assert.equal((await on.ask("PUT", "state", { body: state })).status, 200);
-    const link = await linkOf(on, contract, jo);
-    await opened(link);
+    const link = await getRecipientLink(on, contract, jo);
+    await openPage(link);
     const words = "No signatories are configured for this contract.";
-    await refused(on, () => submitted(link, { act: "complete-review" }), [400, words]);
+    await refused(on, () => submitForm(link, { act: "complete-review" }), [400, words]);
   });
 
   it("rejects unknown fields and overlong text", async (t) => {
     const { on, link } = await scene(t);
     for (const act of ["", "void", "__proto__", "constructor", "SIGN"]) {
-      await refused(on, () => submitted(link, { act }), otherForm);
+      await refused(on, () => submitForm(link, { act }), otherForm);
     }
-    await refused(on, () => submitted(link, { act: "comment", text: " \r\n" }), [400, "The comment is empty."]);
+    await refused(on, () => submitForm(link, { act: "comment", text: " \r\n" }), [400, "The comment is empty."]);
     const long = [400, "The text must be at most 5000 characters."];
-    await refused(on, () => submitted(link, { act: "decline", text: "x".repeat(5_001) }), long);
+    await refused(on, () => submitForm(link, { act: "decline", text: "x".repeat(5_001) }), long);
   });
 
   it("rejects requests from other sites, opaque frames and other emulator pages", async (t) => {
@@ -149,20 +149,20 @@ describe("form of a recipient page", () => {
       { "sec-fetch-site": "same-site" },
       { "sec-fetch-site": "same-origin", origin: "null" },
     ] as Record<string, string>[]) {
-      await quiet(on);
+      await waitUntilIdle(on);
       const before = (await on.ask("GET", "state")).body;
-      const page = await submitted(link, { act: "sign" }, headers);
+      const page = await submitForm(link, { act: "sign" }, headers);
       assert.match(page.text, /^Request blocked This form was not submitted from its own page\./);
       assert.equal(page.status, 403);
       assert.deepEqual((await on.ask("GET", "state")).body, before);
     }
-    const own = await submitted(link, { act: "sign" }, { origin: `http://${host}`, "sec-fetch-site": "same-origin" });
+    const own = await submitForm(link, { act: "sign" }, { origin: `http://${host}`, "sec-fetch-site": "same-origin" });
     assert.equal(own.status, 303);
   });
 
   it("accepts arbitrary bytes without a server error", async (t) => {
     const { on, link } = await scene(t);
-    await quiet(on);
+    await waitUntilIdle(on);
     const before = (await on.ask("GET", "state")).body;
     const form = "application/x-www-form-urlencoded";
     for (const [type, body] of [
@@ -193,11 +193,11 @@ it("contract pages escape names that contain tags", async (t) => {
     ],
   });
   await on.api("POST", `/api/v2.1/public/contracts/${contract.id}/send_to_counterparties`);
-  const link = await signingLink(on, contract, jo);
-  await done(link, { act: "comment", text: tag });
+  const link = await getSigningLink(on, contract, jo);
+  await submitSuccessfully(link, { act: "comment", text: tag });
   const escaped = "&#34;&#39;&#62;&#60;script&#62;alert(1)&#60;/script&#62;&#38;amp;";
   for (const url of [link, link.split("?")[0]!]) {
-    const { html } = await opened(url);
+    const { html } = await openPage(url);
     assert.doesNotMatch(html, /<script|&amp;/);
     assert.ok(html.includes(`<h1>${escaped}</h1>`) && html.includes(`<bdi>${escaped} ${escaped}</bdi>`));
   }

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { domain, draft, pdf, sent } from "../../../support/contracts.ts";
+import { createDomainError, createPdf, draft, sent } from "../../../support/contracts.ts";
 import { emulator, plain } from "../../../support/emulator.ts";
-import { linksIn } from "../../../support/identity/forms.ts";
-import { opened, type Shown, signingLink, submitted } from "../../../support/identity/recipient-page.ts";
-import { assertRefused, notFound } from "../../../support/refused.ts";
+import { getLinks } from "../../../support/identity/forms.ts";
+import { getSigningLink, openPage, type RecipientPage, submitForm } from "../../../support/identity/recipient-page.ts";
+import { assertRefused, notFoundResponse } from "../../../support/refused.ts";
 import { subscribe } from "../../../support/told.ts";
 
 const ada = "ada@northwind.example";
@@ -29,7 +29,7 @@ function changed(link: string, changes: Readonly<Record<string, string | undefin
 }
 
 const keyIn = (link: string): string => new URL(link).searchParams.get("key")!;
-const plainPage = ({ status, text }: Shown) => ({ status, text });
+const plainPage = ({ status, text }: RecipientPage) => ({ status, text });
 
 const notTheirs = {
   status: 404,
@@ -41,21 +41,21 @@ describe("generation of recipient links", () => {
     const on = await emulator(t);
     const [first, second] = [await sent(on.api, both), await sent(on.api, both)];
     const links = [
-      await signingLink(on, first, ada),
-      await signingLink(on, first, jo),
-      await signingLink(on, second, ada),
-      await signingLink(on, second, jo),
+      await getSigningLink(on, first, ada),
+      await getSigningLink(on, first, jo),
+      await getSigningLink(on, second, ada),
+      await getSigningLink(on, second, jo),
     ];
     assert.equal(new Set(links.map(keyIn)).size, 4);
-    assert.equal(await signingLink(on, first, "JO@acme.example"), links[1]);
+    assert.equal(await getSigningLink(on, first, "JO@acme.example"), links[1]);
     const start = `${on.clusters[0]!.url}/contracts/T-1?person=jo%40acme.example&key=`;
     assert.match(links[1]!.replace(start, ""), /^[\w-]{43}$/);
   });
 
   it("omits links from logs", async (t) => {
     const on = await emulator(t);
-    const link = await signingLink(on, await sent(on.api), jo);
-    await opened(link);
+    const link = await getSigningLink(on, await sent(on.api), jo);
+    await openPage(link);
     const { items } = (await on.ask("GET", "requests")).body as { items: { target: string }[] };
     const pages = items.map(({ target }) => target).filter((target) => target.startsWith("/contracts/"));
     assert.deepEqual(pages, ["/contracts/T-1?person=[redacted]&key=[redacted]"]);
@@ -64,7 +64,7 @@ describe("generation of recipient links", () => {
   it("generates identical links in a run with the same seed", async (t) => {
     const link = async () => {
       const on = await emulator(t, { deterministic: true });
-      return new URL(await signingLink(on, await sent(on.api), jo)).search;
+      return new URL(await getSigningLink(on, await sent(on.api), jo)).search;
     };
     assert.equal(await link(), await link());
   });
@@ -72,13 +72,13 @@ describe("generation of recipient links", () => {
   it("rejects a link with another name, key or contract", async (t) => {
     const on = await emulator(t);
     const [first, second] = [await sent(on.api, both), await sent(on.api, both)];
-    const link = await signingLink(on, first, jo);
+    const link = await getSigningLink(on, first, jo);
     const wrong = [
       { person: ada },
       { person: "" },
       { person: undefined },
-      { key: keyIn(await signingLink(on, first, ada)) },
-      { key: keyIn(await signingLink(on, second, jo)) },
+      { key: keyIn(await getSigningLink(on, first, ada)) },
+      { key: keyIn(await getSigningLink(on, second, jo)) },
       { key: undefined },
       { key: "" },
       { key: "\u0000".repeat(43) },
@@ -86,17 +86,17 @@ describe("generation of recipient links", () => {
       { person: "__proto__", key: "constructor" },
     ].map((changes) => changed(link, changes));
     for (const each of [...wrong, link.replace("T-1", second.id)]) {
-      assert.deepEqual(plainPage(await opened(each)), notTheirs, each);
-      assert.deepEqual(plainPage(await opened(each.replace("?", "/document?"))), notTheirs, each);
+      assert.deepEqual(plainPage(await openPage(each)), notTheirs, each);
+      assert.deepEqual(plainPage(await openPage(each.replace("?", "/document?"))), notTheirs, each);
     }
   });
 
   it("rejects links to missing, deleted and foreign contracts", async (t) => {
     const on = await emulator(t);
     const contract = await sent(on.api);
-    const link = await signingLink(on, contract, jo);
+    const link = await getSigningLink(on, contract, jo);
     const none = async (url: string, id: string) =>
-      assert.deepEqual(plainPage(await opened(url)), {
+      assert.deepEqual(plainPage(await openPage(url)), {
         status: 404,
         text: `Contract not found Contract ${id} not found.`,
       });
@@ -107,7 +107,7 @@ describe("generation of recipient links", () => {
     await on.ask("POST", "contracts/T-1/delete", { body: {} });
     await none(link, "T-1");
     await none(link.replace("?", "/document?"), "T-1");
-    assert.equal((await submitted(link, { act: "sign" })).status, 404);
+    assert.equal((await submitForm(link, { act: "sign" })).status, 404);
   });
 
   it("issues links only to signatories and counterparty contacts", async (t) => {
@@ -118,14 +118,18 @@ describe("generation of recipient links", () => {
     const { link } = (await on.api("GET", `${recipient}${jo}`)).body as { link: string };
     assert.deepEqual((await on.api("GET", `${embedded(number)}Jo@acme.example`)).body, { url: link });
     // The customer's page embeds the page in a frame.
-    const policy = (await opened(link)).headers.get("content-security-policy");
+    const policy = (await openPage(link)).headers.get("content-security-policy");
     assert.match(policy!, /^default-src 'none'; style-src 'sha256-[^']*'; base-uri 'none'; form-action 'self'$/);
     const eve = "eve@evil.example";
-    const stranger = domain("SVC_ASSUMED_107", `${eve} is not a signatory of this contract.`);
+    const stranger = createDomainError("SVC_ASSUMED_107", `${eve} is not a signatory of this contract.`);
     await assertRefused(on, () => on.api("GET", `${recipient}${eve}`), stranger);
     const noContact = `${eve} is not a contact of a counterparty of this contract.`;
-    await assertRefused(on, () => on.api("GET", `${embedded(number)}${eve}`), domain("SVC_ASSUMED_115", noContact));
-    await assertRefused(on, () => on.api("GET", `${embedded(7)}${jo}`), notFound);
+    await assertRefused(
+      on,
+      () => on.api("GET", `${embedded(number)}${eve}`),
+      createDomainError("SVC_ASSUMED_115", noContact),
+    );
+    await assertRefused(on, () => on.api("GET", `${embedded(7)}${jo}`), notFoundResponse);
   });
 });
 
@@ -135,7 +139,7 @@ describe("contract_link", () => {
     await sent(on.api);
     const told = await subscribe(t, on, ["MAILER_EMAIL_EVENT"]);
     const url = `${on.clusters[0]!.url}/contracts/T-1`;
-    const page = await opened(url);
+    const page = await openPage(url);
     assert.equal(
       page.text,
       "NDA with Acme Contract T-1 (SVC-1) Between Northwind GmbH and Acme Inc. Status Out for signature (SIGN) " +
@@ -166,14 +170,14 @@ describe("contract_link", () => {
         unmark: () => api("unmark_for_execution"),
       };
       for (const move of how) await (moves[move]?.() ?? on.ask("POST", `contracts/${id}/${move}`, { body: {} }));
-      assert.ok((await opened(`${on.clusters[0]!.url}/contracts/${id}`)).text.includes(`Status ${text}`));
+      assert.ok((await openPage(`${on.clusters[0]!.url}/contracts/${id}`)).text.includes(`Status ${text}`));
     });
   }
 });
 
 describe("document behind a link", () => {
-  const documentOf = async (page: Shown, base: string) => {
-    const [path] = linksIn(page.html);
+  const documentOf = async (page: RecipientPage, base: string) => {
+    const [path] = getLinks(page.html);
     const answer = await fetch(new URL(path!, base));
     const header = (name: string) => answer.headers.get(name);
     return {
@@ -186,15 +190,15 @@ describe("document behind a link", () => {
   it("equals the downloaded document of a template contract", async (t) => {
     const on = await emulator(t);
     const contract = await sent(on.api);
-    const link = await signingLink(on, contract, jo);
+    const link = await getSigningLink(on, contract, jo);
     const download = await fetch(`${on.clusters[0]!.url}/api/v2.1/public/contracts/${contract.id}/download`, {
       method: "POST",
       headers: { "client-id": on.clusters[0]!.clientId!, "client-secret": on.clusters[0]!.clientSecret! },
     });
     const expected = { bytes: Buffer.from(await download.arrayBuffer()), head: inline("NDA with Acme.pdf") };
-    assert.deepEqual(await documentOf(await opened(link), link), expected);
+    assert.deepEqual(await documentOf(await openPage(link), link), expected);
     const open = `${on.clusters[0]!.url}/contracts/T-1`;
-    assert.deepEqual(await documentOf(await opened(open), open), expected);
+    assert.deepEqual(await documentOf(await openPage(open), open), expected);
     const head = await fetch(link.replace("?", "/document?"), { method: "HEAD" });
     assert.deepEqual([head.status, await head.text()], [200, ""]);
   });
@@ -209,9 +213,9 @@ describe("document behind a link", () => {
       const answer = await on.api("POST", path, { body });
       assert.equal(answer.status, 201, JSON.stringify(answer.body));
     };
-    const bytes = await pdf();
+    const bytes = await createPdf();
     await upload("second.pdf", bytes.toString("base64"));
-    assert.deepEqual(await documentOf(await opened(url), url), {
+    assert.deepEqual(await documentOf(await openPage(url), url), {
       bytes,
       head: [200, "application/pdf", "nosniff", "inline; filename=second.pdf"],
     });
@@ -219,7 +223,7 @@ describe("document behind a link", () => {
     await upload("third.docx", docx.toString("base64"));
     const type = "application/vnd.openxmlformats-officedocument.wordprocessingml.document";
     const head = [200, type, "nosniff", "attachment; filename=third.docx"];
-    assert.deepEqual(await documentOf(await opened(url), url), { bytes: docx, head });
+    assert.deepEqual(await documentOf(await openPage(url), url), { bytes: docx, head });
   });
 
   it("rejects a POST and does not serve subpaths", async (t) => {

@@ -3,18 +3,18 @@ import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { hashEmail } from "../../../../src/schemes/email-hash.ts";
 import { sent } from "../../../support/contracts.ts";
-import { type EmulatorProcess, emulatorProcess } from "../../../support/emulator-process.ts";
-import { quiet } from "../../../support/refused.ts";
-import { temporaryFolder } from "../../../support/store.ts";
+import { type EmulatorProcess, startEmulatorProcess } from "../../../support/emulator-process.ts";
+import { waitUntilIdle } from "../../../support/refused.ts";
+import { createTemporaryFolder } from "../../../support/store.ts";
 
 const contracts = 5;
 const addresses = Array.from({ length: contracts }, (_, i) => `s${i}@acme.example`);
 
 /** An emulator in a process, and a function that starts another one on the same file. */
 async function stage(t: TestContext) {
-  const file = join(await temporaryFolder(t), "emulator.json");
+  const file = join(await createTemporaryFolder(t), "emulator.json");
   const clock = { mode: "manual", start: "2031-01-02T03:04:05Z" } as const;
-  const start = () => emulatorProcess(t, { file, port: 0, clock });
+  const start = () => startEmulatorProcess(t, { file, port: 0, clock });
   return { start, first: await start() };
 }
 
@@ -38,7 +38,7 @@ async function hit({ ask }: EmulatorProcess): Promise<void> {
 
 /** Asserts that the router has each signatory and token once, and that no report is pending. */
 async function allReported({ ask }: EmulatorProcess): Promise<void> {
-  await quiet({ ask });
+  await waitUntilIdle({ ask });
   for (const email of addresses) {
     const key = hashEmail(email);
     assert.deepEqual((await ask("GET", `owners?identifier=${email}`)).body, [
@@ -86,7 +86,7 @@ describe("cluster report after kill -9", () => {
     await faulty(first, { truncated: true });
     await sendAll(first);
     await hit(first);
-    await quiet(first);
+    await waitUntilIdle(first);
     await first.kill();
     const second = await start();
     assert.equal((await second.ask("POST", "clock/advance", { body: { by: "PT1M" } })).status, 200);

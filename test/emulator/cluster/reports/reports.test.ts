@@ -4,8 +4,8 @@ import { describe, it, type TestContext } from "node:test";
 import { hashEmail } from "../../../../src/schemes/email-hash.ts";
 import { sent } from "../../../support/contracts.ts";
 import { emulator, type TestEmulator } from "../../../support/emulator.ts";
-import { quiet } from "../../../support/refused.ts";
-import { temporaryFolder } from "../../../support/store.ts";
+import { waitUntilIdle } from "../../../support/refused.ts";
+import { createTemporaryFolder } from "../../../support/store.ts";
 
 const owners = async ({ ask }: TestEmulator, identifier: string) =>
   ((await ask("GET", `owners?identifier=${identifier}`)).body as { table: string; cluster_id: string }[]).map(
@@ -34,7 +34,7 @@ describe("report of a sent contract", () => {
       ...(name !== "cy" && { counterparty_name: "Acme Inc." }),
     }));
     await sent(on.api, { contract_template_id: 101, signatories: signatories.slice(0, 2) });
-    await quiet(on);
+    await waitUntilIdle(on);
     assert.deepEqual(await owners(on, hashEmail("ann@acme.example")), ["signatories eu-1"]);
     assert.deepEqual(await owners(on, hashEmail("bob@acme.example")), ["signatories eu-1"]);
     assert.deepEqual(await owners(on, await tokenOf(on, "ann@acme.example")), ["counterparty_tokens eu-1"]);
@@ -51,7 +51,7 @@ describe("report of a sent contract", () => {
       counterparty_name: "Acme Inc.",
     }));
     const { id } = await sent(on.api, { signatories });
-    await quiet(on);
+    await waitUntilIdle(on);
     const calls = [
       ...(await reported(on, "signatories.add")),
       ...(await reported(on, "invite-tokens.map-counterparty")),
@@ -60,7 +60,7 @@ describe("report of a sent contract", () => {
     const token = await tokenOf(on, "s3@acme.example");
     const path = `/api/v2.1/public/contracts/${id}/signatories/resend_email/`;
     assert.equal((await on.api("POST", path, { body: { email_id: "s3@acme.example" } })).status, 200);
-    await quiet(on);
+    await waitUntilIdle(on);
     assert.equal(await tokenOf(on, "s3@acme.example"), token);
     assert.equal((await reported(on, "invite-tokens.map-counterparty")).length, 1);
   });
@@ -73,11 +73,11 @@ describe("report of a sent contract", () => {
     it(`ends the tokens of a contract that is ${how}, but retains its signatories`, async (t) => {
       const on = await emulator(t);
       const { id } = await sent(on.api);
-      await quiet(on);
+      await waitUntilIdle(on);
       const token = await tokenOf(on, "jo@acme.example");
       assert.deepEqual(await owners(on, token), ["counterparty_tokens eu-1"]);
       await end(on, id);
-      await quiet(on);
+      await waitUntilIdle(on);
       assert.deepEqual(await owners(on, token), []);
       assert.deepEqual(await owners(on, hashEmail("jo@acme.example")), ["signatories eu-1"]);
       const { body } = await on.router("GET", `/contract-invite/counter_party/by_token/${token}`);
@@ -123,7 +123,7 @@ describe("report of a sent contract", () => {
   });
 
   it("sends a rejected report after a restart", async (t) => {
-    const file = join(await temporaryFolder(t), "emulator.json");
+    const file = join(await createTemporaryFolder(t), "emulator.json");
     const before = await emulator(t, { file });
     const fault = { direction: "incoming", operation: "signatories.add", status: 503 };
     assert.equal((await before.ask("POST", "faults", { body: fault })).status, 201);
@@ -136,7 +136,7 @@ describe("report of a sent contract", () => {
   });
 
   it("sends pending reports before the emulator closes", async (t) => {
-    const file = join(await temporaryFolder(t), "emulator.json");
+    const file = join(await createTemporaryFolder(t), "emulator.json");
     const before = await emulator(t, { file });
     await sent(before.api);
     await before.close();
@@ -155,7 +155,7 @@ async function refusedTwice(t: TestContext): Promise<TestEmulator & { readonly b
   for (const name of ["ann", "bob"]) {
     const person = { name, email: `${name}@acme.example`, is_counterparty_signatory: true };
     await sent(on.api, { signatories: [{ ...person, counterparty_name: "Acme Inc." }] });
-    await quiet(on);
+    await waitUntilIdle(on);
   }
   assert.equal((await on.ask("DELETE", `faults/${(body as { id: number }).id}`)).status, 204);
   return { ...on, before: (await reported(on, "signatories.add")).length };
@@ -163,9 +163,9 @@ async function refusedTwice(t: TestContext): Promise<TestEmulator & { readonly b
 
 /** The virtual minutes at which signatories were reported within an hour. */
 async function tries(on: TestEmulator): Promise<number[]> {
-  await quiet(on);
+  await waitUntilIdle(on);
   await on.clock.advance({ by: 94 * 60_000 });
-  await quiet(on);
+  await waitUntilIdle(on);
   const { body } = await on.ask("GET", "requests?operation=signatories.add");
   const begin = Date.parse("2031-01-02T03:04:05Z");
   return (body as { items: { at: string }[] }).items.map(({ at }) => (Date.parse(at) - begin) / 60_000);

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { emulator, plain } from "../../../support/emulator.ts";
-import { assertRefused, notFound } from "../../../support/refused.ts";
-import { apiOf } from "../../../support/workspace-api.ts";
+import { assertRefused, notFoundResponse } from "../../../support/refused.ts";
+import { createWorkspaceApi } from "../../../support/workspace-api.ts";
 
 const uploads = "/api/v2.1/public/workspace/files/uploads/";
 const fileAt = (id: string) => `/api/v2.1/public/workspace/files/${id}/`;
@@ -145,13 +145,13 @@ describe("files.show", () => {
 
   it("rejects an unknown file and a file of another workspace", async (t) => {
     const on = await emulator(t);
-    await assertRefused(on, () => on.api("GET", fileAt("4d0b0f5e-8f4b-4f43-9c4e-0a3c5a2f6f10")), notFound);
-    await assertRefused(on, () => on.api("GET", fileAt("no-uuid")), notFound);
+    await assertRefused(on, () => on.api("GET", fileAt("4d0b0f5e-8f4b-4f43-9c4e-0a3c5a2f6f10")), notFoundResponse);
+    await assertRefused(on, () => on.api("GET", fileAt("no-uuid")), notFoundResponse);
 
-    const other = await apiOf(on, 2);
+    const other = await createWorkspaceApi(on, 2);
     const { body } = await other("POST", uploads, { body: { files: [pdf] } });
     const foreign = (body as { files: Upload[] }).files[0]!.file_id;
     assert.equal((await other("GET", fileAt(foreign))).status, 200);
-    assert.deepEqual(plain(await on.api("GET", fileAt(foreign))), notFound);
+    assert.deepEqual(plain(await on.api("GET", fileAt(foreign))), notFoundResponse);
   });
 });

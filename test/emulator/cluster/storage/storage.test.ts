@@ -22,7 +22,7 @@ import { DeclaredFailureError, fail } from "../../../../src/api/failures.ts";
 import { systemWallClock } from "../../../../src/base/clock.ts";
 import { createRandomIds } from "../../../../src/base/ids.ts";
 import { emulator, type TestEmulator } from "../../../support/emulator.ts";
-import { temporaryFolder } from "../../../support/store.ts";
+import { createTemporaryFolder } from "../../../support/store.ts";
 
 interface Upload {
   file_id: string;
@@ -257,7 +257,7 @@ describe("storage.put", () => {
   });
 
   it("rejects an upload while the disk is full, and accepts it afterwards", async (t) => {
-    const folder = await temporaryFolder(t);
+    const folder = await createTemporaryFolder(t);
     const on = await emulator(t, { file: join(folder, "emulator.json") });
     const { file_id, upload_url } = await initialized(on);
     await rm(join(folder, "files"), { recursive: true });

@@ -4,7 +4,7 @@ import { createRateLimit } from "../../../../emulator/cluster/workspace/credenti
 import { DeclaredFailureError, fail } from "../../../../src/api/failures.ts";
 import { emulator, plain, sender } from "../../../support/emulator.ts";
 import { assertRefused } from "../../../support/refused.ts";
-import { apiOf } from "../../../support/workspace-api.ts";
+import { createWorkspaceApi } from "../../../support/workspace-api.ts";
 
 const intakes = "/api/v1/public/legal_intake/";
 const key = "/api/v2.1/public/webhooks/hmac_key/";
@@ -120,7 +120,7 @@ describe("SVC_RATE_LIMIT", () => {
       body: { detail: "Request was throttled. Expected available in 1 second." },
     });
     assert.equal(refused[0]!.headers.get("retry-after"), "1");
-    assert.equal((await (await apiOf(on, 2))("GET", key)).status, 200);
+    assert.equal((await (await createWorkspaceApi(on, 2))("GET", key)).status, 200);
   });
 
   it("counts accepted requests per workspace over the last wall-clock second", () => {

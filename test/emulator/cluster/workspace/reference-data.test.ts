@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import demo from "../../../../fixtures/seeds/demo.json" with { type: "json" };
 import { emulator, plain } from "../../../support/emulator.ts";
-import { assertRefused, notFound } from "../../../support/refused.ts";
+import { assertRefused, notFoundResponse } from "../../../support/refused.ts";
 
 const base = "/api/v2.1/public";
 
@@ -104,7 +104,7 @@ describe("template or contract type of another workspace", () => {
     it(`returns the error of an invalid ID from ${operation}`, async (t) => {
       const on = await emulator(t);
       for (const id of [foreign, "999", "abc"]) {
-        await assertRefused(on, () => on.api(method, `${base}${path(id)}`, { body }), notFound);
+        await assertRefused(on, () => on.api(method, `${base}${path(id)}`, { body }), notFoundResponse);
       }
     });
   }

@@ -3,8 +3,8 @@ import { describe, it } from "node:test";
 import demo from "../../../../fixtures/seeds/demo.json" with { type: "json" };
 import { emulator, plain, type TestEmulator } from "../../../support/emulator.ts";
 import { receiver } from "../../../support/receiver.ts";
-import { assertRefused, notFound } from "../../../support/refused.ts";
-import { apiOf } from "../../../support/workspace-api.ts";
+import { assertRefused, notFoundResponse } from "../../../support/refused.ts";
+import { createWorkspaceApi } from "../../../support/workspace-api.ts";
 
 const path = "/api/v2.1/public/webhooks/";
 const retrigger = "/api/v2.1/public/contracts/webhooks/re_trigger_latest/";
@@ -67,7 +67,7 @@ describe("webhooks.create", () => {
 
   it("numbers webhooks across all workspaces of the emulator", async (t) => {
     const on = await emulator(t);
-    const elsewhere = await apiOf(on, 3);
+    const elsewhere = await createWorkspaceApi(on, 3);
     assert.deepEqual([await createIn(on.api), await createIn(elsewhere), await createIn(on.api)], [1, 2, 3]);
   });
 
@@ -211,10 +211,10 @@ describe("webhooks.delete", () => {
 
   it("rejects a webhook of another workspace", async (t) => {
     const on = await emulator(t);
-    const other = await apiOf(on, 2);
+    const other = await createWorkspaceApi(on, 2);
     const id = await createIn(other);
     await assertRefused(on, () => on.api("DELETE", `${path}${id}`), unknownHook);
-    await assertRefused(on, () => on.api("DELETE", `${path}abc`), notFound);
+    await assertRefused(on, () => on.api("DELETE", `${path}abc`), notFoundResponse);
     assert.equal((await other("DELETE", `${path}${id}`)).status, 204);
   });
 
@@ -238,7 +238,7 @@ describe("webhooks.hmac-key", () => {
     assert.equal(Buffer.from(key, "base64").length, 64);
     assert.equal(Buffer.from(key, "base64").toString("base64"), key);
     assert.equal(await keyOf(on.api), key);
-    assert.notEqual(await keyOf(await apiOf(on, 2)), key);
+    assert.notEqual(await keyOf(await createWorkspaceApi(on, 2)), key);
   });
 });
 
@@ -284,7 +284,7 @@ describe("webhooks.re-trigger", () => {
     for (const contract_ids of [[untold], [999], [untold, 999]]) {
       await assertRefused(on, () => on.api("POST", retrigger, { body: { contract_ids } }), nothing);
     }
-    const other = await apiOf(on, 2);
+    const other = await createWorkspaceApi(on, 2);
     await assertRefused(on, () => other("POST", retrigger, { body: { contract_ids: [untold] } }), nothing);
   });
 

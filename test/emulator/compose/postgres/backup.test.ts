@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { describe, it } from "node:test";
-import { made, paper } from "../../../support/contracts.ts";
+import { createUploadRequest, made } from "../../../support/contracts.ts";
 import { emulator, sender, type TestEmulator } from "../../../support/emulator.ts";
-import { noPostgres, postgresServer } from "../../../support/postgres/server.ts";
+import { postgresSkipReason, startPostgresServer } from "../../../support/postgres/server.ts";
 import { restore, save, stateOf } from "../../travel/travel.ts";
 
 const tokenHeader = (token: string) => ({ authorization: `Bearer ${token}` });
@@ -23,14 +23,14 @@ async function downloaded({ clusters: [first] }: TestEmulator, id: string): Prom
 const clockAs = async ({ routerUrl }: TestEmulator, token: string): Promise<number> =>
   (await sender(`${routerUrl}/_emulator`, tokenHeader(token))("GET", "clock")).status;
 
-describe("backup of a PostgreSQL sandbox", { skip: noPostgres }, () => {
-  const server = postgresServer();
+describe("backup of a PostgreSQL sandbox", { skip: postgresSkipReason }, () => {
+  const server = startPostgresServer();
 
   it("restores contracts, uploads, snapshots, tokens and keys from pg_dump", async (t) => {
     const schema = server().freshSchema();
     const first = await emulator(t, { store: server().url(), schema, ephemeral: false });
     const { id } = await made(
-      first.api("POST", "/api/v2.1/public/contracts/upload_review_contracts/", { body: await paper() }),
+      first.api("POST", "/api/v2.1/public/contracts/upload_review_contracts/", { body: await createUploadRequest() }),
     );
     const { body } = await first.ask("POST", "tokens/ci", { body: { role: "operate" } });
     const { token } = body as { token: string };

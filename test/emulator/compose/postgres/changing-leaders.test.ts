@@ -3,8 +3,8 @@ import { describe, it, type TestContext } from "node:test";
 import { Readiness } from "../../../../src/api/emulator/lifecycle.ts";
 import { sender } from "../../../support/emulator.ts";
 import { MappingClients } from "../../../support/postgres/mapping-clients.ts";
-import { noPostgres, postgresServer } from "../../../support/postgres/server.ts";
-import { type SharingProcess, sharing } from "../../../support/postgres/sharing.ts";
+import { postgresSkipReason, startPostgresServer } from "../../../support/postgres/server.ts";
+import { type SharingProcess, startSharingProcesses } from "../../../support/postgres/sharing.ts";
 
 /** The response if a write cannot be stored, or if there is no leader. */
 const refusals = [
@@ -28,8 +28,8 @@ async function mappedAt({ url }: SharingProcess): Promise<ReadonlySet<string>> {
   return new Set(Object.keys((body as { mappings: { cluster_emails: object } }).mappings.cluster_emails));
 }
 
-describe("shared store after lost leadership", { skip: noPostgres }, () => {
-  const server = postgresServer();
+describe("shared store after lost leadership", { skip: postgresSkipReason }, () => {
+  const server = startPostgresServer();
   const restart = async () => {
     await server().stop("SIGINT");
     await server().start();
@@ -44,7 +44,7 @@ describe("shared store after lost leadership", { skip: noPostgres }, () => {
     trouble: (processes: readonly SharingProcess[]) => Promise<unknown>,
   ) {
     const options = { store: server().url(), schema: server().freshSchema(), leaseMs: 1_200 };
-    const processes = await sharing(t, count, options);
+    const processes = await startSharingProcesses(t, count, options);
     const clients = new MappingClients(processes);
     for (let time = 0; time < 3; time += 1) {
       await clients.more(30);

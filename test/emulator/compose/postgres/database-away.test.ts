@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { type EmulatorOptions, startEmulator } from "../../../../emulator/index.ts";
 import { emulator, plain, sender, type TestEmulator } from "../../../support/emulator.ts";
-import { noPostgres, postgresServer } from "../../../support/postgres/server.ts";
-import { stallingProxy } from "../../../support/postgres/stalling-proxy.ts";
-import { bulk, bulkBody } from "../../../support/routed.ts";
+import { postgresSkipReason, startPostgresServer } from "../../../support/postgres/server.ts";
+import { startStallingProxy } from "../../../support/postgres/stalling-proxy.ts";
+import { bulkOperations, createBulkBody } from "../../../support/routed.ts";
 import { stateOf } from "../../travel/travel.ts";
 
 const refused = { status: 503, body: { detail: "The service cannot write its state" } };
@@ -14,7 +14,7 @@ const moved = { detail: "Another process leads this state, or is about to. Nothi
 type Router = TestEmulator["router"];
 
 const map = (router: Router, id: string) =>
-  router("POST", bulk.emails.path, { body: bulkBody("emails", "eu-1", [id]) });
+  router("POST", bulkOperations.emails.path, { body: createBulkBody("emails", "eu-1", [id]) });
 
 /** The mapped e-mails of the test. */
 async function mapped(on: Pick<TestEmulator, "ask">): Promise<string[]> {
@@ -39,8 +39,8 @@ async function standby(t: TestContext, options: EmulatorOptions): Promise<Router
   return sender(url);
 }
 
-describe("unreachable database", { skip: noPostgres }, () => {
-  const server = postgresServer();
+describe("unreachable database", { skip: postgresSkipReason }, () => {
+  const server = startPostgresServer();
 
   it("makes leader and standby reject writes", async (t) => {
     const options = { store: server().url(), schema: server().freshSchema() };
@@ -69,7 +69,7 @@ describe("unreachable database", { skip: noPostgres }, () => {
   });
 
   it("limits a leader without a confirmed lease to health and metrics endpoints", async (t) => {
-    const proxy = await stallingProxy(t, server());
+    const proxy = await startStallingProxy(t, server());
     const store = server().url().replace(server().folder, proxy.folder);
     const schema = server().freshSchema();
     const leader = await emulator(t, { store, schema, ephemeral: false, leaseMs: 600 });

@@ -3,22 +3,22 @@ import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { emulator, plain } from "../../../support/emulator.ts";
-import { smallDisk } from "../../../support/files/small-disk.ts";
-import { noPostgres, postgresServer } from "../../../support/postgres/server.ts";
-import { bulk, bulkBody } from "../../../support/routed.ts";
+import { mountSmallDisk } from "../../../support/files/small-disk.ts";
+import { postgresSkipReason, startPostgresServer } from "../../../support/postgres/server.ts";
+import { bulkOperations, createBulkBody } from "../../../support/routed.ts";
 import { stateOf } from "../../travel/travel.ts";
 
-describe("full disk of the database", { skip: noPostgres }, () => {
-  const server = postgresServer();
+describe("full disk of the database", { skip: postgresSkipReason }, () => {
+  const server = startPostgresServer();
 
   it("rejects writes and uploads but not reads, until space is available", async (t) => {
-    const folder = await smallDisk(t, 24);
+    const folder = await mountSmallDisk(t, 24);
     if (folder === undefined) return t.skip("no small disk can be mounted here");
     const database = await server().databaseIn(folder);
     t.after(() => server().stop("SIGQUIT"));
     const world = await emulator(t, { store: server().url({ database }), ephemeral: false });
     const map = async (id: string) =>
-      plain(await world.router("POST", bulk.emails.path, { body: bulkBody("emails", "eu-1", [id]) }));
+      plain(await world.router("POST", bulkOperations.emails.path, { body: createBulkBody("emails", "eu-1", [id]) }));
     const files = [{ filename: "msa.pdf", content_type: "application/pdf" }];
     const { body } = await world.api("POST", "/api/v2.1/public/workspace/files/uploads/", { body: { files } });
     const [{ upload_url: url }] = (body as { files: [{ upload_url: string }] }).files;

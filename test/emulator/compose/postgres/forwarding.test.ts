@@ -3,9 +3,9 @@ import { request } from "node:http";
 import { describe, it, type TestContext } from "node:test";
 import { type Emulator, type EmulatorOptions, startEmulator } from "../../../../emulator/index.ts";
 import { emulator, sender, type TestEmulator } from "../../../support/emulator.ts";
-import { noPostgres, postgresServer } from "../../../support/postgres/server.ts";
+import { postgresSkipReason, startPostgresServer } from "../../../support/postgres/server.ts";
 import { receiver } from "../../../support/receiver.ts";
-import { bulk, bulkBody } from "../../../support/routed.ts";
+import { bulkOperations, createBulkBody } from "../../../support/routed.ts";
 
 interface Logged {
   readonly operation: string | null;
@@ -26,8 +26,8 @@ async function headerSeen(leader: TestEmulator, wanted: string): Promise<string 
   return headers.find(([name]) => name.toLowerCase() === wanted)?.[1];
 }
 
-describe("standby of a PostgreSQL store", { skip: noPostgres }, () => {
-  const server = postgresServer();
+describe("standby of a PostgreSQL store", { skip: postgresSkipReason }, () => {
+  const server = startPostgresServer();
 
   /** A leader and the URL of its standby, with separate options. */
   async function pair(t: TestContext, ofLeader: EmulatorOptions = {}, ofStandby: EmulatorOptions = ofLeader) {
@@ -49,14 +49,14 @@ describe("standby of a PostgreSQL store", { skip: noPostgres }, () => {
   it("rejects foreign hosts on every path without forwarding", async (t) => {
     const { leader, standby } = await pair(t);
     const headers = { host: "evil.example" };
-    const body = bulkBody("emails", "eu-1", ["e1"]);
+    const body = createBulkBody("emails", "eu-1", ["e1"]);
     const statuses = await Promise.all(
       [
         standby("GET", "/", { headers }),
         standby("GET", "/_emulator/ready", { headers }),
         standby("GET", "/_emulator/live", { headers }),
         standby("GET", "/_emulator/requests", { headers }),
-        standby("POST", bulk.emails.path, { headers, body }),
+        standby("POST", bulkOperations.emails.path, { headers, body }),
       ].map(async (answer) => (await answer).status),
     );
     assert.deepEqual([statuses, await loggedBy(leader)], [[403, 403, 403, 403, 403], []]);
@@ -91,12 +91,12 @@ describe("standby of a PostgreSQL store", { skip: noPostgres }, () => {
       ...{ "x-svc-forwarded": "1", "x-svc-not-leading": "1", "content-type": "application/json" },
     };
     const status = await new Promise((resolve, reject) => {
-      const posting = request(`${url}${bulk.emails.path}`, { method: "POST", headers: sent }, (answer) => {
+      const posting = request(`${url}${bulkOperations.emails.path}`, { method: "POST", headers: sent }, (answer) => {
         answer.resume();
         resolve(answer.statusCode);
       });
       posting.once("error", reject);
-      posting.end(JSON.stringify(bulkBody("emails", "eu-1", ["e1"])));
+      posting.end(JSON.stringify(createBulkBody("emails", "eu-1", ["e1"])));
     });
     const names = ["x-mine", "te", "x-other", "x-svc-forwarded", "x-svc-not-leading"];
     const seen = await Promise.all(names.map((name) => headerSeen(leader, name)));

@@ -3,16 +3,18 @@ import { describe, it } from "node:test";
 import type { RunningCluster } from "../../../../emulator/index.ts";
 import { startEmulator } from "../../../../emulator/index.ts";
 import { emulator, type TestEmulator } from "../../../support/emulator.ts";
-import { emulatorProcess } from "../../../support/emulator-process.ts";
-import { noPostgres, postgresServer } from "../../../support/postgres/server.ts";
-import { bulk, bulkBody } from "../../../support/routed.ts";
+import { startEmulatorProcess } from "../../../support/emulator-process.ts";
+import { postgresSkipReason, startPostgresServer } from "../../../support/postgres/server.ts";
+import { bulkOperations, createBulkBody } from "../../../support/routed.ts";
 import { restore, save, stateOf } from "../../travel/travel.ts";
 
 const keysOf = (clusters: readonly RunningCluster[]) =>
   clusters.map(({ clientId, clientSecret }) => [clientId, clientSecret]);
 
 async function mapped({ router }: TestEmulator, id: number): Promise<void> {
-  const { status } = await router("POST", bulk.emails.path, { body: bulkBody("emails", "eu-1", [`e${id}`]) });
+  const { status } = await router("POST", bulkOperations.emails.path, {
+    body: createBulkBody("emails", "eu-1", [`e${id}`]),
+  });
   assert.equal(status, 200);
 }
 
@@ -25,8 +27,8 @@ async function mappedIn(on: TestEmulator): Promise<string[]> {
 const snapshotNames = async ({ ask }: Pick<TestEmulator, "ask">): Promise<string[]> =>
   ((await ask("GET", "snapshots")).body as { name: string }[]).map(({ name }) => name);
 
-describe("emulator in PostgreSQL", { skip: noPostgres }, () => {
-  const server = postgresServer();
+describe("emulator in PostgreSQL", { skip: postgresSkipReason }, () => {
+  const server = startPostgresServer();
   const place = () => ({ store: server().url(), schema: server().freshSchema() });
 
   it("restores rows, keys, snapshots and its token after a restart", async (t) => {
@@ -52,13 +54,13 @@ describe("emulator in PostgreSQL", { skip: noPostgres }, () => {
 
   it("loses no acknowledged data when it is killed", async (t) => {
     const options = { ...place(), port: 0 };
-    const first = await emulatorProcess(t, options);
+    const first = await startEmulatorProcess(t, options);
     await first.ask("PUT", "snapshots/before");
     const { status } = await first.api("POST", "/api/v2.1/public/webhooks/", {
       body: { title: "Hooks", url: "http://127.0.0.1:9/", only_for_activities: ["CONTRACT_CREATED"] },
     });
     await first.kill();
-    const second = await emulatorProcess(t, options);
+    const second = await startEmulatorProcess(t, options);
     const { rows } = (await stateOf(second)) as { rows: { webhook_subscriptions: { title: string }[] } };
     assert.deepEqual(
       [status, rows.webhook_subscriptions.map(({ title }) => title), await snapshotNames(second)],

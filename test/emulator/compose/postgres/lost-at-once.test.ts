@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { emulator, sender } from "../../../support/emulator.ts";
-import { noPostgres, postgresServer } from "../../../support/postgres/server.ts";
-import { sharing } from "../../../support/postgres/sharing.ts";
+import { postgresSkipReason, startPostgresServer } from "../../../support/postgres/server.ts";
+import { startSharingProcesses } from "../../../support/postgres/sharing.ts";
 
 /** Makes another process take over once, right after the first leader starts, and then end. */
 const usurped = (schema: string) => `
@@ -18,15 +18,15 @@ const usurped = (schema: string) => `
   create trigger usurp after update on leadership for each row
   when (new.epoch <> old.epoch and new.leader <> 'another') execute function usurp()`;
 
-describe("process that loses leadership while it opens the state", { skip: noPostgres }, () => {
-  const server = postgresServer();
+describe("process that loses leadership while it opens the state", { skip: postgresSkipReason }, () => {
+  const server = startPostgresServer();
 
   it("continues to wait and leads later", async (t) => {
     const options = { store: server().url(), schema: server().freshSchema(), leaseMs: 1_200, deterministic: true };
     const first = await emulator(t, { ...options, ephemeral: false });
     await first.close();
     await server().sql((sql) => sql.unsafe(usurped(options.schema)));
-    const [one] = await sharing(t, 1, options);
+    const [one] = await startSharingProcesses(t, 1, options);
     assert.equal((await sender(one!.url)("GET", "/_emulator/ready")).status, 200);
     assert.equal((await one!.map("e1")).status, 200);
   });

@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { type EmulatorOptions, startEmulator } from "../../../../emulator/index.ts";
 import { emulator, sender, type TestEmulator } from "../../../support/emulator.ts";
-import { noPostgres, postgresServer } from "../../../support/postgres/server.ts";
-import { bulk, bulkBody } from "../../../support/routed.ts";
+import { postgresSkipReason, startPostgresServer } from "../../../support/postgres/server.ts";
+import { bulkOperations, createBulkBody } from "../../../support/routed.ts";
 import { stateOf } from "../../travel/travel.ts";
 
 const map = ({ router }: Pick<TestEmulator, "router">, id: string) =>
-  router("POST", bulk.emails.path, { body: bulkBody("emails", "eu-1", [id]) });
+  router("POST", bulkOperations.emails.path, { body: createBulkBody("emails", "eu-1", [id]) });
 
 /** The mapped e-mails of the test. */
 async function mapped(on: Pick<TestEmulator, "ask">): Promise<string[]> {
@@ -30,8 +30,8 @@ async function startedOn(t: TestContext, options: EmulatorOptions) {
   return { router: sender(routerUrl), ask, leaders };
 }
 
-describe("copy of a database whose leader continues", { skip: noPostgres }, () => {
-  const server = postgresServer();
+describe("copy of a database whose leader continues", { skip: postgresSkipReason }, () => {
+  const server = startPostgresServer();
 
   for (const what of ["a dump in another database", "all data on another server"]) {
     it(`gives ${what} a leader of its own`, async (t) => {
@@ -55,8 +55,8 @@ describe("copy of a database whose leader continues", { skip: noPostgres }, () =
   }
 });
 
-describe("database that lost acknowledged data under a running leader", { skip: noPostgres }, () => {
-  const server = postgresServer();
+describe("database that lost acknowledged data under a running leader", { skip: postgresSkipReason }, () => {
+  const server = startPostgresServer();
 
   const losses: readonly [what: string, lose: (schema: string, dump: string) => Promise<unknown>][] = [
     [

@@ -3,8 +3,8 @@ import { describe, it, type TestContext } from "node:test";
 import { type Emulator, type EmulatorOptions, startEmulator } from "../../../../emulator/index.ts";
 import { Readiness } from "../../../../src/api/emulator/lifecycle.ts";
 import { emulator, sender } from "../../../support/emulator.ts";
-import { noPostgres, postgresServer } from "../../../support/postgres/server.ts";
-import { bulk, bulkBody } from "../../../support/routed.ts";
+import { postgresSkipReason, startPostgresServer } from "../../../support/postgres/server.ts";
+import { bulkOperations, createBulkBody } from "../../../support/routed.ts";
 
 interface Standby {
   /** The address of the router in this process. */
@@ -31,10 +31,10 @@ async function standby(t: TestContext, options: EmulatorOptions): Promise<Standb
 }
 
 const map = (router: ReturnType<typeof sender>, id: string) =>
-  router("POST", bulk.emails.path, { body: bulkBody("emails", "eu-1", [id]) });
+  router("POST", bulkOperations.emails.path, { body: createBulkBody("emails", "eu-1", [id]) });
 
-describe("standby of a shared PostgreSQL store", { skip: noPostgres }, () => {
-  const server = postgresServer();
+describe("standby of a shared PostgreSQL store", { skip: postgresSkipReason }, () => {
+  const server = startPostgresServer();
   const place = () => ({ store: server().url(), schema: server().freshSchema() });
 
   it("forwards requests, streams and uploads to the leader", async (t) => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { activities } from "../../../../src/api/activities.ts";
 import { contentHash, contentHashHeader } from "../../../../src/schemes/webhook.ts";
-import { begin, draft, statusOf } from "../../../support/contracts.ts";
+import { draft, getContractStatus, initialTime } from "../../../support/contracts.ts";
 import { emulator } from "../../../support/emulator.ts";
 import { receiver } from "../../../support/receiver.ts";
 import { subscribe } from "../../../support/told.ts";
@@ -35,8 +35,8 @@ describe("trigger of each of the 39 activities", () => {
       assert.equal(told.activity, activity);
       assert.equal(told.contract_id, contract.number);
       assert.equal(told.activity_data.probe, activity);
-      assert.equal(told.activity_data.timestamp, begin.replace("Z", ".000000Z"));
-      assert.equal(await statusOf(api, contract), "DRAFT");
+      assert.equal(told.activity_data.timestamp, initialTime.replace("Z", ".000000Z"));
+      assert.equal(await getContractStatus(api, contract), "DRAFT");
     });
   }
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { acme, draft, made, paper, sent } from "../../../support/contracts.ts";
+import { acme, createUploadRequest, draft, made, sent } from "../../../support/contracts.ts";
 import { emulator, plain } from "../../../support/emulator.ts";
 import { assertRefused } from "../../../support/refused.ts";
 import { subscribe } from "../../../support/told.ts";
@@ -37,7 +37,11 @@ describe("emulator-contracts.show", () => {
   it("shows the reviewers of a contract, by name or by role", async (t) => {
     const on = await emulator(t);
     const upload = async (reviewer: object) =>
-      made(on.api("POST", "/api/v2.1/public/contracts/upload_review_contracts/", { body: await paper({ reviewer }) }));
+      made(
+        on.api("POST", "/api/v2.1/public/contracts/upload_review_contracts/", {
+          body: await createUploadRequest({ reviewer }),
+        }),
+      );
     await upload({ org_user_email: "ben@northwind.example", description: "Section 4" });
     await upload({ role_id: 1 });
     await on.ask("POST", "contracts/T-2/complete-review", { body: {} });

@@ -2,20 +2,20 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { activities } from "../../../../src/api/activities.ts";
 import {
-  bothSign,
-  domain,
+  bilateralSigning,
+  createDomainError,
+  createUploadRequest,
   draft,
+  getContractStatus,
+  listRecipients,
   type Made,
   made,
-  paper,
-  recipientsOf,
   sent,
-  statusOf,
 } from "../../../support/contracts.ts";
 import { emulator, plain, type TestEmulator } from "../../../support/emulator.ts";
 import { assertRefused } from "../../../support/refused.ts";
-import { activitiesTold, subscribe } from "../../../support/told.ts";
-import { apiOf } from "../../../support/workspace-api.ts";
+import { listActivityNames, subscribe } from "../../../support/told.ts";
+import { createWorkspaceApi } from "../../../support/workspace-api.ts";
 
 const act = ({ ask }: TestEmulator, { id }: Made, verb: string, body: object = {}) =>
   ask("POST", `contracts/${id}/${verb}`, { body });
@@ -32,12 +32,12 @@ const noSuchContract = (id: string) => ({
 });
 
 const forbidden = (status: string, words: string) =>
-  domain("SVC_ASSUMED_101", `A contract in status ${status} cannot be ${words}.`);
+  createDomainError("SVC_ASSUMED_101", `A contract in status ${status} cannot be ${words}.`);
 
 const uploaded = async ({ api }: TestEmulator, more: object = {}): Promise<Made> =>
   made(
     api("POST", "/api/v2.1/public/contracts/upload_review_contracts/", {
-      body: await paper({ contract_type_id: 302, ...more }),
+      body: await createUploadRequest({ contract_type_id: 302, ...more }),
     }),
   );
 
@@ -55,7 +55,7 @@ describe("signing", () => {
         contract_name: "NDA with Acme",
       },
     });
-    assert.deepEqual(await recipientsOf(on.api, contract), ["jo@acme.example COMPLETED signed"]);
+    assert.deepEqual(await listRecipients(on.api, contract), ["jo@acme.example COMPLETED signed"]);
     const [signed, executed, ...rest] = await told();
     assert.deepEqual(rest, []);
     assert.equal(signed?.contract_status, "SIGN");
@@ -66,27 +66,27 @@ describe("signing", () => {
 
   it("accepts only the next signatory in order", async (t) => {
     const on = await emulator(t);
-    const contract = await sent(on.api, bothSign);
+    const contract = await sent(on.api, bilateralSigning);
     await assertRefused(
       on,
       () => act(on, contract, "sign", { email: "ada@northwind.example" }),
-      domain("SVC_ASSUMED_109", "jo@acme.example signs before ada@northwind.example."),
+      createDomainError("SVC_ASSUMED_109", "jo@acme.example signs before ada@northwind.example."),
     );
     await act(on, contract, "sign");
-    assert.deepEqual(await recipientsOf(on.api, contract), [
+    assert.deepEqual(await listRecipients(on.api, contract), [
       "ada@northwind.example IN_PROGRESS",
       "jo@acme.example COMPLETED signed",
     ]);
     await assertRefused(
       on,
       () => act(on, contract, "sign", { email: "jo@acme.example" }),
-      domain(
+      createDomainError(
         "SVC_ASSUMED_108",
         "jo@acme.example has already signed this contract. It is the turn of ada@northwind.example.",
       ),
     );
     await act(on, contract, "sign");
-    assert.equal(await statusOf(on.api, contract), "EXECUTED");
+    assert.equal(await getContractStatus(on.api, contract), "EXECUTED");
   });
 
   it("rejects other users and other statuses", async (t) => {
@@ -99,7 +99,7 @@ describe("signing", () => {
       await assertRefused(
         on,
         () => act(on, contract, verb, { email: "eve@evil.example" }),
-        domain(
+        createDomainError(
           "SVC_ASSUMED_107",
           "eve@evil.example is not a signatory of this contract. It is the turn of jo@acme.example.",
         ),
@@ -109,10 +109,10 @@ describe("signing", () => {
 
   it("happens automatically in sequence with autoSignMs, restarting after a hold", async (t) => {
     const on = await emulator(t, { autoSignMs: 600_000 });
-    const contract = await sent(on.api, bothSign);
+    const contract = await sent(on.api, bilateralSigning);
     const at = async (time: string) => {
       await on.ask("POST", "clock/advance", { body: { to: `2031-01-02T${time}Z` } });
-      return [await statusOf(on.api, contract), ...(await recipientsOf(on.api, contract))];
+      return [await getContractStatus(on.api, contract), ...(await listRecipients(on.api, contract))];
     };
     assert.deepEqual(await at("03:14:04"), ["SIGN", "ada@northwind.example PENDING", "jo@acme.example IN_PROGRESS"]);
     assert.deepEqual(await at("03:14:05"), [
@@ -134,8 +134,8 @@ describe("declining", () => {
     const contract = await sent(on.api);
     const told = await subscribe(t, on, ["CONTRACT_SIGNATURE_DECLINED", "SIGNING_EMAIL_DELIVERED"]);
     await act(on, contract, "decline", { note: "Wrong amount" });
-    assert.equal(await statusOf(on.api, contract), "DRAFT");
-    assert.deepEqual(await recipientsOf(on.api, contract), ["jo@acme.example COMPLETED declined"]);
+    assert.equal(await getContractStatus(on.api, contract), "DRAFT");
+    assert.deepEqual(await listRecipients(on.api, contract), ["jo@acme.example COMPLETED declined"]);
     // Timers end when a contract leaves SIGN, so the e-mail of the declined round is not reported.
     assert.deepEqual(
       await told().then((events) => events.map(({ activity, contract_status }) => [activity, contract_status])),
@@ -146,22 +146,22 @@ describe("declining", () => {
     await on.ask("POST", "clock/advance", { body: { by: "PT1H" } });
     assert.deepEqual(await told(), []);
     await on.api("POST", `/api/v2.1/public/contracts/${contract.id}/send_to_counterparties`);
-    assert.deepEqual(await recipientsOf(on.api, contract), ["jo@acme.example IN_PROGRESS"]);
+    assert.deepEqual(await listRecipients(on.api, contract), ["jo@acme.example IN_PROGRESS"]);
   });
 
   it("rejects signatories who are out of order or have signed", async (t) => {
     const on = await emulator(t);
-    const contract = await sent(on.api, bothSign);
+    const contract = await sent(on.api, bilateralSigning);
     await assertRefused(
       on,
       () => act(on, contract, "decline", { email: "ada@northwind.example" }),
-      domain("SVC_ASSUMED_109", "jo@acme.example signs before ada@northwind.example."),
+      createDomainError("SVC_ASSUMED_109", "jo@acme.example signs before ada@northwind.example."),
     );
     await act(on, contract, "sign");
     await assertRefused(
       on,
       () => act(on, contract, "decline", { email: "jo@acme.example" }),
-      domain(
+      createDomainError(
         "SVC_ASSUMED_108",
         "jo@acme.example has already signed this contract. It is the turn of ada@northwind.example.",
       ),
@@ -175,18 +175,18 @@ describe("reviews and approvals", () => {
     const ours = await uploaded(on);
     const told = await subscribe(t, on, ["CONTRACT_REVIEW_COMPLETED", "CONTRACT_SIGNATURE_REQUESTED"]);
     await act(on, ours, "complete-review", { email: "ben@northwind.example" });
-    assert.equal(await statusOf(on.api, ours), "REDLINING");
+    assert.equal(await getContractStatus(on.api, ours), "REDLINING");
     await assertRefused(
       on,
       () => act(on, ours, "complete-review"),
-      domain("SVC_ASSUMED_105", "No review of this contract is open."),
+      createDomainError("SVC_ASSUMED_105", "No review of this contract is open."),
     );
     const theirs = await draft(on.api, { contract_template_id: 104 });
     await on.api("POST", `/api/v2.1/public/contracts/${theirs.id}/send_to_counterparties`);
     await act(on, theirs, "complete-review");
-    assert.equal(await statusOf(on.api, theirs), "SIGN");
+    assert.equal(await getContractStatus(on.api, theirs), "SIGN");
     const events = await told();
-    assert.deepEqual(activitiesTold(events), ["CONTRACT_REVIEW_COMPLETED", "CONTRACT_SIGNATURE_REQUESTED"]);
+    assert.deepEqual(listActivityNames(events), ["CONTRACT_REVIEW_COMPLETED", "CONTRACT_SIGNATURE_REQUESTED"]);
     assert.deepEqual(events[0]?.activity_data.performed_by, { name: "Ben Okafor", email: "ben@northwind.example" });
   });
 
@@ -197,7 +197,7 @@ describe("reviews and approvals", () => {
     await assertRefused(
       on,
       () => act(on, contract, "complete-review"),
-      domain("SVC_ASSUMED_102", "No signatories are configured for this contract."),
+      createDomainError("SVC_ASSUMED_102", "No signatories are configured for this contract."),
     );
   });
 
@@ -227,7 +227,7 @@ describe("reviews and approvals", () => {
     await assertRefused(
       on,
       () => act(on, contract, "approve"),
-      domain("SVC_ASSUMED_106", "No approval of this contract is pending."),
+      createDomainError("SVC_ASSUMED_106", "No approval of this contract is pending."),
     );
   });
 });
@@ -238,8 +238,8 @@ describe("voiding, holding, deleting", () => {
     const contract = await sent(on.api);
     const told = await subscribe(t, on, ["CONTRACT_VOIDED"]);
     await act(on, contract, "void", { note: "Deal lost" });
-    assert.equal(await statusOf(on.api, contract), "VOIDED");
-    assert.deepEqual(activitiesTold(await told()), ["CONTRACT_VOIDED"]);
+    assert.equal(await getContractStatus(on.api, contract), "VOIDED");
+    assert.deepEqual(listActivityNames(await told()), ["CONTRACT_VOIDED"]);
     for (const [verb, words] of [
       ["void", "voided"],
       ["hold", "put on hold"],
@@ -262,10 +262,10 @@ describe("voiding, holding, deleting", () => {
     const contract = await sent(on.api);
     const told = await subscribe(t, on, [...activities]);
     await act(on, contract, "hold");
-    assert.equal(await statusOf(on.api, contract), "ON_HOLD");
+    assert.equal(await getContractStatus(on.api, contract), "ON_HOLD");
     await assertRefused(on, () => act(on, contract, "sign"), forbidden("ON_HOLD", "signed"));
     await act(on, contract, "resume");
-    assert.equal(await statusOf(on.api, contract), "SIGN");
+    assert.equal(await getContractStatus(on.api, contract), "SIGN");
     const few = (await told()).map(({ activity, contract_status }) => [activity, contract_status]);
     assert.deepEqual(few, [
       ["CONTRACT_PROCESS_METRIC_UPDATED", "ON_HOLD"],
@@ -279,7 +279,7 @@ describe("voiding, holding, deleting", () => {
     const told = await subscribe(t, on, ["CONTRACT_DELETED"]);
     assert.equal(contract.id, "T-1");
     assert.equal((await on.ask("POST", "contracts/T-1/delete")).status, 200);
-    assert.deepEqual(activitiesTold(await told()), ["CONTRACT_DELETED"]);
+    assert.deepEqual(listActivityNames(await told()), ["CONTRACT_DELETED"]);
     assert.equal((await on.api("GET", "/api/v2.1/public/contracts/T-1/status")).status, 404);
     assert.deepEqual((await on.api("GET", "/api/v2.1/public/contracts/")).body, {
       page: 1,
@@ -334,7 +334,7 @@ describe("triggering an activity", () => {
         },
       },
     });
-    const purchases = await apiOf(on, 2);
+    const purchases = await createWorkspaceApi(on, 2);
     const [first, second] = [await draft(purchases, { contract_template_id: 103 }), await draft(on.api)];
     const third = await draft(purchases, { contract_template_id: 103 });
     assert.deepEqual(plain(await fire()), about(third.number));

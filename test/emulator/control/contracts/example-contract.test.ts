@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { emulator, plain } from "../../../support/emulator.ts";
-import { apiOf } from "../../../support/workspace-api.ts";
+import { createWorkspaceApi } from "../../../support/workspace-api.ts";
 
 it("triggering an activity creates a missing contract in a subscribed workspace", async (t) => {
   const on = await emulator(t);
-  const purchases = await apiOf(on, 2);
+  const purchases = await createWorkspaceApi(on, 2);
   const hook = { title: "x", url: "http://127.0.0.1:9/", only_for_activities: ["CONTRACT_SIGNED"] };
   await purchases("POST", "/api/v2.1/public/webhooks/", { body: hook });
   const fired = await on.ask("POST", "activities", { body: { activity: "CONTRACT_SIGNED" } });

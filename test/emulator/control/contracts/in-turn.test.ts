@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { draft, type Made, made, paper } from "../../../support/contracts.ts";
+import { createUploadRequest, draft, type Made, made } from "../../../support/contracts.ts";
 import { emulator, type TestEmulator } from "../../../support/emulator.ts";
 import { subscribe } from "../../../support/told.ts";
 
@@ -26,7 +26,7 @@ describe("review or approval without a named user", () => {
     // The contract type requires a review by a role, which Ben has.
     const reviewed = await made(
       on.api("POST", "/api/v2.1/public/contracts/upload_review_contracts/", {
-        body: await paper({ contract_type_id: 302 }),
+        body: await createUploadRequest({ contract_type_id: 302 }),
       }),
     );
     const approved = await draft(on.api);

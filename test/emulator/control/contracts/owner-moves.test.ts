@@ -1,9 +1,16 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { domain, draft, type Made, recipientsOf, sent, statusOf } from "../../../support/contracts.ts";
+import {
+  createDomainError,
+  draft,
+  getContractStatus,
+  listRecipients,
+  type Made,
+  sent,
+} from "../../../support/contracts.ts";
 import { emulator, plain, type TestEmulator } from "../../../support/emulator.ts";
 import { assertRefused } from "../../../support/refused.ts";
-import { activitiesTold, subscribe } from "../../../support/told.ts";
+import { listActivityNames, subscribe } from "../../../support/told.ts";
 
 const act = ({ ask }: TestEmulator, { id }: Made, verb: string, body: object = {}) =>
   ask("POST", `contracts/${id}/${verb}`, { body });
@@ -26,13 +33,13 @@ describe("actions of a contract owner on the control plane", () => {
       status: 200,
       body: { contract_id: 1, composite_id: "T-1", contract_status: "SIGN", contract_name: "NDA with Acme" },
     });
-    assert.deepEqual(await recipientsOf(on.api, contract), ["jo@acme.example IN_PROGRESS"]);
+    assert.deepEqual(await listRecipients(on.api, contract), ["jo@acme.example IN_PROGRESS"]);
     const [requested] = await told();
     assert.deepEqual(requested?.activity_data.performed_by, { name: "Ada Keller", email: "ada@northwind.example" });
     await assertRefused(
       on,
       () => act(on, contract, "send"),
-      domain("SVC_ASSUMED_101", "A contract in status SIGN cannot be sent to counterparties."),
+      createDomainError("SVC_ASSUMED_101", "A contract in status SIGN cannot be sent to counterparties."),
     );
   });
 
@@ -40,10 +47,10 @@ describe("actions of a contract owner on the control plane", () => {
     const on = await emulator(t);
     const contract = await sent(on.api);
     assert.equal((await act(on, contract, "unmark")).status, 200);
-    assert.equal(await statusOf(on.api, contract), "REDLINING");
+    assert.equal(await getContractStatus(on.api, contract), "REDLINING");
     assert.equal((await act(on, contract, "unmark")).status, 400);
     assert.equal((await act(on, contract, "mark", ben)).status, 200);
-    assert.equal(await statusOf(on.api, contract), "SIGN");
+    assert.equal(await getContractStatus(on.api, contract), "SIGN");
   });
 
   it("requests a review and an approval, which block sending", async (t) => {
@@ -65,8 +72,8 @@ describe("actions of a contract owner on the control plane", () => {
     ]);
     assert.equal((await act(on, contract, "approve")).status, 200);
     assert.equal((await act(on, contract, "send")).status, 200);
-    assert.equal(await statusOf(on.api, contract), "SIGN");
-    assert.deepEqual(activitiesTold(await told()), ["CONTRACT_REVIEW_REQUESTED", "CONTRACT_APPROVAL_REQUESTED"]);
+    assert.equal(await getContractStatus(on.api, contract), "SIGN");
+    assert.deepEqual(listActivityNames(await told()), ["CONTRACT_REVIEW_REQUESTED", "CONTRACT_APPROVAL_REQUESTED"]);
   });
 
   it("rejects sending and marking without signatories or with an open step", async (t) => {
@@ -81,7 +88,7 @@ describe("actions of a contract owner on the control plane", () => {
         [reviewed, "SVC_ASSUMED_103", "The review of this contract is not complete."],
         [approved, "SVC_ASSUMED_104", "Approvals of this contract are pending."],
       ] as const) {
-        await assertRefused(on, () => act(on, contract, verb), domain(code, message));
+        await assertRefused(on, () => act(on, contract, verb), createDomainError(code, message));
       }
     }
   });
@@ -98,7 +105,7 @@ describe("actions of a contract owner on the control plane", () => {
       await assertRefused(
         on,
         () => act(on, contract, verb, verb === "mark" ? {} : ben),
-        domain("SVC_ASSUMED_101", `A contract in status EXECUTED cannot be ${words}.`),
+        createDomainError("SVC_ASSUMED_101", `A contract in status EXECUTED cannot be ${words}.`),
       );
     }
   });

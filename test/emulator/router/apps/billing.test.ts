@@ -2,13 +2,20 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { formatBasicHeader } from "../../../../src/schemes/http-authorization.ts";
 import { plain } from "../../../support/emulator.ts";
-import { type Routed, routed } from "../../../support/routed.ts";
+import { type RoutedEmulator, startRoutedEmulator } from "../../../support/routed.ts";
 
 const path = "/router/v1/billing/webhook";
 const credentials = { user: "billing", password: "s3cret:with:colons" };
-const world = (t: Parameters<typeof routed>[0], options: Parameters<typeof routed>[1] = {}) =>
-  routed(t, { apps: { billing: { username: credentials.user, password: credentials.password } }, ...options });
-const send = ({ router }: Routed, body: unknown, authorization: string | undefined = formatBasicHeader(credentials)) =>
+const world = (t: Parameters<typeof startRoutedEmulator>[0], options: Parameters<typeof startRoutedEmulator>[1] = {}) =>
+  startRoutedEmulator(t, {
+    apps: { billing: { username: credentials.user, password: credentials.password } },
+    ...options,
+  });
+const send = (
+  { router }: RoutedEmulator,
+  body: unknown,
+  authorization: string | undefined = formatBasicHeader(credentials),
+) =>
   router("POST", path, {
     body,
     headers: { "content-type": "application/json", ...(authorization && { authorization }) },
@@ -39,7 +46,7 @@ describe("billing event", () => {
   it("is assigned by the longest known cluster ID in its customer ID", async (t) => {
     const clusters = ["eu", "eu_west"].map((id) => ({ id, label: id, external_url: "http://127.0.0.1:9" }));
     const apps = { billing: { username: credentials.user, password: credentials.password } };
-    const nobodyThere = await routed(t, { seed: { clusters, apps } });
+    const nobodyThere = await startRoutedEmulator(t, { seed: { clusters, apps } });
     const owner = async (id: string) => (await send(nobodyThere, { content: { customer: { id } } })).body;
     assert.deepEqual(await owner("eu_west_3"), { detail: "Cluster eu_west is unreachable" });
     assert.deepEqual(await owner("eu_3"), { detail: "Cluster eu is unreachable" });

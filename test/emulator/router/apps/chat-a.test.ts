@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { signChatA } from "../../../../src/schemes/chat-a.ts";
 import { plain } from "../../../support/emulator.ts";
-import { routed } from "../../../support/routed.ts";
+import { startRoutedEmulator } from "../../../support/routed.ts";
 
 const event = "/router/v1/integrations/chat_a/webhook/event/";
 const interaction = "/router/v1/integrations/chat_a/webhook/interaction";
@@ -25,7 +25,7 @@ const now = Date.parse("2031-01-02T03:04:05Z") / 1_000;
 
 describe("chat_a", () => {
   it("forwards an event unchanged to its team's cluster, including retries", async (t) => {
-    const world = await routed(t);
+    const world = await startRoutedEmulator(t);
     await world.map("teams", "us-1", ["T1"]);
     const body = '{ "type":"event_callback","team_id":"T1","event_id":"Ev1","text":"caf\\u00e9 é" }';
     const retry = { "x-retry-num": "2", "x-retry-reason": "http_timeout" };
@@ -43,7 +43,7 @@ describe("chat_a", () => {
   });
 
   it("forwards an event of an unknown team or invalid JSON to every cluster", async (t) => {
-    const world = await routed(t);
+    const world = await startRoutedEmulator(t);
     await world.router("POST", event, { body: { type: "event_callback", team_id: "T9" } });
     await world.router("POST", event, { body: "{{{" });
     assert.deepEqual(
@@ -55,7 +55,7 @@ describe("chat_a", () => {
   });
 
   it("recognizes a team by the specified field name in events and forms", async (t) => {
-    const world = await routed(t);
+    const world = await startRoutedEmulator(t);
     await world.map("teams", "us-1", ["T1"]);
     await world.router("POST", event, { body: { type: "event_callback", chat_a_team_id: "T1" } });
     await world.router("POST", interaction, payload({ chat_a_team_id: "T1" }));
@@ -64,7 +64,7 @@ describe("chat_a", () => {
   });
 
   it("responds to url_verification directly", async (t) => {
-    const world = await routed(t);
+    const world = await startRoutedEmulator(t);
     const body = { type: "url_verification", token: "t", challenge: "3eZbrw1a" };
     assert.deepEqual(plain(await world.router("POST", event, { body })), {
       status: 200,
@@ -74,7 +74,7 @@ describe("chat_a", () => {
   });
 
   it("responds to the certificate check directly, without a signature", async (t) => {
-    const world = await routed(t, { apps: { chat_a: { signing_secret: "s3cret" } } });
+    const world = await startRoutedEmulator(t, { apps: { chat_a: { signing_secret: "s3cret" } } });
     const check = async (path: string) => {
       const answer = await world.router("POST", path, { body: "ssl_check=1&token=t", headers: formHeaders });
       return plain(answer);
@@ -89,7 +89,7 @@ describe("chat_a", () => {
   });
 
   it("finds an interaction's team or enterprise", async (t) => {
-    const world = await routed(t);
+    const world = await startRoutedEmulator(t);
     await world.map("teams", "us-1", ["T1", "E1"]);
     await world.router("POST", interaction, payload({ type: "block_actions", team: { id: "T1" } }));
     await world.router("POST", options, payload({ type: "block_suggestion", team: null, enterprise: { id: "E1" } }));
@@ -105,7 +105,7 @@ describe("chat_a", () => {
   });
 
   it("replaces only an empty response to an interaction with an object", async (t) => {
-    const world = await routed(t);
+    const world = await startRoutedEmulator(t);
     await world.map("teams", "us-1", ["T1"]);
     const press = (path: string) => world.router("POST", path, payload({ team: { id: "T1" } }));
     const destined = within("us").interaction;
@@ -121,7 +121,7 @@ describe("chat_a", () => {
   });
 
   it("forwards a message only within its destination", async (t) => {
-    const world = await routed(t);
+    const world = await startRoutedEmulator(t);
     await world.map("teams", "us-1", ["T1"]);
     const send = async (destination: string) => {
       const path = within(destination).event;
@@ -134,7 +134,7 @@ describe("chat_a", () => {
   });
 
   it("forwards an authorization callback to every cluster of the destination", async (t) => {
-    const world = await routed(t);
+    const world = await startRoutedEmulator(t);
     const path = `${within("default").oauthRedirect}?code=c&state=us-1_s`;
     world.eu.answer(400);
     world.us.answer((_, response) => response.end("installed"));
@@ -143,7 +143,7 @@ describe("chat_a", () => {
   });
 
   it("rejects an unknown destination", async (t) => {
-    const world = await routed(t);
+    const world = await startRoutedEmulator(t);
     const { oauthRedirect, ...webhooks } = within("mars");
     const requests = [
       ...Object.values(webhooks).map((path) => ["POST", path] as const),
@@ -159,7 +159,7 @@ describe("chat_a", () => {
   });
 
   it("rejects an unknown destination for a challenge or certificate check", async (t) => {
-    const { router } = await routed(t);
+    const { router } = await startRoutedEmulator(t);
     const { interaction, event: eventPath } = within("mars");
     const refused = { status: 404, body: { detail: "Unknown destination: mars" } };
     const probe = { body: "ssl_check=1", headers: { "content-type": "application/x-www-form-urlencoded" } };
@@ -169,7 +169,7 @@ describe("chat_a", () => {
   });
 
   it("uses a separate timeout setting for clusters", async (t) => {
-    const world = await routed(t, { chatUpstreamTimeoutMs: 40 });
+    const world = await startRoutedEmulator(t, { chatUpstreamTimeoutMs: 40 });
     await world.map("teams", "us-1", ["T1"]);
     world.us.answer(() => {});
     assert.deepEqual(plain(await world.router("POST", event, { body: { team_id: "T1" } })), {
@@ -190,7 +190,7 @@ describe("chat_a", () => {
     });
 
     it("accepts a valid signature that is fresh by either clock", async (t) => {
-      const world = await routed(t, { apps });
+      const world = await startRoutedEmulator(t, { apps });
       const wall = Math.floor(Date.now() / 1_000);
       for (const at of [now, now - 300, wall]) {
         assert.equal((await world.router("POST", event, { body, headers: signed(at) })).status, 200);
@@ -200,7 +200,7 @@ describe("chat_a", () => {
     });
 
     it("rejects every other signature without forwarding the request", async (t) => {
-      const world = await routed(t, { apps, strict: ["signatures"] });
+      const world = await startRoutedEmulator(t, { apps, strict: ["signatures"] });
       const attempts = {
         unsigned: { "content-type": "application/json" },
         "too old": signed(now - 301),
@@ -223,7 +223,7 @@ describe("chat_a", () => {
     });
 
     it("reports the rejection reason only in the request log", async (t) => {
-      const world = await routed(t, { apps, strict: ["signatures"] });
+      const world = await startRoutedEmulator(t, { apps, strict: ["signatures"] });
       await world.router("POST", event, { body, headers: signed(now - 301) });
       await world.router("POST", event, { body, headers: signed(now, { "x-chat-a-signature": "v0=00" }) });
       await world.router("POST", event, { body });

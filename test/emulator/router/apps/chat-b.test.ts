@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { plain } from "../../../support/emulator.ts";
-import { botApp, type Issuer, issuer, serviceUrl, type TokenChanges } from "../../../support/identity/issuer.ts";
-import { type Routed, routed } from "../../../support/routed.ts";
+import { botApp, type Issuer, serviceUrl, startIssuer, type TokenChanges } from "../../../support/identity/issuer.ts";
+import { type RoutedEmulator, startRoutedEmulator } from "../../../support/routed.ts";
 
 const path = "/router/v1/integrations/chat_b/webhook/messaging";
 const activity = { type: "message", channelId: "msteams", serviceUrl, channelData: { tenant: { id: "tenant-1" } } };
 const refused = { status: 401, body: { detail: "Invalid bot-framework token" } };
 
 interface Stage {
-  readonly world: Routed;
+  readonly world: RoutedEmulator;
   readonly issuer: Issuer;
   /** Sends an activity with the authorization. Returns the response's status and body. */
   send(authorization: string | undefined, body?: unknown): Promise<ReturnType<typeof plain>>;
@@ -19,8 +19,10 @@ interface Stage {
 
 /** Starts a router that trusts the issuer of the test and maps tenant-1 to us-1. */
 async function stage(t: TestContext): Promise<Stage> {
-  const other = await issuer(t);
-  const world = await routed(t, { apps: { chat_b: { ...botApp, openid_metadata_url: other.metadataUrl } } });
+  const other = await startIssuer(t);
+  const world = await startRoutedEmulator(t, {
+    apps: { chat_b: { ...botApp, openid_metadata_url: other.metadataUrl } },
+  });
   await world.map("integrations", "us-1", ["tenant-1"]);
   const send: Stage["send"] = async (authorization, body = activity) =>
     plain(await world.router("POST", path, { body, headers: authorization === undefined ? {} : { authorization } }));

@@ -3,7 +3,7 @@ import { describe, it, type TestContext } from "node:test";
 import { type CrmAVersion, signCrmA } from "../../../../src/schemes/crm-a.ts";
 import { hashEmail } from "../../../../src/schemes/email-hash.ts";
 import { plain } from "../../../support/emulator.ts";
-import { type Routed, routed } from "../../../support/routed.ts";
+import { type RoutedEmulator, startRoutedEmulator } from "../../../support/routed.ts";
 
 const iframe = "/router/v1/crm_a/iframe";
 const cards = "/router/v1/crm_a/cards";
@@ -24,7 +24,11 @@ interface Signing {
   readonly unnamed?: boolean;
 }
 
-function signatureFor(world: Routed, target: string, { version = "v3", at = now, url, secret, unnamed }: Signing) {
+function signatureFor(
+  world: RoutedEmulator,
+  target: string,
+  { version = "v3", at = now, url, secret, unnamed }: Signing,
+) {
   const timestamp = version === "v3" ? String(at) : "";
   const signature = signCrmA({
     version,
@@ -41,12 +45,12 @@ function signatureFor(world: Routed, target: string, { version = "v3", at = now,
   };
 }
 
-const open = (world: Routed, target: string, signing: Signing = {}) =>
+const open = (world: RoutedEmulator, target: string, signing: Signing = {}) =>
   world.router("GET", target, { headers: signatureFor(world, target, signing) });
 
-const start = (t: TestContext, options: object = {}) => routed(t, { apps, ...options });
+const start = (t: TestContext, options: object = {}) => startRoutedEmulator(t, { apps, ...options });
 
-const findings = async (world: Routed) =>
+const findings = async (world: RoutedEmulator) =>
   ((await world.ask("GET", "requests?service=router")).body as { items: { findings: object[] }[] }).items.at(-1)
     ?.findings;
 

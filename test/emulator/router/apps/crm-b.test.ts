@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { signCrmB } from "../../../../src/schemes/crm-b.ts";
 import { hashEmail } from "../../../../src/schemes/email-hash.ts";
 import { plain } from "../../../support/emulator.ts";
-import { type Routed, routed } from "../../../support/routed.ts";
+import { type RoutedEmulator, startRoutedEmulator } from "../../../support/routed.ts";
 
 const path = "/router/v1/crm_b/";
 const secret = "1234567890123456789";
@@ -18,7 +18,7 @@ const envelope = {
   },
 };
 
-const open = (world: Routed, signedRequest: string, query = "") =>
+const open = (world: RoutedEmulator, signedRequest: string, query = "") =>
   world.router("POST", path + query, {
     body: `signed_request=${encodeURIComponent(signedRequest)}`,
     headers: form,
@@ -28,7 +28,7 @@ const signed = (value: unknown = envelope) => signCrmB(secret, JSON.stringify(va
 
 describe("crm_b", () => {
   it("forwards a request to the cluster of its user or organization, or the first", async (t) => {
-    const world = await routed(t, { apps });
+    const world = await startRoutedEmulator(t, { apps });
     await open(world, signed());
     assert.deepEqual(world.reached(), ["eu POST /router/v1/crm_b/"]);
     assert.equal(world.eu.received[0]!.body.toString(), `signed_request=${encodeURIComponent(signed())}`);
@@ -43,19 +43,19 @@ describe("crm_b", () => {
   });
 
   it("does not require a context or an algorithm", async (t) => {
-    const world = await routed(t, { apps });
+    const world = await startRoutedEmulator(t, { apps });
     assert.equal((await open(world, signed({ issuedAt: null }))).status, 200);
     assert.deepEqual(world.reached(), ["eu POST /router/v1/crm_b/"]);
   });
 
   it("forwards a GET request by its query, or to the first cluster", async (t) => {
-    const world = await routed(t, { apps });
+    const world = await startRoutedEmulator(t, { apps });
     for (const query of ["", "?cluster_id=us-1"]) await world.router("GET", path + query);
     assert.deepEqual(world.reached(), [`eu GET ${path}`, `us GET ${path}?cluster_id=us-1`]);
   });
 
   it("reports an unreachable cluster", async (t) => {
-    const world = await routed(t, { apps });
+    const world = await startRoutedEmulator(t, { apps });
     world.eu.answer((_, response) => response.destroy());
     const expected = { status: 502, body: { detail: "Cluster eu-1 is unreachable" } };
     assert.deepEqual(plain(await open(world, signed())), expected);
@@ -63,7 +63,7 @@ describe("crm_b", () => {
   });
 
   it("rejects a request with an invalid signature", async (t) => {
-    const world = await routed(t, { apps });
+    const world = await startRoutedEmulator(t, { apps });
     const [mac, text] = signed().split(".") as [string, string];
     for (const attempt of [
       "garbage",
@@ -81,7 +81,7 @@ describe("crm_b", () => {
   });
 
   it("reports the missing field in FastAPI's format", async (t) => {
-    const world = await routed(t, { apps });
+    const world = await startRoutedEmulator(t, { apps });
     for (const text of ["other=1", "signed_request="]) {
       const { status, body } = plain(await world.router("POST", path, { body: text, headers: form }));
       assert.equal(status, 422);
@@ -96,7 +96,7 @@ describe("crm_b", () => {
     const at = (url: string) => `?index_url_override=${encodeURIComponent(url)}`;
 
     it("is forwarded if it is empty or in the seed's list", async (t) => {
-      const world = await routed(t, { apps });
+      const world = await startRoutedEmulator(t, { apps });
       for (const query of [at("https://front.example/app/?v=2"), at("")]) {
         assert.equal((await open(world, signed(), query)).status, 200);
         assert.equal((await world.router("GET", path + query)).status, 200);
@@ -105,7 +105,7 @@ describe("crm_b", () => {
     });
 
     it("is rejected for any other origin", async (t) => {
-      const world = await routed(t, { apps });
+      const world = await startRoutedEmulator(t, { apps });
       for (const url of [
         "https://else.example/",
         "http://front.example/",

@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { blackholeLimits } from "../../../../emulator/router/apps/mailer.ts";
 import { emulator, plain, type TestEmulator } from "../../../support/emulator.ts";
-import { routed } from "../../../support/routed.ts";
+import { startRoutedEmulator } from "../../../support/routed.ts";
 
 describe("mailer blackhole", () => {
   it("accepts and stores every mail without a response body", async (t) => {
-    const world = await routed(t);
+    const world = await startRoutedEmulator(t);
     const path = "/router/v1/mailer/inbound/blackhole";
     const headers = { "content-type": "message/rfc822" };
     const body = Buffer.from([0xff, 0x00, 0x41]);

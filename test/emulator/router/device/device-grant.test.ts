@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import demo from "../../../../fixtures/seeds/demo.json" with { type: "json" };
 import { emulator, plain } from "../../../support/emulator.ts";
-import { device, oauthError } from "../../../support/identity/devices.ts";
+import { createOAuthError, startDeviceAuthorization } from "../../../support/identity/devices.ts";
 import { assertRefused } from "../../../support/refused.ts";
 
 const path = "/router/v1/oauth2.0/device/code/";
@@ -50,7 +50,7 @@ describe("device authorization request", () => {
   it("is rejected for an unknown client", async (t) => {
     const world = await emulator(t);
     const begin = () => world.router("POST", path, { body: { client_id: "nobody" } });
-    await assertRefused(world, begin, oauthError("invalid_client"));
+    await assertRefused(world, begin, createOAuthError("invalid_client"));
     assert.equal((await begin()).headers.get("cache-control"), "no-store");
   });
 
@@ -76,15 +76,15 @@ describe("device authorization request", () => {
     const created = await world.router("POST", "/router/v1/oauth2.0/client/", { body: { client_name: "Add-in" } });
     const { client_id, ...rest } = created.body as { client_id: string };
     assert.deepEqual({ status: created.status, rest }, { status: 200, rest: { client_name: "Add-in" } });
-    const added = await device(world, client_id);
-    assert.deepEqual(plain(await added.poll()), oauthError("authorization_pending"));
+    const added = await startDeviceAuthorization(world, client_id);
+    assert.deepEqual(plain(await added.poll()), createOAuthError("authorization_pending"));
   });
 });
 
 describe("decision about a user code", () => {
   it("maps the code to the cluster, for any spelling of the code", async (t) => {
     const world = await emulator(t);
-    const { user_code, decide } = await device(world);
+    const { user_code, decide } = await startDeviceAuthorization(world);
     const typed = ` ${user_code.toLowerCase().replace("-", " ")}`;
     assert.deepEqual(plain(await decide("AUTHORIZED", "us-1", typed)), {
       status: 200,
@@ -96,7 +96,7 @@ describe("decision about a user code", () => {
 
   it("is accepted only from the cluster that the pending grant is bound to", async (t) => {
     const world = await emulator(t);
-    const { decide, poll } = await device(world);
+    const { decide, poll } = await startDeviceAuthorization(world);
     assert.equal((await decide("PENDING", "us-1")).status, 200);
     assert.equal((await decide("PENDING", "us-1")).status, 200);
     for (const status of ["PENDING", "AUTHORIZED", "DENIED"]) {
@@ -105,7 +105,7 @@ describe("decision about a user code", () => {
         body: { detail: "The device grant is bound to another cluster" },
       });
     }
-    assert.deepEqual(plain(await poll()), oauthError("authorization_pending"));
+    assert.deepEqual(plain(await poll()), createOAuthError("authorization_pending"));
     assert.equal((await decide("DENIED", "us-1")).status, 200);
   });
 
@@ -116,7 +116,7 @@ describe("decision about a user code", () => {
       ["AUTHORIZED", "DENIED"],
       ["DENIED", "AUTHORIZED"],
     ] as const) {
-      const { decide } = await device(world);
+      const { decide } = await startDeviceAuthorization(world);
       assert.equal((await decide(first)).status, 200);
       assert.equal((await decide(first)).status, 200);
       for (const [status, cluster] of [
@@ -131,7 +131,7 @@ describe("decision about a user code", () => {
 
   it("requires a known user code that has not expired", async (t) => {
     const world = await emulator(t);
-    const { decide } = await device(world);
+    const { decide } = await startDeviceAuthorization(world);
     await assertRefused(world, () => decide("AUTHORIZED", "eu-1", "BBBB-BBBB"), {
       status: 404,
       body: { detail: "Unknown user code" },
@@ -146,7 +146,7 @@ describe("decision about a user code", () => {
   it("requires a known cluster and rejects the key of another one", async (t) => {
     const world = await emulator(t, { strict: ["keys"] });
     const [eu, us] = world.clusters;
-    const { user_code } = await device(world);
+    const { user_code } = await startDeviceAuthorization(world);
     const decide = (cluster_id: string, key?: string) => () =>
       world.router("POST", decidePath, {
         body: { user_code, status: "AUTHORIZED", cluster_id },
@@ -167,8 +167,8 @@ describe("decision about a user code", () => {
 
   it("is removed with the workspace data of the bound cluster", async (t) => {
     const world = await emulator(t);
-    const mine = await device(world);
-    const others = await device(world);
+    const mine = await startDeviceAuthorization(world);
+    const others = await startDeviceAuthorization(world);
     await mine.decide("PENDING", "eu-1");
     await others.decide("PENDING", "us-1");
     const user_codes = [mine.user_code, others.user_code];
@@ -179,12 +179,12 @@ describe("decision about a user code", () => {
 
   it("is removed one day after the code expired", async (t) => {
     const world = await emulator(t);
-    const { poll } = await device(world);
+    const { poll } = await startDeviceAuthorization(world);
     await world.clock.advance({ by: 15 * minute + 23 * 60 * minute });
-    await device(world);
-    assert.deepEqual(plain(await poll()), oauthError("expired_token"));
+    await startDeviceAuthorization(world);
+    assert.deepEqual(plain(await poll()), createOAuthError("expired_token"));
     await world.clock.advance({ by: 60 * minute });
-    await device(world);
-    assert.deepEqual(plain(await poll()), oauthError("invalid_grant"));
+    await startDeviceAuthorization(world);
+    assert.deepEqual(plain(await poll()), createOAuthError("invalid_grant"));
   });
 });

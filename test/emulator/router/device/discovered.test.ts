@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { formatBasicHeader } from "../../../../src/schemes/http-authorization.ts";
 import { emulator, plain, type TestEmulator } from "../../../support/emulator.ts";
-import { device, deviceGrantType, oauthError } from "../../../support/identity/devices.ts";
-import { type Changes, confidential, requestToken } from "../../../support/identity/sign-in.ts";
+import { createOAuthError, deviceGrantType, startDeviceAuthorization } from "../../../support/identity/devices.ts";
+import { confidentialClientSeed, type ParameterChanges, requestToken } from "../../../support/identity/sign-in.ts";
 import { receiver } from "../../../support/receiver.ts";
 import { assertRefused } from "../../../support/refused.ts";
 
@@ -13,12 +13,12 @@ const newest = async ({ ask }: TestEmulator) =>
 
 /** Creates a device that polls the endpoint from discovery (RFC 8628, 3.4). */
 async function discovered(world: TestEmulator, client_id = "demo-cli") {
-  const { device_code, ...begun } = await device(world, client_id);
-  const fields: Changes = { grant_type: deviceGrantType, device_code, client_id };
+  const { device_code, ...begun } = await startDeviceAuthorization(world, client_id);
+  const fields: ParameterChanges = { grant_type: deviceGrantType, device_code, client_id };
   return {
     ...begun,
     device_code,
-    poll: (changes: Changes = {}, headers = {}) => requestToken(world, { ...fields, ...changes }, headers),
+    poll: (changes: ParameterChanges = {}, headers = {}) => requestToken(world, { ...fields, ...changes }, headers),
   };
 }
 
@@ -26,8 +26,8 @@ describe("discovered token endpoint", () => {
   it("redeems a device code, with a finding", async (t) => {
     const world = await emulator(t);
     const { poll, decide } = await discovered(world);
-    assert.deepEqual(plain(await poll()), oauthError("authorization_pending"));
-    assert.deepEqual(plain(await poll()), oauthError("slow_down"));
+    assert.deepEqual(plain(await poll()), createOAuthError("authorization_pending"));
+    assert.deepEqual(plain(await poll()), createOAuthError("slow_down"));
     await decide("AUTHORIZED");
     await world.clock.advance({ by: 10_000 });
     const { status, headers, body } = await poll();
@@ -50,7 +50,7 @@ describe("discovered token endpoint", () => {
         detail: "the specification redeems device codes at /router/v1/oauth2.0/token/",
       },
     ]);
-    await assertRefused(world, () => poll(), oauthError("invalid_grant"));
+    await assertRefused(world, () => poll(), createOAuthError("invalid_grant"));
   });
 
   for (const [what, status, after, expected] of [
@@ -62,7 +62,7 @@ describe("discovered token endpoint", () => {
       const { poll, decide } = await discovered(world);
       await decide(status);
       await world.clock.advance({ by: after });
-      assert.deepEqual(plain(await poll()), oauthError(expected));
+      assert.deepEqual(plain(await poll()), createOAuthError(expected));
     });
   }
 
@@ -73,9 +73,9 @@ describe("discovered token endpoint", () => {
   for (const [what, changes, expected] of [
     ["without a device code", { device_code: undefined }, described("invalid_request", "device_code is missing")],
     ["without a client", { client_id: undefined }, described("invalid_request", "client_id is missing")],
-    ["of an unknown client", { client_id: "nobody" }, oauthError("invalid_client", 401)],
-    ["of another client", { client_id: "demo-web" }, oauthError("invalid_grant")],
-    ["with a guessed code", { device_code: "guess" }, oauthError("invalid_grant")],
+    ["of an unknown client", { client_id: "nobody" }, createOAuthError("invalid_client", 401)],
+    ["of another client", { client_id: "demo-web" }, createOAuthError("invalid_grant")],
+    ["with a guessed code", { device_code: "guess" }, createOAuthError("invalid_grant")],
   ] as const) {
     it(`rejects a poll ${what}`, async (t) => {
       const world = await emulator(t);
@@ -87,14 +87,14 @@ describe("discovered token endpoint", () => {
   }
 
   it("requires client authentication from a confidential client", async (t) => {
-    const world = await emulator(t, { seed: confidential });
-    const [{ client_id, client_secret }] = confidential.oauth_clients;
+    const world = await emulator(t, { seed: confidentialClientSeed });
+    const [{ client_id, client_secret }] = confidentialClientSeed.oauth_clients;
     const { poll, decide } = await discovered(world, client_id);
     await decide("AUTHORIZED");
-    await assertRefused(world, () => poll(), oauthError("invalid_client", 401));
+    await assertRefused(world, () => poll(), createOAuthError("invalid_client", 401));
     const wrong = { authorization: formatBasicHeader({ user: "demo+portal", password: "guess" }) };
     const refused = await poll({ client_id: undefined }, wrong);
-    assert.deepEqual(plain(refused), oauthError("invalid_client", 401));
+    assert.deepEqual(plain(refused), createOAuthError("invalid_client", 401));
     assert.equal(refused.headers.get("www-authenticate"), 'Basic realm="oauth"');
     const right = {
       authorization: formatBasicHeader({ user: "demo+portal", password: encodeURIComponent(client_secret) }),
@@ -126,6 +126,6 @@ describe("discovered token endpoint", () => {
     cluster.answer((_, response) => response.destroy());
     const other = await discovered(world);
     await other.decide("AUTHORIZED");
-    assert.deepEqual(plain(await other.poll()), oauthError("temporarily_unavailable", 503));
+    assert.deepEqual(plain(await other.poll()), createOAuthError("temporarily_unavailable", 503));
   });
 });

@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { emulator, plain } from "../../../support/emulator.ts";
-import { device, oauthError, tokenExchangeType } from "../../../support/identity/devices.ts";
-import { confidential, findings, form } from "../../../support/identity/sign-in.ts";
+import { createOAuthError, startDeviceAuthorization, tokenExchangeType } from "../../../support/identity/devices.ts";
+import { confidentialClientSeed, formHeaders, listFindings } from "../../../support/identity/sign-in.ts";
 import type { Receiver } from "../../../support/receiver.ts";
 import { receiver } from "../../../support/receiver.ts";
 import { assertRefused } from "../../../support/refused.ts";
@@ -36,8 +36,8 @@ const says = (cluster: Receiver, status: number, body: unknown) =>
 describe("device token endpoint", () => {
   it("returns tokens once after the decision", async (t) => {
     const world = await emulator(t);
-    const { poll, decide } = await device(world);
-    assert.deepEqual(plain(await poll()), oauthError("authorization_pending"));
+    const { poll, decide } = await startDeviceAuthorization(world);
+    assert.deepEqual(plain(await poll()), createOAuthError("authorization_pending"));
     await decide("AUTHORIZED");
     await world.clock.advance({ by: seconds(5) });
     const { status, body, headers } = await poll();
@@ -49,12 +49,12 @@ describe("device token endpoint", () => {
     assert.match(String(refresh_token), /^eu-1_[\w-]{43}$/);
     assert.equal(headers.get("cache-control"), "no-store");
     await world.clock.advance({ by: seconds(5) });
-    await assertRefused(world, () => poll(), oauthError("invalid_grant"));
+    await assertRefused(world, () => poll(), createOAuthError("invalid_grant"));
   });
 
   it("adds 5 s to the interval permanently after each early poll", async (t) => {
     const world = await emulator(t);
-    const { poll } = await device(world);
+    const { poll } = await startDeviceAuthorization(world);
     const errorAfter = async (wait: number) => {
       await world.clock.advance({ by: seconds(wait) });
       return ((await poll()).body as { error: string }).error;
@@ -83,32 +83,32 @@ describe("device token endpoint", () => {
 
   it("returns access_denied after a denial", async (t) => {
     const world = await emulator(t);
-    const { poll, decide } = await device(world);
+    const { poll, decide } = await startDeviceAuthorization(world);
     await decide("DENIED");
-    assert.deepEqual(plain(await poll()), oauthError("access_denied"));
+    assert.deepEqual(plain(await poll()), createOAuthError("access_denied"));
   });
 
   it("returns expired_token after 15 virtual minutes, even after an approval", async (t) => {
     const world = await emulator(t);
-    const { poll, decide } = await device(world);
+    const { poll, decide } = await startDeviceAuthorization(world);
     await decide("AUTHORIZED");
     await world.clock.advance({ by: seconds(900) });
-    await assertRefused(world, () => poll(), oauthError("expired_token"));
+    await assertRefused(world, () => poll(), createOAuthError("expired_token"));
   });
 
   it("requires the matching client and a known device code", async (t) => {
     const world = await emulator(t);
-    const { poll, decide } = await device(world);
+    const { poll, decide } = await startDeviceAuthorization(world);
     await decide("AUTHORIZED");
-    await assertRefused(world, () => poll({ client_id: "demo-web" }), oauthError("invalid_grant"));
-    await assertRefused(world, () => poll({ client_id: "nobody" }), oauthError("invalid_client"));
-    await assertRefused(world, () => poll({ device_code: "guess" }), oauthError("invalid_grant"));
+    await assertRefused(world, () => poll({ client_id: "demo-web" }), createOAuthError("invalid_grant"));
+    await assertRefused(world, () => poll({ client_id: "nobody" }), createOAuthError("invalid_client"));
+    await assertRefused(world, () => poll({ device_code: "guess" }), createOAuthError("invalid_grant"));
     assert.equal((await poll()).status, 200);
   });
 
   it("requires one of the two grant types", async (t) => {
     const world = await emulator(t);
-    const { poll } = await device(world);
+    const { poll } = await startDeviceAuthorization(world);
     await assertRefused(world, () => poll({ grant_type: "password" }), {
       status: 422,
       body: {
@@ -130,25 +130,28 @@ describe("device token endpoint", () => {
 
   it("rejects repeated form parameters", async (t) => {
     const world = await emulator(t);
-    const { device_code } = await device(world);
+    const { device_code } = await startDeviceAuthorization(world);
     const fields = `client_id=demo-cli&device_code=${device_code}&client_id=demo-web`;
     const why = { error: "invalid_request", error_description: "client_id is repeated" };
     for (const path of ["/router/v1/oauth2.0/token/", "/router/v1/oauth2.0/device/code/"]) {
-      await assertRefused(world, () => world.router("POST", path, { body: fields, headers: form }), {
+      await assertRefused(world, () => world.router("POST", path, { body: fields, headers: formHeaders }), {
         status: 400,
         body: why,
       });
     }
     // Unknown parameters are ignored, even if they are repeated (RFC 6749, 3.1).
     const unknown = "client_id=demo-cli&campaign=a&campaign=b";
-    const begun = await world.router("POST", "/router/v1/oauth2.0/device/code/", { body: unknown, headers: form });
+    const begun = await world.router("POST", "/router/v1/oauth2.0/device/code/", {
+      body: unknown,
+      headers: formHeaders,
+    });
     assert.equal(begun.status, 200);
   });
 
   it("reports a confidential client without authentication as a finding", async (t) => {
-    const world = await emulator(t, { seed: confidential });
-    const [{ client_id, client_secret }] = confidential.oauth_clients;
-    const { poll, decide } = await device(world, client_id);
+    const world = await emulator(t, { seed: confidentialClientSeed });
+    const [{ client_id, client_secret }] = confidentialClientSeed.oauth_clients;
+    const { poll, decide } = await startDeviceAuthorization(world, client_id);
     await decide("AUTHORIZED");
     await poll({ client_secret });
     await world.clock.advance({ by: seconds(5) });
@@ -164,7 +167,7 @@ describe("device token endpoint", () => {
 
   it("returns the token type after a token exchange", async (t) => {
     const world = await emulator(t);
-    const { poll, decide } = await device(world);
+    const { poll, decide } = await startDeviceAuthorization(world);
     await decide("AUTHORIZED");
     const { status, body } = await poll({ grant_type: tokenExchangeType });
     assert.equal(status, 200);
@@ -177,7 +180,7 @@ describe("device token response", () => {
   it("comes from the cluster, which receives the original request", async (t) => {
     const { world, cluster } = await behindReceiver(t);
     says(cluster, 200, tokens);
-    const { poll, decide, device_code } = await device(world);
+    const { poll, decide, device_code } = await startDeviceAuthorization(world);
     await poll();
     assert.equal(cluster.received.length, 0);
     await decide("AUTHORIZED");
@@ -204,7 +207,7 @@ describe("device token response", () => {
     const { world, cluster } = await behindReceiver(t);
     const { scope: _, ...without } = tokens;
     says(cluster, 200, without);
-    const { poll, decide } = await device(world);
+    const { poll, decide } = await startDeviceAuthorization(world);
     await decide("AUTHORIZED");
     assert.deepEqual(plain(await poll()), { status: 200, body: { ...without, scope: "" } });
   });
@@ -213,7 +216,7 @@ describe("device token response", () => {
     const { world, cluster } = await behindReceiver(t);
     const { expires_in: _, ...without } = tokens;
     says(cluster, 200, without);
-    const { poll, decide } = await device(world);
+    const { poll, decide } = await startDeviceAuthorization(world);
     await decide("AUTHORIZED");
     assert.deepEqual(plain(await poll()), { status: 200, body: without });
   });
@@ -222,10 +225,10 @@ describe("device token response", () => {
     const { world, cluster } = await behindReceiver(t);
     const { expires_in: _, ...fitting } = tokens;
     says(cluster, 200, { ...fitting, expires_in: -1, refresh_token: null, scope: null });
-    const { poll, decide } = await device(world);
+    const { poll, decide } = await startDeviceAuthorization(world);
     await decide("AUTHORIZED");
     assert.deepEqual(plain(await poll()), { status: 200, body: { ...fitting, scope: "" } });
-    assert.deepEqual(await findings(world, "router"), [
+    assert.deepEqual(await listFindings(world, "router"), [
       { code: "no-cluster-key", detail: "x-cluster-key is absent" },
       {
         code: "token-response",
@@ -236,7 +239,7 @@ describe("device token response", () => {
 
   it("is requested once for concurrent polls", async (t) => {
     const { world, cluster } = await behindReceiver(t);
-    const { poll, decide } = await device(world);
+    const { poll, decide } = await startDeviceAuthorization(world);
     await decide("AUTHORIZED");
     let answer = () => {};
     const asked = new Promise<void>((resolve) =>
@@ -248,7 +251,7 @@ describe("device token response", () => {
     const first = poll();
     await asked;
     await world.clock.advance({ by: seconds(5) });
-    assert.deepEqual(plain(await poll()), oauthError("authorization_pending"));
+    assert.deepEqual(plain(await poll()), createOAuthError("authorization_pending"));
     answer();
     assert.deepEqual(plain(await first), { status: 200, body: tokens });
     assert.equal(cluster.received.length, 1);
@@ -268,7 +271,7 @@ describe("device token response", () => {
   for (const [what, trouble] of troubles) {
     it(`stays available for the valid code if the cluster ${what}`, async (t) => {
       const { world, cluster } = await behindReceiver(t);
-      const { poll, decide } = await device(world);
+      const { poll, decide } = await startDeviceAuthorization(world);
       await decide("AUTHORIZED");
       trouble(cluster);
       const refused = await poll();
@@ -288,10 +291,10 @@ describe("device token response", () => {
   ] as const) {
     it(`contains the error ${ours} if the cluster returns ${theirs}`, async (t) => {
       const { world, cluster } = await behindReceiver(t);
-      const { poll, decide } = await device(world);
+      const { poll, decide } = await startDeviceAuthorization(world);
       await decide("AUTHORIZED");
       says(cluster, 400, { error: theirs });
-      assert.deepEqual(plain(await poll()), oauthError(ours));
+      assert.deepEqual(plain(await poll()), createOAuthError(ours));
     });
   }
 
@@ -300,7 +303,7 @@ describe("device token response", () => {
     t.after(() => rm(folder, { recursive: true }));
     const file = join(folder, "emulator.json");
     const { world, cluster } = await behindReceiver(t, { file });
-    const { poll, decide, device_code } = await device(world);
+    const { poll, decide, device_code } = await startDeviceAuthorization(world);
     await decide("AUTHORIZED");
     const asked = new Promise<void>((resolve) => cluster.answer(() => resolve()));
     const lost = poll().catch(() => {});

@@ -6,10 +6,10 @@ import { openMemoryStore } from "../../../../emulator/store/memory-store.ts";
 import type { Transaction } from "../../../../emulator/store/port.ts";
 import { systemWallClock } from "../../../../src/base/clock.ts";
 import { plain } from "../../../support/emulator.ts";
-import { bulk, keys, type Routed, routed } from "../../../support/routed.ts";
+import { bulkOperations, clusterKeys, type RoutedEmulator, startRoutedEmulator } from "../../../support/routed.ts";
 
-const tables = Object.keys(bulk) as (keyof typeof bulk)[];
-const offboard = (world: Routed, cluster: string, body: unknown, headers = {}) =>
+const tables = Object.keys(bulkOperations) as (keyof typeof bulkOperations)[];
+const offboard = (world: RoutedEmulator, cluster: string, body: unknown, headers = {}) =>
   world.router("DELETE", `/router/v1/clusters/${cluster}/workspace-data`, { body, headers });
 
 const everything = (ids: string[]) => ({
@@ -24,7 +24,7 @@ const everything = (ids: string[]) => ({
 
 describe("cluster list", () => {
   it("returns the clusters in seed order, with URLs in the service's format", async (t) => {
-    const world = await routed(t);
+    const world = await startRoutedEmulator(t);
     const info = (cluster_id: string, cluster_label: string, url: string) => ({
       cluster_id,
       cluster_label,
@@ -40,14 +40,16 @@ describe("cluster list", () => {
   });
 
   it("reports a writable store", async (t) => {
-    const world = await routed(t);
+    const world = await startRoutedEmulator(t);
     assert.deepEqual(plain(await world.router("GET", "/")), { status: 200, body: { database: true } });
   });
 });
 
 describe("workspace data deletion", () => {
   it("deletes the cluster's rows in every table, and no others", async (t) => {
-    const world = await routed(t, { mappings: { user_codes: { "eu-1": ["MINE", "KEPT"], "us-1": ["FOREIGN"] } } });
+    const world = await startRoutedEmulator(t, {
+      mappings: { user_codes: { "eu-1": ["MINE", "KEPT"], "us-1": ["FOREIGN"] } },
+    });
     for (const table of tables) {
       await world.map(table, "eu-1", ["mine", "kept"]);
       await world.map(table, "us-1", ["foreign"]);
@@ -87,25 +89,25 @@ describe("workspace data deletion", () => {
   });
 
   it("rejects a request without permission and changes nothing", async (t) => {
-    const world = await routed(t, { strict: ["keys"] });
+    const world = await startRoutedEmulator(t, { strict: ["keys"] });
     const key = (value: string) => ({ "x-cluster-key": value });
-    const seeded = { body: { email_hash_list: ["a"], cluster_id: "eu-1" }, headers: key(keys["eu-1"]) };
-    await world.router("POST", bulk.emails.path, seeded);
+    const seeded = { body: { email_hash_list: ["a"], cluster_id: "eu-1" }, headers: key(clusterKeys["eu-1"]) };
+    await world.router("POST", bulkOperations.emails.path, seeded);
     const before = (await world.ask("GET", "state")).body;
 
     const attempt = async (cluster: string, headers = {}) =>
       plain(await offboard(world, cluster, everything(["a"]), headers));
     assert.deepEqual(await attempt("eu-1"), { status: 401, body: { detail: "Missing cluster key" } });
     assert.deepEqual(await attempt("eu-1", key("x")), { status: 401, body: { detail: "Invalid cluster key" } });
-    assert.deepEqual(await attempt("ap-9", key(keys["us-1"])), {
+    assert.deepEqual(await attempt("ap-9", key(clusterKeys["us-1"])), {
       status: 404,
       body: { detail: "Unknown cluster: ap-9" },
     });
-    assert.deepEqual(await attempt("eu-1", key(keys["us-1"])), {
+    assert.deepEqual(await attempt("eu-1", key(clusterKeys["us-1"])), {
       status: 403,
       body: { detail: "This cluster key is not of cluster eu-1" },
     });
-    const wrong = await offboard(world, "eu-1", { user_codes: [1] }, key(keys["eu-1"]));
+    const wrong = await offboard(world, "eu-1", { user_codes: [1] }, key(clusterKeys["eu-1"]));
     assert.deepEqual(plain(wrong), {
       status: 422,
       body: {

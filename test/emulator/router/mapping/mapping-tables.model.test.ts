@@ -4,9 +4,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { it } from "node:test";
 import fc from "fast-check";
-import { bulk, bulkBody, type ClusterId, type Routed, routed } from "../../../support/routed.ts";
+import {
+  bulkOperations,
+  type ClusterId,
+  createBulkBody,
+  type RoutedEmulator,
+  startRoutedEmulator,
+} from "../../../support/routed.ts";
 
-const tables = Object.keys(bulk) as (keyof typeof bulk)[];
+const tables = Object.keys(bulkOperations) as (keyof typeof bulkOperations)[];
 const ids = ["a", "b", "c", "__proto__", "é/?#%"];
 
 /** Requests that look up an identifier, by table. */
@@ -17,7 +23,7 @@ const asks = {
   counterparties: (id) => `/x?cp_token=${id}`,
   teams: (id) => `/x?team_id=${id}`,
   integrations: (id) => `/x?external_id=${id}`,
-} satisfies Record<keyof typeof bulk, (id: string) => string>;
+} satisfies Record<keyof typeof bulkOperations, (id: string) => string>;
 
 const offboardField = {
   emails: "email_hash_list",
@@ -30,7 +36,7 @@ const offboardField = {
 type Step =
   | {
       readonly does: "map" | "unmap";
-      readonly table: keyof typeof bulk;
+      readonly table: keyof typeof bulkOperations;
       readonly cluster: ClusterId;
       readonly list: string[];
     }
@@ -64,7 +70,7 @@ function apply(model: Model, one: Step): number | undefined {
   return moved;
 }
 
-async function send(world: Routed, one: Exclude<Step, { does: "restart" }>): Promise<number | undefined> {
+async function send(world: RoutedEmulator, one: Exclude<Step, { does: "restart" }>): Promise<number | undefined> {
   const answer =
     one.does === "offboard"
       ? await world.router("DELETE", `/router/v1/clusters/${one.cluster}/workspace-data`, {
@@ -73,8 +79,8 @@ async function send(world: Routed, one: Exclude<Step, { does: "restart" }>): Pro
             external_integrations: [{ external_id_list: one.list, integration_type: "CHAT_B" }],
           },
         })
-      : await world.router(one.does === "map" ? "POST" : "DELETE", bulk[one.table].path, {
-          body: bulkBody(one.table, one.cluster, one.list),
+      : await world.router(one.does === "map" ? "POST" : "DELETE", bulkOperations[one.table].path, {
+          body: createBulkBody(one.table, one.cluster, one.list),
         });
   assert.deepEqual([answer.status, answer.body], [200, true]);
   const moved = answer.headers.get("x-svc-moved");
@@ -82,7 +88,7 @@ async function send(world: Routed, one: Exclude<Step, { does: "restart" }>): Pro
 }
 
 /** Requests the path of every identifier of every table, and compares the reached clusters. */
-async function compare(world: Routed, model: Model): Promise<void> {
+async function compare(world: RoutedEmulator, model: Model): Promise<void> {
   world.reached();
   for (const table of tables) {
     for (const id of ids) {
@@ -106,14 +112,14 @@ it("mapping tables match a simple model after any sequence of operations and res
     fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 25 }), async (steps) => {
       run += 1;
       const file = join(folder, `${run}.json`);
-      let world = await routed(t, { file });
+      let world = await startRoutedEmulator(t, { file });
       const model: Model = new Map();
       for (const one of steps) {
         const moved = apply(model, one);
         if (one.does === "restart") {
           const { eu, us } = world;
           await world.close();
-          world = await routed(t, { file, behind: { eu, us } });
+          world = await startRoutedEmulator(t, { file, behind: { eu, us } });
         } else {
           assert.equal(await send(world, one), moved);
         }

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { plain } from "../../../support/emulator.ts";
-import { bulk, bulkBody, keys, routed } from "../../../support/routed.ts";
+import { bulkOperations, clusterKeys, createBulkBody, startRoutedEmulator } from "../../../support/routed.ts";
 
-const tables = Object.keys(bulk) as (keyof typeof bulk)[];
+const tables = Object.keys(bulkOperations) as (keyof typeof bulkOperations)[];
 
 /** Requests that reach the owner of `id`, by table. */
 const witness = {
@@ -13,21 +13,23 @@ const witness = {
   counterparties: (id: string) => ["GET", `/contract-invite/counter_party/by_token/${id}`],
   teams: (id: string) => ["GET", `/anything?team_id=${id}`],
   integrations: (id: string) => ["GET", `/anything?external_id=${id}&integration_type=CHAT_B`],
-} satisfies Record<keyof typeof bulk, (id: string) => [string, string] | string[]>;
+} satisfies Record<keyof typeof bulkOperations, (id: string) => [string, string] | string[]>;
 
 describe("mapping table", () => {
   for (const table of tables) {
-    const { path, list } = bulk[table];
+    const { path, list } = bulkOperations[table];
 
     it(`maps ${table} to a cluster, and only removes rows of the given cluster`, async (t) => {
-      const world = await routed(t);
+      const world = await startRoutedEmulator(t);
       const owner = async (id: string) => {
         const [method, target] = witness[table](id) as [string, string];
         await world.router(method, target);
         return world.reached().map((line) => line.slice(0, 2));
       };
       const send = async (method: string, cluster: "eu-1" | "us-1", ids: string[]) => {
-        const { status, headers, body } = await world.router(method, path, { body: bulkBody(table, cluster, ids) });
+        const { status, headers, body } = await world.router(method, path, {
+          body: createBulkBody(table, cluster, ids),
+        });
         return { status, body, moved: headers.get("x-svc-moved") };
       };
 
@@ -46,23 +48,23 @@ describe("mapping table", () => {
 
     for (const method of ["POST", "DELETE"]) {
       it(`rejects ${method} of ${table} without permission and changes nothing`, async (t) => {
-        const world = await routed(t, { strict: ["keys"] });
+        const world = await startRoutedEmulator(t, { strict: ["keys"] });
         const key = (value: string) => ({ "x-cluster-key": value });
-        const mapped = { body: bulkBody(table, "eu-1", ["a"]), headers: key(keys["eu-1"]) };
+        const mapped = { body: createBulkBody(table, "eu-1", ["a"]), headers: key(clusterKeys["eu-1"]) };
         await world.router("POST", path, mapped);
         const before = await world.ask("GET", "state");
 
         const attempt = async (body: unknown, headers = {}) =>
           plain(await world.router(method, path, { body, headers }));
-        const wish = bulkBody(table, "eu-1", ["a", "z"]);
+        const wish = createBulkBody(table, "eu-1", ["a", "z"]);
         assert.deepEqual(await attempt(wish), { status: 401, body: { detail: "Missing cluster key" } });
         assert.deepEqual(await attempt(wish, key("guess")), { status: 401, body: { detail: "Invalid cluster key" } });
-        assert.deepEqual(await attempt(wish, key(keys["us-1"])), {
+        assert.deepEqual(await attempt(wish, key(clusterKeys["us-1"])), {
           status: 403,
           body: { detail: "This cluster key is not of cluster eu-1" },
         });
         // The check for an unknown cluster precedes the check for the key of another one (DECISIONS.md, R6).
-        assert.deepEqual(await attempt(bulkBody(table, "ap-9", ["a"]), key(keys["us-1"])), {
+        assert.deepEqual(await attempt(createBulkBody(table, "ap-9", ["a"]), key(clusterKeys["us-1"])), {
           status: 404,
           body: { detail: "Unknown cluster: ap-9" },
         });
@@ -72,38 +74,49 @@ describe("mapping table", () => {
           "broken JSON comes before the key",
         );
         assert.equal((await attempt({ [list]: 1 }, key("guess"))).status, 401, "the key comes before the fields");
-        assert.equal((await attempt({ [list]: 1 }, key(keys["eu-1"]))).status, 422);
+        assert.equal((await attempt({ [list]: 1 }, key(clusterKeys["eu-1"]))).status, 422);
         assert.deepEqual((await world.ask("GET", "state")).body, before.body);
       });
     }
   }
 
   it("rejects an unknown bearer token of a chat_a operation like an unknown key", async (t) => {
-    const { router } = await routed(t);
-    const body = bulkBody("teams", "eu-1", ["T1"]);
+    const { router } = await startRoutedEmulator(t);
+    const body = createBulkBody("teams", "eu-1", ["T1"]);
     const map = async (authorization: string) =>
-      plain(await router("POST", bulk.teams.path, { body, headers: { authorization } }));
-    const unknownKey = await router("POST", bulk.teams.path, { body, headers: { "x-cluster-key": "something-else" } });
+      plain(await router("POST", bulkOperations.teams.path, { body, headers: { authorization } }));
+    const unknownKey = await router("POST", bulkOperations.teams.path, {
+      body,
+      headers: { "x-cluster-key": "something-else" },
+    });
     assert.deepEqual(await map("Bearer something-else"), plain(unknownKey));
     assert.deepEqual([unknownKey.status, (await map("Basic eDp5")).status], [401, 200]);
   });
 
   it("accepts the key of a chat_a operation as a bearer token", async (t) => {
-    const { router } = await routed(t, { strict: ["keys"] });
+    const { router } = await startRoutedEmulator(t, { strict: ["keys"] });
     const map = async (headers: Record<string, string>) =>
-      (await router("POST", bulk.teams.path, { body: bulkBody("teams", "eu-1", ["T1"]), headers })).status;
+      (await router("POST", bulkOperations.teams.path, { body: createBulkBody("teams", "eu-1", ["T1"]), headers }))
+        .status;
 
-    assert.equal(await map({ authorization: `Bearer ${keys["eu-1"]}` }), 200);
-    assert.equal(await map({ authorization: `Bearer ${keys["us-1"]}` }), 403);
+    assert.equal(await map({ authorization: `Bearer ${clusterKeys["eu-1"]}` }), 200);
+    assert.equal(await map({ authorization: `Bearer ${clusterKeys["us-1"]}` }), 403);
     assert.equal(await map({ authorization: "Bearer something-else" }), 401);
-    assert.equal(await map({ authorization: "Bearer something-else", "x-cluster-key": keys["eu-1"] }), 200);
+    assert.equal(await map({ authorization: "Bearer something-else", "x-cluster-key": clusterKeys["eu-1"] }), 200);
 
-    const email = { body: bulkBody("emails", "eu-1", ["a"]), headers: { authorization: `Bearer ${keys["eu-1"]}` } };
-    assert.equal((await router("POST", bulk.emails.path, email)).status, 401, "other tables take the header alone");
+    const email = {
+      body: createBulkBody("emails", "eu-1", ["a"]),
+      headers: { authorization: `Bearer ${clusterKeys["eu-1"]}` },
+    };
+    assert.equal(
+      (await router("POST", bulkOperations.emails.path, email)).status,
+      401,
+      "other tables take the header alone",
+    );
   });
 
   it("accepts a missing key with a finding unless keys are strict", async (t) => {
-    const world = await routed(t);
+    const world = await startRoutedEmulator(t);
     await world.map("emails", "eu-1", ["a"]);
     assert.equal((await world.router("GET", "/router/v1/cluster_emails/email/a")).status, 200);
   });
@@ -113,20 +126,20 @@ describe("mapping table", () => {
     ["client_id", (id: string) => `/router/v1/cluster_clients/client/${id}`, "No cluster mapping for this client id"],
   ] as const) {
     it(`looks up a ${name} with any valid key`, async (t) => {
-      const world = await routed(t);
+      const world = await startRoutedEmulator(t);
       const show = async (id: string, headers = {}) => plain(await world.router("GET", path(id), { headers }));
 
       await world.map(name === "email_hash" ? "emails" : "clients", "us-1", ["a"]);
       const found = { status: 200, body: { [name]: "a", cluster_id: "us-1" } };
       assert.deepEqual(await show("a"), found);
-      assert.deepEqual(await show("a", { "x-cluster-key": keys["eu-1"] }), found);
+      assert.deepEqual(await show("a", { "x-cluster-key": clusterKeys["eu-1"] }), found);
       assert.deepEqual(await show("b"), { status: 404, body: { detail: missing } });
       assert.deepEqual(await show("a", { "x-cluster-key": "guess" }), {
         status: 401,
         body: { detail: "Invalid cluster key" },
       });
 
-      const strict = await routed(t, { strict: ["keys"] });
+      const strict = await startRoutedEmulator(t, { strict: ["keys"] });
       assert.deepEqual(plain(await strict.router("GET", path("a"))), {
         status: 401,
         body: { detail: "Missing cluster key" },
@@ -135,7 +148,7 @@ describe("mapping table", () => {
   }
 
   it("stores keys that are names of object members", async (t) => {
-    const world = await routed(t);
+    const world = await startRoutedEmulator(t);
     const odd = ["__proto__", "constructor", "toString", "", "a\u0000b", "😀"];
     await world.map("emails", "eu-1", odd);
     for (const id of odd.filter((id) => id !== "")) {

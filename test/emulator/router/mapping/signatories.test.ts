@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { draft } from "../../../support/contracts.ts";
 import { emulator, plain, type TestEmulator } from "../../../support/emulator.ts";
-import { routed } from "../../../support/routed.ts";
+import { startRoutedEmulator } from "../../../support/routed.ts";
 
 const firstRecipient = async (api: TestEmulator["api"], id: string) => {
   const { body } = await api("GET", `/api/v2.1/public/contracts/${id}/recipients/`);
@@ -13,7 +13,7 @@ const path = "/router/v1/contract_signatories/";
 
 describe("contract signatory table", () => {
   it("adds one or several rows, and reuses equal rows of a cluster", async (t) => {
-    const { router } = await routed(t);
+    const { router } = await startRoutedEmulator(t);
     const add = async (body: unknown) => plain(await router("POST", path, { body }));
     const first = { id: 1, uuid: "u-1", cluster: "eu-1", signatory_hash: "h" };
     const second = { id: 2, uuid: null, cluster: "us-1", signatory_hash: "h" };
@@ -44,7 +44,7 @@ describe("contract signatory table", () => {
   });
 
   it("rejects an unknown cluster and malformed bodies without adding rows", async (t) => {
-    const { router, ask } = await routed(t);
+    const { router, ask } = await startRoutedEmulator(t);
     const before = (await ask("GET", "state")).body;
     const good = { signatory_hash: "h", cluster: "eu-1" };
     assert.deepEqual(plain(await router("POST", path, { body: [good, { ...good, cluster: "ap-9" }] })), {

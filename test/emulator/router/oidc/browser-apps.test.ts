@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import demo from "../../../../fixtures/seeds/demo.json" with { type: "json" };
 import { type Answer, emulator, type Sent, type TestEmulator } from "../../../support/emulator.ts";
-import { routed } from "../../../support/routed.ts";
+import { startRoutedEmulator } from "../../../support/routed.ts";
 
 const app = "https://spa.example:8443";
 const oauth_clients = [
@@ -108,7 +108,7 @@ describe("an OAuth client in a browser", () => {
   });
 
   it("receives a single CORS response, whatever an external cluster sends", async (t) => {
-    const world = await routed(t, { oauth_clients });
+    const world = await startRoutedEmulator(t, { oauth_clients });
     world.eu.answer((_, response) =>
       response
         .writeHead(200, { "Access-Control-Allow-Origin": "*", "access-control-allow-credentials": "true" })

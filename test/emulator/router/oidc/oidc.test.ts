@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { emulator, plain } from "../../../support/emulator.ts";
 import { deviceGrantType } from "../../../support/identity/devices.ts";
-import { form } from "../../../support/identity/sign-in.ts";
+import { formHeaders } from "../../../support/identity/sign-in.ts";
 import type { Receiver } from "../../../support/receiver.ts";
 import { receiver } from "../../../support/receiver.ts";
-import { routed } from "../../../support/routed.ts";
+import { startRoutedEmulator } from "../../../support/routed.ts";
 
 const keysPath = "/.well-known/jwks.json";
 const configurationPath = "/.well-known/openid-configuration";
@@ -29,7 +29,7 @@ describe("OpenID key set", () => {
   const us = { kty: "EC", kid: "us", crv: "P-256", x: "AQ", y: "Ag" };
 
   it("contains the keys of all clusters without caching", async (t) => {
-    const world = await routed(t);
+    const world = await startRoutedEmulator(t);
     says(world.eu, { keys: [eu] });
     says(world.us, { keys: [us] });
     const first = await world.router("GET", keysPath);
@@ -44,7 +44,7 @@ describe("OpenID key set", () => {
   });
 
   it("contains only public keys, without duplicates", async (t) => {
-    const world = await routed(t);
+    const world = await startRoutedEmulator(t);
     says(world.eu, { keys: [{ ...eu, d: "secret", p: "secret", q: "secret" }, { kty: "oct", k: "secret" }, 7] });
     says(world.us, { keys: [eu] });
     assert.deepEqual((await world.router("GET", keysPath)).body, { keys: [eu] });
@@ -57,7 +57,7 @@ describe("OpenID key set", () => {
     ["returns an oversized response", (cluster: Receiver) => says(cluster, { keys: [us], more: "x".repeat(1 << 20) })],
   ] as const) {
     it(`omits and reports a cluster that ${what}`, async (t) => {
-      const world = await routed(t);
+      const world = await startRoutedEmulator(t);
       says(world.eu, { keys: [eu] });
       trouble(world.us);
       assert.deepEqual((await world.router("GET", keysPath)).body, { keys: [eu] });
@@ -68,7 +68,7 @@ describe("OpenID key set", () => {
 
   for (const path of [keysPath, "/.well-known/openid-configuration"]) {
     it(`does not wait for an unresponsive cluster: ${path}`, { timeout: 20_000 }, async (t) => {
-      const world = await routed(t, { upstreamTimeoutMs: 600_000 });
+      const world = await startRoutedEmulator(t, { upstreamTimeoutMs: 600_000 });
       world.eu.answer((_, response) => void response.write("{"));
       says(world.us, { keys: [us], issuer: world.us.url });
       assert.equal((await world.router("GET", path)).status, 200);
@@ -84,7 +84,7 @@ describe("OpenID key set", () => {
   }
 
   it("returns a gateway error if no cluster responds", async (t) => {
-    const world = await routed(t);
+    const world = await startRoutedEmulator(t);
     broken(world.eu);
     broken(world.us);
     assert.deepEqual(plain(await world.router("GET", keysPath)), noCluster);
@@ -93,7 +93,7 @@ describe("OpenID key set", () => {
 
 describe("OpenID configuration", () => {
   it("comes from the first cluster, with the router's URLs", async (t) => {
-    const world = await routed(t, { publicUrl: "https://router.example" });
+    const world = await startRoutedEmulator(t, { publicUrl: "https://router.example" });
     says(world.eu, {
       issuer: `${world.eu.url}/`,
       authorization_endpoint: "https://elsewhere.example/authorize",
@@ -127,7 +127,7 @@ describe("OpenID configuration", () => {
   });
 
   it("falls back to the next cluster, then to a gateway error", async (t) => {
-    const world = await routed(t);
+    const world = await startRoutedEmulator(t);
     says(world.eu, [], 200);
     says(world.us, { issuer: world.us.url, scopes_supported: ["us"] });
     const { body } = await world.router("GET", configurationPath);
@@ -174,7 +174,7 @@ describe("metadata of the OAuth server", () => {
   });
 
   it("falls back to the next cluster, then to a gateway error", async (t) => {
-    const world = await routed(t);
+    const world = await startRoutedEmulator(t);
     broken(world.eu);
     says(world.us, { issuer: world.us.url, scopes_supported: ["us"], claims_supported: ["sub"] });
     const { body } = await world.router("GET", `${metadataPath}?x=1`);
@@ -189,7 +189,7 @@ describe("metadata of the OAuth server", () => {
 describe("a token request", () => {
   it("is forwarded unchanged to the longest cluster ID that prefixes its code", async (t) => {
     const [eu, west] = [await receiver(t), await receiver(t)];
-    const world = await routed(t, {
+    const world = await startRoutedEmulator(t, {
       seed: {
         clusters: [
           { id: "eu", label: "eu", external_url: eu.url },
@@ -231,7 +231,7 @@ describe("a token request", () => {
   ];
   for (const [body, refusal] of refusals) {
     it(`is rejected for ${JSON.stringify(body)} with ${JSON.stringify(refusal)}`, async (t) => {
-      const world = await routed(t);
+      const world = await startRoutedEmulator(t);
       const answer = await world.router("POST", tokenPath, body && { body });
       assert.deepEqual(plain(answer), { status: 400, body: refusal });
       assert.equal(answer.headers.get("cache-control"), "no-store");
@@ -248,12 +248,12 @@ describe("a token request", () => {
     ["text/plain", "grant_type=refresh_token", notOne],
     ["application/json", '{"grant_type":1}', "grant_type is not a string"],
     ["application/json", '{"grant_type":"refresh_token","refresh_token":null}', "refresh_token is not a string"],
-    [form["content-type"], "grant_type=refresh_token&grant_type=refresh_token", "grant_type is repeated"],
-    [form["content-type"], "grant_type=refresh_token&resource=a&resource=b", "refresh_token is missing"],
+    [formHeaders["content-type"], "grant_type=refresh_token&grant_type=refresh_token", "grant_type is repeated"],
+    [formHeaders["content-type"], "grant_type=refresh_token&resource=a&resource=b", "refresh_token is missing"],
   ];
   for (const [type, body, error_description] of unreadable) {
     it(`is an invalid_request with the body ${body} as ${type}`, async (t) => {
-      const world = await routed(t);
+      const world = await startRoutedEmulator(t);
       const answer = await world.router("POST", tokenPath, { body, headers: { "content-type": type } });
       assert.deepEqual(plain(answer), { status: 400, body: { error: "invalid_request", error_description } });
       assert.deepEqual(world.reached(), []);
@@ -261,7 +261,7 @@ describe("a token request", () => {
   }
 
   it("is documented without a validation error", async (t) => {
-    const world = await routed(t);
+    const world = await startRoutedEmulator(t);
     const document = (await world.ask("GET", "openapi/router.json")).body as {
       paths: Record<string, { post: { responses: object } }>;
     };
@@ -270,7 +270,7 @@ describe("a token request", () => {
   });
 
   it("returns a gateway error if the cluster is down or slow", async (t) => {
-    const world = await routed(t, { upstreamTimeoutMs: 1_000 });
+    const world = await startRoutedEmulator(t, { upstreamTimeoutMs: 1_000 });
     const send = async () =>
       plain(await world.router("POST", tokenPath, { body: { grant_type: "refresh_token", refresh_token: "us-1_r" } }));
     broken(world.us);
@@ -286,7 +286,7 @@ describe("userinfo request", () => {
 
   for (const token of [jwt({ cluster: "us-1" }), `us-1_${jwt({ cluster: "us-1" })}`]) {
     it("is forwarded unchanged to the cluster in the unverified token", async (t) => {
-      const world = await routed(t);
+      const world = await startRoutedEmulator(t);
       says(world.us, { sub: "31" });
       const answer = await world.router("GET", userinfoPath, { headers: { authorization: `Bearer ${token}` } });
       assert.deepEqual(plain(answer), { status: 200, body: { sub: "31" } });
@@ -297,7 +297,7 @@ describe("userinfo request", () => {
 
   for (const authorization of [undefined, "Bearer", "Bearer ", `Basic ${jwt({ cluster: "us-1" })}`]) {
     it(`is rejected without an error code (RFC 6750, 3.1) for ${authorization}`, async (t) => {
-      const world = await routed(t);
+      const world = await startRoutedEmulator(t);
       const answer = await world.router("GET", userinfoPath, authorization ? { headers: { authorization } } : {});
       assert.deepEqual(plain(answer), { status: 401, body: { detail: "Not authenticated" } });
       assert.equal(answer.headers.get("www-authenticate"), 'Bearer realm="oauth"');
@@ -308,7 +308,7 @@ describe("userinfo request", () => {
   const bad = ["Bearer x", "Bearer x y", `Bearer ${jwt({ cluster: "ap-9" })}`];
   for (const authorization of [...bad, `Bearer ${jwt({})}`, `Bearer ${jwt([])}`, `Bearer us-1_${"x"}`]) {
     it(`is rejected for the invalid token ${authorization}`, async (t) => {
-      const world = await routed(t);
+      const world = await startRoutedEmulator(t);
       const answer = await world.router("GET", userinfoPath, { headers: { authorization } });
       assert.deepEqual(plain(answer), { status: 401, body: { detail: "Invalid access token" } });
       assert.equal(answer.headers.get("www-authenticate"), 'Bearer error="invalid_token"');
@@ -319,7 +319,9 @@ describe("userinfo request", () => {
 
 it("the router detects a cluster URL that is its own", async (t) => {
   const front = await receiver(t);
-  const world = await routed(t, { seed: { clusters: [{ id: "eu-1", label: "eu", external_url: front.url }] } });
+  const world = await startRoutedEmulator(t, {
+    seed: { clusters: [{ id: "eu-1", label: "eu", external_url: front.url }] },
+  });
   front.answer(async ({ headers }, response) => {
     const { via = "" } = headers;
     const answer = await fetch(`${world.routerUrl}${keysPath}`, { headers: { via: String(via) } });

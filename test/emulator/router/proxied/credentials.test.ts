@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { type Routed, routed } from "../../../support/routed.ts";
+import { type RoutedEmulator, startRoutedEmulator } from "../../../support/routed.ts";
 
 /** Starts a router that maps the client `app` to eu-1. */
-async function withClient(t: Parameters<typeof routed>[0]): Promise<Routed> {
-  const world = await routed(t);
+async function withClient(t: Parameters<typeof startRoutedEmulator>[0]): Promise<RoutedEmulator> {
+  const world = await startRoutedEmulator(t);
   await world.map("clients", "eu-1", ["app"]);
   return world;
 }
@@ -18,11 +18,11 @@ describe("forwarding of credentials", () => {
     cookie: "a=1",
   };
   /** Returns the credentials of each received request, by cluster. */
-  const arrived = ({ eu, us }: Routed) =>
+  const arrived = ({ eu, us }: RoutedEmulator) =>
     [eu, us].map(({ received }) =>
       received.map(({ headers }) => Object.keys(all).filter((name) => headers[name] !== undefined)),
     );
-  const findings = async (world: Routed) => {
+  const findings = async (world: RoutedEmulator) => {
     const { body } = await world.ask("GET", "requests?operation=catch-all");
     return (body as { items: { findings: { code: string; detail: string }[] }[] }).items
       .flatMap((item) => item.findings)
@@ -45,7 +45,7 @@ describe("forwarding of credentials", () => {
   });
 
   it("sends credentials of an unmapped client to a single named cluster only", async (t) => {
-    const world = await routed(t);
+    const world = await startRoutedEmulator(t);
     const headers = { "client-id": "app", "client-secret": "s3cret", authorization: "Bearer of-somebody" };
     await world.router("GET", "/x?cluster_id=us-1", { headers });
     await world.router("GET", "/x", { headers });
@@ -57,7 +57,7 @@ describe("forwarding of credentials", () => {
   });
 
   it("sends no credentials with requests for keys or configuration", async (t) => {
-    const world = await routed(t);
+    const world = await startRoutedEmulator(t);
     const headers = { "x-cluster-key": "key-of-eu-1", "client-id": "app", "client-secret": "s" };
     for (const path of ["jwks.json", "openid-configuration"]) {
       await world.router("GET", `/.well-known/${path}`, { headers });

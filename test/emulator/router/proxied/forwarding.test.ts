@@ -5,7 +5,7 @@ import { request as httpRequest } from "node:http";
 import { describe, it } from "node:test";
 import { emulator, plain } from "../../../support/emulator.ts";
 import { receiver } from "../../../support/receiver.ts";
-import { type Routed, routed } from "../../../support/routed.ts";
+import { type RoutedEmulator, startRoutedEmulator } from "../../../support/routed.ts";
 
 /** Sends a request without the normalization of a client library. */
 async function rawRequest(base: string, target: string, method: string, headers: string[], body?: Uint8Array) {
@@ -19,8 +19,11 @@ async function rawRequest(base: string, target: string, method: string, headers:
 }
 
 /** Starts a router that maps the client `app` to eu-1. */
-async function toEu(t: Parameters<typeof routed>[0], options: Parameters<typeof routed>[1] = {}): Promise<Routed> {
-  const world = await routed(t, options);
+async function toEu(
+  t: Parameters<typeof startRoutedEmulator>[0],
+  options: Parameters<typeof startRoutedEmulator>[1] = {},
+): Promise<RoutedEmulator> {
+  const world = await startRoutedEmulator(t, options);
   await world.map("clients", "eu-1", ["app"]);
   return world;
 }
@@ -229,7 +232,7 @@ describe("failing cluster", () => {
   });
 
   it("is notified when the client of a broadcast disconnects", { timeout: 20_000 }, async (t) => {
-    const world = await routed(t, { upstreamTimeoutMs: 600_000 });
+    const world = await startRoutedEmulator(t, { upstreamTimeoutMs: 600_000 });
     const caller = new AbortController();
     let asked = 0;
     const gone = [world.eu, world.us].map(
@@ -247,7 +250,7 @@ describe("failing cluster", () => {
   });
 
   it("is notified when the client of the router's own request disconnects", { timeout: 20_000 }, async (t) => {
-    const world = await routed(t, { upstreamTimeoutMs: 600_000 });
+    const world = await startRoutedEmulator(t, { upstreamTimeoutMs: 600_000 });
     const begun = { email: "zoe@newco.example", captcha: "yes" };
     const { token } = (await world.router("POST", "/router/v1/trial/signup", { body: begun })).body as {
       token: string;
@@ -289,7 +292,7 @@ describe("request without a known owner", () => {
   const body = { hello: "all" };
 
   it("reaches every cluster, and prefers seed order on a manual clock", async (t) => {
-    const world = await routed(t);
+    const world = await startRoutedEmulator(t);
     let answerLast = () => {};
     world.eu.answer((_, response) => {
       answerLast = () => response.writeHead(201).end("eu");
@@ -309,7 +312,7 @@ describe("request without a known owner", () => {
   });
 
   it("returns the first success without aborting the other requests", { timeout: 20_000 }, async (t) => {
-    const world = await routed(t, { clock: { mode: "real" }, upstreamTimeoutMs: 600_000 });
+    const world = await startRoutedEmulator(t, { clock: { mode: "real" }, upstreamTimeoutMs: 600_000 });
     let finish = () => {};
     const finished = new Promise<boolean>((resolve) => {
       world.eu.answer((_, response) => {
@@ -324,7 +327,7 @@ describe("request without a known owner", () => {
   });
 
   it("accepts a redirect as a success", async (t) => {
-    const world = await routed(t);
+    const world = await startRoutedEmulator(t);
     world.eu.answer((_, response) => response.writeHead(303, { location: "/there" }).end());
     const answer = await world.router("GET", "/x");
     assert.deepEqual([answer.status, answer.headers.get("location")], [303, "/there"]);
@@ -336,7 +339,7 @@ describe("request without a known owner", () => {
     [403, 403, 403],
   ] as const) {
     it(`returns the lowest status of ${eu} and ${us}`, async (t) => {
-      const world = await routed(t);
+      const world = await startRoutedEmulator(t);
       world.eu.answer((_, response) => response.writeHead(eu).end("eu"));
       world.us.answer((_, response) => response.writeHead(us).end("us"));
       const lowest = eu <= us ? "eu" : "us";
@@ -345,7 +348,7 @@ describe("request without a known owner", () => {
   }
 
   it("returns the response of a reachable cluster", async (t) => {
-    const world = await routed(t, { clock: { mode: "real" } });
+    const world = await startRoutedEmulator(t, { clock: { mode: "real" } });
     world.eu.answer((_, response) => response.destroy());
     world.us.answer((_, response) => response.writeHead(404).end("us"));
     assert.deepEqual(plain(await world.router("GET", "/x")), { status: 404, body: "us" });
@@ -357,7 +360,7 @@ describe("request without a known owner", () => {
   });
 
   it("neither waits for a slow cluster nor aborts its request", async (t) => {
-    const world = await routed(t, { upstreamTimeoutMs: 1_000 });
+    const world = await startRoutedEmulator(t, { upstreamTimeoutMs: 1_000 });
     let finish = () => {};
     const finished = new Promise<boolean>((resolve) => {
       world.us.answer((_, response) => {
@@ -382,7 +385,7 @@ describe("request without a known owner", () => {
 it("the router forwards a request to a backend with a path in its URL", async (t) => {
   const backend = await receiver(t);
   const seed = { clusters: [{ id: "eu-1", label: "eu", external_url: `${backend.url}/base` }] };
-  const world = await routed(t, { seed });
+  const world = await startRoutedEmulator(t, { seed });
   await world.router("GET", "/x?y=1");
   assert.deepEqual(
     backend.received.map(({ url }) => url),

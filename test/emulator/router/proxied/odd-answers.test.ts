@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { emulator } from "../../../support/emulator.ts";
-import { rawServer } from "../../../support/raw-server.ts";
+import { startRawServer } from "../../../support/raw-server.ts";
 import { read, talk } from "../../http/serving.ts";
 
 const long = "x".repeat(40_000);
@@ -67,7 +67,7 @@ const answers: Readonly<Record<string, readonly [pieces: readonly string[], ...g
 describe("forwarding of unusual cluster responses", () => {
   for (const [name, [pieces, status, headers, body]] of Object.entries(answers)) {
     it(`forwards ${name}`, async (t) => {
-      const cluster = await rawServer(t, ...pieces);
+      const cluster = await startRawServer(t, ...pieces);
       const seed = { clusters: [{ id: "eu-1", label: "eu", external_url: cluster.url }] };
       const world = await emulator(t, { seed });
       const { host } = new URL(world.routerUrl);

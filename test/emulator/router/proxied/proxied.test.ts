@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { hashEmail } from "../../../../src/schemes/email-hash.ts";
 import { emulator, plain, type Sent } from "../../../support/emulator.ts";
-import { routed } from "../../../support/routed.ts";
+import { startRoutedEmulator } from "../../../support/routed.ts";
 
 const both = ["eu", "us"];
 const events = "/api/v1/emails/mailer/webhook";
@@ -41,7 +41,7 @@ const cases: [string, string, string[], Sent?][] = [
 describe("proxied route", () => {
   for (const [method, path, expected, sent] of cases) {
     it(`forwards ${method} ${path} ${sent ? JSON.stringify(sent.body) : ""} to ${expected.join(" and ")}`, async (t) => {
-      const world = await routed(t);
+      const world = await startRoutedEmulator(t);
       await world.map("creators", "us-1", ["creator"]);
       await world.map("counterparties", "us-1", ["counterparty"]);
       await world.map("emails", "us-1", [hashEmail("ada@example.com")]);
@@ -59,20 +59,20 @@ describe("proxied route", () => {
   }
 
   it("forwards the client's address", async (t) => {
-    const world = await routed(t);
+    const world = await startRoutedEmulator(t);
     await world.router("GET", "/api/v1/auth/captcha-config", { headers: { "x-forwarded-for": "203.0.113.9" } });
     assert.equal(world.eu.received[0]?.headers["x-forwarded-for"], "203.0.113.9, 127.0.0.1");
   });
 
   it("forwards the mailer's additional fields unchanged", async (t) => {
-    const world = await routed(t);
+    const world = await startRoutedEmulator(t);
     const body = '{ "Metadata": {"cluster_id":"us-1"}, "MessageID": 1.0, "Tag": "caf\\u00e9" }';
     await world.router("POST", events, { body, headers: { "content-type": "application/json" } });
     assert.equal(world.us.received[0]?.body.toString(), body);
   });
 
   it("rejects invalid input without a request to a cluster", async (t) => {
-    const world = await routed(t);
+    const world = await startRoutedEmulator(t);
     const status = async (...request: Parameters<typeof world.router>) => (await world.router(...request)).status;
     assert.equal(await status("GET", "/auth/v3/invite_info/"), 422);
     assert.equal(await status("GET", "/api/v1/svc_auth/oauth/callback?code=c"), 422);
@@ -84,7 +84,7 @@ describe("proxied route", () => {
 
   for (const path of ["/auth/v3/invite_info/?token=creator", "/organization/user-invite/by_token/creator"]) {
     it(`returns the cluster's response or error for ${path}`, async (t) => {
-      const world = await routed(t);
+      const world = await startRoutedEmulator(t);
       await world.map("creators", "us-1", ["creator"]);
       world.us.answer((_, response) => response.writeHead(410).end("gone"));
       assert.deepEqual(plain(await world.router("GET", path)), { status: 410, body: "gone" });

@@ -2,15 +2,15 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { hashEmail } from "../../../../src/schemes/email-hash.ts";
 import { emulator, plain, type Sent } from "../../../support/emulator.ts";
-import { type Routed, routed } from "../../../support/routed.ts";
+import { type RoutedEmulator, startRoutedEmulator } from "../../../support/routed.ts";
 
 const jwt = (claims: object): string =>
   ["e30", Buffer.from(JSON.stringify(claims)).toString("base64url"), "c2ln"].join(".");
 const form = { "content-type": "application/x-www-form-urlencoded" };
 
 /** Starts a router with one identifier of every kind mapped to us-1. */
-async function owned(t: Parameters<typeof routed>[0]): Promise<Routed> {
-  const world = await routed(t, { mappings: { user_codes: { "us-1": ["WDJBMJHT"] } } });
+async function owned(t: Parameters<typeof startRoutedEmulator>[0]): Promise<RoutedEmulator> {
+  const world = await startRoutedEmulator(t, { mappings: { user_codes: { "us-1": ["WDJBMJHT"] } } });
   await world.map("clients", "us-1", ["app"]);
   await world.map("emails", "us-1", [hashEmail("ada@example.com")]);
   await world.map("creators", "us-1", ["creator"]);

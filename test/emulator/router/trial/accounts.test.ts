@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { hashEmail } from "../../../../src/schemes/email-hash.ts";
 import { emulator, plain, type TestEmulator } from "../../../support/emulator.ts";
 import { assertRefused } from "../../../support/refused.ts";
-import { routed } from "../../../support/routed.ts";
+import { startRoutedEmulator } from "../../../support/routed.ts";
 
 const signup = "/router/v1/trial/signup";
 const complete = "/router/v1/trial/signup/complete";
@@ -56,7 +56,7 @@ const homeOf = async ({ router }: World) =>
 describe("user with a mapped address", () => {
   for (const spelling of spellings) {
     it(`cannot sign up for a trial as ${JSON.stringify(spelling)}`, async (t) => {
-      const world = await routed(t);
+      const world = await startRoutedEmulator(t);
       await world.map("emails", "us-1", [hashEmail(zoe)]);
       await assertRefused(world, () => begin(world, spelling), exists);
       const back = await wayBack(world, spelling.trim());
@@ -65,7 +65,7 @@ describe("user with a mapped address", () => {
   }
 
   it("stays in their cluster if mapped after the signup started", async (t) => {
-    const world = await routed(t);
+    const world = await startRoutedEmulator(t);
     const token = await pending(world, zoe);
     await world.map("emails", "us-1", [hashEmail(zoe)]);
     const send = () => world.router("POST", complete, { body: { ...form, token, cluster_location: "eu-1" } });
@@ -75,7 +75,7 @@ describe("user with a mapped address", () => {
   });
 
   it("stays in their cluster if mapped during the completion request", async (t) => {
-    const world = await routed(t);
+    const world = await startRoutedEmulator(t);
     const token = await pending(world, zoe);
     world.eu.answer(async (_, response) => {
       await world.map("emails", "us-1", [hashEmail(zoe)]);

@@ -3,8 +3,8 @@ import { describe, it } from "node:test";
 import { hashEmail } from "../../../../src/schemes/email-hash.ts";
 import { emulator, plain, sender, type TestEmulator } from "../../../support/emulator.ts";
 import { assertRefused } from "../../../support/refused.ts";
-import { routed } from "../../../support/routed.ts";
-import { trialAnswers } from "../../../support/trial.ts";
+import { startRoutedEmulator } from "../../../support/routed.ts";
+import { trialSignupFields } from "../../../support/trial.ts";
 
 const signup = "/router/v1/trial/signup";
 const complete = "/router/v1/trial/signup/complete";
@@ -65,7 +65,7 @@ describe("signup completion", () => {
       { email: "b@newco.example", first_name: "B" },
     ];
     const answer = await world.router("POST", complete, {
-      body: { ...trialAnswers, token, cluster_location: "us", invited_users },
+      body: { ...trialSignupFields, token, cluster_location: "us", invited_users },
     });
     const us = world.clusters[1]!;
     assert.deepEqual(plain(answer), {
@@ -112,7 +112,7 @@ describe("signup completion", () => {
       const world = await emulator(t);
       const token = await pending(world);
       const { status, body } = await world.router("POST", complete, {
-        body: { ...trialAnswers, token, cluster_location },
+        body: { ...trialSignupFields, token, cluster_location },
       });
       assert.deepEqual([status, (body as { cluster_id: string }).cluster_id], [200, cluster]);
     });
@@ -121,7 +121,7 @@ describe("signup completion", () => {
   it("requires an unused token and an existing location", async (t) => {
     const world = await emulator(t);
     const token = await pending(world);
-    const send = (body: object) => () => world.router("POST", complete, { body: { ...trialAnswers, ...body } });
+    const send = (body: object) => () => world.router("POST", complete, { body: { ...trialSignupFields, ...body } });
     const unknown = { status: 404, body: { detail: "Unknown or used signup token" } };
     await assertRefused(world, send({ token: "trl_x" }), unknown);
     await assertRefused(world, send({ token, cluster_location: "moon" }), {
@@ -137,7 +137,7 @@ describe("signup completion", () => {
   });
 
   it("forwards the request unchanged to an external backend once", async (t) => {
-    const world = await routed(t);
+    const world = await startRoutedEmulator(t);
     const token = await pending(world);
     let answer = () => {};
     const asked = new Promise<void>((resolve) =>
@@ -147,7 +147,7 @@ describe("signup completion", () => {
         resolve();
       }),
     );
-    const body = JSON.stringify({ ...trialAnswers, token, cluster_location: "us-1", seats: 1.5 }, null, 1);
+    const body = JSON.stringify({ ...trialSignupFields, token, cluster_location: "us-1", seats: 1.5 }, null, 1);
     const headers = { "content-type": "application/json", "x-forwarded-for": "203.0.113.9", "x-own": "kept" };
     const first = world.router("POST", `${complete}?from=page`, { body, headers });
     await asked;
@@ -172,10 +172,10 @@ describe("signup completion", () => {
 
   for (const told of ["", "made", "[]", '{"workspace_id":"seventy","client_id":7,"creator_tokens":"ct"}']) {
     it(`accepts a 2xx with ${told || "an empty body"} from a backend and maps the user`, async (t) => {
-      const world = await routed(t);
+      const world = await startRoutedEmulator(t);
       const token = await pending(world);
       world.eu.answer((_, response) => response.writeHead(201).end(told));
-      assert.deepEqual(plain(await world.router("POST", complete, { body: { ...trialAnswers, token } })), {
+      assert.deepEqual(plain(await world.router("POST", complete, { body: { ...trialSignupFields, token } })), {
         status: 200,
         body: { cluster_id: "eu-1", workspace_id: null, cluster_url: `${world.eu.url}/` },
       });
@@ -185,10 +185,10 @@ describe("signup completion", () => {
   }
 
   it("leaves the signup valid if the cluster is down or slow, or rejects it", async (t) => {
-    const world = await routed(t, { upstreamTimeoutMs: 1_000 });
+    const world = await startRoutedEmulator(t, { upstreamTimeoutMs: 1_000 });
     const token = await pending(world);
     const taken = { takesBack: true };
-    const send = () => world.router("POST", complete, { body: { ...trialAnswers, token } });
+    const send = () => world.router("POST", complete, { body: { ...trialSignupFields, token } });
     world.eu.answer((_, response) => response.destroy());
     await assertRefused(world, send, { status: 502, body: { detail: "Cluster eu-1 is unreachable" } }, taken);
     world.eu.answer((_, response) => response.writeHead(409, { "x-why": "name" }).end('{"error":"Taken"}'));
@@ -203,7 +203,7 @@ describe("signup completion", () => {
   it("returns the same workspace if repeated with the token", async (t) => {
     const world = await emulator(t);
     const [eu] = world.clusters;
-    const asked = { signup_token: "t", email: "z@n.example", ...trialAnswers, invited_users: [] };
+    const asked = { signup_token: "t", email: "z@n.example", ...trialSignupFields, invited_users: [] };
     const ask = (key: string, body: unknown = asked) =>
       sender(eu!.url)("POST", "/api/v1/organization/trial_signup/", { body, headers: { "x-cluster-key": key } });
     const first = await ask(eu!.clusterKey);

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { verifyContentHash } from "../../../../src/schemes/webhook.ts";
-import { acme, recipientsOf } from "../../../support/contracts.ts";
+import { acme, listRecipients } from "../../../support/contracts.ts";
 import { emulator, plain, type TestEmulator } from "../../../support/emulator.ts";
 import { receiver } from "../../../support/receiver.ts";
-import { trialAnswers } from "../../../support/trial.ts";
-import { apiOf } from "../../../support/workspace-api.ts";
+import { trialSignupFields } from "../../../support/trial.ts";
+import { createWorkspaceApi } from "../../../support/workspace-api.ts";
 
 const person = { email: "zoe@newco.example", captcha: "yes" };
-const form = { ...trialAnswers, cluster_location: "us" };
+const form = { ...trialSignupFields, cluster_location: "us" };
 
 interface Shown {
   readonly id: number;
@@ -37,7 +37,7 @@ describe("a trial workspace", () => {
   it("supports a contract from upload to execution without further setup", async (t) => {
     const world = await emulator(t);
     const workspace = await trial(world);
-    const api = await apiOf(world, workspace.id);
+    const api = await createWorkspaceApi(world, workspace.id);
     const told = await receiver(t);
     const activities = ["CONTRACT_CREATED", "CONTRACT_EXECUTED"];
     const subscription = { title: "all", url: `${told.url}/hook`, only_for_activities: activities };
@@ -70,7 +70,7 @@ describe("a trial workspace", () => {
     const { id } = created.body as { id: string };
     const sent = await api("POST", `/api/v2.1/public/contracts/${id}/send_to_counterparties`, { body: {} });
     assert.deepEqual(plain(sent), { status: 200, body: {} });
-    assert.deepEqual(await recipientsOf(api, { id, number: 1 }), ["jo@acme.example IN_PROGRESS"]);
+    assert.deepEqual(await listRecipients(api, { id, number: 1 }), ["jo@acme.example IN_PROGRESS"]);
     assert.equal((await world.ask("POST", `contracts/${id}/sign`, { body: { email: "jo@acme.example" } })).status, 200);
     assert.deepEqual((await api("GET", `/api/v2.1/public/contracts/${id}/status`)).body, {
       contract_status: "EXECUTED",
@@ -90,7 +90,7 @@ describe("a trial workspace", () => {
 
   it("contains the standard set with separate rows, whatever the seed contains", async (t) => {
     const names = async (world: TestEmulator, id: number) => {
-      const api = await apiOf(world, id);
+      const api = await createWorkspaceApi(world, id);
       const templates = (await api("GET", "/api/v2.1/public/templates/")).body as { items: Named[] };
       const types = (await api("GET", "/api/v2.1/public/contract_types/")).body as Named[];
       return [templates.items, types].map((rows) => rows.map(({ name }) => name).sort());
@@ -108,7 +108,7 @@ describe("a trial workspace", () => {
     const emails = ["ann@newco.example", " ANN@newco.example", "Zoe@newco.example", "bob@newco.example"];
     const invited_users = emails.map((email) => ({ email, first_name: email }));
     const { id, creator_tokens } = await trial(world, { invited_users });
-    const api = await apiOf(world, id);
+    const api = await createWorkspaceApi(world, id);
     const { body } = await api("GET", "/api/v2.1/public/auth/users/");
     assert.deepEqual(
       (body as { results: { email: string; is_active: boolean }[] }).results.map((one) => [one.email, one.is_active]),

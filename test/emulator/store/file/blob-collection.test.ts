@@ -6,19 +6,19 @@ import { mkdir, readdir, readFile, symlink, utimes, writeFile } from "node:fs/pr
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { collectBlobs } from "../../../../emulator/store/file/blob-collection.ts";
-import { program } from "../../../support/program.ts";
-import { temporaryFolder } from "../../../support/store.ts";
-import { movedWall } from "../../../support/walls/moved-wall.ts";
+import { getProgramPath } from "../../../support/program.ts";
+import { createTemporaryFolder } from "../../../support/store.ts";
+import { createMovedWallClock } from "../../../support/walls/moved-wall.ts";
 
 const day = 24 * 3_600_000;
 const hashOf = (text: string): string => createHash("sha256").update(text).digest("hex");
 
 /** Creates a state with two uploads, and returns a function that checks it on a given day. */
 async function stage(t: TestContext) {
-  const home = await temporaryFolder(t);
+  const home = await createTemporaryFolder(t);
   const [path, folder] = [join(home, "emulator.json"), join(home, "files")];
   await mkdir(folder);
-  const first = movedWall().now();
+  const first = createMovedWallClock().now();
   const upload = async (text: string, onDay = 0) => {
     const file = join(folder, hashOf(text));
     await writeFile(file, text);
@@ -29,7 +29,7 @@ async function stage(t: TestContext) {
   await upload("unnamed");
   /** Returns the texts of the uploads that a check on that day removes. */
   const look = async (onDay: number, named: readonly string[] = ["named"]) => {
-    const wall = { ...movedWall(), now: () => first + onDay * day };
+    const wall = { ...createMovedWallClock(), now: () => first + onDay * day };
     return collectBlobs({ path, folder, wall, findNamedBlobs: async () => new Set(named.map(hashOf)) });
   };
   const kept = async () => (await readdir(folder)).filter((name) => name !== "svc-unnamed.json").sort();
@@ -66,14 +66,14 @@ describe("unreferenced upload", () => {
       asked += 1;
       return new Set<string>();
     };
-    for (let i = 0; i < 3; i += 1) await collectBlobs({ path, folder, wall: movedWall(), findNamedBlobs });
+    for (let i = 0; i < 3; i += 1) await collectBlobs({ path, folder, wall: createMovedWallClock(), findNamedBlobs });
     assert.equal(asked, 1);
     // The day simulates a wrong clock. A check in the future does not delay the checks of today.
     await look(900);
-    await collectBlobs({ path, folder, wall: movedWall(), findNamedBlobs });
+    await collectBlobs({ path, folder, wall: createMovedWallClock(), findNamedBlobs });
     assert.equal(asked, 2);
     await mkdir(join(home, "empty"));
-    await collectBlobs({ path, folder: join(home, "empty"), wall: movedWall(), findNamedBlobs });
+    await collectBlobs({ path, folder: join(home, "empty"), wall: createMovedWallClock(), findNamedBlobs });
     assert.deepEqual([asked, await readdir(join(home, "empty"))], [2, []]);
   });
 
@@ -127,7 +127,7 @@ describe("interrupted removal of uploads", () => {
     ["rename", 1],
   ] as const) {
     it(`leaves complete files after ${call} number ${count} and can be resumed`, async (t) => {
-      const home = await temporaryFolder(t);
+      const home = await createTemporaryFolder(t);
       const [path, folder] = [join(home, "emulator.json"), join(home, "files")];
       await mkdir(folder);
       const texts = Array.from({ length: 8 }, (_, i) => `text ${i}`);
@@ -139,7 +139,7 @@ describe("interrupted removal of uploads", () => {
       const unnamed_since = Object.fromEntries(texts.map((text) => [hashOf(text), long]));
       await writeFile(join(folder, "svc-unnamed.json"), JSON.stringify({ looked_at: long, unnamed_since }));
 
-      const child = spawn(process.execPath, [program("blob-collector"), path, call, String(count)]);
+      const child = spawn(process.execPath, [getProgramPath("blob-collector"), path, call, String(count)]);
       assert.deepEqual(await once(child, "close"), [null, "SIGKILL"]);
       const left = (await readdir(folder)).filter((name) => name !== "svc-unnamed.json");
       assert.equal(left.length, call === "rm" ? texts.length - count : 0);
@@ -147,7 +147,7 @@ describe("interrupted removal of uploads", () => {
 
       // A removed upload is added again and no longer matches the note.
       await writeFile(join(folder, hashOf(texts[0]!)), texts[0]!);
-      const wall = { ...movedWall(), now: () => Date.now() + 2 * day };
+      const wall = { ...createMovedWallClock(), now: () => Date.now() + 2 * day };
       const removed = await collectBlobs({ path, folder, wall, findNamedBlobs: async () => new Set() });
       assert.deepEqual([...removed].sort(), left.filter((name) => name !== hashOf(texts[0]!)).sort());
       assert.deepEqual((await readdir(folder)).sort(), [hashOf(texts[0]!), "svc-unnamed.json"].sort());

@@ -6,11 +6,11 @@ import { describe, it, type TestContext } from "node:test";
 import type { Blobs } from "../../../../emulator/store/blobs.ts";
 import { openFileBlobs } from "../../../../emulator/store/file/blob-collection.ts";
 import { createMemoryBlobs } from "../../../../emulator/store/memory-store.ts";
-import { gatedDisk, temporaryFolder } from "../../../support/store.ts";
+import { createGatedDisk, createTemporaryFolder } from "../../../support/store.ts";
 
 const kinds: [name: string, open: (t: TestContext) => Promise<Blobs>][] = [
   ["in memory", async () => createMemoryBlobs()],
-  ["in a folder", async (t) => openFileBlobs({ folder: join(await temporaryFolder(t), "files") })],
+  ["in a folder", async (t) => openFileBlobs({ folder: join(await createTemporaryFolder(t), "files") })],
 ];
 
 async function* stream(...pieces: string[]): AsyncGenerator<Uint8Array> {
@@ -63,7 +63,7 @@ for (const [name, open] of kinds) {
 
 describe("blob folder", () => {
   it("contains only complete files that only the owner can read", async (t) => {
-    const folder = join(await temporaryFolder(t), "files");
+    const folder = join(await createTemporaryFolder(t), "files");
     const blobs = await openFileBlobs({ folder });
     await assert.rejects(blobs.put(stream("one", " two"), 6));
     await assert.rejects(blobs.put(broken(), 100), { message: "connection lost" });
@@ -73,7 +73,7 @@ describe("blob folder", () => {
   });
 
   it("loses incomplete files of a crash, but no links or other names", async (t) => {
-    const folder = await temporaryFolder(t);
+    const folder = await createTemporaryFolder(t);
     const others = ["0123456789ab.tmp", "notes.tmp", "upload.tmp", "upload.0123456789ab.svc-tmp.txt", "theirs"];
     for (const name of others) await writeFile(join(folder, name), "mine");
     await writeFile(join(folder, "upload.0123456789ab.svc-tmp"), "half");
@@ -84,9 +84,9 @@ describe("blob folder", () => {
   });
 
   it("loses an upload that kill -9 interrupted", async (t) => {
-    const folder = await temporaryFolder(t);
+    const folder = await createTemporaryFolder(t);
     // A disk on which the upload never ends, which simulates a crash.
-    const disk = gatedDisk((call) => (call === "sync" ? new Promise(() => {}) : null));
+    const disk = createGatedDisk((call) => (call === "sync" ? new Promise(() => {}) : null));
     const blobs = await openFileBlobs({ folder, disk });
     void blobs.put(stream("one two"), 100);
     while ((await readdir(folder)).length === 0);
@@ -95,8 +95,8 @@ describe("blob folder", () => {
   });
 
   it("contains no part of an upload that could not be synced", async (t) => {
-    const folder = await temporaryFolder(t);
-    const disk = gatedDisk((call) => (call === "sync" ? Promise.reject(new Error("input/output error")) : null));
+    const folder = await createTemporaryFolder(t);
+    const disk = createGatedDisk((call) => (call === "sync" ? Promise.reject(new Error("input/output error")) : null));
     const blobs = await openFileBlobs({ folder, disk });
     await assert.rejects(blobs.put(stream("one two"), 100), {
       name: "StoreFailedError",

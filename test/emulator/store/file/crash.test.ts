@@ -1,11 +1,17 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Transaction } from "../../../../emulator/store/port.ts";
-import { type Action, lifeOf, seeded, stepsOf, survive } from "../../../support/files/crashes.ts";
-import { owners, people, person } from "../../../support/store.ts";
+import {
+  assertSurvivesCrash,
+  createSeededRandom,
+  listDiskSteps,
+  recordStoreLife,
+  type StoreAction,
+} from "../../../support/files/crashes.ts";
+import { createPerson, owners, people } from "../../../support/store.ts";
 
 const put = (id: number) => (tx: Transaction) => {
-  tx.put(people, person(id, { name: `person ${id}`, age: id % 7 }));
+  tx.put(people, createPerson(id, { name: `person ${id}`, age: id % 7 }));
   tx.map(owners, id % 2 ? "eu-1" : "us-1", [`a${id % 5}`, `b${id}`]);
   tx.next("numbers");
 };
@@ -13,9 +19,9 @@ const drop = (id: number) => (tx: Transaction) => {
   tx.delete(people, id);
   tx.unmap(owners, "eu-1", [`b${id}`]);
 };
-const reset = (tx: Transaction) => tx.put(people, person(500));
+const reset = (tx: Transaction) => tx.put(people, createPerson(500));
 
-const lives: Record<string, readonly Action[]> = {
+const lives: Record<string, readonly StoreAction[]> = {
   "a first start and single commits": [[put(1)], [put(2)], [drop(1)]],
   "commits that share a sync": [[put(1)], [put(2), put(3), put(4), drop(2), put(5)], [put(6), put(7)]],
   compactions: Array.from({ length: 9 }, (_, i) => [put(i), put(i + 1)]),
@@ -33,7 +39,7 @@ const lives: Record<string, readonly Action[]> = {
 };
 
 /** Operations with a history, part of which is dropped meanwhile. */
-const withHistory: Record<string, readonly [actions: readonly Action[], historyBytes: number]> = {
+const withHistory: Record<string, readonly [actions: readonly StoreAction[], historyBytes: number]> = {
   rewinds: [[[put(1)], [put(2), put(3)], "rewind", [put(4)], "rewind", "rewind", [put(5)]], 1_000_000],
   "rewinds after a reopen and a restore": [
     [[put(1)], [put(2)], "keep", "close and open", [put(3)], "go back", [put(4)], "rewind", "rewind", [put(5)]],
@@ -43,7 +49,7 @@ const withHistory: Record<string, readonly [actions: readonly Action[], historyB
 };
 
 /** At each step the maximum, the minimum and a random part of the writes survive. */
-const chancesAt = (at: number) => [() => 0, () => 0.99, seeded(at % 4)];
+const chancesAt = (at: number) => [() => 0, () => 0.99, createSeededRandom(at % 4)];
 
 describe("file store on a disk that loses unsynced writes", () => {
   const all = [
@@ -52,13 +58,13 @@ describe("file store on a disk that loses unsynced writes", () => {
   ];
   for (const [what, actions, historyBytes] of all) {
     it(`preserves every acknowledged commit of ${what} in a crash at any step`, async () => {
-      const life = await lifeOf(actions, historyBytes);
-      const steps = await stepsOf(life);
+      const life = await recordStoreLife(actions, historyBytes);
+      const steps = await listDiskSteps(life);
       assert.ok(steps.length > 15, `only ${steps.length} steps`);
       for (const [at, step] of steps) {
         for (const [number, chance] of chancesAt(at).entries()) {
           const again = number === 2 ? { again: (at + number) % 7 } : {};
-          await survive(life, { at, chance, ...again }).catch((error) => {
+          await assertSurvivesCrash(life, { at, chance, ...again }).catch((error) => {
             throw new Error(`dead before step ${at} (${step}), chance ${number}: ${error}`, { cause: error });
           });
         }

@@ -7,7 +7,7 @@ import { repairFile } from "../../../../emulator/store/file/repair.ts";
 import type { Store } from "../../../../emulator/store/port.ts";
 import { systemWallClock } from "../../../../src/base/clock.ts";
 import { logLine, parseLine } from "../../../../src/files/log-line.ts";
-import { collections, gatedDisk, people, person, temporaryFolder } from "../../../support/store.ts";
+import { collections, createGatedDisk, createPerson, createTemporaryFolder, people } from "../../../support/store.ts";
 
 const open = (folder: string, report?: (text: string) => void): Promise<Store> =>
   openFileStore({
@@ -19,7 +19,9 @@ const open = (folder: string, report?: (text: string) => void): Promise<Store> =
   });
 
 const put = (store: Store, ...ids: number[]) =>
-  Promise.all(ids.map((id) => store.transaction("put", (tx) => tx.put(people, person(id, { name: `name ${id}` })))));
+  Promise.all(
+    ids.map((id) => store.transaction("put", (tx) => tx.put(people, createPerson(id, { name: `name ${id}` })))),
+  );
 
 async function idsIn(folder: string, report?: (text: string) => void): Promise<number[]> {
   const store = await open(folder, report);
@@ -32,7 +34,7 @@ async function idsIn(folder: string, report?: (text: string) => void): Promise<n
  * Returns the files after a crash: a checkpoint with row 1, and a journal with rows 2, 3, 4 to 6 in one group, and 7.
  */
 async function crashed(t: TestContext): Promise<{ folder: string; journal: string }> {
-  const folder = await temporaryFolder(t);
+  const folder = await createTemporaryFolder(t);
   const first = await open(folder);
   await put(first, 1);
   await first.close();
@@ -41,7 +43,7 @@ async function crashed(t: TestContext): Promise<{ folder: string; journal: strin
   await put(store, 2);
   await put(store, 3, 4, 5, 6);
   await put(store, 7);
-  const copy = await temporaryFolder(t);
+  const copy = await createTemporaryFolder(t);
   await cp(folder, copy, { recursive: true });
   return { folder: copy, journal: join(copy, "emulator.json.journal.2") };
 }
@@ -141,12 +143,12 @@ describe("a damaged journal", () => {
 
   for (const how of ["removed", "emptied"]) {
     it(`is rejected if the next journal is ${how}`, async (t) => {
-      const folder = await temporaryFolder(t);
+      const folder = await createTemporaryFolder(t);
       const path = join(folder, "emulator.json");
       const first = await open(folder);
       await first.close();
       // Compactions start and never finish, so their journals follow each other.
-      const disk = gatedDisk((call, at) => {
+      const disk = createGatedDisk((call, at) => {
         if (call === "write" && at.endsWith(".svc-tmp")) throw new Error("not now");
       });
       const store = await openFileStore({ path, collections, wall: systemWallClock, disk, compactAfterBytes: 1 });
@@ -157,7 +159,7 @@ describe("a damaged journal", () => {
         const text = await readFile(join(folder, "emulator.json.journal.1"), "utf8");
         next = /\{"next":(\d+)\}/.exec(text)?.[1];
       }
-      const copy = await temporaryFolder(t);
+      const copy = await createTemporaryFolder(t);
       await cp(folder, copy, { recursive: true });
       const last = join(copy, `emulator.json.journal.${next}`);
       if (how === "removed") await rm(last);

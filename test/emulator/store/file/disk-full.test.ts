@@ -9,27 +9,27 @@ import { openFileStore } from "../../../../emulator/store/file/file-store.ts";
 import type { Store } from "../../../../emulator/store/port.ts";
 import { systemWallClock } from "../../../../src/base/clock.ts";
 import { emulator } from "../../../support/emulator.ts";
-import { smallDisk } from "../../../support/files/small-disk.ts";
+import { mountSmallDisk } from "../../../support/files/small-disk.ts";
 import {
   collections,
-  contentOf,
+  createGatedDisk,
+  createPerson,
+  createTemporaryFolder,
   type DiskCall,
-  gatedDisk,
+  exportContent,
   people,
-  person,
-  reset,
-  temporaryFolder,
+  resetStore,
 } from "../../../support/store.ts";
-import { idle, StandingWall } from "../../../support/walls/standing-wall.ts";
+import { ManualWallClock, waitForIdle } from "../../../support/walls/standing-wall.ts";
 
 const put = (store: Store, id: number, name = `p${id}`) =>
-  store.transaction("put", (tx) => tx.put(people, person(id, { name })));
+  store.transaction("put", (tx) => tx.put(people, createPerson(id, { name })));
 const idsIn = async (store: Store) => (await store.read((view) => view.list(people))).map((row) => row.id);
 
 /** Advances the wall clock until the store writes again. */
-async function mended(store: Store, wall: StandingWall): Promise<void> {
+async function mended(store: Store, wall: ManualWallClock): Promise<void> {
   while (!store.writable) {
-    await idle();
+    await waitForIdle();
     await wall.pass(10_000);
   }
 }
@@ -46,19 +46,19 @@ describe("file store on a temporarily failing disk", () => {
   ];
   for (const [what, calls, answer] of failures) {
     it(`resumes with all acknowledged data after the disk ${what}`, async (t) => {
-      const folder = await temporaryFolder(t);
+      const folder = await createTemporaryFolder(t);
       const path = join(folder, "emulator.json");
-      const wall = new StandingWall();
+      const wall = new ManualWallClock();
       const told: string[] = [];
       let broken = false;
-      const disk = gatedDisk((call) => (broken && calls.includes(call) ? answer() : null));
+      const disk = createGatedDisk((call) => (broken && calls.includes(call) ? answer() : null));
       const store = await openFileStore({ path, collections, wall, disk, report: (text) => told.push(text) });
       await put(store, 1);
       broken = true;
       await assert.rejects(put(store, 2), { name: "StoreFailedError", message: /emulator\.json cannot be written: / });
       await assert.rejects(put(store, 3), { name: "StoreFailedError" });
       await assert.rejects(
-        reset(store, () => {}),
+        resetStore(store, () => {}),
         { name: "StoreFailedError" },
       );
       assert.equal(store.writable, false);
@@ -66,7 +66,7 @@ describe("file store on a temporarily failing disk", () => {
       broken = false;
       await mended(store, wall);
       await put(store, 4);
-      const before = await contentOf(store);
+      const before = await exportContent(store);
       const crashed = await openFileStore({ path: await copyOf(t, folder), collections, wall: systemWallClock });
       assert.deepEqual(await idsIn(crashed), [1, 4]);
       await crashed.close();
@@ -76,34 +76,34 @@ describe("file store on a temporarily failing disk", () => {
         [" cannot be written", " can be written again"],
       );
       const again = await openFileStore({ path, collections, wall: systemWallClock });
-      assert.deepEqual(await contentOf(again), before);
+      assert.deepEqual(await exportContent(again), before);
       await again.close();
     });
   }
 
   it("closes in time while the disk fails", async (t) => {
-    const path = join(await temporaryFolder(t), "emulator.json");
+    const path = join(await createTemporaryFolder(t), "emulator.json");
     let broken = false;
-    const disk = gatedDisk((call) => (broken && call !== "remove" ? Promise.reject(new Error("gone")) : null));
-    const store = await openFileStore({ path, collections, wall: new StandingWall(), disk });
+    const disk = createGatedDisk((call) => (broken && call !== "remove" ? Promise.reject(new Error("gone")) : null));
+    const store = await openFileStore({ path, collections, wall: new ManualWallClock(), disk });
     broken = true;
     await assert.rejects(put(store, 1));
-    await idle();
+    await waitForIdle();
     await store.close();
   });
 });
 
 async function copyOf(t: TestContext, folder: string): Promise<string> {
-  const copy = await temporaryFolder(t);
+  const copy = await createTemporaryFolder(t);
   execFileSync("cp", ["-r", `${folder}/.`, copy]);
   return join(copy, "emulator.json");
 }
 
 describe("full disk", () => {
   it("is reported, rejects uploads, and is written again once space is available", async (t) => {
-    const folder = await smallDisk(t);
+    const folder = await mountSmallDisk(t);
     if (folder === undefined) return t.skip("no small disk can be mounted here");
-    const wall = new StandingWall();
+    const wall = new ManualWallClock();
     const told: string[] = [];
     const path = join(folder, "emulator.json");
     const store = await openFileStore({ path, collections, wall, report: (text) => told.push(text) });
@@ -125,7 +125,7 @@ describe("full disk", () => {
   });
 
   it("is reported in one sentence by repair", async (t) => {
-    const folder = await smallDisk(t);
+    const folder = await mountSmallDisk(t);
     if (folder === undefined) return t.skip("no small disk can be mounted here");
     const file = join(folder, "emulator.json");
     await (await startEmulator({ file })).close();
@@ -141,7 +141,7 @@ describe("full disk", () => {
   });
 
   it("causes uploads to fail as declared until space is available", async (t) => {
-    const folder = await smallDisk(t);
+    const folder = await mountSmallDisk(t);
     if (folder === undefined) return t.skip("no small disk can be mounted here");
     const world = await emulator(t, { file: join(folder, "emulator.json") });
     const files = [{ filename: "msa.pdf", content_type: "application/pdf" }];
@@ -157,7 +157,7 @@ describe("full disk", () => {
   });
 
   it("prevents a start, with an error message", async (t) => {
-    const folder = await smallDisk(t);
+    const folder = await mountSmallDisk(t);
     if (folder === undefined) return t.skip("no small disk can be mounted here");
     await writeFile(join(folder, "other"), Buffer.alloc(2_000_000)).catch(() => {});
     await assert.rejects(startEmulator({ file: join(folder, "emulator.json") }), {
@@ -174,7 +174,7 @@ async function* bytes(count: number): AsyncGenerator<Uint8Array> {
 
 describe("invalid path of a state", () => {
   it("is reported if it is a folder", async (t) => {
-    const file = join(await temporaryFolder(t), "emulator.json");
+    const file = join(await createTemporaryFolder(t), "emulator.json");
     await mkdir(file);
     await assert.rejects(startEmulator({ file }), {
       name: "StateAccessError",
@@ -183,7 +183,7 @@ describe("invalid path of a state", () => {
   });
 
   it("is reported if it contains a file instead of a folder", async (t) => {
-    const folder = await temporaryFolder(t);
+    const folder = await createTemporaryFolder(t);
     await writeFile(join(folder, "a"), "");
     await assert.rejects(startEmulator({ file: join(folder, "a", "emulator.json") }), {
       name: "StateAccessError",

@@ -6,7 +6,15 @@ import { openFileStore } from "../../../../emulator/store/file/file-store.ts";
 import type { Store } from "../../../../emulator/store/port.ts";
 import { systemWallClock } from "../../../../src/base/clock.ts";
 import { type Disk, type DiskFile, systemDisk } from "../../../../src/files/disk.ts";
-import { collections, contentOf, gatedDisk, people, person, reset, temporaryFolder } from "../../../support/store.ts";
+import {
+  collections,
+  createGatedDisk,
+  createPerson,
+  createTemporaryFolder,
+  exportContent,
+  people,
+  resetStore,
+} from "../../../support/store.ts";
 
 const open = (folder: string, disk?: Disk, rest: { compactAfterBytes?: number; report?(text: string): void } = {}) =>
   openFileStore({
@@ -17,12 +25,12 @@ const open = (folder: string, disk?: Disk, rest: { compactAfterBytes?: number; r
     ...rest,
   });
 
-const put = (store: Store, id: number) => store.transaction(`put ${id}`, (tx) => tx.put(people, person(id)));
+const put = (store: Store, id: number) => store.transaction(`put ${id}`, (tx) => tx.put(people, createPerson(id)));
 
 /** Records the operations on the disk with file names. The random part of a temporary name is removed. */
 function noted(folder: string) {
   const calls: string[] = [];
-  const disk = gatedDisk((call, path) => {
+  const disk = createGatedDisk((call, path) => {
     const name = path.slice(folder.length + 1).replace(/[0-9a-f]{12}\.svc-tmp$/, "tmp");
     calls.push(`${call} ${name}`);
   });
@@ -38,12 +46,12 @@ async function until(isSo: () => boolean): Promise<void> {
 
 describe("disk write order", () => {
   it("removes the old journal only after the new state is durable", async (t) => {
-    const folder = await temporaryFolder(t);
+    const folder = await createTemporaryFolder(t);
     const { calls, disk } = noted(folder);
     const store = await open(folder, disk);
     await put(store, 1);
     calls.length = 0;
-    await reset(store, (tx) => tx.put(people, person(9)));
+    await resetStore(store, (tx) => tx.put(people, createPerson(9)));
     assert.deepEqual(
       withoutRepeats(calls.filter((call) => !/(write|datasync) emulator\.json\.journal\.1$/.test(call))),
       [
@@ -63,7 +71,7 @@ describe("disk write order", () => {
   });
 
   it("removes the journal at close only after the checkpoint is complete", async (t) => {
-    const folder = await temporaryFolder(t);
+    const folder = await createTemporaryFolder(t);
     const { calls, disk } = noted(folder);
     const store = await open(folder, disk);
     await put(store, 1);
@@ -91,7 +99,7 @@ describe("disk write order", () => {
   });
 
   it("groups commits of one event loop turn into one write", async (t) => {
-    const folder = await temporaryFolder(t);
+    const folder = await createTemporaryFolder(t);
     const { calls, disk } = noted(folder);
     const store = await open(folder, disk);
     calls.length = 0;
@@ -106,11 +114,11 @@ describe("disk write order", () => {
   });
 
   it("writes a new state after earlier commits, and fails with them", async (t) => {
-    const folder = await temporaryFolder(t);
+    const folder = await createTemporaryFolder(t);
     const calls: string[] = [];
     let held: Promise<never> | undefined;
     let failed = false;
-    const disk = gatedDisk((call) => {
+    const disk = createGatedDisk((call) => {
       calls.push(call);
       // The store cannot recover without new files.
       if (call === "create" && failed) throw new Error("input/output error");
@@ -118,13 +126,13 @@ describe("disk write order", () => {
     });
     const store = await open(folder, disk);
     await put(store, 1);
-    const before = await contentOf(store);
+    const before = await exportContent(store);
     let fail: (error: Error) => void = () => {};
     held = new Promise((_, reject) => {
       fail = reject;
     });
     calls.length = 0;
-    const settled = Promise.allSettled([put(store, 2), reset(store, (tx) => tx.put(people, person(9)))]);
+    const settled = Promise.allSettled([put(store, 2), resetStore(store, (tx) => tx.put(people, createPerson(9)))]);
     await until(() => calls.includes("datasync"));
     for (let turn = 0; turn < 50; turn += 1) await new Promise((resolve) => setImmediate(resolve));
     assert.deepEqual(calls, ["write", "datasync"]);
@@ -132,18 +140,18 @@ describe("disk write order", () => {
     fail(new Error("input/output error"));
     const reasons = (await settled).map((one) => one.status === "rejected" && one.reason.name);
     assert.deepEqual(reasons, ["StoreFailedError", "StoreFailedError"]);
-    assert.deepEqual(await contentOf(store), before);
+    assert.deepEqual(await exportContent(store), before);
     await store.close();
     held = undefined;
     const again = await open(folder);
-    assert.deepEqual(await contentOf(again), before);
+    assert.deepEqual(await exportContent(again), before);
     await again.close();
   });
 });
 
 describe("file with a failed write", () => {
   it("is closed and removed", async (t) => {
-    const folder = await temporaryFolder(t);
+    const folder = await createTemporaryFolder(t);
     const openFiles = new Set<string>();
     let full = false;
     /** Records the open files. New files cannot be written while the disk is full. */
@@ -169,7 +177,7 @@ describe("file with a failed write", () => {
     const [before, files] = [[...openFiles], await readdir(folder)];
     full = true;
     await assert.rejects(
-      reset(store, () => {}),
+      resetStore(store, () => {}),
       { name: "StoreFailedError", message: /cannot be replaced: disk full/ },
     );
     assert.deepEqual([[...openFiles], await readdir(folder)], [before, files]);

@@ -8,14 +8,14 @@ import { systemWallClock } from "../../../../src/base/clock.ts";
 import type { Disk } from "../../../../src/files/disk.ts";
 import {
   collections,
-  contentOf,
+  createGatedDisk,
+  createPerson,
+  createTemporaryFolder,
   type DiskCall,
-  gatedDisk,
+  exportContent,
   owners,
   people,
-  person,
-  reset,
-  temporaryFolder,
+  resetStore,
 } from "../../../support/store.ts";
 
 const open = (folder: string, disk?: Disk, rest: { compactAfterBytes?: number; report?(text: string): void } = {}) =>
@@ -29,12 +29,12 @@ const open = (folder: string, disk?: Disk, rest: { compactAfterBytes?: number; r
 
 async function reopened(folder: string): Promise<unknown> {
   const store = await open(folder);
-  const content = await contentOf(store);
+  const content = await exportContent(store);
   await store.close();
   return content;
 }
 
-const put = (store: Store, id: number) => store.transaction(`put ${id}`, (tx) => tx.put(people, person(id)));
+const put = (store: Store, id: number) => store.transaction(`put ${id}`, (tx) => tx.put(people, createPerson(id)));
 
 describe("file store on a failing disk", () => {
   const failures: [what: string, call: DiskCall, answer: () => unknown][] = [
@@ -44,15 +44,15 @@ describe("file store on a failing disk", () => {
   ];
   for (const [what, failing, answer] of failures) {
     it(`rolls back unsaved transactions and serves reads if the disk ${what}`, async (t) => {
-      const folder = await temporaryFolder(t);
+      const folder = await createTemporaryFolder(t);
       let broken = false;
-      const disk = gatedDisk((call, path) =>
+      const disk = createGatedDisk((call, path) =>
         broken && call === failing && path.includes("journal") ? answer() : null,
       );
       const store = await open(folder, disk);
       await put(store, 1);
       await store.transaction("map", (tx) => tx.map(owners, "eu-1", ["a"]));
-      const good = await contentOf(store);
+      const good = await exportContent(store);
       broken = true;
       const told: string[] = [];
       store.watch([people], () => told.push("people"));
@@ -67,11 +67,11 @@ describe("file store on a failing disk", () => {
         assert.match(settled.reason.message, /emulator\.json cannot be written: /);
       }
       assert.equal(store.writable, false);
-      assert.deepEqual(await contentOf(store), good);
+      assert.deepEqual(await exportContent(store), good);
       broken = false;
       await assert.rejects(put(store, 3), { name: "StoreFailedError" });
       await assert.rejects(
-        reset(store, () => {}),
+        resetStore(store, () => {}),
         { name: "StoreFailedError" },
       );
       assert.deepEqual(told, []);
@@ -81,10 +81,10 @@ describe("file store on a failing disk", () => {
   }
 
   it("loses nothing if only the compaction fails, and compacts later", async (t) => {
-    const folder = await temporaryFolder(t);
+    const folder = await createTemporaryFolder(t);
     let broken = true;
     const reports: string[] = [];
-    const disk = gatedDisk((call, path) =>
+    const disk = createGatedDisk((call, path) =>
       broken && call === "write" && path.endsWith(".svc-tmp") ? Promise.reject(new Error("no space left")) : null,
     );
     broken = false;
@@ -93,7 +93,7 @@ describe("file store on a failing disk", () => {
     for (let id = 1; id <= 40; id += 1) await put(store, id);
     assert.equal(store.writable, true);
     assert.match(reports[0] ?? "", /could not be compacted. Its journal remains: no space left/);
-    const crashed = await contentOf(store);
+    const crashed = await exportContent(store);
     broken = false;
     await store.close();
     assert.deepEqual(await readdir(folder), ["emulator.json"]);
@@ -101,13 +101,13 @@ describe("file store on a failing disk", () => {
   });
 
   it("never adds data to a snapshot before it is durable in the journal", async (t) => {
-    const folder = await temporaryFolder(t);
+    const folder = await createTemporaryFolder(t);
     let held: Promise<never> | undefined;
     let writesLeft = Number.POSITIVE_INFINITY;
     let written = () => {};
     let failed = false;
     const calls: string[] = [];
-    const disk = gatedDisk((call, path) => {
+    const disk = createGatedDisk((call, path) => {
       calls.push(`${call} ${path.endsWith(".svc-tmp") ? "snapshot" : path.slice(folder.length + 1)}`);
       if (call === "write" && path.endsWith(".svc-tmp") && --writesLeft === 0) written();
       // The store cannot recover without new files, which would write a correct checkpoint.
@@ -115,7 +115,7 @@ describe("file store on a failing disk", () => {
       return call === "datasync" ? held : null;
     });
     const long = (store: Store) =>
-      store.transaction("long", (tx) => tx.put(people, person(9, { name: "n".repeat(1_000) })));
+      store.transaction("long", (tx) => tx.put(people, createPerson(9, { name: "n".repeat(1_000) })));
     const first = await open(folder, disk);
     await long(first);
     calls.length = 0;
@@ -153,24 +153,24 @@ describe("file store on a failing disk", () => {
   });
 
   it("preserves the old state if the new one cannot be written", async (t) => {
-    const folder = await temporaryFolder(t);
+    const folder = await createTemporaryFolder(t);
     let broken = false;
-    const disk = gatedDisk((call, path) => (broken && call === "write" && path.endsWith(".svc-tmp") ? 10 : null));
+    const disk = createGatedDisk((call, path) => (broken && call === "write" && path.endsWith(".svc-tmp") ? 10 : null));
     const store = await open(folder, disk);
     await put(store, 1);
-    const before = await contentOf(store);
+    const before = await exportContent(store);
     broken = true;
     await assert.rejects(
-      reset(store, (tx) => tx.put(people, person(9))),
+      resetStore(store, (tx) => tx.put(people, createPerson(9))),
       {
         name: "StoreFailedError",
         message: /cannot be replaced: no space left/,
       },
     );
-    assert.deepEqual(await contentOf(store), before);
+    assert.deepEqual(await exportContent(store), before);
     broken = false;
     await put(store, 2);
-    const after = await contentOf(store);
+    const after = await exportContent(store);
     await store.close();
     assert.deepEqual(await reopened(folder), after);
   });
@@ -184,7 +184,7 @@ describe("crash of a file store", () => {
       async (store, acknowledged) => {
         for (let id = 1; id <= 7; id += 1) {
           await put(store, id);
-          acknowledged.push(await contentOf(store));
+          acknowledged.push(await exportContent(store));
         }
         await store.close();
       },
@@ -193,11 +193,11 @@ describe("crash of a file store", () => {
       "between any two steps of a reset",
       async (store, acknowledged) => {
         await put(store, 1);
-        acknowledged.push(await contentOf(store));
-        await reset(store, (tx) => tx.put(people, person(50)));
-        acknowledged.push(await contentOf(store));
+        acknowledged.push(await exportContent(store));
+        await resetStore(store, (tx) => tx.put(people, createPerson(50)));
+        acknowledged.push(await exportContent(store));
         await put(store, 2);
-        acknowledged.push(await contentOf(store));
+        acknowledged.push(await exportContent(store));
       },
     ],
   ];
@@ -221,9 +221,9 @@ async function crashAt(
   at: number,
   live: (store: Store, acknowledged: unknown[]) => Promise<void>,
 ): Promise<boolean> {
-  const folder = await temporaryFolder(t);
+  const folder = await createTemporaryFolder(t);
   let calls = 0;
-  const disk = gatedDisk((call) => {
+  const disk = createGatedDisk((call) => {
     calls += 1;
     if (calls > at + 1) throw new Error("crashed");
     // The failing call can be partially complete.

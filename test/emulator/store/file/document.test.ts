@@ -5,42 +5,46 @@ import { openFileStore } from "../../../../emulator/store/file/file-store.ts";
 import { systemWallClock } from "../../../../src/base/clock.ts";
 import {
   collections,
-  contentOf,
-  exported,
+  createPerson,
+  createTemporaryFolder,
+  exportContent,
+  exportDocument,
+  importDocument,
   owners,
   people,
-  person,
-  replaceWith,
-  temporaryFolder,
 } from "../../../support/store.ts";
 
 describe("an exported state", () => {
   it("transfers rows, identifiers and sequences to another file", async (t) => {
     const open = async () =>
-      openFileStore({ path: join(await temporaryFolder(t), "emulator.json"), collections, wall: systemWallClock });
+      openFileStore({
+        path: join(await createTemporaryFolder(t), "emulator.json"),
+        collections,
+        wall: systemWallClock,
+      });
     const from = await open();
     await from.transaction("fill", (tx) => {
-      for (const id of [2, 1]) tx.put(people, person(id, { age: id, tags: ["é"] }));
+      for (const id of [2, 1]) tx.put(people, createPerson(id, { age: id, tags: ["é"] }));
       tx.map(owners, "eu-1", ["a", "__proto__"]);
       tx.map(owners, "us-1", ["b"]);
       tx.next("numbers");
     });
-    const document = await exported(from);
+    const document = await exportDocument(from);
     await from.close();
 
-    const path = join(await temporaryFolder(t), "emulator.json");
+    const path = join(await createTemporaryFolder(t), "emulator.json");
     const to = await openFileStore({ path, collections, wall: systemWallClock });
     await to.transaction("before", (tx) => tx.map(owners, "eu-1", ["gone"]));
-    await replaceWith(to, document);
+    await importDocument(to, document);
     const { sequences, rows, mappings } = document;
-    assert.deepEqual(await contentOf(to), { sequences, rows, mappings });
+    assert.deepEqual(await exportContent(to), { sequences, rows, mappings });
     assert.deepEqual(
       await to.read((view) => Promise.all(["a", "b", "__proto__", "gone"].map((name) => view.lookup(owners, name)))),
       ["eu-1", "us-1", "eu-1", undefined],
     );
     await to.close();
     const again = await openFileStore({ path, collections, wall: systemWallClock });
-    assert.deepEqual(await contentOf(again), { sequences, rows, mappings });
+    assert.deepEqual(await exportContent(again), { sequences, rows, mappings });
     await again.close();
   });
 });

@@ -5,13 +5,13 @@ import { LiveStore } from "../../../../emulator/store/live/live-store.ts";
 import type { Collection } from "../../../../emulator/store/port.ts";
 import { systemWallClock } from "../../../../src/base/clock.ts";
 import { systemDisk } from "../../../../src/files/disk.ts";
-import { collections as ofTheSuite, temporaryFolder } from "../../../support/store.ts";
+import { createTemporaryFolder, collections as ofTheSuite } from "../../../support/store.ts";
 import { historySuite } from "../port/history.ts";
 import type { Open, Opened, OpenOptions } from "../port/open.ts";
 import { portSuite } from "../port/port-suite.ts";
 
 const open: Open = async (t, { collections = ofTheSuite, wall = systemWallClock, historyBytes } = {}) => {
-  const path = join(await temporaryFolder(t), "emulator.json");
+  const path = join(await createTemporaryFolder(t), "emulator.json");
   const openAs = async (collections: readonly Collection[], more: OpenOptions = { historyBytes }): Promise<Opened> => {
     // Small, so that it is compacted all the time.
     const store = await openFileStore({ path, collections, wall, compactAfterBytes: 400, ...more });

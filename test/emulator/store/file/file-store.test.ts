@@ -9,13 +9,13 @@ import { systemWallClock } from "../../../../src/base/clock.ts";
 import { formatFirstLine, logLine } from "../../../../src/files/log-line.ts";
 import {
   collections,
-  contentOf,
+  createPerson,
+  createTemporaryFolder,
+  exportContent,
+  importDocument,
   owners,
   people,
-  person,
-  replaceWith,
-  reset,
-  temporaryFolder,
+  resetStore,
 } from "../../../support/store.ts";
 
 type Rest = Partial<FileStoreOptions>;
@@ -23,17 +23,17 @@ const open = (folder: string, rest: Rest = {}): Promise<Store> =>
   openFileStore({ path: join(folder, "emulator.json"), collections, wall: systemWallClock, ...rest });
 
 async function seeded(t: TestContext, rest: Rest = {}): Promise<{ folder: string; path: string; store: Store }> {
-  const folder = await temporaryFolder(t);
+  const folder = await createTemporaryFolder(t);
   const store = await open(folder, rest);
   t.after(() => store.close());
   await store.transaction("seed", (tx) => {
-    for (const id of [1, 2, 3]) tx.put(people, person(id, { age: 10 * id, tags: ["é", '"'] }));
+    for (const id of [1, 2, 3]) tx.put(people, createPerson(id, { age: 10 * id, tags: ["é", '"'] }));
     tx.map(owners, "eu-1", ["a", "b", 'q":"z']);
     tx.next("numbers");
   });
   await store.transaction("change", (tx) => {
     tx.delete(people, 2);
-    tx.put(people, person(1, { name: "other" }));
+    tx.put(people, createPerson(1, { name: "other" }));
     tx.map(owners, "us-1", ["b"]);
     tx.unmap(owners, "eu-1", ["a"]);
   });
@@ -44,13 +44,13 @@ async function seeded(t: TestContext, rest: Rest = {}): Promise<{ folder: string
 async function reopened(t: TestContext, folder: string): Promise<unknown> {
   const copy = await copyOf(t, folder);
   const store = await open(copy);
-  const content = await contentOf(store);
+  const content = await exportContent(store);
   await store.close();
   return content;
 }
 
 async function copyOf(t: TestContext, folder: string): Promise<string> {
-  const copy = await temporaryFolder(t);
+  const copy = await createTemporaryFolder(t);
   try {
     // The copy is synchronous, because a crash leaves the files of one moment and a compaction can be replacing them.
     for (const name of readdirSync(folder)) copyFileSync(join(folder, name), join(copy, name));
@@ -65,16 +65,17 @@ describe("state file", () => {
   it("contains all commits even if the process never closed it", async (t) => {
     const { folder, store } = await seeded(t);
     assert.deepEqual(await readdir(folder), ["emulator.json", "emulator.json.journal.1"]);
-    assert.deepEqual(await reopened(t, folder), await contentOf(store));
+    assert.deepEqual(await reopened(t, folder), await exportContent(store));
   });
 
   it("retains its journal and aborts a running checkpoint if a close is slow", async (t) => {
-    const folder = await temporaryFolder(t);
+    const folder = await createTemporaryFolder(t);
     const store = await open(folder, { compactAfterBytes: 20_000_000 });
     const name = "x".repeat(1_000_000);
     // The last transaction starts a checkpoint.
-    for (let id = 1; id <= 21; id += 1) await store.transaction("put", (tx) => tx.put(people, person(id, { name })));
-    const content = await contentOf(store);
+    for (let id = 1; id <= 21; id += 1)
+      await store.transaction("put", (tx) => tx.put(people, createPerson(id, { name })));
+    const content = await exportContent(store);
     await store.close();
     const names = (await readdir(folder)).sort();
     assert.deepEqual(names.slice(0, 2), ["emulator.json", "emulator.json.journal.1"]);
@@ -112,7 +113,7 @@ describe("state file", () => {
 
   it("is unchanged after a close and a start", async (t) => {
     const { folder, store } = await seeded(t);
-    const before = await contentOf(store);
+    const before = await exportContent(store);
     await store.close();
     assert.deepEqual(await reopened(t, folder), before);
   });
@@ -121,10 +122,10 @@ describe("state file", () => {
     const { folder, store } = await seeded(t);
     const names = Array.from({ length: 12_000 }, (_, i) => `identifier ${i} ${"x".repeat(i % 90)} ü`);
     await store.transaction("many", (tx) => {
-      for (let id = 10; id < 9_000; id += 1) tx.put(people, person(id, { tags: ["x".repeat(id % 70)] }));
+      for (let id = 10; id < 9_000; id += 1) tx.put(people, createPerson(id, { tags: ["x".repeat(id % 70)] }));
       tx.map(owners, "a cluster with a long name", names);
     });
-    const before = await contentOf(store);
+    const before = await exportContent(store);
     assert.deepEqual(await reopened(t, folder), before);
     await store.close();
     assert.deepEqual(await reopened(t, folder), before);
@@ -133,44 +134,44 @@ describe("state file", () => {
   it("restores rows as they were written, even if they share objects", async (t) => {
     const { folder, store } = await seeded(t);
     await store.transaction("of many kinds", (tx) => {
-      tx.put(people, person(10, { age: 1 }));
-      tx.put(people, person(11, { age: 1 }));
-      tx.put(people, person(12));
+      tx.put(people, createPerson(10, { age: 1 }));
+      tx.put(people, createPerson(11, { age: 1 }));
+      tx.put(people, createPerson(12));
       tx.map(owners, "eu-1", ["c"]);
-      tx.put(people, person(13, { name: "p12", tags: ["x"] }));
-      tx.put(people, { ...person(14), age: undefined });
-      tx.put(people, { ...person(15), age: undefined });
-      tx.put(people, person(16, { age: 2 }));
+      tx.put(people, createPerson(13, { name: "p12", tags: ["x"] }));
+      tx.put(people, { ...createPerson(14), age: undefined });
+      tx.put(people, { ...createPerson(15), age: undefined });
+      tx.put(people, createPerson(16, { age: 2 }));
       tx.delete(people, 11);
       tx.delete(people, 3);
       tx.unmap(owners, "eu-1", ["c"]);
-      tx.put(people, person(11, { age: 3 }));
-      tx.put(people, person(12));
-      tx.put(people, person(12, { tags: ["last"] }));
+      tx.put(people, createPerson(11, { age: 3 }));
+      tx.put(people, createPerson(12));
+      tx.put(people, createPerson(12, { tags: ["last"] }));
     });
-    assert.deepEqual(await reopened(t, folder), await contentOf(store));
+    assert.deepEqual(await reopened(t, folder), await exportContent(store));
   });
 
   it("accepts a new state that survives an immediate crash", async (t) => {
     const { folder, store } = await seeded(t);
-    await replaceWith(store, { svc_state: 1, rows: { people: [person(7)] } });
-    await store.transaction("after", (tx) => tx.put(people, person(8)));
+    await importDocument(store, { svc_state: 1, rows: { people: [createPerson(7)] } });
+    await store.transaction("after", (tx) => tx.put(people, createPerson(8)));
     const expected = {
       sequences: {},
-      rows: { people: [person(7), person(8)] },
+      rows: { people: [createPerson(7), createPerson(8)] },
       mappings: { owners: {} },
     };
-    assert.deepEqual(await contentOf(store), expected);
+    assert.deepEqual(await exportContent(store), expected);
     assert.deepEqual(await reopened(t, folder), expected);
-    await reset(store, (tx) => tx.put(people, person(9)));
-    assert.deepEqual(await reopened(t, folder), { ...expected, rows: { people: [person(9)] } });
+    await resetStore(store, (tx) => tx.put(people, createPerson(9)));
+    assert.deepEqual(await reopened(t, folder), { ...expected, rows: { people: [createPerson(9)] } });
   });
 
   it("is compacted during transactions, and preserves insertion order", async (t) => {
     const { folder, store } = await seeded(t, { compactAfterBytes: 2_000 });
     const busy = (i: number) =>
       store.transaction("busy", (tx) => {
-        tx.put(people, person(100 + ((i * 7) % 90), { age: i, name: "n".repeat(i) }));
+        tx.put(people, createPerson(100 + ((i * 7) % 90), { age: i, name: "n".repeat(i) }));
         if (i % 3 === 0) tx.delete(people, 100 + (i % 90));
         tx.map(owners, i % 2 ? "eu-1" : "us-1", [`k${i % 50}`]);
         if (i % 4 === 0) tx.unmap(owners, "us-1", [`k${i % 50}`]);
@@ -178,7 +179,7 @@ describe("state file", () => {
     for (let wave = 0; wave < 40; wave += 1) {
       await Promise.all(Array.from({ length: 10 }, (_, i) => busy(wave * 10 + i)));
     }
-    assert.deepEqual(await reopened(t, folder), await contentOf(store));
+    assert.deepEqual(await reopened(t, folder), await exportContent(store));
     const generation = Math.max(
       ...(await readdir(folder)).map((name) => Number(/journal\.(\d+)$/.exec(name)?.[1] ?? 0)),
     );
@@ -189,7 +190,7 @@ describe("state file", () => {
 describe("torn last line", () => {
   it("is dropped wherever it was cut, without losing earlier lines", async (t) => {
     const { folder, store } = await seeded(t);
-    const before = await contentOf(store);
+    const before = await exportContent(store);
     const journal = join(folder, "emulator.json.journal.1");
     const start = (await stat(journal)).size;
     await store.transaction("last", (tx) => tx.delete(people, 3));
@@ -198,17 +199,17 @@ describe("torn last line", () => {
       const copy = await copyOf(t, folder);
       await truncate(join(copy, "emulator.json.journal.1"), end);
       const torn = await open(copy);
-      assert.deepEqual(await contentOf(torn), before, `cut at byte ${end}`);
+      assert.deepEqual(await exportContent(torn), before, `cut at byte ${end}`);
       // The next line must not continue the torn line.
-      await torn.transaction("next", (tx) => tx.put(people, person(78)));
-      assert.equal(JSON.stringify(await reopened(t, copy)), JSON.stringify(await contentOf(torn)), `cut at ${end}`);
+      await torn.transaction("next", (tx) => tx.put(people, createPerson(78)));
+      assert.equal(JSON.stringify(await reopened(t, copy)), JSON.stringify(await exportContent(torn)), `cut at ${end}`);
       await torn.close();
     }
   });
 
   it("is dropped if it has a newline but missing bytes", async (t) => {
     const { folder, store } = await seeded(t);
-    const before = await contentOf(store);
+    const before = await exportContent(store);
     const journal = join(folder, "emulator.json.journal.1");
     const line = logLine('[["delete","people","1"]]', { number: 3, group: 3, before: 0 }).bytes;
     await writeFile(journal, line.toString().replace("people", "peo\0le"), { flag: "a" });
@@ -260,16 +261,16 @@ describe("damaged state file", () => {
   ];
   for (const [what, file, damage, message] of damages) {
     it(`is rejected without changes, and the message names the remedy: ${what}`, async (t) => {
-      const folder = await temporaryFolder(t);
+      const folder = await createTemporaryFolder(t);
       const first = await open(folder);
       await first.transaction("seed", (tx) => {
-        for (const id of [1, 2, 3]) tx.put(people, person(id));
+        for (const id of [1, 2, 3]) tx.put(people, createPerson(id));
       });
       await first.close();
       const second = await open(folder);
       t.after(() => second.close());
-      await second.transaction("more", (tx) => tx.put(people, person(9)));
-      await second.transaction("more", (tx) => tx.put(people, person(10)));
+      await second.transaction("more", (tx) => tx.put(people, createPerson(9)));
+      await second.transaction("more", (tx) => tx.put(people, createPerson(10)));
       const copy = await copyOf(t, folder);
       const text = await readFile(join(copy, file), "utf8");
       assert.notEqual(damage(text), text, "the damage must be one");
@@ -298,7 +299,7 @@ describe("damaged state file", () => {
 
   it("is never recreated if only its journal exists", async (t) => {
     const { folder } = await seeded(t);
-    const copy = await temporaryFolder(t);
+    const copy = await createTemporaryFolder(t);
     const journal = await readFile(join(folder, "emulator.json.journal.1"));
     await writeFile(join(copy, "emulator.json.journal.1"), journal);
     await assert.rejects(open(copy), /journal\.1, line 2: its state file is missing/);
@@ -332,26 +333,26 @@ describe("journal changed by a user while the store is open", () => {
       const { folder, path, store } = await seeded(t);
       const journal = join(folder, "emulator.json.journal.1");
       const older = await readFile(journal);
-      await store.transaction("more", (tx) => tx.put(people, person(4)));
+      await store.transaction("more", (tx) => tx.put(people, createPerson(4)));
       await change(journal, older);
       const found = await readFile(journal);
       const message =
         `${journal} was changed by another program: it lost lines, or an older copy replaced it. Nothing is ` +
         "written to it. Move it away to restore it from memory, or stop the emulator to continue with the file as it is";
       await assert.rejects(
-        store.transaction("lost", (tx) => tx.put(people, person(5))),
+        store.transaction("lost", (tx) => tx.put(people, createPerson(5))),
         { name: "StoreFailedError", message },
       );
       await assert.rejects(
-        store.transaction("lost", (tx) => tx.put(people, person(5))),
+        store.transaction("lost", (tx) => tx.put(people, createPerson(5))),
         { name: "StoreFailedError", message },
       );
       assert.deepEqual(await readFile(journal), found);
       await rename(journal, join(folder, "theirs"));
       while (!store.writable) await new Promise((turn) => setImmediate(turn));
-      await store.transaction("after", (tx) => tx.put(people, person(6)));
-      assert.deepEqual(await reopened(t, folder), await contentOf(store));
-      const ids = (await contentOf(store)).rows.people!.map((row) => Reflect.get(row, "id"));
+      await store.transaction("after", (tx) => tx.put(people, createPerson(6)));
+      assert.deepEqual(await reopened(t, folder), await exportContent(store));
+      const ids = (await exportContent(store)).rows.people!.map((row) => Reflect.get(row, "id"));
       assert.deepEqual([ids, (await readFile(path)).length > 0], [[1, 3, 4, 6], true]);
     });
   }
@@ -362,7 +363,7 @@ describe("journal changed by a user while the store is open", () => {
     await writeFile(path, await readFile(path));
     await store.check!();
     await assert.rejects(
-      store.transaction("lost", (tx) => tx.put(people, person(5))),
+      store.transaction("lost", (tx) => tx.put(people, createPerson(5))),
       {
         name: "StoreFailedError",
         message: `${path} was replaced by another file. Move it away to restore it from memory`,

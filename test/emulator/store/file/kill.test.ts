@@ -9,14 +9,14 @@ import { LiveStore } from "../../../../emulator/store/live/live-store.ts";
 import type { Store } from "../../../../emulator/store/port.ts";
 import { systemWallClock } from "../../../../src/base/clock.ts";
 import { systemDisk } from "../../../../src/files/disk.ts";
-import { program } from "../../../support/program.ts";
-import { collections, owners, people, temporaryFolder } from "../../../support/store.ts";
+import { getProgramPath } from "../../../support/program.ts";
+import { collections, createTemporaryFolder, owners, people } from "../../../support/store.ts";
 
 const kills = 30;
 
 describe("file store under write load", () => {
   it(`loses no acknowledged write in ${kills} kills, and reopens after each`, async (t) => {
-    const folder = await temporaryFolder(t);
+    const folder = await createTemporaryFolder(t);
     const path = join(folder, "emulator.json");
     const acknowledged: number[] = [];
     for (let kill = 0; kill < kills; kill += 1) {
@@ -52,7 +52,7 @@ async function readOnly(path: string): Promise<Store> {
 
 /** Returns the numbers that were acknowledged before the process was killed after the n-th. */
 async function writeUntilKilled(path: string, from: number, count: number): Promise<number[]> {
-  const child = spawn(process.execPath, [program("store-writer"), path, String(from)], {
+  const child = spawn(process.execPath, [getProgramPath("store-writer"), path, String(from)], {
     stdio: ["ignore", "pipe", "inherit"],
   });
   const closed = new Promise((resolve) => child.once("close", resolve));

@@ -6,8 +6,8 @@ import { readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { describe, it, type TestContext } from "node:test";
-import { shippedSvc } from "../../../support/shipped.ts";
-import { temporaryFolder } from "../../../support/store.ts";
+import { getSvcPath } from "../../../support/shipped.ts";
+import { createTemporaryFolder } from "../../../support/store.ts";
 
 const stateBytes = 200_000_000;
 const perRequest = 100_000;
@@ -17,7 +17,7 @@ const endedBySigterm = [143, null];
 
 describe("SIGTERM with 200 MB of state", () => {
   it("stops svc emulator start without losing acknowledged data", async (t) => {
-    const folder = await temporaryFolder(t);
+    const folder = await createTemporaryFolder(t);
     await writeFile(join(folder, "seed.json"), JSON.stringify({ clusters: [{ id: "eu-1", label: "eu", key }] }));
     const first = await start(t, folder);
     let requests = 0;
@@ -63,7 +63,7 @@ const hashesOf = (request: number): string[] =>
 async function start(t: TestContext, folder: string) {
   const file = join(folder, "emulator.json");
   const argv = ["emulator", "start", "--port", "0", "--file", file, "--seed", join(folder, "seed.json"), "--json"];
-  const child = spawn(process.execPath, [shippedSvc(), ...argv], { stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(process.execPath, [getSvcPath(), ...argv], { stdio: ["ignore", "pipe", "inherit"] });
   t.after(() => child.kill("SIGKILL"));
   const ended: Promise<unknown> = once(child, "close");
   await Promise.race([once(createInterface({ input: child.stdout }), "line"), ended]);

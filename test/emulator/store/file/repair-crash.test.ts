@@ -3,9 +3,9 @@ import { describe, it } from "node:test";
 import { openFileStore } from "../../../../emulator/store/file/file-store.ts";
 import { repairFile } from "../../../../emulator/store/file/repair.ts";
 import { systemWallClock } from "../../../../src/base/clock.ts";
-import { dieAt, seeded } from "../../../support/files/crashes.ts";
-import { Crashed, ForgetfulDisk } from "../../../support/files/forgetful-disk.ts";
-import { collections, contentOf, owners, people, person } from "../../../support/store.ts";
+import { crashDiskAt, createSeededRandom } from "../../../support/files/crashes.ts";
+import { DiskCrashedError, ForgetfulDisk } from "../../../support/files/forgetful-disk.ts";
+import { collections, createPerson, exportContent, owners, people } from "../../../support/store.ts";
 
 const folder = "/data";
 const path = `${folder}/emulator.json`;
@@ -29,12 +29,12 @@ async function damaged(file: string, from: string, to: string): Promise<Forgetfu
   let disk = new ForgetfulDisk();
   const first = await openFileStore({ path, collections, wall: systemWallClock, disk });
   await first.transaction("seed", (tx) => {
-    for (const id of [1, 2, 3]) tx.put(people, person(id));
+    for (const id of [1, 2, 3]) tx.put(people, createPerson(id));
     tx.map(owners, "eu-1", ["a", "b"]);
   });
   await first.close();
   const second = await openFileStore({ path, collections, wall: systemWallClock, disk });
-  for (const id of [4, 5, 6]) await second.transaction("more", (tx) => tx.put(people, person(id)));
+  for (const id of [4, 5, 6]) await second.transaction("more", (tx) => tx.put(people, createPerson(id)));
   disk = copied(disk);
   const at = (await textOf(disk, file)).indexOf(from);
   assert.ok(at > 0);
@@ -46,7 +46,7 @@ async function damaged(file: string, from: string, to: string): Promise<Forgetfu
 
 async function contentIn(disk: ForgetfulDisk): Promise<unknown> {
   const store = await openFileStore({ path, collections, wall: systemWallClock, disk });
-  const content = await contentOf(store);
+  const content = await exportContent(store);
   await store.close();
   return content;
 }
@@ -71,12 +71,12 @@ describe("crash during a repair", () => {
       assert.ok(steps > 5, `only ${steps} steps`);
 
       for (let at = 0; at < steps; at += 1) {
-        const chances = [() => 0, () => 0.99, ...Array.from({ length: 8 }, (_, seed) => seeded(seed))];
+        const chances = [() => 0, () => 0.99, ...Array.from({ length: 8 }, (_, seed) => createSeededRandom(seed))];
         for (const [number, chance] of chances.entries()) {
           const where = `dead before step ${at}, chance ${number}`;
           const disk = copied(before);
-          dieAt(disk, at);
-          await assert.rejects(repairFile({ path, collections, disk }), Crashed, where);
+          crashDiskAt(disk, at);
+          await assert.rejects(repairFile({ path, collections, disk }), DiskCrashedError, where);
           const found = disk.crash(chance);
           await repairFile({ path, collections, disk: found });
           const names = (await found.list(folder)).map((name) => `${folder}/${name}`);

@@ -6,24 +6,24 @@ import { openFileStore } from "../../../../emulator/store/file/file-store.ts";
 import { repairFile } from "../../../../emulator/store/file/repair.ts";
 import type { Store } from "../../../../emulator/store/port.ts";
 import { systemWallClock } from "../../../../src/base/clock.ts";
-import { collections, owners, people, person, temporaryFolder } from "../../../support/store.ts";
+import { collections, createPerson, createTemporaryFolder, owners, people } from "../../../support/store.ts";
 
 const open = (path: string): Promise<Store> => openFileStore({ path, collections, wall: systemWallClock });
 
 /** Creates a checkpoint with people 1 to 3 and two identifiers, and a journal that adds 4, 5 and 6. */
 async function stateOf(t: TestContext): Promise<{ folder: string; path: string; journal: string }> {
-  const folder = await temporaryFolder(t);
+  const folder = await createTemporaryFolder(t);
   const path = join(folder, "emulator.json");
   const first = await open(path);
   await first.transaction("seed", (tx) => {
-    for (const id of [1, 2, 3]) tx.put(people, person(id));
+    for (const id of [1, 2, 3]) tx.put(people, createPerson(id));
     tx.map(owners, "eu-1", ["a", "b"]);
   });
   await first.close();
   const second = await open(path);
-  for (const id of [4, 5, 6]) await second.transaction("more", (tx) => tx.put(people, person(id)));
+  for (const id of [4, 5, 6]) await second.transaction("more", (tx) => tx.put(people, createPerson(id)));
   // A close would compact the journal. The test copies the files instead, as a crash leaves them.
-  const crashed = await temporaryFolder(t);
+  const crashed = await createTemporaryFolder(t);
   for (const name of await readdir(folder)) await writeFile(join(crashed, name), await readFile(join(folder, name)));
   await second.close();
   return { folder: crashed, path: join(crashed, "emulator.json"), journal: join(crashed, "emulator.json.journal.2") };

@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { claimRunFile, listRunFilePaths, type RunFile } from "../../../../emulator/store/file/run-file.ts";
 import { identifyMachine } from "../../../../src/files/machine.ts";
-import { temporaryFolder } from "../../../support/store.ts";
-import { movedWall } from "../../../support/walls/moved-wall.ts";
+import { createTemporaryFolder } from "../../../support/store.ts";
+import { createMovedWallClock } from "../../../support/walls/moved-wall.ts";
 
 const run = (instance: string, pid = process.pid): RunFile => ({
   pid,
@@ -17,7 +17,7 @@ const run = (instance: string, pid = process.pid): RunFile => ({
   token: "secret-token",
 });
 
-const wall = movedWall();
+const wall = createMovedWallClock();
 const claim = (paths: readonly string[], who: RunFile | undefined) => claimRunFile({ paths, run: who, wall });
 
 /** Returns the PID of an ended process. */
@@ -26,7 +26,7 @@ const instanceIn = async (path: string): Promise<unknown> => JSON.parse(await re
 
 describe("run file", () => {
   it("describes the running process, is private, and is removed at the end", async (t) => {
-    const folder = await temporaryFolder(t);
+    const folder = await createTemporaryFolder(t);
     const path = join(folder, ".svc", "emulator.json.run");
     const claimed = await claim([path], { ...run("one"), clusters: [] });
     await claimed.update({ clusters: run("one").clusters });
@@ -39,7 +39,7 @@ describe("run file", () => {
   });
 
   it("rejects a second emulator and names the first without its token", async (t) => {
-    const path = join(await temporaryFolder(t), "emulator.json.run");
+    const path = join(await createTemporaryFolder(t), "emulator.json.run");
     const first = await claim([path], run("one"));
     await assert.rejects(claim([path], run("two")), (error: Error) => {
       assert.equal(error.name, "StateLockedError");
@@ -52,7 +52,7 @@ describe("run file", () => {
   });
 
   it("reports a running repair, which has no address", async (t) => {
-    const path = join(await temporaryFolder(t), "emulator.json.run");
+    const path = join(await createTemporaryFolder(t), "emulator.json.run");
     const repair = await claim([path], undefined);
     const message = `"svc emulator repair" is running on this state (${path}: pid ${process.pid}). Wait until it ends.`;
     await assert.rejects(claim([path], run("two")), { name: "StateLockedError", message });
@@ -60,7 +60,7 @@ describe("run file", () => {
   });
 
   it("is rejected from another machine, with host, PID, time and remedy", async (t) => {
-    const path = join(await temporaryFolder(t), "emulator.json.run");
+    const path = join(await createTemporaryFolder(t), "emulator.json.run");
     const since = "2031-01-02T03:04:05.000Z";
     await writeFile(path, JSON.stringify({ ...run("one", 17), id: "left", machine: "box-7", boot: "b", since }));
     await assert.rejects(claim([path], run("two")), {
@@ -72,7 +72,7 @@ describe("run file", () => {
   });
 
   it("belongs to exactly one of many processes that replace a stale one", async (t) => {
-    const path = join(await temporaryFolder(t), "emulator.json.run");
+    const path = join(await createTemporaryFolder(t), "emulator.json.run");
     await writeFile(path, JSON.stringify({ ...run("old", gonePid()), id: "old", ...(await identifyMachine()) }));
     const starting = Array.from({ length: 8 }, (_, i) => claim([path], run(`new-${i}`)));
     const settled = await Promise.allSettled(starting);
@@ -81,7 +81,7 @@ describe("run file", () => {
   });
 
   it("is not removed by a release in another process", async (t) => {
-    const path = join(await temporaryFolder(t), "emulator.json.run");
+    const path = join(await createTemporaryFolder(t), "emulator.json.run");
     const first = await claim([path], run("one"));
     await writeFile(path, JSON.stringify(run("two")));
     await first.release();
@@ -91,7 +91,7 @@ describe("run file", () => {
 
 describe("run file selection", () => {
   it("uses the real state and the option, once if both are the same", async (t) => {
-    const folder = await temporaryFolder(t);
+    const folder = await createTemporaryFolder(t);
     await mkdir(join(folder, "real"));
     await symlink("real", join(folder, "link"));
     const state = join(folder, "real", "a.json");
@@ -106,7 +106,7 @@ describe("run file selection", () => {
   });
 
   it("releases all run files even if one belongs to another user", async (t) => {
-    const folder = await temporaryFolder(t);
+    const folder = await createTemporaryFolder(t);
     const [first, second] = [join(folder, "a.json.run"), join(folder, "link")];
     await symlink("nowhere", second);
     await assert.rejects(claim([first, second], run("one")), { name: "NotALockFileError" });

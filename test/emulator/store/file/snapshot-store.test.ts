@@ -5,7 +5,7 @@ import { describe, it, type TestContext } from "node:test";
 import { openFileSnapshotStore } from "../../../../emulator/store/file/file-snapshot-store.ts";
 import { createMemorySnapshotStore } from "../../../../emulator/store/memory-store.ts";
 import type { SnapshotStore } from "../../../../emulator/store/snapshot-store.ts";
-import { temporaryFolder } from "../../../support/store.ts";
+import { createTemporaryFolder } from "../../../support/store.ts";
 
 async function* text(...pieces: readonly string[]): AsyncGenerator<Uint8Array, void> {
   for (const piece of pieces) yield Buffer.from(piece);
@@ -26,7 +26,7 @@ async function read(snapshotStore: SnapshotStore, name: string): Promise<string 
 
 const stores: Record<string, (t: TestContext) => Promise<SnapshotStore>> = {
   "in memory": async () => createMemorySnapshotStore(),
-  "in a folder": async (t) => openFileSnapshotStore({ folder: join(await temporaryFolder(t), "snapshots") }),
+  "in a folder": async (t) => openFileSnapshotStore({ folder: join(await createTemporaryFolder(t), "snapshots") }),
 };
 
 for (const [where, open] of Object.entries(stores)) {
@@ -62,7 +62,7 @@ for (const [where, open] of Object.entries(stores)) {
 }
 
 it("a snapshot store in a folder removes only remains of interrupted writes", async (t) => {
-  const folder = await temporaryFolder(t);
+  const folder = await createTemporaryFolder(t);
   for (const name of ["kept.json.0123456789ab.svc-tmp", "mine.txt", "mine.txt.0123456789ab.svc-tmp", "kept.json"])
     await writeFile(join(folder, name), "x");
   await openFileSnapshotStore({ folder });

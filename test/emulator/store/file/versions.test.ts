@@ -6,8 +6,8 @@ import { openFileStore } from "../../../../emulator/store/file/file-store.ts";
 import { repairFile } from "../../../../emulator/store/file/repair.ts";
 import type { Collection, Store } from "../../../../emulator/store/port.ts";
 import { systemWallClock } from "../../../../src/base/clock.ts";
-import { temporaryFolder } from "../../../support/store.ts";
-import { forgotten, members, owners, second, third } from "../../../support/versioned.ts";
+import { createTemporaryFolder } from "../../../support/store.ts";
+import { members, membersWithoutMigration, owners, secondMembers, thirdMembers } from "../../../support/versioned.ts";
 
 const open = (folder: string, ...collections: Collection[]): Promise<Store> =>
   openFileStore({ path: join(folder, "emulator.json"), collections: [...collections, owners], wall: systemWallClock });
@@ -17,7 +17,7 @@ const open = (folder: string, ...collections: Collection[]): Promise<Store> =>
  * deletes Bo.
  */
 async function old(t: TestContext, how: "closed" | "killed"): Promise<string> {
-  const folder = await temporaryFolder(t);
+  const folder = await createTemporaryFolder(t);
   const first = await open(folder, members);
   await first.transaction("seed", (tx) => {
     tx.put(members, { id: 1, name: "Ada Keller" });
@@ -42,7 +42,7 @@ async function old(t: TestContext, how: "closed" | "killed"): Promise<string> {
 }
 
 async function copied(t: TestContext, folder: string): Promise<string> {
-  const copy = await temporaryFolder(t);
+  const copy = await createTemporaryFolder(t);
   for (const [name, text] of Object.entries(await filesIn(folder))) await writeFile(join(copy, name), text);
   return copy;
 }
@@ -58,12 +58,12 @@ describe("state of an older version", () => {
   for (const how of ["closed", "killed"] as const) {
     it(`opens with every row in the new form if it was ${how}`, async (t) => {
       const folder = await old(t, how);
-      const store = await open(folder, third);
+      const store = await open(folder, thirdMembers);
       const expected = [
         { id: 1, first_name: "Ada", grade: 1 },
         { id: 3, first_name: "Cy", grade: 1 },
       ];
-      assert.deepEqual(await store.read((view) => view.list(third, { by: "grade", equals: 1 })), expected);
+      assert.deepEqual(await store.read((view) => view.list(thirdMembers, { by: "grade", equals: 1 })), expected);
       assert.equal(await store.read((view) => view.lookup(owners, "a")), "eu-1");
       assert.equal(await store.transaction("next", (tx) => tx.next("members")), 2);
       await store.close();
@@ -81,17 +81,27 @@ describe("state of an older version", () => {
 
   it("is upgraded from its own version", async (t) => {
     const folder = await old(t, "killed");
-    await (await open(folder, second)).close();
-    const store = await open(folder, third);
-    assert.deepEqual(await store.read((view) => view.get(third, 3)), { id: 3, first_name: "Cy", grade: 1 });
+    await (await open(folder, secondMembers)).close();
+    const store = await open(folder, thirdMembers);
+    assert.deepEqual(await store.read((view) => view.get(thirdMembers, 3)), { id: 3, first_name: "Cy", grade: 1 });
     await store.close();
   });
 });
 
 describe("row without a known version", () => {
   const words: [what: string, wrote: "closed" | "killed", collection: Collection, message: RegExp][] = [
-    ["a new field without a migration", "closed", forgotten, /line \d+: The value is not a row of members/],
-    ["a new field without a migration in a journal", "killed", forgotten, /is not a row of members: first_name/],
+    [
+      "a new field without a migration",
+      "closed",
+      membersWithoutMigration,
+      /line \d+: The value is not a row of members/,
+    ],
+    [
+      "a new field without a migration in a journal",
+      "killed",
+      membersWithoutMigration,
+      /is not a row of members: first_name/,
+    ],
     ["a removed collection", "closed", owners, /svc 0\.1\.0 wrote it, with a collection members, which this/],
   ];
   for (const [what, wrote, collection, message] of words) {
@@ -115,12 +125,15 @@ describe("row without a known version", () => {
 describe("state of a newer version", () => {
   it("is rejected with its version, and not changed by a repair", async (t) => {
     const folder = await old(t, "killed");
-    await (await open(folder, third)).close();
+    await (await open(folder, thirdMembers)).close();
     const before = await filesIn(folder);
     const message = /svc 0\.1\.0 wrote it, with version 3 of members; this version of svc reads versions up to 2/;
-    await assert.rejects(open(folder, second), { name: "StateFormatError", message });
+    await assert.rejects(open(folder, secondMembers), { name: "StateFormatError", message });
     const path = join(folder, "emulator.json");
-    await assert.rejects(repairFile({ path, collections: [second, owners] }), { name: "StateFormatError", message });
+    await assert.rejects(repairFile({ path, collections: [secondMembers, owners] }), {
+      name: "StateFormatError",
+      message,
+    });
     assert.deepEqual(await filesIn(folder), before);
   });
 

@@ -1,6 +1,6 @@
 import { openFileStore } from "../../../../emulator/store/file/file-store.ts";
 import { systemWallClock } from "../../../../src/base/clock.ts";
-import { collections, owners, people, person } from "../../../support/store.ts";
+import { collections, createPerson, owners, people } from "../../../support/store.ts";
 
 /**
  * Writes numbers to a store without end, starting at a given one, and prints each one when its transaction is
@@ -14,7 +14,7 @@ const write = async (): Promise<void> => {
     const id = next;
     next += 1;
     await store.transaction("write", (tx) => {
-      tx.put(people, person(id, { age: id % 7 }));
+      tx.put(people, createPerson(id, { age: id % 7 }));
       tx.map(owners, "eu-1", [`a${id}`, `b${id}`]);
       tx.next("numbers");
     });

@@ -3,8 +3,8 @@ import { describe, it } from "node:test";
 import { type CommitLog, LiveStore, type LogHost } from "../../../../emulator/store/live/live-store.ts";
 import { type Change, State } from "../../../../emulator/store/live/state.ts";
 import { StoreFailedError } from "../../../../emulator/store/port.ts";
-import { collections, contentOf, owners, people, person, reset } from "../../../support/store.ts";
-import { idle, StandingWall } from "../../../support/walls/standing-wall.ts";
+import { collections, createPerson, exportContent, owners, people, resetStore } from "../../../support/store.ts";
+import { ManualWallClock, waitForIdle } from "../../../support/walls/standing-wall.ts";
 
 /** Log whose writes succeed or fail under the control of the test. */
 class ScriptedLog implements CommitLog {
@@ -63,11 +63,11 @@ class ScriptedLog implements CommitLog {
 }
 
 function stage() {
-  const wall = new StandingWall();
+  const wall = new ManualWallClock();
   const log = new ScriptedLog();
   const store = new LiveStore({ state: new State(collections), wall, log });
   const put = (id: number, name = `p${id}`) =>
-    store.transaction(`put ${id}`, (tx) => tx.put(people, person(id, { name })));
+    store.transaction(`put ${id}`, (tx) => tx.put(people, createPerson(id, { name })));
   const names = () => store.read(async (view) => (await view.list(people)).map(({ name }) => name));
   return { wall, log, store, put, names };
 }
@@ -92,22 +92,22 @@ describe("commit of a transaction", () => {
     const told: string[] = [];
     store.watch([people], () => told.push("people"));
     const write = watched(put(1));
-    await idle();
+    await waitForIdle();
     assert.deepEqual([await names(), write.ended, told], [["p1"], "not yet", []]);
     const reader = watched(store.transaction("read only", (tx) => tx.count(people)));
     const flushed = watched(store.waitUntilDurable());
-    await idle();
+    await waitForIdle();
     assert.deepEqual([reader.ended, flushed.ended], ["not yet", "not yet"]);
     log.goOn();
-    await idle();
+    await waitForIdle();
     assert.deepEqual([write.ended, reader.ended, flushed.ended, told], ["done", "done", "done", ["people"]]);
-    assert.deepEqual(log.appended, [[["put", "people", person(1)]]]);
+    assert.deepEqual(log.appended, [[["put", "people", createPerson(1)]]]);
   });
 
   it("writes nothing and notifies no watcher if it has no changes", async () => {
     const { log, store } = stage();
     const first = store.transaction("map", (tx) => tx.map(owners, "eu-1", ["a", "b"]));
-    await idle();
+    await waitForIdle();
     log.goOn();
     await first;
     const told: string[] = [];
@@ -124,7 +124,7 @@ describe("commit of a transaction", () => {
   it("reports the last number of a sequence once", async () => {
     const { log, store } = stage();
     const numbers = store.transaction("next", (tx) => [tx.next("a"), tx.next("b"), tx.next("a")]);
-    await idle();
+    await waitForIdle();
     log.goOn();
     assert.deepEqual(await numbers, [1, 1, 2]);
     assert.deepEqual(log.appended, [
@@ -140,37 +140,37 @@ describe("failing log", () => {
   it("rolls back exactly the commits that are not durable, before notifying watchers", async () => {
     const { log, store, put, names } = stage();
     const first = put(1);
-    await idle();
+    await waitForIdle();
     log.goOn();
     await first;
-    const kept = await contentOf(store);
+    const kept = await exportContent(store);
     const waiting = [
       put(1, "another name"),
       put(2),
       store.transaction("delete", (tx) => tx.delete(people, 1)),
       put(1, "a third name"),
     ].map(watched);
-    await idle();
+    await waitForIdle();
     assert.deepEqual(await names(), ["p2", "a third name"]);
     log.breakDown();
-    await idle();
+    await waitForIdle();
     assert.deepEqual(
       waiting.map(({ ended }) => ended),
       Array(4).fill("the disk is gone"),
     );
-    assert.deepEqual([await contentOf(store), store.writable], [kept, false]);
+    assert.deepEqual([await exportContent(store), store.writable], [kept, false]);
     await store.close();
   });
 
   it("preserves everything confirmed earlier, however many commits are pending", async () => {
     const { log, put, names, store } = stage();
     const all = [put(1), put(2), put(3)].map(watched);
-    await idle();
+    await waitForIdle();
     log.goOn();
     log.goOn();
-    await idle();
+    await waitForIdle();
     log.breakDown();
-    await idle();
+    await waitForIdle();
     assert.deepEqual(
       all.map(({ ended }) => ended),
       ["done", "done", "the disk is gone"],
@@ -182,11 +182,11 @@ describe("failing log", () => {
   it("rejects writes and permits reads", async () => {
     const { log, store, put, names } = stage();
     log.breakDown();
-    await idle();
+    await waitForIdle();
     const refused = { name: "StoreFailedError", message: "the disk is gone" };
     await assert.rejects(put(1), refused);
     await assert.rejects(
-      reset(store, () => {}),
+      resetStore(store, () => {}),
       refused,
     );
     assert.deepEqual([await names(), log.appended, log.replaced], [[], [], []]);
@@ -196,7 +196,7 @@ describe("failing log", () => {
   it("is retried with a delay that doubles up to eight seconds", async () => {
     const { wall, log, put, store, names } = stage();
     log.breakDown();
-    await idle();
+    await waitForIdle();
     assert.equal(log.attempts, 1);
     const pauses: number[] = [];
     for (let i = 0; i < 6; i += 1) {
@@ -207,7 +207,7 @@ describe("failing log", () => {
     assert.deepEqual(pauses, [500, 1_000, 2_000, 4_000, 8_000, 8_000]);
     assert.deepEqual([log.attempts, store.writable, wall.sleeping], [7, true, []]);
     const written = put(1);
-    await idle();
+    await waitForIdle();
     log.goOn();
     await written;
     assert.deepEqual(await names(), ["p1"]);
@@ -216,9 +216,9 @@ describe("failing log", () => {
   it("can be closed while it waits for a retry", async () => {
     const { wall, log, store, put } = stage();
     log.breakDown();
-    await idle();
+    await waitForIdle();
     const closing = watched(store.close());
-    await idle();
+    await waitForIdle();
     assert.deepEqual([closing.ended, log.closed, wall.sleeping, log.attempts], ["done", true, [], 1]);
     await assert.rejects(put(1), { name: "StoreFailedError", message: "The store is closed; put 1 changed nothing" });
   });
@@ -228,11 +228,11 @@ describe("closing store", () => {
   it("serves earlier callers, rejects later ones, and closes once", async () => {
     const { log, store, put } = stage();
     const before = watched(put(1));
-    await idle();
+    await waitForIdle();
     const closing = [store.close(), store.close()].map(watched);
-    await idle();
+    await waitForIdle();
     log.goOn();
-    await idle();
+    await waitForIdle();
     assert.deepEqual([before.ended, ...closing.map(({ ended }) => ended)], ["done", "done", "done"]);
     await assert.rejects(put(2), { name: "StoreFailedError", message: "The store is closed; put 2 changed nothing" });
     assert.equal(closing[0]!.work, closing[1]!.work);

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import type { Cause, CauseRow } from "../../../../emulator/store/cause.ts";
 import { CausedStore, causeEvictionBatch, causes, maxCauses } from "../../../../emulator/store/causes.ts";
 import type { Store } from "../../../../emulator/store/port.ts";
-import { collections, people, person } from "../../../support/store.ts";
+import { collections, createPerson, people } from "../../../support/store.ts";
 import type { Open } from "./open.ts";
 
 const rowOf = (id: string, before?: CauseRow): CauseRow => ({
@@ -27,8 +27,8 @@ export function causesSuite(open: Open): void {
     it("is stored with its changes, once, after the previous cause", async (t) => {
       const { store } = await open(t, withCauses);
       const second = cause("timer:1", cause("request:1"));
-      await store.transaction("first", (tx) => tx.put(people, person(1)), second);
-      await store.transaction("again", (tx) => tx.put(people, person(2)), second);
+      await store.transaction("first", (tx) => tx.put(people, createPerson(1)), second);
+      await store.transaction("again", (tx) => tx.put(people, createPerson(2)), second);
       const request = rowOf("request:1");
       assert.deepEqual(await kept(store), [request, rowOf("timer:1", request)]);
     });
@@ -41,7 +41,7 @@ export function causesSuite(open: Open): void {
         store.transaction(
           "fails",
           (tx) => {
-            tx.put(people, person(1));
+            tx.put(people, createPerson(1));
             throw new Error("no");
           },
           asked,
@@ -49,7 +49,7 @@ export function causesSuite(open: Open): void {
         { message: "no" },
       );
       assert.deepEqual(await kept(store), []);
-      await store.transaction("writes", (tx) => tx.put(people, person(1)), asked);
+      await store.transaction("writes", (tx) => tx.put(people, createPerson(1)), asked);
       assert.deepEqual(await idsOf(store), ["request:1"]);
     });
 
@@ -61,12 +61,12 @@ export function causesSuite(open: Open): void {
         seen.push(tx.cause?.id);
         await tx.withCause(cause("timer:1"), () => {
           seen.push(tx.cause?.id);
-          tx.put(people, person(1));
+          tx.put(people, createPerson(1));
         });
         // Written earlier, so that only its id is known.
         await tx.withCause({ id: "request:9" }, () => {
           seen.push(tx.cause?.id);
-          tx.put(people, person(2));
+          tx.put(people, createPerson(2));
         });
         await tx.withCause(cause("timer:2"), () => seen.push(tx.cause?.id));
         await tx.withCause(undefined, () => seen.push(tx.cause?.id));
@@ -80,7 +80,7 @@ export function causesSuite(open: Open): void {
       const { store } = await open(t, withCauses);
       await store.transaction("many", async (tx) => {
         for (let n = 1; n <= maxCauses + 2; n += 1) {
-          await tx.withCause(cause(`request:${n}`), () => tx.put(people, person(1)));
+          await tx.withCause(cause(`request:${n}`), () => tx.put(people, createPerson(1)));
         }
       });
       const ids = await idsOf(store);
@@ -92,7 +92,7 @@ export function causesSuite(open: Open): void {
     it("survives a kill together with its changes", async (t) => {
       const { store, kept: disk } = await open(t, withCauses);
       if (!disk) return;
-      await store.transaction("writes", (tx) => tx.put(people, person(1)), cause("request:1"));
+      await store.transaction("writes", (tx) => tx.put(people, createPerson(1)), cause("request:1"));
       const after = await disk.afterKill();
       t.after(() => after.close());
       assert.deepEqual(await kept(after), [rowOf("request:1")]);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { contentOf, owners, people, person, reset } from "../../../support/store.ts";
+import { createPerson, exportContent, owners, people, resetStore } from "../../../support/store.ts";
 import { signal } from "./hands.ts";
 import type { Open } from "./open.ts";
 
@@ -13,17 +13,17 @@ export function durableSuite(open: Open): void {
       store.watch([people], () => told.push("people"));
       const end = store.watch([people], () => told.push("again"));
       await store.transaction("one", (tx) => {
-        tx.put(people, person(1));
-        tx.put(people, person(2));
+        tx.put(people, createPerson(1));
+        tx.put(people, createPerson(2));
       });
       const failing = store.transaction("two", (tx) => {
-        tx.put(people, person(3));
+        tx.put(people, createPerson(3));
         throw new Error("no");
       });
       await assert.rejects(failing, { message: "no" });
       await store.transaction("three", (tx) => tx.map(owners, "eu-1", ["a"]));
       end();
-      await store.transaction("four", (tx) => tx.put(people, person(4)));
+      await store.transaction("four", (tx) => tx.put(people, createPerson(4)));
       assert.deepEqual(told, ["people", "again", "people"]);
     });
 
@@ -32,21 +32,21 @@ export function durableSuite(open: Open): void {
       const told: unknown[] = [];
       const end = store.watch([people], (changes) => told.push(changes));
       await store.transaction("one", (tx) => {
-        tx.put(people, person(1));
+        tx.put(people, createPerson(1));
         tx.map(owners, "eu-1", ["a"]);
-        tx.put(people, { ...person(1), name: "Other" });
+        tx.put(people, { ...createPerson(1), name: "Other" });
       });
       const failing = store.transaction("two", (tx) => {
-        tx.put(people, person(2));
+        tx.put(people, createPerson(2));
         throw new Error("no");
       });
       await assert.rejects(failing, { message: "no" });
       await store.transaction("three", (tx) => tx.map(owners, "eu-1", ["b"]));
       await store.transaction("four", (tx) => tx.delete(people, 1));
-      await reset(store, () => {});
+      await resetStore(store, () => {});
       end();
-      await store.transaction("six", (tx) => tx.put(people, person(3)));
-      const [first, other] = [person(1), { ...person(1), name: "Other" }];
+      await store.transaction("six", (tx) => tx.put(people, createPerson(3)));
+      const [first, other] = [createPerson(1), { ...createPerson(1), name: "Other" }];
       assert.deepEqual(told, [
         [
           { collection: "people", before: undefined, after: first },
@@ -61,13 +61,13 @@ export function durableSuite(open: Open): void {
       const { store, kept } = await open(t);
       if (!kept) return t.skip("it forgets");
       await store.transaction("one", (tx) => {
-        tx.put(people, person(1));
+        tx.put(people, createPerson(1));
         tx.map(owners, "eu-1", ["a"]);
         tx.next("numbers");
       });
-      const expected = await contentOf(store);
-      assert.deepEqual(await contentOf(await kept.afterKill()), expected);
-      assert.deepEqual(await contentOf((await kept.reopen()).store), expected);
+      const expected = await exportContent(store);
+      assert.deepEqual(await exportContent(await kept.afterKill()), expected);
+      assert.deepEqual(await exportContent((await kept.reopen()).store), expected);
     });
   });
 
@@ -77,12 +77,12 @@ export function durableSuite(open: Open): void {
       await store.waitUntilDurable();
       const told: string[] = [];
       store.watch([people], () => told.push("people"));
-      const writing = store.transaction("one", (tx) => tx.put(people, person(1)));
+      const writing = store.transaction("one", (tx) => tx.put(people, createPerson(1)));
       // As soon as others can see it.
       const seen = await store.read((view) => view.count(people));
       await store.waitUntilDurable();
       assert.equal(seen, 1);
-      if (kept) assert.equal((await contentOf(await kept.afterKill())).rows.people?.length, 1);
+      if (kept) assert.equal((await exportContent(await kept.afterKill())).rows.people?.length, 1);
       await writing;
       assert.deepEqual(told, ["people"]);
     });
@@ -91,7 +91,7 @@ export function durableSuite(open: Open): void {
       const { store } = await open(t);
       const leave = signal();
       const writing = store.transaction("open", async (tx) => {
-        tx.put(people, person(1));
+        tx.put(people, createPerson(1));
         await store.waitUntilDurable();
         await leave.raised;
       });
@@ -108,11 +108,11 @@ export function durableSuite(open: Open): void {
       await Promise.all([store.close(), store.close()]);
       const refused = { name: "StoreFailedError", message: /The store is closed/ };
       await assert.rejects(
-        store.transaction("late", (tx) => tx.put(people, person(1))),
+        store.transaction("late", (tx) => tx.put(people, createPerson(1))),
         refused,
       );
       await assert.rejects(
-        reset(store, (tx) => tx.put(people, person(1))),
+        resetStore(store, (tx) => tx.put(people, createPerson(1))),
         refused,
       );
       await assert.rejects(store.waitUntilDurable(), refused);
@@ -120,10 +120,10 @@ export function durableSuite(open: Open): void {
 
     it("lets earlier callers finish", async (t) => {
       const { store, kept } = await open(t);
-      const writing = [1, 2, 3].map((id) => store.transaction("write", (tx) => tx.put(people, person(id))));
+      const writing = [1, 2, 3].map((id) => store.transaction("write", (tx) => tx.put(people, createPerson(id))));
       const closing = store.close();
       await Promise.all([...writing, closing]);
-      if (kept) assert.equal((await contentOf(await kept.afterKill())).rows.people?.length, 3);
+      if (kept) assert.equal((await exportContent(await kept.afterKill())).rows.people?.length, 3);
     });
   });
 }

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Store, Transaction } from "../../../../emulator/store/port.ts";
-import { contentOf, owners, people, person, reset } from "../../../support/store.ts";
+import { createPerson, exportContent, owners, people, resetStore } from "../../../support/store.ts";
 import type { Open } from "./open.ts";
 
 /** More than fits in a few pieces, so that there is time to write between two of them. */
 const many = 12_000;
 
 const seed = (tx: Transaction): void => {
-  for (let id = 1; id <= many; id += 1) tx.put(people, person(id, { age: id % 7 }));
+  for (let id = 1; id <= many; id += 1) tx.put(people, createPerson(id, { age: id % 7 }));
   tx.map(
     owners,
     "eu-1",
@@ -23,7 +23,7 @@ const change =
   (tx: Transaction): void => {
     const each = (step: number) => Array.from({ length: 40 }, (_, i) => (i * 293 + step * 31 + round * 7) % many);
     for (const id of each(1)) tx.delete(people, id);
-    for (const id of each(2)) tx.put(people, person(id, { name: `of round ${round}` }));
+    for (const id of each(2)) tx.put(people, createPerson(id, { name: `of round ${round}` }));
     tx.unmap(
       owners,
       "eu-1",
@@ -39,7 +39,7 @@ const change =
       "us-2",
       each(5).map((i) => `identifies ${i}`),
     );
-    tx.put(people, person(many + round));
+    tx.put(people, createPerson(many + round));
     tx.next("numbers");
   };
 
@@ -55,7 +55,7 @@ async function joined(pieces: AsyncIterable<string>, between: () => Promise<unkn
 
 async function seeded(store: Store): Promise<unknown> {
   await store.transaction("seed", seed);
-  return contentOf(store);
+  return exportContent(store);
 }
 
 /** An export shows one moment and blocks no other work. */
@@ -76,7 +76,7 @@ export function exportSuite(open: Open): void {
       });
       assert.ok(round > 10, `only ${round} pieces`);
       assert.deepEqual(found, before);
-      const { sequences } = await contentOf(store);
+      const { sequences } = await exportContent(store);
       assert.deepEqual(sequences, { numbers: 1 + round });
     });
 
@@ -90,7 +90,7 @@ export function exportSuite(open: Open): void {
         round += 1;
         await store.transaction("change", change(round));
         if (round !== 4) return;
-        expected = await contentOf(store);
+        expected = await exportContent(store);
         const pieces = store.export()[Symbol.asyncIterator]();
         const first = await pieces.next();
         later = joined(resumed(first.value, pieces), async () => {});
@@ -103,7 +103,7 @@ export function exportSuite(open: Open): void {
       const before = await seeded(store);
       let isReset = false;
       const found = await joined(store.export(), async () => {
-        if (!isReset) await reset(store, (tx) => tx.put(people, person(1)));
+        if (!isReset) await resetStore(store, (tx) => tx.put(people, createPerson(1)));
         isReset = true;
       });
       assert.deepEqual(found, before);
@@ -116,7 +116,7 @@ export function exportSuite(open: Open): void {
       for await (const _ of store.export()) break;
       for (let round = 1; round < 5; round += 1) await store.transaction("change", change(round));
       const found = await joined(store.export(), async () => {});
-      assert.deepEqual(found, await contentOf(store));
+      assert.deepEqual(found, await exportContent(store));
     });
   });
 }

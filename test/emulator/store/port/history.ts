@@ -2,8 +2,16 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
 import type { Commit, History, HistoryStart, Store } from "../../../../emulator/store/port.ts";
-import { type Content, contentOf, exported, owners, people, person, reset } from "../../../support/store.ts";
-import { members, third, owners as versionedOwners } from "../../../support/versioned.ts";
+import {
+  createPerson,
+  exportContent,
+  exportDocument,
+  owners,
+  people,
+  resetStore,
+  type StoreContent,
+} from "../../../support/store.ts";
+import { members, thirdMembers, owners as versionedOwners } from "../../../support/versioned.ts";
 import type { Open, Opened } from "./open.ts";
 
 type Step = { readonly puts: readonly number[] } | { readonly back: number } | "reset" | "reopen" | "keep" | "restore";
@@ -23,7 +31,7 @@ const backTwiceAndRestored: Step[] = [{ puts: [1, 2] }, "keep", { back: 1 }, { b
 const put = (store: Store, id: number) =>
   store.transaction("put", (tx) => {
     const number = tx.next("numbers");
-    tx.put(people, person(id, { name: `the ${number}.`, tags: ["x".repeat(50)] }));
+    tx.put(people, createPerson(id, { name: `the ${number}.`, tags: ["x".repeat(50)] }));
     tx.map(owners, number % 2 ? "eu-1" : "us-1", [`a${id}`]);
   });
 
@@ -34,12 +42,12 @@ async function told(history: History): Promise<{ commits: Commit[]; reach: Histo
 }
 
 /** The states that led to the present one, oldest first, as the history returns them. */
-async function wayOf(store: Store): Promise<Content[]> {
+async function wayOf(store: Store): Promise<StoreContent[]> {
   const history = store.history!;
   const { commits, reach } = await told(history);
   const numbers = [reach!.number, ...commits.reverse().map(({ number }) => number)];
-  const states: Content[] = [];
-  for (const number of numbers) states.push(await contentOf((await history.restoreAfter(number)).store));
+  const states: StoreContent[] = [];
+  for (const number of numbers) states.push(await exportContent((await history.restoreAfter(number)).store));
   return states;
 }
 
@@ -58,19 +66,19 @@ export function historySuite(name: string, open: Open): void {
       await fc.assert(
         fc.asyncProperty(fc.array(step, { maxLength: 14 }), async (steps) => {
           let opened: Opened = await open(t, { historyBytes: 10_000_000 });
-          let way = [await contentOf(opened.store)];
-          let kept = { past: opened.store.history!.place(), document: await exported(opened.store), way };
+          let way = [await exportContent(opened.store)];
+          let kept = { past: opened.store.history!.place(), document: await exportDocument(opened.store), way };
           for (const one of steps) {
             const { store } = opened;
             if (one === "reopen") opened = await opened.kept!.reopen();
             else if (one === "keep") {
-              kept = { past: store.history!.place(), document: await exported(store), way };
+              kept = { past: store.history!.place(), document: await exportDocument(store), way };
             } else if (one === "restore") {
               await store.takeOver(store.parseDocument(kept.document), { past: kept.past });
               way = kept.way;
             } else if (one === "reset") {
-              await reset(store, (tx) => tx.put(people, person(500)));
-              way = [await contentOf(store)];
+              await resetStore(store, (tx) => tx.put(people, createPerson(500)));
+              way = [await exportContent(store)];
             } else if ("back" in one) {
               await goBack(store, one.back);
               way = way.slice(0, Math.max(1, way.length - one.back));
@@ -81,7 +89,7 @@ export function historySuite(name: string, open: Open): void {
                   await put(store, id);
                 }),
               );
-              const present = await contentOf(store);
+              const present = await exportContent(store);
               const states = await wayOf(store);
               assert.deepEqual(states.at(-1), present);
               way = [...way, ...states.slice(way.length)];
@@ -98,11 +106,11 @@ export function historySuite(name: string, open: Open): void {
       const { store, kept } = await open(t, { historyBytes: 10_000_000, collections: [members, versionedOwners] });
       await store.transaction("one", (tx) => tx.put(members, { id: 1, name: "Ada Keller" }));
       await store.transaction("two", (tx) => tx.put(members, { id: 2, name: "Bo Li" }));
-      const { history } = (await kept!.reopen([third, versionedOwners])).store;
+      const { history } = (await kept!.reopen([thirdMembers, versionedOwners])).store;
       const { commits } = await told(history!);
       assert.equal(commits.length, 2);
       const { store: earlier } = await history!.restoreAfter(commits[1]!.number);
-      assert.deepEqual(await earlier.read((view) => view.list(third)), [{ id: 1, first_name: "Ada", grade: 1 }]);
+      assert.deepEqual(await earlier.read((view) => view.list(thirdMembers)), [{ id: 1, first_name: "Ada", grade: 1 }]);
     });
 
     it("is complete while others write", async (t) => {
@@ -127,11 +135,11 @@ export function historySuite(name: string, open: Open): void {
 
     it("drops the oldest entries beyond its limit, and is empty with a limit of 0", async (t) => {
       const { store, kept } = await open(t, { historyBytes: 6_000 });
-      const states = [await contentOf(store)];
+      const states = [await exportContent(store)];
       const reach = async () => (await told(store.history!)).reach!.number;
       for (let number = 1; number <= 60 || (await reach()) === 0; number += 1) {
         await put(store, number % 7);
-        states.push(await contentOf(store));
+        states.push(await exportContent(store));
       }
       // Nothing is dropped while it is read.
       const again = await kept!.reopen();

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import fc from "fast-check";
 import type { IndexQuery, Store, Transaction } from "../../../../emulator/store/port.ts";
-import { exported, owners, type Person, people, person, replaceWith } from "../../../support/store.ts";
+import { createPerson, exportDocument, importDocument, owners, type Person, people } from "../../../support/store.ts";
 import type { Open } from "./open.ts";
 
 interface Model {
@@ -56,7 +56,7 @@ function writeToModel(model: Model, change: Write): void {
 }
 
 const rowOf = (change: Extract<Write, { put: number }>): Person =>
-  person(change.put, { tags: change.tags, ...(change.age === undefined ? {} : { age: change.age }) });
+  createPerson(change.put, { tags: change.tags, ...(change.age === undefined ? {} : { age: change.age }) });
 
 const slices: IndexQuery<"age" | "tag">[] = [
   {},
@@ -109,7 +109,7 @@ async function live(t: TestContext, open: Open, steps: readonly Step[]): Promise
     } else if (each === "crash") {
       if (kept) await compare(await kept.afterKill(), model);
     } else if (each === "export") {
-      await replaceWith(store, await exported(store));
+      await importDocument(store, await exportDocument(store));
     } else {
       const done = store.transaction("step", (tx) => {
         for (const change of each.writes) writeToStore(tx, change);

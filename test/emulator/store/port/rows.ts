@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { defineMapping, defineRows } from "../../../../emulator/store/port.ts";
-import { owners, type Person, people, person } from "../../../support/store.ts";
+import { createPerson, owners, type Person, people } from "../../../support/store.ts";
 import type { Open } from "./open.ts";
 
 const ids = (list: readonly Person[]): number[] => list.map((row) => row.id);
@@ -12,10 +12,10 @@ export function rowsSuite(open: Open): void {
     it("are listed by an index, then in the order of insertion", async (t) => {
       const { store } = await open(t);
       await store.transaction("seed", (tx) => {
-        tx.put(people, person(1, { age: 30, tags: ["a"] }));
-        tx.put(people, person(2, { age: 20, tags: ["a", "b"] }));
-        tx.put(people, person(3, { age: 30 }));
-        tx.put(people, person(4));
+        tx.put(people, createPerson(1, { age: 30, tags: ["a"] }));
+        tx.put(people, createPerson(2, { age: 20, tags: ["a", "b"] }));
+        tx.put(people, createPerson(3, { age: 30 }));
+        tx.put(people, createPerson(4));
       });
       const seen = await store.read(async (view) => ({
         all: ids(await view.list(people)),
@@ -40,9 +40,9 @@ export function rowsSuite(open: Open): void {
     it("keep their position when they are replaced, and move in the indexes", async (t) => {
       const { store } = await open(t);
       await store.transaction("seed", (tx) => {
-        for (const id of [1, 2, 3]) tx.put(people, person(id, { age: id }));
+        for (const id of [1, 2, 3]) tx.put(people, createPerson(id, { age: id }));
       });
-      await store.transaction("replace", (tx) => tx.put(people, person(1, { age: 9 })));
+      await store.transaction("replace", (tx) => tx.put(people, createPerson(1, { age: 9 })));
       const seen = await store.read(async (view) => [
         ids(await view.list(people)),
         ids(await view.list(people, { by: "age" })),
@@ -55,7 +55,7 @@ export function rowsSuite(open: Open): void {
 
     it("are frozen deeply", async (t) => {
       const { store } = await open(t);
-      const row = person(1, { tags: ["a"] });
+      const row = createPerson(1, { tags: ["a"] });
       await store.transaction("seed", (tx) => tx.put(people, row));
       assert.throws(() => row.tags.push("b"), TypeError);
       assert.throws(() => Object.assign(row, { name: "other" }), TypeError);

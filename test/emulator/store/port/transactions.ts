@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { View } from "../../../../emulator/store/port.ts";
-import { contentOf, owners, type Person, people, person } from "../../../support/store.ts";
+import { createPerson, exportContent, owners, type Person, people } from "../../../support/store.ts";
 import { handWall, signal } from "./hands.ts";
 import type { Open } from "./open.ts";
 
@@ -13,16 +13,16 @@ export function transactionsSuite(open: Open): void {
     it("that fails leaves nothing behind", async (t) => {
       const { store } = await open(t);
       await store.transaction("seed", (tx) => {
-        for (const id of [1, 2, 3]) tx.put(people, person(id, { age: id, tags: ["x"] }));
+        for (const id of [1, 2, 3]) tx.put(people, createPerson(id, { age: id, tags: ["x"] }));
         tx.map(owners, "eu-1", ["a", "b"]);
         tx.next("numbers");
       });
-      const before = await contentOf(store);
+      const before = await exportContent(store);
       const failing = store.transaction("fail", async (tx) => {
         tx.delete(people, 2);
-        tx.put(people, person(2, { age: 7 }));
-        tx.put(people, person(1, { name: "other" }));
-        tx.put(people, person(4));
+        tx.put(people, createPerson(2, { age: 7 }));
+        tx.put(people, createPerson(1, { name: "other" }));
+        tx.put(people, createPerson(4));
         tx.map(owners, "us-1", ["b", "b", "c"]);
         tx.unmap(owners, "eu-1", ["a"]);
         tx.next("numbers");
@@ -31,21 +31,21 @@ export function transactionsSuite(open: Open): void {
         throw new Error("no");
       });
       await assert.rejects(failing, { message: "no" });
-      assert.deepEqual(await contentOf(store), before);
+      assert.deepEqual(await exportContent(store), before);
       const tagged = await store.read(async (view) => ids(await view.list(people, { by: "tag" })));
       assert.deepEqual(tagged, [1, 2, 3]);
     });
 
     it("reads its own writes, also synchronously", async (t) => {
       const { store } = await open(t);
-      await store.transaction("seed", (tx) => [1, 2].forEach((id) => void tx.put(people, person(id))));
+      await store.transaction("seed", (tx) => [1, 2].forEach((id) => void tx.put(people, createPerson(id))));
       const found = await store.transaction("change", (tx) => {
-        tx.put(people, person(1, { name: "other" }));
+        tx.put(people, createPerson(1, { name: "other" }));
         tx.delete(people, 2);
-        tx.put(people, person(3));
+        tx.put(people, createPerson(3));
         return [1, 2, 3].map((key) => tx.getSync(people, key));
       });
-      assert.deepEqual(found, [person(1, { name: "other" }), undefined, person(3)]);
+      assert.deepEqual(found, [createPerson(1, { name: "other" }), undefined, createPerson(3)]);
     });
 
     it("hides its writes from readers until it ends", async (t) => {
@@ -53,10 +53,10 @@ export function transactionsSuite(open: Open): void {
       const written = signal();
       const proceed = signal();
       const writing = store.transaction("slow", async (tx) => {
-        tx.put(people, person(1));
+        tx.put(people, createPerson(1));
         written.raise();
         await proceed.raised;
-        tx.put(people, person(2));
+        tx.put(people, createPerson(2));
       });
       await written.raised;
       const reading = store.read((view) => view.count(people));
@@ -75,7 +75,7 @@ export function transactionsSuite(open: Open): void {
         order.push(`read ${before} ${await view.count(people)}`);
       });
       const writing = store.transaction("write", (tx) => {
-        tx.put(people, person(1));
+        tx.put(people, createPerson(1));
         order.push("write");
       });
       proceed.raise();
@@ -85,9 +85,9 @@ export function transactionsSuite(open: Open): void {
 
     it("inside another one, or inside a read, fails as a bug that names the operation, and both are undone", async (t) => {
       const { store } = await open(t);
-      const inner = () => store.transaction("inner", (tx) => tx.put(people, person(2)));
+      const inner = () => store.transaction("inner", (tx) => tx.put(people, createPerson(2)));
       const outer = store.transaction("outer", async (tx) => {
-        tx.put(people, person(1));
+        tx.put(people, createPerson(1));
         await inner();
       });
       await assert.rejects(outer, {
@@ -109,7 +109,7 @@ export function transactionsSuite(open: Open): void {
       const opened = signal();
       const within = async (view: View) => {
         await view.count(people);
-        const inner = store.transaction("inner", (tx) => tx.put(people, person(2)));
+        const inner = store.transaction("inner", (tx) => tx.put(people, createPerson(2)));
         opened.raise();
         await inner;
       };
@@ -130,7 +130,7 @@ export function transactionsSuite(open: Open): void {
     it("reads its own writes through the store too", async (t) => {
       const { store } = await open(t);
       const seen = await store.transaction("outer", (tx) => {
-        tx.put(people, person(1));
+        tx.put(people, createPerson(1));
         return store.read((view) => view.count(people));
       });
       assert.equal(seen, 1);
@@ -144,17 +144,17 @@ export function transactionsSuite(open: Open): void {
       const ended = signal();
       let late: unknown;
       const stuck = store.transaction("stuck", async (tx) => {
-        tx.put(people, person(1));
+        tx.put(people, createPerson(1));
         opened.raise();
         await proceed.raised;
         try {
-          tx.put(people, person(2));
+          tx.put(people, createPerson(2));
         } catch (error) {
           late = error;
         }
         ended.raise();
       });
-      const next = store.transaction("next", (tx) => tx.put(people, person(3)));
+      const next = store.transaction("next", (tx) => tx.put(people, createPerson(3)));
       await opened.raised;
       wall.move(1_999);
       wall.move(1);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { exported, replaceWith } from "../../../support/store.ts";
-import { members, named, owners, third } from "../../../support/versioned.ts";
+import { exportDocument, importDocument } from "../../../support/store.ts";
+import { members, owners, splitNameMigration, thirdMembers } from "../../../support/versioned.ts";
 import type { Open } from "./open.ts";
 
 /** Rows of earlier versions of their collection. Files of other versions are tested separately. */
@@ -13,22 +13,22 @@ export function versionsSuite(open: Open): void {
       const { store, kept } = await open(t, { collections: [members, owners] });
       if (!kept) return t.skip("it forgets");
       await store.transaction("seed", (tx) => tx.put(members, { id: 1, name: "Ada Keller" }));
-      const later = await kept.reopen([third, owners]);
-      assert.deepEqual(await later.store.read((view) => view.list(third, { by: "grade", equals: 1 })), expected);
+      const later = await kept.reopen([thirdMembers, owners]);
+      assert.deepEqual(await later.store.read((view) => view.list(thirdMembers, { by: "grade", equals: 1 })), expected);
     });
 
     it("is accepted in an imported document", async (t) => {
       const { store: from } = await open(t, { collections: [members, owners] });
       await from.transaction("seed", (tx) => tx.put(members, { id: 1, name: "Ada Keller" }));
-      const { store: to } = await open(t, { collections: [third, owners] });
-      await replaceWith(to, await exported(from));
-      assert.deepEqual(await to.read((view) => view.list(third)), expected);
+      const { store: to } = await open(t, { collections: [thirdMembers, owners] });
+      await importDocument(to, await exportDocument(from));
+      assert.deepEqual(await to.read((view) => view.list(thirdMembers)), expected);
     });
   });
 
   describe("a collection", () => {
     it("has a migration for each version except the first", async (t) => {
-      await assert.rejects(open(t, { collections: [{ ...third, migrate: [named] }] }), {
+      await assert.rejects(open(t, { collections: [{ ...thirdMembers, migrate: [splitNameMigration] }] }), {
         name: "EmulatorBugError",
         message: "Collection members is of version 3 and has 1 migrations",
       });

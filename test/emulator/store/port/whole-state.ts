@@ -3,14 +3,14 @@ import { describe, it } from "node:test";
 import { addChecksum } from "../../../../emulator/store/file/checksummed-document.ts";
 import { splitAtLineEnds } from "../../../../src/files/append-log.ts";
 import {
-  contentOf,
-  exported,
+  createPerson,
+  exportContent,
+  exportDocument,
+  importDocument,
   owners,
   type Person,
   people,
-  person,
-  replaceWith,
-  reset,
+  resetStore,
 } from "../../../support/store.ts";
 import type { Open } from "./open.ts";
 
@@ -23,15 +23,15 @@ export function wholeStateSuite(open: Open): void {
       const { store: from } = await open(t);
       const { store: to } = await open(t);
       await from.transaction("seed", (tx) => {
-        tx.put(people, person(1, { name: 'quote " and\nline', tags: ["ä"] }));
+        tx.put(people, createPerson(1, { name: 'quote " and\nline', tags: ["ä"] }));
         tx.map(owners, "eu-1", ["a", 'b":"c']);
         tx.next("numbers");
       });
-      await to.transaction("other", (tx) => tx.put(people, person(9)));
-      await replaceWith(to, await exported(from));
-      assert.deepEqual(await contentOf(to), {
+      await to.transaction("other", (tx) => tx.put(people, createPerson(9)));
+      await importDocument(to, await exportDocument(from));
+      assert.deepEqual(await exportContent(to), {
         sequences: { numbers: 1 },
-        rows: { people: [person(1, { name: 'quote " and\nline', tags: ["ä"] })] },
+        rows: { people: [createPerson(1, { name: 'quote " and\nline', tags: ["ä"] })] },
         mappings: { owners: { a: "eu-1", 'b":"c': "eu-1" } },
       });
     });
@@ -52,7 +52,7 @@ export function wholeStateSuite(open: Open): void {
       [{ svc_state: 1, rows: { people: {} } }, /"rows"\."people" is not a list/],
       [{ svc_state: 1, rows: [] }, /"rows" is not an object/],
       [
-        { svc_state: 1, rows: { people: [person(1), person(1)] } },
+        { svc_state: 1, rows: { people: [createPerson(1), createPerson(1)] } },
         /people\[1\] has the key of another row of people, 1/,
       ],
       [{ svc_state: 1, mappings: { owners: ["a"] } }, /maps "0"|"mappings"\."owners" is not an object/],
@@ -66,8 +66,8 @@ export function wholeStateSuite(open: Open): void {
     for (const [document, why] of refused) {
       it(`does not change if it is replaced with ${JSON.stringify(document)}`, async (t) => {
         const { store } = await open(t);
-        await store.transaction("seed", (tx) => tx.put(people, person(1)));
-        await assert.rejects(replaceWith(store, document), { name: "StateFormatError", message: why });
+        await store.transaction("seed", (tx) => tx.put(people, createPerson(1)));
+        await assert.rejects(importDocument(store, document), { name: "StateFormatError", message: why });
         assert.equal(await store.read((view) => view.count(people)), 1);
       });
     }
@@ -76,22 +76,22 @@ export function wholeStateSuite(open: Open): void {
       const { store } = await open(t);
       const kept: string[] = [];
       await store.transaction("seed", (tx) => {
-        tx.put(people, person(1));
+        tx.put(people, createPerson(1));
         tx.map(owners, "eu-1", ["a"]);
         tx.next("numbers");
       });
-      const before = await contentOf(store);
+      const before = await exportContent(store);
       const { head, store: next } = await store.load(
         splitAtLineEnds(addChecksum(store.export(() => ({ told: { by: "me" } })))),
       );
       assert.deepEqual(head.told, { by: "me" });
-      await next.transaction("amend", (tx) => tx.put(people, person(2)));
+      await next.transaction("amend", (tx) => tx.put(people, createPerson(2)));
       await store.transaction("change", (tx) => tx.delete(people, 1));
       const waited: Promise<unknown>[] = [];
       await store.takeOver(next, {
         keep: async (present) => {
           // It waits, and finds another state than the one for which it was started.
-          waited.push(store.transaction("late", (tx) => tx.put(people, person(9))));
+          waited.push(store.transaction("late", (tx) => tx.put(people, createPerson(9))));
           for await (const piece of present) kept.push(piece);
         },
         tookOver: () => kept.push("took over"),
@@ -100,9 +100,9 @@ export function wholeStateSuite(open: Open): void {
         name: "StateReplacedError",
         message: /^late was waiting while its state was replaced/,
       });
-      assert.deepEqual(await contentOf(store), {
+      assert.deepEqual(await exportContent(store), {
         ...before,
-        rows: { people: [person(1), person(2)] },
+        rows: { people: [createPerson(1), createPerson(2)] },
       });
       assert.equal(kept.pop(), "took over");
       assert.deepEqual(JSON.parse(kept.join("")).rows, { people: [] });
@@ -110,7 +110,7 @@ export function wholeStateSuite(open: Open): void {
 
     it("does not change if it cannot be saved", async (t) => {
       const { store } = await open(t);
-      await store.transaction("seed", (tx) => tx.put(people, person(1)));
+      await store.transaction("seed", (tx) => tx.put(people, createPerson(1)));
       const keep = () => Promise.reject(new Error("no room"));
       await assert.rejects(store.takeOver(store.createEmptyStore(), { keep }), { message: "no room" });
       assert.deepEqual(ids(await store.read((view) => view.list(people))), [1]);
@@ -118,13 +118,13 @@ export function wholeStateSuite(open: Open): void {
 
     it("is reset completely or not at all", async (t) => {
       const { store } = await open(t);
-      await store.transaction("seed", (tx) => tx.put(people, person(1)));
+      await store.transaction("seed", (tx) => tx.put(people, createPerson(1)));
       await assert.rejects(
-        reset(store, () => Promise.reject(new Error("no"))),
+        resetStore(store, () => Promise.reject(new Error("no"))),
         { message: "no" },
       );
       assert.deepEqual(ids(await store.read((view) => view.list(people))), [1]);
-      await reset(store, (tx) => tx.put(people, person(2)));
+      await resetStore(store, (tx) => tx.put(people, createPerson(2)));
       assert.deepEqual(ids(await store.read((view) => view.list(people))), [2]);
     });
   });

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { Database } from "../../../../emulator/store/postgres/database.ts";
 import { formatPostgresUrl, parsePostgresUrl } from "../../../../src/base/postgres-url.ts";
-import { temporaryFolder } from "../../../support/store.ts";
+import { createTemporaryFolder } from "../../../support/store.ts";
 
 /** Starts a server that closes every connection. `came` resolves after the first connection. */
 async function listening(t: TestContext, at: ListenOptions) {
@@ -51,7 +51,7 @@ describe("URL of a PostgreSQL store", () => {
 
   for (const write of [encodeURIComponent, (folder: string) => `/db?host=${encodeURIComponent(folder)}`]) {
     it(`resolves to the socket in a folder: ${write("/a folder")}`, async (t) => {
-      const folder = join(await temporaryFolder(t), "50% & more");
+      const folder = join(await createTemporaryFolder(t), "50% & more");
       await mkdir(folder);
       const { came } = await listening(t, { path: join(folder, ".s.PGSQL.5432") });
       const written = write(folder);

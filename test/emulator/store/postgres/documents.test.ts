@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createHash, randomBytes } from "node:crypto";
 import { describe, it, type TestContext } from "node:test";
-import { noPostgres, postgresServer } from "../../../support/postgres/server.ts";
+import { postgresSkipReason, startPostgresServer } from "../../../support/postgres/server.ts";
 import { openStore } from "./opened.ts";
 
 const sha256Of = (bytes: Buffer) => createHash("sha256").update(bytes).digest("hex");
@@ -22,8 +22,8 @@ async function wholeOf(bytes: AsyncIterable<Uint8Array> | undefined): Promise<Bu
   return Buffer.concat(pieces);
 }
 
-describe("document storage in PostgreSQL", { skip: noPostgres }, () => {
-  const server = postgresServer();
+describe("document storage in PostgreSQL", { skip: postgresSkipReason }, () => {
+  const server = startPostgresServer();
 
   async function opened(t: TestContext) {
     const schema = server().freshSchema();

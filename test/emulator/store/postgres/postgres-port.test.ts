@@ -1,15 +1,15 @@
 import { describe } from "node:test";
 import type { Collection } from "../../../../emulator/store/port.ts";
 import { systemWallClock } from "../../../../src/base/clock.ts";
-import { noPostgres, postgresServer } from "../../../support/postgres/server.ts";
+import { postgresSkipReason, startPostgresServer } from "../../../support/postgres/server.ts";
 import { collections as ofTheSuite } from "../../../support/store.ts";
 import { historySuite } from "../port/history.ts";
 import type { Open, Opened, OpenOptions } from "../port/open.ts";
 import { portSuite } from "../port/port-suite.ts";
 import { openStore, stateIn } from "./opened.ts";
 
-describe("PostgreSQL", { skip: noPostgres }, () => {
-  const server = postgresServer();
+describe("PostgreSQL", { skip: postgresSkipReason }, () => {
+  const server = startPostgresServer();
   const open: Open = async (t, { collections = ofTheSuite, wall = systemWallClock, historyBytes } = {}) => {
     const place = { url: server().url(), schema: server().freshSchema() };
     const openAs = async (

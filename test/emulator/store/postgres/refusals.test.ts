@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { findServerProblem, migrations } from "../../../../emulator/store/postgres/schema.ts";
 import { svcVersion } from "../../../../src/base/version.ts";
-import { noPostgres, postgresServer } from "../../../support/postgres/server.ts";
+import { postgresSkipReason, startPostgresServer } from "../../../support/postgres/server.ts";
 import { openStore } from "./opened.ts";
 
-describe("PostgreSQL store at startup", { skip: noPostgres }, () => {
-  const server = postgresServer();
+describe("PostgreSQL store at startup", { skip: postgresSkipReason }, () => {
+  const server = startPostgresServer();
 
   /** Returns the message of a failed start after checking that the database is unchanged. */
   async function refused(url: string, schema: string): Promise<string> {

@@ -1,4 +1,4 @@
-import { owners, people, person } from "../../../support/store.ts";
+import { createPerson, owners, people } from "../../../support/store.ts";
 import { openStore } from "./opened.ts";
 
 /**
@@ -19,7 +19,7 @@ const write = async (): Promise<void> => {
     next += 1;
     try {
       await store.transaction("write", (tx) => {
-        tx.put(people, person(id, { age: id % 7 }));
+        tx.put(people, createPerson(id, { age: id % 7 }));
         tx.map(owners, "eu-1", [`a${id}`, `b${id}`]);
         tx.next("numbers");
       });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { sender } from "../../../../support/emulator.ts";
-import { noPostgres, postgresServer } from "../../../../support/postgres/server.ts";
+import { postgresSkipReason, startPostgresServer } from "../../../../support/postgres/server.ts";
 import { receiver } from "../../../../support/receiver.ts";
 import { Emulators } from "./emulators.ts";
 
@@ -17,10 +17,10 @@ interface State {
 }
 
 // Most of the time is spent waiting for the lease of the killed leader, so three processes wait at once.
-const together = { skip: noPostgres, concurrency: true };
+const together = { skip: postgresSkipReason, concurrency: true };
 
 describe("cluster of emulators under 16 HTTP writers", together, () => {
-  const server = postgresServer();
+  const server = startPostgresServer();
 
   for (const processes of [1, 2, 3]) {
     it(`loses and duplicates nothing with ${processes} processes in ${kills} kills of the leader`, async (t) => {

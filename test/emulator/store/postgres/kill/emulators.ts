@@ -6,8 +6,8 @@ import type { TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Emulator } from "../../../../../emulator/index.ts";
 import { sender } from "../../../../support/emulator.ts";
-import { bulk, bulkBody } from "../../../../support/routed.ts";
-import { shippedBundle } from "../../../../support/shipped.ts";
+import { bulkOperations, createBulkBody } from "../../../../support/routed.ts";
+import { getBundleFolder } from "../../../../support/shipped.ts";
 
 type Leader = Pick<Emulator, "routerUrl" | "token" | "clusters">;
 
@@ -55,7 +55,7 @@ export class Emulators {
 
   /** Starts another one. Resolves when it leads or stands by. */
   async start(): Promise<Running> {
-    const argv = [join(shippedBundle(), "emulator.js"), JSON.stringify({ port: 0, ...this.#options })];
+    const argv = [join(getBundleFolder(), "emulator.js"), JSON.stringify({ port: 0, ...this.#options })];
     const child = spawn(process.execPath, ["--input-type=module", "-e", program, ...argv], {
       stdio: ["ignore", "pipe", "inherit"],
     });
@@ -133,8 +133,8 @@ export class Emulators {
 
   async #map({ routerUrl }: Running, name: string): Promise<boolean> {
     this.asked.emails.add(name);
-    const body = bulkBody("emails", "eu-1", [name]);
-    const answer = await this.#ask(() => sender(routerUrl)("POST", bulk.emails.path, { body }));
+    const body = createBulkBody("emails", "eu-1", [name]);
+    const answer = await this.#ask(() => sender(routerUrl)("POST", bulkOperations.emails.path, { body }));
     if (answer) this.answered.emails.add(name);
     return answer !== undefined;
   }

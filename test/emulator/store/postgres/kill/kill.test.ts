@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { noPostgres, type PostgresServer, postgresServer } from "../../../../support/postgres/server.ts";
-import { stallingProxy } from "../../../../support/postgres/stalling-proxy.ts";
+import { type PostgresServer, postgresSkipReason, startPostgresServer } from "../../../../support/postgres/server.ts";
+import { startStallingProxy } from "../../../../support/postgres/stalling-proxy.ts";
 import { owners, people } from "../../../../support/store.ts";
 import { stateIn } from "../opened.ts";
 import { moment, Writers } from "./writers.ts";
@@ -31,8 +31,8 @@ async function lostIn(place: { url: string; schema: string }, told: readonly num
 
 const nothingLost = { lost: [], halves: 0, counts: [0, 0] };
 
-describe("PostgreSQL leader under 16 writers", { skip: noPostgres }, () => {
-  const server = postgresServer();
+describe("PostgreSQL leader under 16 writers", { skip: postgresSkipReason }, () => {
+  const server = startPostgresServer();
   const place = (at: PostgresServer) => ({ url: at.url(), schema: at.freshSchema() });
 
   for (const processes of [1, 2, 3]) {
@@ -130,7 +130,7 @@ describe("PostgreSQL leader under 16 writers", { skip: noPostgres }, () => {
 
   it("rolls back pending writes on a stalled network, and resumes later", async (t) => {
     const at = place(server());
-    const proxy = await stallingProxy(t, server());
+    const proxy = await startStallingProxy(t, server());
     const writers = new Writers(at.url.replace(server().folder, proxy.folder), at.schema);
     t.after(() => writers.killAll());
     writers.start();

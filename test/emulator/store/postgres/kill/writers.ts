@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
-import { program } from "../../../../support/program.ts";
+import { getProgramPath } from "../../../../support/program.ts";
 
 interface Writer {
   readonly child: ChildProcess;
@@ -29,7 +29,7 @@ export class Writers {
   /** Starts another one, with its own numbers. */
   start(): void {
     this.#started += 1;
-    const argv = [program("postgres-writer"), ...this.#place, String(this.#started * 1_000_000)];
+    const argv = [getProgramPath("postgres-writer"), ...this.#place, String(this.#started * 1_000_000)];
     const child = spawn(process.execPath, argv, { stdio: ["ignore", "pipe", "inherit"] });
     const writer: Writer = { child, gone: once(child, "close"), leads: false, refused: false, acknowledged: 0 };
     createInterface({ input: child.stdout }).on("line", (line) => {
