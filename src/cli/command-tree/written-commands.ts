@@ -59,7 +59,7 @@ export const writtenModules: readonly (readonly [load: CommandLoader, ...command
   [() => import("../commands/webhooks/certify.ts"), "webhooks certify"],
   [() => import("../commands/verify/record.ts"), "verify record"],
   [() => import("../commands/verify/proxy.ts"), "verify proxy"],
-  [() => import("../commands/verify/replay.ts"), "verify scan", "verify replay"],
+  [() => import("../commands/verify/replay.ts"), "verify replay", "verify scan"],
   [
     () => import("../commands/router/mapping.ts"),
     "router map-emails",
