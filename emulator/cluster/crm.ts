@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { openCrmB } from "../../src/schemes/crm-b.ts";
+import { openCrmB } from "../../src/schemes/crm.ts";
 import { readApps, resolveFrontEnd } from "../domain/apps.ts";
 import { findString, getQuery, readFormFields } from "../http/bodies/fields.ts";
 import type { ReceivedRequest, ReportFinding } from "../http/handler.ts";

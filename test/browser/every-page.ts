@@ -1,7 +1,6 @@
 import type { TestContext } from "node:test";
 import demo from "../../fixtures/seeds/demo.json" with { type: "json" };
-import { signCrmA } from "../../src/schemes/crm-a.ts";
-import { signCrmB } from "../../src/schemes/crm-b.ts";
+import { signCrmA, signCrmB } from "../../src/schemes/crm.ts";
 import type { Tab } from "../support/browser.ts";
 import { bilateralSigning, request as contract, sent } from "../support/contracts.ts";
 import { emulator, type TestEmulator } from "../support/emulator.ts";

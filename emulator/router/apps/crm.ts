@@ -1,5 +1,4 @@
-import { verifyCrmA } from "../../../src/schemes/crm-a.ts";
-import { openCrmB } from "../../../src/schemes/crm-b.ts";
+import { openCrmB, verifyCrmA } from "../../../src/schemes/crm.ts";
 import { readApps, resolveFrontEnd } from "../../domain/apps.ts";
 import type { Cluster } from "../../domain/clusters.ts";
 import { findString, getQuery } from "../../http/bodies/fields.ts";

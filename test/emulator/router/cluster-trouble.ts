@@ -1,6 +1,5 @@
 import { receiveActivity } from "../../../src/api/router/chat.ts";
-import { signCrmA } from "../../../src/schemes/crm-a.ts";
-import { signCrmB } from "../../../src/schemes/crm-b.ts";
+import { signCrmA, signCrmB } from "../../../src/schemes/crm.ts";
 import { hashEmail } from "../../../src/schemes/email-hash.ts";
 import { formatBasicHeader } from "../../../src/schemes/http-authorization.ts";
 import type { Answer } from "../../support/emulator.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { signCrmA } from "../../../../src/schemes/crm-a.ts";
+import { signCrmA } from "../../../../src/schemes/crm.ts";
 import { draft } from "../../../support/contracts.ts";
 import { emulator, plain, type TestEmulator } from "../../../support/emulator.ts";
 

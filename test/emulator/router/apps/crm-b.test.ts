@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { signCrmB } from "../../../../src/schemes/crm-b.ts";
+import { signCrmB } from "../../../../src/schemes/crm.ts";
 import { hashEmail } from "../../../../src/schemes/email-hash.ts";
 import { plain } from "../../../support/emulator.ts";
 import { type RoutedEmulator, startRoutedEmulator } from "../../../support/routed.ts";

@@ -1,5 +1,5 @@
-import { type Bytes, computeHmac, hash, isEqualInConstantTime } from "../base/hmac.ts";
-import { lookupTable } from "../base/object.ts";
+import { type Bytes, computeHmac, decodeAnyBase64, hash, isEqualInConstantTime } from "../base/hmac.ts";
+import { isObject, lookupTable, tryParseJson } from "../base/object.ts";
 import { createInvalidVerdict, isFresh, type Verdict, validVerdict } from "./verdict.ts";
 
 export const crmAVersions = ["v1", "v2", "v3"] as const;
@@ -79,3 +79,39 @@ const decodedByV3 = lookupTable<string>({
 
 const toSignedForm = (url: string): string =>
   url.split("#", 1)[0]!.replace(/%[0-9a-f]{2}/gi, (written) => decodedByV3[written.toUpperCase()] ?? written);
+export type CrmBVerdict =
+  | { readonly ok: true; readonly envelope: Readonly<Record<string, unknown>> }
+  | { readonly ok: false; readonly reason: "malformed" | "mismatch" | "unknown-algorithm" };
+
+/** A signed request: base64 HMAC-SHA256 of the base64 JSON, a period, and the base64 JSON (DECISIONS.md, P9). */
+export function signCrmB(consumerSecret: string, envelope: string): string {
+  const text = Buffer.from(envelope).toString("base64");
+  return `${computeHmac("sha256", consumerSecret, text).toString("base64")}.${text}`;
+}
+
+/**
+ * Verifies a signed request, then opens its envelope: the JSON is not trusted before the signature is valid. Both parts
+ * may use the URL-safe alphabet, as the vendor's decoder allows. `issuedAt` is not checked, because it is documented as
+ * internal and often null.
+ */
+export function openCrmB(consumerSecret: string, signedRequest: string): CrmBVerdict {
+  const period = signedRequest.indexOf(".");
+  const text = signedRequest.slice(period + 1);
+  const given = period > 0 ? decodeAnyBase64(signedRequest.slice(0, period)) : undefined;
+  if (!given) return createInvalidVerdict("malformed");
+
+  if (!isEqualInConstantTime(given, computeHmac("sha256", consumerSecret, text)))
+    return createInvalidVerdict("mismatch");
+
+  const envelope = parseObject(decodeAnyBase64(text)?.toString("utf8"));
+  if (!envelope) return createInvalidVerdict("malformed");
+  // Only the algorithm that was checked is accepted. An envelope without the field implies it.
+  const { algorithm = "HMACSHA256" } = envelope;
+  if (String(algorithm).toUpperCase() !== "HMACSHA256") return createInvalidVerdict("unknown-algorithm");
+  return { ok: true, envelope };
+}
+
+function parseObject(text: string | undefined): Record<string, unknown> | undefined {
+  const value = text === undefined ? undefined : tryParseJson(text);
+  return isObject(value) ? { ...value } : undefined;
+}
