@@ -1,4 +1,4 @@
-import { onAbort } from "./timing.ts";
+import { onAbort } from "./on-abort.ts";
 
 // Tests replace these globals (fake timers, a fake Date, a browser's environment) while an emulator or a client runs in
 // their process, so they are read once.

@@ -1,8 +1,9 @@
 import { Readable } from "node:stream";
 import type { Dispatcher } from "undici";
 import type { WallClock } from "../base/clock.ts";
+import { onAbort } from "../base/on-abort.ts";
 import { hasNoBody } from "../base/response-quirks.ts";
-import { nextTurn, onAbort } from "../base/timing.ts";
+import { nextTurn } from "../base/timing.ts";
 import { BufferedBody } from "./buffered-body.ts";
 import {
   createSizeLimitError,
