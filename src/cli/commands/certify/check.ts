@@ -10,7 +10,7 @@ import type { Host } from "../../process/host.ts";
  */
 export type CheckResult = "passed" | "failed" | "warning" | "not_checked";
 
-/** Selects checks by --only and --skip: by ID, or by the beginning of IDs (`signature`), separated by commas. */
+/** Selects checks by the comma-separated IDs or ID prefixes (`signature`) of --only and --skip. */
 export function selectChecks<C extends { readonly id: string }>(
   all: readonly C[],
   { only, skip }: Readonly<Record<"only" | "skip", readonly string[] | undefined>>,
@@ -48,7 +48,7 @@ export function countResults(checks: readonly { readonly result: CheckResult }[]
 export const describeCounts = ({ passed, failed, warning, not_checked }: CheckCounts): string =>
   `${passed} passed, ${failed} failed, ${pluralize(warning, "warning")}, ${not_checked} not checked`;
 
-/** Checks the file of --report before anything runs. Returns a function that writes it. */
+/** Checks the file of --report before any check runs. Returns a function that writes the file. */
 export async function createReportWriter(
   path: string | undefined,
   host: Host,
@@ -58,16 +58,16 @@ export async function createReportWriter(
   return (xml) => writeOutput(host, path, [Buffer.from(xml)]);
 }
 
-/** Whether a process can have its own group, which is ended with it. */
+/** Whether a child process can have its own process group. */
 export const hasProcessGroups = process.platform !== "win32";
 
-/** Ends a process and its group. A process that has already ended is not an error. */
+/** Kills a process and its group. Ignores processes that have already ended. */
 export function killProcessGroup(child: ChildProcess, signal: "SIGTERM" | "SIGKILL"): void {
   if (child.pid === undefined) return;
   try {
     if (hasProcessGroups) process.kill(-child.pid, signal);
     else child.kill(signal);
   } catch {
-    // The whole group has ended.
+    // All processes of the group have ended.
   }
 }

@@ -4,7 +4,7 @@ import { intervalSeconds, type OAuthRequest, slowDownSeconds } from "./scripted-
 
 export interface Assessment {
   readonly result: CheckResult;
-  /** The observation, as one sentence. */
+  /** Observation as one sentence. */
   readonly detail: string;
   readonly fix?: string;
 }
@@ -75,14 +75,14 @@ export function assessShownCode(result: ScenarioResult): Assessment {
 export function assessShownAddress(result: ScenarioResult): Assessment {
   const { challenge, output } = result;
   if (!challenge) return neverRequested;
-  // Windows wrap long lines, and terminals need no scheme.
+  // Terminals wrap long lines and need no scheme.
   const address = challenge.verificationUri.replace(/^https?:\/\//, "");
   if (output.replaceAll(/\s/g, "").includes(address)) return pass("The address was shown.");
   return reportNotShown(result, "verification address", "Print verification_uri on standard output or standard error.");
 }
 
 function reportNotShown({ exitCode, output }: ScenarioResult, what: string, fix: string): Assessment {
-  // A pipe buffers the output of a running program.
+  // A pipe can buffer the output of a running program.
   return exitCode === undefined && output === ""
     ? skip("The client has printed nothing yet, and was still running.")
     : fail(`The ${what} does not appear in what the client printed.`, fix);
@@ -112,31 +112,31 @@ export function assessSecrets({ challenge, exposedIn }: ScenarioResult): Assessm
   return fail(detail, "Pass secrets to other programs by standard input or a private file.");
 }
 
-/** A client with a fixed timer is late once and early the next time. Over all polls, this cancels out. */
+/** A client with a fixed timer can be late once and early the next time. The differences cancel out over all polls. */
 const intervalSlackMs = 900;
-/** The tolerance for one wait of several seconds. */
+/** Tolerance for one wait of several seconds. */
 const waitSlackMs = 750;
-/** Above this delay, measured times are inconclusive. */
+/** Measured times are inconclusive above this delay. */
 const maxDelayMs = 1_500;
 
 const formatSeconds = (ms: number): string => (ms / 1_000).toFixed(1);
 
-/** The longest possible time between the arrivals of two requests. */
+/** Returns the maximum possible time between the arrivals of two requests. */
 const getMaxWait = (first: OAuthRequest, second: OAuthRequest): number => second.at - first.earliestAt;
 
-/** Assesses a poll that may have been observed too late to measure from. */
+/** Assesses a poll that was observed too late for a measurement. Returns undefined if the poll was on time. */
 function assessDelay({ at, earliestAt }: OAuthRequest): Assessment | undefined {
   if (at - earliestAt <= maxDelayMs) return undefined;
   return skip(`This machine was busy: times are off by up to ${formatSeconds(at - earliestAt)} s.`);
 }
 
-/** Milliseconds between consecutive polls, by the number of the first. */
+/** Returns the milliseconds between consecutive polls. */
 const getWaits = ({ polls }: ScenarioResult): readonly number[] =>
   polls.slice(1).map((poll, i) => getMaxWait(polls[i]!, poll));
 
 export function assessInterval(result: ScenarioResult): Assessment {
   if (result.polls.length === 0) return reportNeverPolled(result);
-  // A response with tokens ends the sign-in. Later requests are not polls.
+  // A response with tokens ends the sign-in, so later requests are not polls.
   const polls = result.polls.filter(({ step }) => step !== undefined);
   if (polls.length < 3) return reportFewPolls({ ...result, polls });
   const delay = assessDelay(polls[0]!);
@@ -160,7 +160,7 @@ export const assessEachAddition: Assess = (result) =>
     ? assessWait(result, 3, 2, "Add 5 s to the present interval at each slow_down, not to the first one.")
     : skip("Not assessed unless slow-down.for-good passes.");
 
-/** Assesses the wait after the poll with this index, which follows this number of slow_down responses. */
+/** Assesses the wait after the poll at this index. `slowDownCount` is the number of previous slow_down responses. */
 function assessWait(result: ScenarioResult, index: number, slowDownCount: number, fix: string): Assessment {
   if (result.polls.length === 0) return reportNeverPolled(result);
   const waits = getWaits(result);
@@ -173,14 +173,14 @@ function assessWait(result: ScenarioResult, index: number, slowDownCount: number
   return waitedMs >= leastMs - waitSlackMs ? pass(detail) : fail(detail, fix);
 }
 
-/** The pace of the client before the first slow_down: slower than requested is allowed. */
+/** Measures the interval of the client before the first slow_down. An interval longer than requested is allowed. */
 function measurePaceMs([first = 0]: readonly number[]): number {
-  // It may have been late, by a busy machine, and is then as fast as requested.
+  // A busy machine can delay the first poll of a client with the requested interval.
   return Math.min(first, Math.max(intervalSeconds * 1_000, first - 2_000));
 }
 
-/** Reasons that prevent an assessment of the end of a sign-in. */
-function reportUnexpectedSuccess(result: ScenarioResult, error: string): Assessment | undefined {
+/** Reports that the script did not end because the client polled too little. Returns undefined if it ended. */
+function reportMissingEnd(result: ScenarioResult, error: string): Assessment | undefined {
   if (result.polls.length === 0) return reportNeverPolled(result);
   if (result.endedAt !== undefined) return undefined;
   return skip(`The client did not poll often enough to get ${error}; ${describeState(result)}.`);
@@ -189,8 +189,8 @@ function reportUnexpectedSuccess(result: ScenarioResult, error: string): Assessm
 export const assessStop =
   (error: string): Assess =>
   (result) => {
-    const unexpectedSuccess = reportUnexpectedSuccess(result, error);
-    if (unexpectedSuccess) return unexpectedSuccess;
+    const missingEnd = reportMissingEnd(result, error);
+    if (missingEnd) return missingEnd;
     if (result.polls.some(({ step }) => step === undefined)) {
       const fix = `Stop at ${error}; begin again with a new device code if the user asks for it.`;
       return fail(`The client polled again with the same code after ${error}.`, fix);
@@ -203,8 +203,8 @@ export const assessStop =
 export const assessExitCode =
   (error: string): Assess =>
   (result) => {
-    const unexpectedSuccess = reportUnexpectedSuccess(result, error);
-    if (unexpectedSuccess) return unexpectedSuccess;
+    const missingEnd = reportMissingEnd(result, error);
+    if (missingEnd) return missingEnd;
     const { exitCode } = result;
     if (exitCode === undefined) return skip("The client still runs.");
     if (exitCode !== 0) return pass(`The client ended with exit code ${exitCode}.`);

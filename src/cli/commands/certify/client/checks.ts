@@ -16,7 +16,7 @@ import {
 } from "./assessments.ts";
 
 export interface Check {
-  /** A stable ID that scripts use. */
+  /** Stable ID for scripts. */
   readonly id: string;
   readonly scenario: string;
   readonly summary: string;

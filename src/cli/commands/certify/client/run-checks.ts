@@ -12,12 +12,12 @@ import { runScenario, type ScenarioResult } from "./run-scenario.ts";
 import { type ScriptedServer, scenarios, startScriptedServer } from "./scripted-server.ts";
 
 interface CheckOutcome extends Assessment, Pick<Check, "id" | "scenario" | "basis"> {
-  /** Duration of its scenario. */
+  /** Duration of the scenario. */
   readonly seconds: number;
 }
 
 /**
- * Runs the scenarios of these checks concurrently, and assesses the results. All checks fail with `failure` if the
+ * Runs the scenarios of these checks concurrently and assesses the results. All checks fail with `failure` if the
  * client requested no sign-in.
  */
 export async function runChecks(
@@ -48,7 +48,9 @@ export async function runChecks(
   return { outcomes, failure };
 }
 
-/** One server per scenario. All are ready before a client starts, so that only the client's times are measured. */
+/**
+ * Starts one server per scenario. All servers are ready before a client starts, so that only the clients are measured.
+ */
 async function startServers(names: readonly string[], context: Context): Promise<readonly ScriptedServer[]> {
   const servers: ScriptedServer[] = [];
   const stopped = new AbortController();
@@ -61,7 +63,7 @@ async function startServers(names: readonly string[], context: Context): Promise
   return servers;
 }
 
-/** Waits for all, so that no client outlives a failure of another one; then throws the first failure. */
+/** Waits for all runs, so that no client continues after another one fails. Throws the first failure. */
 async function waitForAll<T>(runs: readonly Promise<T>[]): Promise<readonly T[]> {
   const outcomes = await Promise.allSettled(runs);
   return outcomes.map((one) => {
@@ -88,8 +90,8 @@ function createNeverRequestedError(results: readonly ScenarioResult[]): CommandF
 const beatMs = 25;
 
 /**
- * Measures how long an event may have waited to be observed. On a busy machine, a request is observed late and the next
- * wait looks shorter than it was, which must not count against the client.
+ * Measures the maximum delay of observed events. A busy machine observes requests late, so that the next wait looks too
+ * short. This delay must not count against the client.
  */
 class Heartbeat {
   #last: number;
@@ -101,7 +103,7 @@ class Heartbeat {
     void this.#run(signal);
   }
 
-  /** The earliest time, in monotonic milliseconds, of an event that is observed now. */
+  /** Returns the earliest time, in monotonic milliseconds, of an event that is observed now. */
   get earliest(): number {
     // After a delay, the heartbeat runs before the pending events.
     return this.#previous;
@@ -123,7 +125,7 @@ export const formatReport = (outcomes: readonly CheckOutcome[]): string =>
     outcomes.map(({ id, scenario, result, detail, fix, basis, seconds }) => ({
       name: result === "warning" ? `${id} (warning: ${detail})` : id,
       className: `svc.auth.certify.${scenario}`,
-      // The checks of a scenario share its time.
+      // Checks of the same scenario share its duration.
       seconds: seconds / outcomes.filter((one) => one.scenario === scenario).length,
       ...(result === "failed" && { failure: { message: detail, text: [fix, `Basis: ${basis}`].join("\n") } }),
       ...(result === "not_checked" && { skipped: detail }),

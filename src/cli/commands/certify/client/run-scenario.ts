@@ -2,7 +2,7 @@ import type { ChildProcess } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { constants, tmpdir } from "node:os";
 import { join } from "node:path";
-// On Windows npm is a batch file, which Node's own spawn does not start.
+// On Windows, npm is a batch file, which spawn of Node.js does not start.
 import spawn from "cross-spawn";
 import { runAfterDelay, systemWallClock } from "../../../../base/clock.ts";
 import type { Context } from "../../../command.ts";
@@ -13,13 +13,12 @@ import type { Observation, ScriptedServer } from "./scripted-server.ts";
 
 export interface ScenarioResult extends Observation {
   readonly output: string;
-  /** Undefined if it was still running at the end. */
+  /** Undefined if the client was still running at the end. */
   readonly exitCode: number | undefined;
   readonly seconds: number;
 }
 
-// The client runs in real time, so this uses the wall clock, too.
-/** A client without requests for this long after the script counts as idle. */
+/** Time after the script without requests after which a client counts as idle. The client runs in real time. */
 const quietMs = 8_000;
 const checkIntervalMs = 50;
 /** Time for a client to end after SIGTERM. */
@@ -74,22 +73,22 @@ async function endClient({ child, exited }: ReturnType<typeof startClient>): Pro
   killProcessGroup(child, "SIGKILL");
 }
 
-/** Undefined while it runs; 128 + n after a signal. */
+/** Returns the exit code, or 128 + n after a signal. Returns undefined while the process runs. */
 const getExitCode = ({ exitCode, signalCode }: ChildProcess): number | undefined =>
   exitCode ?? (signalCode === null ? undefined : 128 + constants.signals[signalCode]);
 
 /**
- * Variables of the client, with the URL of its server. They contain no control plane token, because that approves codes
- * for the user.
+ * Creates the environment of the client, with the URL of its server. The control plane token is removed, because it can
+ * approve codes for the user.
  */
 function createEnvironment({ url, emulator }: ScriptedServer, folder: string, { host }: Context) {
   const access = { ...emulator, routerUrl: url, controlUrl: `${url}/_emulator` };
   const { SVC_EMULATOR_URL: _, SVC_EMULATOR_TOKEN: __, ...variables } = buildChildEnvironment(access, host);
-  // The client does not use the sign-ins of the user, and runs do not share theirs.
+  // The client must not use the sign-ins of the user or of other runs.
   return { ...variables, SVC_OAUTH_CLIENT_ID: "demo-cli", SVC_CONFIG_DIR: folder };
 }
 
-/** Limit of stored output. The code and the address are at its beginning. */
+/** Limit of stored output. The code and the address are at the beginning of the output. */
 const maxOutputCharacters = 1_000_000;
 const outputGraceMs = 500;
 
@@ -105,13 +104,13 @@ function startClient(
       if (output.length < maxOutputCharacters) output += text;
     });
   }
-  /** Resolves when it has ended; rejects if it cannot be run. */
+  /** Resolves when the process has ended. Rejects if the program cannot be run. */
   const exited = new Promise<void>((resolve, reject) => {
     child.once("error", (cause: NodeJS.ErrnoException) => {
       const why = cause.code === "ENOENT" ? "there is no such program" : (cause.code ?? cause.message);
       reject(new CommandFailedError("usage", "cannot_run", `Cannot run ${program}: ${why}`, { cause }));
     });
-    // The output is complete at "close", which waits for children that hold the pipes.
+    // The output is complete at "close", which waits for child processes that share the pipes.
     child.once("exit", () => runAfterDelay(outputGraceMs, resolve));
     child.once("close", () => resolve());
   });

@@ -19,19 +19,19 @@ import { isObject, lookupTable, toFields, tryParseJson } from "../../../../base/
 import { withControlClient } from "../../../connection/emulator/emulator-access.ts";
 
 /**
- * The response to one poll. `approve`, `deny` and `expire` happen in the emulator just before it responds; the others
- * replace its response. `lost` breaks off halfway.
+ * Response to one poll. `approve`, `deny` and `expire` change the emulator just before it responds. The other steps
+ * replace its response. `lost` breaks the response off.
  */
 type Step = "pending" | "slow_down" | "reset" | "html-503" | "lost" | "approve" | "deny" | "expire";
 
-/** The server's interval in seconds: the minimum of RFC 8628, to keep runs short. */
+/** Interval of the server in seconds. The minimum of RFC 8628 keeps runs short. */
 export const intervalSeconds = 1;
-/** RFC 8628, 3.5: each slow_down adds this permanently. */
+/** RFC 8628, 3.5: each slow_down permanently increases the interval by 5 seconds. */
 export const slowDownSeconds = 5;
 
 const pending = "pending";
 
-/** Each scenario is one run of the client, with the responses to its polls in order. The last one ends the sign-in. */
+/** Responses to the polls of one client run, in order. The last response ends the sign-in. */
 export const scenarios = lookupTable<readonly Step[]>({
   approval: [pending, pending, pending, "approve"],
   "slow-down": [pending, "slow_down", pending, "slow_down", "approve"],
@@ -43,34 +43,34 @@ export const scenarios = lookupTable<readonly Step[]>({
 });
 
 export interface OAuthRequest {
-  /** Monotonic milliseconds of the observation. */
+  /** Monotonic milliseconds at which the server observed the request. */
   readonly at: number;
   readonly earliestAt: number;
   readonly method: string;
   readonly encoding: "form" | "json" | "other";
-  /** Parameters of the body; undefined if it is unreadable. */
+  /** Parameters of the body. Undefined if the body is unreadable. */
   readonly fields: Readonly<Record<string, string>> | undefined;
   readonly query: Readonly<Record<string, string>>;
-  /** Whether the client authenticates by a header, so that client_id is optional. */
+  /** Whether the client authenticates by a header. The parameter client_id is optional then. */
   readonly isAuthenticated: boolean;
   readonly contentType: string;
 }
 
-/** The server's observations of a client. All times are monotonic milliseconds. */
+/** Observations of a client. All times are monotonic milliseconds. */
 export interface Observation {
   readonly deviceRequests: OAuthRequest[];
   readonly polls: Poll[];
   challenge?: { readonly deviceCode: string; readonly userCode: string; readonly verificationUri: string };
   endedAt?: number;
-  /** Arrival of the last request of the flow. */
+  /** Arrival of the last request of the sign-in. */
   lastAt?: number;
   hasTokens: boolean;
-  /** The command line that held a secret; null if none did, undefined if the system does not show it. */
+  /** Program with a secret in its arguments. Null if there is none, undefined if the system does not show arguments. */
   exposedIn?: string | null;
 }
 
 interface Poll extends OAuthRequest {
-  /** The response; undefined after the end of the script. */
+  /** Scripted response. Undefined after the end of the script. */
   readonly step: Step | undefined;
 }
 
@@ -82,10 +82,13 @@ export interface ScriptedServer {
 }
 
 const devicePath = createDeviceCode.path;
-/** The routing service accepts device codes at both addresses (DECISIONS.md, R35). */
+/** The routing service accepts device codes at both paths (DECISIONS.md, R35). */
 const tokenPaths: readonly string[] = [redeemDeviceCode.path, exchangeToken.path];
 
-/** A new emulator behind a server that answers the polls of one client by a script and forwards everything else. */
+/**
+ * Starts an emulator behind a server that responds to the polls of one client by a script and forwards all other
+ * requests.
+ */
 export async function startScriptedServer(
   script: readonly Step[],
   heartbeat: { readonly earliest: number },
@@ -150,7 +153,10 @@ export async function startScriptedServer(
     send(response, relayed);
   }
 
-  /** Responds instead of the emulator, or changes its state first. Resolves with whether the response is sent. */
+  /**
+   * Responds instead of the emulator, or changes the state of the emulator first. Resolves with true if it has
+   * responded.
+   */
   async function playStep(step: Step | undefined, response: ServerResponse): Promise<boolean> {
     switch (step) {
       case "pending":
@@ -202,7 +208,7 @@ export async function startScriptedServer(
   };
 }
 
-/** A refresh of tokens goes to the same address and does not count. */
+/** Reports whether a token request is a poll. A token refresh uses the same path but is not a poll. */
 const isPoll = ({ fields, query }: OAuthRequest): boolean => {
   const { device_code, grant_type } = { ...query, ...fields };
   return device_code !== undefined || grant_type === undefined || grant_type.endsWith(":device_code");
@@ -225,7 +231,7 @@ function send(response: ServerResponse, { status, headers, body }: RelayedRespon
   response.writeHead(status, { ...headers, "content-length": String(body.length) }).end(body);
 }
 
-/** Headers of one connection (RFC 9110, 7.6.1), or invalid for the changed body. */
+/** Headers of one connection (RFC 9110, 7.6.1), and headers that are invalid for the changed body. */
 const ownHeaders = new Set(["connection", "keep-alive", "transfer-encoding", "content-length"]);
 
 const removeOwnHeaders = (headers: IncomingHttpHeaders): IncomingHttpHeaders =>
@@ -234,7 +240,7 @@ const removeOwnHeaders = (headers: IncomingHttpHeaders): IncomingHttpHeaders =>
 async function forward({ method, url, headers }: IncomingMessage, body: Buffer, to: string): Promise<RelayedResponse> {
   const sentHeaders = { ...removeOwnHeaders(headers), "content-length": body.length };
   const request = httpRequest(`${to}${url}`, { method, headers: sentHeaders }).end(body);
-  // `once` handles an error before the response only.
+  // `once` handles errors only before the response.
   request.on("error", () => {});
   const [response] = (await once(request, "response")) as [IncomingMessage];
   const { statusCode: status = 502 } = response;
@@ -242,9 +248,9 @@ async function forward({ method, url, headers }: IncomingMessage, body: Buffer, 
 }
 
 /**
- * Finds a running program with one of these strings among its arguments, which every user of the machine can read.
- * Returns null if there is none, and undefined if the system does not show arguments as files. These files are in
- * memory and the client waits: synchronous reads take milliseconds, asynchronous ones much longer on a busy machine.
+ * Finds a running program with one of these strings in its arguments, which every user of the machine can read. Returns
+ * null if there is none, and undefined if the system does not show arguments as files. Reads are synchronous because
+ * asynchronous reads delay the client on a busy machine.
  */
 function findArguments(texts: readonly string[]): string | null | undefined {
   if (!existsSync("/proc")) return undefined;
@@ -255,7 +261,7 @@ function findArguments(texts: readonly string[]): string | null | undefined {
   return null;
 }
 
-/** Empty if the process has ended or belongs to another user. */
+/** Returns the arguments of a process. Returns an empty string if the process has ended or belongs to another user. */
 function readArguments(pid: string): string {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, "utf8");

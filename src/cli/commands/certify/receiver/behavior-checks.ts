@@ -2,7 +2,7 @@ import { specifiedOutageMs } from "../../../../api/webhook-retries.ts";
 import { assessReply, type Check, type CheckFinding, type CheckRun, describeReply } from "./check.ts";
 import { hasTimedOut, isAccepted, type Reply } from "./sender.ts";
 
-/** Maximum response time of a receiver. The service waits longer, but counts a timeout as a failure. */
+/** Maximum response time of a good receiver. The service waits longer and counts a timeout as a failure. */
 export const slowMs = 1_000;
 const parallelDeliveries = 64;
 
@@ -104,15 +104,15 @@ async function sendInParallel({ deliveries, getEventNumber, send, pace }: CheckR
     const first = failed.find((reply) => !hasTimedOut(reply)) ?? failed[0]!;
     return { result: "failed", detail: `${failed.length} of ${parallelDeliveries} failed: ${describeReply(first)}` };
   }
-  // The next check must not wait behind these deliveries.
+  // The next check must not wait for these deliveries.
   await send(deliveries.createGenuine(getEventNumber(parallelDeliveries)));
   const detail = `${late.length} of ${parallelDeliveries} were still waiting in the receiver's queue: ${describeReply(late[0]!)}`;
   return { result: "not_checked", detail };
 }
 
 /**
- * Whether a receiver was still working at the timeout. A receiver that processes events sequentially accepts them until
- * then; one whose requests block each other accepts none after the first ones.
+ * Reports whether a receiver was still working at the timeout. A receiver that processes events sequentially accepts
+ * deliveries until the timeout. A receiver with a deadlock accepts none after the first ones.
  */
 function isQueueing(replies: readonly Reply[]): boolean {
   const lastAcceptedMs = Math.max(0, ...replies.filter(isAccepted).map(({ durationMs }) => durationMs));

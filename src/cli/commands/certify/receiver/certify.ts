@@ -22,13 +22,13 @@ import { type Delivery, hasSucceeded, type Reply } from "./sender.ts";
 
 export interface CertifyPlan extends Pick<RunOptions, "url" | "checks" | "maxMs"> {
   readonly activity: Activity;
-  /** Base64. The emulator creates a key if it is undefined. */
+  /** Base64. The emulator generates a key if this is undefined. */
   readonly key: string | undefined;
   readonly command: string | undefined;
   readonly readyTimeoutMs: number;
   readonly probe: string | undefined;
   readonly language: Language | undefined;
-  /** Absolute. */
+  /** Absolute path of the folder for the deliveries. */
   readonly keep: string | undefined;
   /** Keeps the emulator and the receiver running until Ctrl-C. */
   readonly console: boolean;
@@ -63,7 +63,7 @@ export async function runCertification(
     onExchange: plan.console ? ({ id }, exchange) => emulation.record(id, exchange) : undefined,
     async onChecked(item) {
       if (keep !== undefined) files.set(item.check.id, await writeDeliveries(keep, item));
-      // If a receiver accepts nothing, a rejection proves nothing, which only the end of the run shows.
+      // A receiver that accepts no delivery is detected only at the end of the run.
       if (isTable) await output.showStatus(`${item.check.summary} …`);
     },
   });
@@ -96,7 +96,7 @@ export async function runCertification(
   return report.result === "failed" ? ("failed" as const) : undefined;
 }
 
-/** Starts the receiver, or ensures that one with this key is running. */
+/** Starts the receiver, or checks that a receiver with this key is running. */
 async function openReceiver(
   { command, url, readyTimeoutMs, key }: CertifyPlan,
   env: Record<string, string>,
@@ -116,7 +116,7 @@ async function openReceiver(
         hint: "SVC_WEBHOOK_HMAC_KEY may hold the key, too.",
       });
     }
-    // The key is printed under --quiet, too, because the receiver cannot start without it.
+    // The key is also printed with --quiet, because the receiver cannot start without it.
     await output.warn("Start the receiver with this key:");
     await output.warn(`  SVC_WEBHOOK_HMAC_KEY=${deliveries.key}`);
     const { askText } = await import("../../../prompt/ask.ts");
@@ -130,10 +130,7 @@ async function openReceiver(
   return undefined;
 }
 
-/**
- * The requested checks. If all of them depend on a check that failed, that check is shown, too: it is why they show
- * nothing.
- */
+/** Selects the requested checks. If all of them depend on a failed check, the failed check is included as the cause. */
 const selectShownItems = (items: readonly CheckedItem[], checks: readonly Check[]): readonly CheckedItem[] =>
   items.filter(
     ({ check, result }) =>
@@ -141,7 +138,7 @@ const selectShownItems = (items: readonly CheckedItem[], checks: readonly Check[
       (result === "failed" && (check === genuineCheck || checks.every(({ requires }) => requires === "probe"))),
   );
 
-/** Names the mistakes. For a receiver that accepts nothing, searches for the signatures that it would accept. */
+/** Finds the mistakes. If the receiver accepts no delivery, this also searches for signatures that it accepts. */
 async function explain(
   items: readonly CheckedItem[],
   { url, console }: CertifyPlan,
@@ -193,7 +190,7 @@ async function writeReports(
   }
 }
 
-/** Writes the generated key for --keep. A given key may belong to a real workspace and is not written. */
+/** Writes the generated key for --keep. A given key is not written, because it can belong to a real workspace. */
 async function writeKey(folder: string, key: string | undefined): Promise<void> {
   await makeFolder(folder);
   const path = join(folder, "emulator-hmac.key");
@@ -202,8 +199,8 @@ async function writeKey(folder: string, key: string | undefined): Promise<void> 
 }
 
 /**
- * Writes the deliveries of a check: each body as `<check>.json`, or `<check>-2.json` for the second one, with its
- * headers next to it. Files of another run are replaced. Returns the paths of the bodies.
+ * Writes the deliveries of a check: each body as `<check>.json` or `<check>-2.json`, with its headers next to it.
+ * Replaces the files of previous runs. Returns the paths of the bodies.
  */
 async function writeDeliveries(folder: string, { check, exchanges }: CheckedItem): Promise<readonly string[]> {
   const files: string[] = [];

@@ -7,7 +7,7 @@ import { type Delivery, isAccepted, type Reply } from "./sender.ts";
 export type CheckBasis = "specified" | "public" | "assumed";
 
 export interface Check {
-  /** A stable ID for --only and --skip: `raw-body.spaced`. */
+  /** Stable ID for --only and --skip, such as `raw-body.spaced`. */
   readonly id: string;
   /** Behavior of a good receiver, in the present tense: "Accepts JSON with blanks". */
   readonly summary: string;
@@ -15,23 +15,23 @@ export interface Check {
   readonly basis: CheckBasis;
   readonly reason: string;
   readonly requires?: "probe";
-  /** How to check it (default: by a single delivery). */
+  /** Performs the check (default: by a single delivery). */
   readonly run: (run: CheckRun) => Promise<CheckFinding>;
 }
 
 export interface CheckFinding {
   readonly result: CheckResult;
-  /** The observation, as a sentence without a full stop. */
+  /** Observation as a sentence without a full stop. */
   readonly detail: string;
 }
 
 export interface CheckRun {
   readonly deliveries: Deliveries;
-  /** Sends a delivery, and records it for the report and for --keep. */
+  /** Sends a delivery and records it for the report and for --keep. */
   send(delivery: Delivery): Promise<Reply>;
-  /** The event number of this check, or that of a further event. */
+  /** Returns the event number of this check, plus an offset for further events. */
   getEventNumber(further?: number): number;
-  /** Duration of one delivery, and whether it is too long for concurrent deliveries to prove anything. */
+  /** Duration of one delivery. Concurrent deliveries prove nothing if `isSlow` is true. */
   readonly pace: { readonly bestMs: number; readonly isSlow: boolean };
   /** Sends an event through the webhooks of the emulator, which fail for 155 virtual minutes. */
   retryLate(number: number): Promise<{ readonly reply: Reply; readonly delivery: Delivery }>;
@@ -46,7 +46,7 @@ export interface Exchange {
 export const describeReply = ({ status, error }: Reply): string =>
   error ? (status === undefined ? error.message : `status ${status}, but ${error.message}`) : `status ${status}`;
 
-/** Passes if the delivery was accepted. */
+/** Returns `passed` if the delivery was accepted. */
 export const assessReply = (reply: Reply): CheckFinding => ({
   result: isAccepted(reply) ? "passed" : "failed",
   detail: describeReply(reply),

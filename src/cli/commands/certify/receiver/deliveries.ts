@@ -11,12 +11,12 @@ import type { Delivery } from "./sender.ts";
 
 type Document = Readonly<Record<string, unknown>>;
 
-/** How an event differs from the default one. */
+/** Differences of an event from the default event. */
 export interface EventChanges {
   readonly activity?: string;
   readonly title?: string;
   readonly status?: string;
-  /** Time of the event in seconds after the default event with the same number. */
+  /** Offset in seconds from the time of the default event with the same number. */
   readonly laterSeconds?: number;
   readonly more?: Document;
 }
@@ -26,9 +26,9 @@ const { digest, encoding } = getDefaultScheme().format;
 export const otherDigest = digest === "sha256" ? "sha512" : "sha256";
 export const otherEncoding = encoding === "hex" ? "base64" : "hex";
 
-/** How a wrong signature differs from a genuine one. */
+/** Differences of a forged signature from a genuine one. */
 export interface Forgery {
-  /** Other signed bytes. */
+  /** Bytes to sign instead of the body. */
   readonly body?: string;
   readonly digest?: Digest;
   readonly encoding?: "hex" | "base64";
@@ -39,8 +39,8 @@ export interface Forgery {
 }
 
 /**
- * Genuine events and their signatures by the default scheme. Events depend only on the key and the document of the
- * emulator, so each run sends the same bytes.
+ * Creates genuine events and their signatures by the default scheme. Events depend only on the key and the document of
+ * the emulator, so each run sends the same bytes.
  */
 export class Deliveries {
   readonly #document: Document;
@@ -54,7 +54,7 @@ export class Deliveries {
     this.key = key;
   }
 
-  /** The document of an event about the contract with this number, as compact JSON. */
+  /** Creates the document of an event about the contract with this number, as compact JSON. */
   createEvent(number: number, changes: EventChanges = {}): string {
     const { activity, title = `Certificate ${number}`, status = "SIGN", laterSeconds = 0, more } = changes;
     const data = this.#document.activity_data as Document;
@@ -79,7 +79,7 @@ export class Deliveries {
     return { body, headers: [contentType, ...Object.entries(signed)] };
   }
 
-  /** Signs a body as a sender or a receiver with other rules does. */
+  /** Signs a body by the rules of another sender or of a wrong receiver. */
   forgeDelivery(text: string, { edit = (signature) => signature, body = text, ...changes }: Forgery): Delivery {
     const genuine = this.signDelivery(text);
     const scheme = getDefaultScheme();
@@ -97,7 +97,7 @@ export class Deliveries {
 
 export const contentType: readonly [string, string] = ["Content-Type", "application/json"];
 
-/** The same document with alphabetically sorted keys in all objects. */
+/** Returns the document with alphabetically sorted keys in all objects. */
 export const sortKeys = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(sortKeys);
   if (!isObject(value)) return value;

@@ -10,7 +10,7 @@ export interface Diagnosis {
   readonly checks: readonly string[];
 }
 
-/** Describes the mistake of a failed check if no pattern over several checks explains it. */
+/** Mistakes by failed check. They apply if no pattern over several checks explains the failure. */
 const mistakeOfCheck = lookupTable<string>({
   "raw-body.spaced": "reserialized-json",
   "raw-body.escaped": "reserialized-json",
@@ -53,7 +53,7 @@ const mistakeOfCheck = lookupTable<string>({
   "store.before-response": "answered-before-stored",
 });
 
-/** Checks of signatures that a receiver with one mistake accepts. */
+/** Checks of wrong signatures, each of which a receiver with one mistake accepts. */
 const wrongSignatures = [
   "signature.undecoded-key",
   "signature.sha256",
@@ -67,8 +67,8 @@ const wrongSignatures = [
 const forms = ["genuine", "raw-body.spaced", "raw-body.escaped", "raw-body.key-order", "raw-body.numbers"];
 
 /**
- * Finds the likely mistakes by the pattern over all checks, because one mistake usually fails several of them.
- * `accepted` are the signature mistakes that the receiver accepted when it rejected all genuine deliveries.
+ * Finds the likely mistakes by the pattern over all checks, because one mistake usually fails several checks.
+ * `accepted` lists the signature mistakes that the receiver accepted although it rejected all genuine deliveries.
  */
 export function diagnose(items: readonly CheckedItem[], accepted: readonly string[] = []): readonly Diagnosis[] {
   const open = new Map(items.filter(isWrong).map((item) => [item.check.id, item]));
@@ -83,7 +83,7 @@ export function diagnose(items: readonly CheckedItem[], accepted: readonly strin
   const isGenuine = ({ check }: CheckedItem) => check.expects === "accept";
   const isSignature = ({ check }: CheckedItem) => check.id.startsWith("signature.");
 
-  // Without any response, no other mistake can be found.
+  // A receiver without responses shows no other mistake.
   addDiagnosis("receiver-ended", (item) => item.receiverEnd !== undefined && !isCrash(item));
   if (isOpen("signature.tampered") && isOpen("signature.other-key")) addDiagnosis("signature-unchecked", isSignature);
 
@@ -121,7 +121,7 @@ export function diagnose(items: readonly CheckedItem[], accepted: readonly strin
   return [...found, ...[...rest].map(([mistake, checks]) => ({ mistake, checks }))];
 }
 
-/** Checks that end the receiver each time, with a known mistake. */
+/** Reports whether a check with a known mistake ends the receiver each time. */
 const isCrash = (item: CheckedItem): boolean =>
   item.endsReceiver === true &&
   ["unknown-activity", "unknown-fields", "interrupted", "signature-crash"].includes(describeMistake(item));
@@ -130,7 +130,7 @@ const isWrong = ({ result }: CheckedItem): boolean => result === "failed" || res
 
 const wasAccepted = ({ exchanges }: CheckedItem): boolean => exchanges.some(({ reply }) => hasSucceeded(reply));
 
-/** Whether a delivery was rejected as in another check, and so for the same reason. */
+/** Reports whether two checks have the same rejection status, and therefore the same cause. */
 const hasReplyOf =
   (reference: CheckedItem) =>
   ({ check, exchanges }: CheckedItem): boolean => {
@@ -142,12 +142,12 @@ const hasReplyOf =
 
 function describeMistake(item: CheckedItem): string {
   const { check } = item;
-  // A rejection by an exception.
+  // The receiver rejected the delivery by an exception.
   if (check.expects === "reject" && item.result === "warning" && !wasAccepted(item)) return "signature-crash";
   return mistakeOfCheck[check.id] ?? "unexplained";
 }
 
-/** A signature by a receiver with these mistakes. */
+/** Signature rules of a receiver with these mistakes. */
 interface Candidate {
   readonly mistakes: readonly string[];
   readonly forge: (body: string, deliveries: Deliveries) => Forgery;
@@ -177,10 +177,10 @@ const candidates: readonly Candidate[] = [
   },
 ];
 
-/** Event numbers that no check uses. */
+/** First of the event numbers that no check uses. */
 const firstNumber = 9_900;
 
-/** Sends an event with each of these signatures, and returns the mistakes of the first accepted one. */
+/** Sends an event with the signature of each candidate. Returns the mistakes of the first accepted candidate. */
 export async function findAcceptedMistakes(
   deliveries: Deliveries,
   options: Parameters<typeof createSender>[0],

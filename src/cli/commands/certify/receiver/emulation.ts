@@ -15,22 +15,22 @@ import type { CheckRun, Exchange } from "./check.ts";
 import { Deliveries } from "./deliveries.ts";
 import { type Reply, responseTimeoutMs } from "./sender.ts";
 
-/** The emulator of a run: the source of its events and of the variables of the receiver. */
+/** The emulator of a run, which provides the events and the environment variables of the receiver. */
 export interface Emulation {
   readonly access: EmulatorAccess;
   readonly deliveries: Deliveries;
-  /** Subscribes the receiver to the emulator, drops the first attempts, and advances the clock past all of them. */
+  /** Subscribes the receiver to the emulator, drops the first attempts, and advances the clock past all attempts. */
   readonly retryLate: CheckRun["retryLate"];
-  /** Adds a delivery of this process to those in the console. */
+  /** Adds a delivery of this process to the deliveries of the console. */
   readonly record: (label: string, exchange: Exchange) => void;
-  /** Creates an address that signs one browser in to the console. */
+  /** Creates a URL that signs one browser in to the console. */
   readonly openConsole: () => Promise<string>;
 }
 
-/** The last attempt before the webhook is disabled is not dropped. */
+/** The emulator drops all attempts except the last one before it disables the webhook. */
 const droppedAttempts = failuresUntilDisabled - 1;
 
-/** Starts a deterministic emulator in this process. It ends with the run. */
+/** Starts a deterministic emulator in this process. The emulator ends with the run. */
 export async function startEmulation(
   { url, activity, key }: { readonly url: string; readonly activity: Activity; readonly key: string | undefined },
   context: Context,
@@ -58,7 +58,7 @@ export async function startEmulation(
   const deliveries = new Deliveries(payload!, key ?? hmacKey!, context.host.wall);
 
   let webhook: number | undefined;
-  /** Subscribes the receiver once, and returns the ID of its webhook. It is never called concurrently. */
+  /** Subscribes the receiver once and returns the ID of its webhook. Calls must not overlap. */
   async function subscribe(): Promise<number> {
     const body = { title: "certify", url, only_for_activities: [activity] };
     webhook ??= (await client.call(createWebhook, { body })).id;
@@ -72,7 +72,7 @@ export async function startEmulation(
     deliveries,
 
     async retryLate(number) {
-      // The deliveries are recorded at the virtual time of the attempts.
+      // The earlier deliveries must have the virtual time before the clock advance.
       await recording;
       await client.call(addFault, { body: { direction: "outgoing", effect: "drop", count: droppedAttempts } });
       await subscribe();
@@ -108,7 +108,7 @@ export async function startEmulation(
         };
         await client.call(recordDelivery, { body });
       });
-      // A run that ends before the console is opened does not need them.
+      // Errors are irrelevant if the run ends before the console is opened.
       void recording.catch(() => {});
     },
 
@@ -120,7 +120,7 @@ export async function startEmulation(
   };
 }
 
-/** The error of an attempt of the emulator; `status_text` is why there was no attempt. */
+/** Converts the error of an attempt. `skipReason` applies if there was no attempt. */
 const toReplyError = (
   error: { readonly code: string; readonly message: string } | undefined,
   skipReason: string,
@@ -129,7 +129,9 @@ const toReplyError = (
   message: error?.message ?? skipReason,
 });
 
-/** Creates a workspace with everything that a contract needs. Its key is generated unless it is given. */
+/**
+ * Creates the seed of a workspace with everything that a contract needs. The emulator generates a key if none is given.
+ */
 const seedWith = (hmac_key: string | undefined): object => ({
   time: "2031-01-02T03:04:05Z",
   clusters: [{ id: "eu-1", label: "eu" }],

@@ -6,13 +6,13 @@ import type { Delivery } from "./sender.ts";
 interface GenuineVariant extends Pick<Check, "id" | "summary" | "basis" | "reason"> {
   readonly changes?: EventChanges;
   readonly form?: JsonForm;
-  /** Writes the same document in another way. */
+  /** Serializes the same document differently. */
   readonly rewrite?: (json: string) => string;
-  /** Sends the same body in another way. */
+  /** Sends the same body differently. */
   readonly vary?: (delivery: Delivery) => Delivery;
 }
 
-/** Creates a check that a delivery gets a 2xx. */
+/** Creates a check that a delivery gets a 2xx status. */
 const createAcceptanceCheck = ({ changes, form = "compact", rewrite, vary, ...declared }: GenuineVariant): Check => ({
   ...declared,
   expects: "accept",
@@ -27,7 +27,7 @@ const rawBytes = "The signature is over the raw body, so the receiver must not d
 const http = "HTTP allows it, and a proxy on the way may do it";
 const anyCase = "Names of headers have no case (RFC 9110, 5.1)";
 
-/** More than the default limits of common frameworks: 100 kB. */
+/** Exceeds 100 kB, the default limit of common frameworks. */
 const longLength = 300_000;
 const longTitle = "Düsseldorf, 東京 and 🖋";
 
@@ -39,7 +39,7 @@ export const genuineCheck = createAcceptanceCheck({
   reason: "2xx is success, and everything else is retried",
 });
 
-/** Creates a variation of all headers. */
+/** Creates a variant that changes all headers. */
 const changeHeaders =
   (change: (name: string, value: string) => readonly [string, string]) =>
   ({ body, headers }: Delivery): Delivery => ({ body, headers: headers.map(([name, value]) => change(name, value)) });

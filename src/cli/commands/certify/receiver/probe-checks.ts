@@ -3,7 +3,7 @@ import { describeReply } from "./check.ts";
 import type { Probe } from "./probe.ts";
 import { isAccepted } from "./sender.ts";
 
-/** The check that the others here depend on: the output changes after an event, and only then. */
+/** Check that the output changes only after an event. The other checks with a probe depend on it. */
 export const probeCheck: Check = {
   id: "probe",
   summary: "The output of --probe shows an event, and only that",
@@ -24,7 +24,7 @@ export const probeCheck: Check = {
   }),
 };
 
-/** Checks that HTTP responses cannot show. */
+/** Checks of effects that HTTP responses cannot show. */
 export const probeChecks: readonly Check[] = [
   {
     id: "store.before-response",

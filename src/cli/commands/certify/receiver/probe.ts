@@ -7,9 +7,9 @@ export interface Probe {
   read(): Promise<string>;
   /** Waits for the first output that differs from `before`. Returns undefined if it does not change in time. */
   readChanged(before: string, waitMs?: number): Promise<string | undefined>;
-  /** Waits until processing has ended, by the time that earlier events took. */
+  /** Waits until processing has ended. The wait depends on the duration of previous events. */
   readSettled(): Promise<string>;
-  /** Whether the output equals `before` for as long as an event takes to appear. */
+  /** Reports whether the output equals `before` for the usual duration of an event. */
   staysSame(before: string): Promise<boolean>;
 }
 
@@ -22,10 +22,10 @@ interface ProbeOptions {
 const maxMs = 5_000;
 const maxBytes = 1024 * 1024;
 const intervalMs = 100;
-/** An event that appears sooner was stored immediately. */
+/** Maximum delay of a receiver that stores events immediately. */
 const immediateMs = 150;
 const defaultWaitMs = 2_000;
-/** Minimum wait for the absence of a change. */
+/** Minimum wait before the output counts as unchanged. */
 const minQuietMs = 300;
 const maxQuietMs = 1_500;
 
@@ -106,7 +106,7 @@ function runProbe(command: string, { host, env, signal }: ProbeOptions): Promise
     child.once("error", (error) => fail("cannot run", error));
     child.once("close", (code) => {
       if (ended.signal.aborted) return;
-      // Its child processes may outlive it.
+      // Child processes can outlive the shell.
       killProcessGroup(child, "SIGKILL");
       if (code !== 0) return fail(code === null ? "was killed" : `exits with ${code}`);
       ended.abort();

@@ -8,11 +8,11 @@ import { hasProcessGroups, killProcessGroup } from "../check.ts";
 
 export interface ReceiverProcess {
   start(): Promise<void>;
-  /** Its exit, such as `exit code 3`. Undefined while it runs. */
+  /** Exit of the process, such as `exit code 3`. Undefined while the process runs. */
   readonly end: string | undefined;
-  /** Its exit, a moment after a connection broke: a process closes its connections before it ends. */
+  /** Waits briefly for the exit after a broken connection, because a process closes its connections before it ends. */
   getEndAfterBreak(): Promise<string | undefined>;
-  /** Ends it with all its child processes. */
+  /** Stops the receiver and all its child processes. */
   stop(): Promise<void>;
 }
 
@@ -25,10 +25,10 @@ interface ReceiverOptions {
 
 const pollMs = 25;
 const graceMs = 500;
-/** Last output, for the error of a receiver that does not start. */
+/** Limit of the retained output, which the error of a failed start includes. */
 const maxRetainedCharacters = 4_000;
 
-/** A receiver that the shell runs, in its own process group. */
+/** Creates a receiver that a shell runs in its own process group. */
 export function createReceiverProcess(options: ReceiverOptions, context: Context): ReceiverProcess {
   const { command, url, env, readyTimeoutMs } = options;
   const { host, signal, output, globals, onForcedEnd } = context;
@@ -76,7 +76,7 @@ export function createReceiverProcess(options: ReceiverOptions, context: Context
     async getEndAfterBreak() {
       await waitForEnd(stopTimeoutMs, signal);
       const end = getChildEnd();
-      // A receiver that continues breaks connections by itself.
+      // The receiver closed the connection without ending, so later waits are shorter.
       if (end === undefined) stopTimeoutMs /= 2;
       return end;
     },
@@ -115,7 +115,7 @@ export function createReceiverProcess(options: ReceiverOptions, context: Context
       if (!ended) return;
       killProcessGroup(ended, "SIGTERM");
       await waitForEnd(graceMs, context.cut);
-      // Its child processes may outlive it.
+      // Child processes can outlive the shell.
       killProcessGroup(ended, "SIGKILL");
       await exit;
       const until = host.wall.monotonicNow() + graceMs;
@@ -144,7 +144,7 @@ const getPort = (url: string): string => {
 
 const maxConnectMs = 1_000;
 
-/** Whether a program accepts connections at this address. */
+/** Reports whether a program accepts connections at this address. */
 export const isListening = (url: string, wall: WallClock): Promise<boolean> =>
   new Promise((resolve) => {
     const ended = new AbortController();

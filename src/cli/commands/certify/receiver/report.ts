@@ -17,12 +17,12 @@ interface Outcome {
 
 export const checkColumns = ["id", "result", { name: "detail", cut: 1, least: 16 }, "basis", "mistake"] as const;
 
-/** The outcome of a run, as in JSON. */
+/** Outcome of a run, as in the JSON output. */
 export type CertifyReport = ReturnType<typeof createReport>;
 
 export function createReport({ url, language, items, seconds, files, ...given }: Outcome) {
   const counts = countResults(items);
-  // Checks that only others depend on are not part of the report.
+  // The report omits checks that ran only because other checks depend on them.
   const diagnoses = given.diagnoses.flatMap(({ mistake, checks }) => {
     const own = items.filter(({ check }) => checks.includes(check.id));
     return own.length === 0 ? [] : [{ mistake, own }];
@@ -30,7 +30,7 @@ export function createReport({ url, language, items, seconds, files, ...given }:
   const hasFailed = counts.failed > 0 || items.some(({ isCutOff }) => isCutOff);
   return {
     url,
-    // A check that the time limit cut off may fail.
+    // A check that the time limit cut off can still fail, so the run does not pass.
     result: hasFailed ? ("failed" as const) : ("passed" as const),
     language: language ?? null,
     counts,

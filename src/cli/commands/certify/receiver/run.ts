@@ -17,7 +17,7 @@ import {
 } from "./sender.ts";
 import { signatureChecks } from "./signature-checks.ts";
 
-/** All checks in execution order. Their positions number their events. */
+/** All checks in execution order. The position of a check determines its event numbers. */
 export const allChecks: readonly Check[] = [
   genuineCheck,
   responseTimeCheck,
@@ -34,9 +34,9 @@ export interface CheckedItem extends CheckFinding {
   readonly durationMs: number;
   /** Exit of the receiver during the check, such as `exit code 3`. */
   readonly receiverEnd?: string;
-  /** It also ended when the check ran alone, so the check is the cause. */
+  /** Whether the receiver also ended when the check ran alone. */
   readonly endsReceiver?: boolean;
-  /** It is not checked only because of the time limit. */
+  /** Whether the time limit is the only reason for `not_checked`. */
   readonly isCutOff?: boolean;
 }
 
@@ -47,24 +47,24 @@ export interface RunOptions extends Pick<Emulation, "deliveries" | "retryLate"> 
   readonly receiver: ReceiverProcess | undefined;
   readonly wall: WallClock;
   readonly signal: AbortSignal;
-  /** Time limit of all checks together. Later ones are skipped. */
+  /** Time limit of all checks together. Checks after the limit are skipped. */
   readonly maxMs: number;
-  /** Called after each delivery, including repeated ones. */
+  /** Called after each delivery, including repeated deliveries. */
   readonly onExchange: ((check: Check, exchange: Exchange) => void) | undefined;
   readonly onChecked: (item: CheckedItem) => Promise<void>;
 }
 
-/** A slow receiver is sent this many deliveries at once. */
+/** Response time from which a receiver gets concurrent deliveries. */
 const minSlowMs = 150;
 const slowConcurrency = 16;
-/** Duration of a check with a probe, for a slow receiver. */
+/** Duration of a check with a probe. */
 const probeMs = 2_000;
 const maxRestarts = 10;
-/** Events of one check have consecutive numbers. A repeated check uses others, which the receiver cannot know. */
+/** Events of one check have consecutive numbers. A repeated check uses other numbers, so that its events are new. */
 const numbersPerCheck = 200;
 const repeatedNumberOffset = 100;
 
-/** Runs the checks, and returns their results in order. Those that depend on a genuine delivery come after it. */
+/** Runs the checks and returns their results in order. Checks that depend on a genuine delivery run after it. */
 export async function runChecks(options: RunOptions): Promise<readonly CheckedItem[]> {
   const { checks, wall, signal, receiver, onChecked, maxMs } = options;
   const startedAt = wall.monotonicNow();
@@ -83,13 +83,13 @@ export async function runChecks(options: RunOptions): Promise<readonly CheckedIt
 
   const mustRestart = () => receiver !== undefined && (receiver.end !== undefined || isRefusing);
 
-  /** Exit of a receiver that responded to the last check and ended afterwards. */
+  /** Records that a receiver responded to the last check and ended afterwards. */
   function noteLateEnd(): void {
     const ended = last && items.get(last.id);
     if (ended && !ended.receiverEnd && receiver?.end) items.set(ended.check.id, addReceiverEnd(ended, receiver.end));
   }
 
-  /** Restarts a receiver that has ended. Returns false if it has ended too often. */
+  /** Restarts a receiver that has ended. Returns false after too many restarts. */
   async function restart(): Promise<boolean> {
     if (restarts === maxRestarts) return false;
     restarts += 1;
@@ -99,7 +99,7 @@ export async function runChecks(options: RunOptions): Promise<readonly CheckedIt
     return true;
   }
 
-  /** Runs one check. Returns undefined if none of its deliveries was accepted. */
+  /** Runs one check. Returns undefined if the receiver refused the connection. */
   async function attemptCheck(check: Check, further = 0): Promise<CheckedItem | undefined> {
     const leftMs = maxMs - (wall.monotonicNow() - startedAt);
     const cutOff = `the time limit of ${maxMs / 1_000} s was reached (--time-limit)`;
@@ -116,7 +116,7 @@ export async function runChecks(options: RunOptions): Promise<readonly CheckedIt
 
   /**
    * Runs these checks with limited concurrency. If the receiver ends, the checks with broken connections are repeated
-   * one by one, which shows the cause.
+   * sequentially to find the cause.
    */
   async function make(list: readonly Check[], concurrency = 1): Promise<void> {
     for (let waiting = list; waiting.length > 0; ) {
@@ -144,7 +144,7 @@ export async function runChecks(options: RunOptions): Promise<readonly CheckedIt
     }
   }
 
-  /** If none of them ends the receiver alone, it counts as ended during each of them. */
+  /** Repeats checks sequentially. If no check ends the receiver alone, all of them count as failed. */
   async function repeatChecks(ended: readonly CheckedItem[]): Promise<void> {
     const again: CheckedItem[] = [];
     for (const item of ended) {
@@ -173,7 +173,7 @@ export async function runChecks(options: RunOptions): Promise<readonly CheckedIt
 
 const toUnmadeItem = (check: Check) => ({ check, result: "not_checked" as const, exchanges: [], durationMs: 0 });
 
-/** A response is not a success if the receiver has ended with it. */
+/** Marks a check as failed, because a receiver that ends has not handled the delivery. */
 const addReceiverEnd = (item: CheckedItem, receiverEnd: string): CheckedItem => ({
   ...item,
   result: "failed",
@@ -181,7 +181,7 @@ const addReceiverEnd = (item: CheckedItem, receiverEnd: string): CheckedItem => 
   receiverEnd,
 });
 
-/** A rejection that ends the receiver each time stays a warning. */
+/** Marks a check that ends the receiver each time. A rejected delivery stays a warning. */
 const toEndedAgain = (item: CheckedItem): CheckedItem => ({
   ...item,
   result:
@@ -189,7 +189,7 @@ const toEndedAgain = (item: CheckedItem): CheckedItem => ({
   endsReceiver: true,
 });
 
-/** The first deliveries, whose duration determines how the others are sent. */
+/** Sends the first deliveries. Their duration determines the concurrency of the other checks. */
 async function makeGenuine(options: RunOptions, pace: { bestMs: number; isSlow: boolean }): Promise<CheckedItem> {
   const made = await runCheck(genuineCheck, options, pace, responseTimeoutMs);
   const [first] = made.exchanges;
@@ -243,15 +243,18 @@ async function runCheck(
   };
 }
 
-/** Whether no status came in time. A 2xx to a forged delivery is conclusive anyway. */
+/**
+ * Reports whether a delivery timed out without a status. A 2xx status for a forged delivery is conclusive despite a
+ * timeout.
+ */
 const isTooLate = ({ exchanges }: Pick<CheckedItem, "exchanges">): boolean =>
   exchanges.some(({ reply }) => hasTimedOut(reply));
 
-/** Whether a connection broke, as it does when the receiver ends. */
+/** Reports whether a connection broke. Connections break when the receiver ends. */
 const isBroken = ({ exchanges }: CheckedItem): boolean =>
   exchanges.some(({ reply }) => ["closed", "refused", "unreachable"].includes(reply.error?.code ?? ""));
 
-/** An earlier delivery has ended the receiver. */
+/** Reports whether the receiver refused the first connection because it has ended. */
 const isRefused = ({ exchanges }: CheckedItem): boolean => exchanges[0]?.reply.error?.code === "refused";
 
 const missingReply = {
@@ -261,7 +264,7 @@ const missingReply = {
   body: "",
 } as const;
 
-/** Finds the reason why a check would prove nothing, from earlier results. */
+/** Finds the reason why a check would prove nothing. Returns undefined if the check can run. */
 function findReasonToSkip(
   { requires }: Check,
   items: ReadonlyMap<string, CheckedItem>,
@@ -288,6 +291,6 @@ async function runInTurn<T>(
   await Promise.all(Array.from({ length: concurrency }, runWorker));
 }
 
-/** Whether the receiver accepted any genuine delivery. Otherwise, a rejection proves nothing. */
+/** Reports whether the receiver accepted a genuine delivery. Otherwise, a rejection proves nothing. */
 export const acceptsAny = (items: readonly CheckedItem[]): boolean =>
   items.some(({ check, exchanges }) => check.expects === "accept" && exchanges.some(({ reply }) => isAccepted(reply)));

@@ -9,13 +9,13 @@ export interface Delivery {
   readonly body: Buffer;
   /** Sends the body in chunks, without its length. */
   readonly isChunked?: boolean;
-  /** Sends the bytes before this position first, and the rest a moment later. */
+  /** Position in bytes at which the sender pauses briefly within the body. */
   readonly pauseAt?: number;
-  /** Closes the connection in the middle of the body or after it, without waiting for a response. */
+  /** Closes the connection within the body or after it, without waiting for a response. */
   readonly hangsUp?: "in-body" | "after-body";
 }
 
-/** The response. It has a status if one arrived, and an error if it is incomplete. */
+/** Response to a delivery. `status` is defined if a status arrived, `error` if the response is incomplete. */
 export interface Reply {
   readonly status: number | undefined;
   readonly error: { readonly code: ReplyErrorCode; readonly message: string } | undefined;
@@ -26,10 +26,10 @@ export interface Reply {
 
 export type ReplyErrorCode = "refused" | "unreachable" | "closed" | "timeout" | "too-large" | "malformed" | "hung-up";
 
-/** Whether a 2xx status arrived, even if the rest of the response did not. */
+/** Reports whether a 2xx status arrived, even if the rest of the response is missing. */
 export const hasSucceeded = ({ status = 0 }: Reply): boolean => status >= 200 && status < 300;
 
-/** Success by the rules of the service: a complete 2xx response. */
+/** Reports success by the rules of the service: a complete 2xx response. */
 export const isAccepted = (reply: Reply): boolean => reply.error === undefined && hasSucceeded(reply);
 
 export const hasTimedOut = ({ status, error }: Reply): boolean => error?.code === "timeout" && status === undefined;
@@ -43,13 +43,13 @@ interface SenderOptions {
 }
 
 export const responseTimeoutMs = 5_000;
-/** Pause within a body, so that its parts arrive separately. */
+/** Pause within a body, so that its parts arrive in separate packets. */
 const pauseMs = 30;
 const maxResponseBytes = 1024 * 1024;
 const maxInformationalResponses = 20;
 const maxShownBytes = 2_000;
 
-/** Creates a sender that uses one connection per delivery. It always resolves, whatever the receiver does. */
+/** Creates a sender that uses one connection per delivery. The sender never rejects: errors are part of the reply. */
 export const createSender =
   (options: SenderOptions) =>
   (delivery: Delivery): Promise<Reply> =>
@@ -121,7 +121,7 @@ function openRequest(url: string, { headers, body, isChunked, hangsUp }: Deliver
   return request;
 }
 
-/** Resolves with true once a requested hang-up is due. */
+/** Sends the body. Resolves with true once a requested hang-up is due. */
 async function sendBody(
   request: ClientRequest,
   { body, pauseAt, isChunked, hangsUp }: Delivery,

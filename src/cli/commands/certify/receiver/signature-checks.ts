@@ -9,11 +9,11 @@ const encodingName = format.encoding === "hex" ? "lower-case hex" : "base64";
 
 interface ForgedVariant extends Pick<Check, "id" | "summary"> {
   readonly build: (run: CheckRun) => Delivery;
-  /** Accepting it is harmless, although the specification does not allow it. */
+  /** Whether accepting the signature is harmless although the specification does not allow it. */
   readonly isHarmless?: boolean;
 }
 
-/** Creates a check that a delivery with a wrong signature gets no 2xx. */
+/** Creates a check that a delivery with a wrong signature gets no 2xx status. */
 const createRejectionCheck = ({ build, isHarmless, ...declared }: ForgedVariant): Check => ({
   ...declared,
   expects: "reject",
@@ -33,14 +33,14 @@ function getResult(reply: Reply, isHarmless = false) {
   return reply.error || reply.status! >= 500 ? "warning" : "passed";
 }
 
-/** Creates the check's event with another signature. */
+/** Signs the event of the check with a different signature. */
 const createForgery = (changes: Forgery | ((run: CheckRun) => Forgery)) => (run: CheckRun) =>
   run.deliveries.forgeDelivery(
     run.deliveries.createEvent(run.getEventNumber()),
     typeof changes === "function" ? changes(run) : changes,
   );
 
-/** Another key, the same in each run. */
+/** A wrong key that is the same in each run. */
 const otherKey = createHash("sha512").update("another key").digest();
 
 /** Deliveries that the service did not sign. */
