@@ -5,7 +5,7 @@ import type { Expectations } from "./schema.ts";
 import type { Stage } from "./stage.ts";
 import type { Observation } from "./steps.ts";
 
-/** Compares the result of a step, and the state after it, with expectations. A null is a value that is not known yet. */
+/** Compares the result of a step, and the state after it, with expectations. Null stands for an unknown value. */
 export async function checkExpectations(
   given: Expectations,
   done: Observation,
@@ -47,7 +47,7 @@ export async function checkExpectations(
   return differences;
 }
 
-/** `example` replaces an expected null. */
+/** Compares JSON values. `example` replaces an expected null. */
 const compareJson = (name: string, expected: unknown, seen: unknown, example = seen): readonly Difference[] =>
   expected === null
     ? [{ path: [name], message: `${name}: expected a value`, seen: example }]
@@ -57,7 +57,7 @@ const compareJson = (name: string, expected: unknown, seen: unknown, example = s
         message: `${name}.${one.message}`,
       }));
 
-/** Selects the plain fields of a result that are equal in every run: no times, no addresses, and no long values. */
+/** Selects the plain fields of a result that are equal in every run. Times, addresses and long values are omitted. */
 function getSteadyFields(value: unknown): Readonly<Record<string, unknown>> {
   return Object.fromEntries(
     Object.entries((value ?? {}) as object).filter(
@@ -113,7 +113,7 @@ interface Difference {
   readonly seen: unknown;
 }
 
-/** Compares a value with the expected fields. Other fields are allowed. */
+/** Compares a value with the expected fields. Additional fields are allowed. */
 function compareSubset(
   expected: unknown,
   seen: unknown,
@@ -150,7 +150,7 @@ function formatValue(value: unknown): string {
   return text.length > maxShownLength ? `${text.slice(0, maxShownLength)}…` : text;
 }
 
-/** Finds the first expected item that was not observed in this order. Returns undefined if all were. */
+/** Finds the first expected item that was not observed in this order. Returns undefined if all items were observed. */
 function findMissing<Expected, Seen>(
   expected: readonly Expected[],
   seen: readonly Seen[],

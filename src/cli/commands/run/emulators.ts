@@ -11,7 +11,7 @@ import { Stage } from "./stage.ts";
 
 type Surroundings = Pick<Context, "host" | "svc" | "read" | "signal" | "cut">;
 
-/** Initial emulators of scenarios: one per seed, which every scenario forks. */
+/** Base emulators of scenarios. There is one per seed, and every scenario runs on a fork. */
 export class ScenarioEmulators {
   readonly #context: Surroundings;
   readonly #bases = new Map<string, Promise<Emulator>>();
@@ -20,7 +20,7 @@ export class ScenarioEmulators {
     this.#context = context;
   }
 
-  /** Performs work on a separate stage for this scenario, and removes it afterwards. */
+  /** Performs work on a separate stage for this scenario. Removes the stage afterwards. */
   async withStage<T>(parsed: ParsedScenario, work: (stage: Stage) => Promise<T>): Promise<T> {
     const base = await this.#getBase(parsed);
     const emulator = await base.fork();
@@ -59,7 +59,10 @@ export class ScenarioEmulators {
   }
 }
 
-/** The state is in memory and its clock stands still, so that a file produces the same IDs and times in each run. */
+/**
+ * Starts an emulator with its state in memory and a stopped clock, so that a file produces the same IDs and times in
+ * each run.
+ */
 async function startBaseEmulator(parsed: ParsedScenario, { host }: Surroundings): Promise<Emulator> {
   const { seed = "demo", start } = parsed.scenario;
   const { startEmulator, InvalidOptionsError } = await import("../../../../emulator/index.ts");
@@ -83,7 +86,7 @@ async function readSeed(parsed: ParsedScenario, seed: string, host: Context["hos
   };
   const failUnreadable = () => fail("cannot be read: it must be demo, empty, or a file next to the scenario");
   const folder = getFolder(parsed, host);
-  // A link in a cloned repository may point to any file of the user.
+  // A symbolic link in a cloned repository can point to any file of the user.
   const [path, within] = await Promise.all([realpath(resolve(folder, seed)), realpath(folder)]).catch(failUnreadable);
   if (!path.startsWith(join(within, "/"))) fail("is outside the folder of the scenario");
   if (!(await stat(path)).isFile()) fail("is not a regular file");
@@ -95,7 +98,7 @@ async function readSeed(parsed: ParsedScenario, seed: string, host: Context["hos
   }
 }
 
-/** Writes the files of a scenario into the folder of its command lines. */
+/** Writes the files of a scenario into the working directory of its command lines. */
 export async function writeFiles(folder: string, files: Readonly<Record<string, unknown>>): Promise<void> {
   for (const [name, content] of Object.entries(files)) await writeFile(join(folder, name), formatContent(content));
 }

@@ -16,7 +16,7 @@ pre { overflow-x: auto; font-size: 13px; }
 p.failed { margin: .2rem 0; }
 `;
 
-/** Formats a page with the results of scenarios, their output and their traces. It loads no resources. */
+/** Formats a page with the results, output and traces of scenarios. The page loads no resources. */
 export function formatHtmlReport(results: readonly ScenarioResult[], seconds: number): string {
   const { ok, counts } = countResults(results);
   return `<!doctype html>
@@ -83,5 +83,5 @@ const entities = lookupTable({
   "'": "&#39;",
 });
 
-/** Escapes untrusted text in a page: characters that affect readers or browsers become visible escapes. */
+/** Escapes untrusted text in a page. Control characters become visible escapes. */
 const escapeHtml = (text: string): string => escapeMultilineText(text).replace(/[&<>"']/g, (char) => entities[char]!);

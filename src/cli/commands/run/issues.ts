@@ -12,8 +12,8 @@ interface Problem {
 }
 
 /**
- * Describes the first schema violation in a sentence. Returns undefined for a valid value. `keys` are those of the map
- * itself.
+ * Describes the first schema violation in a sentence. Returns undefined for a valid value. `keys` are the valid keys of
+ * the value.
  */
 export function findProblem(schema: z.ZodType, value: unknown, keys: readonly string[]): Problem | undefined {
   const { error } = schema.safeParse(value, { reportInput: true });
@@ -22,7 +22,7 @@ export function findProblem(schema: z.ZodType, value: unknown, keys: readonly st
   return describeIssue(issue, keys, schema);
 }
 
-/** A misspelled key explains a missing one next to it. */
+/** Sorts misspelled keys first, because a misspelled key also causes a missing key. */
 const getWeight = ({ code }: Issue): number => (code === "unrecognized_keys" ? 0 : 1);
 
 function describeIssue(issue: Issue, keys: readonly string[], schema: z.ZodType): Problem {
@@ -79,7 +79,7 @@ const describeSize = (origin: string, way: string, size: number | bigint): strin
     ? `have at ${way} ${size} ${origin === "array" ? "items" : "characters"}`
     : `be at ${way} ${size}`;
 
-/** Of several alternatives, the intended one has the deepest error. */
+/** Finds the intended alternative of a union, which has the deepest error. */
 function findBestBranch(errors: readonly (readonly Issue[])[]): Issue | undefined {
   const firstIssues = errors.flatMap((branch) => branch.slice(0, 1)).filter((issue) => !isReference(issue));
   const specific = firstIssues.filter(
@@ -89,7 +89,9 @@ function findBestBranch(errors: readonly (readonly Issue[])[]): Issue | undefine
   return firstIssues.length === 1 ? firstIssues[0] : undefined;
 }
 
-/** Nearly every field accepts a saved value, which is seldom intended. */
+/**
+ * Reports whether an issue is about a saved value. Nearly every field accepts a saved value, which is rarely intended.
+ */
 const isReference = (issue: Issue): boolean => issue.message === savedValueRule;
 
 function describeKind(issue: Issue): string {

@@ -36,7 +36,7 @@ export async function loadScenarios(
   return loaded as readonly ParsedScenario[];
 }
 
-/** Rejects command lines that no scenario may run, wherever that shows before values are known. */
+/** Rejects forbidden command lines if they are recognizable before values are known. */
 async function checkLines(
   steps: readonly Step[],
   path: Path,
@@ -54,7 +54,7 @@ async function checkLines(
   }
 }
 
-/** Reading a pipe or a device waits for its writer. */
+/** Reads a regular file, because reading a pipe or a device can block. */
 async function readRegularFile(host: Host, path: string, place: string): Promise<Buffer> {
   if (path !== "-" && !(await stat(await requireFile(host, path, place))).isFile())
     throw new UsageError(`${place}: ${path} is not a regular file`);
@@ -74,7 +74,7 @@ export class WrongScenarios extends UsageError {
   }
 }
 
-/** Whether a seed is the path of a file, not a name or an inline seed. */
+/** Reports whether a seed is the path of a file, not a name or an inline seed. */
 export const isSeedFile = (seed: unknown): seed is string =>
   typeof seed === "string" && seed !== "demo" && seed !== "empty";
 

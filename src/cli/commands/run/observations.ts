@@ -6,7 +6,7 @@ import type { ResultOf } from "../../../api/operation.ts";
 import { ServiceError } from "../../../client/errors.ts";
 import type { Stage } from "./stage.ts";
 
-/** A delivery in the form of expectations. */
+/** Observed delivery in the form of expectations. */
 export interface SeenDelivery {
   readonly to: string;
   readonly activity: string;
@@ -50,7 +50,7 @@ export async function listSeenActivities({ client, signal }: Stage): Promise<rea
   };
   const { items } = await client.call(listControlContracts, { query: { limit: 100 } }, { signal });
   for (const { composite_id } of items) await follow(composite_id);
-  // Activities of counterparties are in no trace of a contract.
+  // Traces of contracts do not include activities of counterparties.
   for (let number = 1; ; number += 1) {
     if (found.has(number)) continue;
     try {
@@ -67,7 +67,7 @@ export async function listSeenWebhooks(stage: Stage): Promise<Readonly<Record<st
   return Object.fromEntries((await listWebhooks(stage)).map(({ name, status }) => [name, status]));
 }
 
-/** Finds the webhooks to the receivers of the story: those created by a step, and those with the URL of a receiver. */
+/** Finds the webhooks of the story's receivers, by the ID that a step created or by the receiver's URL. */
 async function listWebhooks({ client, receivers, signal }: Stage) {
   const all = await client.call(listControlWebhooks, {}, { signal });
   return [...receivers].flatMap(([name, { webhook, url }]) => {

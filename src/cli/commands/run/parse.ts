@@ -10,18 +10,18 @@ import { findReferences } from "./references.ts";
 import { Scenario, type StepKind, stepKinds } from "./schema.ts";
 
 export interface ParsedScenario {
-  /** Path as given. */
+  /** Path of the file as given. */
   readonly file: string;
   readonly scenario: Scenario;
-  /** Content without its byte order mark. */
+  /** Content of the file without its byte order mark. */
   readonly text: string;
-  /** The byte order mark of the file; empty if it has none. */
+  /** Byte order mark of the file. Empty if there is none. */
   readonly mark: string;
   readonly document: Document;
   readonly positions: Positions;
 }
 
-/** A longer file is not a story. */
+/** Maximum length of a scenario file. */
 const maxCharacters = 1_000_000;
 
 /** @throws ScenarioError for the first problem. */
@@ -51,7 +51,7 @@ export function parseScenario(file: string, content: string, operations: readonl
   return { file, scenario: value as unknown as Scenario, text, mark: byteOrderMark, document, positions };
 }
 
-/** Position of the first alias without an anchor; the beginning of the file if there is none. */
+/** Finds the first alias without an anchor. Returns the beginning of the file if there is none. */
 function findUnresolvedAlias(document: Document, lines: LineCounter): Position {
   let found: Position = { line: 1, column: 1 };
   visit(document, {
@@ -71,7 +71,7 @@ const toSentence = (text: string): string =>
     .trim()
     .replace(/[.:]?$/, ".");
 
-/** Values that are available from the beginning. */
+/** Names of the values that are available from the beginning. */
 const known = ["cluster_id", "router_url", "contracts_url", "client_id"] as const;
 
 class Checker {
@@ -188,7 +188,7 @@ class Checker {
 
   #checkReferences(value: unknown, path: Path, kind: StepKind): void {
     for (const { name, path: below } of findReferences(value)) {
-      // Result paths contain no values, and saved values are available for checks.
+      // Paths of `save` contain no values, and checks can use saved values.
       if (below[0] === "save" || this.#names.has(name)) continue;
       if (kind === "receiver" && below[0] === "expect") continue;
       this.#fail([...path, ...below], `$${name} is saved by no step before. ${suggestSimilar(name, [...this.#names])}`);
@@ -234,7 +234,7 @@ class Checker {
   }
 }
 
-/** A suggestion, or the few valid values. */
+/** Returns a suggestion or the list of valid values. */
 function suggestSimilar(word: string, words: readonly string[]): string {
   const nearest = findNearest(word, words);
   if (nearest !== undefined) return `Did you mean ${nearest}?`;

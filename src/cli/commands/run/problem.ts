@@ -1,6 +1,6 @@
 import { type Document, isMap, isNode, isScalar, type LineCounter } from "yaml";
 
-/** A path in a document: keys and indexes. */
+/** Path in a document: keys and indexes. */
 export type Path = readonly PropertyKey[];
 
 export interface Position {
@@ -8,12 +8,12 @@ export interface Position {
   readonly column: number;
 }
 
-/** A scenario file is invalid: one sentence with its position. */
+/** A scenario file is invalid. The message is one sentence with its position. */
 export class ScenarioError extends Error {
   override readonly name = "ScenarioError";
   readonly file: string;
   readonly position: Position;
-  /** The sentence without the position. */
+  /** Message without the position. */
   readonly sentence: string;
 
   constructor(file: string, position: Position, sentence: string) {

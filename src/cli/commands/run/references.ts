@@ -2,18 +2,18 @@ import { isObject } from "../../../base/object.ts";
 
 export type SavedValues = ReadonlyMap<string, unknown>;
 
-/** `$$` is a dollar; `$name` and `${name.path}` are values; any other dollar is literal. */
+/** `$$` is a dollar. `$name` and `${name.path}` are references. Any other dollar is literal. */
 const pattern = /\$\$|\$\{([^{}]{0,200})\}|\$([a-z]\w{0,60})/gi;
 
-/** A string that consists of one value. */
+/** A string that consists of one reference. */
 const singleReference = /^(?:\$\{([^{}]{0,200})\}|\$([a-z]\w{0,60}))$/i;
 
-/** A reference to a value that is not saved when a step runs. */
+/** A referenced value is not saved when a step runs. */
 export class UnsavedValueError extends Error {
   override readonly name = "UnsavedValueError";
 }
 
-/** The names that a value refers to, each with the path of its text. */
+/** Finds the names that a value refers to, each with the path of its string. */
 export function* findReferences(
   value: unknown,
   path: readonly (string | number)[] = [],
@@ -30,16 +30,19 @@ export function* findReferences(
   }
 }
 
-/** Replaces the references in a value. A string that consists of one reference becomes the value with its type. */
+/**
+ * Replaces the references in a value. A string that consists of one reference becomes the referenced value and keeps
+ * its type.
+ */
 export function resolveReferences<T>(value: T, values: SavedValues): T;
 export function resolveReferences(value: unknown, values: SavedValues): unknown {
   return replaceLeaves(value, (_, leaf) => (typeof leaf === "string" ? resolveText(leaf, values) : leaf));
 }
 
-/** A text before its values are known: each is replaced by a word. */
+/** Replaces each reference with a placeholder word for checks before the values are known. */
 export const fillReferences = (text: string): string => text.replace(pattern, (match) => (match === "$$" ? "$" : "x"));
 
-/** The same value with every dollar escaped. */
+/** Returns the value with every dollar escaped. */
 export const escapeReferences = (value: unknown): unknown =>
   replaceLeaves(value, (_, leaf) => (typeof leaf === "string" ? leaf.replaceAll("$", "$$$$") : leaf));
 
@@ -56,8 +59,8 @@ export function replaceLeaves(
 }
 
 /**
- * A value as it replaces `written` in a file: a field that has the value of a reference in the field of the same name
- * keeps that reference, and every other dollar is escaped.
+ * Formats a value as a replacement of `written` in a file. A field keeps its reference if it equals the value of the
+ * reference. All other dollars are escaped.
  */
 export function restoreReferences(value: unknown, written: unknown, values: SavedValues): unknown {
   const references: { readonly field: string; readonly text: string; readonly value: unknown }[] = [];
@@ -104,8 +107,8 @@ function lookUp(written: string, values: SavedValues): unknown {
 }
 
 /**
- * Finds a field by its path (`items.0.id`), including fields with dots in their names. Returns undefined if there is
- * none.
+ * Finds a field by its path (`items.0.id`), including fields with dots in their names. Returns undefined if there is no
+ * such field.
  */
 export function getValueAt(value: unknown, path: string): unknown {
   if (path === "") return value;

@@ -5,7 +5,7 @@ import { getUnderlyingOperation } from "../../parse/declaration.ts";
 import { explainPersonal } from "../mcp/operations.ts";
 import { fileNamePattern } from "./schema.ts";
 
-/** Commands without an operation that only call the services or compute. */
+/** Commands without an operation that only send requests to the services or compute a result. */
 const harmless: ReadonlySet<string> = new Set([
   "api",
   "contracts reconcile",
@@ -26,7 +26,7 @@ const harmless: ReadonlySet<string> = new Set([
   "router jobs undo",
 ]);
 
-/** Commands that do more than call their operation. */
+/** Commands that do more than send the request of their operation. */
 const rejectedCommands = lookupTable<string>({
   "emulator open": "It starts a browser.",
   "emulator stop": "It ends an emulator that a state file names.",
@@ -43,8 +43,8 @@ const rejectedFlags = lookupTable<string>({
 });
 
 /**
- * Explains why a step may not run a command line. Returns undefined if it may. A scenario may come with a cloned
- * repository: it reaches its own emulator and its own files, and nothing else of the user who runs it.
+ * Explains why a step must not run a command line. Returns undefined if the step can run it. A scenario can come from a
+ * cloned repository, so it has access only to its own emulator and files.
  */
 export function explainRejection({ declaration, input, globals }: InterpretedLine): string | undefined {
   const command = declaration.words.join(" ");
@@ -71,7 +71,7 @@ function explainCommand(command: string, declaration: DeclaredCommand): string |
   return rejectedCommands[command] ?? explainPersonal({ command, operation });
 }
 
-/** The file of another emulator. Files to send have the placeholder PATH. */
+/** Reports whether a flag names the state file of another emulator. Files to send have the placeholder PATH. */
 const isStateFile = ({ flag, placeholder }: FlagSpec): boolean => flag === "file" && placeholder === "FILE";
 
 /** Lists the files in the value of a flag. */
@@ -81,7 +81,7 @@ function listFiles({ flag, placeholder = "", isBase64 }: FlagSpec, value: unknow
   return isFile ? [value].flat() : [];
 }
 
-/** Positionals of operations are parts of the URL, as is that of `svc api`. */
+/** Reports whether a positional is a file. Positionals of operations and of `svc api` are parts of the URL. */
 const isFilePositional = (name: string, { words, ...declaration }: DeclaredCommand): boolean =>
   ["path", "file", "body"].includes(name) && !("operation" in declaration) && words[0] !== "api";
 

@@ -16,7 +16,7 @@ export function formatStepLines(file: string, { number, title, outcome, ok, prob
   ];
 }
 
-/** Appended to a failed scenario: the causes of the current state. */
+/** Formats the end of a failed scenario: the hint, the number of skipped steps, and the trace. */
 export function formatEndLines({ ok, skipped, hint, traced, trace }: ScenarioResult): StyledLine[] {
   if (ok) return [""];
   return [

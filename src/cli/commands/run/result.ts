@@ -7,11 +7,11 @@ export interface Mismatch {
 }
 
 export interface StepResult {
-  /** Example: `3`; `4.2.1` is the first step of the second iteration of a loop. */
+  /** Example: `3`. The first step of the second iteration of a loop is `4.2.1`. */
   readonly number: string;
   readonly kind: StepKind;
   readonly title: string;
-  /** A short summary: `201 T-1`. */
+  /** Short summary, such as `201 T-1`. */
   readonly outcome: string;
   readonly line: number;
   readonly ok: boolean;
@@ -21,12 +21,12 @@ export interface StepResult {
   readonly seconds: number;
   readonly output: string;
   readonly notes: string;
-  /** The command line; absent for other kinds of steps. */
+  /** Command line. Absent for other kinds of steps. */
   readonly command?: string;
   readonly exit?: number;
 }
 
-/** An observed value that replaces an expected one. */
+/** Observed value that replaces an expected value. */
 export interface SeenValue {
   readonly path: readonly (string | number)[];
   readonly value: unknown;
@@ -41,12 +41,12 @@ export interface ScenarioResult {
   readonly steps: readonly StepResult[];
   /** Number of steps that were not run. */
   readonly skipped: number;
-  /** How to fix the failure; undefined if unknown. */
+  /** Hint how to fix the failure. Undefined if unknown. */
   readonly hint?: string | undefined;
-  /** Subject of the trace: `T-1`; undefined without one. */
+  /** Subject of the trace, such as `T-1`. Undefined without a trace. */
   readonly traced?: string | undefined;
   /** Lines of the event trace. */
   readonly trace: readonly string[];
-  /** The text that `--update` writes. */
+  /** Observed values that `--update` writes. */
   readonly seen: readonly SeenValue[];
 }

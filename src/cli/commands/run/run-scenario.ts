@@ -17,9 +17,9 @@ interface Options {
   readonly operations: readonly Operation[];
   readonly wall: WallClock;
   readonly onStep?: (step: StepResult) => Promise<void>;
-  /** Whether observations replace the expectations. */
+  /** Whether observed values replace the expectations. */
   readonly update?: boolean;
-  /** Whether a successful scenario is traced, too. */
+  /** Whether successful scenarios are traced, too. */
   readonly traces?: boolean;
 }
 
@@ -196,7 +196,7 @@ class ScenarioRun {
     await this.#options.onStep?.(result);
   }
 
-  /** A program that rejects everything has another key, because it was started before the scenario's emulator. */
+  /** Explains why a program rejects all deliveries: it started before the scenario's emulator and uses another key. */
   async #findHint(): Promise<string | undefined> {
     const { receivers, signal } = this.#stage;
     try {
@@ -217,7 +217,7 @@ class ScenarioRun {
     }
   }
 
-  /** The trace of the contract of the story; empty without a contract. */
+  /** Formats the trace of the story's contract. Returns an empty list without a contract. */
   async #formatTrace(): Promise<readonly string[]> {
     if (this.#contract === undefined) return [];
     const { client, signal } = this.#stage;
@@ -231,7 +231,7 @@ class ScenarioRun {
   }
 }
 
-/** Returns a step with its saved values, or unchanged if one is missing. */
+/** Returns a step with its saved values. Returns the step unchanged if a value is missing. */
 function resolveLoosely(step: object, { values }: Stage): unknown {
   try {
     return resolveReferences(step, values);

@@ -15,17 +15,19 @@ import type { ScenarioResult, SeenValue } from "./result.ts";
 import { runScenario } from "./run-scenario.ts";
 
 export interface RunSettings {
-  /** Number of processes (default: by cores and files). */
+  /** Number of processes. The default depends on the CPU cores and files. */
   readonly jobs: number | undefined;
   readonly report?: string | undefined;
   readonly html?: string | undefined;
   readonly update: boolean;
 }
 
-/** Number of files that justify another process, whose start takes as long as some of them. */
+/** Minimum number of files per process, because starting a process takes as long as several files. */
 const filesPerProcess = 12;
 
-/** Runs scenario files and reports the results in the order of the files. Resolves with whether all succeeded. */
+/**
+ * Runs scenario files and reports the results in the order of the files. Resolves with true if all scenarios succeeded.
+ */
 export async function runFiles(files: readonly string[], settings: RunSettings, context: Context): Promise<boolean> {
   const { host, output, globals } = context;
   const startedAt = host.wall.monotonicNow();
@@ -67,7 +69,7 @@ export async function runFiles(files: readonly string[], settings: RunSettings, 
   return ok;
 }
 
-/** Writes observations into the expectations of the files. Comments and everything else stay unchanged. */
+/** Writes observed values into the expectations of the files. Preserves comments and all other content. */
 async function updateExpectations(
   scenarios: readonly ParsedScenario[],
   done: readonly ScenarioResult[],
@@ -77,7 +79,7 @@ async function updateExpectations(
   for (const { file, seen } of done) {
     const parsed = scenarios.find((one) => one.file === file);
     if (!parsed || seen.length === 0) continue;
-    // Child processes have already written theirs.
+    // Child processes have already written their files.
     if (jobs === 1)
       await writeOutput(host, resolve(host.cwd, file), [Buffer.from(parsed.mark + insertObservations(parsed, seen))]);
     await output.note(`Wrote ${pluralize(seen.length, "expectation")} into ${file}`);
@@ -94,13 +96,13 @@ function insertObservations({ text, document }: ParsedScenario, seen: readonly S
     .reduce((now, { start, end, value }) => {
       const before = now.slice(start, end);
       const blanks = before.slice(before.trimEnd().length);
-      // An omitted value leaves no blank behind the colon.
+      // An omitted value has no space after the colon.
       const space = now[start - 1] === ":" ? " " : "";
       return now.slice(0, start) + space + formatYaml(value) + blanks + now.slice(end);
     }, text);
 }
 
-/** Formats a value on one line, for any position. */
+/** Formats a value on one line for any position in a file. */
 function formatYaml(value: unknown): string {
   const document = new Document([value]);
   if (isCollection(document.contents)) document.contents.flow = true;

@@ -13,24 +13,24 @@ const createNamedMap = <Value extends z.ZodType>(pattern: RegExp, message: strin
     })
     .meta({ propertyNames: { pattern: pattern.source } });
 
-/** The name of a file in the folder of command lines. */
+/** Pattern of file names in the working directory of command lines. */
 export const fileNamePattern = /^[\w-][\w.-]*$/;
 
 const namePattern = /^[a-zA-Z][a-zA-Z0-9_]*$/;
 const nameMessage = "must be a name (letters, digits and _)";
 
-/** The name of a saved value, a receiver or a loop variable: `$contract`. */
+/** Name of a saved value, a receiver or a loop variable, such as `contract`. */
 const name = z.string().regex(namePattern, nameMessage);
 
-/** Meaning of a string that is not a saved value. */
+/** Message for a string that is not a saved value. */
 export const savedValueRule = "must be a saved value ($name)";
 
-/** A saved value: `$contract`, or `${app.url}` within a string. */
+/** Saved value: `$contract`, or `${app.url}` within a string. */
 const reference = z.string().regex(/\$/, { error: savedValueRule, abort: true }).describe("A saved value: $name");
 
 const allowReference = <T extends z.ZodType>(schema: T) => z.union([schema, reference]);
 
-/** With its offset, as in RFC 3339, because machines have different time zones. */
+/** Reports whether a string is an RFC 3339 time. The offset is required because machines have different time zones. */
 const isTime = (text: string): boolean =>
   /^\d{4}-\d\d-\d\dT.*(?:Z|[+-]\d\d:\d\d)$/i.test(text) && !Number.isNaN(Date.parse(text));
 
@@ -42,7 +42,7 @@ const target = z
   )
   .meta({ anyOf: [{ enum: ["next", "idle"] }, { pattern: durationPattern }, { format: "date-time" }] });
 
-/** JSON by path. Other fields may have any value. */
+/** Expected JSON values by path. Additional fields are allowed. */
 const subset = z.union([dictionary(z.unknown()), z.array(z.unknown())]);
 
 const ExpectedDelivery = z.strictObject({
@@ -147,7 +147,7 @@ const FaultStep = z
   })
   .describe("Scripts a fault");
 
-/** Each may be a saved value, such as the number of a webhook. */
+/** Builds the fields of a fault. Each field can be a saved value, such as the ID of a webhook. */
 function buildFaultFields(): Record<string, z.ZodType> {
   return Object.fromEntries(
     Object.entries(addFault.request.body.schema.shape).map(([field, schema]) => [
@@ -191,7 +191,7 @@ const ForEachStep = z
   })
   .describe("Runs steps for each value of a list");
 
-/** Kinds of steps by their distinguishing key. */
+/** Kinds of steps by their identifying key. */
 export const stepKinds = {
   call: CallStep,
   svc: SvcStep,

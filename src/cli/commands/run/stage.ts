@@ -18,7 +18,7 @@ import { explainRejection } from "./rejection.ts";
 
 type StageContext = Pick<Context, "svc" | "read" | "signal" | "host">;
 
-/** The stage of a story: an emulator, receivers, a folder for command lines, and saved values. */
+/** Environment of a story: an emulator, receivers, a folder for command lines, and saved values. */
 export class Stage {
   readonly emulator: Emulator;
   readonly client: Client;
@@ -29,7 +29,7 @@ export class Stage {
   readonly #cwd: string;
   readonly #opened: Receiver[] = [];
 
-  /** The caller closes the emulator. */
+  /** Creates a stage. The caller closes the emulator. */
   constructor(emulator: Emulator, cwd: string, context: StageContext) {
     const first = getMainCluster(emulator);
     this.emulator = emulator;
@@ -73,7 +73,7 @@ export class Stage {
     });
   }
 
-  /** Opens a built-in receiver with these response statuses, or uses the address of a program. */
+  /** Opens a built-in receiver with these response statuses, or uses the URL of a program. */
   async openReceiver(name: string, url: string | undefined, answers: readonly Answer[]): Promise<StoryReceiver> {
     const receiver = url === undefined ? await this.#openBuiltIn(answers) : createReceiver(url, [], true);
     this.receivers.set(name, receiver);
@@ -81,7 +81,7 @@ export class Stage {
     return receiver;
   }
 
-  /** The last response status repeats. */
+  /** Opens a receiver that repeats the last response status. */
   async #openBuiltIn(answers: readonly Answer[]): Promise<StoryReceiver> {
     if (answers[0] === "down") return createReceiver(closedAddress, []);
     const received: ReceivedPost[] = [];
@@ -98,7 +98,7 @@ export class Stage {
     return createReceiver(`${opened.url}/hooks`, received);
   }
 
-  /** Completes everything that is due: advances one millisecond, since time only moves forward. */
+  /** Runs all due entries by advancing one millisecond, because time only moves forward. */
   async settle(): Promise<void> {
     await this.emulator.clock.advance({ by: 1 });
   }
@@ -109,7 +109,7 @@ export class Stage {
   }
 }
 
-/** Removes the variables of the user's services, and those by which a CI server would be addressed. */
+/** Removes variables that select the user's services or a CI server. */
 const clearUserVariables = (env: Context["host"]["env"]): Readonly<Record<string, undefined>> =>
   Object.fromEntries(
     Object.keys(env)
@@ -117,25 +117,25 @@ const clearUserVariables = (env: Context["host"]["env"]): Readonly<Record<string
       .map((name) => [name, undefined]),
   );
 
-/** Profiles, tokens and jobs of a story's command lines. */
+/** Creates variables with the folders for profiles, tokens and jobs of a story's command lines. */
 const createFolderVariables = (cwd: string) => ({
   SVC_CONFIG_DIR: join(cwd, ".config"),
   SVC_STATE_DIR: join(cwd, ".state"),
 });
 
-/** A webhook receiver of a story, referenced as `$app.url`. */
+/** Webhook receiver of a story, referenced as `$app.url`. */
 type StoryReceiver = ReturnType<typeof createReceiver>;
 
 type Answer = number | "down";
 
-/** Nothing listens at this address: it has the port of the discard service, which only the system may use. */
+/** URL without a listener. Its port belongs to the discard service, which needs system privileges. */
 const closedAddress = "http://127.0.0.1:9/hooks";
 
-/** Creates a receiver at an address. What a user's program received is unknown. */
+/** Creates a receiver at a URL. Deliveries to a user's program are not recorded. */
 const createReceiver = (url: string, received: readonly ReceivedPost[], isProgram = false) => ({
   url,
   isProgram,
-  /** ID of its webhook; undefined if no step has created one. */
+  /** ID of the receiver's webhook. Undefined if no step has created a webhook. */
   webhook: undefined as number | undefined,
   get count() {
     return received.length;
@@ -150,7 +150,7 @@ const createReceiver = (url: string, received: readonly ReceivedPost[], isProgra
   },
 });
 
-/** Shorter values are part of ordinary words. */
+/** Shorter values can be part of ordinary words. */
 const minSecretLength = 6;
 
 class Secrets {
@@ -160,7 +160,7 @@ class Secrets {
     for (const value of values) this.#add(value);
   }
 
-  /** Adds values with the name of a secret in a result or in the story. */
+  /** Records values with the name of a secret in a result or in the story. */
   recordSecrets(value: unknown, name = ""): void {
     if (typeof value === "string") {
       if (isSecretName(name) && !isWord(value)) this.#add(value);
@@ -174,7 +174,7 @@ class Secrets {
     if (value !== undefined && value.length >= minSecretLength) this.#values.add(value);
   }
 
-  /** Masks all secrets in a string, and values that look like one. */
+  /** Masks all recorded secrets in a string, and values that look like secrets. */
   #maskText(text: string): string {
     const shown = [...this.#values]
       .sort((one, other) => other.length - one.length)

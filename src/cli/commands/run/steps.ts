@@ -17,12 +17,12 @@ import type { Stage } from "./stage.ts";
 export interface Observation {
   readonly title: string;
   readonly outcome: string;
-  /** The source of saved values. */
+  /** Source of saved values. */
   readonly value?: unknown;
   readonly status?: number;
-  /** Failure codes: the declared one and that of the response. */
+  /** Failure codes: the declared code and the code of the response. */
   readonly failures?: readonly string[];
-  /** Why the step failed; ignored if a failure is expected. */
+  /** Reason of the failure. Ignored if a failure is expected. */
   readonly error?: string | undefined;
   readonly command?: string;
   readonly exit?: number;
@@ -48,7 +48,7 @@ const runners: { readonly [Kind in Exclude<StepKind, "for each">]: Runner<Kind> 
     const lines = out.trim().split("\n").map(tryParseJson);
     const value = tryParseJson(out) ?? (lines.every((line) => line !== undefined) ? lines : undefined);
     const notes = err.trim().split("\n");
-    // A command that fails by its result, such as webhooks trigger, reports it on standard output alone.
+    // A command that fails by its result, such as webhooks trigger, reports the failure only on standard output.
     const reason =
       notes.find((line) => line.startsWith("error: ")) ||
       notes[0] ||
@@ -123,7 +123,7 @@ const runners: { readonly [Kind in Exclude<StepKind, "for each">]: Runner<Kind> 
   },
 };
 
-/** Runs a step other than a loop. If it cannot be run, the result has the error. */
+/** Runs a step other than a loop. The result has an error if the step cannot be run. */
 export async function runStep(
   kind: Exclude<StepKind, "for each">,
   step: object,
@@ -143,11 +143,11 @@ export async function runStep(
   }
 }
 
-/** Splits a command line into words. A reference within a word is never split. */
+/** Splits a command line into words. References within a word are not split. */
 export const getWords = (svc: StepOf<"svc">["svc"]): readonly string[] =>
   typeof svc === "string" ? splitWords(svc)! : svc.map(String);
 
-/** Replaces the references in the words. A response value is never parsed as an option. */
+/** Replaces the references in the words. A response value is never parsed as a flag. */
 function resolveLine({ svc }: Partial<StepOf<"svc">>, { values }: Stage): Partial<StepOf<"svc">> {
   if (svc === undefined) return {};
   const words = getWords(svc).map((word) => {
@@ -159,14 +159,14 @@ function resolveLine({ svc }: Partial<StepOf<"svc">>, { values }: Stage): Partia
   return { svc: words };
 }
 
-/** A receiver's last delivery is known once all due ones have arrived. */
+/** Completes the due deliveries if the step reads the deliveries of a receiver. */
 async function settleFor(step: object, stage: Stage): Promise<void> {
   const text = JSON.stringify(step);
   const isRead = [...stage.receivers.keys()].some((name) => text.includes(`$\{${name}.`));
   if (isRead) await stage.settle();
 }
 
-/** Without its schemas: the service validates the input. */
+/** Returns an operation without its schemas, because the service validates the input. */
 const createOutline = (operation: Operation): CallableOperation => ({
   ...operation,
   request: operation.request.body === undefined ? {} : { body: { kind: operation.request.body.kind } },

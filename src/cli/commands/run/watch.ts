@@ -5,10 +5,10 @@ import type { Context } from "../../command.ts";
 import { UsageError } from "../../process/failure.ts";
 import { type RunSettings, runFiles } from "./runner.ts";
 
-/** Editors write a file in several steps. */
+/** Delay after a change, because editors write a file in several steps. */
 const settleMs = 50;
 
-/** Runs the files, and again after changes, until it is interrupted. */
+/** Runs the files, and repeats the run after each change until it is interrupted. */
 export async function watchFiles(
   files: readonly string[],
   settings: RunSettings,
@@ -22,7 +22,7 @@ export async function watchFiles(
     try {
       await runFiles(files, settings, context);
     } catch (error) {
-      // An invalid file is probably being edited.
+      // The user is probably still editing an invalid file.
       if (!(error instanceof UsageError)) throw error;
       await output.warn(`error: ${error.message}`);
     }
@@ -33,7 +33,7 @@ export async function watchFiles(
   }
 }
 
-/** Watches files by their folders, because an editor may replace a file. */
+/** Watches the folders of files, because an editor can replace a file. */
 function watchForChanges(paths: readonly string[]) {
   let count = 0;
   let wake = () => {};
@@ -47,7 +47,7 @@ function watchForChanges(paths: readonly string[]) {
   );
   return {
     count: () => count,
-    /** Resolves after a new change or when the signal is aborted. */
+    /** Resolves after a new change, or when the signal is aborted. */
     async after(number: number, signal: AbortSignal): Promise<void> {
       while (count <= number && !signal.aborted) {
         await new Promise<void>((done) => {

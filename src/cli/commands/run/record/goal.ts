@@ -2,13 +2,13 @@ import { UsageError } from "../../../process/failure.ts";
 import type { SeenDelivery } from "../observations.ts";
 import type { Action, LoggedDelivery, RequestHistory } from "./history.ts";
 
-/** The failure that a shortened story must reproduce. */
+/** Failure that a shortened story must reproduce. */
 export type Goal =
   | { readonly kind: "request"; readonly action: Action }
   | { readonly kind: "delivery"; readonly webhook: Action; readonly seen: LoggedDelivery; readonly until: number };
 
 /**
- * Finds the last failure: a rejected request, or an undelivered delivery. `about` selects another one: `request:12` or
+ * Finds the last rejected request or undelivered delivery. `about` selects a specific one, such as `request:12` or
  * `delivery:3`.
  */
 export function findGoal({ actions, deliveries }: RequestHistory, about: string | undefined): Goal {
@@ -56,7 +56,7 @@ export const toExpectedDelivery = ({ activity, outcome, attempts }: LoggedDelive
   answers: attempts.map(({ status, error }) => status ?? error?.code ?? "no answer"),
 });
 
-/** Whether one of the deliveries to this receiver equals the expected one. */
+/** Reports whether one of the deliveries to this receiver equals the expected delivery. */
 export function isReached(seen: LoggedDelivery, to: string, deliveries: readonly SeenDelivery[]): boolean {
   const expected = JSON.stringify(toExpectedDelivery(seen));
   return deliveries.some(

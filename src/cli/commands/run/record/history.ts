@@ -18,7 +18,7 @@ export interface Action {
   readonly body: unknown;
   readonly status: number;
   readonly failure: string | null;
-  /** For a request that creates a webhook: its number and the responses of its receiver. */
+  /** ID of the created webhook, and the responses of its receiver. */
   readonly webhook?: { readonly id: number; readonly answers: readonly (number | "down")[] };
 }
 
@@ -28,7 +28,9 @@ export interface RequestHistory {
   readonly requests: number;
 }
 
-/** Read-only and housekeeping operations, which a story omits: it starts a new emulator and advances time itself. */
+/**
+ * Read-only and housekeeping operations. A story omits them, because it starts a new emulator and advances time itself.
+ */
 const skippedOperations =
   /^(clock|requests|emulator|state|snapshots|traces|tokens|sessions|console|events|inbox|metrics)\.|^(catch-all|deliveries\.(list|show|watch))$/;
 
@@ -37,7 +39,7 @@ export async function readRecording(client: Client, operations: readonly Operati
   const { items } = await client.call(listRequests, { query: { limit: 10_000, bodies: true, reads: false } });
   const { items: deliveries } = await client.call(listDeliveries, { query: { limit: 500 } });
   const webhooks = (await client.call(listControlWebhooks, {})).map(({ id }) => id);
-  // The router forwards calls of the contract API, so the cluster receives the original request.
+  // The router forwards requests for the contract API, so the cluster receives the original request.
   const forwardedIds = new Set(items.map(({ id, operation }) => operation === "catch-all" && `request:${id}`));
   const isInner = (cause?: string): boolean => cause !== undefined && !forwardedIds.has(cause);
   const ownRequests = items.filter(
@@ -55,7 +57,7 @@ export async function readRecording(client: Client, operations: readonly Operati
       actions.push(action);
       continue;
     }
-    // IDs count up from the beginning. Those of removed requests are not reused.
+    // IDs are sequential. IDs of removed requests are not reused.
     created += 1;
     const id = webhooks.length === 0 ? created : Math.min(...webhooks, 1) + created - 1;
     actions.push({ ...action, webhook: { id, answers: getAnswers(id, deliveries) } });
@@ -83,7 +85,7 @@ function toAction({ id, at, target, body, status, failure }: LoggedRequest, oper
   return { id, at: Date.parse(at), operation, params, query, body, status, failure };
 }
 
-/** Lists a receiver's response to each attempt, oldest first; trailing repetitions are listed once. */
+/** Lists the receiver's response to each attempt, oldest first. Repeated responses at the end are listed once. */
 function getAnswers(webhook: number, deliveries: readonly LoggedDelivery[]): readonly (number | "down")[] {
   const attempts = deliveries
     .filter(({ webhook_id }) => webhook_id === webhook)

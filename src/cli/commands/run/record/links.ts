@@ -2,24 +2,24 @@ import { replaceLeaves } from "../references.ts";
 import type { Observation } from "../steps.ts";
 import type { Action } from "./history.ts";
 
-/** A value of an earlier result that a request contains. */
+/** Value of an earlier result that a request contains. */
 export interface Link {
   readonly from: number;
   readonly path: string;
 }
 
-/** The links of each request by path in its input: `params.id`, `body.contract_ids.0`. */
+/** Links of each request by path in its input, such as `params.id` or `body.contract_ids.0`. */
 export type Links = ReadonlyMap<number, ReadonlyMap<string, Link>>;
 
 /** Names of fields whose values a service generates. */
 const identifier = /(?:^|_)(?:ids?|uuids?)$/;
 
-/** A value that is practically unique. */
+/** Reports whether a value is practically unique. */
 const isUnique = (value: unknown): boolean => typeof value === "string" && /^[A-Z]-\d+$|^[\da-f-]{32,36}$/.test(value);
 
 interface CreatedObject extends Link {
   readonly value: unknown;
-  /** Kind of the object: `contract` for `contract_id`, and for the `id` of `contracts.create`. */
+  /** Kind of the object, such as `contract` for `contract_id` and for the `id` of `contracts.create`. */
   readonly kind: string;
 }
 

@@ -16,16 +16,16 @@ import { writeStory } from "./story.ts";
 
 interface RecordSettings {
   readonly path: string;
-  /** Subject of the story: `request:12`, `delivery:3`. */
+  /** Subject of the story, such as `request:12` or `delivery:3`. */
   readonly about: string | undefined;
-  /** The seed of the emulator: a name or a file. */
+  /** Name or file of the emulator's seed. */
   readonly seed: string | undefined;
 }
 
-/** Creates a scenario from the records of a running emulator, with only the necessary requests. */
+/** Creates a scenario from the records of a running emulator. The scenario contains only the necessary requests. */
 export async function recordStory({ path, about, seed: given }: RecordSettings, context: Context): Promise<void> {
   const { host, output } = context;
-  // A scenario names its seed relative to its own folder.
+  // The path of a seed is relative to the folder of its scenario.
   const seed = isSeedFile(given) ? relative(dirname(resolve(host.cwd, path)), resolve(host.cwd, given)) : given;
   const { registry: operations } = await import("../../../../api/registry.ts");
   const client = await context.client("emulator");
@@ -77,12 +77,13 @@ const isBefore = (goal: Goal, id: number, at: number): boolean =>
 const describeGoal = (goal: Goal): string =>
   goal.kind === "request" ? `request ${goal.action.id} (${goal.action.operation.id})` : `delivery ${goal.seen.id}`;
 
-/** Whether these requests alone reproduce the goal. */
+/** Reports whether these requests alone reproduce the goal. */
 type Holds = (actions: readonly Action[]) => Promise<boolean>;
 
 /**
- * Finds a minimal list of requests. First tries those that the last one depends on; otherwise omits halves, quarters
- * and so on, as in delta debugging. Returns undefined if not even all requests reproduce the goal.
+ * Finds a minimal list of requests. Starts with the related requests, or with all requests if those are not sufficient.
+ * Then omits halves, quarters and so on, as delta debugging does. Returns undefined if all requests together do not
+ * reproduce the goal.
  */
 async function shrink(
   actions: readonly Action[],
@@ -107,7 +108,7 @@ function selectRelated(actions: readonly Action[], essential: readonly Action[],
       else if (named.some((from) => wanted.has(from))) wanted.add(id);
     }
   }
-  // A fault refers to no created object and affects later requests.
+  // A fault refers to no created object but affects later requests.
   return actions.filter(({ id, operation }) => wanted.has(id) || operation.id === "faults.add");
 }
 

@@ -8,12 +8,12 @@ import type { Action } from "./history.ts";
 import type { Link, Links } from "./links.ts";
 import { createStep, minPauseMs, roundPause } from "./story.ts";
 
-/** Replays requests on a fork of an emulator, with the original times between them. */
+/** Replays requests on a fork of an emulator. The original times between the requests are preserved. */
 export class Replayer {
   readonly #withStage: <T>(work: (stage: Stage) => Promise<T>) => Promise<T>;
   readonly #operations: readonly Operation[];
 
-  /** `withStage` performs work on a fork of the same initial emulator each time. */
+  /** Creates a replayer. `withStage` performs work on a fork of the same initial emulator each time. */
   constructor(withStage: <T>(work: (stage: Stage) => Promise<T>) => Promise<T>, operations: readonly Operation[]) {
     this.#withStage = withStage;
     this.#operations = operations;

@@ -8,10 +8,10 @@ import { type Goal, toExpectedDelivery } from "./goal.ts";
 import type { Action } from "./history.ts";
 import type { Link, Links } from "./links.ts";
 
-/** Shorter pauses are not significant. */
+/** Pauses below this limit are not significant. */
 export const minPauseMs = 1_000;
 
-/** In whole seconds, rounded up and increased by one, so that all due entries have run. */
+/** Rounds a pause up to whole seconds and adds one second, so that all due entries have run. */
 export const roundPause = (ms: number): number => (Math.ceil(ms / 1_000) + 1) * 1_000;
 
 interface WrittenStep {
@@ -38,7 +38,7 @@ export function createStep({ operation, params, query, body, webhook }: Action, 
   };
 }
 
-/** Formats the scenario file of requests, with the outcome of the last one. */
+/** Formats the scenario file of requests. The file expects the outcome of the last request. */
 export function writeStory(
   goal: Goal,
   actions: readonly Action[],
@@ -78,9 +78,9 @@ const getExpectation = ({ status, failure }: Action) => ({ status, ...(failure =
 const createPauseSteps = (from: number, to: number): Record<string, unknown>[] =>
   to - from < minPauseMs ? [] : [{ advance: formatDuration(roundPause(to - from)) }];
 
-/** Names the values that later requests need: `contract`, then `contract2`. */
+/** Creates names for the values that later requests need: `contract`, then `contract2`. */
 function nameValues(actions: readonly Action[], links: Links) {
-  /** Saved values of each request: names and paths. */
+  /** Names and paths of the saved values of each request. */
   const saved = new Map<number, Map<string, string>>();
   const receivers = new Map<number, string>();
   const usedNames = new Set<string>();
