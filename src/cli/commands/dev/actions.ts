@@ -4,19 +4,22 @@ import { dim, red, type StyledLine } from "../../output/styled.ts";
 import { formatCommandLine } from "../../process/shell-words.ts";
 
 export interface ActionState {
-  /** The last changed contract. */
+  /** ID of the contract that changed last. */
   contract?: string | undefined;
   contractStatus?: string | undefined;
-  /** The last changed delivery of the session's webhook. */
+  /** ID of the delivery to the session's webhook that changed last. */
   deliveryId?: number | undefined;
   webhookId?: number | undefined;
 }
 
 export interface ActionTools {
   readonly state: ActionState;
-  /** Shows and runs a command. Resolves with its response, or undefined after a failure, which was shown. */
+  /**
+   * Prints and runs a command. Resolves with its response. Prints the error and resolves with undefined if the command
+   * fails.
+   */
   run(argv: readonly string[]): Promise<Readonly<Record<string, unknown>> | undefined>;
-  /** Shows a command and all of its output. */
+  /** Prints a command and all of its output. */
   show(argv: readonly string[]): Promise<void>;
   print(...lines: readonly StyledLine[]): Promise<void>;
 }
@@ -32,10 +35,10 @@ const create = [
   ...["--set", `counter_party_details=${JSON.stringify([counterparty])}`],
 ];
 
-/** More signatories than a contract of the demo has. */
+/** Exceeds the number of signatories of every demo contract. */
 const maxSignatures = 10;
 
-/** Actions by key. Each runs exactly the command that it prints. */
+/** Actions by key. Each action runs exactly the command that it prints. */
 export const actions = lookupTable<Action>({
   c: {
     summary: "create a contract",
@@ -95,7 +98,7 @@ export const actions = lookupTable<Action>({
   w: { summary: "diagnose failing webhooks", perform: ({ show }) => show(["webhooks", "why"]) },
 });
 
-/** Formats `c create a contract`, one line per key. */
+/** Formats the help of the keys, such as `c create a contract`, one line per key. */
 export const formatKeyLines = (): readonly string[] => [
   ...Object.entries(actions).map(([key, { summary }]) => `  ${key}  ${summary}`),
   "  ?  show the keys",
@@ -135,7 +138,7 @@ function readAnswer(out: string): Readonly<Record<string, unknown>> {
   }
 }
 
-/** Returns the message of a failed command, or its last line. */
+/** Returns the error message of a failed command, or the last line of its error output. */
 function findErrorMessage({ err, exit }: CapturedRun): string {
   const last = err.trim().split("\n").at(-1) ?? "";
   try {

@@ -12,11 +12,11 @@ export type SessionEvent = EventOf<typeof followEvents>;
 /** Interval of checks for a restarted emulator. */
 const retryMs = 500;
 
-/** Emits the events of this folder's emulator until the run ends, across restarts. */
+/** Emits the events of this folder's emulator, across restarts, until the run ends. */
 export async function followEmulator(context: Context, onEvent: (event: SessionEvent) => void): Promise<void> {
   const { signal, host } = context;
   while (!signal.aborted) {
-    // The webhook watch reports that the emulator has ended.
+    // The webhook watch reports the end of the emulator.
     await followOnce(context, onEvent).catch(() => {});
     await host.wall.sleep(retryMs, signal);
   }
@@ -50,13 +50,13 @@ export function formatAttemptLine(at: string, delivery: DeliveryEvent, columns: 
   );
 }
 
-/** Formats `03:04:05  webhook  CONTRACT_SIGNED T-1  verified  200 in 12 ms`. */
+/** Formats a delivery as `03:04:05  webhook  CONTRACT_SIGNED T-1  verified  200 in 12 ms`. */
 export function formatDeliveryLine(delivery: ListenedDelivery, columns: number | undefined): StyledLine {
   const { at, activity, composite_id, forwarded } = delivery;
   const about = [activity ?? "not a webhook", ...(composite_id === undefined ? [] : [composite_id])].join(" ");
   const start = [dim(formatLineTime(at, columns)), `  webhook  ${about}  `, formatVerdict(delivery)];
   if (!forwarded) return start;
-  // The address was printed at the start.
+  // The start of the session printed the URL.
   const text = formatPostResult(forwarded).replace(/^Failed to reach \S+: /, "no response: ");
   return [...start, "  ", (isSuccessfulPost(forwarded) ? green : red)(text)];
 }

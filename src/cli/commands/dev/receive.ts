@@ -12,7 +12,10 @@ interface ReceiveOptions {
   readonly onDelivery: (delivery: ListenedDelivery) => Promise<void>;
 }
 
-/** Opens the receiver of a session, which verifies each delivery, forwards it, and returns the response of the app. */
+/**
+ * Opens the receiver of a session. The receiver verifies and forwards each delivery, and returns the response of the
+ * app.
+ */
 export async function receive(options: ReceiveOptions, context: Context): Promise<Receiver> {
   const { forwardTo, extraHeaders, onDelivery } = options;
   const poster = forwardTo === undefined ? undefined : await openPoster(context);
@@ -24,7 +27,7 @@ export async function receive(options: ReceiveOptions, context: Context): Promis
     const received = { number: count, at: context.host.wall.now(), path, body, headers };
     const checked = await verifyReceivedDelivery({ ...received, key });
     if (checked.reason !== "mismatch") return checked;
-    // Another state has another key.
+    // A replaced state has a different key.
     key = await fetchKey(context).catch(() => key);
     return verifyReceivedDelivery({ ...received, key });
   }
@@ -52,7 +55,10 @@ async function fetchKey(context: Context): Promise<string> {
   return (await client.call(showHmacKey, {}, { signal: context.signal })).hmac_key;
 }
 
-/** Virtual time, as in the requests and attempts of a session. Undefined if the emulator has just ended. */
+/**
+ * Returns the virtual time, which requests and attempts of a session show. Returns undefined if the emulator has just
+ * ended.
+ */
 async function fetchTime(context: Context): Promise<string | undefined> {
   try {
     const client = await context.client("emulator", { connections: 1 });

@@ -13,12 +13,12 @@ import { write } from "../../process/write.ts";
 
 const separator = " | ";
 
-/** A list that grows, and below it, on a terminal, a status line. */
+/** A growing list of lines. Terminals also show a status line below the list. */
 export class Screen {
   readonly #context: Context;
   readonly #hasStatus: boolean;
   #parts: readonly string[] = [];
-  /** The status line as drawn. */
+  /** Status line as drawn. */
   #drawn = "";
   #last = "";
   #queue: Promise<void> = Promise.resolve();
@@ -41,8 +41,8 @@ export class Screen {
   }
 
   /**
-   * Reports an event of the session, but not twice in a row, because several parts may notice it. Programs get
-   * documents on standard output, and notices on standard error.
+   * Reports an event of the session. Consecutive duplicates are omitted, because several parts can detect the same
+   * event. With machine-readable output, notices go to standard error.
    */
   showNotice(line: StyledLine): Promise<void> {
     const text = stripStyles(line);
@@ -68,7 +68,7 @@ export class Screen {
     return done;
   }
 
-  /** In a window that became narrower, the line occupies several rows. */
+  /** Erases the status line, which occupies several rows after a window became narrower. */
   async #erase(): Promise<void> {
     if (this.#drawn === "") return;
     const rowsAbove = Math.ceil(measureWidth(this.#drawn) / this.#columns) - 1;
@@ -102,13 +102,13 @@ const ctrlC = "\x03";
 const ctrlD = "\x04";
 
 /**
- * Reads single keys until the run ends or the terminal closes. Resolves at `q` and Ctrl-D; rejects with
- * InterruptedError at Ctrl-C, for which the terminal sends no signal in this mode.
+ * Reads single keys until the run ends or the terminal closes. Resolves at `q` and Ctrl-D. Rejects with
+ * InterruptedError at Ctrl-C, because a terminal in raw mode sends no signal.
  */
 export async function readKeys({ host, signal }: Context, onKey: (key: string) => void): Promise<void> {
   const stdin: RawInput = host.stdin;
   const setRaw = (isRaw: boolean) => {
-    // A closed terminal accepts no mode.
+    // A closed terminal rejects a change of its mode.
     if (!stdin.destroyed) stdin.setRawMode?.(isRaw);
   };
   let onData: (chunk: Buffer | string) => void = () => {};
@@ -118,7 +118,7 @@ export async function readKeys({ host, signal }: Context, onKey: (key: string) =
     await new Promise<void>((resolve, reject) => {
       onData = (chunk) => {
         const text = String(chunk);
-        // Arrows and other multi-character keys have no function here.
+        // Arrows and other multi-byte keys have no function here.
         if (text.startsWith("\x1b")) return;
         for (const key of text) {
           if (key === ctrlC) return reject(new InterruptedError());
@@ -141,7 +141,7 @@ export async function readKeys({ host, signal }: Context, onKey: (key: string) =
 type Clock = ResultOf<typeof showClock>;
 export type Webhooks = ResultOf<typeof listControlWebhooks>;
 
-/** The clock of an emulator, as observed at a time of this machine. */
+/** Clock of an emulator, with the monotonic time of its observation. */
 export interface SeenClock extends Clock {
   readonly seenAt: number;
 }
@@ -151,7 +151,7 @@ function getVirtualNow({ now, mode, speed, seenAt }: SeenClock, at: number): num
   return Date.parse(now) + (mode === "real" ? (at - seenAt) * speed : 0);
 }
 
-/** Formats the status line, the most important part first, because a narrow window shows only that. */
+/** Formats the parts of the status line, most important first, because a narrow window omits the last parts. */
 export function formatStatusParts(clock: SeenClock | undefined, webhooks: Webhooks, isAppDown: boolean, at: number) {
   if (clock === undefined) return ["? keys", "q quits"];
   const now = getVirtualNow(clock, at);

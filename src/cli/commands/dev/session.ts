@@ -22,7 +22,7 @@ import { formatStatusParts, readKeys, type Screen, type SeenClock, type Webhooks
 export interface SessionOptions {
   readonly forwardTo: string | undefined;
   readonly activities: readonly string[];
-  /** Whether a user presses keys and sees a status line. */
+  /** Whether the session reads keys and shows a status line. */
   readonly isInteractive: boolean;
 }
 
@@ -32,7 +32,7 @@ const probeMs = 300;
 
 export class Session {
   readonly #options: SessionOptions;
-  /** State of this folder's emulator. */
+  /** Context of this folder's emulator. */
   readonly #context: Context;
   readonly #screen: Screen;
   readonly #state: ActionState = {};
@@ -55,7 +55,7 @@ export class Session {
     return this.#state.webhookId;
   }
 
-  /** Width of the terminal; undefined in a pipe. */
+  /** Width of the terminal. Undefined in a pipe. */
   get #columns(): number | undefined {
     return this.#options.isInteractive ? this.#context.host.stdout.columns : undefined;
   }
@@ -73,7 +73,7 @@ export class Session {
     else await this.#screen.print(line);
   }
 
-  /** Creates the webhook of the session, and a new one if it is deleted. */
+  /** Creates the webhook of the session. Creates another webhook if the first one is deleted. */
   async subscribe(receiver: Receiver): Promise<void> {
     const { activities, forwardTo } = this.#options;
     const id = await subscribe(this.#context, { url: receiver.url, activities });
@@ -101,11 +101,11 @@ export class Session {
     if (delivery.forwarded && "error" in delivery.forwarded) await this.#checkApp();
   }
 
-  /** Checks the forwarding target now. While it refuses connections, checks until it accepts them again. */
+  /** Checks the forwarding target. If it refuses connections, repeats the check until it accepts them. */
   async #checkApp(): Promise<void> {
     const { forwardTo } = this.#options;
     if (forwardTo === undefined || this.#isAppDown || !(await isRefused(forwardTo))) return;
-    // Another check may have been faster.
+    // A concurrent check can finish first.
     if (this.#isAppDown) return;
     this.#isAppDown = true;
     this.#reportApp("app_down", `${forwardTo} refuses connections: webhooks fail until your app runs there.`);
@@ -127,7 +127,7 @@ export class Session {
     void this.#drawStatus();
   }
 
-  /** Resolves when the user quits or, without a keyboard, when the run ends. */
+  /** Resolves when the user quits. Without a keyboard, resolves when the run ends. */
   async run(): Promise<void> {
     const { signal } = this.#context;
     await this.#checkApp();
@@ -151,7 +151,7 @@ export class Session {
     const action = actions[key];
     if (!action) return;
     const tools = createTools(this.#state, this.#context, (...lines) => this.#screen.print(...lines));
-    // Actions run one after another, because one may need the result of the previous one.
+    // Actions run sequentially, because an action can need the result of the previous one.
     this.#acting = this.#acting.then(() =>
       action.perform(tools).catch((error: unknown) => this.#screen.print(`error: ${(error as Error).message}`)),
     );
@@ -174,7 +174,10 @@ export class Session {
     if (["delivery", "state", "resync", "begin"].includes(event.event)) void this.#refresh().catch(() => {});
   }
 
-  /** A delivery to the session's own webhook is already in the list. */
+  /**
+   * Shows an attempt. Tables omit successful deliveries to the session's own webhook, because its receiver reports
+   * them.
+   */
   #onAttempt({ at, delivery }: Extract<SessionEvent, { event: "delivery" }>, columns: number | undefined): void {
     const isOwn = delivery.webhook_id === this.#state.webhookId;
     if (isOwn) this.#state.deliveryId = delivery.id;

@@ -28,7 +28,7 @@ const startMs = 10_000;
 const getErrorCode = (error: unknown): string | undefined =>
   error instanceof CommandFailedError ? error.code : undefined;
 
-/** Joins the emulator of this folder, or starts it: on the default ports, or on free ones if those are taken. */
+/** Joins the emulator of this folder or starts one. Uses free ports if the default ports are taken. */
 export async function startOrJoin(port: number | undefined, context: Context): Promise<SessionEmulator> {
   const running = await findLocalEmulator(context.host).catch((error: unknown) => {
     if (getErrorCode(error) !== "emulator_silent") throw error;
@@ -46,7 +46,7 @@ export async function startOrJoin(port: number | undefined, context: Context): P
   const emulator = await opened.catch((error: unknown) => {
     if (getErrorCode(error) !== "already_running") throw error;
   });
-  // Another session of this folder was faster.
+  // Another session of this folder started its emulator first.
   if (!emulator) return { ...(await waitForEmulator(context)), isOwn: false };
   const { routerUrl, controlUrl, token, clusters } = emulator;
   return { routerUrl, controlUrl, token, clusters, state, isOwn: true };
@@ -61,7 +61,7 @@ const waitForEmulator = (context: Context): Promise<LocalEmulator> =>
     }),
   );
 
-/** Variables that select other services than the emulator of the folder. */
+/** Removes the variables that select services other than the emulator of the folder. */
 const otherServices = lookupTable<undefined>({
   SVC_BASE_URL: undefined,
   SVC_ROUTER_URL: undefined,
@@ -77,11 +77,11 @@ const otherServices = lookupTable<undefined>({
   SVC_TOKEN: undefined,
 });
 
-/** Returns a context whose services are always those of this folder's emulator, at its current address. */
+/** Creates a context whose services are always those of this folder's emulator, at its current address. */
 export function createFolderContext(context: Context, output: Output): Context {
   const { globals, onEnd } = context;
   const host = { ...context.host, env: { ...context.host.env, ...otherServices } };
-  // The selected emulator was reported at the start.
+  // The start of the session already reported the selected emulator.
   const quiet = { ...output, note: async () => {} };
   const target: Context["target"] = (service) =>
     service === "emulator"
@@ -109,7 +109,7 @@ interface Ready {
   readonly forwardTo: string | undefined;
 }
 
-/** The first line for programs. Keys of an emulator protect nothing, so they are included. */
+/** Creates the first document for programs. It includes the keys of the emulator, because they protect no real data. */
 export function toReadyDocument({ emulator, receiverUrl, webhookId, forwardTo }: Ready) {
   const cluster = getMainCluster(emulator);
   return {

@@ -1,6 +1,6 @@
 import { UsageError } from "../../process/failure.ts";
 
-/** Fields of `svc help --json` used here. */
+/** Fields of `svc help --json` that the tools use. */
 export interface ListedCommand {
   readonly command: string;
   readonly summary: string;
@@ -22,7 +22,7 @@ export interface ListedCommand {
 
 type Commands = readonly ListedCommand[];
 
-/** Groups that sign users in, or act for connected apps. They are not available to agents. */
+/** Groups that sign users in or act for connected apps. Agents cannot use them. */
 const personalGroups: ReadonlySet<string> = new Set([
   "auth",
   "oidc",
@@ -37,7 +37,7 @@ const personalGroups: ReadonlySet<string> = new Set([
 /** Operations whose responses are entirely secret, or contain arbitrary data of senders. */
 const withheldOperations: ReadonlySet<string> = new Set(["state.export", "clusters.inbox", "emails.blackhole"]);
 
-/** Finds the command with that name: `contracts status` or `contracts.status`. Throws UsageError if there is none. */
+/** Finds a command by a name such as `contracts status` or `contracts.status`. Throws UsageError if there is none. */
 export function findCommand(commands: Commands, name: string): ListedCommand {
   const normalizedName = name.trim().replace(/^svc /, "");
   const found =
@@ -49,7 +49,7 @@ export function findCommand(commands: Commands, name: string): ListedCommand {
 
 const maxMatches = 12;
 
-/** Finds commands of operations that match all words, or most of them. */
+/** Finds commands of operations by the words of a query, best match first. */
 export function findCommands(commands: Commands, query: string) {
   const words = query.toLowerCase().match(/[\w-]+/g) ?? [];
   const matches = commands
@@ -62,7 +62,7 @@ export function findCommands(commands: Commands, query: string) {
     .map(({ one: { command, summary, operation, method } }) => ({ command, summary, operation, method }));
 }
 
-/** Words of the command count most. Plurals and prefixes count, too. */
+/** Scores a command. Matches in its name have the highest weight. Plurals and prefixes match, too. */
 function scoreCommand(
   { command, summary, description = "", path = "" }: ListedCommand,
   words: readonly string[],
@@ -86,7 +86,9 @@ export interface CallInput {
   readonly body?: unknown;
 }
 
-/** Creates the command line and standard input of one call. Throws UsageError if an agent may not run it. */
+/**
+ * Creates the command line and the standard input of one request. Throws UsageError if agents cannot run the command.
+ */
 export function createCallLine(commands: Commands, input: CallInput, allowWrites: boolean) {
   const listed = findCommand(commands, input.operation);
   requireCallable(listed, allowWrites);
@@ -101,7 +103,7 @@ export function createCallLine(commands: Commands, input: CallInput, allowWrites
   return { argv, stdin: body === undefined ? undefined : JSON.stringify(body) };
 }
 
-/** Explains why only a user may run a command, not an agent or a scenario file. Returns undefined if they may. */
+/** Explains why only users can run a command. Returns undefined if agents and scenario files can run it, too. */
 export function explainPersonal({ command, operation }: Pick<ListedCommand, "command" | "operation">) {
   if (operation === undefined) return "It calls no operation. Run it in a shell.";
   return personalGroups.has(command.split(" ")[0]!) ? "It acts for a person or a connected app." : undefined;
@@ -141,7 +143,10 @@ function readPositionals({ positionals }: ListedCommand, params: NonNullable<Cal
   return given;
 }
 
-/** Only flags of the request are allowed: other flags select services, files and formats. */
+/**
+ * Formats a query parameter or header as a flag. Other flags are rejected, because they select services, files and
+ * formats.
+ */
 function formatFlag({ flags }: ListedCommand, name: string, value: unknown): string[] {
   const normalized = name.replaceAll("_", "-");
   const found = flags.find(({ flag, in: place }) => flag === normalized && (place === "query" || place === "headers"));

@@ -6,13 +6,15 @@ import { explainError, redactExplanation, toExplanationJson } from "../../proces
 import { isSecretField } from "../../process/redact.ts";
 import type { ListedCommand } from "./operations.ts";
 
-/** The result of a tool: the output of the command line, without secrets. */
+/** Result of a tool: the output of its command line, without secrets. */
 export interface ToolResult {
   readonly text: string;
   readonly isError: boolean;
 }
 
-/** Runs command lines for tools one after another, with the services of the server's own command line and --json. */
+/**
+ * Runs command lines for tools sequentially. They use JSON output and the services of the server's own command line.
+ */
 export class Runner {
   readonly #context: Context;
   #last: Promise<unknown> = Promise.resolve();
@@ -27,7 +29,7 @@ export class Runner {
     return this.#commands;
   }
 
-  /** The standard output of the command line, or its error if that is empty. */
+  /** Runs a command line. Resolves with its standard output, or with its error if the output is empty. */
   async run(argv: readonly string[], stdin?: string): Promise<ToolResult> {
     const { host, globals, svc } = this.#context;
     const { profile, baseUrl, emulator } = globals;
@@ -37,7 +39,7 @@ export class Runner {
       ...(emulator ? ["--emulator"] : []),
     ];
     const line = [...argv, "--json", "--quiet", "--no-input", ...service];
-    // Command lines run in order, because the second of two changes may depend on the first.
+    // Command lines run in order, because a change can depend on the previous one.
     const run = this.#last.then(() => svc(line, stdin === undefined ? {} : { stdin }));
     this.#last = run.catch(() => {});
     return toResult(await run, collectSecrets(host.env));
@@ -50,7 +52,7 @@ export class Runner {
 
 function toResult({ exit, out, err }: CapturedRun, secrets: readonly string[]): ToolResult {
   if (out.trim() !== "" || exit === 0) return { text: hideSecrets(out, secrets), isError: false };
-  // Warnings may precede it.
+  // Warnings can precede the error.
   const error = err.slice(Math.max(0, err.lastIndexOf('{"error":')));
   return { text: hideSecrets(error, secrets), isError: true };
 }
@@ -65,35 +67,35 @@ export const toDataResult = (value: unknown): ToolResult => ({
   isError: false,
 });
 
-/** As in the control plane, hidden values stay unchanged. */
+/** The control plane uses the same mask, so that masked values stay unchanged. */
 const mask = "[redacted]";
 
-/** Fields that are named like secrets but contain none: fields of errors and of differing states. */
+/** Fields with names of secrets that contain none: fields of errors and of state differences. */
 const harmless: ReadonlySet<string> = new Set(["code", "key", "concurrency_key"]);
 
-/** Links that act as a user. */
+/** Names of fields with links that act as a user. */
 const linkName = /^(?:link|authorization_url|redirect_url|user_code)$/;
 const isSecret = (name: string): boolean => linkName.test(name) || (isSecretField(name) && !harmless.has(name));
 
-/** Variables whose values never appear in a response. */
+/** Environment variables whose values must not appear in a response. */
 const secretVariables =
   /^(?:SVC_(?:CLIENT_SECRET|CLUSTER_KEY|TOKEN|BASIC_AUTH|WEBHOOK_HMAC_KEY|EMULATOR_TOKEN|STORE)|SVC_\w+_(?:SECRET|TOKEN|PASSWORD)|PGPASSWORD|OTEL_EXPORTER_OTLP_\w*HEADERS)$/;
-/** Shorter values are part of ordinary words. */
+/** Shorter values can be part of ordinary words. */
 const minSecretLength = 6;
 
-/** Collects the secrets of an environment, including those of clusters in a document. */
+/** Collects the secrets of environment variables, including secrets of clusters in SVC_CLUSTERS. */
 function collectSecrets(env: Readonly<Record<string, string | undefined>>): string[] {
   const own = Object.entries(env).flatMap(([name, value]) => (secretVariables.test(name) ? (value ?? []) : []));
   const clusterSecrets = [...(env.SVC_CLUSTERS ?? "").matchAll(/"(?:client_secret|cluster_key)"\s*:\s*"([^"]+)"/g)];
   return [...own, ...clusterSecrets.map(([, value]) => value!)].filter((one) => one.length >= minSecretLength);
 }
 
-/** Removes secrets from a command's output: by field name, in URLs, and these values. */
+/** Removes secrets from the output of a command: secret fields, secrets in URLs, and the given values. */
 function hideSecrets(text: string, secrets: readonly string[]): string {
   return secrets.reduce((rest, secret) => rest.replaceAll(secret, mask), redactOutput(text));
 }
 
-/** Hidden by field name and in URLs. Output without secrets keeps its form. */
+/** Masks secret fields and secrets in URLs. Preserves the format of output without secrets. */
 function redactOutput(text: string): string {
   let value: unknown;
   try {
@@ -110,7 +112,7 @@ function maskFields(value: unknown, name: string): unknown {
   if (typeof value === "string") return isSecret(name) ? mask : redactText(redactUrl(value));
   if (Array.isArray(value)) return value.map((one) => maskFields(one, name));
   if (typeof value !== "object" || value === null || Object.getPrototypeOf(value) !== Object.prototype) return value;
-  // In a difference of two states, the name of a field is next to its values.
+  // In a state difference, the name of a field is next to its values.
   const { field } = value as { readonly field?: unknown };
   const inherited = isSecret(name) ? name : typeof field === "string" && isSecret(field) ? field : undefined;
   return Object.fromEntries(

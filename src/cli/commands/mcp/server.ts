@@ -23,7 +23,7 @@ import { UsageError } from "../../process/failure.ts";
 import { Runner, type ToolResult, toErrorResult } from "./runner.ts";
 import { listTools, type Tool } from "./tools.ts";
 
-/** Serves the tools on the streams of the host, until standard input ends or the run is stopped. */
+/** Serves the tools on the streams of the host, until standard input ends or the run is aborted. */
 export async function serve(context: Context, { allowWrites }: { readonly allowWrites: boolean }): Promise<void> {
   const { host, signal } = context;
   const runner = new Runner(context);
@@ -52,7 +52,7 @@ export async function serve(context: Context, { allowWrites }: { readonly allowW
   signal.throwIfAborted();
 }
 
-/** The announced schema. Parts that every schema would repeat are omitted, because agents pay for each byte. */
+/** Describes a tool with its schema. Repetitive parts are omitted, because agents pay for each token. */
 function listTool({ name, description, input, readOnly }: Tool) {
   const { $schema: _, additionalProperties: __, ...schema } = z.toJSONSchema(input, { io: "input" });
   return {
@@ -76,12 +76,12 @@ async function callTool(tool: Tool, given: unknown, runner: Runner): Promise<Too
 const maxBytes = 10 * 1024 * 1024;
 const newline = 0x0a;
 
-/** Requests that the server handles. The SDK answers invalid parameters with an internal error. */
+/** Requests that the server handles. The SDK reports invalid parameters as an internal error. */
 const requestSchemas = [InitializeRequestSchema, ListToolsRequestSchema, CallToolRequestSchema];
 
 /**
- * Reads one message per line. The SDK's stdio transport does not answer an unreadable line, and ends at one that is too
- * long.
+ * Reads one message per line. Unlike the SDK's stdio transport, it responds to unreadable lines and continues after
+ * lines that are too long.
  */
 class LineTransport implements Transport {
   readonly #input: Readable;
@@ -103,7 +103,7 @@ class LineTransport implements Transport {
     this.#input.on("data", this.#read).on("end", this.#endLine).on("error", this.#fail);
   }
 
-  /** Resolves once every request that was not cancelled has its response. */
+  /** Resolves when all requests except cancelled ones have a response. */
   async waitForResponses(): Promise<void> {
     if (this.#open.size === 0) return;
     await new Promise<void>((resolve) => {
@@ -134,7 +134,7 @@ class LineTransport implements Transport {
     this.#add(rest);
   };
 
-  /** Nothing of a line that is too long is stored. */
+  /** Stores a part of a line. A line that is too long is discarded. */
   #add(piece: Buffer): void {
     this.#size += piece.length;
     if (this.#size > maxBytes) this.#pieces = [];
@@ -168,10 +168,10 @@ class LineTransport implements Transport {
   }
 }
 
-/** A message for the server, or the error that responds to a line. */
+/** Message for the server, or the error response for a line. */
 type ReadMessage = { readonly message: JSONRPCMessage } | { readonly rejection: object };
 
-/** Rejects a message that does not reach the server, with its ID if it has one. */
+/** Rejects a message before it reaches the server. The error includes the ID of the message, or null if it has none. */
 function rejectMessage(code: ErrorCode, message: string, given?: unknown): ReadMessage {
   const id = RequestIdSchema.safeParse((given as { id?: unknown } | null | undefined)?.id).data ?? null;
   return { rejection: { jsonrpc: "2.0", id, error: { code, message } } };

@@ -5,7 +5,7 @@ import { contractDocument } from "../example-contract.ts";
 import { createCallLine, findCommand, findCommands } from "./operations.ts";
 import { type Runner, type ToolResult, toDataResult } from "./runner.ts";
 
-/** One tool of the server. Its input is validated before it runs. */
+/** Tool of the server. The server validates the input before it runs the tool. */
 export interface Tool {
   readonly name: string;
   readonly description: string;
@@ -62,7 +62,7 @@ const contractStatus = defineTool(
   async ({ id }, runner) => runner.run(["contracts", "status", requireWord(id, "id")]),
 );
 
-/** Runs the lifecycle steps from creation to the requested status, which the last response reports. */
+/** Runs the lifecycle steps from creation to the requested status. The last response reports that status. */
 const contractJourney = defineTool(
   "contract",
   "Lead a contract to a status, or create a sample; answers its status",
@@ -83,10 +83,10 @@ const contractJourney = defineTool(
   },
 );
 
-/** More signatories than any contract of the emulator has. */
+/** Exceeds the number of signatories of every emulator contract. */
 const maxSteps = 20;
 
-/** Undefined if the contract has the status, or no step leads to it. */
+/** Finds the command line of the next step. Returns undefined if the contract has the status or no step leads to it. */
 function findNextStep(status: string, to: string, id: string): string[] | undefined {
   if (status === to || to === "DRAFT") return undefined;
   if (status === "DRAFT") return ["contracts", "send", id];
@@ -180,13 +180,13 @@ const certify = defineTool(
     runner.run(["webhooks", "certify", `--to=${to}`, `--hmac-key-file=${hmac_key_file}`]),
 );
 
-/** An agent's word is a value, never a flag. */
+/** Rejects a value from an agent that could be parsed as a flag. */
 function requireWord(value: string, name: string): string {
   if (value === "" || value.startsWith("-")) throw new UsageError(`${name} must be a name, got "${value}"`);
   return value;
 }
 
-/** The tools of a server with or without write access. */
+/** Returns the tools of a server with or without write access. */
 export const listTools = (allowWrites: boolean): readonly Tool[] =>
   allowWrites
     ? [find, describe, call(true), contractJourney, clockMoved, trace, why, snapshot, requests, certify]

@@ -11,8 +11,8 @@ import { UsageError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";
 
 /**
- * The key of stand-ins is outside the corpus while it is recorded. A continued recording and saved webhooks use the
- * same stand-ins. The key is removed at the end of the recording.
+ * Returns the path of the stand-in key. The key is stored outside the corpus while a recording is open. Continued
+ * recordings and saved webhooks therefore use the same stand-ins. The key is removed at the end of the recording.
  */
 function resolveKeyPath({ env }: Host, folder: string): string {
   const name = createHash("sha256").update(folder).digest("hex").slice(0, 32);
@@ -21,13 +21,13 @@ function resolveKeyPath({ env }: Host, folder: string): string {
 
 export interface OpenRecording {
   readonly recorder: Recorder;
-  /** Exchanges of an interrupted recording. */
+  /** Number of exchanges of an interrupted recording. */
   readonly continued: number;
-  /** Completes the corpus. Nothing can be added afterwards. */
+  /** Completes the corpus. No exchange can be added afterwards. */
   end(): Promise<void>;
 }
 
-/** Starts a corpus in a folder, or continues an interrupted one. */
+/** Starts a corpus in a folder, or continues an interrupted corpus. Throws UsageError if the corpus is invalid. */
 export async function openRecording(
   { host }: Pick<Context, "host">,
   given: string,
@@ -69,6 +69,6 @@ export async function joinRecording({ host }: Pick<Context, "host">, folder: str
   });
 }
 
-/** An invalid corpus is a usage error, because nothing was sent. */
+/** Converts a corpus error to a usage error, because no request was sent. */
 export const toUsageError = (cause: unknown, name: string): unknown =>
   cause instanceof CorpusError ? new UsageError(`${name}: ${cause.message}`, { cause }) : cause;

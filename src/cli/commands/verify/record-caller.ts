@@ -15,18 +15,18 @@ interface PlannedCall {
   readonly params?: Readonly<Record<string, string | number>>;
   readonly query?: Readonly<Record<string, string>>;
   readonly body?: unknown;
-  /** Replaces the declared path. */
+  /** Replaces the declared method. */
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Sends the calls of a plan, a few per second, and records each. */
+/** Sends the requests of a plan at a limited rate, and records each exchange. */
 export class RecordCaller {
   readonly #target: Pick<ServiceTarget, "baseUrls" | "credentials">;
   readonly #recorder: Recorder;
   readonly #pauseMs: number;
   readonly #sender = new RequestSender();
-  /** After an abort, only clean-up calls are made. */
+  /** Undefined during the clean-up, which also runs after an abort. */
   signal: AbortSignal | undefined;
   #isFirst = true;
 
@@ -46,7 +46,7 @@ export class RecordCaller {
     this.#sender.close();
   }
 
-  /** Whether the service of an operation has an address and known credentials. */
+  /** Reports whether the service of an operation has an address and configured credentials. */
   canCall(id: string): boolean {
     const operation = findOperationById(id);
     if (!operation || this.#getBaseUrl(operation) === undefined) return false;
@@ -58,7 +58,7 @@ export class RecordCaller {
     return service.name === "router" ? router : service.name === "contracts" ? contracts : undefined;
   }
 
-  /** Calls an operation. Resolves with the response body of a success, and undefined otherwise. */
+  /** Sends a request to an operation. Resolves with the response body of a success, and with undefined otherwise. */
   async call(id: string, call: PlannedCall = {}): Promise<unknown> {
     const { status, document } = await this.#call(id, call);
     return status < 300 ? document : undefined;
@@ -124,7 +124,7 @@ export class RecordCaller {
   }
 }
 
-/** A service that does not respond is a temporary failure. */
+/** Converts a missing response to a temporary failure. */
 export const toNetworkFailure = (cause: unknown): unknown =>
   cause instanceof NoResponseError
     ? new CommandFailedError("temporary", "network", `${cause.message}.`, {
@@ -133,7 +133,7 @@ export const toNetworkFailure = (cause: unknown): unknown =>
       })
     : cause;
 
-/** Returns the headers of an operation's call. Returns undefined without its credentials. */
+/** Returns the credential headers of an operation. Returns undefined if a credential is missing. */
 export function findCredentials(
   operation: Operation,
   credentials: Credentials,

@@ -14,7 +14,7 @@ export const journeyPlan: readonly string[] = [
 
 type CleanUp = () => Promise<unknown>;
 
-/** A journey that removes the objects that it creates, even after an interruption. */
+/** A sequence of requests that removes the objects it creates, even after an interruption. */
 export class Journey {
   readonly #caller: RecordCaller;
   readonly #prefix = `svc-verify-${randomBytes(5).toString("hex")}`;
@@ -36,10 +36,10 @@ export class Journey {
     if (caller.canCall("cluster-emails.map")) await this.#recordMapping();
   }
 
-  /** Removes the remaining objects, newest first. Resolves with those that could not be removed. */
+  /** Removes the remaining objects, newest first. Resolves with the objects that could not be removed. */
   async cleanUp(): Promise<readonly string[]> {
     const failed: string[] = [];
-    // The objects are removed after an interruption, too.
+    // The objects are removed even after an interruption.
     this.#caller.signal = undefined;
     for (const { what, run } of this.#cleanUps.splice(0).reverse()) {
       await run().catch((error: Error) => failed.push(`${what}: ${error.message}`));
@@ -80,7 +80,7 @@ export class Journey {
       );
   }
 
-  /** There is no list of workflows, so an existing intake provides one. */
+  /** The API lists no workflows, so an existing intake provides one. */
   async #recordIntake(): Promise<void> {
     const listed = toFields(await this.#caller.call("intake.list"));
     const workflow = JSON.stringify(listed).match(/"workflow(?:_id)?":\s*(?:\{"id":\s*)?(\d+)/)?.[1];
@@ -119,7 +119,7 @@ export class Journey {
       run: () => this.#caller.require("execution.void", { params, body: { note: "svc verify" } }),
     });
     await this.#caller.call("contracts.status", { params });
-    // Existing contracts cannot be compared with those of an emulator.
+    // Existing contracts are not comparable with contracts of an emulator.
     await this.#caller.call("contracts.list");
     await this.#caller.call("contracts.recipients", { params });
     await this.#caller.call("contracts.send", { params, body: {} });
@@ -148,14 +148,14 @@ export class Journey {
     await this.#cleanUpLast();
   }
 
-  /** A failed removal is repeated at the end. */
+  /** Runs the last clean-up. A failed clean-up is repeated at the end. */
   async #cleanUpLast(): Promise<void> {
     await this.#cleanUps.at(-1)!.run();
     this.#cleanUps.pop();
   }
 }
 
-/** Values of the right type for all required attributes. */
+/** Creates values of the right type for all required attributes. */
 function buildSampleData(attributes: readonly Record<string, unknown>[]): Record<string, unknown> {
   const createSample = ({ type, options }: Record<string, unknown>): unknown => {
     const [option] = (Array.isArray(options) ? options : []) as Record<string, unknown>[];

@@ -15,7 +15,7 @@ const listRows = (document: unknown): readonly Record<string, unknown>[] => {
   return Array.isArray(found) ? found.filter(isObject) : [];
 };
 
-/** Lists that every holder of a key may read. */
+/** Lists that are readable with any key. */
 const lists = [
   "templates.list",
   "contract-types.list",
@@ -32,7 +32,7 @@ const lists = [
   "oidc.jwks",
 ] as const;
 
-/** Reads of the first items of a list, by ID parameter. */
+/** Operations that read the first items of a list, with the name of the ID and of the parameter. */
 const details: readonly (readonly [
   list: (typeof lists)[number],
   id: string,
@@ -105,11 +105,11 @@ async function recordReads(caller: RecordCaller): Promise<void> {
   if (!caller.canCall("templates.list")) return;
   await caller.call("templates.list", { method: "PUT" });
   await caller.call("contracts.list", { query: { page: "first" } });
-  // Only once, because services lock keys after too many failures.
+  // This request is sent only once, because services lock keys after too many failures.
   await caller.call("templates.list", { headers: { "client-secret": "wrong" } });
 }
 
-/** Sends one call with the default client, whose errors about addresses and keys have the common messages. */
+/** Sends one request with the default client, which reports wrong addresses and keys with the common messages. */
 async function requireService(context: Context, hasKey: boolean): Promise<void> {
   const { signal } = context;
   if (hasKey) await (await context.client("contracts")).call(listTemplates, {}, { signal });
@@ -160,7 +160,7 @@ const verifyRecord = defineCommand({
     const { recorder, end, continued } = await openRecording(context, out, "--out");
     if (continued > 0) await output.note(`Continuing a corpus of ${pluralize(continued, "exchange")}`);
     const caller = new RecordCaller({ baseUrls, credentials }, recorder, Math.max(0.01, rate), signal);
-    // Removing takes additional calls.
+    // Removing objects takes additional requests.
     if (writes) context.allowToEnd(30_000);
     const journey = new Journey(caller);
     let left: readonly string[] = [];

@@ -8,10 +8,10 @@ const shorten = (value: unknown): string => {
   return text.length > 120 ? `${text.slice(0, 117)}...` : text;
 };
 
-/** Names of the compared sides: the recorded one and the other. */
+/** Names of the compared sides. */
 export type Sides = readonly [recorded: string, replayed: string];
 
-/** Formats `limit (value): the service has 25, the emulator has 10`. */
+/** Formats a difference as `limit (value): the service has 25, the emulator has 10`. */
 function describeDifference(
   { kind, path, recorded, replayed, decisions }: ReportedDifference,
   [one, other]: Sides,
@@ -21,11 +21,11 @@ function describeDifference(
   return `${place}: the ${one} has ${shorten(recorded)}, ${other === "emulator" ? "the emulator" : other} has ${shorten(replayed)}${rows}`;
 }
 
-/** Formats `3 claims confirmed, 1 refuted, 0 not comparable, 1,360 unseen`. */
+/** Formats the counts as `3 claims confirmed, 1 refuted, 0 not comparable, 1,360 unseen`. */
 const formatSummary = ({ confirmed, refuted, unseen, "not comparable": other }: VerifyReport["summary"]): string =>
   `${pluralize(confirmed, "claim")} confirmed, ${refuted} refuted, ${other} not comparable, ${unseen} unseen`;
 
-/** One case per observed claim: refuted ones fail, and incomparable ones are skipped. */
+/** Formats one case per observed claim. Refuted claims fail, and incomparable claims are skipped. */
 export function formatReplayJUnit(report: VerifyReport, sides: Sides): string {
   const listNotAccepted = ({ differences }: ClaimReport) =>
     report.differences.filter(({ id, accepted }) => differences.includes(id) && accepted === null);
@@ -108,7 +108,7 @@ export function formatReplayLines(report: VerifyReport, sides: Sides): StyledLin
   ];
 }
 
-/** For programs: without claims that the corpus does not cover. */
+/** Creates the JSON report, which omits claims that the corpus does not cover. */
 export const toReplayDocument = ({ differences, claims, ...rest }: VerifyReport): object => ({
   ...rest,
   differences: differences.map(({ pairs: _, ...one }) => ({

@@ -88,7 +88,7 @@ const verifyReplay = defineCommand({
     if (accept.length > 0 && (reason === undefined || reason.trim() === ""))
       throw new UsageError("--reason is required with --accept");
     if (accept.length === 0 && reason !== undefined) throw new UsageError("--accept is required with --reason");
-    // Accepted differences and those in the reference describe how the emulator differs.
+    // These flags are about differences of the emulator, not of a service.
     const excluded = isService
       ? (["reference", "accept"] as const).find((flag) => given[flag] !== undefined)
       : undefined;
@@ -123,7 +123,7 @@ const verifyReplay = defineCommand({
   },
 });
 
-/** A report must not replace a recorded exchange. */
+/** Checks that a report does not replace a recorded exchange. */
 async function checkReportFile(
   host: Host,
   folder: string,
@@ -162,7 +162,7 @@ async function renderObserved({ seen: observed }: Observations): Promise<string>
 
 const acceptedName = "accepted.json";
 
-/** Finds the known differences of a corpus, with their reasons. */
+/** Reads the accepted differences of a corpus, with their reasons. */
 async function readAccepted(folder: string): Promise<Record<string, string>> {
   const text = await readFile(join(folder, acceptedName), "utf8").catch((error: unknown) => {
     if (isFsError(error) && error.code === "ENOENT") return "{}";
