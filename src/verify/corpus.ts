@@ -13,7 +13,7 @@ import {
   type RecordedExchange,
 } from "./exchange.ts";
 
-/** The folder is not a usable corpus. The message states the reason. */
+/** A folder is not a usable corpus. The message states the reason. */
 export class CorpusError extends Error {
   override readonly name = "CorpusError";
 }
@@ -24,9 +24,9 @@ export interface CorpusExchange extends RecordedExchange {
 
 export interface Corpus {
   readonly folder: string;
-  /** In order of time. */
+  /** Exchanges in chronological order. */
   readonly exchanges: readonly CorpusExchange[];
-  /** Key of the index. Each corpus has its own. */
+  /** SHA-256 hash of the index, which is different for each corpus. */
   readonly digest: string;
   readonly isEnded: boolean;
 }
@@ -48,7 +48,7 @@ const formatEntry = ({ file, sha256 }: IndexEntry): string => `${JSON.stringify(
 
 /**
  * Reads a whole corpus. Throws CorpusError if it is truncated, edited, of another version, or not a corpus. With
- * `isInterruptedAllowed`, one without an end is read as far as possible.
+ * `isInterruptedAllowed`, reads an incomplete corpus as far as possible.
  */
 export async function readCorpus(folder: string, { isInterruptedAllowed = false } = {}): Promise<Corpus> {
   const { entries, digest, isEnded } = await readIndex(folder, isInterruptedAllowed);
@@ -117,7 +117,7 @@ function parseFile<Result>(folder: string, file: string, parse: () => Result): R
   }
 }
 
-/** Only a file of the folder itself: a link could lead anywhere, and a device has no end. */
+/** Reads a regular file of the folder. Symbolic links can lead anywhere, and devices are endless. */
 async function readPlain(folder: string, name: string, missing: string): Promise<string> {
   const path = join(folder, name);
   try {
@@ -133,13 +133,13 @@ async function readPlain(folder: string, name: string, missing: string): Promise
   }
 }
 
-/** Exchanges that the index does not name. */
+/** Lists files of exchanges that the index does not contain. */
 async function listUnlisted(folder: string, entries: readonly IndexEntry[]): Promise<string[]> {
   const known = new Set(entries.map(({ file }) => file));
   return (await readdir(folder)).filter((name) => name.endsWith(".http") && !known.has(name)).sort();
 }
 
-/** Writes a corpus, one exchange at a time. Continues an interrupted one. */
+/** Writes a corpus one exchange at a time, or continues an interrupted corpus. */
 export class CorpusWriter {
   readonly #folder: string;
   #count: number;
@@ -150,7 +150,10 @@ export class CorpusWriter {
     this.#count = count;
   }
 
-  /** Creates the folder, or continues the corpus in it. `joins` is true if another recorder is writing to it. */
+  /**
+   * Creates the folder, or continues the corpus in it. `isShared` is true if another recorder is writing to the same
+   * corpus.
+   */
   static async open(folder: string, isShared = false): Promise<CorpusWriter> {
     await makeFolder(folder);
     const isNew = await createFileAtomic(join(folder, indexName), `${JSON.stringify(header)}\n`);
@@ -166,7 +169,7 @@ export class CorpusWriter {
     return this.#count;
   }
 
-  /** Stores a sanitized exchange. Returns the name of its file. */
+  /** Stores a sanitized exchange. Resolves with the name of its file. */
   add(exchange: RecordedExchange): Promise<string> {
     const written = this.#last.then(() => this.#add(exchange));
     this.#last = written.catch(() => {});
@@ -179,14 +182,14 @@ export class CorpusWriter {
     for (;;) {
       this.#count += 1;
       const file = `${String(this.#count).padStart(5, "0")}-${name}.http`;
-      // Another recorder may write to the same corpus: webhooks and requests have different numbers or names.
+      // Another recorder can write to the same corpus, so the file name can be taken.
       if (!(await createFileAtomic(join(this.#folder, file), text, { durable: false }))) continue;
       await appendFile(join(this.#folder, indexName), formatEntry({ file, sha256: computeDigest(text) }));
       return file;
     }
   }
 
-  /** A recorder that was killed has written a file but not its line. */
+  /** Adds files without an index entry. A killed recorder leaves such files. */
   async #addUnlisted(known: ReadonlySet<string>): Promise<void> {
     const files = (await readdir(this.#folder)).filter((name) => fileName.test(name) && !known.has(name)).sort();
     for (const file of files) {
@@ -205,7 +208,7 @@ export class CorpusWriter {
   }
 }
 
-/** Writes the lengths of bodies and the index again, after files were edited, added or removed by hand. */
+/** Updates the lengths of bodies and the index after files were edited, added or removed manually. */
 export async function reindexCorpus(folder: string): Promise<void> {
   await readIndex(folder).catch((error: Error) => {
     if (!/edited|cut/.test(error.message)) throw error;

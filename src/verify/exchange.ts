@@ -1,6 +1,6 @@
 import { tryParseJson } from "../base/object.ts";
 
-/** One HTTP message: its first line, headers in the order and spelling of the wire, and its body. */
+/** HTTP message: its headers in their original order and spelling, and its body. */
 export interface Message {
   readonly headers: readonly (readonly [name: string, value: string])[];
   readonly body: Buffer;
@@ -15,16 +15,16 @@ export interface RecordedResponse extends Message {
   readonly status: number;
 }
 
-/** The server that received the request: a service, the storage behind signed URLs, or a receiver of webhooks. */
+/** Servers that receive requests: services, the storage behind signed URLs, and receivers of webhooks. */
 const callees = ["router", "contracts", "storage", "receiver"] as const;
 export type Callee = (typeof callees)[number];
 
-/** One request with its response, as a corpus stores it. */
+/** Request with its response, as a corpus stores it. */
 export interface RecordedExchange {
   readonly callee: Callee;
-  /** The id of the operation, or the activity of a webhook. Undefined if the path is not declared. */
+  /** ID of the operation, or the activity of a webhook. Undefined if the path is not declared. */
   readonly operation: string | undefined;
-  /** When the request was sent, by the clock of the service, in milliseconds. */
+  /** Service time of the request in milliseconds. */
   readonly at: number;
   readonly durationMs: number;
   readonly request: RecordedRequest;
@@ -33,18 +33,18 @@ export interface RecordedExchange {
 
 const exchangeVersion = 1;
 
-/** The value of a header, by its lower-case name. */
+/** Returns the value of a header by its lower-case name. */
 export const getHeader = ({ headers }: Pick<Message, "headers">, name: string): string | undefined =>
   headers.find(([item]) => item.toLowerCase() === name)?.[1];
 
-/** The document of a message. Undefined if its body is not JSON. */
+/** Parses the JSON body of a message. Returns undefined if the body is not JSON. */
 export const parseBody = ({ body }: Pick<Message, "body">): unknown => tryParseJson(body.toString("utf8"));
 
-/** Converts Node's flat list to pairs of name and value. */
+/** Converts a flat list of Node.js to pairs of name and value. */
 export const pairHeaders = (raw: readonly string[]): [name: string, value: string][] =>
   raw.flatMap((name, at) => (at % 2 === 0 ? [[name, raw[at + 1]!] as [string, string]] : []));
 
-/** Decodes a part of a URL. Returns it unchanged if its encoding is invalid. */
+/** Decodes a part of a URL. Returns the part unchanged if its encoding is invalid. */
 export function decodePart(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -91,7 +91,7 @@ interface BodyText {
   readonly text: string;
 }
 
-/** Text stays readable; bytes that no editor shows become base64. */
+/** Text stays readable. Binary content becomes base64. */
 function formatBody(body: Buffer): BodyText {
   const text = body.toString("utf8");
   const isText = Buffer.from(text).equals(body) && !hasControls(text);
@@ -136,7 +136,7 @@ export function parseExchange(text: string): RecordedExchange {
   return { callee, operation: metadata.get("operation"), at, durationMs, request, response };
 }
 
-/** Updates the body lengths of an exchange that was edited by hand. Throws ExchangeFormatError. */
+/** Updates the body lengths of a manually edited exchange. Throws ExchangeFormatError if it is invalid. */
 export function measureExchange(text: string): string {
   const metadataEnd = text.indexOf("\n\n");
   const requestEnd = text.indexOf("\n\n", metadataEnd + 2);
@@ -191,7 +191,7 @@ class ExchangeReader {
     for (let line = this.readLine(); line !== ""; line = this.readLine()) {
       const colon = line.indexOf(": ");
       const name = line.slice(0, Math.max(colon, 0));
-      // A control character or a second line must not get into a header that is sent again.
+      // A control character or a line break must not get into a header that is sent again.
       if (!/^[\w!#$%&'*+.^`|~-]{1,200}$/.test(name) || !/^[\t\x20-\x7e\x80-\xff]*$/.test(line))
         throw new ExchangeFormatError(`the line "${line.slice(0, 40)}" is not a header`);
       headers.push([name, line.slice(colon + 2)]);

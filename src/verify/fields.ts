@@ -1,22 +1,22 @@
 import { isSecretName } from "../api/secrets.ts";
 import { getVocabulary } from "./vocabulary.ts";
 
-/** Where a name occurs: in JSON, in the JSON of an error, or in a URL, a form or a header. */
+/** Location of a name: in JSON, in the JSON of an error, or in a URL, form or header. */
 export type FieldPlace = "field" | "error" | "parameter";
 
 export type PersonalKind = "date" | "phone" | "number" | "coordinate";
 
-/** Names of values that are always secret, even if the value is a dictionary word or has three digits. */
+/** Names of values that are always secret, even if the value is a common word or has only three digits. */
 const ownSecret =
   /(?:^|_)(?:t?otp|pin|puk|cvv2?|cvc2?|passcode|passphrase|pass_?word|passwd|pwd|secret|answer|iban|ssn|(?:card|account)_number|(?:verification|verify|security|access|auth|authorization|confirmation|reset|recovery|backup|activation|login|one_?time|sms|mfa|2fa|two_factor|invite|invitation|unlock|pairing)_?codes?)(?:_?(?:code|number|value|confirm|confirmation|repeat|hash|\d))?$|^(?:pass|tan)$|password$|secret$/;
 
-/** Names that can mean a secret or something else, such as a state of a country or an error code. */
+/** Names that are not always secret, such as the state of a country or an error code. */
 const ambiguous = /^(?:state|code|key|auth|session|ticket)$/;
 const harmless =
   /^(?:status|error|country|postal|zip|iso|language|currency|jurisdiction_iso|country_iso|dial|area)_?code$|^code[23]$/;
 export const isoTime = /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?$/;
 export const mediaType = /^(?:application|text|image|audio|video|multipart)\/[\w.+-]+(?:; ?[\w-]+=[\w."-]+)*$/;
-/** Fields whose values name fields, types and conditions. */
+/** Names of fields whose values are names of fields, types or conditions. */
 const identifierKey =
   /^(?:variable|type|kind|field|loc|key_type|error|error_type|code|\w{1,60}_supported|alg|kty|use|crv|scope|grant_type|response_type|token_type)$/i;
 const identifier = /^[a-z][a-z0-9]*(?:[_.-][a-z0-9]{1,20})*$/i;
@@ -28,7 +28,7 @@ const personalNames: readonly (readonly [PersonalKind, RegExp])[] = [
   ["coordinate", /(?:^|_)(?:lat|lng|lon|latitude|longitude)$/],
 ];
 
-/** Splits `x-accessCode` as `access_code`. */
+/** Normalizes a name such as `x-accessCode` to `access_code`. */
 const normalizeName = (name: string): string =>
   name
     .trim()
@@ -39,11 +39,11 @@ const normalizeName = (name: string): string =>
 
 export const isOwnSecret = (name: string): boolean => ownSecret.test(normalizeName(name));
 
-/** Whether a value under this name names a field, a type or a condition. */
+/** Reports whether the value of a field is the name of a field, a type or a condition. */
 export const isIdentifier = (name: string, value: string): boolean =>
   identifierKey.test(name) && identifier.test(value) && !isRandomLooking(value) && !/\d{4}/.test(value);
 
-/** Whether a value under this name is a secret. */
+/** Reports whether the value of a field is a secret. */
 export function isSecretValue(name: string, value: string, position: FieldPlace): boolean {
   if (value === "" || /^(?:true|false|null)$/.test(value)) return false;
   const plain = normalizeName(name);
@@ -56,7 +56,7 @@ export function isSecretValue(name: string, value: string, position: FieldPlace)
   return !ambiguous.test(plain) || (isRandomLooking(value) && !/\s/.test(value)) || /^(?=.*\d)[\w-]{6,}$/.test(value);
 }
 
-/** Whether the words after the name describe the field and are not its value: `Invalid password: it is too short`. */
+/** Reports whether a text describes the field instead of being its value: `Invalid password: it is too short`. */
 export function isSentence(name: string, text: string): boolean {
   const words = text.match(/\p{L}+/gu) ?? [];
   const { words: known } = getVocabulary();
@@ -67,7 +67,7 @@ export function isSentence(name: string, text: string): boolean {
   );
 }
 
-/** The kind of personal data of a value under this name. Undefined if there is none. */
+/** Finds the kind of personal data in the value of a field. Returns undefined if there is none. */
 export function findPersonalKind(name: string, value: string): PersonalKind | undefined {
   const plain = normalizeName(name);
   const kind = personalNames.find(([, pattern]) => pattern.test(plain))?.[0];
@@ -81,7 +81,7 @@ export function findPersonalKind(name: string, value: string): PersonalKind | un
 export function isRandomLooking(text: string): boolean {
   if (text.length < 16 || /^[a-z]+(?:[_.-][a-z]+)*$/.test(text) || /^[A-Z]+(?:_[A-Z]+)*$/.test(text)) return false;
   if (/^[0-9a-f]{16,}$/i.test(text)) return /\d/.test(text);
-  // Words and paths seldom change their kind of character; random strings do at every third position.
+  // Words and paths rarely change their kind of character. Random strings change it at every third position.
   const kinds = [...text].map((char) =>
     /[a-z]/.test(char) ? "a" : /[A-Z]/.test(char) ? "A" : /\d/.test(char) ? "0" : "-",
   );
@@ -91,8 +91,8 @@ export function isRandomLooking(text: string): boolean {
 }
 
 /**
- * Replaces values that occur in a string with their names: `name: the rest of a line`, `name=value`, `name="value"`. If
- * `edit` returns undefined, the value stays, and names within it are replaced.
+ * Replaces values that follow their name in a string: `name: rest of the line`, `name=value`, `name="value"`. If `edit`
+ * returns undefined, the value stays and its inner fields are replaced.
  */
 export function editFields(
   text: string,
@@ -123,7 +123,7 @@ export function editFields(
 
 const maxValueLength = 4_000;
 
-/** The last two words: `verification code`. */
+/** Finds a name of at most two words, such as `verification code`. */
 function findNameBefore(text: string): string | undefined {
   const name = text
     .trimEnd()
@@ -137,9 +137,9 @@ function findNameBefore(text: string): string | undefined {
   return /^[A-Za-z]/.test(name) ? name : undefined;
 }
 
-/** Edits of the parts of a page or of XML. */
+/** Edits the parts of HTML or XML. */
 export interface MarkupEdits {
-  /** Edits the text of an element without child elements, by its name. */
+  /** Edits the text of an element without child elements. */
   readonly editElement: (name: string, text: string) => string;
   readonly editAttribute: (name: string, value: string) => string;
   readonly editText: (text: string) => string;
@@ -148,7 +148,7 @@ export interface MarkupEdits {
 const markup =
   /<([A-Za-z_][\w.:-]{0,80})(\s[^<>]{0,4000})?>(?:<!\[CDATA\[([\s\S]{0,10000}?)\]\]>|([^<>]*))(<\/\1\s{0,9}>)|(<[^<>]*>)|([^<>]+)/g;
 
-/** Replaces texts and attributes. Tags stay. */
+/** Replaces texts and attribute values. Preserves tags. */
 export const editMarkup = (text: string, edits: MarkupEdits): string =>
   text.replace(
     markup,
@@ -170,7 +170,7 @@ export const editMarkup = (text: string, edits: MarkupEdits): string =>
     },
   );
 
-/** The name of the value in `<input name="pin" value="4711">` is the name of the input. */
+/** Edits attributes. The field of the value in `<input name="pin" value="4711">` is the name of the input. */
 function editAttributes(tag: string, { editAttribute }: MarkupEdits): string {
   const field = /(?<![\w-])name=["']([^"']{1,80})["']/.exec(tag)?.[1];
   const edit = (quote: string) => (_: string, name: string, value: string) => {

@@ -1,7 +1,7 @@
 interface JsonPosition {
-  /** The keys that lead to it, with an empty one for each list. */
+  /** Keys that lead to the value, with an empty key for each list. */
   readonly path: readonly string[];
-  /** The last key of the path. */
+  /** Last key of the path. */
   readonly name: string;
 }
 
@@ -11,7 +11,7 @@ export interface JsonString extends JsonPosition {
 }
 
 export interface JsonNumber extends JsonPosition {
-  /** Its original spelling. */
+  /** Number in its original notation. */
   readonly text: string;
 }
 
@@ -21,14 +21,14 @@ export interface JsonEdits {
 }
 
 /**
- * Replaces strings and numbers of a JSON text in place. White space, order and the spelling of the rest are preserved.
+ * Replaces strings and numbers of a JSON text in place. Preserves white space, order and the notation of other values.
  * The text must be valid JSON.
  */
 export function editJson(text: string, edits: JsonEdits): string {
   const levels: Level[] = [];
   const path: string[] = [];
   let out = "";
-  // One per call, because a string may contain JSON that is edited recursively.
+  // Each call needs its own expression, because a string can contain JSON that is edited recursively.
   const token = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*|[[\]{}:,]|true|false|null|\s+/gy;
   for (let found = token.exec(text); found; found = token.exec(text)) {
     const [piece] = found;
@@ -78,7 +78,7 @@ interface Level {
   awaitsKey: boolean;
 }
 
-/** Escapes non-ASCII characters if the original does. */
+/** Formats a string and escapes non-ASCII characters if the original does. */
 function spell(value: string, original: string): string {
   const plain = JSON.stringify(value);
   if (!/\\u[0-9a-fA-F]{4}/.test(original)) return plain;

@@ -15,21 +15,21 @@ interface ProxyOptions {
   readonly host: string;
   readonly port: number;
   readonly now: () => number;
-  /** Called with each exchange after its response was sent. */
+  /** Called with each exchange after the response was sent. */
   readonly onExchange: (exchange: RawExchange) => void;
   /** Called with the reason why an exchange is not recorded. */
   readonly onSkipped: (reason: string) => void;
 }
 
-/** Larger bodies are forwarded but not recorded. */
+/** Maximum size of recorded bodies. Larger bodies are forwarded but not recorded. */
 const maxRecordedBytes = 16 * 1024 * 1024;
 
-/** Forwards every request to a service, byte for byte, and reports each exchange. */
+/** Forwards every request to a service byte for byte and reports each exchange. */
 export async function openProxy(options: ProxyOptions) {
   const target = new URL(options.to);
   let isClosing = false;
   const server = createServer((incoming, response) => forward(incoming, response, target, options, () => isClosing));
-  // Uploads may take long, and the service limits their duration.
+  // Uploads can take long, and the service limits their duration.
   server.requestTimeout = 0;
   server.on("upgrade", ({ method, url }, socket) => {
     options.onSkipped(`${method} ${url?.split("?")[0]} asks for another protocol`);
@@ -71,7 +71,7 @@ function forward(
   const sent = new CapturedBody();
   const received = new CapturedBody();
   let isSettled = false;
-  /** Reports an exchange once. The first failure is the reason for later ones. */
+  /** Reports an exchange once. Later failures of the same exchange are ignored. */
   const settle = (report: () => void) => {
     if (!isSettled) report();
     isSettled = true;
@@ -80,7 +80,7 @@ function forward(
   const outgoing: ClientRequest = send(target, {
     method,
     path,
-    // A flat list preserves order, spelling and repetitions.
+    // A flat list preserves the order, spelling and repetitions of headers.
     headers: headers.flat() as unknown as Record<string, string>,
     setHost: false,
   });
@@ -136,7 +136,7 @@ class CapturedBody {
     else this.#chunks.length = 0;
   }
 
-  /** Undefined if it is too large. */
+  /** Undefined if the body is too large. */
   get body(): Buffer | undefined {
     return this.#size > maxRecordedBytes ? undefined : Buffer.concat(this.#chunks);
   }

@@ -14,7 +14,7 @@ export interface RawExchange {
   readonly response: RecordedResponse;
 }
 
-/** Sanitizes exchanges and stores them. Only the recorder writes to a corpus. */
+/** Sanitizes exchanges and stores them in a corpus. */
 export class Recorder {
   readonly #writer: CorpusWriter;
   readonly #sanitizer: ExchangeSanitizer;
@@ -24,7 +24,7 @@ export class Recorder {
     this.#sanitizer = new ExchangeSanitizer(new StandIns(key));
   }
 
-  /** `key` is the key of the stand-ins. Undefined for one that is lost with this object. */
+  /** Opens a corpus. `key` is the key of the stand-ins. Without a key, a random key exists as long as this object. */
   static async open(folder: string, key?: Buffer, isShared = false): Promise<Recorder> {
     return new Recorder(await CorpusWriter.open(folder, isShared), key);
   }
@@ -38,7 +38,7 @@ export class Recorder {
     const exchange = {
       callee: raw.callee ?? found?.callee ?? "contracts",
       operation: raw.operation ?? found?.operation.id,
-      // The clock of the service counts, because an emulator has its own.
+      // The time of the service takes precedence, because an emulator has a virtual clock.
       at: findServiceTime(raw.response) ?? raw.at,
       durationMs: raw.durationMs,
       request: raw.request,
@@ -61,8 +61,8 @@ const operations = services.map((callee) => ({
 }));
 
 /**
- * The operation of a request, and its service. Undefined if nothing is declared for its path. A wrong method counts as
- * a request to an operation of that path.
+ * Finds the operation of a request and its service. Ignores a wrong method if the path is declared. Returns undefined
+ * if no operation has this path.
  */
 function findOperation(method: string, target: string): { operation: Operation; callee: Callee } | undefined {
   const path = target.split("?")[0]!;
@@ -74,7 +74,7 @@ function findOperation(method: string, target: string): { operation: Operation; 
   return undefined;
 }
 
-/** The time of the service at a response in milliseconds, as exact as the response states it. */
+/** Finds the service time of a response in milliseconds, with the precision of its headers. */
 function findServiceTime(response: RecordedResponse): number | undefined {
   const time = Date.parse(getHeader(response, "x-svc-time") ?? getHeader(response, "date") ?? "");
   return Number.isNaN(time) ? undefined : time;

@@ -4,7 +4,7 @@ import type { ReplayedExchange } from "./replay/replay.ts";
 
 export type ClaimVerdict = "confirmed" | "refuted" | "unseen" | "not comparable";
 
-/** One difference, however often it was found. */
+/** A difference with all its occurrences. */
 export type ReportedDifference = ReturnType<typeof collectDifferences>[number];
 
 export type ClaimReport = ReturnType<typeof reportClaims>[number];
@@ -20,8 +20,8 @@ const createDifferenceId = ({ claim, status }: ReplayedExchange, { path, kind }:
   ].join(":");
 
 /**
- * Summarizes a replay, claim by claim. `accepted` has reasons by the id of a difference. `undeclared` is the number of
- * exchanges without a claim.
+ * Summarizes a replay claim by claim. `accepted` contains reasons by the ID of a difference. `undeclared` is the number
+ * of exchanges without a claim.
  */
 export function buildReport(
   replayed: readonly ReplayedExchange[],
@@ -34,7 +34,7 @@ export function buildReport(
   return {
     exchanges: replayed.length + undeclared,
     compared: replayed.filter(({ incomparable }) => incomparable === undefined).length,
-    /** Why the other exchanges were not compared. */
+    /** Reasons why exchanges were not compared. */
     incomparable: countReasons(replayed, undeclared),
     summary: {
       confirmed: countClaims("confirmed"),
@@ -42,7 +42,7 @@ export function buildReport(
       unseen: countClaims("unseen"),
       "not comparable": countClaims("not comparable"),
     },
-    /** Differences that are not accepted are drift. */
+    /** Number of differences that are not accepted. */
     drift: differences.filter((item) => item.accepted === null).length,
     differences,
     claims,
@@ -79,11 +79,11 @@ function collectDifferences(replayed: readonly ReplayedExchange[], accepted: Rea
       decisions,
       count: all.length,
       file: exchange.file ?? null,
-      /** The time of its last recording. */
+      /** Time of the last recorded occurrence. */
       at: new Date(all.at(-1)!.exchange.at).toISOString(),
-      /** The reason why it is accepted. */
+      /** Reason why the difference is accepted. Null if it is not accepted. */
       accepted: Object.hasOwn(accepted, id) ? accepted[id]! : null,
-      /** All recorded pairs, from which a rule is derived. */
+      /** All recorded pairs, which are the source of a derived rule. */
       pairs: all.map(({ difference: { recorded, replayed } }) => ({ recorded, replayed })),
     };
   });

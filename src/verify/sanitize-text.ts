@@ -17,7 +17,7 @@ import { editJson } from "./json-edit.ts";
 import { createStandInFile, isStandInEmail, isStandInPhone, isStandInWord, type StandIns } from "./stand-ins.ts";
 import { getVocabulary, type Vocabulary } from "./vocabulary.ts";
 
-/** Kind of a string: a value of a field, a name of a person, or the message of an error. */
+/** Kind of a string: the value of a field, the name of a person, or the message of an error. */
 export type TextKind = "value" | "name" | "wording";
 
 export const emailPattern =
@@ -33,9 +33,9 @@ const nameKey =
   /(^|_)(?:name|first_?name|last_?name|full_?name|display_?name|given_?name|family_?name|person|author|signer|signatory|recipient|contact|nickname)$/i;
 const personKey = /(?:^|_)(?:first|last|full|given|family|middle|nick)_?name$/i;
 const constantKey = /(?:^|_)(?:kind|type|status|mode|level|source|event|activity|action|format|state)$/i;
-/** Fields of this name are secrets even if they are numbers. */
+/** Names of fields that are secret even if their value is a number. */
 const numericSecret = /^(?:tax_id|.*_token|user_code)$/i;
-/** In an error, a login follows these words. */
+/** Words before a login in an error message. */
 const beforeLogin =
   /(?<![\w-])(?:user|username|login|account|customer|person|employee|signer|recipient)\s{1,3}["'“(]?$/i;
 
@@ -66,7 +66,7 @@ export class TextSanitizer {
     return this.sanitizeText(value, kind === "wording" ? kind : nameKey.test(name) ? "name" : "value");
   }
 
-  /** Replaces the whole value if its name shows that it is secret. Undefined otherwise. */
+  /** Replaces the whole value if the name of the field shows that it is secret. Returns undefined otherwise. */
   sanitizeHidden(name: string, value: string, position: FieldPlace): string | undefined {
     if (isSecretValue(name, value, position)) return this.replaceSecret(value);
     const kind = findPersonalKind(name, value);
@@ -75,7 +75,7 @@ export class TextSanitizer {
     return kind && this.#standIns.createNumber(value, kind === "coordinate");
   }
 
-  /** Replaces a value that is known to be secret. A structure within it stays readable. */
+  /** Replaces a secret value. The structure of tokens and URLs stays readable. */
   replaceSecret(value: string): string {
     if (this.#standIns.isOwn(value)) return value;
     if (value.startsWith("eyJ") && value.split(".").length === 3) return this.#sanitizeJwt(value);
@@ -94,7 +94,7 @@ export class TextSanitizer {
     );
   }
 
-  /** Sanitizes text of any kind: JSON, base64, URLs, addresses, tokens, and words. */
+  /** Sanitizes a string of any kind: JSON, base64, URLs, addresses, tokens and words. */
   sanitizeText(value: string, kind: TextKind): string {
     if (value === "" || this.#isPublic(value)) return value;
     const trimmed = value.trim();
@@ -104,10 +104,10 @@ export class TextSanitizer {
     const decoded = decodeBase64(value);
     if (decoded !== undefined) return this.#sanitizeBase64(decoded, value);
     const found: string[] = [];
-    // Replaced parts are set aside first, so that they are not replaced twice.
+    // Placeholders prevent that replaced parts are replaced again.
     const setAside = (text: string): string => `\ue000${found.push(text) - 1}\ue001`;
     const s = this.#standIns;
-    // URLs come first: their parts are sanitized as strings, which must not contain placeholders yet.
+    // URLs are replaced first, because their parts must not contain placeholders.
     const withoutUrls = value
       .replace(/[\ue000\ue001]/g, "")
       .replace(urlPattern, (url) => setAside(this.sanitizeUrl(url)));
@@ -167,7 +167,7 @@ export class TextSanitizer {
     if (names.has(word)) return kind !== "wording" || !isCommon || !startsSentence;
     if (word.length === 1) return false;
     if (kind !== "wording") {
-      // The same word is treated alike everywhere, because services combine names.
+      // A word gets the same treatment everywhere, because services combine names.
       if (isCommon && !/^\p{Lu}/u.test(word)) return false;
       if (!isCommon) words.add(word);
       if (kind === "name" && !isCommon) names.add(word);
@@ -177,7 +177,10 @@ export class TextSanitizer {
     return words.has(word) || (!startsSentence && /^\p{Lu}/u.test(word));
   }
 
-  /** Sanitizes a URL or the target of a request: replaces hosts, unknown segments and values; keeps declared ones. */
+  /**
+   * Sanitizes a URL or a request target. Replaces hosts, unknown segments and values, and preserves declared segments
+   * and values.
+   */
   sanitizeUrl(url: string): string {
     const [, origin = "", path = "", query, fragment] =
       /^([a-z+]+:\/\/[^/?#]*)?([^?#]*)(?:\?([^#]*))?(?:#(.*))?$/s.exec(url) ?? [];
@@ -207,7 +210,7 @@ export class TextSanitizer {
     return sanitized === plain ? segment : encodeURIComponent(sanitized).replaceAll("%40", "@");
   }
 
-  /** Sanitizes `name=value&…`, the form of queries and forms. */
+  /** Sanitizes `name=value&…`, the format of queries and forms. */
   sanitizePairs(text: string): string {
     return text
       .split("&")
@@ -216,7 +219,7 @@ export class TextSanitizer {
         if (equals < 0) return this.#sanitizeSegment(pair);
         const name = pair.slice(0, equals);
         const value = decodePart(pair.slice(equals + 1).replaceAll("+", " "));
-        // A fragment may contain a query: `#/callback?code=…`.
+        // A fragment can contain a query: `#/callback?code=…`.
         const bare = decodePart(name)
           .replace(/^.*[?]/, "")
           .replace(/\[[^[\]]{0,40}\]$/, "");
@@ -230,7 +233,7 @@ export class TextSanitizer {
       .join("&");
   }
 
-  /** Sanitizes a JSON text and preserves its spelling. */
+  /** Sanitizes a JSON text and preserves its formatting. */
   sanitizeJson(text: string, kind: TextKind): string {
     return editJson(text, {
       editString: ({ isKey, name, value }) => {
@@ -247,7 +250,7 @@ export class TextSanitizer {
     });
   }
 
-  /** Removes known names of people from a key. */
+  /** Replaces known names of people in a key. */
   #sanitizeKey(key: string): string {
     return key.replace(/[A-Z]?[a-z]{2,}|[A-Z]{2,}/g, (word) => {
       const lower = word.toLowerCase();
@@ -288,7 +291,7 @@ function restore(text: string, found: readonly string[]): string {
   return /\ue000\d+\ue001/.test(once) && once !== text ? restore(once, found) : once;
 }
 
-/** Decodes a base64 string that is long enough and not a stand-in. */
+/** Decodes a base64 string that is long enough. Returns undefined for other strings. */
 function decodeBase64(text: string): Buffer | undefined {
   if (text.length < 12 || !/^[A-Za-z0-9+/_-]+={0,2}$/.test(text)) return undefined;
   if (/^[0-9a-f]+$/i.test(text) || /^[A-Za-z]+$/.test(text) || /^[a-z]+([_-][a-z]+)*$/i.test(text)) return undefined;

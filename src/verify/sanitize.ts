@@ -9,15 +9,18 @@ import { getPlace, type TextKind, TextSanitizer } from "./sanitize-text.ts";
 import { createStandInFile, type StandIns } from "./stand-ins.ts";
 import { getVocabulary } from "./vocabulary.ts";
 
-/** Headers of one connection, and headers that identify the program that sent them. */
+/** Headers of one connection, and headers that identify the sending program. */
 const dropped =
   /^(?:connection|keep-alive|transfer-encoding|te|trailer|upgrade|expect|proxy-.*|content-length|content-encoding|accept-encoding|user-agent|via|forwarded|x-forwarded-.*|x-real-ip|sec-.*|dnt|server|alt-svc|cf-.*|x-amzn-.*|x-cache.*|nel|report-to)$/;
 
-/** Headers whose values are words of protocols. */
+/** Headers whose values are protocol keywords. */
 const plain =
   /^(?:accept|accept-language|accept-ranges|age|allow|cache-control|content-type|content-language|date|expires|last-modified|pragma|retry-after|vary|host|origin-agent-cluster|x-content-type-options|x-frame-options|referrer-policy|strict-transport-security|content-security-policy|access-control-.*|x-svc-time|x-svc-matched|x-svc-nearest|x-svc-unchanged|x-ratelimit-.*|ratelimit-.*)$/;
 
-/** Replaces secrets and personal data in exchanges. Use one per corpus, so that stand-ins are consistent. */
+/**
+ * Replaces secrets and personal data in exchanges. Stand-ins are consistent within one sanitizer, so a corpus needs
+ * exactly one.
+ */
 export class ExchangeSanitizer {
   readonly #standIns: StandIns;
   readonly #text: TextSanitizer;
@@ -29,7 +32,7 @@ export class ExchangeSanitizer {
 
   exchange(exchange: RecordedExchange): RecordedExchange {
     const { request, response } = exchange;
-    // Requests come first, because errors quote their values.
+    // Requests are sanitized first, because errors quote their values.
     const target = this.#text.sanitizeUrl(request.target);
     const sent = this.#sanitizeMessage(request, "value");
     const received = this.#sanitizeMessage(response, response.status >= 400 ? "wording" : "value");
@@ -128,7 +131,7 @@ export class ExchangeSanitizer {
     if (/x-www-form-urlencoded/i.test(contentType)) return Buffer.from(this.#text.sanitizePairs(text));
     if (tryParseJson(text) !== undefined) return Buffer.from(this.#text.sanitizeJson(text, kind));
     if (/^%PDF-/.test(text)) return createStandInFile(body, this.#standIns) ?? body;
-    // Pages, XML and text: everything that is not JSON is text with values in it.
+    // Content other than JSON and files is text with values, such as HTML and XML.
     const isFile = /octet-stream|officedocument|msword|csv/i.test(contentType);
     if (isFile) return createStandInFile(body, this.#standIns) ?? body;
     const lines = text.split("\n");
@@ -140,7 +143,7 @@ export class ExchangeSanitizer {
     return Buffer.from(sanitized.join("\n"));
   }
 
-  /** Replaces values, files and file names in a multipart body. The rest is unchanged. */
+  /** Replaces values, files and file names in a multipart body. Preserves the remaining bytes. */
   #sanitizeMultipart(body: Buffer, boundary: string): Buffer {
     const pieces = splitMultipart(body, boundary).map(({ head, body: content }) => {
       const name = /\bname="([^"]*)"/i.exec(head)?.[1] ?? "";
@@ -157,7 +160,7 @@ export class ExchangeSanitizer {
     return Buffer.concat([...pieces, Buffer.from(`--${boundary}--\r\n`)]);
   }
 
-  /** Sanitizes a page, XML or plain text: keeps the tags, and replaces values in attributes and texts. */
+  /** Sanitizes HTML, XML or plain text. Preserves tags and replaces values in attributes and texts. */
   #sanitizeMarkup(text: string, kind: TextKind): string {
     const sanitizeByLine = (part: string) =>
       part
@@ -176,7 +179,7 @@ export class ExchangeSanitizer {
   }
 }
 
-/** `name="value"` and `name=value` in a challenge or in credentials. */
+/** Parameters `name="value"` and `name=value` of a challenge or of credentials. */
 const credentialPattern = /(?<![\w-])([\w-]+)=(?:"([^"]{0,2000})"|([^\s",]+))/g;
 
 export const isKnownRealm = (realm: string): boolean => getVocabulary().words.has(realm.toLowerCase());
@@ -189,7 +192,7 @@ const isJson = (body: Buffer): boolean =>
 
 const maxDecodedBytes = { maxOutputLength: 64 * 1024 * 1024 };
 
-/** The body without its content encoding. A body that cannot be decoded stays unchanged. */
+/** Decodes the content encoding of a body. Returns the body unchanged if it cannot be decoded. */
 function decodeContent(message: Message): Buffer {
   const encoding = getHeader(message, "content-encoding")?.toLowerCase();
   try {

@@ -26,10 +26,10 @@ import {
 } from "./stand-ins.ts";
 import { getVocabulary } from "./vocabulary.ts";
 
-/** Something in a corpus that looks like a secret or personal data. The value itself is not repeated. */
+/** A possible secret or possible personal data in a corpus. The value is not included. */
 export interface Suspicion {
   readonly file: string;
-  /** `request body name`, `response header x-token`. */
+  /** Examples: `request body name`, `response header x-token`. */
   readonly place: string;
   readonly kind:
     | "e-mail address"
@@ -46,7 +46,7 @@ export interface Suspicion {
 const shorten = (text: string): string => `${text.slice(0, 3)}… (${text.length} characters)`;
 const nameField = /(?:^|_)(?:name|first_name|last_name|full_name|display_name)$/i;
 
-/** Possible secrets and personal data in the files of a corpus. */
+/** Finds possible secrets and personal data in the files of a corpus. */
 export const scanCorpus = ({ exchanges }: Corpus): Suspicion[] =>
   exchanges.flatMap((item) => new ExchangeScan(item).run());
 
@@ -125,7 +125,7 @@ class ExchangeScan {
     if (body.length === 0 || isStandInFile(body)) return;
     const text = body.toString("utf8");
     if (!Buffer.from(text).equals(body)) {
-      // A form may contain a binary file, but stand-ins are never binary.
+      // A form can contain a binary file, but stand-ins are never binary.
       this.#add(position, "file", text);
       return;
     }
@@ -148,7 +148,7 @@ class ExchangeScan {
     }
     editJson(text, {
       editString: ({ isKey, path, name, value }) => {
-        // Only the end of a path is shown, because hostile JSON may be nested a hundred thousand times.
+        // Only the end of a path is shown, because hostile JSON can have a hundred thousand levels.
         const keys = path.slice(-20).filter((item) => item !== "");
         if (isKey) this.#scanText(`${position} key`, value);
         else this.#scanNamed(`${position} ${keys.join(".")}`, name, value, errorOrField);
@@ -185,7 +185,7 @@ class ExchangeScan {
     if (kind !== undefined && !isStandIn) this.#add(position, kindOf[kind], value);
   }
 
-  /** Whether a name consists of stand-ins, declared values, or lower-case words. */
+  /** Reports whether a name consists of stand-ins, declared values, or lower-case words. */
   #isNameless(value: string): boolean {
     if (getVocabulary().values.has(value)) return true;
     const words = value.replace(/\b(?:safe|5afe)[\w+/=-]*/g, "").match(/\p{L}+/gu) ?? [];
@@ -234,7 +234,7 @@ const hasOnlyStandIns = (value: string): boolean =>
 
 const isHarmlessJwt = (jwt: string): boolean => /^eyJ[\w-]+\.[\w-]+\.(?:safe|5afe)/.test(jwt);
 
-/** A base64 string whose content was replaced. */
+/** Reports whether a base64 string contains only replaced content. */
 function isBase64OfStandIns(text: string): boolean {
   const inner = Buffer.from(text, "base64").toString();
   return /5afe|safe|qx[a-x]{7}/i.test(inner);

@@ -2,21 +2,21 @@ import { createHash, createHmac, randomBytes } from "node:crypto";
 import { hashEmail } from "../schemes/email-hash.ts";
 
 /**
- * Replaces values with stand-ins. The same value gets the same stand-in as long as this object lives. The key is
- * generated here and never stored, so a stand-in cannot be traced back to its value.
+ * Replaces values with stand-ins. Equal values get the same stand-in if the key is the same. The key is not part of the
+ * corpus, so a stand-in does not reveal its value.
  */
 export class StandIns {
   readonly #key: Buffer;
-  /** Names from name fields, and replaced words of free text. */
+  /** Names from name fields. `words` contains the replaced words of free text. */
   readonly names = new Set<string>();
   readonly words = new Set<string>();
   /** Names of people from name fields, in lower case. */
   readonly people = new Set<string>();
-  /** Known secrets, which may occur anywhere later. */
+  /** Known secrets with their stand-ins. Secrets can occur again anywhere. */
   readonly secrets = new Map<string, string>();
-  /** Hashes of known e-mail addresses. */
+  /** Hashes of known e-mail addresses, with the hashes of their stand-ins. */
   readonly #hashes = new Map<string, string>();
-  /** Tokens and numbers that this object created. A secret may have the same prefix. */
+  /** Tokens and numbers that this object created. A secret can have the same prefix as a stand-in. */
   readonly #created = new Set<string>();
 
   constructor(key: Buffer = randomBytes(32)) {
@@ -33,14 +33,14 @@ export class StandIns {
       .join("");
   }
 
-  /** `Qxabcdef`: a word that is in no dictionary, in the case of the replaced word. */
+  /** Creates a word such as `Qxabcdef`, which is in no dictionary. Preserves the case of the replaced word. */
   createWord(word: string): string {
     const letters = this.#createLetters("word", word.toLowerCase(), 7);
     if (word === word.toUpperCase() && word.length > 1) return `QX${letters.toUpperCase()}`;
     return word[0] === word[0]!.toUpperCase() ? `Qx${letters}` : `qx${letters}`;
   }
 
-  /** `qxabcdefghi@qxabcdefg.example`. Addresses are case-insensitive, as in the service. */
+  /** Creates an address such as `qxabcdefghi@qxabcdefg.example`. Addresses are case-insensitive, as in the service. */
   createEmail(address: string): string {
     const lower = address.trim().toLowerCase();
     const [local = "", domain = ""] = lower.split("@");
@@ -66,7 +66,7 @@ export class StandIns {
     return standIn;
   }
 
-  /** A number of the same form that starts with 5. A coordinate stays a coordinate. */
+  /** Creates a number in the same format that starts with 5. Coordinates stay valid. */
   createNumber(text: string, isCoordinate = false): string {
     const created = [...this.#createDigest("number", text), ...this.#createDigest("numbers", text)]
       .map((byte) => byte % 10)
@@ -80,7 +80,7 @@ export class StandIns {
     });
   }
 
-  /** A day of 1955 in the same form. */
+  /** Creates a date of 1955 in the same format. */
   createDate(text: string): string {
     const [first = 0, second = 0] = this.#createDigest("date", text);
     const parts = [first, second].map((byte) => 1 + (byte % 9));
@@ -95,7 +95,10 @@ export class StandIns {
     });
   }
 
-  /** A token of the same form: UUID, hexadecimal digits, or letters and digits. It starts with `5afe` or `safe`. */
+  /**
+   * Creates a token in the same format: UUID, hexadecimal digits, or letters and digits. Tokens start with `5afe` or
+   * `safe`.
+   */
   createToken(value: string): string {
     const known = this.#hashes.get(value.toLowerCase());
     if (known !== undefined) return known;
@@ -131,7 +134,7 @@ export class StandIns {
   }
 }
 
-/** Whether a string consists of stand-ins of this module. */
+/** Reports whether a string is a stand-in for a word. */
 export const isStandInWord = (word: string): boolean => /^qx[a-x]{7}$/i.test(word);
 export const isStandInToken = (text: string): boolean => /^(safe|5afe)/.test(text);
 export const isStandInEmail = (text: string): boolean => /^qx[a-x]{9}@qx[a-x]{7}\.example$/i.test(text);
@@ -140,7 +143,7 @@ export const isStandInNumber = (text: string, isCoordinate = false): boolean =>
   isCoordinate ? /^\D*(?:155|55?)(?:\D|$)/.test(text) : /^\D*(?:555|5\d{0,5}(?:\D|$))/.test(text);
 export const isStandInDate = (text: string): boolean => !/\d{4}/.test(text) || /1955|^555/.test(text);
 
-/** A page without content. The comment makes it a different file for each document. */
+/** Creates an empty page. The comment makes the file different for each document. */
 const createBlankPdf = (mark: string): string => {
   const objects = [
     "<< /Type /Catalog /Pages 2 0 R >>",
@@ -159,8 +162,8 @@ const createBlankPdf = (mark: string): string => {
 };
 
 /**
- * A stand-in for a file, whose content is not stored. A PDF becomes a blank PDF, other bytes become a short text.
- * Undefined if there is no file.
+ * Creates a stand-in for a file, whose content is not stored. A PDF becomes a blank PDF, and other files become a short
+ * text. Returns undefined for an empty file.
  */
 export function createStandInFile(bytes: Buffer, standIns: StandIns): Buffer | undefined {
   if (bytes.length === 0) return undefined;

@@ -5,9 +5,9 @@ import { registry, schemaNames, webhookPayloads } from "../api/registry.ts";
 import { buildSample } from "../derive/openapi/operations.ts";
 import { buildOpenApi } from "../derive/openapi.ts";
 
-/** Words of the declarations, which identify neither a person nor a company. */
+/** Words of the declarations. They identify neither a person nor a company. */
 export interface Vocabulary {
-  /** Values of enumerations, in their own spelling. */
+  /** Values of enumerations in their original spelling. */
   readonly values: ReadonlySet<string>;
   /** Words of field names, error strings and summaries, in lower case. */
   readonly words: ReadonlySet<string>;
@@ -15,7 +15,7 @@ export interface Vocabulary {
   readonly segments: ReadonlySet<string>;
 }
 
-/** Words of validation errors and of error pages of all known frameworks. */
+/** Words of validation errors and of common framework error pages. */
 const errorWords =
   "a about above access account action after again all allowed already an and any are as at available bad be been before " +
   "below between blank but by call can cannot character characters check choice closed could database date datetime day days " +
@@ -35,7 +35,7 @@ const errorWords =
 const wordPattern = /\p{L}+/gu;
 let cached: Vocabulary | undefined;
 
-/** Read from the declarations once. */
+/** Returns the vocabulary, which is read from the declarations once. */
 export function getVocabulary(): Vocabulary {
   cached ??= readVocabulary();
   return cached;

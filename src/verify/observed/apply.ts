@@ -5,7 +5,7 @@ import { findClaim } from "../replay/claims.ts";
 import { matchPieces } from "../replay/compare-text.ts";
 import type { Change, Observations, ObservedRule } from "./observations.ts";
 
-/** A response of the emulator. Its headers are a flat list of names and values. */
+/** Response of the emulator. Its headers are a flat list of names and values. */
 interface ObservableResponse {
   readonly status: number;
   readonly headers: readonly string[];
@@ -30,7 +30,7 @@ export class Observer {
       .find((item) => item !== undefined);
   }
 
-  /** Returns the response as observed, with the rules that changed it. Undefined if no rule applies. */
+  /** Returns the response as observed, with the rules that changed it. Returns undefined if no rule applies. */
   applyToResponse(
     operation: Operation,
     response: ObservableResponse,
@@ -67,7 +67,7 @@ export class Observer {
     return spell(rules.length === 0 ? body : JSON.stringify(document), this.#spelling);
   }
 
-  /** Amends the headers of a webhook, without its signature. */
+  /** Changes the headers of a webhook, except its signature. */
   amendHeaders(activity: string, headers: Readonly<Record<string, string>>): Record<string, string> {
     const amended: Record<string, string> = { ...headers };
     for (const { path, change } of this.#byOperation.get(`webhook ${activity}`) ?? []) {
@@ -97,7 +97,7 @@ function withHeader(headers: readonly string[], name: string, value: string | un
   return value === undefined ? pairs : [...pairs, name, value];
 }
 
-/** Returns the document with a change at every position of a path. */
+/** Returns the document with the change applied at every position that matches a path. */
 function applyAt(document: unknown, path: string, change: Change): unknown {
   const keys = path === "" ? [] : path.replaceAll("[]", ".[]").replace(/^\./, "").split(".");
   return walk(document, keys, change);
@@ -166,7 +166,7 @@ function orderKeys(value: Record<string, unknown>, keys: readonly string[]): Rec
   return Object.fromEntries(entries.sort((a, b) => a.rank - b.rank).map(({ entry }) => entry));
 }
 
-/** Formats a time like a pattern: `9999-99-99T99:99:99.999Z`. */
+/** Formats a time by a pattern such as `9999-99-99T99:99:99.999Z`. */
 function formatTime(value: string, format: string): string {
   const ms = Date.parse(value);
   if (Number.isNaN(ms)) return value;

@@ -16,13 +16,13 @@ import { replayOnEmulator, type StartReplayEmulator } from "../replay/replay.ts"
 import type { ReportedDifference, VerifyReport } from "../report.ts";
 import { buildReport } from "../report.ts";
 
-/** How a response or a webhook of the emulator is changed to match the observed service. */
+/** Change of an emulator response or webhook to match the observed service. */
 const Change = z.discriminatedUnion("to", [
   z.strictObject({ to: z.literal("status"), status: z.int().min(200).max(599) }),
   z.strictObject({ to: z.literal("set"), value: z.unknown() }),
   z.strictObject({ to: z.literal("remove") }),
   z.strictObject({ to: z.literal("convert"), type: z.enum(["string", "number", "boolean", "null"]) }),
-  /** From the emulator's values to those of the service. */
+  /** Pairs of an emulator value and the corresponding service value. */
   z.strictObject({ to: z.literal("map"), pairs: z.array(z.tuple([z.unknown(), z.unknown()])) }),
   z.strictObject({ to: z.literal("template"), from: z.array(z.string()), text: z.array(z.string()) }),
   z.strictObject({ to: z.literal("order"), keys: z.array(z.string()) }),
@@ -37,7 +37,7 @@ export type Change = z.infer<typeof Change>;
 
 const ObservedRule = z.strictObject({
   id: z.string(),
-  /** `contracts.create`, `contracts.send no-signatories`, `webhook CONTRACT_CREATED`. */
+  /** Name of a claim, such as `contracts.create`, `contracts.send no-signatories` or `webhook CONTRACT_CREATED`. */
   claim: z.string(),
   operation: z.string(),
   path: z.string(),
@@ -47,10 +47,10 @@ const ObservedRule = z.strictObject({
 });
 export type ObservedRule = Readonly<z.infer<typeof ObservedRule>>;
 
-/** Data derived from a corpus, as a file stores it. */
+/** Data derived from a corpus, in the format of the stored file. */
 export const Observations = z.strictObject({
   rules: z.array(ObservedRule),
-  /** Observations that are not applied, and the reasons. */
+  /** Observations that are not applied, with the reasons. */
   rejected: z.array(z.strictObject({ id: z.string(), reason: z.string() })),
   seen: dictionary(z.strictObject({ count: z.int(), at: z.string(), differs: z.array(z.string()) })),
 });
@@ -77,7 +77,7 @@ export function deriveObservations(report: VerifyReport, corpus: Corpus): Observ
   return { rules, rejected, seen: Object.fromEntries(seen) };
 }
 
-/** Explains how an observation contradicts the specification. Undefined if it does not. */
+/** Explains how an observation contradicts the specification. Returns undefined if it does not. */
 function findContradiction(
   { kind, path, basis, operation, claim, recorded, file }: ReportedDifference,
   corpus: Corpus,
@@ -119,7 +119,7 @@ const isAt = (issue: { readonly code: string; readonly path: readonly PropertyKe
     .join(".")
     .replaceAll(".[]", "[]") === path;
 
-/** Returns the change, or the reason why there is none. */
+/** Returns the change, or the reason why no change is possible. */
 function deriveChange(difference: ReportedDifference, delivered: ReadonlySet<string | undefined>): Change | string {
   const { kind, path, pairs } = difference;
   const [first] = pairs;
@@ -184,7 +184,7 @@ function deriveMap(pairs: Pairs): Change | string {
   return { to: "map", pairs: [...map.values()] };
 }
 
-/** Quoted parts in errors, in the same order in both strings. */
+/** Values that errors quote, in the same order in both strings. */
 const quoted = /"[^"]*"|'[^']*'|\b[A-Z]{1,5}-\d+\b|\d+|\bqx[a-x]{7}\b/gi;
 
 function deriveTemplate(from: string, to: string): Change {
@@ -217,12 +217,12 @@ function deriveShift(pairs: Pairs): Change | string {
   if (gaps.some((item) => !(Math.abs(item - middle) <= 5_000))) return "it varies";
   return { to: "shift", ms: typeof pairs[0]!.recorded === "number" ? middle : Math.round(middle / 1_000) * 1_000 };
 }
-/** The file of the data that a replay has derived from a corpus. */
+/** Name of the file with the observations that a replay derived from a corpus. */
 const observationsName = "observations.json";
-/** Another version of svc may differ from the corpus in other ways. */
+/** The differences depend on the version of svc. */
 const Stored = Observations.extend({ svc: z.literal(svcVersion), corpus: z.string() });
 
-/** Reads the observations of a corpus: the stored ones of the last replay, or those of a new replay. */
+/** Reads the stored observations of a corpus, or replays the corpus if they are missing or outdated. */
 export async function loadObservations(
   folder: string,
   startEmulator: StartReplayEmulator,

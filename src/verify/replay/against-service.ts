@@ -6,12 +6,12 @@ import { isStandInToken } from "../stand-ins.ts";
 import { createDifference, type DifferenceKind, type FoundDifference } from "./compare.ts";
 import { describeTimeFormat, isTime } from "./compare-text.ts";
 
-// A service has other contracts and people than during the recording, or is another service. Only what does not depend
-// on them can be compared: statuses, failures, and the shape of responses.
+// During a replay, a service has other contracts and people than during the recording, or it is another service. The
+// comparison is limited to data-independent properties: statuses, failures, and the shape of responses.
 
 /**
- * Explains why a recorded request is not sent to a service. `credentials` are those of the profile for its operation;
- * `unlinked` is an identifier in it that no response of the service has shown.
+ * Explains why a recorded request is not sent to a service. `credentials` are the headers that the profile provides for
+ * its operation. `unlinked` is an identifier of the request that no response of the service contains.
  */
 export function explainUnsent(
   { callee, request, response }: CorpusExchange,
@@ -30,7 +30,7 @@ export function explainUnsent(
   return isStandIn && !isMissing(response) ? "its identifier is a stand-in" : undefined;
 }
 
-/** Explains why the response of a service cannot be compared with the recorded one. */
+/** Explains why the response of a service is not comparable with the recorded response. Returns undefined if it is. */
 export function explainIncomparable(
   recorded: RecordedResponse,
   actual: RecordedResponse,
@@ -47,36 +47,36 @@ export function explainIncomparable(
   return isForbidden ? "the credentials of the profile are not allowed to see it (403)" : undefined;
 }
 
-/** Expresses a difference as a change since the recording: a field that only the service has was added. */
+/** Converts a difference to a change since the recording. A field that only the service has counts as added. */
 export const toChange = (difference: FoundDifference): FoundDifference => {
   const { kind } = difference;
   return { ...difference, kind: kind === "added" ? "absent" : kind === "absent" ? "added" : kind };
 };
 
-/** Whether a service failed during the recording or fails now, which reveals nothing about its rules. */
+/** Reports whether a service is temporarily unavailable. Such a response reveals nothing about its rules. */
 export const isUnavailable = ({ status }: RecordedResponse): boolean =>
   status === 429 || (status >= 500 && status !== 501);
 
 const isMissing = ({ status }: RecordedResponse): boolean => status === 404 || status === 410;
 
-/** The field at one path of a document, such as `results[].id`, in all items of the lists around it. */
+/** Field at one path of a document, such as `results[].id`, in all items of the surrounding lists. */
 interface Field {
-  /** Path of the object or list around it. */
+  /** Path of the surrounding object or list. */
   readonly parent: string;
-  /** Whether it was `null`, which most fields can be. */
+  /** Types of the values except `null`, because most fields can be `null`. */
   readonly types: Set<string>;
   /** All values except objects, lists and `null`. */
   readonly values: unknown[];
   keys?: readonly string[];
 }
 
-/** Numbers that follow from the request and not from the data of the service. */
+/** Names of numbers that depend on the request and not on the data of the service. */
 const fixedNumber = /(?:^|\.)(?:limit|offset|page_size|per_page)$/;
 
 /**
- * Compares documents of the same kind with different data: types, fields, the spelling of enumerations and times, and
- * the order of keys. A field that the declaration allows to be absent or `null` is not a difference. `incomparable` is
- * called for parts that cannot be compared.
+ * Compares documents of the same kind with different data: types, fields, the format of enumerations and times, and the
+ * order of keys. Missing and `null` values are no difference if the declaration allows them. `incomparable` is called
+ * for parts that are not comparable.
  */
 export function compareShapes(
   recorded: unknown,
@@ -134,7 +134,7 @@ function pickExample({ types, values }: Field): unknown {
   return values[0] ?? (type === undefined ? null : type === "array" ? [] : {});
 }
 
-/** Lists the fields of a document by their paths. The keys of a dictionary are data and are not listed. */
+/** Lists the fields of a document by path. Keys of a dictionary are data and are omitted. */
 function collectFields(document: unknown, declaration: Declaration): Map<string, Field> {
   const fields = new Map<string, Field>();
   const walk = (value: unknown, path: string, parent: string): void => {
@@ -178,7 +178,7 @@ class Declaration {
     );
   }
 
-  /** The values of an enumeration. Undefined if any value is allowed. */
+  /** Lists the values of an enumeration. Returns undefined if any value is allowed. */
   listValues(path: string): readonly unknown[] | undefined {
     const schemas = this.#findSchemas(splitPath(path)).filter(({ type }) => type !== "null");
     const values = schemas.map(({ enum: all, const: only }) => all ?? (only === undefined ? undefined : [only]));

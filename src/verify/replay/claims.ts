@@ -6,13 +6,13 @@ import { registry } from "../../api/registry.ts";
 import { buildSample, collectFailures } from "../../derive/openapi/operations.ts";
 import { matchPieces } from "./compare-text.ts";
 
-/** A claim of the emulator about the service: how an operation, or one of its failures, responds. */
+/** Claim of the emulator about how an operation of the service responds. */
 export interface Claim {
-  /** `contracts.create`, `contracts.send no-signatories`, `webhook CONTRACT_CREATED`. */
+  /** Examples: `contracts.create`, `contracts.send no-signatories`, `webhook CONTRACT_CREATED`. */
   readonly name: string;
   readonly operation: string;
   readonly failure: FailureCode | undefined;
-  /** `specified`, `assumed`. */
+  /** `specified` or `assumed`. */
   readonly basis: string;
   /** Rows of DECISIONS.md that the basis cites. */
   readonly decisions: readonly string[];
@@ -33,7 +33,7 @@ const createClaim = (operation: string, failure: FailureCode | undefined, basis:
   decisions: typeof basis === "string" ? [] : (basis.assumed.match(/\b[RCFPLE]\d{1,2}\b/g) ?? []),
 });
 
-/** The claim for a response with this status and body. */
+/** Finds the claim for a response with this status and body. */
 export function findClaim(operation: Operation, status: number, body: unknown): Claim {
   const failure = status < 400 ? undefined : findFailure(operation, status, body);
   return createClaim(operation.id, failure, failure === undefined ? operation.basis : catalogue[failure].basis);
@@ -52,7 +52,7 @@ export const listClaims = (): Claim[] =>
       ...collectFailures(operation).map((code) => createClaim(operation.id, code, catalogue[code].basis)),
     ]);
 
-/** Finds the declared failure with this status. If several have it, the message decides. */
+/** Finds the declared failure with this status. The message distinguishes failures with the same status. */
 function findFailure(operation: Operation, status: number, body: unknown): FailureCode | undefined {
   const codes = [...new Set([...collectFailures(operation), ...operation.service.failures])].filter(
     (code) => catalogue[code].status === status,
@@ -64,7 +64,7 @@ function findFailure(operation: Operation, status: number, body: unknown): Failu
   );
 }
 
-/** Whether a body has the form and the messages of a sample, whose `<names>` match anything. */
+/** Reports whether a body has the structure and the messages of a sample. `<names>` in a sample match any string. */
 function matchesSample(sample: unknown, body: unknown): boolean {
   if (typeof sample === "string") {
     if (typeof body !== "string") return false;

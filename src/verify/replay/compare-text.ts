@@ -4,21 +4,21 @@ import type { Links } from "./links.ts";
 
 export type TextDifference = "wording" | "enumeration" | "value" | "time-format" | "time";
 
-/** Parts of a recorded string that may differ in a replay. */
+/** Parts of a recorded string that can differ in a replay. */
 const volatile =
   /https?:\/\/[^/\s"'?#]{1,255}|(?<![\w.-])eyJ[\w.-]+|qx[a-x]{9}@qx[a-x]{7}\.example|\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?|(?<![A-Za-z0-9])(?:safe|5afe)[A-Za-z0-9+/_=-]*|\b[A-Z]{1,5}-\d{1,20}\b|\bqx[a-x]{7}\b|\d{1,40}/gi;
 
-/** Times may differ by the duration of a request. */
+/** Times can differ by the duration of a request. */
 const toleranceMs = 5_000;
 
-/** Formats a time as a pattern: `9999-99-99T99:99:99.999Z`. */
+/** Formats a time as a pattern such as `9999-99-99T99:99:99.999Z`. */
 export const describeTimeFormat = (time: string): string => time.replace(/\d/g, "9");
 export const isTime = (text: string): boolean =>
   /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?$/.test(text);
 
 /**
- * Explains how a string of a replay differs from the recorded one. Undefined if it does not. Parts that may differ
- * become links.
+ * Explains how a replayed string differs from the recorded one. Returns undefined if only replaceable parts differ.
+ * These parts become links.
  */
 export function compareText(
   recorded: string,
@@ -43,7 +43,9 @@ export function compareText(
   return undefined;
 }
 
-/** Splits a recorded string into parts that may differ and the text around them. Consecutive words are one part. */
+/**
+ * Splits a recorded string into replaceable parts and the text around them. Consecutive stand-in words are one part.
+ */
 function splitVolatile(text: string): { readonly pieces: readonly string[]; readonly rest: readonly string[] } {
   const pieces: string[] = [];
   const rest = [""];
@@ -79,7 +81,7 @@ function isSamePiece(recorded: string, actual: string, links: Links, isUrl: bool
   if (/^\d+$/.test(recorded)) return isUrl || links.findNumber("", Number(recorded)) === Number(actual);
   if (isTime(recorded)) return compareTimes(recorded, actual, links) === undefined;
   if (/^[A-Z]{1,5}-\d+$/.test(recorded)) return recorded.split("-")[0] === actual.split("-")[0];
-  // Both derive from the request, so another word, or another case of it, is a difference.
+  // Both strings derive from the request, so another word, or another case of it, is a difference.
   const words = recorded.split(/[ ,.-]+/);
   if (words.every(isStandInWord)) return !actual.split(/[ ,.-]+/).some(isStandInWord);
   return !recorded.includes("@") || !/qx[a-x]{9}@/i.test(actual);
@@ -94,7 +96,7 @@ function compareTimes(recorded: string, actual: string, links: Links): TextDiffe
   return undefined;
 }
 
-/** URLs with the same path and other parameters, such as signed ones, even of another signature scheme. */
+/** Links signed URLs with the same parameter names. Returns false for other URLs. */
 function linkUrl(recorded: string, actual: string, links: Links): boolean {
   const listNames = (url: string) => [...new URLSearchParams(url.split("?")[1] ?? "").keys()].sort().join();
   const isSigned = /[?&][\w-]*(?:signature|token|sig|expires)/i.test(recorded);
@@ -103,7 +105,7 @@ function linkUrl(recorded: string, actual: string, links: Links): boolean {
   return true;
 }
 
-/** One part of a pattern. */
+/** Kind of a part in a pattern. */
 type PieceKind = "digits" | "id" | "time" | "uuid" | "token" | "origin" | "text";
 
 const forms: Readonly<Record<Exclude<PieceKind, "text">, RegExp>> = {
@@ -116,8 +118,8 @@ const forms: Readonly<Record<Exclude<PieceKind, "text">, RegExp>> = {
 };
 
 /**
- * Matches a string that consists of literal parts with other parts between them, `literals[0] piece[0] literals[1] …`.
- * Returns the parts between them, or undefined if the string does not match. A free text part is as short as possible.
+ * Matches a string of literal and variable parts: `literals[0] piece[0] literals[1] …`. Returns the variable parts, or
+ * undefined if the string does not match. A text part is as short as possible.
  */
 export function matchPieces(
   text: string,

@@ -19,10 +19,10 @@ export type DifferenceKind =
   | "attempts"
   | TextDifference;
 
-/** One position at which a replay differs from the recording. */
+/** A position at which a replay differs from the recording. */
 export interface FoundDifference {
   readonly kind: DifferenceKind;
-  /** `contract_status`, `results[].id`, `header location`, or empty for the whole document. */
+  /** Examples: `contract_status`, `results[].id`, `header location`. Empty for the whole document. */
   readonly path: string;
   readonly recorded: unknown;
   readonly replayed: unknown;
@@ -37,24 +37,24 @@ export const createDifference = (
 
 export interface CompareContext {
   readonly links: Links;
-  /** Resource of the operation. Its own `id` belongs to it. */
+  /** Resource of the operation, which is the scope of a top-level `id`. */
   readonly resource: string;
   readonly isFailure: boolean;
   /** Called with the reason why a part of a response cannot be compared. */
   readonly onIncomparable: (reason: string) => void;
-  /** Whether the lists come from a service, which has other items. */
+  /** Whether the replayed lists come from a service, which can have other items. */
   readonly hasOtherItems: boolean;
-  /** Whether an identifier existed before the recording. */
+  /** Reports whether an identifier existed before the recording. */
   readonly isOlder: (id: string) => boolean;
 }
 
 const joinPath = (path: string, key: string): string => (path === "" ? key : `${path}.${key}`);
 const getType = (value: unknown): string => (value === null ? "null" : Array.isArray(value) ? "array" : typeof value);
 const getKey = (path: string): string => path.replace(/\[\]/g, "").split(".").at(-1) ?? "";
-/** Fields that count the items of a list. */
+/** Names of fields that depend on the number of items of a list. */
 export const countKey = /^(?:total|total_results|count|total_count|page|pages|total_pages|has_more|next|previous)$/;
 
-/** Compares two documents. Identifiers and times that may differ become links. */
+/** Compares two documents. Identifiers and times that can differ become links. */
 export function compareValues(
   recorded: unknown,
   actual: unknown,
@@ -78,7 +78,7 @@ export function compareValues(
   return [createDifference("value", path, recorded, actual)];
 }
 
-/** The scope of the identifier at a path: an `id` belongs to the object around it, if that has a name. */
+/** Finds the scope of the identifier at a path. An `id` belongs to its parent object if that has a name. */
 function findScope(path: string, resource: string): string {
   const [key = "", parent = ""] = path.replace(/\[\]/g, "").split(".").reverse();
   const isOwn = key !== "id" || parent === "" || /^(?:results|items|data|files)$/.test(parent);
@@ -99,7 +99,7 @@ function compareNumbers(
     links.linkNumber(scope, recorded, actual);
     return known === undefined || known === actual ? [] : [difference];
   }
-  // Seconds or milliseconds since 1970.
+  // The value is in seconds or milliseconds since 1970.
   const isClock = /(?:_at|_on|time|timestamp|ts|exp|iat|nbf)$/.test(key) && recorded > 1e9;
   if (isClock)
     return Math.abs(recorded - actual) <= (recorded > 1e11 ? 5_000 : 5) ? [] : [{ ...difference, kind: "time" }];
@@ -141,7 +141,7 @@ function compareArrays(
   context: CompareContext,
 ): FoundDifference[] {
   const { links, resource, onIncomparable, isOlder } = context;
-  // A top-level list, not one within an item.
+  // Only a top-level list can have items from before the recording.
   const isWhole = !/[.[]/.test(path);
   const older = isWhole ? recorded.filter((item) => isOlder(getId(item) ?? "")) : [];
   if (older.length > 0)
@@ -180,7 +180,7 @@ const isScalarPermutation = (recorded: readonly unknown[], actual: readonly unkn
   return JSON.stringify(recorded) !== JSON.stringify(actual) && sortStrings(recorded) === sortStrings(actual);
 };
 
-/** Headers that clients read. */
+/** Headers that clients evaluate. */
 const comparedHeaders = [
   "content-type",
   "location",

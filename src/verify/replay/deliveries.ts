@@ -14,7 +14,7 @@ import {
 } from "./compare.ts";
 import { type Links, toTarget } from "./links.ts";
 
-/** One delivery in a corpus: the same bytes to the same receiver, attempt by attempt. */
+/** A delivery in a corpus: attempts with the same body to the same receiver. */
 interface RecordedDelivery {
   readonly activity: string;
   readonly target: string;
@@ -30,11 +30,11 @@ interface ReceivedDelivery extends Message {
   readonly match: RecordedDelivery | undefined;
 }
 
-/** A webhook that was created before the recording or outside it, as its deliveries show it. */
+/** A webhook without a recorded creation, as derived from its deliveries. */
 interface OlderWebhook {
   readonly target: string;
   readonly activities: readonly string[];
-  /** Whether an activity of this time must be in the recording. */
+  /** Reports whether the recording must contain an activity of this time. */
   readonly isRecorded: (at: number) => boolean;
 }
 
@@ -45,7 +45,8 @@ interface ComparedDelivery {
 }
 
 /**
- * The spelling of JSON: `compact`, `spaced` as Python writes it, `indented`; `escaped` if it has only ASCII characters.
+ * Detects the formatting of JSON: `compact`, `spaced` as by Python, or `indented`. Adds `escaped` if non-ASCII
+ * characters are escaped.
  */
 function detectSpelling(text: string): string {
   const bare = editJson(text, { editString: () => "", editNumber: () => "0" });
@@ -53,13 +54,13 @@ function detectSpelling(text: string): string {
   return /\\u[0-9a-f]{4}/i.test(text) && !/[\u0080-\uffff]/.test(text) ? `${spacing}, escaped` : spacing;
 }
 
-/** A worker may delay a retry to the next minute. */
+/** A worker can delay a retry to the next minute. */
 const retryToleranceMs = 61_000;
 
 /** Receives the webhooks of a replay and responds as the recorded receiver did. */
 export class ReplayReceiver {
   readonly #recorded: readonly RecordedDelivery[];
-  /** Webhooks that a replay has to create first. */
+  /** Webhooks that a replay must create first. */
   readonly olderWebhooks: readonly OlderWebhook[];
   readonly #links: Links;
   readonly #received: ReceivedDelivery[] = [];
@@ -96,7 +97,7 @@ export class ReplayReceiver {
     });
   }
 
-  /** The status with which the recorded receiver responded to the same attempt. */
+  /** Records an attempt. Returns the status with which the recorded receiver responded to it. */
   #receive(target: string, message: Message): number {
     const isSame = (item: ReceivedDelivery) => item.target === target && item.body.equals(message.body);
     const received = this.#received.find(isSame) ?? this.#addDelivery(target, message);
@@ -126,7 +127,7 @@ export class ReplayReceiver {
     );
   }
 
-  /** Compares the deliveries one by one. Those after `until` may be missing in the recording. */
+  /** Compares the deliveries one by one. The recording can lack deliveries after `until`. */
   compare(context: CompareContext, until: number): ComparedDelivery[] {
     if (this.#recorded.length === 0) return [];
     const compared = this.#received.map((received): ComparedDelivery | undefined => {
@@ -160,7 +161,7 @@ export class ReplayReceiver {
     const [first] = recorded.attempts;
     const [was, is] = [first!.request.body.toString("utf8"), received.body.toString("utf8")];
     const found = compareValues(tryParseJson(was), tryParseJson(is), "", context);
-    // A string without non-ASCII characters does not show how they are spelled.
+    // Escapes are only detectable in a string with non-ASCII characters.
     const [wasSpelled, isSpelled] = [detectSpelling(was), detectSpelling(is)];
     if (wasSpelled !== isSpelled) found.push(createDifference("spelling", "", wasSpelled, isSpelled));
     const listCustomNames = ({ headers }: Message) =>

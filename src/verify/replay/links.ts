@@ -2,7 +2,10 @@ import { tryParseJson } from "../../base/object.ts";
 import { decodePart } from "../exchange.ts";
 import { editJson } from "../json-edit.ts";
 
-/** The kind of object that a number under this key identifies: `contract` for `contract_id` and a contract's `id`. */
+/**
+ * Returns the kind of object that a number under this key identifies, such as `contract` for `contract_id` and for the
+ * `id` of a contract.
+ */
 export const getScope = (key: string, resource: string): string => {
   const stem = key === "id" || key === "" ? resource : key.replace(/_?ids?$/, "");
   return stem
@@ -14,19 +17,19 @@ export const getScope = (key: string, resource: string): string => {
 
 export const isIdKey = (key: string): boolean => /(?:^|_)ids?$|^(?:uuid|number|reference_id)$/.test(key);
 
-/** Maps recorded identifiers, tokens and times to those of the replay. */
+/** Maps recorded identifiers, tokens and times to the corresponding values of the replay. */
 export class Links {
   readonly #texts = new Map<string, string>();
   readonly #numbers = new Map<string, number>();
   readonly #scopes = new Set<string>();
-  /** Targets of recorded URLs, by which signed URLs are found again. */
+  /** Replayed URLs by the target of the recorded URL. Requests to signed URLs need them. */
   readonly #urls = new Map<string, string>();
 
   findText(recorded: string): string | undefined {
     return this.#texts.get(recorded);
   }
 
-  /** Finds the number of this scope or of a related one. If all scopes agree, any of them counts. */
+  /** Finds a number by scope or related scope. Otherwise, returns the number that all scopes have in common. */
   findNumber(scope: string, recorded: number): number | undefined {
     const known = this.findRelatedNumber(scope, recorded);
     if (known !== undefined) return known;
@@ -34,7 +37,7 @@ export class Links {
     return others.size === 1 ? [...others][0] : undefined;
   }
 
-  /** Finds the number of this scope or of a related one: `contract_type_id` is the `id` of a type. */
+  /** Finds a number by scope or related scope, because `contract_type_id` is the `id` of a type. */
   findRelatedNumber(scope: string, recorded: number): number | undefined {
     const isRelated = (other: string) => scope !== "" && (other.endsWith(scope) || scope.endsWith(other));
     const related = [...this.#scopes].filter(isRelated);
@@ -76,7 +79,7 @@ export class Links {
       .replace(/\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:?\d\d)/g, (time) => this.#texts.get(time) ?? time);
   }
 
-  /** Replaces the links in the target of a request. `names` are the parameters of its declared path, by position. */
+  /** Replaces the links in a request target. `names` are the parameters of its declared path by position. */
   translateTarget(target: string, names: readonly (string | undefined)[], resource: string): string {
     const [path = "", query] = target.split(/\?(.*)/s);
     const translate = (encoded: string, plain: string, idName: string | undefined) => {
@@ -94,7 +97,7 @@ export class Links {
     return `${segments.join("/")}?${pairs.join("&")}`;
   }
 
-  /** Replaces the links in the body of a request and preserves its spelling. */
+  /** Replaces the links in a request body and preserves its formatting. */
   translateBody(body: Buffer, resource: string): Buffer {
     const text = body.toString("utf8");
     if (body.length === 0 || !Buffer.from(text).equals(body)) return body;
@@ -107,7 +110,7 @@ export class Links {
     return Buffer.from(edited);
   }
 
-  /** Translates the value of a parameter or field. `idName` is its name if it may hold a numeric identifier. */
+  /** Translates the value of a parameter or field. `idName` is its name if it can be a numeric identifier. */
   #translateNamed(idName: string | undefined, value: string, resource: string): string {
     if (idName === undefined || !/^\d+$/.test(value)) return this.translateText(value);
     return String(this.findNumber(getScope(idName, resource), Number(value)) ?? value);

@@ -24,11 +24,11 @@ import { RequestSender } from "./send.ts";
 /** Target of a replay: an emulator with a state created from the corpus, or a service. */
 export interface ReplayTarget {
   readonly resolveUrl: (callee: Callee) => string | undefined;
-  /** Only for an emulator. */
+  /** Clock of an emulator. Undefined for a service. */
   readonly clock?: { readonly now: () => number; readonly advance: (to: number) => Promise<unknown> };
-  /** A service receives only reads, and its data is not compared. */
+  /** Settings of a service, which receives only read requests. Its data is not compared. */
   readonly service?: {
-    /** Headers that replace those of the corpus. */
+    /** Returns headers that replace the headers of the corpus. */
     readonly getCredentials: (operation: Operation) => Readonly<Record<string, string>>;
     readonly requestsPerSecond: number;
   };
@@ -39,19 +39,19 @@ export interface ReplayTarget {
 export interface ReplayedExchange {
   readonly claim: Claim;
   readonly file: string | undefined;
-  /** Status of the response in the replay; 0 for a webhook. */
+  /** Status of the replayed response. 0 for a webhook. */
   readonly status: number;
   readonly at: number;
   readonly differences: readonly FoundDifference[];
-  /** The reason why the response was not compared, or not completely. */
+  /** Reason why the response was not or only partly compared. Undefined if it was compared completely. */
   readonly incomparable: string | undefined;
 }
 
-/** Resources in the seed. All their listed rows exist in a replay. */
+/** Operations whose resources are in the seed. A replay has all their listed rows. */
 const seeded =
   /^(?:templates|contract-types|organizations|users|clusters|cluster-emails|cluster-clients)\.|^key-pointers\.definitions$/;
 
-/** The number of requests in a corpus without a declared operation. They are not replayed. */
+/** Returns the number of requests in a corpus without a declared operation, which are not replayed. */
 export const countUndeclared = ({ exchanges }: Corpus): number =>
   exchanges.filter(({ callee, operation }) => callee !== "receiver" && !findOperationById(operation)).length;
 
@@ -73,7 +73,7 @@ interface ReplayEmulator {
   close(): Promise<void>;
 }
 
-/** Starts the emulator. It is passed in because this layer is below the emulator. */
+/** Starts an emulator. Callers pass this function, because this layer must not import the emulator. */
 export type StartReplayEmulator = (options: {
   readonly ephemeral: true;
   readonly seed: object;
@@ -81,7 +81,7 @@ export type StartReplayEmulator = (options: {
   readonly log: (line: string) => void;
 }) => Promise<ReplayEmulator>;
 
-/** Replays a corpus on a fresh emulator whose state is created from it. */
+/** Replays a corpus on a new emulator whose state is created from the corpus. */
 export async function replayOnEmulator(
   corpus: Corpus,
   startEmulator: StartReplayEmulator,
@@ -137,7 +137,7 @@ class Replay {
     }
     if (!clock) return replayed;
     const last = this.#corpus.exchanges.at(-1)?.at ?? 0;
-    // Deliver the effects of the last request now.
+    // The clock advance delivers the webhooks of the last request.
     await clock.advance(Math.max(last, clock.now()) + 1_000);
     const context = this.#createContext("contracts", false, () => {});
     for (const { activity, file, differences } of this.#receiver.compare(context, last)) {
@@ -147,7 +147,7 @@ class Replay {
     return replayed;
   }
 
-  /** Creates the webhooks whose creation was not recorded, such as those of `svc webhooks listen`. */
+  /** Creates the webhooks without a recorded creation, such as those of `svc webhooks listen`. */
   async #subscribe(): Promise<void> {
     const { method, path } = findOperationById("webhooks.create")!;
     for (const { target, activities } of this.#receiver.olderWebhooks)
@@ -212,7 +212,7 @@ class Replay {
     const differences = this.#compare(recorded, actual, context, operation);
     const isWhole = !isList || (partly === undefined && showsAll(parseBody(recorded)));
     const comparable = isWhole ? differences : differences.filter(({ path }) => !countKey.test(path));
-    // The claim is about the emulator. A service is compared with its own earlier responses.
+    // Claims describe the emulator. A service is compared with its own recorded responses.
     return service
       ? createResult(recorded, comparable.map(toChange), partly)
       : createResult(actual, comparable, partly);
@@ -226,7 +226,7 @@ class Replay {
   ): FoundDifference[] {
     const status =
       recorded.status === actual.status ? [] : [createDifference("status", "", recorded.status, actual.status)];
-    // A success and a failure cannot be compared.
+    // A success is not comparable with a failure.
     if (recorded.status < 400 !== actual.status < 400) return status;
     const headers = compareHeaders(
       (name) => getHeader(recorded, name),
@@ -235,7 +235,7 @@ class Replay {
     );
     const [was, is] = [parseBody(recorded), parseBody(actual)];
     if (this.#target.service && was !== undefined && is !== undefined && recorded.status < 400) {
-      // Identifiers become links, so that data of a contract is compared with data of its counterpart.
+      // Identifiers become links, so that the data of corresponding contracts is compared.
       compareValues(was, is, "", { ...context, onIncomparable: () => {} });
       const declared = operation.responses[recorded.status];
       const schema = declared && "schema" in declared && declared.schema ? toOutputSchema(declared.schema) : undefined;
@@ -278,14 +278,14 @@ class Replay {
     return base && base + this.#links.translateTarget(request.target, listPathNames(path), resource);
   }
 
-  /** An identifier in a request that occurs in no response of the replay. */
+  /** Finds an identifier of a request that no response of the replay contains. */
   #findUnlinked(target: string, path: string, resource: string): string | undefined {
     const [plain = "", query = ""] = target.split("?");
     const names = listPathNames(path);
     const isService = this.#target.service !== undefined;
     const parameters = plain.split("/").flatMap((segment, at) => {
       const name = names[at];
-      // The seed of an emulator contains those that the corpus mentions.
+      // The seed of an emulator contains the mentioned clients, clusters and users.
       const isOpen = name !== undefined && (isService || !/hash|email|token|cluster|client/.test(name));
       return isOpen ? [[name, segment] as const] : [];
     });
@@ -340,7 +340,7 @@ class Replay {
     const body = this.#links.translateBody(request.body, resource);
     if (this.#receiver.url === "" || operation !== "webhooks.create" || tryParseJson(body.toString()) === undefined)
       return body;
-    // The replay receives the webhooks itself, whatever their recorded receiver was.
+    // The replay receives all webhooks itself instead of the recorded receiver.
     const edited = editJson(body.toString(), {
       editString: ({ isKey, path, value }) =>
         !isKey && path.join() === "url" ? value.replace(/^https?:\/\/[^/]+/, this.#receiver.url) : value,
@@ -350,7 +350,7 @@ class Replay {
   }
 }
 
-/** Whether a page of a list has all of its items. Otherwise some may be older than the recording. */
+/** Reports whether a page contains all items of a list. Items of other pages can be older than the recording. */
 function showsAll(document: unknown): boolean {
   const { total_results: total, results } = toFields(document);
   return typeof total !== "number" || !Array.isArray(results) || total <= results.length;

@@ -2,7 +2,7 @@ import { lookupTable, toFields } from "../../base/object.ts";
 import { getHeader, parseBody, type RecordedExchange } from "../exchange.ts";
 import { type Caller, listRows, type Row, WorkspaceSeed } from "./workspace-seed.ts";
 
-/** A seed for the emulator, which validates the fields itself. */
+/** Seed of an emulator. The emulator validates the fields. */
 interface CorpusSeed {
   readonly time: string;
   readonly clusters: readonly Row[];
@@ -11,8 +11,8 @@ interface CorpusSeed {
 }
 
 /**
- * Creates the state in which a replay starts: the workspaces, users, templates and other rows that a corpus mentions.
- * `base`, the emulator's own seed, provides the rest.
+ * Creates the initial state of a replay: the workspaces, users, templates and other rows that a corpus mentions.
+ * `base`, the default seed of the emulator, provides the remaining rows.
  */
 export function buildSeed(exchanges: readonly RecordedExchange[], base: Row): CorpusSeed {
   const callers = findCallers(exchanges);
@@ -24,7 +24,7 @@ export function buildSeed(exchanges: readonly RecordedExchange[], base: Row): Co
     time: new Date(exchanges[0]?.at ?? 0).toISOString(),
     clusters,
     workspaces: mergeRows("workspaces"),
-    // Sorted by id, so that another order of a list is detected.
+    // Rows are sorted by ID, so that a different order of a list is detected.
     ...Object.fromEntries(
       ["users", "roles", "entities", "contract_types", "templates", "workflows"].map((name) => [
         name,
@@ -35,7 +35,7 @@ export function buildSeed(exchanges: readonly RecordedExchange[], base: Row): Co
   };
 }
 
-/** The workspaces whose key was accepted, with their recorded data. */
+/** Finds the workspaces whose key was accepted, with their exchanges. */
 export function findCallers(exchanges: readonly RecordedExchange[]): Caller[] {
   const accepted = exchanges.filter(
     ({ request, response }) => response.status !== 401 && getHeader(request, "client-id") !== undefined,
@@ -48,7 +48,7 @@ export function findCallers(exchanges: readonly RecordedExchange[]): Caller[] {
   return callers.length > 0 ? callers : [{ clientId: "replay", clientSecret: "replay", exchanges: [] }];
 }
 
-/** Clusters in the router's responses or requests. */
+/** Finds the clusters in requests and responses of the router. */
 function findClusters(exchanges: readonly RecordedExchange[], fallback: string): Row[] {
   const known = new Map<string, Row>();
   for (const { operation, request, response } of exchanges) {
@@ -80,7 +80,7 @@ function findClusters(exchanges: readonly RecordedExchange[], fallback: string):
   return rows.length > 0 ? rows : [{ id: fallback, label: fallback }];
 }
 
-/** Keys that were accepted for look-ups, which name no cluster. Each belongs to some cluster. */
+/** Assigns keys that were accepted without a cluster in the request. Each key belongs to a cluster. */
 function assignKeys(exchanges: readonly RecordedExchange[], known: Map<string, Row>, fallback: string): void {
   const assigned = new Set([...known.values()].map(({ key }) => key));
   for (const { request, response } of exchanges) {
@@ -95,7 +95,7 @@ function assignKeys(exchanges: readonly RecordedExchange[], known: Map<string, R
   }
 }
 
-/** Mappings that look-ups found and no earlier exchange had created. */
+/** Finds mappings in responses to lookups, except mappings that an earlier exchange had created. */
 function findMappings(exchanges: readonly RecordedExchange[]): Row {
   const mapped = new Set<string>();
   const tables: Record<string, Record<string, string[]>> = Object.create(null);

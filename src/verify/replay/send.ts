@@ -9,7 +9,7 @@ export interface OutgoingRequest {
   readonly body: Buffer;
 }
 
-/** A service did not respond, or its response was incomplete. */
+/** A service did not respond, or the response was incomplete. */
 export class NoResponseError extends Error {
   override readonly name = "NoResponseError";
 }
@@ -17,7 +17,7 @@ export class NoResponseError extends Error {
 const timeoutMs = 30_000;
 const maxResponseBytes = 64 * 1024 * 1024;
 
-/** Sends requests unchanged: headers keep their order and spelling. Close it after use. */
+/** Sends requests unchanged, with the order and spelling of their headers. Callers must close the sender. */
 export class RequestSender {
   readonly #agent = new Agent({ keepAlive: true });
 
@@ -36,7 +36,7 @@ export class RequestSender {
         );
       const request = (isTls ? requestHttps : requestHttp)(target, {
         method,
-        // Unchanged, because URL normalizes differences that a service may detect.
+        // URL would normalize differences that a service can detect.
         path: url.slice(target.origin.length) || "/",
         headers: all.flat() as unknown as Record<string, string>,
         ...(!isTls && { agent: this.#agent }),

@@ -7,7 +7,7 @@ export class WorkspaceSeed {
   readonly #id: number;
   readonly #clusterId: string;
   readonly #base: Row;
-  /** Offset of the ids of the base seed, so that workspaces do not collide. */
+  /** Offset of the IDs from the base seed, which prevents collisions between workspaces. */
   readonly #offset: number;
 
   constructor(caller: Caller, at: number, clusterId: string, base: Row) {
@@ -56,7 +56,7 @@ export class WorkspaceSeed {
     return listRows(this.#base.workspaces)[0] ?? {};
   }
 
-  /** Rows of the base's first workspace, moved to this one. */
+  /** Copies the rows of the first workspace in the base seed to this workspace. */
   #listOwn(name: string): Row[] {
     const rows = listRows(this.#base[name]).filter(({ workspace_id }) => workspace_id === this.#baseWorkspace.id);
     const move = ([key, value]: [string, unknown]): [string, unknown] => {
@@ -68,14 +68,14 @@ export class WorkspaceSeed {
     return rows.map((row) => Object.fromEntries(Object.entries(row).map(move)));
   }
 
-  /** Adds rows for the identifiers of this field in accepted requests that no row has. */
+  /** Adds missing rows for the identifiers that accepted requests contain in this field. */
   #addSent(rows: Row[], field: string, create: (id: number) => Row): Row[] {
     for (const id of this.#findSentValues(field))
       if (typeof id === "number" && !rows.some((row) => row.id === id)) rows.push(create(id));
     return rows;
   }
 
-  /** The response body of the last success of an operation. */
+  /** Returns the response body of the last successful request to an operation. */
   #findLast(operation: string): unknown {
     return this.#findAll(operation).at(-1);
   }
@@ -108,7 +108,7 @@ export class WorkspaceSeed {
     return { id, workspace_id: this.#id, name, email, ...(typeof designation === "string" && { designation }) };
   }
 
-  /** People in responses with id, name and e-mail address, and those that a header names as the acting user. */
+  /** Finds users in responses with ID, name and e-mail address, and acting users in request headers. */
   #findMentionedUsers(): Row[] {
     const found: Row[] = [];
     const creators = new Map<string, string>();
@@ -273,7 +273,7 @@ export class WorkspaceSeed {
     return found && parseBody(found.response);
   }
 
-  /** Values of this field in accepted requests. */
+  /** Finds the values of this field in accepted requests. */
   #findSentValues(field: string): ReadonlySet<unknown> {
     const values = new Set<unknown>();
     for (const { request, response } of this.#caller.exchanges) {
@@ -307,13 +307,13 @@ const toQuestion = (question: unknown): Row =>
 
 export type Row = Readonly<Record<string, unknown>>;
 
-/** The objects in a list, or in the list under a name. */
+/** Returns the objects in a list, or in the list under a name. */
 export const listRows = (value: unknown, name?: string): readonly Row[] => {
   const list = Array.isArray(value) ? value : name === undefined ? undefined : toFields(value)[name];
   return Array.isArray(list) ? list.filter(isObject) : [];
 };
 
-/** The workspaces whose API key was accepted, with their recorded data. */
+/** A workspace whose API key was accepted, with its exchanges. */
 export interface Caller {
   readonly clientId: string;
   readonly clientSecret: string;
