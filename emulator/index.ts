@@ -36,16 +36,16 @@ export type {
 } from "./published.d.ts";
 
 /**
- * Starts an emulator in this process: the router, a listener per cluster, the control plane. Any number may run at
- * once; nothing is shared between them. Fails with InvalidOptionsError if they cannot be meant so, with
- * StateFormatError over a damaged file and with StateLockedError over one that another emulator uses; nothing is left
- * running then.
+ * Starts an emulator in this process: the router, a listener per cluster, and the control plane. Several emulators can
+ * run at once and share nothing. Rejects with InvalidOptionsError if an option is invalid, with StateFormatError if the
+ * state file is damaged, and with StateLockedError if another emulator uses the file. Nothing keeps running after a
+ * rejection.
  */
 export async function startEmulator(options: EmulatorOptions = {}): Promise<Emulator> {
   checkOptions(options);
   const { from, observed, log = () => {} } = options;
   const seed = resolveSeed(options);
-  // Late: it loads all that a replay needs.
+  // The import is dynamic, because it loads all modules of a replay.
   const observer =
     observed === undefined
       ? undefined

@@ -1,9 +1,9 @@
-// The types of svc-toolkit/emulator. The code imports them from here, and the package publishes this file as it is, so
-// it has no imports. Functions and classes are compared with the exports of emulator/index.ts
-// (test/packaged/published.types.ts).
+// Types of svc-toolkit/emulator. The code imports them from this file, and the package publishes the file unchanged, so
+// it has no imports. test/packaged/published.types.ts compares the functions and classes with the exports of
+// emulator/index.ts.
 
 declare global {
-  // Known to newer compilers and to the types of Node; the same words again do no harm.
+  // Newer compilers and the types of Node declare this symbol too. A repeated declaration is valid.
   interface SymbolConstructor {
     readonly asyncDispose: unique symbol;
   }
@@ -12,7 +12,7 @@ declare global {
 /** A cluster of a running emulator, with the API key of its first workspace. */
 export interface RunningCluster {
   readonly id: string;
-  /** Origin of its listener: the base URL of the contract API. */
+  /** Origin of the cluster's listener, which is the base URL of the contract API. */
   readonly url: string;
   readonly clusterKey: string;
   readonly external: boolean;
@@ -24,8 +24,9 @@ export interface RunningCluster {
 }
 
 /**
- * How far to move virtual time. `by`: milliseconds, or a duration such as `PT2H35M` or `2h35m`. `to`: milliseconds
- * since the epoch, or an ISO time. `untilIdle`: until nothing waits any more.
+ * Target of a clock advance. `by` is in milliseconds, or a duration such as `PT2H35M` or `2h35m`. `to` is in
+ * milliseconds since the epoch, or an ISO time. `next` advances to the next due entry, and `untilIdle` until no entry
+ * is pending.
  */
 export type AdvanceTarget =
   | { readonly by: number | string }
@@ -33,7 +34,7 @@ export type AdvanceTarget =
   | { readonly next: true }
   | { readonly untilIdle: true };
 
-/** Entries that an advance ran on its way; times are virtual milliseconds. */
+/** Result of a clock advance with the entries that ran. Times are in virtual milliseconds. */
 export interface AdvanceResult {
   readonly from: number;
   readonly to: number;
@@ -51,7 +52,7 @@ export interface AdvanceResult {
 }
 
 /**
- * Something that an emulator did, without secrets; times are virtual, ISO 8601, and durations wall-clock milliseconds.
+ * An event of an emulator, without secrets. Times are virtual (ISO 8601), and durations are wall-clock milliseconds.
  */
 export type EmulatorEvent =
   | {
@@ -59,14 +60,14 @@ export type EmulatorEvent =
       readonly at: string;
       readonly listener: string;
       readonly service: string;
-      /** Null: nothing is declared for the path. */
+      /** Null if no operation is declared for the path. */
       readonly operation: string | null;
       readonly method: string;
       readonly target: string;
-      /** 0: the connection ended without a response. */
+      /** Status of the response. 0 if the connection ended without a response. */
       readonly status: number;
       readonly failure: string | null;
-      /** Name of the caller's control token; null: no token. */
+      /** Name of the caller's control token. Null if the caller has no token. */
       readonly caller: string | null;
       /** Codes of findings in accepted requests. */
       readonly findings: readonly string[];
@@ -79,31 +80,31 @@ export type EmulatorEvent =
       readonly webhook_id: number;
       readonly activity: string;
       readonly contract_id: number | null;
-      /** The same as commands take it: `T-12` or `H-12`. */
+      /** Id as commands accept it: `T-12` or `H-12`. */
       readonly composite_id: string | null;
-      /** Null: it was skipped, see outcome. */
+      /** Null if the attempt was skipped. `outcome` contains the reason. */
       readonly attempt: number | null;
-      /** Null: no response came, see error. */
+      /** Null if there was no response. `error` contains the reason. */
       readonly status: number | null;
       readonly error: string | null;
       readonly duration_ms: number | null;
       readonly outcome: string;
       readonly next_attempt_at: string | null;
-      /** The attempt at that time is skipped unless the webhook is enabled before. */
+      /** Whether the webhook is disabled. The attempt at that time is skipped unless the webhook is enabled first. */
       readonly webhook_disabled: boolean;
     }
-  /** Another state took the place of the one before: a reset, an import, a restore, a rewind. */
+  /** Another state replaced the current state: a reset, an import, a restore or a rewind. */
   | { readonly event: "state"; readonly at: string }
   | {
-      /** Time was moved. */
+      /** The virtual clock was advanced. */
       readonly event: "clock";
       readonly from: string;
       readonly to: string;
     }
-  /** Number of further ones that are not listed. */
+  /** Number of further events that are not listed. */
   | { readonly event: "dropped"; readonly count: number };
 
-/** A kept state of an emulator. */
+/** A stored state of an emulator. */
 export interface Snapshot {
   readonly name: string;
   /** Virtual milliseconds at which it was stored. */
@@ -111,302 +112,314 @@ export interface Snapshot {
 }
 
 /**
- * How far to go back. `to`: a virtual time, milliseconds since the epoch or an ISO time. `before`: to before this cause
- * changed anything, as traces call it (`request:12`). `steps`: to before this many of the last requests and clock
- * advances that changed anything.
+ * Target of a rewind. `to` is a virtual time, in milliseconds since the epoch or as an ISO time. `before` is a cause as
+ * named in traces (`request:12`): its changes and all later changes are undone. `steps` is a number of requests and clock
+ * advances that changed something.
  */
 export type Rewind = { readonly to: number | string } | { readonly before: string } | { readonly steps: number };
 
 /** A running emulator. */
 export interface Emulator {
   readonly instanceId: string;
-  /** Base URL of the routing service; contract-API paths sent there reach the cluster of the client-id. */
+  /** Base URL of the routing service, which forwards requests to the contract API to the cluster of the client-id. */
   readonly routerUrl: string;
   /** Base URL of the control plane. */
   readonly controlUrl: string;
   readonly clusters: readonly RunningCluster[];
   /** Token of the control plane. */
   readonly token: string;
-  /** Path of the stored state; undefined in memory. */
+  /** Path of the stored state. Undefined if the state is in memory. */
   readonly file: string | undefined;
-  /** URL of the PostgreSQL database of the state, without a password; undefined for other stores. */
+  /** URL of the PostgreSQL database of the state, without a password. Undefined for other stores. */
   readonly store: string | undefined;
   readonly clock: {
-    /** Virtual milliseconds since the epoch. */
+    /** Returns the virtual time in milliseconds since the epoch. */
     now(): number;
-    /** `real` passes with a speed, `manual` stands still until it is advanced, `auto` jumps to the next due entry. */
+    /**
+     * Mode of the clock: `real` runs at `speed`, `manual` stops until it is advanced, `auto` jumps to the next due
+     * entry.
+     */
     readonly mode: "real" | "manual" | "auto";
-    /** Virtual seconds per second, in mode `real`. */
+    /** Virtual seconds per real second in mode `real`. */
     readonly speed: number;
-    /** Moves virtual time and runs everything that becomes due on the way. */
+    /** Advances the virtual clock and runs all entries that become due. */
     advance(target: AdvanceTarget): Promise<AdvanceResult>;
   };
   /**
-   * Saves the present state: rows, virtual time, scheduled entries, scripted faults. The default name is snapshot-1,
-   * snapshot-2 and so on. Fails with SnapshotExistsError if the name is taken, unless `replace`.
+   * Saves the current state: rows, virtual time, scheduled entries and scripted faults. Default names are snapshot-1,
+   * snapshot-2 and so on. Rejects with SnapshotExistsError if the name is taken, unless `replace` is set.
    */
   snapshot(name?: string, options?: { readonly replace?: boolean }): Promise<Snapshot>;
   /**
-   * Goes back to a snapshot. The state that is left is stored before, as `before-1` and so on, unless it is the same.
-   * Fails with SnapshotNotFoundError and InvalidSnapshotError, and then nothing is changed.
+   * Restores a snapshot. The replaced state is saved as `before-1` and so on, unless both states are equal. Rejects
+   * with SnapshotNotFoundError or InvalidSnapshotError and then changes nothing.
    */
   restore(snapshot: string | Pick<Snapshot, "name">): Promise<{ readonly backupSnapshot: string | undefined }>;
   /**
-   * Goes back on the way that led to the present state, which is stored before, as `before-1` and so on. Only where the
-   * state is stored in a file or a database: fails with HistoryUnavailableError otherwise, with RewindOutOfRangeError
-   * if not this much is stored, with RewindTargetInFutureError for a time that lies ahead; then nothing is changed.
-   * Where nothing is taken back, nothing is stored.
+   * Rewinds the current state, which is saved first as `before-1` and so on. If nothing is undone, nothing is saved.
+   * Requires a state in a file or a database. Rejects with HistoryUnavailableError for other states, with
+   * RewindOutOfRangeError if the history is too short, and with RewindTargetInFutureError if the time is in the future.
+   * A rejected rewind changes nothing.
    */
   rewind(target: Rewind): Promise<{ readonly backupSnapshot: string | undefined }>;
   /**
-   * Starts another emulator in this process that begins with the present state: on free ports, in memory, with a clock,
-   * inboxes and snapshots of its own. Neither knows of the other; each is closed for itself.
+   * Starts another emulator in this process with a copy of the current state. It uses free ports and memory, and has
+   * its own clock, inboxes and snapshots. The emulators are independent, and each must be closed.
    */
   fork(): Promise<Emulator>;
   /**
-   * Calls the listener with every request, delivery attempt and clock advance from now on, in batches; a flood is cut,
-   * and counted. The next batch comes once the listener is done with the last one. Returns the function that ends it,
-   * which resolves after the last batch.
+   * Calls the listener with batches of all further requests, delivery attempts and clock advances. If there are too
+   * many events, some are dropped and counted. The next batch follows when the listener has finished. Returns a
+   * function that removes the listener and resolves after the last batch.
    */
   watch(tell: (events: readonly EmulatorEvent[]) => Promise<void> | void): () => Promise<void>;
-  /** Resolves when it has ended, no matter which call ended it. */
+  /** Resolves when the emulator has stopped, regardless of the cause. */
   readonly closed: Promise<void>;
   /**
-   * Stops accepting, lets requests and deliveries that are due end, for 900 ms at most (see `graceMs`), and leaves the rest
-   * for the next start. Once `signal` is aborted, it waits for nothing more.
+   * Stops accepting requests and waits for pending requests and due deliveries, for at most 900 ms (see `graceMs`).
+   * Other deliveries remain for the next start. The wait ends when `signal` is aborted.
    */
   close(options?: { readonly signal?: AbortSignal }): Promise<void>;
-  /** `await using emulator = await startEmulator()` closes it at the end of the block. */
+  /** Closes the emulator at the end of the block with `await using emulator = await startEmulator()`. */
   [Symbol.asyncDispose](): PromiseLike<void>;
 }
 
-/** How an emulator is started. Everything may be omitted: then it is the demo seed on free ports, kept nowhere. */
+/** Options of an emulator. All are optional. By default, an emulator uses the demo seed, free ports and memory. */
 export interface EmulatorOptions {
-  /** Port of the router; the clusters take the ones after it. 0 (default): all free ports. */
+  /** Port of the router. The clusters use the following ports. 0 (default) selects free ports for all. */
   readonly port?: number;
-  /** Address to listen on; the default is loopback. */
+  /** Address to listen on (default: loopback). */
   readonly host?: string;
-  /** Names that the Host header may have next to those of this machine. */
+  /** Allowed names in the Host header in addition to the names of this machine. */
   readonly allowedHosts?: readonly string[];
   /**
-   * Path of the stored state. It is created if it does not exist, with its folders. Omitted: in memory, and gone at the
-   * end.
+   * Path of the stored state. The file and its folders are created if they do not exist. By default, the state is in
+   * memory and is lost when the emulator stops.
    */
   readonly file?: string | undefined;
   /**
    * PostgreSQL database of the state, instead of a `file`: `postgres://user@host/database`. Processes with the same
-   * store share one state: the start resolves once this one leads, after earlier ones have ended. A password may be in
-   * it; else it is that of PGPASSWORD.
+   * store share one state, and a start resolves when this process becomes the leader. The default password is
+   * PGPASSWORD.
    */
   readonly store?: string | undefined;
-  /** The schema that the `store` has for itself; default: `svc`. */
+  /** Schema of the `store` in the database (default: `svc`). */
   readonly schema?: string | undefined;
   /**
-   * Called each time another process leads: requests to the addresses of the router and of the clusters here are
-   * forwarded to that one.
+   * Called each time another process becomes the leader. Requests to the router and the clusters of this process are
+   * then forwarded to the leader.
    */
   readonly onLeaderChange?: ((at: { readonly routerUrl: string; readonly leader: string }) => void) | undefined;
-  /** Called whenever this process leads again after another one did. */
+  /** Called when this process becomes the leader again. */
   readonly onLeadershipRegained?: (() => void) | undefined;
   /**
-   * How long the leader of a `store` may consider itself the leader after its last confirmation, wall-clock
-   * milliseconds; the same in all processes of it. A killed one is replaced after that time. Default: 3,000.
+   * Wall-clock milliseconds for which the leader of a `store` remains the leader after its last confirmation (default:
+   * 3,000). A leader that was killed is replaced after this time. All processes of a store must use the same value.
    */
   readonly leaseMs?: number;
-  /** Ends a start that waits for another process. */
+  /** Cancels a start that waits for another process. */
   readonly signal?: AbortSignal | undefined;
-  /** Keeps everything in memory even when a file is named. */
+  /** Whether the state is in memory even if `file` is set. */
   readonly ephemeral?: boolean;
-  /** Additional path of the run file. A `file` always has one next to it: it is the lock. */
+  /** Path of an additional run file. A `file` always has a run file next to it, which is the lock. */
   readonly runFile?: string | undefined;
-  /** The starting state of a new file: a name, or the document itself. A file that has a state keeps it. */
+  /** Initial state: a name, or the document itself. It is ignored if the file already contains a state. */
   readonly seed?: "demo" | "empty" | object;
   /**
-   * Begins with a copy of the state in this file, which stays unchanged: a snapshot, the state of another emulator, or
-   * an exported one. A `file` must have no state yet. A reset restores the seed.
+   * Path of a file whose state is copied: a snapshot, the state of another emulator, or an exported state. The file is
+   * not changed. `file` must not contain a state yet. A reset restores the seed.
    */
   readonly from?: string | undefined;
   /**
-   * Limit in bytes of the history that is stored next to a `file` for rewinds; 0: none. The default is 256 MiB. In
-   * memory nothing is stored.
+   * Maximum size in bytes of the history for rewinds next to a `file` (default: 256 MiB). 0 stores no history. A state
+   * in memory has no history.
    */
   readonly historyBytes?: number;
   readonly clock?: {
-    /** `real` passes with a speed, `manual` stands still until it is advanced, `auto` jumps to the next due entry. */
+    /**
+     * Mode of the clock: `real` runs at `speed`, `manual` stops until it is advanced, `auto` jumps to the next due
+     * entry.
+     */
     readonly mode?: "real" | "manual" | "auto";
-    /** Virtual seconds per second, in mode `real`. */
+    /** Virtual seconds per real second in mode `real`. */
     readonly speed?: number;
-    /** ISO time at which a new state begins; default: now, or the seed's `time` with `deterministic`. */
+    /** ISO time at which a new state begins (default: now, or the seed's `time` with `deterministic`). */
     readonly start?: string;
   };
   /**
-   * How long requests, and deliveries that are due, may take to end when it is closed, wall-clock milliseconds each.
-   * Default: 900 for all together.
+   * Maximum wall-clock milliseconds for pending requests, and for due deliveries, when the emulator closes (default:
+   * 900 for both together).
    */
   readonly graceMs?: number;
-  /** Token of the control plane; default: a new one. */
+  /** Token of the control plane (default: a new token). */
   readonly token?: string | undefined;
-  /** Leniencies to turn off: bodies, keys, paths, pkce, storage, receivers, signatures. */
+  /** Relaxed checks to turn off: bodies, keys, paths, pkce, storage, receivers, signatures. */
   readonly strict?: Iterable<string>;
   /**
-   * A corpus of `svc verify`: observations of the service replace assumptions. Observations that contradict the
-   * specification are reported to `log`, and not applied.
+   * Path of a corpus of `svc verify`, whose observations of the service replace assumptions. Observations that
+   * contradict the specification are not applied, and `log` reports them.
    */
   readonly observed?: string | undefined;
-  /** Called with bugs and warnings, a line each; default: none. */
+  /** Called with each line about a bug or a warning. */
   readonly log?: (line: string) => void;
   /**
-   * Variables of the OpenTelemetry standard, such as `process.env`: where they name a collector, all that happens is sent to
-   * it as spans. Default: nothing is sent.
+   * OpenTelemetry variables, such as `process.env`. If they configure a collector, the emulator exports spans to it. By
+   * default, nothing is exported.
    */
   readonly otel?: Readonly<Record<string, string | undefined>> | undefined;
-  /** The router's URL for clients, without a slash at the end: the issuer, links, signature bases. */
+  /** URL of the router for clients, without a trailing slash. It is used in the issuer, links and signature bases. */
   readonly publicUrl?: string;
   /**
-   * Origins at which clients find the listeners of clusters, by cluster id, as `publicUrl` says it of the router.
-   * Default: next to `publicUrl`, if that has the router's own port; else where it listens.
+   * Origins of the clusters for clients, by cluster id. By default, they are next to `publicUrl` if its port is the
+   * router's port, and otherwise the addresses of the listeners.
    */
   readonly clusterUrls?: Readonly<Record<string, string>>;
   /**
-   * Addresses and ranges (`10.0.0.0/8`) of proxies whose `X-Forwarded-For`, `-Proto` and `-Host` count. From others these
-   * headers are taken off. Default: none, but programs of this machine may say who calls.
+   * Addresses and ranges (`10.0.0.0/8`) of trusted proxies, which can set `X-Forwarded-For`, `-Proto` and `-Host`.
+   * These headers are removed from other requests. By default, only programs of this machine can set the client
+   * address.
    */
   readonly trustedProxies?: readonly string[];
-  /** Serve both spellings of a path instead of redirecting. */
+  /** Whether both spellings of a path are served, instead of a redirect. */
   readonly lenientSlashes?: boolean;
   /**
-   * Ids, keys and times from the seed, one thing at a time: the same calls at the same `port` give the same bytes, since
-   * addresses in answers hold the port.
+   * Whether ids, keys and times come from the seed and work runs sequentially. Equal requests at the same `port` then
+   * have equal responses, which can contain addresses with the port.
    */
   readonly deterministic?: boolean;
-  /** How long the router waits for a cluster, wall-clock time; default: 30 seconds. */
+  /** Wall-clock milliseconds that the router waits for a cluster (default: 30,000). */
   readonly upstreamTimeoutMs?: number;
-  /** The same for requests of chats; default: 2.5 seconds. */
+  /** Wall-clock milliseconds that the router waits for a cluster for chat requests (default: 2,500). */
   readonly chatUpstreamTimeoutMs?: number;
-  /** Requests a second per workspace on the wall clock; 0 is not a limit. */
+  /** Maximum number of requests per second and workspace, by the wall clock. 0 means no limit. */
   readonly rateLimit?: number;
-  /** Hosts other than loopback that webhooks may be sent to: `host`, `host:port` or `*.domain`. */
+  /** Allowed hosts of webhooks other than loopback: `host`, `host:port` or `*.domain`. */
   readonly webhookAllow?: readonly string[];
   /**
-   * How long after a failed attempt of a webhook the next one is made, in workspaces whose seed has no schedule of their own:
-   * `["5m", "PT10M"]`. An empty list: no retries. Default: 5, 10, 20, 40, 80 and 160 minutes.
+   * Delays between a failed attempt of a webhook and the next attempt: `["5m", "PT10M"]`. They apply to workspaces
+   * whose seed has no schedule. An empty list disables retries. Default: 5, 10, 20, 40, 80 and 160 minutes.
    */
   readonly retrySchedule?: readonly string[];
-  /** Round attempts up to the next whole minute, as the real retry worker does. */
+  /** Whether attempts are rounded up to the next whole minute, as the retry worker of the real service does. */
   readonly workerTick?: boolean;
-  /** Sign webhooks by these schemes, too: `standard`, which is Standard Webhooks. */
+  /** Additional schemes that sign webhooks. `standard` is Standard Webhooks. */
   readonly webhookSchemes?: readonly "standard"[];
-  /** Add a W3C `traceparent` to webhooks, so that receivers continue the trace of their cause. */
+  /** Whether webhooks have a W3C `traceparent`, so that receivers continue the trace of the cause. */
   readonly traceWebhooks?: boolean;
-  /** How the JSON of webhooks is written; `mixed`: in turn. Default: `compact`. */
+  /** Format of the JSON of webhooks (default: `compact`). `mixed` alternates between the formats. */
   readonly webhookJson?: "compact" | "spaced" | "escaped" | "mixed";
-  /** Let every signatory sign by itself after this much virtual time; undefined: none does. */
+  /**
+   * Virtual milliseconds after which every signatory signs automatically. By default, no signatory signs automatically.
+   */
   readonly autoSignMs?: number | undefined;
-  /** Limit of an attempt by the wall clock; default: 5 seconds. */
+  /** Wall-clock milliseconds for the connection of an attempt (default: 5,000). */
   readonly webhookConnectTimeoutMs?: number;
-  /** The same for the whole response; default: 60 seconds. */
+  /** Wall-clock milliseconds for the whole response to an attempt (default: 60,000). */
   readonly webhookResponseTimeoutMs?: number;
-  /** Bytes of received requests that are stored in memory; default: 4 MiB. */
+  /** Maximum size in bytes of received requests in memory (default: 4 MiB). */
   readonly requestLogBytes?: number;
-  /** Bytes of requests to each emulated cluster that are stored in memory; default: 4 MiB. */
+  /** Maximum size in bytes of the requests in memory, for each emulated cluster (default: 4 MiB). */
   readonly inboxBytes?: number;
-  /** How long a caller may take nothing of its response before it is cut off; default: two minutes. */
+  /**
+   * Wall-clock milliseconds for which a client may leave its response unread (default: 120,000). Its connection is then
+   * closed.
+   */
   readonly unreadAnswerTimeoutMs?: number;
 }
 
 /**
- * Starts an emulator in this process. Any number may run at once; nothing is shared between them. Fails with
- * InvalidOptionsError if they cannot be meant so, with StateFormatError over a damaged file and with StateLockedError
- * over one that another emulator uses; nothing is left running then.
+ * Starts an emulator in this process. Several emulators can run at once and share nothing. Rejects with
+ * InvalidOptionsError if an option is invalid, with StateFormatError if the state file is damaged, and with
+ * StateLockedError if another emulator uses the file. Nothing keeps running after a rejection.
  */
 export function startEmulator(options?: EmulatorOptions): Promise<Emulator>;
 
 /** Result of a repair. */
 export interface Repair {
-  /** False: nothing was damaged and nothing was changed. */
+  /** Whether the state was damaged. If not, nothing was changed. */
   readonly repaired: boolean;
-  /** The damage, with file and line; one entry per damaged file. */
+  /** Descriptions of the damage with file and line, one per damaged file. */
   readonly damage: readonly string[];
   /** Contents of the repaired state. */
   readonly kept: { readonly rows: number; readonly mappings: number; readonly transactions: number };
-  /** Journals that were not read, since they come after the damage. */
+  /** Paths of journals that were not read, because they follow the damage. */
   readonly dropped: readonly string[];
-  /** Present paths of the damaged and dropped files. */
+  /** Current paths of the damaged and dropped files. */
   readonly aside: readonly string[];
 }
 
 /**
- * Repairs a damaged state while no emulator uses it: everything before the damage is retained, damaged files are moved
- * aside. Fails with StateLockedError under a running emulator, with StateFormatError if there is nothing to repair
- * from, and with StateAccessError if the file system rejects the write.
+ * Repairs a damaged state while no emulator uses it. Everything before the damage is retained, and damaged files are
+ * moved aside. Rejects with StateLockedError if an emulator is running, with StateFormatError if the state cannot be
+ * repaired, and with StateAccessError if the file system rejects a write.
  */
 export function repairState(path: string): Promise<Repair>;
 
-/** The JSON Schema of seeds, for editors and for those who generate them. */
+/** Returns the JSON Schema of seeds, for editors and generators. */
 export function seedSchema(): object;
 
-/** The options are invalid, or the arguments of a call are. */
+/** The options or the arguments of a method are invalid. */
 export class InvalidOptionsError extends Error {
   private constructor();
 }
 
-/** The emulator has been closed: it no longer advances time, nor stores, restores or copies a state. */
+/** The emulator is closed and cannot advance time, or save, restore or copy a state. */
 export class EmulatorClosedError extends Error {
   private constructor();
 }
 
-/** No snapshot has that name. */
+/** No snapshot has this name. */
 export class SnapshotNotFoundError extends Error {
   private constructor();
   readonly wanted: string;
-  /** The names that there are. */
+  /** Names of the existing snapshots. */
   readonly known: readonly string[];
 }
 
-/** A snapshot has that name, or one that differs in case alone. */
+/** A snapshot has this name, or a name that differs only in case. */
 export class SnapshotExistsError extends Error {
   private constructor();
   readonly taken: string;
 }
 
-/** A snapshot that cannot be used: damaged, of another version, or none. Nothing was changed. */
+/** The snapshot is damaged, has another version, or is not a snapshot. Nothing was changed. */
 export class InvalidSnapshotError extends Error {
   private constructor();
   readonly snapshot: string;
   readonly reason: string;
 }
 
-/** The history of the present state is not stored. */
+/** The history of the current state is not stored. */
 export class HistoryUnavailableError extends Error {
   private constructor();
 }
 
-/** The history that is stored does not reach so far. */
+/** The stored history is too short. */
 export class RewindOutOfRangeError extends Error {
   private constructor();
 }
 
-/** The time to go back to lies ahead. */
+/** The target of the rewind is in the future. */
 export class RewindTargetInFutureError extends Error {
   private constructor();
-  /** Virtual milliseconds. */
+  /** Current virtual time in milliseconds. */
   readonly now: number;
 }
 
-/** The state is in use by a process that lives or may live. */
+/** Another process that is or may be running uses the state. */
 export class StateLockedError extends Error {
   private constructor();
   readonly pid: number;
 }
 
-/** A file that holds no state, or a damaged one. */
+/** A file contains no state, or a damaged state. */
 export class StateFormatError extends Error {
   private constructor();
-  /** False if nothing is damaged: it is of another version, or a user's. */
+  /** False if the file is not damaged, but has another version or belongs to a user. */
   readonly repairable: boolean;
 }
 
-/** The state cannot be used as things are on this machine: no room, no rights. */
+/** The state cannot be used on this machine, because of missing space or permissions. */
 export class StateAccessError extends Error {
   private constructor();
 }

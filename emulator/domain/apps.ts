@@ -6,26 +6,26 @@ import { defineRows, type View } from "../store/port.ts";
 /** The seed's connected apps in one row: secrets, allow-lists and stand-ins. */
 export const Apps = z.strictObject({
   chat_a: z.strictObject({
-    /** If it is missing, signatures are not checked (DECISIONS.md, R21). */
+    /** If this is missing, signatures are not checked (DECISIONS.md, R21). */
     signing_secret: z.string().nullable().default(null),
   }),
   chat_b: z.strictObject({
     app_id: z.string(),
-    /** null: the emulator's own issuer under /_emulator/chat-b/ (DECISIONS.md, R22). */
+    /** If this is null, the emulator's own issuer under /_emulator/chat-b/ is used (DECISIONS.md, R22). */
     openid_metadata_url: z.url().nullable().default(null),
     issuer: z.string().default("https://api.botframework.com"),
   }),
   crm_a: z.strictObject({ client_secret: z.string() }),
   crm_b: z.strictObject({
     consumer_secret: z.string(),
-    /** Origins that `index_url_override` may have (DECISIONS.md, R28). */
+    /** Allowed origins of `index_url_override` (DECISIONS.md, R28). */
     index_url_allow: z.array(z.string()).default([]),
   }),
   billing: z.strictObject({ username: z.string(), password: z.string() }),
   captcha: z.strictObject({
-    /** Clients for whom the test captcha always passes (specification, use_test_captcha). */
+    /** IP addresses of clients for which the test captcha always passes (specification, use_test_captcha). */
     test_addresses: z.array(z.string()).default(["127.0.0.1", "::1"]),
-    /** The captcha that all others must send. */
+    /** Captcha that all other clients must send. */
     captcha_token: z.string(),
   }),
   /** Responses of emulated clusters to forwarded requests, by path (DECISIONS.md, R38). */
@@ -53,7 +53,6 @@ export const appRows = defineRows<z.infer<typeof AppsRow>>({
   indexes: {},
 });
 
-/** The connected apps of this emulator. */
 export async function readApps(view: View): Promise<Apps> {
   const row = await view.get(appRows, "apps");
   if (!row) throw new Error("The state has no apps");
@@ -61,7 +60,7 @@ export async function readApps(view: View): Promise<Apps> {
 }
 
 /**
- * The front end that a request names for the canvas page; `rejected` if its origin is not in the seed's list
+ * Returns the front end that a request names for the canvas page, or `refused` if its origin is not in the seed's list
  * (DECISIONS.md, R28).
  */
 export function resolveFrontEnd(
@@ -94,10 +93,10 @@ export const chatBKeys = defineRows<z.infer<typeof ChatBKey>>({
   indexes: {},
 });
 
-/** The channels for which the emulator's key is valid, so that endorsement checks always pass. */
+/** Channels for which the emulator's key is valid. The list is complete, so that endorsement checks always pass. */
 const endorsements = ["msteams", "emulator", "directline", "webchat"];
 
-/** The public keys of the emulator's own issuer; none before the first token. */
+/** Returns the public keys of the emulator's own issuer. The list is empty before the first token is issued. */
 export const listPublicChatBKeys = async (view: View): Promise<IssuerKey[]> =>
   (await view.list(chatBKeys)).map(({ kid, jwk }) => ({
     kty: "RSA",

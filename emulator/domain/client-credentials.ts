@@ -4,13 +4,12 @@ import { parseBasic } from "../../src/schemes/http-authorization.ts";
 import type { ReceivedRequest } from "../http/handler.ts";
 import { defineRows, type View } from "../store/port.ts";
 
-/** The client in a token request. */
 interface ClientParameters {
   readonly client_id?: string | undefined;
   readonly client_secret?: string | undefined;
 }
 
-/** The client in a token request: from HTTP basic, or from parameters (RFC 6749, 2.3.1). */
+/** Reads the client of a token request from HTTP basic authentication or from parameters (RFC 6749, 2.3.1). */
 export function readClientCredentials(
   { headers }: Pick<ReceivedRequest, "headers">,
   { client_id, client_secret = "" }: ClientParameters,
@@ -20,14 +19,14 @@ export function readClientCredentials(
   return { id: decodeForm(basic.user), secret: decodeForm(basic.password), byBasic: true };
 }
 
-/** The message for a request with client credentials in two places (RFC 6749, 2.3 and 5.2). */
+/** Returns the error message for a request that contains client credentials in two places (RFC 6749, 2.3 and 5.2). */
 export const duplicateClientAuthMessage =
   "The client authenticates both by HTTP basic and by parameters, or sends two client IDs";
 
 /**
- * Identifies the client of a token request. A public client identifies itself; a confidential one also authenticates.
- * `unnamed`: there is no client id; `twice`: there are two; `unproven`: the client is unknown, or its secret is wrong
- * or malformed.
+ * Identifies the client of a token request. A public client identifies itself, and a confidential client also
+ * authenticates. Returns `unnamed` if there is no client id, `twice` if there are two, and `unproven` if the client is
+ * unknown or its secret is wrong or malformed.
  */
 export async function authenticateClient(
   view: View,
@@ -35,7 +34,6 @@ export async function authenticateClient(
   parameters: ClientParameters,
 ): Promise<OAuthClient | "unnamed" | "twice" | "unproven"> {
   const { id, secret, byBasic } = readClientCredentials(request, parameters);
-  // The client sent malformed credentials.
   if (!byBasic && usesBasic(request)) return "unproven";
   if (id === undefined) return "unnamed";
   const { client_id = id, client_secret } = parameters;
@@ -45,14 +43,14 @@ export async function authenticateClient(
   return proven ? client : "unproven";
 }
 
-/** The header of a rejection of credentials in HTTP basic (RFC 6749, 5.2). */
+/** Creates the header of a response that rejects HTTP basic credentials (RFC 6749, 5.2). */
 export const createBasicChallenge = (request: Pick<ReceivedRequest, "headers">): Readonly<Record<string, string>> =>
   usesBasic(request) ? { "www-authenticate": 'Basic realm="oauth"' } : {};
 
 const usesBasic = ({ headers }: Pick<ReceivedRequest, "headers">): boolean =>
   /^basic(?:\s|$)/i.test(headers.authorization ?? "");
 
-/** Identifier and secret are form-encoded within the header. */
+/** RFC 6749, 2.3.1: the identifier and the secret are form-encoded within the header. */
 function decodeForm(text: string): string {
   try {
     return decodeURIComponent(text.replaceAll("+", " "));
@@ -61,7 +59,9 @@ function decodeForm(text: string): string {
   }
 }
 
-/** An OAuth client, known to the router and every cluster. It is public unless it has a secret (DECISIONS.md, R35). */
+/**
+ * An OAuth client, which the router and every cluster accept. A client without a secret is public (DECISIONS.md, R35).
+ */
 export const OAuthClient = z.strictObject({
   client_id: z.string(),
   client_name: z.string(),

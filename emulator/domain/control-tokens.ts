@@ -7,21 +7,21 @@ import { defineRows, type Store, type View } from "../store/port.ts";
 import { storedTime } from "../store/stored-time.ts";
 import { type Workspace, workspaces } from "./workspaces.ts";
 
-/** A token of the control plane. Only its owner knows the secret. */
+/** A token of the control plane, without its secret. */
 export const ControlToken = z.strictObject({
   name: z.string(),
   role: z.enum(controlRoles),
   /**
-   * SHA-256 in base64. Slow hashes are for passwords: 256 random bits cannot be guessed, and every request has to be
-   * checked.
+   * SHA-256 in base64. A slow hash is unnecessary because 256 random bits cannot be guessed, and it would slow down
+   * every request.
    */
   hash: z.string(),
   /** Wall-clock milliseconds, because access does not depend on virtual time. */
   created_at: storedTime(z.int()),
   last_used_at: storedTime(z.int()).nullable(),
   /**
-   * The workspace that it is bound to. The name is stored too, because after a reset another workspace may have the id.
-   * Undefined if it is not bound.
+   * Id of the workspace to which the token is bound. The name is also stored, because another workspace can have the id
+   * after a reset. Undefined if the token is not bound.
    */
   workspace_id: z.int().optional(),
   workspace: z.string().optional(),
@@ -35,20 +35,19 @@ export const controlTokens = defineRows<ControlToken, "hash">({
   indexes: { hash: (row) => row.hash },
 });
 
-/** Name of the run file's token, which is not stored: it is new at each start and has every permission. */
+/** Name of the run file's token, which is not stored. The emulator creates it at each start with every permission. */
 export const localToken = "local";
 
-/** The last use of a token is stored at most this often, not at each request. */
+/** Minimum interval between two writes of a token's last use. */
 const usesSavedEveryMs = 60_000;
 
 /**
- * The tokens of one emulator. They belong to its operator, not to its state: when the state is replaced, they stay
- * (DECISIONS.md, E16).
+ * The tokens of one emulator. They belong to its operator and not to its state, so they remain when the state is
+ * replaced (DECISIONS.md, E16).
  */
 export class ControlTokens {
   readonly #store: Store;
   readonly #wall: WallClock;
-  /** Last use of tokens since the start, by hash. */
   readonly #used = new Map<string, number>();
   /** Serializes creation, revocation and transfer. */
   #changing: Promise<unknown> = Promise.resolve();
@@ -58,9 +57,10 @@ export class ControlTokens {
     this.#wall = wall;
   }
 
-  /** Finds the row of a token and records its use. Undefined if there is none. */
+  /** Finds the row of a token and records its use. Returns undefined if the token does not exist. */
   async use(secret: string): Promise<ControlToken | undefined> {
-    // Found by an index of hashes. A client cannot choose any part of a hash, so the time reveals nothing.
+    // The lookup uses an index of hashes. A client cannot choose any part of a hash, so the response time reveals
+    // nothing.
     const equals = hashToken(secret);
     const found = await this.#store.read(async (view) => {
       const [row] = await view.list(controlTokens, { by: "hash", equals, limit: 1 });
@@ -77,15 +77,15 @@ export class ControlTokens {
     });
   }
 
-  /** In order of creation. */
+  /** Lists the tokens in order of creation. */
   async list(): Promise<readonly ControlToken[]> {
     const all = await this.#store.read((view) => view.list(controlTokens));
     return all.map((row) => ({ ...row, last_used_at: this.#used.get(row.hash) ?? row.last_used_at }));
   }
 
   /**
-   * Creates a token. Its secret is only returned here. Undefined if the name is taken. `store` is the store of the
-   * caller.
+   * Creates a token and returns its secret, which cannot be read again. Returns undefined if the name is taken. `store`
+   * is the store of the caller.
    */
   create(
     store: Store,
@@ -94,7 +94,7 @@ export class ControlTokens {
     workspace?: Pick<Workspace, "id" | "name">,
   ): Promise<string | undefined> {
     return this.#runExclusive(async () => {
-      // Not drawn from the ids of --deterministic, which clients can compute.
+      // The token does not use the ids of --deterministic, because clients can compute these ids.
       const token = `svc_${createRandomIds().token(32)}`;
       const row = { name, role, hash: hashToken(token), created_at: this.#wall.now(), last_used_at: null };
       const bound = workspace && { workspace_id: workspace.id, workspace: workspace.name };
@@ -107,7 +107,7 @@ export class ControlTokens {
     });
   }
 
-  /** Returns whether there was one. */
+  /** Revokes a token and returns whether it existed. */
   revoke(store: Store, name: string): Promise<boolean> {
     return this.#runExclusive(async () => {
       const row = await store.transaction("tokens.revoke", async (tx) => {
@@ -120,7 +120,7 @@ export class ControlTokens {
     });
   }
 
-  /** Copies the tokens to the next state and replaces the current one, without changes in between. */
+  /** Copies the tokens to the next state and replaces the current state. No token changes in between. */
   carryOver<T>(next: Store, takeOver: () => Promise<T>): Promise<T> {
     return this.#runExclusive(async () => {
       const present = await this.#store.read((view) => view.list(controlTokens));
@@ -137,7 +137,7 @@ export class ControlTokens {
     const before = Math.max(last_used_at ?? 0, this.#used.get(hash) ?? 0);
     this.#used.set(hash, now);
     if (now - before < usesSavedEveryMs) return;
-    // Not awaited, so that a disk that rejects writes does not lock out any caller.
+    // The write is not awaited, so that a disk that rejects writes does not lock out any caller.
     void this.#store
       .transaction("tokens.used", async (tx) => {
         const row = await tx.get(controlTokens, name);
@@ -153,7 +153,7 @@ export class ControlTokens {
   }
 }
 
-/** Whether the workspace of a bound token exists. */
+/** Returns whether the workspace of a bound token exists. */
 async function belongsToWorkspace(view: View, { workspace_id, workspace }: ControlToken): Promise<boolean> {
   return workspace_id === undefined || (await view.get(workspaces, workspace_id))?.name === workspace;
 }
@@ -162,26 +162,23 @@ interface TokenStore extends Pick<View, "list"> {
   delete(collection: typeof controlTokens, key: string): void;
 }
 
-/** Removes all tokens from a copied state, which has another owner. */
+/** Removes all tokens from a copied state, because the copy has another owner. */
 export async function dropTokens(tx: TokenStore): Promise<void> {
   for (const { name } of await tx.list(controlTokens)) tx.delete(controlTokens, name);
 }
 
 const hashToken = (token: string): string => hash("sha256", token).toString("base64");
 
-/**
- * The cookie of a person who signed in at a cluster. All clusters share the router's host name and therefore the
- * cookie.
- */
+/** Cookie of a user who signed in at a cluster. All clusters share the router's host name and therefore the cookie. */
 const name = "svc_session";
 
-/** The value of a cookie in a `cookie` header (RFC 6265, 4.2); undefined if there is none. */
+/** Returns the value of a cookie in a `cookie` header (RFC 6265, 4.2), or undefined if the header lacks the cookie. */
 export function findCookie(name: string, cookies = ""): string | undefined {
   const found = cookies.split(/;\s*/).find((item) => item.startsWith(`${name}=`));
   return found?.slice(name.length + 1) || undefined;
 }
 
-/** The `{cluster_id}_{id}` of the browser's session. Undefined if there is none. */
+/** Returns the `{cluster_id}_{id}` of the browser's session, or undefined if there is no session. */
 export function findSession(headers: { readonly cookie?: string | undefined }): string | undefined {
   const value = findCookie(name, headers.cookie);
   try {

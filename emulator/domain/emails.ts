@@ -9,16 +9,19 @@ import type { Settings } from "./settings.ts";
 /** An e-mail that the platform would send, with its provider's reports (DECISIONS.md, R27). */
 const Email = z.strictObject({
   id: z.int(),
-  /** Null for an e-mail of the router. */
+  /** Null for an e-mail that the router sends. */
   cluster_id: z.string().nullable(),
   workspace_id: z.int().nullable(),
   contract_id: z.int().nullable(),
   purpose: z.enum(emailPurposes),
   recipient: z.string(),
   mode: z.enum(["to", "cc"]),
-  /** Token of the link in it: at the cluster if it is about a contract, otherwise at the router. */
+  /**
+   * Token of the link in the e-mail. The link leads to the cluster if the e-mail is about a contract, and otherwise to
+   * the router.
+   */
   path: z.string().nullable(),
-  /** Token with which its reader continues a signup or an invitation. */
+  /** Token with which the recipient continues a signup or an invitation. */
   token: z.string().nullable(),
   /** Virtual milliseconds. */
   sent_at: storedTime(z.number()),
@@ -39,8 +42,8 @@ export const emails = defineRows<Email, "recipient" | "contract" | "addressee" |
     recipient: (row) => toAddressKey(row.recipient),
     contract: (row) => row.contract_id ?? undefined,
     /**
-     * Indexed both ways, because each opened link looks it up, and there are many contracts per person and many people
-     * per contract.
+     * The index has both directions, because each opened link uses it, and a user has many contracts and a contract
+     * many users.
      */
     addressee: (row) =>
       row.contract_id === null ? undefined : buildAddresseeKey(String(row.contract_id), row.recipient),
@@ -51,10 +54,7 @@ export const emails = defineRows<Email, "recipient" | "contract" | "addressee" |
 
 const buildAddresseeKey = (contractId: string, recipient: string): string => `${contractId} ${toAddressKey(recipient)}`;
 
-/**
- * The maximum number of stored events per e-mail, because unauthenticated clients may report them. They are dropped
- * with the e-mail.
- */
+/** Maximum number of stored events per e-mail, because unauthenticated clients can report events. */
 const maxEvents = 100;
 
 /** Stores an e-mail instead of sending it. */
@@ -62,7 +62,7 @@ export function sendEmail(
   tx: Transaction,
   fields: Pick<Email, "purpose" | "recipient" | "sent_at"> & Partial<Omit<Email, "id" | "events">>,
 ): Email {
-  // Fields are listed one by one, because spreading is slower, and contracts are sent to many people.
+  // Spreading is slower than listing the fields, and contracts are sent to many users.
   const email = {
     id: tx.next("email"),
     cluster_id: fields.cluster_id ?? null,
@@ -80,7 +80,7 @@ export function sendEmail(
   return email;
 }
 
-/** Unauthenticated clients can start any number of trials. */
+/** Deletes the oldest trial e-mails, because unauthenticated clients can start any number of trials. */
 export async function evictOldestTrials(tx: Transaction): Promise<void> {
   const trials = { by: "purpose", equals: "trial" } as const;
   const limit = (await tx.count(emails, trials)) - maxUnauthenticatedRows;
@@ -93,7 +93,7 @@ export function recordEvent(tx: Transaction, email: Email, event: EmailEvent): v
 }
 
 /**
- * Drops expired e-mails, at most `limit`. They are retained for 90 virtual days, like other records (DECISIONS.md,
+ * Deletes at most `limit` expired e-mails. E-mails are retained for 90 virtual days, like other records (DECISIONS.md,
  * C21).
  */
 export async function purgeEmails(tx: Transaction, now: number, limit = 50): Promise<number> {
@@ -102,7 +102,7 @@ export async function purgeEmails(tx: Transaction, now: number, limit = 50): Pro
   return expired.length;
 }
 
-/** The Metadata of an event about its e-mail. */
+/** Metadata of an event that identifies its e-mail. */
 export interface EmailSelector {
   readonly email_id?: string | undefined;
   readonly cluster_id?: string | undefined;
@@ -112,7 +112,10 @@ export interface EmailSelector {
   readonly purpose?: string | undefined;
 }
 
-/** The newest e-mail that matches all given fields; undefined also if neither recipient nor id is given. */
+/**
+ * Returns the newest e-mail that matches all given fields. Returns undefined if no e-mail matches, or if neither
+ * recipient nor id is given.
+ */
 export async function findEmail(view: View, named: EmailSelector): Promise<Email | undefined> {
   const { email_id, cluster_id, recipient, purpose } = named;
   const contractId = named.contract_id?.replace(/^[TH]-/, "");
@@ -133,7 +136,7 @@ export async function findEmail(view: View, named: EmailSelector): Promise<Email
   return (await view.list(emails, { ...slice, reverse: true })).find(matchesSelector);
 }
 
-/** The Metadata in an e-mail, which every event about it returns. */
+/** Builds the Metadata of an e-mail, which every event about the e-mail repeats. */
 export const buildMetadata = ({ id, cluster_id, contract_id, recipient, purpose }: Email): Record<string, string> => ({
   ...(cluster_id !== null && { cluster_id }),
   email_id: String(id),
@@ -142,7 +145,7 @@ export const buildMetadata = ({ id, cluster_id, contract_id, recipient, purpose 
   purpose,
 });
 
-/** The link in an e-mail, with the current addresses. */
+/** Formats the link in an e-mail with the current addresses. */
 export function formatEmailLink(
   { path, contract_id, cluster_id }: Email,
   { publicUrl }: Settings,

@@ -6,14 +6,14 @@ import { defineRows, type Store, type Transaction } from "../store/port.ts";
 import { evictOldest } from "../store/retention.ts";
 
 /**
- * The stand-in for sign-in and account providers and for chat_a. On its page a person can be anyone. A code stands for
- * their identity until it is redeemed (DECISIONS.md, R25).
+ * Code of the stand-in for sign-in providers, account providers and chat_a. A user can choose any identity on its page.
+ * A code represents this identity until it is redeemed (DECISIONS.md, R25).
  */
 export const ProviderCode = z.strictObject({
   code: z.string(),
-  /** Its issuer: a provider, or chat_a. */
+  /** Issuer of the code: a provider, or chat_a. */
   provider: z.string(),
-  /** E-mail address of the person, or ID of the team of chat_a. */
+  /** E-mail address of the user, or team ID of chat_a. */
   account: z.string(),
   name: z.string(),
 });
@@ -37,7 +37,7 @@ export async function issueProviderCode(
   return code;
 }
 
-/** The account of a code, which can be redeemed once. Undefined if the provider did not issue it. */
+/** Redeems a code once and returns its account. Returns undefined if the provider did not issue the code. */
 export async function redeemProviderCode(
   tx: Transaction,
   provider: string,
@@ -49,24 +49,24 @@ export async function redeemProviderCode(
   return { id: known.account, name: known.name };
 }
 
-/** The purpose of a visit at a provider, and the way back. */
+/** Purpose of a visit at a provider, and the data for the redirect back. */
 export interface ProviderVisit {
   /** `install` adds an app to a workspace. */
   readonly flow: "trial" | "login" | "signup" | "install";
   readonly provider: string;
   readonly state: string;
-  /** Redirect target of chat_a, which only it has. */
+  /** Redirect target of chat_a. Undefined for the other providers. */
   readonly destination?: string | undefined;
 }
 
-/** Page on which a person signs in with a provider, or approves. */
+/** Builds the URL of the page on which a user signs in with a provider or approves. */
 export const buildAuthorizationUrl = (
   publicUrl: string,
   { flow, provider, state, destination }: ProviderVisit,
 ): string =>
   `${publicUrl}/_emulator/provider?${new URLSearchParams({ flow, provider, state, ...(destination && { destination }) })}`;
 
-/** URL to which the provider redirects the person, with a code or an error. */
+/** Builds the URL to which the provider redirects the user, with a code or an error. */
 export function buildProviderRedirect(
   publicUrl: string,
   visit: ProviderVisit,
@@ -89,12 +89,12 @@ const callbacks = {
 } as const;
 
 /**
- * The ids of customers in an event of the billing provider, outermost first: a field `customer_id`, or the `id` of a
- * field `customer` (DECISIONS.md, R32).
+ * Yields the ids of customers in an event of the billing provider, outermost first. An id is a field `customer_id` or
+ * the `id` of a field `customer` (DECISIONS.md, R32).
  */
 export function* findCustomerIds(event: unknown): Generator<string> {
   const level: unknown[] = [event];
-  // The list grows during the loop, level by level.
+  // The loop appends to the list, level by level.
   for (const value of level) {
     if (Array.isArray(value)) {
       for (const element of value) level.push(element);
@@ -106,26 +106,28 @@ export function* findCustomerIds(event: unknown): Generator<string> {
   }
 }
 
-/** The ids of one emulator, which restart with its state. */
+/** Ids of one emulator, whose sequence restarts with the state. */
 export interface RenewableIds extends Ids {
-  /** Restarts from the seed, at the first start and at every reset. */
+  /** Restarts the ids from the seed, at the first start and at every reset. */
   restart(): void;
   /**
-   * For an existing state, after a restart or an import: starts a new sequence, so that no id in the state is repeated.
-   * Its number is stored in the state. No id is drawn from it before `goTo`.
+   * Starts a new sequence for an existing state, after a restart or an import, so that no id in the state is repeated.
+   * The number of the sequence is stored in the state. The caller must call `moveTo` before it draws an id.
    */
   startSequence(store: Store): Promise<IdPosition | undefined>;
-  /** Position of the sequence. Undefined if ids are random. */
+  /** Returns the position of the sequence, or undefined if ids are random. */
   place(): IdPosition | undefined;
-  /** Continues after that position, for a state that was stored there. */
+  /** Continues after the position that was stored with a state. */
   moveTo(position: IdPosition | undefined): void;
 }
 
-/** The number of a sequence, 0 at the first start, and the number of bytes drawn. */
+/** Number of a sequence, from 0, and the number of bytes drawn from it. */
 export const IdPosition = z.strictObject({ sequence: z.int().min(0), drawn: z.int().min(0) });
 export type IdPosition = z.infer<typeof IdPosition>;
 
-/** `seed` is the start of the sequence with --deterministic. Undefined if ids are random. */
+/**
+ * Creates the ids of an emulator. `seed` starts the sequence with --deterministic. If it is undefined, ids are random.
+ */
 export function createRenewableIds(seed: string | undefined): RenewableIds {
   if (seed === undefined) {
     return {

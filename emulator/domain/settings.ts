@@ -3,7 +3,7 @@ import { emulatorOptions, type OptionDeclaration, type SettingName } from "../..
 import type { ReceiverRules } from "../http/outgoing/receiver-rules.ts";
 import type { EmulatorOptions } from "../published.d.ts";
 
-/** The options of one emulator with their values, fixed at the start. */
+/** Options of one emulator with their values, which do not change after the start. */
 export interface Settings extends Required<Pick<EmulatorOptions, SettingName>> {
   readonly strict: ReadonlySet<StrictCheck>;
   readonly autoSignMs: number | undefined;

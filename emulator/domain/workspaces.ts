@@ -4,7 +4,7 @@ import { toAddressKey } from "../../src/schemes/email-hash.ts";
 import { defineRows, type View } from "../store/port.ts";
 import { storedTime } from "../store/stored-time.ts";
 
-/** A person of a workspace. */
+/** A user of a workspace. */
 export const User = z.strictObject({
   id: z.int(),
   workspace_id: z.int(),
@@ -24,18 +24,18 @@ export const Workspace = z.strictObject({
   id: z.int(),
   cluster_id: z.string(),
   name: z.string(),
-  /** The company's data and purpose, from its trial. Null if unknown. */
+  /** Company data and purpose from the trial. Null if unknown. */
   industry: z.string().nullable().default(null),
   use_case: z.string().nullable().default(null),
   client_id: z.string(),
   client_secret: z.string(),
   /** The user for whom the API key acts. */
   acting_user_id: z.int(),
-  /** Permissions of the API key. `developer_settings` is needed to create and delete webhooks (DECISIONS.md, C2). */
+  /** Permissions of the API key. Creating and deleting webhooks requires `developer_settings` (DECISIONS.md, C2). */
   permissions: z.array(z.enum(["developer_settings"])).default(["developer_settings"]),
-  /** Base64 of 64 bytes. */
+  /** 64 bytes in base64. */
   hmac_key: z.string(),
-  /** The delays before the retries of its webhooks. Null for the emulator's schedule. */
+  /** Delays before the retries of the workspace's webhooks. Null for the emulator's schedule. */
   retry_schedule: retrySchedule
     .nullable()
     .default(null)
@@ -46,10 +46,10 @@ export const Workspace = z.strictObject({
   jurisdictions: z.array(z.strictObject({ id: z.int(), name: z.string(), iso_code: z.string() })),
   creator_tokens: z.array(z.string()).default([]),
   counterparty_tokens: z.array(z.string()).default([]),
-  /** Its teams of chat_a and tenants of chat_b, whose events are about its contracts. */
+  /** Teams of chat_a and tenants of chat_b whose events are about contracts of this workspace. */
   chat_a_teams: z.array(z.string()).default([]),
   chat_b_tenants: z.array(z.string()).default([]),
-  /** The last report of the billing provider (DECISIONS.md, R32). Null if there is none yet. */
+  /** Last plan that the billing provider reported (DECISIONS.md, R32). Null before the first report. */
   plan: z.string().nullable().default(null),
   is_suspended: z.boolean().default(false),
   /** Time of the billing provider's newest event, in milliseconds. */
@@ -108,7 +108,7 @@ export const ContractType = z.strictObject({
   routes: z.array(z.enum(["review", "sign"])).default([]),
   default_reviewer_role_id: z.int().nullable().default(null),
   intake_form: z.array(Question).default([]),
-  /** Whether its workflow allows later changes of answers (DECISIONS.md, C14). */
+  /** Whether the workflow allows later changes of answers (DECISIONS.md, C14). */
   editable_response: z.boolean().default(false),
 });
 export type ContractType = z.infer<typeof ContractType>;
@@ -130,14 +130,17 @@ export const Template = z.strictObject({
     })
     .nullable()
     .default(null),
-  /** Sending first shares it for review: DRAFT → REDLINING. */
+  /** Whether sending the contract first shares it for review: DRAFT → REDLINING. */
   counterparty_review: z.boolean().default(false),
   tags: z.array(z.string()).default([]),
   archived: z.boolean().default(false),
 });
 export type Template = z.infer<typeof Template>;
 
-/** A workflow; `frozen_version` is its published version, null if it has none (specification, Legal intake). */
+/**
+ * A workflow. `frozen_version` is its published version, or null if no version is published (specification, Legal
+ * intake).
+ */
 export const Workflow = z.strictObject({
   id: z.int(),
   workspace_id: z.int(),
@@ -159,12 +162,12 @@ export const workspaces = defineRows<Workspace, "client" | "cluster" | "invite">
   indexes: {
     client: (row) => row.client_id,
     cluster: (row) => row.cluster_id,
-    /** Tokens of the seed. */
+    /** Invite tokens come from the seed. */
     invite: (row) => [...row.creator_tokens, ...row.counterparty_tokens],
   },
 });
 
-/** The workspace whose API key is the default for a cluster. */
+/** Returns the workspace whose API key is the default of a cluster. */
 export const getFirstWorkspace = async (view: View, clusterId: string): Promise<Workspace | undefined> =>
   (await view.list(workspaces, { by: "cluster", equals: clusterId, limit: 1 }))[0];
 
@@ -202,14 +205,17 @@ export const workflows = defineRows<Workflow, "workspace">({
 });
 
 /**
- * The route of an emulated cluster on which the router requests the workspace of a completed signup. Only the emulator
- * has this path.
+ * Path at which the router requests the workspace of a completed signup from an emulated cluster. Only the emulator has
+ * this path.
  */
 export const newWorkspacePath = "/api/v1/organization/trial_signup/";
 
-/** Body of its request, with the cluster's key in `x-cluster-key`. */
+/** Body of the request for a new workspace, which has the cluster's key in `x-cluster-key`. */
 export const NewWorkspace = z.object({
-  /** The same token returns the same workspace, because the router may have been stopped before it got the response. */
+  /**
+   * A cluster returns the same workspace for the same token, because the router can stop before it receives the
+   * response.
+   */
   signup_token: z.string(),
   email: z.string(),
   first_name: z.string(),
@@ -230,11 +236,14 @@ export const CreatedWorkspace = z.object({
 });
 export type CreatedWorkspace = z.infer<typeof CreatedWorkspace>;
 
-/** `creator`: to become a member of a workspace. `counterparty`: to one of its contracts. */
+/**
+ * A `creator` invitation makes a user a member of a workspace, and a `counterparty` invitation a party of one of its
+ * contracts.
+ */
 export const invitationKinds = ["creator", "counterparty"] as const;
 export type InvitationKind = (typeof invitationKinds)[number];
 
-/** The kind in the `email_type` of a link, which has two spellings. Undefined for any other value. */
+/** Returns the kind for the `email_type` of a link, which has two spellings. Returns undefined for any other value. */
 export function findInvitationKind(emailType: string): InvitationKind | undefined {
   if (emailType === "creator") return "creator";
   return /^counter_?party$/.test(emailType) ? "counterparty" : undefined;

@@ -9,7 +9,7 @@ import type { PostResult } from "../http/outgoing/webhook-sender.ts";
 import { isControlPath, parseRequestTarget } from "../http/routing/path.ts";
 import type { Cause } from "../store/cause.ts";
 
-/** A fault: its rule, and how often it matched and was applied. */
+/** A fault with its rule and the numbers of its matches and applications. */
 export interface ScriptedFault {
   readonly id: number;
   readonly rule: FaultRule;
@@ -27,11 +27,11 @@ export const StoredFaults = z.strictObject({
 });
 export type StoredFaults = z.infer<typeof StoredFaults>;
 
-/** The faults of one emulator, oldest first, in memory. Ids start again from 1 after `clear`. */
+/** Faults of one emulator in memory, oldest first. `clear` restarts ids from 1. */
 export class Faults {
   #faults: ScriptedFault[] = [];
   #lastId = 0;
-  /** Attempts that a fault has postponed. When they are due again they are sent, whatever faults there are. */
+  /** Attempts that a fault has postponed. When they are due again, they are sent regardless of faults. */
   readonly postponed = new Set<string>();
   readonly #watchers = new Set<() => void>();
 
@@ -43,7 +43,7 @@ export class Faults {
     return fault;
   }
 
-  /** Whether there is no fault and no postponed attempt: the common case, checked for every attempt. */
+  /** Returns whether no fault and no postponed attempt exists, which is the common case. */
   get idle(): boolean {
     return this.#faults.length === 0 && this.postponed.size === 0;
   }
@@ -52,7 +52,7 @@ export class Faults {
     return this.#faults;
   }
 
-  /** False if there is none with that id. */
+  /** Removes a fault. Returns false if no fault has that id. */
   remove(id: number): boolean {
     const before = this.#faults.length;
     this.#faults = this.#faults.filter((fault) => fault.id !== id);
@@ -67,7 +67,7 @@ export class Faults {
     this.#notify();
   }
 
-  /** The current state, including counts, which `replaceState` restores. */
+  /** Returns the current state, including counts, which `replaceState` restores. */
   toStored(): StoredFaults {
     const faults = this.#faults.map(({ id, rule, matched, hit }) => ({ id, rule, matched, hit }));
     return { faults, last_id: this.#lastId, put_off: [...this.postponed] };
@@ -81,8 +81,8 @@ export class Faults {
   }
 
   /**
-   * The oldest matching fault that applies. Counts for all matching faults, so it must be called once for each request
-   * or attempt.
+   * Returns the oldest matching fault that applies. The method counts all matching faults, so it must be called once
+   * per request or attempt.
    */
   recordMatch(matches: (rule: FaultRule) => boolean): ScriptedFault | undefined {
     let hitFault: ScriptedFault | undefined;
@@ -97,7 +97,7 @@ export class Faults {
     return hitFault;
   }
 
-  /** Calls the function when faults or their counts change. Returns a function that stops it. */
+  /** Calls the function when faults or their counts change. Returns a function that removes the listener. */
   watch(changed: () => void): () => void {
     this.#watchers.add(changed);
     return () => this.#watchers.delete(changed);
@@ -111,7 +111,7 @@ export class Faults {
 const isHit = ({ rule, matched, hit }: ScriptedFault): boolean =>
   matched >= rule.nth && (rule.count === undefined || hit < rule.count) && drawRandom(rule.seed, matched) < rule.chance;
 
-/** A number from 0 to below 1, the same for the same seed and turn. */
+/** Returns a number from 0 to below 1, which is the same for the same seed and turn. */
 const drawRandom = (seed: number, turn: number): number =>
   createHash("sha256").update(`${seed}/${turn}`).digest().readUInt32BE(0) / 2 ** 32;
 
@@ -128,7 +128,7 @@ export interface PendingAttempt {
 export interface OutgoingMessage {
   readonly body: Uint8Array;
   readonly hmacKey: string;
-  /** Sent instead of `body`, whose signature is still used. */
+  /** Bytes that are sent instead of `body`. The signature is still that of `body`. */
   readonly sent?: Uint8Array;
 }
 
@@ -138,26 +138,34 @@ export type SendAttempt = (
   send: (message: OutgoingMessage) => Promise<PostResult>,
 ) => Promise<PostResult>;
 
-/** An attempt is postponed by this virtual time, or until after the next one of its webhook, if that is sooner. */
+/**
+ * An attempt is postponed by this virtual time, or until the webhook's next attempt has been made if that is sooner.
+ */
 export interface Postponement {
   readonly byMs: number;
   readonly isAfterNext: boolean;
 }
 
-/** The effect on an attempt, in a word, and the fault. */
+/** The effect on an attempt, in one word, and the fault. */
 export interface AppliedFault {
   readonly effect: string;
   readonly cause: Cause | undefined;
 }
 
-/** Scripted faults of outgoing requests. Called once, at the start of an attempt. Undefined: no fault. */
+/**
+ * Returns the scripted fault of an outgoing request, or undefined if no fault applies. The function counts, so it must
+ * be called once, at the start of an attempt.
+ */
 export type FaultInterceptor = (
   about: PendingAttempt,
 ) => (AppliedFault & ({ readonly postponement: Postponement } | { readonly send: SendAttempt })) | undefined;
 
 type MatchedRequest = Pick<ReceivedRequest, "method" | "target" | "headers">;
 
-/** The faults for incoming requests. `isForwarded`: sent by the router of this emulator. */
+/**
+ * Creates the function that returns the fault of an incoming request. `isForwarded` reports whether the router of this
+ * emulator sent the request.
+ */
 export function findIncomingFault(faults: Faults, isForwarded: (request: MatchedRequest) => boolean): FindRequestFault {
   return (request, operation) => {
     if (faults.list().length === 0 || isControl(request, operation)) return undefined;
@@ -169,7 +177,7 @@ export function findIncomingFault(faults: Faults, isForwarded: (request: Matched
   };
 }
 
-/** Operations that remove a fault must not be affected by it. */
+/** Faults must not affect the operations that remove faults. */
 const isControl = ({ target }: MatchedRequest, operation: Operation | undefined): boolean =>
   operation ? operation.service.name === "emulator" : isControlPath(parseRequestTarget(target).path);
 
@@ -179,7 +187,7 @@ function matches(
   operation: Operation | undefined,
   forwarded: boolean,
 ): boolean {
-  // A request of a client counts once, although the router forwards it to a listener of the same emulator.
+  // A client's request counts once, although the router forwards the request to a listener of the same emulator.
   if (forwarded && rule.service === undefined && rule.operation === undefined) return false;
   return (
     (rule.service === undefined || rule.service === operation?.service.name) &&
@@ -190,7 +198,7 @@ function matches(
   );
 }
 
-/** `name` matches any value; `name: value` matches only that one. */
+/** Returns whether a request has a header. `name` matches any value, and `name: value` matches only that value. */
 function hasHeader({ headers }: MatchedRequest, wanted: string): boolean {
   const colon = wanted.indexOf(":");
   const name = (colon < 0 ? wanted : wanted.slice(0, colon)).trim().toLowerCase();
@@ -212,7 +220,7 @@ function toRequestFault({ rule, cause }: ScriptedFault): RequestFault {
   };
 }
 
-/** `wait 50 ms, status 503`, in the order in which it happens. */
+/** Describes the effects in the order in which they are applied: `wait 50 ms, status 503`. */
 const describeEffect = ({ latency_ms, reset, status, truncated }: FaultRule): string =>
   [
     latency_ms !== undefined && `wait ${latency_ms} ms`,
@@ -223,7 +231,7 @@ const describeEffect = ({ latency_ms, reset, status, truncated }: FaultRule): st
     .filter((word) => word)
     .join(", ");
 
-/** The faults for outgoing webhooks. */
+/** Creates the function that returns the faults of outgoing webhooks. */
 export function interceptOutgoing(faults: Faults): FaultInterceptor {
   return (about) => {
     if (faults.idle) return undefined;
@@ -240,7 +248,7 @@ export function interceptOutgoing(faults: Faults): FaultInterceptor {
 }
 
 function matchesAttempt(rule: FaultRule, { webhook, event, number, resend }: PendingAttempt): boolean {
-  // The request for a resend waits for the response.
+  // A request for a resend waits for the response, so these effects would block it.
   if (resend && (rule.effect === "delay" || rule.effect === "reorder")) return false;
   return (
     (rule.webhook === undefined || rule.webhook === webhook.id) &&
@@ -251,7 +259,6 @@ function matchesAttempt(rule: FaultRule, { webhook, event, number, resend }: Pen
   );
 }
 
-/** Replaces a single request. */
 const ways: Readonly<Record<Exclude<OutgoingEffect, "delay" | "reorder">, (faultId: number) => SendAttempt>> = {
   duplicate: () => async (message, send) => {
     await send(message);
@@ -264,7 +271,7 @@ const ways: Readonly<Record<Exclude<OutgoingEffect, "delay" | "reorder">, (fault
   wrong_key: (id) => (message, send) => send({ ...message, hmacKey: deriveWrongKey(id) }),
 };
 
-/** Still JSON that a careless receiver accepts. Only the signature reveals it. */
+/** Changes the body so that it stays valid JSON. Only the signature reveals the change. */
 const tamperWithBody = (body: Uint8Array): Uint8Array =>
   Buffer.from(Buffer.from(body).toString("utf8").replace("{", '{"tampered":true,'));
 

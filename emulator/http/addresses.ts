@@ -1,6 +1,6 @@
 import { BlockList, isIP } from "node:net";
 
-/** A list of addresses and ranges, such as 10.0.0.0/8. Fails with TypeError if one is invalid. */
+/** Creates a list of addresses and ranges, such as 10.0.0.0/8. Throws TypeError if one is invalid. */
 export function createAddressList(...ranges: readonly string[]): BlockList {
   const list = new BlockList();
   for (const range of ranges) {
@@ -12,7 +12,7 @@ export function createAddressList(...ranges: readonly string[]): BlockList {
   return list;
 }
 
-/** Addresses of IPv4 count in any notation. */
+/** Returns whether the list includes an address. IPv4 addresses match in any notation. */
 export function includesAddress(list: BlockList, address: string): boolean {
   const version = isIP(address);
   return version !== 0 && list.check(address, version === 4 ? "ipv4" : "ipv6");

@@ -22,7 +22,7 @@ import { respondUnmatched } from "./unmatched-request.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** Undefined if the request is not served. */
+    /** Undefined if the request has not been admitted. */
     exchange: Exchange | undefined;
   }
 }
@@ -33,27 +33,30 @@ export interface Admission {
 }
 
 export interface AppOptions extends ListenerContext {
-  /** Valid names in the Host header in addition to those of this machine, without a port. */
+  /** Valid names in the Host header in addition to those of this machine, without port. */
   readonly allowedHosts?: readonly string[] | undefined;
-  /** The maximum time for the head of a request to arrive. */
+  /** Maximum time for the head of a request to arrive. */
   readonly headMs: number;
-  /** The maximum time for which a client may read nothing of its response. */
+  /** Maximum time for which a client may leave its response unread. */
   readonly unreadMs: number;
-  /** Decides which routes serve a request. Undefined if the response has been sent. */
+  /** Selects the routes that serve a request. Returns undefined if the response has been sent. */
   readonly admit: (
     request: FastifyRequest,
     reply: FastifyReply,
   ) => Promise<Admission | undefined> | Admission | undefined;
-  /** Whether connections end with their responses. */
+  /** Returns whether each connection closes after its response. */
   readonly isClosing: () => boolean;
 }
 
-/** How long an idle connection stays open. This is Fastify's default, because Node's 5 s race with clients. */
+/**
+ * Idle time after which a connection is closed. This is Fastify's default, because Node's default of 5 s can close a
+ * connection while a client reuses it.
+ */
 const keptOpenMs = 72_000;
 
 /**
- * The Fastify application of one listener. One route accepts everything: Fastify's own routing is slower to build and
- * does not match as the services do (DECISIONS.md, P16).
+ * Creates the Fastify application of one listener. A single route accepts everything, because Fastify's router is
+ * slower to build and matches differently from the services (DECISIONS.md, P16).
  */
 export function createApp(options: AppOptions): FastifyInstance {
   const { headMs, unreadMs } = options;
@@ -62,19 +65,19 @@ export function createApp(options: AppOptions): FastifyInstance {
       headersTimeout: headMs,
       // Node checks twice within the head timeout.
       connectionsCheckingInterval: headMs / 2,
-      // Node itself would respond to a request without a host before any of these checks; the guard rejects it.
+      // Node would reject a request without a host before the other checks run. The guard rejects such requests.
       requireHostHeader: false,
     },
-    // Bodies have their own limits, because an upload may take as long as it needs.
+    // Bodies have separate limits, because an upload may take any amount of time.
     requestTimeout: 0,
     connectionTimeout: unreadMs,
     keepAliveTimeout: keptOpenMs,
     return503OnClosing: false,
     exposeHeadRoutes: false,
     clientErrorHandler: rejectUnreadable,
-    // Our router decodes targets. Fastify's would reject some that the services accept.
+    // The operation table decodes targets. Fastify's router would reject some targets that the services accept.
     rewriteUrl: () => "/",
-    // Without these options Fastify loads schema compilers that are never used.
+    // Without these options, Fastify loads schema compilers that are never used.
     schemaController: { compilersFactory: { buildValidator: rejectSchemas, buildSerializer: rejectSchemas } },
   });
   app.server.on("connect", (_, socket) => socket.end(noTunnel));
@@ -99,7 +102,7 @@ export function createApp(options: AppOptions): FastifyInstance {
   app.addContentTypeParser("*", (_request, payload, done) => done(null, payload));
 
   const deliver = createDelivery(options);
-  /** Serves the operation of a request, or explains why it has none. */
+  /** Serves the operation of a request, or responds that no operation matches. */
   const answer = async ({ exchange }: FastifyRequest, reply: FastifyReply): Promise<void> => {
     const { match } = exchange!;
     await deliver(exchange!, reply, await (match ? serve(exchange!, match) : respondUnmatched(exchange!)));
@@ -111,7 +114,7 @@ export function createApp(options: AppOptions): FastifyInstance {
       return exchange?.end(0, undefined);
     }
     if (!reply.response) return deliver(exchange, reply, response);
-    // Handles a response that cannot be sent, such as one with a line break in a header.
+    // A response cannot be sent if, for example, a header contains a line break.
     removeAllHeaders(reply);
     return respond(reply, response);
   };
@@ -126,7 +129,9 @@ export function createApp(options: AppOptions): FastifyInstance {
   return app;
 }
 
-/** Fastify fails like this before it runs the handler: for an invalid content type, and for a QUERY without one. */
+/**
+ * Fastify reports these errors before it runs the handler: an invalid content type, and a QUERY without a content type.
+ */
 const rejectedByFastify = new Set(["FST_ERR_CTP_INVALID_MEDIA_TYPE", "FST_ERR_ROUTE_MISSING_CONTENT_TYPE"]);
 
 function removeAllHeaders(reply: FastifyReply): void {
@@ -140,21 +145,18 @@ function rejectSchemas(): never {
   throw new EmulatorBugError("Fastify was handed a schema");
 }
 
-/** The number of requests on a connection that wait for the responses to earlier ones. */
+/** Number of requests on a connection that wait for the responses to earlier requests. */
 const waiting = new WeakMap<Socket, number>();
 
-/**
- * Node resumes a connection whenever a response is read, and whenever a body is read. While requests wait, it stays
- * paused.
- */
+/** Node resumes a connection whenever a response or a body has been read, so it is paused again while requests wait. */
 function pauseAgain(this: Socket): void {
   this.pause();
 }
 
 /**
- * Continues when a request is the first on its connection without a response. Otherwise responses to pipelined requests
- * would be created and held in memory. Nothing more is read meanwhile, so the number of waiting requests is limited by
- * one read of the socket.
+ * Delays a pipelined request until the earlier requests on its connection have responses. Otherwise the responses would
+ * be held in memory. The connection is paused meanwhile, so one read of the socket limits the number of waiting
+ * requests.
  */
 const waitForPipelineTurn: onRequestHookHandler = (request, reply, done) => {
   const { raw } = reply;
@@ -163,7 +165,7 @@ const waitForPipelineTurn: onRequestHookHandler = (request, reply, done) => {
   const before = waiting.get(socket) ?? 0;
   waiting.set(socket, before + 1);
   if (before === 0) socket.on("resume", pauseAgain).pause();
-  // Node gives a response its socket when all earlier ones are sent.
+  // Node assigns the socket to a response when all earlier responses are sent.
   void once(raw, "socket").then(() => {
     const left = waiting.get(socket)! - 1;
     waiting.set(socket, left);
@@ -172,7 +174,7 @@ const waitForPipelineTurn: onRequestHookHandler = (request, reply, done) => {
   });
 };
 
-/** Nothing happened on the connection for a long time, and an unread response would stay in memory. */
+/** Closes a connection without activity, because an unread response would stay in memory. */
 function endUnread(socket: Socket): void {
   if (socket.writableLength > 0) socket.destroy();
 }
@@ -192,12 +194,12 @@ const beginExchange = (options: AppOptions): onRequestHookHandler => {
     request.exchange = new Exchange(options, served, raw, reply.raw, from);
   };
   return (request, reply, done) => {
-    // `rewriteUrl` changed it for Fastify's router.
+    // `rewriteUrl` changed the URL for Fastify's router.
     request.raw.url = request.originalUrl;
     reply.raw.on("timeout", endUnread);
     const next = (admission: Admission | undefined) => {
       if (!admission) return;
-      // The client no longer waits for the response, and its changes would apply to another state.
+      // The client no longer waits for the response, and the changes of the request would apply to another state.
       if (links?.isAbandoned(request.raw)) return void reply.hijack().raw.destroy();
       begin(request, reply, admission);
       done();
@@ -221,13 +223,13 @@ const guard = (options: AppOptions): onRequestHookHandler => {
   };
 };
 
-/** A request that is or may be forwarded must mean the same to its receiver. */
+/** Rejects a target that a receiver of the forwarded request could interpret differently. */
 const rejectAmbiguous = ({ match, isControlled, parsedTarget: { path } }: Exchange): HttpResponse | undefined =>
   !isControlled && (!match || match.bound.steps.isCatchAll) && hasDotSegments(path)
     ? ambiguousTargetResponse
     : undefined;
 
-/** Sets the headers that tell browsers whether pages of other sites may read the response. */
+/** Sets the headers that decide whether pages of other sites can read the response. */
 const allowOrigin: onRequestHookHandler = (request, reply, done) => {
   const exchange = request.exchange!;
   const { origin } = exchange.raw.headers;
@@ -255,7 +257,7 @@ const applyFault =
       } else if (fault.status !== undefined) respond(reply, createFaultResponse(fault, fault.status));
       else done();
     };
-    // Waits until the client disconnects.
+    // The wait ends early if the client disconnects.
     if (fault.latencyMs) wall.sleep(fault.latencyMs, exchange.signal).then(act).catch(done);
     else act();
   };
@@ -265,15 +267,15 @@ function createFaultResponse(fault: RequestFault, status: number): HttpResponse 
   const headers = Object.entries(fault.headers ?? {});
   const isJson = headers.every(([name]) => name.toLowerCase() !== "content-type");
   const answer = createJsonResponse(status, body, headers.flat());
-  // Policies add up, so its own policy cannot lift the sandbox.
+  // Browsers apply all policies, so the policy of the response cannot lift the sandbox.
   return isJson ? answer : { ...answer, headers: [...headers.flat(), ...sandboxHeader] };
 }
 
 function createDelivery({ observe }: AppOptions) {
   let turn: Promise<void> | undefined;
   /**
-   * Deferred to the end of this turn of the event loop, so that the client is not woken before other responses are
-   * ready.
+   * The write is deferred to the end of this turn of the event loop, so that the client does not wake up before other
+   * responses are ready.
    */
   const endOfTurn = () => {
     turn ??= nextTurn().then(() => {
@@ -296,13 +298,13 @@ function createDelivery({ observe }: AppOptions) {
   };
 }
 
-/** DECISIONS.md, R2: the client learns that no operation matched. */
+/** Marks a response of the catch-all route, so that the client can see that no operation matched (DECISIONS.md, R2). */
 const markCatchAll = (answer: HttpResponse): HttpResponse => ({
   ...answer,
   headers: [...answer.headers, "x-svc-matched", "catch-all"],
 });
 
-/** For CONNECT, because this server is not a proxy. */
+/** Response to CONNECT, because this server is not a proxy. */
 const noTunnel = "HTTP/1.1 501 Not Implemented\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
 
 const statuses: ReadonlyMap<string | undefined, number> = new Map([
@@ -310,9 +312,8 @@ const statuses: ReadonlyMap<string | undefined, number> = new Map([
   ["HPE_HEADER_OVERFLOW", 431],
 ]);
 
-/** Responds to unreadable requests on the bare socket. */
+/** Writes the response to an unreadable request directly to the socket. */
 function rejectUnreadable(error: Error & { readonly code?: string }, socket: Socket): void {
-  // There is no connection for a response.
   if (error.code === "ECONNRESET" || socket.destroyed) return;
   const status = statuses.get(error.code) ?? 400;
   const body = JSON.stringify({ detail: STATUS_CODES[status] });

@@ -23,13 +23,13 @@ export interface BoundOperation {
   readonly authenticate: Authenticate<object> | undefined;
 }
 
-/** The steps before and after the handler of an operation, which depend only on its declaration. */
+/** Steps before and after the handler of an operation, which depend only on its declaration. */
 export interface OperationSteps {
   readonly dialect: Dialect;
-  /** The required checks, in the order of the service. */
+  /** Required checks, in the order of the service. */
   readonly checks: readonly Check[];
   readonly reads: "nothing" | "bytes" | "stream";
-  /** The limit of the operation, if it differs from that of the listener. */
+  /** Limit of the operation, if it differs from the limit of the listener. */
   readonly maxBodyBytes: number | undefined;
   readonly decode: DecodeBody | undefined;
   readonly validate: ValidateRequest;
@@ -39,11 +39,11 @@ export interface OperationSteps {
   readonly isCatchAll: boolean;
 }
 
-// Cached per declaration, because all emulators of a process serve the same operations.
+// Steps are cached per declaration, because all emulators of a process serve the same operations.
 const defaultSteps = memoize((operation: Operation) => createSteps(operation, false));
 const strictSteps = memoize((operation: Operation) => createSteps(operation, true));
 
-/** Binds all operations of a part. Fails with EmulatorBugError if one cannot be served. */
+/** Binds all operations of a part. Throws EmulatorBugError if an operation cannot be served. */
 export function bindPart(
   { operations, handlers, context, authenticate }: Part,
   strictBodies: boolean,
@@ -63,8 +63,8 @@ export function bindPart(
 }
 
 /**
- * The prototype of request contexts with the store of the request, which is the cause of its writes. Created on demand,
- * because most requests read once and write nothing.
+ * Creates the prototype of request contexts. Its store is created on demand, because most requests read once and write
+ * nothing. The request is the cause of the store's writes.
  */
 function createCallContext(context: object): object {
   const { store } = context as { readonly store?: Store };
@@ -95,7 +95,7 @@ function createSteps(operation: Operation, strictBodies: boolean): OperationStep
     reads,
     maxBodyBytes: request.body?.kind === "json" ? request.body.maxBytes : undefined,
     decode: createDecoder(request.body, service.dialect, strictBodies),
-    // Created for the first request that needs it, because an emulator serves few of its operations.
+    // The validator is created for the first request that needs it, because an emulator serves few of its operations.
     get validate() {
       validate ??= createValidator(operation);
       return validate;

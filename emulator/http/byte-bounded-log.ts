@@ -1,18 +1,17 @@
-/** Size of the retained entries, and the number of entries dropped to stay below the limit. */
+/** Size of the stored entries, and number of entries dropped to stay below the limit. */
 export interface BufferUsage {
   readonly count: number;
   readonly bytes: number;
   readonly max_bytes: number;
-  /** Since the start, or since it was cleared. */
+  /** Number since the start, or since the log was cleared. */
   readonly dropped: number;
 }
 
-/** Rows in memory with a limit on their total weight in bytes. The oldest is dropped first. */
+/** A log in memory with a limit on the total size of its rows in bytes. The oldest row is dropped first. */
 export class ByteBoundedLog<Row> {
   readonly #maxBytes: number;
   #rows: (Row | undefined)[] = [];
   #weights: number[] = [];
-  /** Index of the oldest entry; earlier ones are dropped. */
   #oldest = 0;
   #bytes = 0;
   #dropped = 0;
@@ -28,7 +27,7 @@ export class ByteBoundedLog<Row> {
     while (this.#bytes > this.#maxBytes) this.#dropOldest();
   }
 
-  /** Oldest first. */
+  /** Lists the rows, oldest first. */
   list(): Row[] {
     return this.#rows.slice(this.#oldest) as Row[];
   }
@@ -51,7 +50,7 @@ export class ByteBoundedLog<Row> {
     this.#rows[this.#oldest] = undefined;
     this.#oldest += 1;
     this.#dropped += 1;
-    // Only now and then, so that moving the other rows costs little per row.
+    // The array is compacted rarely, so that moving the other rows costs little per row.
     if (2 * this.#oldest > this.#rows.length) {
       this.#rows = this.#rows.slice(this.#oldest);
       this.#weights = this.#weights.slice(this.#oldest);

@@ -1,7 +1,10 @@
 import { ByteBoundedLog } from "./byte-bounded-log.ts";
 import { EventFrames } from "./reply.ts";
 
-/** Replaces this many events in a stream whose client was too slow. The client has to read the state again. */
+/**
+ * Number of events that were dropped from a stream because the client was too slow. The client must read the state
+ * again.
+ */
 export class Resync {
   readonly missed: number;
 
@@ -10,7 +13,10 @@ export class Resync {
   }
 }
 
-/** Server-sent events (WHATWG HTML, 9.2). Each frame is created when the previous ones have been read. */
+/**
+ * Formats items as server-sent events (WHATWG HTML, 9.2). Each frame is created after the client has read the previous
+ * frames.
+ */
 export async function* createEventStream(items: AsyncIterable<unknown>): AsyncGenerator<Uint8Array> {
   for await (const item of items) yield Buffer.from(item instanceof EventFrames ? item.text : formatFrame(item));
 }
@@ -21,9 +27,9 @@ function formatFrame(item: unknown): string {
 }
 
 /**
- * Streams events until the signal is aborted: all items that `take` returns. `take` is called at the start and again
- * when `watch` notifies, but never before the client has read the previous items. `watch` returns a function that stops
- * it.
+ * Streams the items that `take` returns until the signal is aborted. `take` is called at the start and whenever `watch`
+ * notifies, but never before the client has read the previous items. `watch` returns a function that removes the
+ * listener.
  */
 export async function* follow<Item>(
   signal: AbortSignal,
@@ -53,10 +59,12 @@ export async function* follow<Item>(
   }
 }
 
-/** The maximum size of the backlog of one client: some thousand requests. */
+/** Maximum size of the backlog of one client, which is sufficient for some thousand requests. */
 const backlogBytes = 2 ** 20;
 
-/** Events that happened while a client was busy, if they are stored nowhere else. The oldest is dropped first. */
+/**
+ * Events that occurred while a client was busy, for events that are not stored elsewhere. The oldest is dropped first.
+ */
 export class Backlog<Item> {
   #log = new ByteBoundedLog<Item>(backlogBytes);
 
@@ -64,7 +72,7 @@ export class Backlog<Item> {
     this.#log.add(item, bytes);
   }
 
-  /** Removes and returns the backlog. If events were dropped, it starts with their number. */
+  /** Removes and returns the backlog. If events were dropped, the first item is their number. */
   take(): readonly (Item | Resync)[] {
     const { dropped } = this.#log.amount;
     const items = this.#log.list();

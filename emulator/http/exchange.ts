@@ -25,55 +25,58 @@ import type { Match, OperationTable } from "./routing/operation-table.ts";
 import { isControlPath, parseRequestTarget, type RequestTarget } from "./routing/path.ts";
 import type { ForwardedInfo, TrustedProxies } from "./trusted-proxies.ts";
 
-/** Resources that all requests of one listener share. */
 export interface ListenerContext {
-  /** `router`, or the id of the cluster whose listener it is. */
+  /** `router`, or the id of the listener's cluster. */
   readonly name: string;
   readonly wall: WallClock;
   readonly log: RequestLog;
   readonly bodies: RequestBodyReader;
   readonly proxies: TrustedProxies;
-  /** Address at which browsers find this listener behind a proxy that sends another Host. */
+  /** Address of this listener for browsers if a proxy sends another Host. */
   readonly publicUrl?: string | undefined;
-  /** Connects requests with the requests of other listeners that caused them. */
+  /** Connects requests with the requests of other listeners that caused them. Undefined if requests have no cause. */
   readonly links?: CausePropagator | undefined;
   readonly createCauseRow: CauseRowFactory;
   readonly report: (bug: EmulatorBugError) => void;
   readonly observe?: ObserveAnswer | undefined;
   /**
-   * Listeners for the disconnect of a client: for streams and long polls of the control plane, and for other handlers.
+   * Listeners for the disconnect of a client. `followers` are streams and long polls of the control plane, and `served`
+   * are all other handlers.
    */
   readonly waiting: { readonly followers: Set<() => void>; readonly served: Set<() => void> };
 }
 
-/** What a listener currently serves. It changes when the emulator has started, and when another process leads. */
+/**
+ * Routes that a listener currently serves. They change when the emulator has started and when another process becomes
+ * the leader.
+ */
 export interface ServedRoutes {
   /** Undefined if the listener has no control plane. */
   readonly control: OperationTable | undefined;
   readonly services: OperationTable;
   readonly clock: Clock;
-  /** Formats virtual time for `x-svc-time`. */
+  /** Formats the virtual time for `x-svc-time`. */
   readonly formatTime: () => string;
-  /** Every undeclared path answers 503. */
+  /** Whether every undeclared path responds with 503. */
   readonly isStarting?: boolean;
   readonly faultFor?: FindRequestFault | undefined;
-  /** Waits, before the response, for work that must not come after it. `cause` is the request. */
+  /** Returns a promise that must resolve before the response is sent. `cause` is the request. */
   readonly beforeAnswer?: ((cause: Cause) => Promise<void> | undefined) | undefined;
   readonly allowsOrigin?: IsOriginAllowed | undefined;
   readonly fallback?: Fallback | undefined;
-  /** Handles all requests, in a process that does not lead. */
+  /** Handles all requests in a process that is not the leader. */
   readonly forward?: ((exchange: Exchange, response: ServerResponse) => Promise<void>) | undefined;
-  /** Requests without a complete response. */
+  /** Number of requests without a complete response. */
   pending: number;
 }
 
-/** The origin of a request, if it differs from its connection. */
+/** Origin of a request, if it differs from the peer of its connection. */
 export interface RequestOrigin {
   readonly link?: CauseLink | undefined;
-  /** Set if a standby forwards it and has admitted it. */
+  /** Whether a standby has admitted and forwarded the request. */
   readonly isForwarded: boolean;
   readonly proxyInfo?: ForwardedInfo | undefined;
-  /** The client of the standby. Undefined for the peer of the connection. */
+  /** Address of the standby's client. Undefined if the client is the peer of the connection. */
   readonly remoteAddress?: string | undefined;
 }
 
@@ -81,7 +84,7 @@ const noFindings: readonly Finding[] = [];
 const noBytes = Buffer.alloc(0);
 
 /**
- * One request and its response, from its arrival to its line in the log. Handlers see it as the request, and it is the
+ * One request and its response, until it is recorded in the request log. Handlers use it as the request and as the
  * cause of its changes.
  */
 export class Exchange implements ReceivedRequest, RequestIdentity, Cause {
@@ -90,16 +93,16 @@ export class Exchange implements ReceivedRequest, RequestIdentity, Cause {
   readonly from: RequestOrigin;
   readonly target: string;
   readonly parsedTarget: RequestTarget;
-  /** Whether it leads to the control plane, or might for a server that parses paths less strictly. */
+  /** Whether the path leads to the control plane, or could lead there for a server that parses paths less strictly. */
   readonly isControlled: boolean;
   readonly operations: OperationTable;
-  /** Undefined if its path or method is wrong, or a parameter is empty. */
+  /** Undefined if the path or method is wrong, or a parameter is empty. */
   readonly match: Match | undefined;
   readonly atPath: readonly BoundOperation[];
   readonly service: Service | undefined;
   readonly dialect: Dialect;
   fault: RequestFault | undefined;
-  /** The origin whose pages may read the response. Undefined if none may. */
+  /** Origin whose pages can read the response. Undefined if no origin can. */
   cors: { readonly origin: string | undefined } | undefined;
   body: Buffer = noBytes;
   caller: string | undefined;
@@ -125,7 +128,7 @@ export class Exchange implements ReceivedRequest, RequestIdentity, Cause {
     const { log, wall } = listener;
     const target = raw.url!;
     const parsed = parseRequestTarget(target);
-    // Such a request may have a token of the control plane, so it is not forwarded to any cluster.
+    // Such a request can contain a token of the control plane, so it is never forwarded to a cluster.
     const isControlled = isControlPath(parsed.path);
     const operations = (isControlled && served.control) || served.services;
     const match = isControlled && !served.control ? undefined : operations.match(raw, parsed);
@@ -152,12 +155,12 @@ export class Exchange implements ReceivedRequest, RequestIdentity, Cause {
     if (match?.documented) this.reportFinding("other-slash", `the service redirects to ${match.documented}`);
   }
 
-  /** Undefined if none is declared for its path and method. */
+  /** Undefined if no operation is declared for the path and method. */
   get operation(): string | undefined {
     return this.match?.bound.operation.id;
   }
 
-  /** Whether the control plane words its failures. */
+  /** Whether errors have the format of the control plane. */
   get isOfControl(): boolean {
     return this.service?.name === "emulator";
   }
@@ -171,7 +174,7 @@ export class Exchange implements ReceivedRequest, RequestIdentity, Cause {
   }
 
   get headers(): ReceivedRequest["headers"] {
-    // Node has a list only for set-cookie, which requests never have.
+    // Node has a list only for set-cookie, which is a response header.
     return this.raw.headers as ReceivedRequest["headers"];
   }
 
@@ -239,13 +242,13 @@ export class Exchange implements ReceivedRequest, RequestIdentity, Cause {
       what: effect === undefined ? what : `${what}; scripted: ${effect}`,
       at: this.#at,
       wallAt: this.#wallAt,
-      // The caller of the first request may differ from the caller of this one.
+      // The caller of the previous request can differ from the caller of this request.
       caller: before === undefined ? caller : undefined,
       before,
     });
   }
 
-  /** For code that must not see the rest of the exchange. */
+  /** Reports a finding for code that must not access the rest of the exchange. */
   readonly reportFinding = (code: string, detail?: string): void => {
     this.#findings ??= [];
     this.#findings.push({ code, detail });
@@ -255,7 +258,7 @@ export class Exchange implements ReceivedRequest, RequestIdentity, Cause {
     this.#listener.report(bug);
   }
 
-  /** Adds its line to the request log, once. Status 0 means that it got no response. */
+  /** Adds the request to the log once. Status 0 means that no response was sent. */
   end(status: number, failure: string | undefined): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
@@ -263,7 +266,7 @@ export class Exchange implements ReceivedRequest, RequestIdentity, Cause {
     this.bodies.discard(this.raw);
     const { log, wall, name } = this.#listener;
     const { method, target, rawHeaders } = this;
-    // Browsers request it on their own for every page.
+    // Browsers request this automatically for every page.
     if (target === "/favicon.ico" && method === "GET") return;
     log.add({
       id: this.#number,
@@ -291,7 +294,7 @@ export class Exchange implements ReceivedRequest, RequestIdentity, Cause {
 /** Longer bodies are files and jobs. */
 const maxLoggedBody = 16 * 1024;
 
-/** The body as it is stored in the log, copied so that it does not retain a larger buffer. */
+/** Returns the body for the log as a copy, so that the log does not retain a larger buffer. */
 function getShortJson({ method, body, headers }: ReceivedRequest): Buffer | undefined {
   if (method === "GET" || body.length === 0 || body.length > maxLoggedBody) return undefined;
   return headers["content-type"]?.includes("json") ? Buffer.from(body) : undefined;
@@ -304,12 +307,15 @@ interface ShownRequest {
 }
 
 /**
- * The last request of each operation. Most requests repeat the target of the previous one, so it is redacted once, and
- * all stored ones share one string.
+ * Last request of each operation. Most requests repeat the target of the previous request, so a target is redacted once
+ * and its string is shared.
  */
 const shownRequests = new Map<string, ShownRequest>();
 
-/** A request as the reason for its changes, without secrets. `operation` is undefined if its path has none. */
+/**
+ * Creates the cause of a request's changes, without secrets. `operation` is undefined if no operation is declared for
+ * the path.
+ */
 function requestCause(
   { method, target, headers }: Pick<ReceivedRequest, "method" | "target" | "headers">,
   operation: string | undefined,

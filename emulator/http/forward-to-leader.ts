@@ -13,35 +13,35 @@ import type { ForwardedInfo } from "./trusted-proxies.ts";
  * that it does not lead, or the request only reads.
  */
 
-/** How long a request waits for a leader, and the interval of the checks. */
+/** Maximum time that a request waits for a leader, and the interval of the checks. */
 const patienceMs = 10_000;
 const lookMs = 50;
 
 /**
- * The maximum part of a body that is kept for a repetition. A response up to this size is forwarded when it is
+ * Maximum size of the start of a body that is stored for a retry. A response up to this size is forwarded when it is
  * complete.
  */
 const replayBytes = 1 << 20;
 
-/** Shorter than the idle timeout of a listener, so that a connection does not end while it is used. */
+/** The timeout is shorter than the idle timeout of a listener, so that a connection does not end while it is in use. */
 const agent = new Agent({ keepAlive: true, timeout: 30_000 });
 
 export interface LeaderListener {
   readonly url: string;
-  /** A secret of the leader's term, which clients of its database know. */
+  /** Secret of the leader's term, which other processes of the same database can read. */
   readonly key: string;
 }
 
 interface ForwardOptions {
   readonly wall: WallClock;
-  /** `router`, or the id of the cluster whose listener it is. */
+  /** `router`, or the id of the listener's cluster. */
   readonly name: string;
   readonly bodies: RequestBodyReader;
-  /** Whether connections end with their responses. */
+  /** Returns whether each connection closes after its response. */
   readonly isClosing: () => boolean;
-  /** A trusted proxy's headers about the request. */
+  /** Headers of a trusted proxy about the request. */
   readonly proxyInfo: ForwardedInfo | undefined;
-  /** Returns the leader's listener of that name. Undefined if there is no leader. */
+  /** Returns the leader's listener of the same name, or undefined if there is no leader. */
   readonly leader: () => LeaderListener | undefined;
 }
 
@@ -52,7 +52,7 @@ export async function forwardToLeader(
 ): Promise<void> {
   const { wall, name, bodies, leader } = options;
   const body = new Body(hasBody(request) ? bodies.readPieces(request) : undefined);
-  // Stops reading the body, which ends the connection. Not before the response is sent.
+  // Discarding the body ends the connection, so this must not happen before the response is sent.
   response.once("close", () => body.discard());
   try {
     await body.begin();
@@ -71,7 +71,7 @@ export async function forwardToLeader(
   send(response, createNotLeadingResponse(name, request.url!));
 }
 
-/** A body whose start is kept for a repetition. The rest is streamed once. */
+/** A body whose start is stored for a retry. The rest is streamed once. */
 class Body {
   readonly #pieces: AsyncGenerator<Uint8Array, void> | undefined;
   readonly #start: Uint8Array[] = [];
@@ -108,7 +108,7 @@ class Body {
   }
 }
 
-/** `again`: nothing was done. `uncertain`: something may have been done. */
+/** `again`: the leader did nothing. `uncertain`: the leader may have applied the request. */
 type Outcome = "done" | "again" | "uncertain";
 
 function sendOnce(
@@ -172,14 +172,14 @@ function sendOnce(
   });
 }
 
-/** A response that is truncated is truncated for the client too. */
+/** A truncated response is also truncated for the client. */
 function forwardResponse(response: IncomingMessage, to: ServerResponse): void {
   writeHead(response, to);
   to.flushHeaders();
   response.pipe(to);
 }
 
-/** Sent when complete, because the request may be repeated until then. */
+/** The response is sent when it is complete, because the request can be retried until then. */
 function passWhole(response: IncomingMessage, to: ServerResponse): void {
   const pieces: Buffer[] = [];
   response.on("data", (piece: Buffer) => pieces.push(piece));
@@ -203,18 +203,21 @@ function writeHead(response: IncomingMessage, to: ServerResponse): void {
  */
 
 /**
- * On a request that a standby forwards: the key of the leader's term, and the standby's information about the client.
+ * Header of a request that a standby forwards. It contains the key of the leader's term and the standby's information
+ * about the client.
  */
 const forwardedHeader = "x-svc-forwarded";
-/** On a response of a process that does not lead and has done nothing: the key from the request. */
+/**
+ * Header of a response of a process that is not the leader and has done nothing. It contains the key of the request.
+ */
 const notLeadingHeader = "x-svc-not-leading";
 
 /** A request that another process of the store forwarded. */
 export interface ForwardedRequest {
-  /** The term that it was sent to. */
+  /** Key of the term to which the request was sent. */
   readonly key: string;
   readonly remoteAddress: string;
-  /** A trusted proxy's headers to the process that received the request. */
+  /** Headers of a trusted proxy to the process that received the request. */
   readonly proxyInfo: ForwardedInfo | undefined;
 }
 
@@ -223,7 +226,7 @@ const form = /^([\w-]{43})\.([\w-]+)$/;
 const formatForwardedHeader = ({ key, remoteAddress, proxyInfo }: ForwardedRequest): string =>
   `${key}.${Buffer.from(JSON.stringify([remoteAddress, proxyInfo ?? null])).toString("base64url")}`;
 
-/** Removes the internal headers from a request. Undefined if a client sent it. */
+/** Removes the internal headers from a request and parses them. Returns undefined if a client sent the request. */
 export function extractForwarded(request: IncomingMessage): ForwardedRequest | undefined {
   const { [forwardedHeader]: value, [notLeadingHeader]: mark } = request.headers;
   if (value === undefined && mark === undefined) return undefined;
@@ -242,7 +245,8 @@ export function extractForwarded(request: IncomingMessage): ForwardedRequest | u
 }
 
 /**
- * The response if nothing was done because another process leads or will soon lead. `name` is the name of the listener.
+ * Creates the response if nothing was done because another process is or will become the leader. `name` is the name of
+ * the listener.
  */
 export const createNotLeadingResponse = (name: string, target: string, forwarded?: ForwardedRequest): HttpResponse =>
   createErrorResponse(isForControl(name, target), {
@@ -252,7 +256,7 @@ export const createNotLeadingResponse = (name: string, target: string, forwarded
     headers: [notLeadingHeader, forwarded?.key ?? "1", ...retryAfterHeader],
   });
 
-/** The response if the leader ended before its response. A repetition could apply the request twice. */
+/** Creates the response if the leader stopped before it responded. A retry could apply the request twice. */
 const createOutcomeUnknownResponse = (name: string, target: string): HttpResponse =>
   createErrorResponse(isForControl(name, target), {
     status: 503,
@@ -268,6 +272,6 @@ function send(response: ServerResponse, { status, headers, body }: HttpResponse)
   response.writeHead(status, [...noSniffHeader, ...headers, "content-length", length]).end(body);
 }
 
-/** This process handles `expect`; a length is counted or repeated. */
+/** This process handles `expect`, and the length is computed again from the body. */
 const notForwarded = new Set(["expect", "content-length", forwardedHeader, notLeadingHeader]);
 const isNotForwarded = (name: string): boolean => notForwarded.has(name);

@@ -4,7 +4,7 @@ import { createForbiddenResponse, type HttpResponse } from "./reply.ts";
 import { isProbe } from "./routing/operation-table.ts";
 import { parseAuthority } from "./routing/path.ts";
 
-/** Rejects requests that a page of another site may have sent. */
+/** Rejects requests that a page of another site could have sent. */
 export function rejectForbidden({
   allowedHosts = [],
   publicUrl,
@@ -20,7 +20,7 @@ export function rejectForbidden({
     if (!isForwarded && !isHostAllowed(raw, proxyInfo?.host) && !(bound && isProbe(bound) && hasNoHost(raw)))
       return createForbiddenResponse(isControl, formatForbiddenHost(proxyInfo?.host ?? raw.headers.host));
     if (!isControl) return undefined;
-    // In addition to the Host header.
+    // These origins are allowed in addition to the Host header.
     const origins = [publicOrigin, proxyInfo?.host && `${proxyInfo.protocol ?? "http"}://${proxyInfo.host}`];
     return isCrossSite(raw, bound.operation.auth === "none", origins)
       ? createForbiddenResponse(true, "Pages of other sites cannot use the control plane.")
@@ -28,7 +28,9 @@ export function rejectForbidden({
   };
 }
 
-/** Load balancers probe without it, but browsers, which this check is about, always send one (RFC 9112, 3.2). */
+/**
+ * Load balancers send probes without Host. Browsers, against which this check protects, always send it (RFC 9112, 3.2).
+ */
 const hasNoHost = ({ httpVersion, headers }: IncomingMessage): boolean =>
   httpVersion === "1.0" && headers.host === undefined;
 
@@ -38,9 +40,9 @@ const local = /^(?:localhost|.+\.localhost|127\.0\.0\.1|\[::1\])$/;
 const maxCachedHosts = 64;
 
 /**
- * Checks that the Host header of a request names this machine, or one of `allowed` (names without port). A page of
- * another site cannot bypass it by pointing its own name at loopback (DECISIONS.md, P22). `forwardedHost`, the host
- * that a trusted proxy names, must be allowed too. Never throws.
+ * Creates a check that the Host header of a request names this machine, or one of `allowed` (names without port). A
+ * page of another site cannot bypass this check by resolving its own name to loopback (DECISIONS.md, P22).
+ * `forwardedHost`, the host that a trusted proxy names, must be allowed too. The check never throws.
  */
 function createHostGuard(
   allowed: readonly string[],
@@ -62,7 +64,7 @@ function createHostGuard(
     !isRepeated(rawHeaders);
 }
 
-/** Node returns the first of several Host headers; a duplicate is never legitimate. */
+/** Node returns the first of several Host headers. A repeated header is never legitimate. */
 function isRepeated(rawHeaders: readonly string[]): boolean {
   let count = 0;
   for (let i = 0; i < rawHeaders.length; i += 2) {
@@ -72,7 +74,7 @@ function isRepeated(rawHeaders: readonly string[]): boolean {
   return count > 1;
 }
 
-/** An absolute target determines the host, whatever the Host header contains (RFC 9112, 3.2.2). */
+/** Sets the Host header to the host of an absolute target (RFC 9112, 3.2.2). */
 export function useAuthority({ url = "", headers, rawHeaders }: IncomingMessage): void {
   const authority = parseAuthority(url);
   if (authority === undefined) return;
@@ -86,9 +88,9 @@ const formatForbiddenHost = (hostHeader: string | undefined): string =>
   `Host ${JSON.stringify(hostHeader ?? "")} is not allowed. If it is a name of this emulator, start it with --allowed-host.`;
 
 /**
- * Whether a browser sent the request from a page of another site. `Origin: null` counts as one, because pages that hide
- * their origin send it, and the emulator's pages do not. `publicOrigins` are those of a proxy, which may send another
- * Host. Following a link to an open page of the control plane is allowed, except within a frame.
+ * Returns whether a browser sent the request from a page of another site. `Origin: null` is another site, because pages
+ * that hide their origin send it and the emulator's pages do not. `publicOrigins` are the origins of a proxy, which can
+ * send another Host. A link to an open page of the control plane is allowed, except within a frame.
  */
 export function isCrossSite(
   { headers, method }: GuardedRequest,
@@ -103,7 +105,7 @@ export function isCrossSite(
   return origin === "null" || ![`http://${own}`, `https://${own}`, ...publicOrigins].includes(origin);
 }
 
-/** The headers of a request that name its origin. */
+/** Headers that identify the origin of a request. */
 interface GuardedRequest {
   readonly method?: string | undefined;
   readonly headers: {
@@ -118,7 +120,7 @@ interface GuardedRequest {
 const isFollowedLink = ({ "sec-fetch-mode": mode, "sec-fetch-dest": destination }: GuardedRequest["headers"]) =>
   mode === "navigate" && (destination === undefined || destination === "document");
 
-/** Whether a browser asks if it may send a request (Fetch, CORS-preflight request). */
+/** Returns whether a request is a CORS preflight (Fetch, CORS-preflight request). */
 export const isPreflight = ({ method, headers }: Pick<IncomingMessage, "method" | "headers">): boolean =>
   method === "OPTIONS" && headers["access-control-request-method"] !== undefined;
 
@@ -132,8 +134,8 @@ export const createPreflightResponse = (origin: string): HttpResponse =>
   withCors({ status: 204, headers: [], body: undefined }, origin, preflightHeaders);
 
 /**
- * Makes a response readable for pages of this origin, or for none if undefined. The CORS headers of a cluster are
- * replaced, because browsers reject duplicates. Cookies are never allowed.
+ * Sets the CORS headers so that pages of this origin can read the response. If the origin is undefined, no page can.
+ * The CORS headers of a cluster are replaced, because browsers reject duplicates. Cookies are never allowed.
  */
 export function withCors(
   answer: HttpResponse,
@@ -145,5 +147,5 @@ export function withCors(
   return { ...answer, headers: [...headers, ...allowed, "vary", "origin"] };
 }
 
-/** Clients read why a token was rejected, and when they can retry. */
+/** Clients need these headers to learn why a token was rejected and when they can retry. */
 const exposed = ["access-control-expose-headers", "retry-after, www-authenticate"];

@@ -8,7 +8,7 @@ import type { Store } from "../store/port.ts";
 import type { Resync } from "./event-stream.ts";
 import type { EventFrames, JsonPieces, Passthrough, ReplyTo } from "./reply.ts";
 
-/** Resources of every handler of one emulator. */
+/** Resources of all handlers of one emulator. */
 export interface HandlerContext {
   readonly store: Store;
   readonly clock: Clock;
@@ -16,34 +16,34 @@ export interface HandlerContext {
   readonly ids: Ids;
 }
 
-/** The parts of the request that its validated input lacks: bytes, header order, the original target. */
+/** Parts of the request that its validated input lacks, such as bytes, header order and the original target. */
 export interface ReceivedRequest {
   readonly method: string;
   /** Path and query as sent. */
   readonly target: string;
   /** Lower-case names. Repeated headers are joined with a comma. */
   readonly headers: Readonly<Record<string, string | undefined>>;
-  /** Name, value, name, value, … as sent. */
+  /** Alternating names and values, as sent. */
   readonly rawHeaders: readonly string[];
   /** Empty for a streamed body. */
   readonly body: Buffer;
-  /** Address of the socket's other end. */
+  /** Address of the peer of the socket. */
   readonly remoteAddress: string;
-  /** The `http://host:port` of the request. Behind a trusted proxy, it is the public URL of the listener. */
+  /** The `http://host:port` of the request. Behind a trusted proxy, this is the public URL of the listener. */
   readonly origin: string;
-  /** Aborted when the client disconnects. */
+  /** The signal is aborted when the client disconnects. */
   readonly signal: AbortSignal;
-  /** Calls the listener when the client disconnects before its response. Cheaper than a signal. */
+  /** Calls the listener when the client disconnects before its response. This is cheaper than a signal. */
   onDisconnect(listener: () => void): void;
   readonly cause: Cause;
 }
 
-/** Records in the request log that the emulator accepted something which the real service may reject. */
+/** Adds a finding to the request log: the emulator accepted something that the real service may reject. */
 export type ReportFinding = (code: string, detail?: string) => void;
 
 /**
- * The context of one request, in addition to its input. `Caller` is the authenticated caller. The shared context is its
- * prototype: it is read by name, and a spread copy lacks it. The request is the cause of all transactions of its store.
+ * Context of one request, in addition to its input. `Caller` is the authenticated caller. The shared context is the
+ * prototype, so a spread copy lacks its properties. The request is the cause of all transactions of the store.
  */
 export interface Call<Code extends FailureCode, Caller> {
   readonly request: ReceivedRequest;
@@ -54,38 +54,39 @@ export interface Call<Code extends FailureCode, Caller> {
 
 type CodesOf<O extends Operation> = O["failures"][number] | O["service"]["failures"][number];
 
-/** A forwarded response is only possible if the declaration allows it. */
+/** A handler can return a forwarded response only if the declaration allows this. */
 type ForwardedOutput<O extends Operation> =
   Extract<O["responses"][keyof O["responses"]], { kind: "passthrough" }> extends never ? never : Passthrough;
 
 type PiecesOutput<O extends Operation> =
   Extract<O["responses"][keyof O["responses"]], { inPieces: true }> extends never ? never : JsonPieces;
 
-/** A stream of events may contain a note about dropped events, and finished frames. */
+/** A stream of events can also contain notes about dropped events, and finished frames. */
 type StreamOutput<O extends Operation> =
   ResultOf<O> extends AsyncIterable<infer Event> ? AsyncIterable<Event | Resync> | AsyncIterable<EventFrames> : never;
 
 type OutputOf<O extends Operation> = ResultOf<O> | StreamOutput<O> | ReplyTo<O> | ForwardedOutput<O> | PiecesOutput<O>;
 
 /**
- * A handler contains domain logic only: its input is decoded, authenticated and validated. It returns the bare body if
- * one success is declared, otherwise `reply(status, body)`, or a Passthrough if that is declared.
+ * A handler contains only domain logic, because its input is decoded, authenticated and validated. It returns the bare
+ * body if one success is declared, otherwise `reply(status, body)`. It can return a Passthrough if the declaration
+ * allows this.
  */
 export type Handler<O extends Operation, W extends HandlerContext, Caller> = (
   input: InputOf<O>,
   context: W & Call<CodesOf<O>, Caller>,
 ) => Promise<OutputOf<O>> | OutputOf<O>;
 
-/** The handlers of a set of operations: a missing or wrong one does not compile. */
+/** Handlers of a set of operations. A missing or wrong handler does not compile. */
 export type Handlers<Ids extends OperationId, W extends HandlerContext, Caller> = {
   readonly [Id in Ids]: Handler<OperationById<Id>, W, Caller>;
 };
 
-/** Identity of a request in the request log, which an authenticator sets. */
+/** Identity of a request in the request log. An authenticator sets the fields. */
 export interface RequestIdentity {
   /** Name of the control token. */
   caller: string | undefined;
-  /** Workspace of the API key or of the control token. */
+  /** Id of the workspace of the API key or of the control token. */
   workspaceId: number | undefined;
 }
 
@@ -94,25 +95,26 @@ export interface AuthenticationCall<W extends object = HandlerContext> {
   readonly operation: Operation;
   readonly context: W;
   readonly finding: ReportFinding;
-  /** Its line in the request log. */
+  /** Entry in the request log. */
   readonly line: RequestIdentity;
 }
 
 /**
- * Returns the caller that the credentials identify, or rejects with `fail` from src/api/failures.ts (the operation must
- * declare the code). Called once per request, at the position of `credentials` in `service.checks`.
+ * Returns the caller that the credentials identify, or rejects with `fail` from src/api/failures.ts. The operation must
+ * declare the failure code. The function is called once per request, at the position of `credentials` in
+ * `service.checks`.
  */
 export type Authenticate<W extends object = HandlerContext, Caller = unknown> = (
   request: ReceivedRequest,
   call: AuthenticationCall<W>,
 ) => Promise<Caller> | Caller;
 
-/** One authenticator per kind of credentials; `none` needs none. */
+/** One authenticator per kind of credentials. The kind `none` has no authenticator. */
 export type Authenticators<W extends object = HandlerContext> = Readonly<Partial<Record<Auth, Authenticate<W>>>>;
-/** A handler whose input and caller types were checked at its declaration and are unknown here. */
+/** A handler whose input and caller types were checked at its declaration and are erased here. */
 export type AnyHandler = (input: never, context: never) => unknown;
 
-/** Operations that one listener serves, with their resources. A listener may have several parts. */
+/** Operations that one listener serves, with their resources. A listener can have several parts. */
 export interface Part {
   readonly operations: readonly Operation[];
   readonly handlers: Readonly<Record<string, AnyHandler>>;
@@ -120,13 +122,13 @@ export interface Part {
   readonly authenticate: Authenticators<object>;
 }
 
-/** Any handler that fits this context. Its input and caller were checked at its declaration. */
+/** Any handler that accepts this context. Its input and caller were checked at its declaration. */
 export type HandlerIn<W extends object> = (input: never, context: W & Call<FailureCode, never>) => unknown;
 
 interface PartSpec<W extends object> {
   readonly operations: readonly Operation[];
   readonly handlers: Readonly<Record<string, HandlerIn<W>>>;
-  /** The prototype of the context of each request. Handlers read it by name and never copy it. */
+  /** Prototype of the context of each request. Handlers must not copy the context. */
   readonly context: W;
   readonly authenticate?: Readonly<Partial<Record<Operation["auth"], Authenticate<W>>>>;
 }
@@ -135,40 +137,43 @@ interface PartSpec<W extends object> {
 export const createPart = <W extends object>({ authenticate = {}, ...rest }: PartSpec<W>): Part =>
   ({ ...rest, authenticate }) as Part;
 
-/** A scripted fault of one incoming request. Its parts apply in this order. */
+/** A scripted fault of one incoming request. The effects apply in the order of the properties. */
 export interface RequestFault {
   /** Wall-clock milliseconds to wait before anything else. */
   readonly latencyMs?: number | undefined;
-  /** Ends the connection without a response; the operation does not run. */
+  /** Whether the connection ends without a response. The operation does not run. */
   readonly reset?: boolean | undefined;
-  /** Responds with this status instead of the operation. */
+  /** Status of a response that replaces the operation. */
   readonly status?: number | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** The body for `status` (default: a sentence that names the fault). */
+  /** Body of the response with `status`. The default is a sentence that names the fault. */
   readonly body?: unknown;
-  /** A short description of the effect, and the script that caused it, for the request log. */
+  /** Short description of the effect for the request log. */
   readonly effect?: string | undefined;
-  /** Runs the operation, announces its whole response, sends half of it and closes the connection. */
+  /**
+   * Whether the operation runs, but the connection closes after half of its response. The headers announce the whole
+   * response.
+   */
   readonly truncated?: boolean | undefined;
 }
 
 /**
- * Called once per request, after routing and before authentication. It counts, so it must be called only once.
- * `operation` is undefined if no operation is declared for the path.
+ * Returns the fault of a request, after routing and before authentication. The function counts, so it must be called
+ * only once per request. `operation` is undefined if no operation is declared for the path.
  */
 export type FindRequestFault = (
   request: Pick<ReceivedRequest, "method" | "target" | "headers">,
   operation: Operation | undefined,
 ) => RequestFault | undefined;
 
-/** Handles a request for which nothing is declared. Undefined for 404. */
+/** Handles a request for which nothing is declared. Returns undefined for 404. */
 export type Fallback = (
   request: ReceivedRequest,
   finding: ReportFinding,
 ) => Promise<Passthrough | undefined> | Passthrough | undefined;
 
 /**
- * Decides whether pages of an origin may read the responses of a path. Undefined if the path is not for pages of other
- * origins.
+ * Decides whether pages of an origin can read the responses of a path. Returns undefined if the path is not for pages
+ * of other origins.
  */
 export type IsOriginAllowed = (path: string, origin: string) => Promise<boolean> | undefined;

@@ -14,7 +14,7 @@ export const hopByHop: ReadonlySet<string> = new Set([
   "upgrade",
 ]);
 
-/** Headers that a `Connection` field adds to these. */
+/** Parses the headers that a `Connection` field adds to these. */
 export const parseConnectionHeader = (connection: string): readonly string[] =>
   connection
     .split(",")
@@ -22,8 +22,8 @@ export const parseConnectionHeader = (connection: string): readonly string[] =>
     .filter((name) => name !== "" && !hopByHop.has(name));
 
 /**
- * Whether a field controls the emulator, so that other servers can neither set nor receive it: all `x-svc-` fields but
- * those that sign webhooks. `name` is in lower case.
+ * Returns whether a field controls the emulator, so that other servers can neither set nor receive it. These are all
+ * `x-svc-` fields except those that sign webhooks. `name` is in lower case.
  */
 export const isEmulatorHeader = (name: string): boolean => name.startsWith("x-svc-") && !isSignatureHeader(name);
 
@@ -38,12 +38,13 @@ export function changeHeader({ headers, rawHeaders }: IncomingMessage, name: str
   rawHeaders.push(name, value);
 }
 
-/** Alternating names and values, without the removed ones. */
+/** Returns alternating names and values without the headers of these names. */
 export const removeHeaders = (rawHeaders: readonly string[], names: readonly string[]): string[] =>
   rawHeaders.filter((_, i) => !names.includes(rawHeaders[i - (i % 2)]!.toLowerCase()));
 
 /**
- * The end-to-end fields of another server's message. `isRemoved` decides which others are removed, by lower-case name.
+ * Returns the end-to-end fields of another server's message. `isRemoved` selects further fields to remove, by
+ * lower-case name.
  */
 export function keepEndToEndHeaders(
   rawHeaders: readonly string[],

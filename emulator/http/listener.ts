@@ -18,77 +18,82 @@ import { respond, unreadResponseTimeoutMs } from "./respond.ts";
 import { OperationTable } from "./routing/operation-table.ts";
 import { TrustedProxies } from "./trusted-proxies.ts";
 
-/** Default grace for pending requests when the listener closes. */
+/** Default maximum time for pending requests when the listener closes. */
 const closeGraceMs = 1_000;
 
-/** How long a request waits until it is certain that this process leads, and the response after that time. */
+/**
+ * Default maximum time that a request waits until this process is confirmed as the leader. The request is rejected after
+ * this time.
+ */
 const defaultAssuranceMs = 5_000;
 const ownPaths = /^\/_emulator\/(?:ready|live|metrics|stop)$/;
 
-/** The interval at which a handover checks for pending requests. */
+/** Interval at which a handover checks for pending requests. */
 const handOverLookMs = 5;
 
 export interface HttpSettings {
-  /** The relaxed checks that are turned off, by name (`--strict`). */
+  /** Names of the relaxed checks that are turned off (`--strict`). */
   readonly strict: ReadonlySet<string>;
-  /** Serves both spellings of a path instead of redirecting. */
+  /** Whether both spellings of a path are served, instead of a redirect. */
   readonly lenientSlashes: boolean;
-  /** The maximum wall-clock time for which a client may read nothing of its response (default: `unreadResponseTimeoutMs`). */
+  /** Maximum wall-clock time for which a client may leave its response unread (default: `unreadResponseTimeoutMs`). */
   readonly unreadAnswerTimeoutMs?: number;
 }
 
 export interface ListenerOptions
   extends Pick<AppOptions, "name" | "wall" | "log" | "links" | "publicUrl" | "observe" | "allowedHosts">,
     Partial<Pick<AppOptions, "createCauseRow" | "report">> {
-  /** On close, pending requests are no longer awaited once this is aborted. */
+  /** Signal that ends the wait for pending requests on close. */
   readonly closeSignal?: AbortSignal | undefined;
-  /** The maximum wall-clock time for pending requests on close. */
+  /** Maximum wall-clock time for pending requests on close. */
   readonly graceMs?: number | undefined;
   readonly settings: HttpSettings;
   readonly trustedProxies?: readonly string[] | undefined;
   readonly arrival?: BodyReadTimeouts | undefined;
   /** Whether several processes share the state. */
   readonly isShared?: boolean | undefined;
-  /** Whether reads are current; requests wait until they are. Only for a shared state. */
+  /** Returns whether reads are current. Requests wait until they are. Only for a shared state. */
   readonly isAssured?: (() => boolean) | undefined;
-  /** The maximum wall-clock time of that wait. */
+  /** Maximum wall-clock time of this wait. */
   readonly assuranceMs?: number;
-  /** Routes that are served before it is opened. All others return 503 until then. */
+  /** Parts that are served before the listener is opened. All other routes return 503 until then. */
   readonly whileStarting?: readonly Part[];
 }
 
 export interface ServedParts
   extends Pick<ServedRoutes, "clock" | "faultFor" | "beforeAnswer" | "allowsOrigin" | "fallback"> {
-  /** The first service words the responses to unmatched requests. */
+  /** The first part's service formats the responses to unmatched requests. */
   readonly parts: readonly [Part, ...Part[]];
 }
 
-/** A server that is bound before it has routes, because the routes name its URL. It returns 503 until it is opened. */
+/**
+ * A server that is bound before it has routes, because the routes contain its URL. It returns 503 until it is opened.
+ */
 export interface Listener {
-  /** Binds a port; 0 means any free one. Resolves with its origin: `http://127.0.0.1:4010`. */
+  /** Binds a port, or any free port if it is 0. Resolves with the origin: `http://127.0.0.1:4010`. */
   listen(port: number, host?: string): Promise<string>;
-  /** Starts serving operations, also after a handover. Fails with EmulatorBugError if one cannot be served. */
+  /** Starts serving operations, also after a handover. Throws EmulatorBugError if an operation cannot be served. */
   open(served: ServedParts): void;
-  /** Starts forwarding everything to the leader. */
+  /** Starts forwarding all requests to the leader. */
   startStandby(standby: Standby): void;
-  /** Serves its operations again, and requests that standbys forward with this key. */
+  /** Resumes serving operations, including requests that standbys forward with this key. */
   startLeading(key: string): void;
-  /** Rejects new requests, because another process will serve them, and resolves when earlier ones have a response. */
+  /** Rejects new requests, because another process will serve them. Resolves when earlier requests have a response. */
   handOver(): Promise<void>;
-  /** Stops accepting, notifies waiting clients, and closes open connections after its grace period. */
+  /** Stops accepting requests, notifies waiting clients, and closes open connections after the grace period. */
   close(): Promise<void>;
 }
 
 /** Behavior of a listener while another process leads. */
 export interface Standby {
   readonly parts: readonly Part[];
-  /** Handles a request about this process itself. Returns whether it has sent a response. */
+  /** Handles a request about this process itself. Returns whether a response was sent. */
   readonly answers?: (request: IncomingMessage, response: ServerResponse) => boolean;
-  /** Returns the leader's listener of the same name. Undefined if there is no leader. */
+  /** Returns the leader's listener of the same name, or undefined if there is no leader. */
   readonly leader: () => LeaderListener | undefined;
 }
 
-/** Creates a listener that is neither bound nor opened yet. */
+/** Creates a listener that is neither bound nor open. */
 export function createListener({ whileStarting = [], ...options }: ListenerOptions): Listener {
   const { wall, name, settings, isShared } = options;
   const limits = options.arrival ?? defaultBodyReadTimeouts;
@@ -123,7 +128,7 @@ export function createListener({ whileStarting = [], ...options }: ListenerOptio
   };
   function admitShared(request: FastifyRequest, reply: FastifyReply) {
     const forwarded = extractForwarded(request.raw);
-    // The request is not forwarded again: its sender looks up the leader.
+    // The request is not forwarded again, because its sender finds the leader.
     if (forwarded && forwarded.key !== key) return reject(reply, forwarded);
     const isCertain = options.isAssured?.() !== false || ownPaths.test(request.originalUrl);
     return standby || isCertain ? admitNow(reply, forwarded) : wait(reply, forwarded);
@@ -132,7 +137,7 @@ export function createListener({ whileStarting = [], ...options }: ListenerOptio
     if (standby) return { served: standby };
     return state === "serves" ? { served, forwarded } : reject(reply, forwarded);
   }
-  /** Another process may lead now. Until that is certain, no request gets a response. */
+  /** Another process may have become the leader, so no request gets a response until the leader is confirmed. */
   async function wait(reply: FastifyReply, forwarded: ForwardedRequest | undefined) {
     const until = wall.monotonicNow() + (options.assuranceMs ?? defaultAssuranceMs);
     const isOpen = () => !standby && options.isAssured?.() === false;
@@ -218,7 +223,7 @@ function endAll(all: ReadonlySet<() => void>): void {
 
 const isControl = ({ operation }: BoundOperation): boolean => operation.service.name === "emulator";
 
-/** Creates the value of `x-svc-time`, formatted once per millisecond. */
+/** Creates the function that formats `x-svc-time`, at most once per millisecond. */
 function createTimeFormatter(clock: Clock): () => string {
   let instant = Number.NaN;
   let formatted = "";

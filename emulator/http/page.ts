@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 
-/** The style of every page: light or dark like the system, from 320 pixels up. It is inline. */
+/** Inline style of every page. It follows the system's light or dark mode and supports widths from 320 pixels. */
 export const stylesheet = `
 :root {
   color-scheme: light dark;
@@ -58,10 +58,10 @@ dd { margin: 0 0 .5rem; }
 iframe { display: block; width: 100%; height: 80vh; border: 1px solid var(--line); }
 `;
 
-/** The hash in the policy of a page, so that no other style is accepted. */
+/** Hash of the style in the policy of a page, so that no other style is accepted. */
 export const stylesheetHash = createHash("sha256").update(stylesheet).digest("base64");
 
-/** HTML text. `html` escapes all values in it. */
+/** HTML text. The tag `html` escapes all values. */
 export class Html {
   readonly text: string;
 
@@ -72,7 +72,7 @@ export class Html {
 
 type Piece = Html | string | number | undefined | readonly Html[];
 
-/** Creates HTML with values: strings are escaped, because names come from requests; undefined is empty. */
+/** Creates HTML from a template. Strings are escaped, because names come from requests. Undefined is omitted. */
 export const html = (texts: TemplateStringsArray, ...pieces: readonly Piece[]): Html =>
   new Html(texts.map((text, i) => `${text}${i < pieces.length ? renderPiece(pieces[i]) : ""}`).join(""));
 
@@ -86,7 +86,7 @@ const renderPiece = (piece: Piece): string => {
 export const renderHiddenFields = (fields: Readonly<Record<string, string>>): readonly Html[] =>
   Object.entries(fields).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`);
 
-/** A list of names and values, without undefined ones. */
+/** Renders a list of names and values without undefined values. */
 export const renderDefinitionList = (entries: Readonly<Record<string, Html | string | undefined>>): Html => {
   const rows = Object.entries(entries).flatMap(([name, value]) =>
     value === undefined ? [] : [html`<dt>${name}</dt><dd>${value}</dd>`],
@@ -94,14 +94,14 @@ export const renderDefinitionList = (entries: Readonly<Record<string, Html | str
   return html`<dl>${rows}</dl>`;
 };
 
-/** An error for the person who submitted the form. */
+/** Renders an error for the user who submitted the form. */
 export const renderErrorBanner = (problem: string | undefined): Html | undefined =>
   problem === undefined ? undefined : html`<p role="alert">${problem}</p>`;
 
-/** Permissions of a page as directives of its Content-Security-Policy. */
+/** Directives of the Content-Security-Policy of a page. */
 type Policy = Readonly<Partial<Record<"form-action" | "frame-ancestors" | "frame-src" | "script-src", string | null>>>;
 
-/** Nothing is loaded, forms are sent to this origin, and no page may embed it in a frame. */
+/** By default, a page loads nothing, sends forms to its own origin, and cannot be embedded in a frame. */
 const strict: Policy & Record<string, string | null> = {
   "default-src": "'none'",
   "style-src": `'sha256-${stylesheetHash}'`,
@@ -111,12 +111,14 @@ const strict: Policy & Record<string, string | null> = {
 };
 
 /**
- * For a page on which nothing can be clicked, or whose URL authorizes all its actions: a site that embeds it in a frame
- * could also send the request itself.
+ * Policy for a page without controls, or whose URL authorizes all its actions. A site that embeds such a page could
+ * also send the request itself.
  */
 export const allowFraming: Policy = { "frame-ancestors": null };
 
-/** For a form that ends at a page of another site, because Chromium checks each redirect against `form-action`. */
+/**
+ * Policy for a form that ends at a page of another site, because Chromium checks each redirect against `form-action`.
+ */
 export const allowExternalFormAction: Policy = { "form-action": null };
 
 export interface HtmlPage {
@@ -140,9 +142,9 @@ ${content}</main>
     "content-security-policy": Object.entries({ ...strict, ...policy })
       .flatMap(([directive, sources]) => (sources === null ? [] : [`${directive} ${sources}`]))
       .join("; "),
-    // Under no-referrer a browser sends the emulator's own forms with `Origin: null`, like those of a page that hides
-    // its origin (Fetch, "append a request Origin header"). This policy sends the true origin and reveals no more to
-    // other sites.
+    // With no-referrer, a browser sends the emulator's own forms with `Origin: null`, as for a page that hides its
+    // origin (Fetch, "append a request Origin header"). This policy sends the true origin and reveals no more to other
+    // sites.
     "referrer-policy": "same-origin",
   },
 });

@@ -4,7 +4,7 @@ import { type FailureCode, failures } from "../../src/api/failures.ts";
 import type { Operation, ResultOf } from "../../src/api/operation.ts";
 import { SourceNumber } from "./bodies/python-json.ts";
 
-/** A response with more than the bare body of the only declared success. Created by `reply`. */
+/** A response that has more than the bare body of the only declared success. `reply` creates it. */
 export class Reply<Status extends number = number, Body = unknown> {
   readonly status: Status;
   readonly body: Body;
@@ -17,10 +17,10 @@ export class Reply<Status extends number = number, Body = unknown> {
   }
 }
 
-/** Headers of a response that carries tokens (RFC 6749, 5.1). */
+/** Headers of a response that contains tokens (RFC 6749, 5.1). */
 export const noStoreHeaders = { "cache-control": "no-store", pragma: "no-cache" } as const;
 
-/** Chooses among several declared successes, or adds headers. */
+/** Creates a response with one of several declared statuses, or with additional headers. */
 export const reply = <Status extends number, Body>(
   status: Status,
   body: Body,
@@ -29,7 +29,7 @@ export const reply = <Status extends number, Body>(
 
 export type ReplyTo<O extends Operation> = Reply<keyof O["responses"] & number, ResultOf<O>>;
 
-/** The text of a JSON document, in pieces to be joined. */
+/** Text of a JSON document as an iterable of strings. */
 export class JsonPieces {
   readonly pieces: AsyncIterable<string>;
 
@@ -39,7 +39,7 @@ export class JsonPieces {
 }
 
 /**
- * The unchanged response of another server: status, raw headers (name, value, name, value, …) and bytes. Hop-by-hop
+ * The unchanged response of another server: status, raw headers (alternating names and values) and bytes. Hop-by-hop
  * headers are removed when it is sent. If the body fails, the client's connection is closed.
  */
 export class Passthrough {
@@ -54,7 +54,7 @@ export class Passthrough {
   }
 }
 
-/** Finished frames of an event stream, with ids or comments, created by code that resumes streams. */
+/** Finished frames of an event stream with ids or comments, for code that resumes streams. */
 export class EventFrames {
   readonly text: string;
 
@@ -63,20 +63,20 @@ export class EventFrames {
   }
 }
 
-/** The bytes to send: the last stage before the socket. */
+/** A response in the form in which it is written to the socket. */
 export interface HttpResponse {
   readonly status: number;
-  /** Name, value, name, value, … without length, date and virtual time. */
+  /** Alternating names and values, without length, date and virtual time. */
   readonly headers: readonly string[];
   readonly body: string | Uint8Array | AsyncIterable<Uint8Array> | undefined;
-  /** Whether it is the unchanged response of another server. */
+  /** Whether this is the unchanged response of another server. */
   readonly isForeign?: boolean;
-  /** Its declared failure, for the request log. */
+  /** Code of the declared failure, for the request log. */
   readonly failure?: FailureCode;
 }
 
 /**
- * Changes a response to match the observed service. Undefined if nothing changes. `finding` names the applied
+ * Changes a response to match the observed service. Returns undefined if nothing changes. `finding` reports the applied
  * observations.
  */
 export type ObserveAnswer = (
@@ -84,7 +84,7 @@ export type ObserveAnswer = (
   answer: HttpResponse,
 ) => { readonly answer: HttpResponse; readonly finding: string } | undefined;
 
-/** Without a charset, like the routing service (DECISIONS.md, P16). */
+/** The content type has no charset, as in the routing service (DECISIONS.md, P16). */
 export const jsonHeaders = ["content-type", "application/json"] as const;
 
 export const createJsonResponse = (
@@ -97,7 +97,7 @@ export const createJsonResponse = (
   body: JSON.stringify(document),
 });
 
-/** An error that is the same for every operation. The control plane has its own form of it. */
+/** An error that is the same for every operation. The control plane formats it differently. */
 interface HttpError {
   readonly status: number;
   readonly code: string;
@@ -120,7 +120,10 @@ export const createRequestTimeoutResponse = (isControl: boolean): HttpResponse =
     headers: ["connection", "close"],
   });
 
-/** Nothing of it was stored. If it is repeated, it applies to the present state. */
+/**
+ * Creates the response to a request whose state was replaced. Nothing was stored, and a retry applies to the current
+ * state.
+ */
 export const createStateReplacedResponse = (isControl: boolean): HttpResponse =>
   createErrorResponse(isControl, {
     status: 503,
@@ -129,7 +132,7 @@ export const createStateReplacedResponse = (isControl: boolean): HttpResponse =>
     headers: retryAfterHeader,
   });
 
-/** For a request that can be repeated soon. */
+/** Header for a request that can soon be retried. */
 export const retryAfterHeader = ["retry-after", "1"] as const;
 
 const contentTypes = { xml: "application/xml", text: "text/plain; charset=utf-8" } as const;
@@ -148,10 +151,10 @@ export function createFailureResponse(code: FailureCode, data: unknown): HttpRes
   };
 }
 
-/** The header of a file to download, for old and new clients (RFC 6266, RFC 8187). */
+/** Creates the header of a file to download, for old and new clients (RFC 6266, RFC 8187). */
 export const createAttachmentHeader = (filename: string) => ({ "content-disposition": create(filename) });
 
-/** The header of a file to display, with a name for saving it. */
+/** Creates the header of a file to display, with a file name for saving it. */
 export const createInlineHeader = (filename: string) => ({
   "content-disposition": create(filename, { type: "inline" }),
 });
@@ -159,9 +162,9 @@ export const createInlineHeader = (filename: string) => ({
 const loneSurrogates = /\p{Surrogate}/gu;
 
 /**
- * Compact JSON as Starlette's JSONResponse prints it. Numbers with their source text are printed as Python prints them.
- * NaN, the infinities and lone surrogates, for which the original returns 500, become null and U+FFFD (DECISIONS.md,
- * R1). By hand: JSON.stringify prints numbers as JavaScript does.
+ * Prints compact JSON as Starlette's JSONResponse does. Numbers with their source text are printed as Python prints
+ * them, which JSON.stringify cannot do. NaN, the infinities and lone surrogates, for which the real service returns
+ * 500, become null and U+FFFD (DECISIONS.md, R1).
  */
 function printPython(value: unknown): string {
   if (value === undefined || value === null) return "null";
@@ -183,7 +186,10 @@ function printNumber(text: string): string {
   return Number.isFinite(value) ? printFloat(value) : "null";
 }
 
-/** `repr` of a Python float: exponents from 1e16 upwards and below 1e-4, always a fraction or an exponent. */
+/**
+ * Formats a number as `repr` of a Python float does. It has an exponent from 1e16 upwards and below 1e-4, and always a
+ * fraction or an exponent.
+ */
 function printFloat(value: number): string {
   if (Object.is(value, -0)) return "-0.0";
   const size = Math.abs(value);
@@ -195,12 +201,12 @@ function printFloat(value: number): string {
   return text.includes(".") ? text : `${text}.0`;
 }
 
-/** `GET *`, `ftp://host/`: not a valid target for any server (RFC 9112, 3.2). */
+/** Response to `GET *` or `ftp://host/`, which is not a valid target for any server (RFC 9112, 3.2). */
 export const invalidTargetResponse: HttpResponse = createJsonResponse(400, {
   detail: "The request target must be a path or an http URL.",
 });
 
-/** `/a/..%2f..%2fb`: servers disagree about this path. */
+/** Response to `/a/..%2f..%2fb`, which servers interpret differently. */
 export const ambiguousTargetResponse: HttpResponse = createJsonResponse(400, {
   detail: "The path has a dot segment next to an encoded slash or a backslash. Send the resolved path.",
 });

@@ -9,24 +9,24 @@ import type { HttpResponse } from "./reply.ts";
 
 declare module "fastify" {
   interface FastifyReply {
-    /** The current response, which `setHeaders` reads. */
+    /** Response that is being sent, for `setHeaders`. */
     response: HttpResponse | undefined;
   }
 }
 
-/** The maximum time for which a client may read nothing of its response. */
+/** Default maximum time for which a client may leave its response unread. */
 export const unreadResponseTimeoutMs = emulatorOptions.unreadAnswerTimeoutMs.default;
 
-/** Unauthenticated uploads and requests must never be mistaken for a page of the emulator. */
+/** Header that prevents browsers from interpreting unauthenticated uploads and requests as a page of the emulator. */
 export const noSniffHeader = ["x-content-type-options", "nosniff"] as const;
 
 /**
- * For a response that a browser could mistake for a page of the emulator: it gets a separate origin without scripts, so
- * that scripted faults and uploads cannot act as the signed-in user (DECISIONS.md, E13).
+ * Header for a response that a browser could interpret as a page of the emulator. It assigns a separate origin without
+ * scripts, so that scripted faults and uploads cannot act as the signed-in user (DECISIONS.md, E13).
  */
 export const sandboxHeader = ["content-security-policy", "sandbox"] as const;
 
-/** Types that can contain scripts. */
+/** Returns whether a type can contain scripts. */
 const isMarkup = (type: unknown): boolean => /html|xml|svg/i.test(String(type));
 
 const noBytes = Buffer.alloc(0);
@@ -34,9 +34,9 @@ const noBytes = Buffer.alloc(0);
 const isWhole = (body: unknown): body is string | Uint8Array => typeof body === "string" || body instanceof Uint8Array;
 
 /**
- * Sends the response. It is logged here and not in a hook: Fastify calls no `onResponse` when the client disconnects,
- * and a client with a response must find its line in the log. If a stream fails, the connection is closed, so that the
- * client notices it.
+ * Sends and logs the response. A hook cannot log it, because Fastify does not call `onResponse` when the client
+ * disconnects, and the log must contain a request before its client has the response. If a stream fails, the connection
+ * is closed, so that the client detects the failure.
  */
 export function respond(reply: FastifyReply, httpResponse: HttpResponse): void {
   const { raw, request } = reply;
@@ -52,20 +52,21 @@ export function respond(reply: FastifyReply, httpResponse: HttpResponse): void {
     return;
   }
   reply.send(Readable.from(body));
-  // Sends the head at once, so that clients of event streams learn that they are connected. Not with flushHeaders,
-  // which writes the head as UTF-8 and would change header bytes of other servers.
+  // Sends the head immediately, so that clients of event streams see that they are connected. flushHeaders would write
+  // the head as UTF-8 and change header bytes of other servers.
   if (!raw.headersSent && !raw.destroyed) raw.write(noBytes);
   const end = () => exchange?.end(status, failure);
   finished(raw).then(end, end);
 }
 
-/** Sets the headers of a response and those of every response. The content type that Fastify guessed is removed. */
+/** Sets the headers of a response and the headers of all responses. Removes the content type that Fastify adds. */
 export const setHeaders: onSendHookHandler = ({ exchange }, reply, payload, done) => {
   const { headers, isForeign } = reply.response!;
   reply.removeHeader("content-type");
   for (let i = 0; i < headers.length; i += 2) {
     const [name, value] = [headers[i]!, headers[i + 1]!];
-    // Headers of other servers keep their spelling, except the length, which Fastify compares with a whole body.
+    // Headers of other servers keep their spelling. The length is an exception, because Fastify compares it with a
+    // whole body.
     if (isForeign && !(isWhole(payload) && name.toLowerCase() === "content-length"))
       reply.raw.appendHeader(name, value);
     else reply.header(name, value);
@@ -78,7 +79,7 @@ export const setHeaders: onSendHookHandler = ({ exchange }, reply, payload, done
   done(null, payload);
 };
 
-/** Announces the whole body, sends half of it and closes the connection. */
+/** Changes a response so that the connection closes after half of the announced body. */
 function truncate(response: HttpResponse): HttpResponse {
   const { headers, body = "" } = response;
   if (!isWhole(body)) return { ...response, body: sendHalf(body) };

@@ -6,14 +6,16 @@ import { createEventStream } from "./event-stream.ts";
 import { keepEndToEndHeaders, removeHeaders } from "./hop-by-hop.ts";
 import { type HttpResponse, type JsonPieces, jsonHeaders, Passthrough, Reply } from "./reply.ts";
 
-/** Converts the result of a handler to a response. Fails with EmulatorBugError if it does not match the declaration. */
+/**
+ * Converts the result of a handler to a response. Throws EmulatorBugError if the result does not match the declaration.
+ */
 export type ResponseProducer = (result: unknown) => HttpResponse;
 
 type ResponseWriter = (body: unknown) => Pick<HttpResponse, "headers" | "body">;
 
 const noHeaders: readonly string[] = [];
 
-/** Compiles the declared responses of an operation once. */
+/** Compiles the declared responses of an operation. */
 export function createProducer({ id, responses }: Operation): ResponseProducer {
   const declared = Object.entries(responses).map(([status, kind]) => [Number(status), kind] as const);
   const writers = new Map(declared.map(([status, kind]) => [status, createWriter(id, kind)]));
@@ -43,7 +45,7 @@ export function createProducer({ id, responses }: Operation): ResponseProducer {
 
 export const toPassthroughResponse = ({ status, rawHeaders, body }: Passthrough): HttpResponse => ({
   status,
-  // A 204 has no length (RFC 9110, 8.6), which clients would take for a body.
+  // A 204 has no length (RFC 9110, 8.6), because clients would expect a body.
   headers:
     status === 204
       ? removeHeaders(keepEndToEndHeaders(rawHeaders), ["content-length"])
@@ -52,7 +54,7 @@ export const toPassthroughResponse = ({ status, rawHeaders, body }: Passthrough)
   isForeign: true,
 });
 
-/** The handler's headers override those of the kind. */
+/** Adds the handler's headers, which override the headers of the same name. */
 function merge(headers: readonly string[], own: Readonly<Record<string, string>>): readonly string[] {
   const names = Object.keys(own);
   if (names.length === 0) return headers;
@@ -87,11 +89,11 @@ function createWriter(id: string, response: ResponseBody): ResponseWriter {
   }
 }
 
-/** A location may contain data of a client, which must not end the header. */
+/** Encodes a location, because it can contain data of a client, which must not end the header. */
 const toHeader = (location: string): string =>
   location.replace(/[^\x21-\x7e]/gu, (other) => encodeURIComponent(Buffer.from(other).toString()));
 
-/** Strict, because an undeclared field is a bug that clients must not see. */
+/** The writer is strict, because an undeclared field is a bug that must not reach clients. */
 const createDocumentWriter =
   (id: string, schema: z.ZodType): ResponseWriter =>
   (body) => {

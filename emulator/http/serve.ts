@@ -36,8 +36,8 @@ type MutableCall = { -readonly [Name in keyof Call<FailureCode, unknown>]: Call<
 const nothing = Object.freeze({});
 
 /**
- * Runs the checks of the service and the handler of the operation, and returns the response. Errors are handled by
- * `toErrorResponse`.
+ * Runs the checks of the service and the handler of the operation, and returns the response. `toErrorResponse` handles
+ * errors.
  */
 export async function serve(exchange: Exchange, { bound, params }: Match): Promise<HttpResponse> {
   const { operation, steps, context, callContext, handler } = bound;
@@ -68,7 +68,7 @@ export async function serve(exchange: Exchange, { bound, params }: Match): Promi
   }
   // The text can be released while the handler waits.
   decoded = undefined;
-  // The prototype is the shared context, because copying it for each request is slow.
+  // The shared context is the prototype, because copying it for each request is slow.
   const call: MutableCall = Object.create(callContext);
   call.request = exchange;
   call.caller = caller;
@@ -79,8 +79,8 @@ export async function serve(exchange: Exchange, { bound, params }: Match): Promi
 }
 
 /**
- * Rejects a request with an undeclared method, if the service checks credentials first: an unauthenticated client does
- * not learn which methods exist.
+ * Rejects a request with an undeclared method if the service checks credentials first. An unauthenticated client
+ * therefore cannot detect which methods exist.
  */
 export async function rejectUnauthenticated(
   { operation, steps, context, authenticate }: Match["bound"],
@@ -90,7 +90,7 @@ export async function rejectUnauthenticated(
   await authenticate(exchange, { operation, context, finding: exchange.reportFinding, line: exchange });
 }
 
-/** The response to an error in the dialect of the service. Undefined if the client has disconnected. */
+/** Returns the response to an error in the dialect of the service, or undefined if the client has disconnected. */
 export function toErrorResponse(error: unknown, exchange: Exchange): HttpResponse | undefined {
   const { dialect, match, atPath, operation, isOfControl } = exchange;
   const bound = match?.bound ?? atPath[0];
@@ -102,13 +102,16 @@ export function toErrorResponse(error: unknown, exchange: Exchange): HttpRespons
   if (error instanceof MaxBodyBytesExceededError) return dialect.toTooLargeResponse();
   if (error instanceof BodyTimeoutError) return createRequestTimeoutResponse(isOfControl);
   const notStored = toStoreErrorResponse(error, exchange);
-  // Tells clients that they may repeat the request.
+  // The header informs clients that they can retry the request.
   if (notStored) return { ...notStored, headers: [...notStored.headers, "x-svc-unchanged", "true"] };
   exchange.report(toBug(error, operation));
   return dialect.toBugResponse(operation ?? "an undeclared path");
 }
 
-/** The response if nothing was stored, because the disk rejected it or another state replaced the present one. */
+/**
+ * Returns the response to a request of which nothing was stored, because the disk rejected the write or another state
+ * replaced the current state.
+ */
 function toStoreErrorResponse(
   error: unknown,
   { dialect, isOfControl, reportFinding }: Exchange,
@@ -122,7 +125,7 @@ function toStoreErrorResponse(
   return createStateReplacedResponse(isOfControl);
 }
 
-/** An undeclared failure, a response that does not match its declaration, or any other unexpected error. */
+/** Converts an undeclared failure, a response that does not match its declaration, or any other unexpected error. */
 function toBug(error: unknown, operation = "an undeclared path"): EmulatorBugError {
   if (error instanceof EmulatorBugError && error.operation) return error;
   const undeclared =

@@ -3,35 +3,35 @@ import type { BlockList } from "node:net";
 import { createAddressList, includesAddress, loopbackAddresses } from "./addresses.ts";
 import { changeHeader } from "./hop-by-hop.ts";
 
-/** A trusted proxy's description of a request. */
+/** Description of a request by a trusted proxy. */
 export interface ForwardedInfo {
-  /** The requested name, as in a Host header. */
+  /** Requested host, as in a Host header. */
   readonly host: string | undefined;
   readonly protocol: "http" | "https" | undefined;
 }
 
 const forwarded = ["x-forwarded-for", "x-forwarded-host", "x-forwarded-proto"] as const;
 
-/** Headers in which proxies describe the client. */
+/** Returns whether a proxy describes the client in a header of this name. */
 const isOfProxy = (name: string): boolean =>
   name.startsWith("x-forwarded-") || name === "forwarded" || name === "x-real-ip";
 
 /**
- * Which proxies to trust in `X-Forwarded-*`. By default, programs of this machine may name the client, as load
- * balancers in front of the service do. Nothing else is trusted, because a page in a browser of this machine can send
- * such headers too.
+ * Proxies whose `X-Forwarded-*` headers are trusted. By default, programs of this machine can only name the client, as
+ * load balancers in front of the service do. Other headers are not trusted, because a page in a browser of this machine
+ * can send them too.
  */
 export class TrustedProxies {
   readonly #named: BlockList | undefined;
 
-  /** Addresses and ranges, such as 10.0.0.0/8. */
+  /** Creates a list from addresses and ranges, such as 10.0.0.0/8. */
   constructor(ranges: readonly string[]) {
     this.#named = ranges.length === 0 ? undefined : createAddressList(...ranges);
   }
 
   /**
-   * The description of a request without its untrusted parts: everything from untrusted senders, and the addresses
-   * before the first one that a trusted proxy confirms.
+   * Returns the description of a request and removes the untrusted parts. These are all headers of untrusted senders,
+   * and the addresses before the first address that a trusted proxy confirms.
    */
   applyForwardedHeaders(request: IncomingMessage): ForwardedInfo | undefined {
     const { headers, socket } = request;
@@ -52,7 +52,10 @@ export class TrustedProxies {
     };
   }
 
-  /** From the last one back to the first that is not a trusted proxy, because earlier ones may be forged. */
+  /**
+   * Returns the addresses from the last one back to the first that is not a trusted proxy, because earlier addresses
+   * can be forged.
+   */
   #findTrustedAddress(addresses: readonly string[]): readonly string[] {
     const last = addresses.findLastIndex((address) => !includesAddress(this.#named!, address));
     return addresses.slice(Math.max(0, last));
@@ -68,7 +71,10 @@ export function isRange(text: string): boolean {
   }
 }
 
-/** Whether a program of this machine sends its own request: over loopback, with a loopback name, and not as a proxy. */
+/**
+ * Returns whether a program of this machine sends its own request: over loopback, with a loopback name, and not as a
+ * proxy.
+ */
 export function isDirectLoopbackRequest({ remoteAddress, origin, headers }: ProxiedRequest): boolean {
   const isForwarded = [...forwarded, "forwarded", "via"].some((name) => headers[name] !== undefined);
   return !isForwarded && includesAddress(loopbackAddresses, remoteAddress) && ownNames.has(new URL(origin).hostname);

@@ -10,8 +10,8 @@ import { listMethods } from "./routing/operation-table.ts";
 import { rejectUnauthenticated, serve } from "./serve.ts";
 
 /**
- * The response to a request that matches no operation, because its path or method is wrong or a parameter is empty. A
- * useful hint comes first, then 405 or 404.
+ * Returns the response to a request that matches no operation, because its path or method is wrong or a parameter is
+ * empty. A response with a specific hint has priority over 405 and 404.
  */
 export async function respondUnmatched(exchange: Exchange): Promise<HttpResponse> {
   const [first] = exchange.atPath;
@@ -20,7 +20,7 @@ export async function respondUnmatched(exchange: Exchange): Promise<HttpResponse
   if (!first)
     return (await respondFromFallback(exchange)) ?? respondOtherMethod(exchange) ?? createNotFoundResponse(exchange);
   await rejectUnauthenticated(first, exchange);
-  // A signed URL is valid for one method: for any other the storage reports that the signature does not match
+  // A signed URL is valid for one method. For other methods, the storage responds that the signature does not match
   // (DECISIONS.md, P17).
   if (first.operation.service.name === "storage") return serve(exchange, { bound: first, params: {} });
   return respondOtherMethod(exchange) ?? createNotFoundResponse(exchange);
@@ -41,7 +41,7 @@ function respondToPreflight({ method, atPath }: Exchange): HttpResponse | undefi
   };
 }
 
-/** DECISIONS.md, C3. The location is relative, so that it works with any name of this host. */
+/** The location is relative, so that it works with any name of this host (DECISIONS.md, C3). */
 function respondToOtherSlash({ method, parsedTarget, operations }: Exchange): HttpResponse | undefined {
   const { path, search } = parsedTarget;
   const found = operations.matchOtherSlash(method, path);
@@ -50,11 +50,11 @@ function respondToOtherSlash({ method, parsedTarget, operations }: Exchange): Ht
   return { status: 302, headers: ["location", search === "" ? location : `${location}?${search}`], body: undefined };
 }
 
-/** A target that is not a path (RFC 9112, 3.2). */
+/** Responds to a target that is not a path (RFC 9112, 3.2). */
 function respondToNonPathTarget({ method, parsedTarget, operations, dialect }: Exchange): HttpResponse | undefined {
   if (parsedTarget.isPath) return undefined;
   if (method !== "OPTIONS" || parsedTarget.path !== "*") return invalidTargetResponse;
-  // It concerns the server as a whole, for which nothing is declared.
+  // The target refers to the server as a whole, for which nothing is declared.
   return dialect.toMethodNotAllowedResponse(method, operations.methods);
 }
 
@@ -64,11 +64,11 @@ async function respondFromFallback(exchange: Exchange): Promise<HttpResponse | u
   const reads = method !== "GET" && method !== "HEAD" && hasBody(raw);
   if (reads) exchange.body = await bodies.collect(raw);
   const answer = await served.fallback(exchange, exchange.reportFinding);
-  // The emulator itself imitates the cluster.
+  // The emulator itself emulates the cluster, so the response is not foreign.
   return answer && { ...toPassthroughResponse(answer), isForeign: false };
 }
 
-/** Starlette lists the methods of the first route with that path; the others list all. */
+/** Starlette lists the methods of the first route with that path. The other frameworks list all methods. */
 function respondOtherMethod({ method, operations, atPath, dialect }: Exchange): HttpResponse | undefined {
   const [first] = atPath;
   if (!first)
@@ -77,7 +77,7 @@ function respondOtherMethod({ method, operations, atPath, dialect }: Exchange): 
   return dialect.toMethodNotAllowedResponse(method, isFastApi ? listMethods(first) : listMethods(...atPath));
 }
 
-/** The 404 of a service, with a suggestion in a header. */
+/** Creates the 404 of a service with a suggestion in a header. */
 function createNotFoundResponse({ method, parsedTarget, operations, dialect }: Exchange): HttpResponse {
   const declared = operations.all.filter(({ steps }) => !steps.isCatchAll).map(({ operation }) => operation);
   const nearest = suggestOperation(method, parsedTarget.path, declared);
@@ -87,12 +87,15 @@ function createNotFoundResponse({ method, parsedTarget, operations, dialect }: E
 }
 
 const maxDistance = 0.5;
-/** Segments more than twice as long as the longest declared one resemble none of them. */
+/**
+ * Maximum length of a compared segment. A longer segment has more than twice the length of the longest declared
+ * segment.
+ */
 const maxSegmentLength = 100;
 
 /**
- * Suggests an operation for a request with an unknown path. Undefined if none is similar. Paths are compared segment by
- * segment, and a name in braces matches any segment.
+ * Suggests an operation for a request with an unknown path. Returns undefined if no path is similar. Paths are compared
+ * segment by segment, and a name in braces matches any segment.
  */
 export function suggestOperation(
   method: string,
@@ -106,7 +109,7 @@ export function suggestOperation(
   for (const operation of operations) {
     const declared = getDeclaredSegments(operation);
     const longest = Math.max(input.length, declared.length, 1);
-    // Each extra segment counts as one, so that it need not be compared with the others.
+    // Each extra segment costs one, so paths of very different lengths need no comparison.
     if (Math.abs(input.length - declared.length) / longest >= least) continue;
     const other = [operation.method].flat().includes(method as never) ? 0 : 0.05;
     const distance = getPathDistance(input, declared, measure) / longest + other;
@@ -127,7 +130,7 @@ type Distance = (a: string, b: string) => number;
 const getPathDistance = (input: readonly string[], declared: readonly string[], distance: Distance): number =>
   getEditDistance(input, declared, (a, b) => (b[0] === "{" ? 0.2 : distance(a, b)));
 
-/** Caches distances, because paths have most of their segments in common. */
+/** Caches distances, because paths share most of their segments. */
 function rememberSuggestion(distance: Distance): Distance {
   const known = new Map<string, number>();
   return (a, b) => {
@@ -148,7 +151,7 @@ const getSegmentDistance = (a: string, b: string): number =>
       ? 1
       : getEditDistance([...a], [...b], (x, y) => (x === y ? 0 : 1)) / Math.max(a.length, b.length);
 
-/** Levenshtein distance, with a cost of 1 for an extra character on one side. */
+/** Returns the Levenshtein distance. An extra element on one side costs 1. */
 function getEditDistance(from: readonly string[], to: readonly string[], swap: Distance): number {
   let row = to.map((_, i) => i + 1);
   row.unshift(0);

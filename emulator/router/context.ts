@@ -10,36 +10,36 @@ import type { IssuerKeys } from "./apps/issuer-keys.ts";
 
 export interface RouterContext extends HandlerContext {
   readonly settings: Settings;
-  /** In the order of the seed. */
+  /** Clusters in the order of the seed. */
   readonly clusters: readonly Cluster[];
   readonly forwarder: Forwarder;
-  /** Redacts the credentials of the control plane in a string, because clusters must not learn them. */
+  /** Redacts credentials of the control plane in a string that is sent to clusters. */
   hideControlTokens(text: string): string;
-  /** The issuer of chat_b, if the seed names one. */
+  /** Keys of the chat_b issuer in the seed. */
   readonly issuerKeys: IssuerKeys;
-  /** Whether several responses are ranked by seed order instead of by arrival (DECISIONS.md, R13). */
+  /** Returns whether several responses are ranked by seed order instead of by arrival (DECISIONS.md, R13). */
   isInSeedOrder(): boolean;
-  /** Whether a user of any workspace has that address, except for the signup with this token. */
+  /** Returns whether a user of any workspace has that address, except the user of the signup with this token. */
   hasAccount(view: View, signup: { readonly email: string; readonly token?: string | undefined }): Promise<boolean>;
 }
 
-/** The cluster that the key of a request identifies. */
+/** Result of authenticating a request by a cluster's key. */
 export interface KeyHolder {
-  /** Undefined: no key was sent. */
+  /** Id of the cluster. Undefined if no key was sent. */
   readonly cluster?: string;
 }
 
-/** Context of a handler's own functions: the resources and this request. */
+/** Context of a handler's own functions, which adds the request to the resources. */
 export type RouterCall<Code extends FailureCode = never> = RouterContext &
   Omit<Call<never, KeyHolder | undefined>, "fail"> & { readonly fail: Fail<Code> };
 
-/** A call whose request is forwarded to clusters, with the possible failures. */
+/** A request that is forwarded to clusters, with the possible failures. */
 export type ForwardCall = RouterCall<(typeof forwarding)[number]>;
-/** An operation whose request goes to one cluster. */
+/** A request that is forwarded to one cluster. */
 export type SingleClusterCall = RouterCall<(typeof forwardingToOne)[number]>;
-/** An operation whose request goes to several clusters at once. */
+/** A request that is forwarded to several clusters at once. */
 export type BroadcastCall = RouterCall<(typeof forwardingToAll)[number]>;
 
 export type RouterHandler<Id extends OperationId> = Handler<OperationById<Id>, RouterContext, KeyHolder | undefined>;
-/** Handlers for the operations of the routing service. The type of the combined table ensures that none is missing. */
+/** Handlers for some operations of the routing service. The type of the combined table ensures that none is missing. */
 export type RouterHandlers = Partial<Handlers<IdsOf<"router">, RouterContext, KeyHolder | undefined>>;

@@ -6,13 +6,15 @@ import type { Authenticate, AuthenticationCall, Authenticators } from "../http/h
 import type { KeyHolder, RouterCall, RouterContext } from "./context.ts";
 
 /**
- * The key of a cluster in x-cluster-key (DECISIONS.md, R6). The handler checks whether it belongs to the right cluster.
+ * Authenticates a cluster by its key in x-cluster-key (DECISIONS.md, R6). The handler checks whether the key belongs to
+ * the required cluster.
  */
 const authenticateCluster: Authenticate<RouterContext, KeyHolder> = ({ headers }, call) =>
   findKeyHolder(headers["x-cluster-key"], call);
 
 /**
- * As above, but chat_a team operations also accept it as a bearer token. Other schemes of `authorization` are ignored.
+ * Authenticates a cluster by its key in x-cluster-key or in a bearer token, which chat_a team operations also accept.
+ * Other schemes of `authorization` are ignored.
  */
 const authenticateClusterOrBearer: Authenticate<RouterContext, KeyHolder> = ({ headers }, call) =>
   findKeyHolder(headers["x-cluster-key"] ?? parseBearerToken(headers.authorization), call);
@@ -28,12 +30,12 @@ function findKeyHolder(key: string | undefined, { context, finding }: Authentica
 
 function findClusterOfKey(key: string, { clusters }: RouterContext): string | undefined {
   let found: string | undefined;
-  // Every key is compared, so that the time does not reveal the closest one.
+  // The loop compares all keys, so that its duration does not reveal the closest key.
   for (const cluster of clusters) if (isEqualInConstantTime(key, cluster.key)) found = cluster.id;
   return found;
 }
 
-/** The credentials of the billing provider (DECISIONS.md, R32). Every failure gets the same response. */
+/** Authenticates the billing provider (DECISIONS.md, R32). All failures have the same response. */
 const authenticateBilling: Authenticate<RouterContext, KeyHolder> = async ({ headers }, { context }) => {
   const { billing } = await context.store.read(readApps);
   const given = parseBasic(headers.authorization);
@@ -42,7 +44,7 @@ const authenticateBilling: Authenticate<RouterContext, KeyHolder> = async ({ hea
   return given && user && password ? {} : fail("not-authenticated");
 };
 
-/** Authentication of the routing service's clients. A user's bearer token is decoded by the operation that needs it. */
+/** Authenticators of the routing service. The operation that needs a user's bearer token decodes it. */
 export const routerAuthenticators = {
   "cluster-key": authenticateCluster,
   "cluster-key-or-bearer": authenticateClusterOrBearer,
@@ -51,8 +53,9 @@ export const routerAuthenticators = {
 } satisfies Authenticators<RouterContext>;
 
 /**
- * Verifies a signature that must be fresh by the virtual clock. Real senders use the wall clock, so one that is only
- * fresh by the wall clock is also accepted, with a finding, unless `--strict=signatures` is set (DECISIONS.md, P24).
+ * Verifies a signature that must be fresh by the virtual clock. Real senders use the wall clock, so a signature that is
+ * only fresh by the wall clock is also accepted, with a finding. `--strict=signatures` rejects such signatures
+ * (DECISIONS.md, P24).
  */
 export function verifyFresh<V extends { readonly ok: true } | { readonly ok: false; readonly reason: string }>(
   { clock, wall, settings, finding }: Pick<RouterCall, "clock" | "wall" | "settings" | "finding">,

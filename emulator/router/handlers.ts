@@ -14,7 +14,7 @@ import { trialSignups } from "./trial/signups.ts";
 import { trialHandlers } from "./trial/trial.ts";
 
 const healthHandlers = {
-  // False with status 200 if the store cannot write (DECISIONS.md, R20).
+  // `database` is false with status 200 if the store cannot write (DECISIONS.md, R20).
   "health.show": (_, { store }) => ({ database: store.writable }),
 } satisfies RouterHandlers;
 
@@ -37,7 +37,8 @@ export const routerHandlers = {
 } satisfies Required<RouterHandlers>;
 
 /**
- * Releases the claims of a process that has ended, which can never finish its requests to clusters (DECISIONS.md, E4).
+ * Releases the claims of a process that has stopped, because it cannot finish its requests to clusters (DECISIONS.md,
+ * E4).
  */
 export async function releaseClaims(store: Store): Promise<void> {
   const claimed = { by: "claimed", equals: 1 } as const;

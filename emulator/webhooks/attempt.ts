@@ -14,7 +14,7 @@ import type { PostResult, WebhookSender } from "../http/outgoing/webhook-sender.
 import { type Delivery, formatEventBody, getWebhookObserver, toAttemptName, type WebhookEvent } from "./deliveries.ts";
 import type { Webhook } from "./webhooks.ts";
 
-/** All data of one attempt, read in one view. */
+/** Data of one attempt, read in a single view. */
 export interface AttemptInput {
   readonly delivery: Delivery;
   /** Number of the attempt, from 1. */
@@ -22,9 +22,9 @@ export interface AttemptInput {
   readonly resend: boolean;
   readonly event: WebhookEvent;
   readonly webhook: Webhook;
-  /** Base64, of the workspace. */
+  /** Key of the workspace in base64. */
   readonly hmacKey: string;
-  /** Its W3C trace, if receivers get it. */
+  /** W3C trace of the attempt. Undefined if receivers do not get the trace. */
   readonly trace?: string | undefined;
 }
 
@@ -35,11 +35,10 @@ export interface AttemptContext {
   readonly outgoing: WebhookSender;
 }
 
-/** Result of one attempt. Times are virtual; `wallAt` and `durationMs` are wall-clock time. */
+/** Result of one attempt. Times are virtual. `wallAt` and `durationMs` are in wall-clock milliseconds. */
 export interface AttemptResult {
   readonly url: string;
   readonly at: number;
-  /** Wall-clock time. */
   readonly wallAt: number;
   /** Id of the clock advance that made it due. Undefined if the clock was not advanced. */
   readonly movedBy: string | undefined;
@@ -48,7 +47,8 @@ export interface AttemptResult {
 }
 
 /**
- * Sends the signed bytes of an event once, unless `sendWithFault` sends them. Rejects only with DeliveryAbortedError.
+ * Creates the function that signs and sends an event once. `sendWithFault` can replace sending. The function rejects
+ * only with DeliveryAbortedError.
  */
 export function createAttemptSender(
   sender: AttemptContext,
@@ -66,7 +66,7 @@ export function createAttemptSender(
     const started = wall.monotonicNow();
     const message = signed.sign(event, hmacKey);
     const send = (outgoingMessage: OutgoingMessage) => {
-      // Receivers compare times with their own clock, even under --deterministic (DECISIONS.md, C17).
+      // Receivers compare the time with their own clock, even under --deterministic (DECISIONS.md, C17).
       const signable = { key: outgoingMessage.hmacKey, body: outgoingMessage.body, id: delivery.id, at: wallAt };
       return outgoing.post({
         url: webhook.url,
@@ -86,7 +86,7 @@ export function createAttemptSender(
       at,
       wallAt: settings.deterministic ? at : wallAt,
       movedBy,
-      // A duration differs from run to run, and --deterministic requires the same bytes.
+      // Durations differ between runs, but --deterministic requires the same bytes.
       durationMs: settings.deterministic ? 0 : Math.round(wall.monotonicNow() - started),
       postResult,
     }));
@@ -111,7 +111,7 @@ interface SignedMessage extends OutgoingMessage {
 
 const eventsKept = 256;
 
-/** An event for a thousand webhooks with six attempts each is signed once. */
+/** Cache of signed events. An event for a thousand webhooks with six attempts each is signed once. */
 class SignedEvents {
   readonly #messages = new Map<number, SignedMessage>();
   readonly #form: WebhookJsonForm;
@@ -125,24 +125,24 @@ class SignedEvents {
   sign(event: WebhookEvent, hmacKey: string): SignedMessage {
     const { id, body: text } = event;
     const known = this.#messages.get(id);
-    // After a reset an id may belong to another event.
+    // After a reset, another event can have the same id.
     if (known?.text === text && known.hmacKey === hmacKey) return known;
     const body = Buffer.from(formatEventBody(event, this.#form));
     const signatures = signWith(this.#schemes, { key: hmacKey, body, id, at: 0 });
     const fresh = { text, body, hmacKey, signatures };
     const [oldest] = this.#messages.keys();
-    // Only a part is dropped, because events that are still being delivered would be signed again.
+    // Only the oldest entry is dropped, because otherwise events that are still being delivered would be signed again.
     if (oldest !== undefined && this.#messages.size >= eventsKept) this.#messages.delete(oldest);
     this.#messages.set(id, fresh);
     return fresh;
   }
 }
 
-/** The receiver's own spans are children of the attempt. */
+/** Returns the trace headers. The receiver's own spans are children of the attempt. */
 const traceHeaders = (trace: string, attempt: string) => ({
   traceparent: writeTraceparent({ trace, span: deriveSpanId(trace, attempt) }),
 });
 
-/** Only 2xx is a success; a redirect is a failure (DECISIONS.md, C18). */
+/** Returns whether the status is 2xx. A redirect is a failure (DECISIONS.md, C18). */
 export const isSuccess = (posted: PostResult): boolean =>
   "status" in posted && posted.status >= 200 && posted.status < 300;

@@ -24,8 +24,8 @@ export interface DeliveryContext extends AttemptContext {
 }
 
 /**
- * Job handlers for deliveries. The ref of an entry is the id of its delivery. `deliver` makes the next scheduled
- * attempt, `resend` an attempt outside the schedule (DECISIONS.md, C18).
+ * Creates the job handlers for deliveries. The ref of an entry is the id of its delivery. `deliver` makes the next
+ * scheduled attempt, and `resend` makes an attempt outside the schedule (DECISIONS.md, C18).
  */
 export function createDeliveryJobHandlers(context: DeliveryContext): {
   readonly deliver: JobHandler;
@@ -58,7 +58,7 @@ export function createDeliveryJobHandlers(context: DeliveryContext): {
     };
   }
 
-  /** Changes since the entry was scheduled count (DECISIONS.md, C18). */
+  /** Rows are read now, because changes since the entry was scheduled apply (DECISIONS.md, C18). */
   async function readAttemptInputs(view: View, entries: readonly ScheduledEntry[], resend: boolean) {
     const rows = await view.getAll(deliveries, entries, ({ ref }) => Number(ref));
     const events = await view.getAll(webhookEvents, rows, (row) => row?.event_id);
@@ -70,7 +70,7 @@ export function createDeliveryJobHandlers(context: DeliveryContext): {
       if (!delivery) return "gone";
       if (!event || !webhook || !workspace) return { skip: "skipped_deleted" };
       if (!resend && webhook.status !== "ACTIVE") return { skip: "skipped_disabled" };
-      // The attempt was never made, so it does not count as a failure (DECISIONS.md, C16).
+      // The attempt was not made, so it is not a failure (DECISIONS.md, C16).
       if (outgoing.findForbiddenReason(webhook.url)) return { skip: "skipped_not_allowed" };
       const number = delivery.attempts + 1;
       const hmacKey = workspace.hmac_key;
@@ -79,7 +79,7 @@ export function createDeliveryJobHandlers(context: DeliveryContext): {
   }
 
   let purgedAt = Number.NEGATIVE_INFINITY;
-  /** Once per virtual time, because nothing expires while the clock stands still. */
+  /** Records are purged once per virtual time, because nothing expires while the clock stands still. */
   function dropOld(tx: Transaction): Promise<unknown> | undefined {
     const now = clock.now();
     if (now === purgedAt) return undefined;
@@ -87,31 +87,31 @@ export function createDeliveryJobHandlers(context: DeliveryContext): {
     return purge(tx, now);
   }
 
-  /** One listener for all attempts, because the runner gives every entry the same signal. */
+  /** Aborts all attempts with a single listener, because the runner passes the same signal to every entry. */
   function abortWith(signal: AbortSignal): void {
     if (watchedSignals.has(signal)) return;
     watchedSignals.add(signal);
     signal.addEventListener("abort", () => outgoing.abort());
   }
 
-  /** Records the outcome, in the transaction in which the entry leaves the queue. */
+  /** Records the outcome in the transaction that removes the entry from the queue. */
   function record(tx: Transaction, ended: EndedRun): Promise<string> | string {
     const dropped = dropOld(tx);
     return dropped ? dropped.then(() => recordNow(tx, ended)) : recordNow(tx, ended);
   }
 
-  /** Awaits nothing if there was no fault, because every delivery takes this path. */
+  /** Awaits nothing if there was no fault, because this is the common path. */
   function recordNow(tx: Transaction, { entry, result, resend, fault }: EndedRun): Promise<string> | string {
     const delivery = tx.getSync(deliveries, Number(entry.ref));
     if (!delivery) return forget(tx, entry);
     if ("skip" in result) {
       dequeue(tx, entry);
-      // A resend that cannot be sent leaves the delivery unchanged.
+      // A resend that cannot be sent does not change the delivery.
       return resend ? result.skip : endSkipped(tx, delivery, result.skip);
     }
     const webhook = tx.getSync(webhookRows, delivery.webhook_id);
     const attemptRecord = { entry, delivery, webhook, attempted: result, resend, fault, settings, notifier };
-    // The id of the scripted fault is stored with its effect.
+    // The id of the scripted fault is stored with the effect of the fault.
     if (fault)
       return tx
         .withCause(fault.cause, () => putAttempt(tx, attemptRecord))
@@ -131,7 +131,7 @@ export function createDeliveryJobHandlers(context: DeliveryContext): {
   return { deliver: createHandler(false), resend: createHandler(true) };
 }
 
-/** A resend belongs to the trace of its cause. */
+/** A resend belongs to the trace of its own cause. */
 async function readTraces(
   view: View,
   entries: readonly ScheduledEntry[],
@@ -147,7 +147,7 @@ interface SkippedAttempt {
   readonly skip: Extract<Outcome, `skipped_${string}`>;
 }
 
-/** The delivery or the entry was removed during the attempt. */
+/** Removes an entry whose delivery or schedule entry was removed during the attempt. */
 function forget(tx: Transaction, entry: ScheduledEntry): string {
   const waiting = tx.getSync(schedule, entry.id);
   if (waiting?.due === entry.due) dequeue(tx, entry);
@@ -161,7 +161,7 @@ interface EndedRun {
   readonly fault?: AppliedFault | undefined;
 }
 
-/** A disabled or deleted webhook sends nothing, so there is nothing to limit. */
+/** A disabled or deleted webhook has no capacity limit, because it sends nothing. */
 async function readCapacities(view: View, keys: readonly string[]): Promise<readonly number[]> {
   const found = await view.getAll(webhookRows, keys, parseId);
   return found.map((webhook) =>
@@ -171,10 +171,12 @@ async function readCapacities(view: View, keys: readonly string[]): Promise<read
 
 const parseId = (key: string): number => Number(key.slice(key.indexOf(":") + 1));
 
-/** The delay of an attempt behind one that may overtake it: enough for the other to arrive first in any clock mode. */
+/**
+ * Delay of an attempt behind another attempt that overtakes it. The other attempt arrives first in every clock mode.
+ */
 const behindMs = 1_000;
 
-/** Postpones an attempt without making it, so nothing is counted. Returns the outcome as one word. */
+/** Postpones an attempt without counting it. Returns the outcome as one word. */
 async function postpone(
   tx: Transaction,
   entry: ScheduledEntry,
@@ -193,7 +195,7 @@ async function postpone(
   return "put_off";
 }
 
-/** The next entry with the same concurrency key, if it is due by `until`. */
+/** Returns the next entry with the same concurrency key that is due by `until`. */
 async function findNextOfKey(
   tx: Transaction,
   entry: ScheduledEntry,

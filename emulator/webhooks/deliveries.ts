@@ -10,7 +10,7 @@ import type { CauseRow } from "../store/cause.ts";
 import { defineRows } from "../store/port.ts";
 import { storedDeadline, storedTime } from "../store/stored-time.ts";
 
-/** One emitted activity. It is serialized once, and all its deliveries refer to these bytes. */
+/** One emitted activity. The event is serialized once, and all its deliveries refer to these bytes. */
 export const WebhookEvent = z.strictObject({
   id: z.int(),
   workspace_id: z.int(),
@@ -21,13 +21,16 @@ export const WebhookEvent = z.strictObject({
   at: storedTime(z.int()),
   body: z.string(),
   /**
-   * The headers, signature included, of an event that another program sent. Otherwise the headers come from the
-   * webhook.
+   * Headers, including the signature, of an event that another program sent. Undefined if the webhook determines the
+   * headers.
    */
   headers: dictionary(z.string()).optional(),
-  /** Time after which an event without webhooks may be dropped. Other events are dropped with their last delivery. */
+  /**
+   * Virtual milliseconds after which an event without webhooks can be deleted. Null for other events, which are deleted
+   * with their last delivery.
+   */
   keep_until: z.int().nullable(),
-  /** Id of its cause. Null if it has none. */
+  /** Id of the cause. Null if there is no cause. */
   cause: z.string().nullable(),
 });
 export type WebhookEvent = z.infer<typeof WebhookEvent>;
@@ -45,7 +48,7 @@ export const webhookEvents = defineRows<WebhookEvent, "contract" | "activity" | 
   },
 });
 
-/** Returns the body of an event. The body of an event from another program is never reformatted. */
+/** Returns the body of an event. The body of another program's event is never reformatted. */
 export function formatEventBody(
   event: Pick<WebhookEvent, "id" | "body" | "headers"> | undefined,
   form: WebhookJsonForm,
@@ -57,16 +60,16 @@ export function formatEventBody(
 export const Outcome = z.enum(deliveryOutcomes);
 export type Outcome = z.infer<typeof Outcome>;
 
-/** A scripted fault: its effect and its id. Null if there was none. */
+/** A scripted fault with its effect and its id. Null if no fault was applied. */
 const AttemptFault = z.strictObject({ effect: z.string(), cause: z.string().nullable() });
 export type AttemptFault = z.infer<typeof AttemptFault>;
 
 export const toAttemptFault = ({ effect, cause }: AppliedFault): AttemptFault => ({ effect, cause: cause?.id ?? null });
 
-/** All attempts are listed. */
+/** Maximum number of attempts per delivery, because all attempts are listed. */
 const maxAttempts = 100_000;
 
-/** The delivery of one activity to one webhook. */
+/** Delivery of one activity to one webhook. */
 export const Delivery = z.strictObject({
   id: z.int(),
   event_id: z.int(),
@@ -74,26 +77,29 @@ export const Delivery = z.strictObject({
   workspace_id: z.int(),
   activity: z.enum(activities),
   contract_id: z.int().nullable(),
-  /** The purpose of a delivery by another program, which has no schedule. Omitted for all others. */
+  /** Purpose of a delivery by another program, which has no schedule. Undefined for all other deliveries. */
   label: z.string().optional(),
-  /** Its entry in the schedule, which all retries keep. */
+  /** Id of the entry in the schedule, which is the same for all retries. */
   entry_id: z.int(),
   outcome: Outcome,
-  /** The number of attempts, including resends. */
+  /** Number of attempts, including resends. */
   attempts: z.int().refine((count) => count >= 0 && count <= maxAttempts, "Not a number of attempts"),
-  /** Failed scheduled attempts, without resends. They determine the next delay. */
+  /** Number of failed scheduled attempts, without resends. It determines the next delay. */
   failures: z.int(),
-  /** Virtual milliseconds, as are the following. */
+  /** Virtual milliseconds. */
   next_attempt_at: storedDeadline(z.int()).nullable(),
-  /** The reason why the next attempt is postponed. Null if it is on time. */
+  /** Fault that postpones the next attempt. Null if the attempt is not postponed. */
   put_off: AttemptFault.nullable(),
   created_at: storedTime(z.int()),
-  /** When the record may be dropped. Null while it is not final (DECISIONS.md, C21). */
+  /**
+   * Virtual milliseconds after which the record can be deleted. Null while the delivery is not final (DECISIONS.md,
+   * C21).
+   */
   keep_until: z.int().nullable(),
 });
 export type Delivery = z.infer<typeof Delivery>;
 
-/** No index by workspace and activity: there are few, and each delivery would pay for it. */
+/** There is no index by workspace and activity, because the index would slow down each delivery. */
 export const deliveries = defineRows<Delivery, "webhook" | "contract" | "outcome" | "event" | "keep_until">({
   name: "webhook_deliveries",
   schema: Delivery,
@@ -108,10 +114,12 @@ export const deliveries = defineRows<Delivery, "webhook" | "contract" | "outcome
   },
 });
 
-/** One POST and its result. It has its own row, so that a retry does not write the earlier attempts again. */
+/**
+ * One POST and its result. Each attempt has its own row, so that a retry does not write the previous attempts again.
+ */
 export const Attempt = z.strictObject({
   delivery_id: z.int(),
-  /** From 1. */
+  /** Number of the attempt, from 1. */
   number: z.int(),
   resend: z.boolean(),
   /** Virtual milliseconds. */
@@ -119,19 +127,19 @@ export const Attempt = z.strictObject({
   at: storedTime(z.int()),
   /** Wall-clock milliseconds, or virtual ones under --deterministic. */
   wall_at: storedTime(z.int()),
-  /** Id of its cause: that of the event, or the request for a resend. Null if it has none. */
+  /** Id of the cause: the cause of the event, or the request for a resend. Null if there is no cause. */
   cause: z.string().nullable(),
-  /** Id of the clock advance that made it due. Null if the clock was not advanced. */
+  /** Id of the clock advance that made the attempt due. Null if the clock was not advanced. */
   moved_by: z.string().nullable(),
-  /** The applied fault. Null if there was none. */
+  /** Applied fault. Null if no fault was applied. */
   fault: AttemptFault.nullable(),
   url: z.string(),
-  /** Status of the response. Null if there was none. */
+  /** Status of the response. Null if there was no response. */
   status: z.int().nullable(),
   error: z.strictObject({ code: z.string(), message: z.string() }).nullable(),
-  /** Wall-clock time; 0 under --deterministic. */
+  /** Wall-clock milliseconds, or 0 under --deterministic. */
   duration_ms: z.number(),
-  /** The first 64 kB of the response as UTF-8. Null if there was none. */
+  /** First 64 KiB of the response as UTF-8. Null if there was no response. */
   response_body: z.string().nullable(),
 });
 export type Attempt = z.infer<typeof Attempt>;
@@ -141,7 +149,7 @@ export const attempts = defineRows<Attempt, "asked_by" | "moved_by">({
   schema: Attempt,
   key: (row) => toAttemptKey(row.delivery_id, row.number),
   indexes: {
-    /** Only for resends, because the cause of other attempts follows from their delivery. */
+    /** The index contains only resends, because the delivery determines the cause of other attempts. */
     asked_by: (row) => (row.resend ? (row.cause ?? undefined) : undefined),
     moved_by: (row) => row.moved_by ?? undefined,
   },
@@ -149,34 +157,34 @@ export const attempts = defineRows<Attempt, "asked_by" | "moved_by">({
 
 const toAttemptKey = (deliveryId: number, number: number): string => `${deliveryId}/${number}`;
 
-/** Lists the keys of the attempts of a delivery, in order. */
 export const listAttemptKeys = ({ id, attempts }: Delivery): string[] =>
   Array.from({ length: attempts }, (_, before) => toAttemptKey(id, before + 1));
 
-/** Names in traces. The name of a cause is its id, and a span id is derived from its name. */
+/** Returns the name of an event in traces. The name is the id of a cause, and span ids are derived from it. */
 export const toEventName = (id: number): string => `event:${id}`;
 export const toDeliveryName = (id: number): string => `delivery:${id}`;
 export const toAttemptName = (deliveryId: number, number: number): string => `attempt:${deliveryId}.${number}`;
 
 /**
- * The W3C trace of an event and its deliveries: the trace of its cause, or a new one if the cause is no longer stored.
+ * Returns the W3C trace of an event and its deliveries. This is the trace of the cause, or a new trace if the cause is
+ * no longer stored.
  */
 export const traceOfEvent = (event: Pick<WebhookEvent, "id"> | undefined, cause: CauseRow | undefined): string =>
   cause?.trace ?? hash("sha256", toEventName(event?.id ?? 0)).toString("hex", 0, 16);
 
-/** How the recorded service sends webhooks. */
+/** Observations of how the real service sends webhooks. */
 interface WebhookObserver {
-  /** Whether the service sends no webhook for the activity. */
+  /** Returns whether the service sends no webhook for the activity. */
   isSilent(activity: string): boolean;
   amendBody(activity: string, body: string): string;
-  /** Amends the headers of a delivery, without its signature. */
+  /** Returns the headers of a delivery, changed to match the observations. The signature is not included. */
   amendHeaders(activity: string, headers: Readonly<Record<string, string>>): Record<string, string>;
 }
 
-/** By the clock of an emulator, which is available wherever an event is emitted. */
+/** Observers by the clock of an emulator, which is available wherever an event is emitted. */
 const observers = new WeakMap<Clock, WebhookObserver>();
 
-/** Makes the webhooks of the emulator with this clock follow the observations. */
+/** Sets the observations for the webhooks of the emulator that has this clock. */
 export const observeWebhooks = (clock: Clock, observer: WebhookObserver): void => void observers.set(clock, observer);
 
 export const getWebhookObserver = (clock: Clock): WebhookObserver | undefined => observers.get(clock);

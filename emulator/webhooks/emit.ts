@@ -10,11 +10,12 @@ import { deliveries, getWebhookObserver, type WebhookEvent, webhookEvents } from
 import { getRetentionEnd } from "./record.ts";
 import { toActivityKey, toConcurrencyKey, webhookRows } from "./webhooks.ts";
 
-/** The number of characters that each transaction has emitted. */
+/** Number of characters that each transaction has emitted. */
 const emittedLengths = new WeakMap<Transaction, number>();
 
 /**
- * Limited, because notifications for many signatories, each with all parties, grow with the square of the request size.
+ * Limits the emitted characters of a transaction. Notifications for many signatories, each with all parties, grow with
+ * the square of the request size.
  */
 function limitEmittedLength(tx: Transaction, body: string): void {
   const length = (emittedLengths.get(tx) ?? 0) + body.length;
@@ -23,11 +24,11 @@ function limitEmittedLength(tx: Transaction, body: string): void {
 }
 
 /**
- * Notifies every webhook of the workspace that subscribes to the activity, in the caller's transaction: stores a
- * delivery and an entry of the schedule that is due now. A disabled webhook also gets a delivery, which is skipped when
- * it is due, so that nothing is dropped silently. Returns those entries; the ref of each is the id of its delivery.
- * `only` limits it to one webhook. Fails with MaxBodyBytesExceededError if one transaction emits too much
- * (DECISIONS.md, C24).
+ * Notifies every webhook of the workspace that subscribes to the activity, in the caller's transaction. Each
+ * notification stores a delivery and an entry of the schedule that is due now. A disabled webhook also gets a delivery,
+ * which is skipped when it is due, so that each skipped event is visible. Returns the entries. The ref of an entry is
+ * the id of its delivery. `only` limits the notification to one webhook. Throws MaxBodyBytesExceededError if the
+ * transaction emits too much (DECISIONS.md, C24).
  */
 export async function emit(
   tx: Transaction,
@@ -46,14 +47,15 @@ export async function emit(
     ? []
     : await tx.list(webhookRows, { by: "activity", equals: toActivityKey(workspace_id, activity) });
   const receivers = only === undefined ? subscribed : subscribed.filter(({ id }) => id === only);
-  // Stored even without webhooks, because a client may wait for the activity.
+  // The event is stored even without webhooks, because a client can wait for the activity.
   const event: WebhookEvent = {
     id: tx.next("webhook_event"),
     workspace_id,
     activity,
     contract_id,
     at: domainEvent.at,
-    // Serialized once, so that the signed and the sent bytes are the same in every attempt (DECISIONS.md, C17).
+    // The body is serialized once, so that the signed and the sent bytes are the same in every attempt (DECISIONS.md,
+    // C17).
     body,
     keep_until: receivers.length === 0 ? getRetentionEnd("other", due) : null,
     cause: tx.cause?.id ?? null,
@@ -88,7 +90,7 @@ export async function emit(
   });
 }
 
-/** The contract in a payload, which the cluster creates from its rows. */
+/** Contract of a payload, which the cluster creates from its rows. */
 export type ContractFacts = Readonly<z.infer<typeof declared>>;
 
 export interface Performer {
@@ -96,30 +98,32 @@ export interface Performer {
   readonly email?: string;
 }
 
-/** The performer of the service's own actions. */
+/** Performer of actions of the service itself. */
 export const SYSTEM: Performer = { name: "SYSTEM" };
 
-/** An activity in a workspace, to be sent to its webhooks. */
+/** An activity in a workspace that is sent to its webhooks. */
 export interface DomainEvent {
   readonly workspace_id: number;
   readonly activity: Activity;
   /** Virtual milliseconds. */
   readonly at: number;
   readonly performed_by: Performer;
-  /** Absent for an activity of a counterparty that has no contract yet (DECISIONS.md, C17). */
+  /** Undefined for an activity of a counterparty that has no contract yet (DECISIONS.md, C17). */
   readonly contract?: ContractFacts | undefined;
   /** Additional keys of `activity_data`. */
   readonly data?: Readonly<Record<string, unknown>>;
-  /** Values that replace fields of the finished body. */
+  /** Changes fields of the finished body. */
   readonly amend?: ((body: object) => object) | undefined;
 }
 
-/** Formats the body of an event: compact JSON, keys in the order of DECISIONS.md, F21, times in microseconds. */
+/**
+ * Formats the body of an event as compact JSON with keys in the order of DECISIONS.md, F21, and times in microseconds.
+ */
 export function serializeEvent(domainEvent: DomainEvent): string {
   return toExactJson(createAmendedDocument(domainEvent));
 }
 
-/** Creates the body as an object. Numbers keep their spelling (src/base/json.ts). */
+/** Creates the body as an object in which numbers keep their spelling (src/base/json.ts). */
 export function createAmendedDocument(domainEvent: DomainEvent): object {
   const body = createEventDocument(domainEvent);
   return domainEvent.amend ? domainEvent.amend(body) : body;

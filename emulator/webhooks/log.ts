@@ -36,7 +36,7 @@ export interface LoggedDelivery {
   readonly attempts: readonly Attempt[];
 }
 
-/** One page of the log, newest first, and the total number of matching records. */
+/** Returns one page of the log, newest first, and the total number of matching records. */
 export async function listDeliveries(
   view: View,
   filter: DeliveryFilter,
@@ -52,7 +52,7 @@ export async function listDeliveries(
   return { items: await withAttempts(view, found.slice(offset, offset + limit)), total: found.length };
 }
 
-/** Finds a delivery with its attempts and the body that is sent. Undefined if it does not exist, or no longer. */
+/** Returns a delivery with its attempts and the body that is sent. Returns undefined if the delivery does not exist. */
 export async function showDelivery(
   view: View,
   id: number,
@@ -66,8 +66,8 @@ export async function showDelivery(
 }
 
 /**
- * Drops all expired records before the log is read. Returns at once if there are none. Reading the log is not the
- * cause, because a user cannot undo it.
+ * Deletes all expired records before the log is read. Returns immediately if there are none. The request is not
+ * recorded as the cause, because a user cannot undo the deletion.
  */
 export async function dropExpired(store: Store, now: number): Promise<void> {
   const batch = 500;
@@ -76,7 +76,7 @@ export async function dropExpired(store: Store, now: number): Promise<void> {
     await store.transaction("deliveries.drop-expired", (tx) => purge(tx, now, batch), null);
 }
 
-/** Schedules an attempt outside the schedule, due now (DECISIONS.md, C18). Returns its entry. */
+/** Schedules an attempt outside the schedule that is due now (DECISIONS.md, C18). Returns the entry. */
 export function resend(tx: Transaction, delivery: Delivery, now: number): ScheduledEntry {
   return enqueue(tx, {
     due: now,
@@ -99,7 +99,7 @@ interface ForeignDelivery {
   readonly response_body?: string | null | undefined;
 }
 
-/** Adds it to the log without any effects. Returns its row. */
+/** Adds the delivery to the log without any effects. Returns the row. */
 export function recordForeignDelivery(
   tx: Transaction,
   { id: webhook_id, workspace_id, url }: Webhook,
@@ -146,7 +146,7 @@ export function recordForeignDelivery(
   return delivery;
 }
 
-/** The last webhook delivery of each contract of a workspace. Contracts without a delivery are omitted. */
+/** Returns the last webhook delivery of each contract of a workspace. Contracts without a delivery are omitted. */
 export async function listLatestDeliveries(
   view: View,
   workspaceId: number,
@@ -162,14 +162,14 @@ export async function listLatestDeliveries(
 
 type Criterion = readonly [name: keyof DeliveryFilter, value: string | number];
 
-// Ordered from the criterion that usually matches the fewest records to the one that matches the most.
+// The criteria are ordered from the fewest to the most matching records, as usually observed.
 const indexes = [
   ["contract_id", "contract"],
   ["webhook_id", "webhook"],
   ["outcome", "outcome"],
 ] as const;
 
-/** The smallest slice of the index, and the remaining conditions. */
+/** Returns the smallest slice of an index and the remaining conditions. */
 function findNarrowestSlice(filter: DeliveryFilter): {
   slice: IndexQuery<(typeof indexes)[number][1]>;
   rest: readonly Criterion[];

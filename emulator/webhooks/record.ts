@@ -27,7 +27,7 @@ import { type Webhook, type WebhookStatus, webhookRows } from "./webhooks.ts";
 interface AttemptRecord {
   readonly entry: ScheduledEntry;
   readonly delivery: Delivery;
-  /** Undefined if it was deleted meanwhile. */
+  /** Undefined if the webhook was deleted during the attempt. */
   readonly webhook: Webhook | undefined;
   readonly attempted: AttemptResult;
   readonly resend: boolean;
@@ -37,15 +37,15 @@ interface AttemptRecord {
 }
 
 /**
- * Records the effects of an attempt: the webhook's counter, the delivery's outcome, and the next time or the end of the
- * entry. Returns the delivery's outcome.
+ * Records the effects of an attempt: the webhook's counter, the delivery's outcome, and the next attempt or the end of
+ * the schedule. Returns the delivery's outcome.
  */
 export function recordOutcome(tx: Transaction, attemptRecord: AttemptRecord): string {
   const { entry, delivery, webhook, attempted, resend, notifier } = attemptRecord;
   const ok = isSuccess(attempted.postResult);
   const disabled = webhook !== undefined && count(tx, webhook, attemptRecord) !== "ACTIVE";
 
-  // If a resend has already ended the delivery, or if this is a resend, only a success changes it.
+  // After a successful resend, and for a resend itself, only a success changes the delivery.
   const ended = resend || delivery.outcome === "delivered";
   const updated = applyAttempt(
     delivery,
@@ -60,7 +60,10 @@ export function recordOutcome(tx: Transaction, attemptRecord: AttemptRecord): st
   return updated.outcome;
 }
 
-/** Counts per webhook, over all its deliveries (DECISIONS.md, C18). Returns its status after that. */
+/**
+ * Updates the failure counter of a webhook, over all its deliveries (DECISIONS.md, C18). Returns the new status of the
+ * webhook.
+ */
 function count(tx: Transaction, webhook: Webhook, { delivery, attempted }: AttemptRecord): WebhookStatus {
   const failure_count = isSuccess(attempted.postResult) ? 0 : webhook.failure_count + 1;
   if (failure_count === webhook.failure_count) return webhook.status;
@@ -76,7 +79,7 @@ function count(tx: Transaction, webhook: Webhook, { delivery, attempted }: Attem
 
 type DeliveryChange = Partial<Pick<Delivery, "outcome" | "failures" | "next_attempt_at" | "keep_until">>;
 
-/** Fields are listed one by one, because spreading a frozen row is much slower in Node 20. */
+/** Spreading a frozen row is much slower than listing the fields in Node 20. */
 function applyAttempt(row: Delivery, change: DeliveryChange): Delivery {
   return {
     id: row.id,
@@ -132,15 +135,15 @@ export function putAttempt(tx: Transaction, { entry, delivery, attempted, resend
   });
 }
 
-/** The success of a resend ends the delivery: the remaining scheduled attempts are canceled. */
+/** Cancels the remaining scheduled attempts of a delivery, because a resend succeeded. */
 export function endSchedule(tx: Transaction, { id, entry_id }: Delivery): void {
   const waiting = tx.getSync(schedule, entry_id);
   if (waiting?.kind === "deliver" && waiting.ref === String(id)) dequeue(tx, waiting);
 }
 
 /**
- * Drops expired records (DECISIONS.md, C21), at most `limit` of each kind, in the caller's transaction. Expiry is not
- * in the queue, because mode auto would jump to it. Returns the number of dropped records.
+ * Deletes at most `limit` expired records of each kind in the caller's transaction (DECISIONS.md, C21). Returns the
+ * number of deleted records. Expiry is not in the queue, because mode auto would jump to it.
  */
 export async function purge(tx: Transaction, now: number, limit = 50): Promise<number> {
   const expired = await tx.list(deliveries, { by: "keep_until", to: now, limit });
@@ -156,11 +159,11 @@ export async function purge(tx: Transaction, now: number, limit = 50): Promise<n
   const emails = await purgeEmails(tx, now, limit);
   return expired.length + unsentEvents.length + emails + (await purgeCauses(tx, now, limit));
 }
-/** A new outcome of a delivery: an attempt was made or skipped. */
+/** A new outcome of a delivery after an attempt was made or skipped. */
 export interface DeliveryUpdate {
   readonly delivery: Delivery;
   readonly attempt: AttemptResult | undefined;
-  /** Whether the webhook is disabled after it. The scheduled attempt is then skipped. */
+  /** Whether the webhook is now disabled. The next scheduled attempt is then skipped. */
   readonly disabled: boolean;
   /** Virtual milliseconds. */
   readonly at: number;
@@ -177,22 +180,30 @@ export class DeliveryNotifier {
     for (const each of this.#watchers) each(update);
   }
 
-  /** Calls the listener for each new outcome. The listener must be quick. Returns a function that removes it. */
+  /**
+   * Calls the listener for each new outcome. The listener must not block. Returns a function that removes the listener.
+   */
   watch(each: (update: DeliveryUpdate) => void): () => void {
     this.#watchers.add(each);
     return () => this.#watchers.delete(each);
   }
 }
 
-/** The retry schedule of a workspace. Undefined if the workspace was removed. */
+/** Returns the retry schedule of a workspace, or undefined if the workspace was removed. */
 export const getRetrySchedule = (
   workspace: Pick<Workspace, "retry_schedule"> | undefined,
   { retrySchedule }: Pick<Settings, "retrySchedule">,
 ): RetrySchedule => workspace?.retry_schedule ?? retrySchedule;
 
-/** The number of attempts of a webhook that may be in flight: a dead receiver gets at most six (DECISIONS.md, C18). */
+/**
+ * Returns the maximum number of concurrent attempts of a webhook. An unreachable receiver gets at most six
+ * (DECISIONS.md, C18).
+ */
 export const getCapacity = (failureCount: number): number => Math.max(1, failuresUntilDisabled - failureCount);
 
-/** When the record of a final delivery may be dropped (DECISIONS.md, C21). */
+/**
+ * Returns the virtual time in milliseconds after which the record of a final delivery can be deleted (DECISIONS.md,
+ * C21).
+ */
 export const getRetentionEnd = (outcome: "delivered" | "other", at: number): number =>
   at + (outcome === "delivered" ? deliveredRetentionMs : maxRetentionMs);

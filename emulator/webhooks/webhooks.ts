@@ -4,11 +4,14 @@ import { dictionary } from "../../src/api/shapes.ts";
 import { defineRows, type Transaction } from "../store/port.ts";
 import { storedTime } from "../store/stored-time.ts";
 
-/** DECISIONS.md, F20. `DISABLED_BY_ERROR` is set automatically after six failures (DECISIONS.md, C18). */
+/**
+ * Status of a webhook (DECISIONS.md, F20). `DISABLED_BY_ERROR` is set automatically after six failures (DECISIONS.md,
+ * C18).
+ */
 export const WebhookStatus = z.enum(["ACTIVE", "DISABLED_BY_USER", "DISABLED_BY_ERROR"]);
 export type WebhookStatus = z.infer<typeof WebhookStatus>;
 
-/** A webhook of a workspace: its URL and its activities. */
+/** A webhook of a workspace with its URL and activities. */
 export const Webhook = z.strictObject({
   id: z.int(),
   workspace_id: z.int(),
@@ -19,9 +22,9 @@ export const Webhook = z.strictObject({
   only_for_activities: z.array(z.enum(activities)),
   custom_headers: dictionary(z.string()),
   status: WebhookStatus,
-  /** Attempts without a 2xx response since the last one, over all its deliveries (DECISIONS.md, C18). */
+  /** Number of attempts without a 2xx response since the last 2xx response, over all deliveries (DECISIONS.md, C18). */
   failure_count: z.int(),
-  /** When the status was set, and its cause (`request:12`, `attempt:3.6`). Null while it is active, or if unknown. */
+  /** Time and cause (`request:12`, `attempt:3.6`) of the status. Null while the webhook is active, or if unknown. */
   disabled: z.strictObject({ at: storedTime(z.int()), by: z.string().nullable() }).nullable(),
   /** Id of the user who created it. */
   created_by: z.int(),
@@ -41,15 +44,18 @@ export const webhookRows = defineRows<Webhook, "workspace" | "activity">({
   },
 });
 
-/** Finds the webhooks of a workspace that subscribe to an activity. */
+/** Returns the index key of the webhooks of a workspace that subscribe to an activity. */
 export const toActivityKey = (workspaceId: number, activity: Activity): string => `${workspaceId}:${activity}`;
 
-/** The attempts of a webhook share a capacity of `6 − counter` in the schedule (DECISIONS.md, C18). */
+/**
+ * Returns the concurrency key of a webhook. The attempts with this key share a capacity of `6 − counter` (DECISIONS.md,
+ * C18).
+ */
 export const toConcurrencyKey = (webhookId: number): string => `webhook:${webhookId}`;
 
 /**
- * Applies a user's change in the application's settings: enabling resets the counter and resends nothing; disabling
- * skips due attempts (DECISIONS.md, C18). Returns the row, or undefined if there is none. `at` is in virtual
+ * Applies a user's change in the application's settings (DECISIONS.md, C18). Enabling resets the counter and resends
+ * nothing. Disabling skips due attempts. Returns the row, or undefined if there is none. `at` is in virtual
  * milliseconds.
  */
 export async function setWebhookEnabled(
@@ -69,24 +75,26 @@ export async function setWebhookEnabled(
 
 /** Changes to a body, by field path: `counterparties.0.poc_email`. */
 interface Amendments {
-  /** New values of existing fields. */
+  /** New values by path of existing fields. */
   readonly overrides?: Readonly<Record<string, unknown>> | undefined;
-  /** New fields, or the next item of a list. */
+  /** New fields by path. A path can also be the next item of a list. */
   readonly additions?: Readonly<Record<string, unknown>> | undefined;
-  /** Existing fields to remove. */
+  /** Paths of existing fields to remove. */
   readonly removals?: readonly string[] | undefined;
 }
 
-/** Called when an amendment does not fit the body. Each must throw. */
+/** Callbacks for amendments that do not fit the body. Each must throw. */
 interface Conflicts {
-  /** `known` lists the fields at the position where the path ends. */
+  /** Called for a path that does not exist. `known` lists the fields at the position where the path ends. */
   onMissing(path: string, known: readonly string[]): never;
   onPresent(path: string): never;
 }
 
 type Parent = Record<string, unknown> | unknown[];
 
-/** A copy of a body with the amendments. Additions come last, so that a field can be removed and added again. */
+/**
+ * Returns a copy of a body with the amendments. Additions come last, so that a field can be removed and added again.
+ */
 export function applyAmendments(
   body: object,
   { overrides, additions, removals }: Amendments,
@@ -132,7 +140,7 @@ function known(at: unknown, step: string, path: string, { onMissing }: Conflicts
 const put = (parent: Parent, step: string, value: unknown): void =>
   void Object.defineProperty(parent, step, { value, writable: true, enumerable: true, configurable: true });
 
-/** A key without a value is not in the JSON text. */
+/** A key with the value undefined is omitted in the JSON text. */
 const listFields = (at: unknown): string[] =>
   typeof at === "object" && at !== null
     ? Object.entries(at).flatMap(([name, value]) => (value === undefined ? [] : [name]))

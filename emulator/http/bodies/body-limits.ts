@@ -1,6 +1,6 @@
 /**
- * Limits on the parts of one body (DECISIONS.md, E11). A body of 64 MiB can hold more values than fit in memory, and
- * each name of a member blocks other requests for microseconds.
+ * Limits of one body (DECISIONS.md, E11). A body of 64 MiB can contain more values than fit in memory, and parsing each
+ * member name blocks other requests for microseconds.
  */
 export const bodyLimits = { values: 5_000_000, members: 1_000_000, fields: 10_000, parts: 1_000 } as const;
 
@@ -11,7 +11,7 @@ const colon = 0x3a;
 const openings = new Uint8Array(256);
 for (const bracket of "[{") openings[bracket.charCodeAt(0)] = 1;
 
-/** Describes the limit that a JSON text exceeds. Undefined if it exceeds none. */
+/** Describes the limit that a JSON text exceeds. Returns undefined if the text exceeds none. */
 export function findExceededLimit(text: string): string | undefined {
   // Each value or member needs at least two characters.
   if (text.length < 2 * bodyLimits.members) return undefined;
@@ -28,7 +28,7 @@ export function findExceededLimit(text: string): string | undefined {
   return undefined;
 }
 
-/** The index of the quote that ends the string which starts here, or the end of the text. */
+/** Returns the index of the quote that ends the string which starts here, or the end of the text. */
 function endOfString(text: string, start: number): number {
   for (let at = text.indexOf('"', start + 1); at >= 0; at = text.indexOf('"', at + 1)) {
     let before = at;

@@ -19,14 +19,14 @@ import { type DecodedBody, type JsonPosition, locatePosition, parseJson } from "
 import { MultipartError, parseMultipart } from "./multipart.ts";
 import { JsonLimitError, JsonSyntaxError } from "./python-json.ts";
 
-/** The reason why a body could not be decoded, for the message of the dialect. */
+/** Reason why a body could not be decoded, for the message of the dialect. */
 export type DecodeProblem =
   | ({ readonly why: "json"; readonly message: string } & JsonPosition)
   | { readonly why: "encoding" }
   | { readonly why: "limit"; readonly message: string }
   | { readonly why: "media-type"; readonly type: string }
   | { readonly why: "repeated"; readonly name: string }
-  /** The message of the service's framework. */
+  /** Message of the service's framework. */
   | { readonly why: "multipart"; readonly message: string };
 
 export class UnreadableBodyError extends StacklessError {
@@ -39,7 +39,7 @@ export class UnreadableBodyError extends StacklessError {
   }
 }
 
-/** Turns the bytes of a body into a value, or fails with UnreadableBodyError. */
+/** Decodes the bytes of a body to a value. Throws UnreadableBodyError. */
 export type DecodeBody = (
   body: Buffer,
   contentType: string | undefined,
@@ -49,7 +49,7 @@ export type DecodeBody = (
 const emptyBody: DecodedBody = { value: undefined, getSource: () => null, length: 0 };
 const createBody = (value: unknown, length: number): DecodedBody => ({ value, getSource: () => value, length });
 
-/** The last value of each name counts. Errors quote all of them. */
+/** The value contains the last field of each name, and errors quote all fields. */
 function createFormBody(
   fields: () => readonly (readonly [string, unknown])[],
   value: object,
@@ -63,14 +63,16 @@ function createFormBody(
   return { value, getSource, length, isForm: true };
 }
 
-/** Creates the decoder for a kind of body in a dialect. Undefined if the handler gets the bytes or nothing. */
+/**
+ * Creates the decoder for a kind of body in a dialect. Returns undefined if the handler receives the bytes or nothing.
+ */
 export function createDecoder(
   body: RequestBody | undefined,
   dialect: Service["dialect"],
   strictBodies: boolean,
 ): DecodeBody | undefined {
   if (body === undefined || body.kind === "raw" || body.kind === "stream") return undefined;
-  // Clients that may send longer documents than usual may also send more complex ones.
+  // Clients that can send longer documents can also send more complex documents.
   const mayBeHeavy = body.kind === "json" && body.maxBytes !== undefined;
   const json = dialect === "fastapi" ? decodeJsonOrText : createJsonDecoder(mayBeHeavy);
   if (body.kind === "json") return json;
@@ -87,14 +89,14 @@ export function createDecoder(
   };
 }
 
-/** FastAPI validates a body that is not sent as JSON as one string (DECISIONS.md, P13). */
+/** FastAPI validates a body that is not sent as JSON as a single string (DECISIONS.md, P13). */
 const decodeJsonOrText: DecodeBody = (bytes, type) => {
   if (bytes.length === 0) return emptyBody;
   if (isJsonType(type)) return readJson(bytes, decodeJsonBytes);
   return createBody(decodeUtf8(bytes), bytes.length);
 };
 
-/** Other services reject a body that is not sent as JSON. */
+/** The other services reject a body that is not sent as JSON. */
 const createJsonDecoder =
   (mayBeHeavy: boolean): DecodeBody =>
   (bytes, type) => {
@@ -103,10 +105,10 @@ const createJsonDecoder =
     return readJson(bytes, decodeUtf8, mayBeHeavy);
   };
 
-/** Without a form, a form model gets an empty one. */
+/** A request without a form is validated as an empty form. */
 const decodeForm: DecodeBody = (bytes, type) => {
   if (isFormType(type)) {
-    // Starlette reads unescaped letters byte by byte.
+    // Starlette reads unescaped characters byte by byte.
     const text = bytes.toString("latin1");
     return createFormBody(() => parseOrderedFields(text), pickLastValues(parseFormFields(text)), bytes.length);
   }
@@ -146,8 +148,8 @@ function readJson(bytes: Buffer, decode: (bytes: Buffer) => string, mayBeHeavy =
 const createEncodingError = () => new UnreadableBodyError({ why: "encoding" });
 
 /**
- * Decodes JSON bytes as Python's json.loads does: UTF-8, -16 or -32, recognized by a byte order mark or by the zero
- * bytes among the first four.
+ * Decodes JSON bytes as Python's json.loads does. The encoding is UTF-8, UTF-16 or UTF-32, recognized by a byte order
+ * mark or by the zero bytes among the first four bytes.
  */
 function decodeJsonBytes(bytes: Buffer): string {
   // All other encodings have a zero or a byte above 0xEE among the first two bytes.
@@ -159,7 +161,7 @@ function decodeJsonBytes(bytes: Buffer): string {
   return encoding.startsWith("utf-32") ? decodeUtf32(body, encoding === "utf-32le") : decodeUtf16(body, encoding);
 }
 
-/** Strict UTF-8: Buffer.toString would replace invalid bytes with U+FFFD. */
+/** The decoder is strict, because Buffer.toString would replace invalid bytes with U+FFFD. */
 function decodeUtf8(bytes: Buffer): string {
   if (!isUtf8(bytes)) throw createEncodingError();
   return bytes.toString("utf8");
@@ -167,7 +169,7 @@ function decodeUtf8(bytes: Buffer): string {
 
 type Encoding = "utf-8" | "utf-16le" | "utf-16be" | "utf-32le" | "utf-32be";
 
-/** json/__init__.py, detect_encoding; `mark` is the length of the byte order mark. */
+/** Follows `detect_encoding` in json/__init__.py. `mark` is the length of the byte order mark. */
 function detectEncoding(bytes: Buffer): { readonly encoding: Encoding; readonly mark: number } {
   const marks: readonly (readonly [string, Encoding])[] = [
     ["0000feff", "utf-32be"],
@@ -200,7 +202,7 @@ function decodeUtf16(bytes: Buffer, encoding: Encoding): string {
 
 function decodeUtf32(bytes: Buffer, littleEndian: boolean): string {
   if (bytes.length % 4 !== 0) throw createEncodingError();
-  // A copy, because the view needs an aligned offset.
+  // The bytes are copied, because the view needs an aligned offset.
   const copy = new Uint8Array(bytes);
   const view = new DataView(copy.buffer);
   const units = new Uint16Array(bytes.length / 2);
@@ -216,7 +218,7 @@ function decodeUtf32(bytes: Buffer, littleEndian: boolean): string {
   return Buffer.from(units.buffer, 0, end * 2).toString("utf16le");
 }
 
-/** Whether FastAPI reads a body of this type as JSON: `application/json` and `application/*+json`. */
+/** Returns whether FastAPI reads a body of this type as JSON: `application/json` and `application/*+json`. */
 function isJsonType(header: string | undefined): boolean {
   if (header === "application/json") return true;
   const media = parseMediaType(header);
@@ -227,7 +229,7 @@ function isJsonType(header: string | undefined): boolean {
 export class BodyTooLargeError extends Error {}
 
 /**
- * Concatenates bytes that may arrive in pieces. Rejects with BodyTooLargeError and stops reading once they exceed
+ * Concatenates bytes that can arrive in pieces. Rejects with BodyTooLargeError and stops reading once the bytes exceed
  * `maxBytes`.
  */
 export async function concatBody(

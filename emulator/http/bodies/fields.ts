@@ -6,7 +6,7 @@ import { MultipartError, parseMultipart } from "./multipart.ts";
 
 type RequestParts = Pick<ReceivedRequest, "headers" | "body">;
 
-/** The body as a form, if it has the type of a form and is valid. */
+/** Returns the body as a form. Returns undefined if the body lacks the type of a form or is invalid. */
 export function parseForm({ headers, body }: RequestParts): URLSearchParams | undefined {
   const type = headers["content-type"] ?? "";
   if (!/^\s*application\/x-www-form-urlencoded\b/i.test(type)) return undefined;
@@ -14,7 +14,10 @@ export function parseForm({ headers, body }: RequestParts): URLSearchParams | un
   return exceedsFieldLimit(text) ? undefined : new URLSearchParams(text);
 }
 
-/** The text fields of a form of either type, the last of each name. Empty if the body is not a valid form. */
+/**
+ * Returns the text fields of a form of either type. The last field of each name counts. The result is empty if the body
+ * is not a valid form.
+ */
 export function readFormFields({ headers, body }: RequestParts): Readonly<Record<string, string | undefined>> {
   const type = headers["content-type"] ?? "";
   if (!isMultipartType(type)) return Object.fromEntries(parseForm({ headers, body }) ?? []);
@@ -27,7 +30,10 @@ export function readFormFields({ headers, body }: RequestParts): Readonly<Record
   }
 }
 
-/** A JSON object, whatever the content type. Undefined if it is not one, or is too large. */
+/**
+ * Parses a body as a JSON object, regardless of its content type. Returns undefined if the body is not an object or is
+ * too large.
+ */
 export function parseJsonObject(
   body: Buffer | string | null | undefined,
 ): Readonly<Record<string, unknown>> | undefined {
@@ -36,7 +42,7 @@ export function parseJsonObject(
   return isObject(value) ? value : undefined;
 }
 
-/** The string at a path, at any depth. Numbers count, because ids are often numbers. */
+/** Returns the string at a path, at any depth. A number is returned as a string, because ids are often numbers. */
 export function findString(value: unknown, ...path: readonly string[]): string | undefined {
   let at = value;
   for (const name of path) {
@@ -47,17 +53,17 @@ export function findString(value: unknown, ...path: readonly string[]): string |
   return typeof at === "string" && at !== "" ? at : undefined;
 }
 
-/** The query of a target, without its question mark. */
+/** Returns the query of a target without its question mark. */
 export const getQuery = (target: string): string => {
   const mark = target.indexOf("?");
   return mark < 0 ? "" : target.slice(mark + 1);
 };
-/** Fields of a query or a form: the decoded value, or all values if a name is repeated. */
+/** Fields of a query or a form: the decoded value, or a list of values if a name is repeated. */
 export type Fields = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /**
- * Decodes `a=1&b=2` as Starlette does: `+` is a blank, empty values stay, invalid escapes stay literal, bad UTF-8
- * becomes U+FFFD.
+ * Decodes `a=1&b=2` as Starlette does. `+` is a space, empty values remain, invalid escapes stay literal, and invalid
+ * UTF-8 becomes U+FFFD.
  */
 export const parseFields = (text: string): Fields =>
   querystring.parse(text, "&", "=", {
@@ -70,11 +76,14 @@ const keeping = {
   decodeURIComponent: (text: string) => text.replace(/\p{ASCII}+/gu, (escaped) => querystring.unescape(escaped)),
 };
 
-/** The fields of a form as a list in wire order. An object would put names that look like numbers first. */
+/** Returns the fields of a form as a list in wire order. An object would list names that look like numbers first. */
 export const parseOrderedFields = (text: string): readonly (readonly [string, string])[] =>
   text.split("&").flatMap((field) => Object.entries(parseFields(field)) as [string, string][]);
 
-/** The last value of each name, as a form model sees it. A null prototype keeps `__proto__` an ordinary name. */
+/**
+ * Returns the last value of each name, as a form model reads it. The object has a null prototype, so that `__proto__`
+ * is an ordinary name.
+ */
 export function pickLastValues(fields: Fields): Record<string, string | undefined> {
   const out: Record<string, string | undefined> = Object.create(null);
   for (const name of Object.keys(fields)) out[name] = getLast(fields[name]);
@@ -85,8 +94,8 @@ export const getLast = (value: string | readonly string[] | undefined): string |
   typeof value === "object" ? value[value.length - 1] : value;
 
 /**
- * The parameters of OAuth and OpenID Connect that must not be repeated. `audience` and `resource` may be (RFC 8693,
- * 2.1; RFC 8707, 2); unknown parameters are ignored, however often they occur (RFC 6749, 3.1).
+ * Parameters of OAuth and OpenID Connect that must not be repeated. `audience` and `resource` may be repeated (RFC
+ * 8693, 2.1; RFC 8707, 2). Unknown parameters are ignored, even if repeated (RFC 6749, 3.1).
  */
 const single: ReadonlySet<string> = new Set([
   ...[
@@ -108,7 +117,10 @@ const single: ReadonlySet<string> = new Set([
 export const findRepeatedField = (fields: Fields): string | undefined =>
   Object.keys(fields).find((name) => typeof fields[name] === "object" && single.has(name));
 
-/** `application` and `json` of `Application/JSON; charset=utf-8`. Undefined if it is not a media type. */
+/**
+ * Returns `application` and `json` for `Application/JSON; charset=utf-8`. Returns undefined if the text is not a media
+ * type.
+ */
 export function parseMediaType(
   header: string | undefined,
 ): { readonly type: string; readonly subtype: string } | undefined {

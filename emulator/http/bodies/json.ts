@@ -2,26 +2,31 @@ import { restoreExactNumbers } from "../../../src/base/json.ts";
 import { findExceededLimit } from "./body-limits.ts";
 import { JsonLimitError, parsePythonJson, toPlainValue } from "./python-json.ts";
 
-/** A decoded body: its value, and the source that an error message quotes. */
+/** A decoded body with its value and the source that an error message quotes. */
 export interface DecodedBody {
   readonly value: unknown;
-  /** Returns the document with its numbers as written. Created only if something is quoted. */
+  /** Returns the document with its numbers as written. The document is created only if an error quotes it. */
   readonly getSource: () => unknown;
-  /** Returns the document with numbers that a double would change as written. Undefined if there are none. */
+  /**
+   * Returns the document, in which numbers that a double would change are kept as written. Returns undefined if there
+   * are no such numbers.
+   */
   readonly getExact?: () => unknown;
-  /** The length of its text. */
+  /** Length of the text. */
   readonly length: number;
-  /** Whether it was sent as a form. */
+  /** Whether the body was sent as a form. */
   readonly isForm?: boolean;
 }
 
-/** In longer documents, numbers are quoted as JavaScript writes them, because exact ones take ten times the memory. */
+/**
+ * Maximum length of a document whose numbers are quoted as written, because exact numbers take ten times the memory.
+ */
 const maxExactLength = 1_000_000;
 
 /**
- * Parses JSON text. V8 parses it; the exact parser runs only for text that V8 rejects (for CPython's message, or
- * because it contains NaN) and for text that may exceed one of Python's limits. Fails with JsonSyntaxError or
- * JsonLimitError. `mayBeHeavy` is true for a client that may send more than usual.
+ * Parses JSON text. V8 parses the text. The exact parser runs only for text that V8 rejects and for text that may
+ * exceed one of Python's limits. V8 rejects NaN, which Python accepts, and its messages differ from CPython's. Throws
+ * JsonSyntaxError or JsonLimitError. `mayBeHeavy` is true for a client that can send more than usual.
  */
 export function parseJson(text: string, mayBeHeavy = false): DecodedBody {
   const heavy = mayBeHeavy ? undefined : findExceededLimit(text);
@@ -54,14 +59,14 @@ function parseValue(text: string): unknown {
 const checkedDepth = 1_000;
 const checkedDigits = 4_301;
 
-/** False for nearly every document, after a few native searches. */
+/** Returns whether a text may exceed a limit. A few native searches exclude this for nearly every document. */
 function mayBreakLimits(text: string): boolean {
   return text.length > checkedDepth && (hasMany(text, "[") || hasMany(text, "{") || hasLongNumber(text));
 }
 
 function hasMany(text: string, bracket: string): boolean {
   let at = -1;
-  // Half the depth is enough, because the other half could consist of the other bracket.
+  // Checking half of the depth is sufficient, because the other half can consist of the other bracket.
   for (let count = 0; count < checkedDepth / 2; count += 1) {
     at = text.indexOf(bracket, at + 1);
     if (at < 0) return false;
@@ -86,7 +91,7 @@ function isDeep(text: string): boolean {
   return false;
 }
 
-/** A run of 4,301 digits covers an index that is a multiple of 4,300, so only those are checked. */
+/** A run of 4,301 digits always includes an index that is a multiple of 4,300, so only these indexes are checked. */
 function hasLongNumber(text: string): boolean {
   for (let probe = checkedDigits - 1; probe < text.length; probe += checkedDigits - 1) {
     if (!isDigit(text, probe)) continue;
@@ -111,7 +116,7 @@ export interface JsonPosition {
   readonly column: number;
 }
 
-/** The position of an index in UTF-16 units, in one pass without copies. */
+/** Returns the position of an index in UTF-16 units, in one pass without copies. */
 export function locatePosition(text: string, index: number): JsonPosition {
   let at = 0;
   let line = 1;

@@ -2,7 +2,7 @@ import { isUtf8 } from "node:buffer";
 import { StacklessError } from "../../../src/base/errors.ts";
 import { bodyLimits } from "./body-limits.ts";
 
-/** A file part, as an error of pydantic quotes it, without Starlette's internals. */
+/** A file part as an error of pydantic quotes it, without Starlette's internals. */
 export interface FilePart {
   readonly filename: string;
   readonly size: number;
@@ -16,16 +16,16 @@ export class MultipartError extends StacklessError {
 const malformed = "Invalid multipart data.";
 const crlf = "\r\n";
 
-/** A limit of python-multipart. */
+/** python-multipart has this limit. */
 const maxBoundaryLength = 256;
 const maxHeaders = 8;
 const maxHeaderBytes = 4_096 + 128;
-/** A limit of Starlette, in bytes. */
+/** Starlette has this limit, in bytes. */
 const largestField = 1_024 * 1_024;
 
 /**
- * The parts of a `multipart/form-data` body, as python-multipart and Starlette see them. A part without an end is
- * ignored. Fails with MultipartError.
+ * Returns the parts of a `multipart/form-data` body, as python-multipart and Starlette read them. A part without an end
+ * is ignored. Throws MultipartError.
  */
 export function parseMultipart(body: Buffer, contentType: string): readonly (readonly [string, string | FilePart])[] {
   const boundary = findParameter(contentType, "boundary");
@@ -55,12 +55,12 @@ export function parseMultipart(body: Buffer, contentType: string): readonly (rea
   return parts;
 }
 
-/** Finds the offset of the headers of the first part. Undefined if there is none. */
+/** Returns the offset of the headers of the first part, or undefined if the body has no part. */
 function findFirstPart(body: Buffer, delimiter: string): number | undefined {
   const begins = body[0] === 0x0d || body[0] === 0x0a ? body.indexOf("-") : 0;
   const rest = begins < 0 ? "" : body.toString("latin1", begins, begins + delimiter.length + 2);
   const after = rest.slice(delimiter.length);
-  // A body may be truncated anywhere.
+  // A body can be truncated at any position.
   if (!rest.startsWith(delimiter) && !delimiter.startsWith(rest)) throw new MultipartError(malformed);
   if (after === crlf) return begins + rest.length;
   if (after === "" || after === "\r" || after === "-" || after === "--") return undefined;
@@ -74,7 +74,7 @@ interface PartHead {
   readonly end: number;
 }
 
-/** Parses the headers of a part. Undefined if the body ends within them. */
+/** Parses the headers of a part. Returns undefined if the body ends within the headers. */
 function parseHead(body: Buffer, begin: number): PartHead | undefined {
   let at = begin;
   let disposition = "";
@@ -98,8 +98,8 @@ function parseHead(body: Buffer, begin: number): PartHead | undefined {
 }
 
 /**
- * The end of a part and the start of the next one, which is undefined after the last part. Undefined if the body ends
- * first.
+ * Returns the end of a part and the start of the next part, which is undefined after the last part. Returns undefined
+ * if the body ends before the part.
  */
 function endOfPart(body: Buffer, from: number, delimiter: string) {
   for (let at = body.indexOf(delimiter, from, "latin1"); at >= 0; at = body.indexOf(delimiter, at + 1, "latin1")) {
@@ -114,7 +114,10 @@ function endOfPart(body: Buffer, from: number, delimiter: string) {
   return undefined;
 }
 
-/** Finds the last parameter with that name in a header such as `form-data; name="a"`. Undefined if there is none. */
+/**
+ * Returns the last parameter of that name in a header such as `form-data; name="a"`. Returns undefined if the header
+ * lacks the parameter.
+ */
 function findParameter(header: string, name: string): string | undefined {
   let found: string | undefined;
   for (const field of splitFields(header)) {

@@ -1,8 +1,9 @@
 import { lookupTable } from "../../../src/base/object.ts";
 
-// By hand: errors quote numbers, messages and positions as Python does, and JSON.parse preserves none of these.
+// The parser is written here because errors quote numbers, messages and positions as Python does, and JSON.parse
+// preserves none of these.
 
-/** A number as it was written: `1.0`, `1e3`, `-0`, or any length of digits. */
+/** A number as written: `1.0`, `1e3`, `-0`, or any number of digits. */
 export class SourceNumber {
   readonly text: string;
 
@@ -11,7 +12,7 @@ export class SourceNumber {
   }
 }
 
-/** A lossless JSON document: objects preserve their order, numbers their digits. */
+/** A lossless JSON document, in which objects preserve their order and numbers their digits. */
 export type SourceValue =
   | string
   | boolean
@@ -20,7 +21,10 @@ export type SourceValue =
   | readonly SourceValue[]
   | ReadonlyMap<string, SourceValue>;
 
-/** The message of CPython's decoder about a document, and the index (in UTF-16 units) of the affected character. */
+/**
+ * CPython's decoder rejects a document. The error has its message and the index, in UTF-16 units, of the affected
+ * character.
+ */
 export class JsonSyntaxError extends Error {
   override readonly name = "JsonSyntaxError";
   readonly at: number;
@@ -31,9 +35,7 @@ export class JsonSyntaxError extends Error {
   }
 }
 
-/**
- * The document is nested deeper than Python's recursion limit, or has an integer longer than its limit of 4,300 digits.
- */
+/** The document exceeds Python's recursion limit, or contains an integer longer than Python's limit of 4,300 digits. */
 export class JsonLimitError extends Error {
   override readonly name = "JsonLimitError";
 }
@@ -42,7 +44,7 @@ const maxDepth = 1_000;
 const maxDigits = 4_300;
 const space = /[ \t\n\r]*/y;
 const number = /-?(?:0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?/y;
-/** Undefined for a number. */
+/** The value is undefined for a word that is a number. */
 const words: ReadonlyMap<string, boolean | null | undefined> = new Map([
   ["null", null],
   ["true", true],
@@ -63,8 +65,8 @@ const escapes = lookupTable<string>({
 });
 
 /**
- * Parses as CPython 3.11 does (NaN and Infinity included), without losing the spelling of numbers. Follows
- * Modules/_json.c function by function, because the position in an error depends on the order of its checks. Fails with
+ * Parses as CPython 3.11 does, including NaN and Infinity, and preserves the spelling of numbers. The code follows
+ * Modules/_json.c function by function, because the position in an error depends on the order of its checks. Throws
  * JsonSyntaxError or JsonLimitError.
  */
 export function parsePythonJson(text: string): SourceValue {
@@ -75,7 +77,7 @@ export function parsePythonJson(text: string): SourceValue {
   return value;
 }
 
-/** The values of JavaScript's JSON.parse. NaN and Infinity stay numbers. */
+/** Converts a document to the values of JSON.parse. NaN and Infinity remain numbers. */
 export function toPlainValue(value: SourceValue): unknown {
   if (value instanceof SourceNumber) return Number(value.text);
   if (Array.isArray(value)) return value.map(toPlainValue);
@@ -85,14 +87,14 @@ export function toPlainValue(value: SourceValue): unknown {
 
 class JsonReader {
   readonly #text: string;
-  /** The index after the last value. */
+  /** Index after the last value that was read. */
   next = 0;
 
   constructor(text: string) {
     this.#text = text;
   }
 
-  /** The index of the first character at or after `at` that is not white space. */
+  /** Returns the index of the first character at or after `at` that is not white space. */
   skipSpace(at: number): number {
     space.lastIndex = at;
     space.test(this.#text);
@@ -145,7 +147,7 @@ class JsonReader {
     return items;
   }
 
-  /** Calls `readItem` with the start of each item. It sets `next`. */
+  /** Calls `readItem` with the start of each item. `readItem` must set `next`. */
   #readList(start: number, end: "}" | "]", readItem: (at: number) => void): void {
     let at = this.skipSpace(start);
     if (this.#text[at] !== end) {
@@ -160,7 +162,7 @@ class JsonReader {
     this.next = at + 1;
   }
 
-  /** `start` is the index after the opening quote. */
+  /** Reads a string. `start` is the index after the opening quote. */
   #readString(start: number): string {
     let out = "";
     let from = start;
@@ -189,7 +191,10 @@ class JsonReader {
     }
   }
 
-  /** Reads the code unit of a `uXXXX` at the index of its `u`. At least one character must follow the digits. */
+  /**
+   * Reads the code unit of a `uXXXX` escape. `at` is the index of the `u`. At least one character must follow the
+   * digits.
+   */
   #readCodeUnit(at: number): number {
     const digits = this.#text.slice(at + 1, at + 5);
     if (at + 5 >= this.#text.length || !/^[0-9a-fA-F]{4}$/.test(digits)) {

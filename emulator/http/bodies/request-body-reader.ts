@@ -5,7 +5,7 @@ import { Deadlines } from "../outgoing/deadlines.ts";
 /** DECISIONS.md, R16 and C24 */
 export const maxBodyBytes = 64 * 1024 * 1024;
 
-/** The limit applies to a request, or to the notifications that it would cause. */
+/** The request exceeds the limit, or the notifications that it would cause exceed it. */
 export class MaxBodyBytesExceededError extends Error {
   override readonly name = "MaxBodyBytesExceededError";
 }
@@ -15,12 +15,12 @@ export class BodyAbortedError extends Error {
   override readonly name = "BodyAbortedError";
 }
 
-/** The client takes longer than the timeout. */
+/** The body takes longer than its timeout. */
 export class BodyTimeoutError extends Error {
   override readonly name = "BodyTimeoutError";
 }
 
-/** Whether the request announces a body. */
+/** Returns whether the request announces a body. */
 export const hasBody = ({ headers }: IncomingMessage): boolean =>
   headers["transfer-encoding"] !== undefined ||
   (headers["content-length"] !== undefined && headers["content-length"] !== "0");
@@ -30,11 +30,11 @@ export const hasBody = ({ headers }: IncomingMessage): boolean =>
  * would hold a connection forever.
  */
 export interface BodyReadTimeouts {
-  /** From its first byte to the end of its head. Node checks it and responds with 408 itself. */
+  /** Time from the first byte of a request to the end of its head. Node checks this timeout and responds with 408. */
   readonly headMs: number;
-  /** For the whole body if it is read into memory, and for the unread rest after the response. */
+  /** Time for a body that is read into memory, and for the unread rest of a body after the response. */
   readonly bodyMs: number;
-  /** An upload may take as long as it needs, but at least `paceBytes` must arrive in each interval. */
+  /** Interval in which at least `paceBytes` of an upload must arrive. An upload has no other timeout. */
   readonly paceMs: number;
   readonly paceBytes: number;
 }
@@ -46,7 +46,7 @@ export const defaultBodyReadTimeouts: BodyReadTimeouts = {
   paceBytes: 60 * 1024,
 };
 
-/** Reads the bodies of one listener, each with its timeout. */
+/** Reads the bodies of one listener with a timeout for each. */
 export class RequestBodyReader {
   readonly #limits: BodyReadTimeouts;
   readonly #bodyDeadlines: Deadlines<() => void>;
@@ -59,7 +59,7 @@ export class RequestBodyReader {
     this.#paces = new Deadlines(wall, limits.paceMs, cutLate);
   }
 
-  /** Reads the whole body. Fails with MaxBodyBytesExceededError, BodyAbortedError or BodyTimeoutError. */
+  /** Reads the whole body. Rejects with MaxBodyBytesExceededError, BodyAbortedError or BodyTimeoutError. */
   collect(raw: IncomingMessage, maxBytes = maxBodyBytes): Promise<Buffer> {
     return new Promise((resolve, reject) => {
       if (Number(raw.headers["content-length"]) > maxBytes) return reject(new MaxBodyBytesExceededError("announced"));
@@ -85,8 +85,8 @@ export class RequestBodyReader {
   }
 
   /**
-   * Reads a body in pieces, as they arrive. Fails with BodyAbortedError. If the pieces arrive too slowly, the
-   * connection is closed.
+   * Reads a body in pieces as they arrive. Throws BodyAbortedError. Closes the connection if the pieces arrive too
+   * slowly.
    */
   async *readPieces(raw: IncomingMessage): AsyncGenerator<Uint8Array, void> {
     let received = 0;
@@ -110,14 +110,16 @@ export class RequestBodyReader {
     }
   }
 
-  /** Called after the response: Node reads the rest of a body, so that the connection can be used again. */
+  /**
+   * Limits the time for the rest of a body after the response. Node reads the rest so that the connection can be
+   * reused.
+   */
   discard(raw: IncomingMessage): void {
     if (!hasBody(raw) || raw.complete || raw.destroyed) return;
     const cancel = this.#bodyDeadlines.enter(() => raw.socket.destroy());
     raw.once("close", cancel);
   }
 
-  /** Removes all deadlines. */
   stop(): void {
     this.#bodyDeadlines.stop();
     this.#paces.stop();

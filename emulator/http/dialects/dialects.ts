@@ -5,7 +5,7 @@ import { createFailureResponse, createJsonResponse, type HttpResponse } from "..
 import { type Dialect, formatBugMessage, formatOperation, getValueAt, type ValidationProblem } from "./dialect.ts";
 import { fastapi, toPydanticErrors } from "./pydantic.ts";
 
-/** The contract API: shapes A and C (DECISIONS.md, F4, C1). */
+/** Dialect of the contract API with shapes A and C (DECISIONS.md, F4, C1). */
 const platform: Dialect = {
   toInvalidResponse: (problems, operation) =>
     isUnknownPath(problems, operation)
@@ -27,7 +27,7 @@ const platform: Dialect = {
   toBugResponse: (operation) => createJsonResponse(500, { detail: formatBugMessage(operation) }),
 };
 
-/** An invalid id counts as an unknown id. */
+/** An invalid id has the same response as an unknown id. */
 const isUnknownPath = (problems: readonly ValidationProblem[], { failures }: Operation): boolean =>
   problems.some(({ part }) => part === "path") && failures.includes("not-found");
 
@@ -35,7 +35,7 @@ interface Fields {
   [name: string]: string[] | Fields;
 }
 
-/** `{"assignees": {"0": {"entity_id": ["Field required"]}}}`: lists of rows are keyed by index. */
+/** Formats problems as `{"assignees": {"0": {"entity_id": ["Field required"]}}}`. Lists of rows are keyed by index. */
 function toFields(problems: readonly ValidationProblem[]): Fields {
   const fields: Fields = Object.create(null);
   for (const problem of problems) {
@@ -47,7 +47,7 @@ function toFields(problems: readonly ValidationProblem[]): Fields {
   return fields;
 }
 
-/** The framework's message for a body that is not an object. */
+/** Returns the framework's message for a body that is not an object. */
 const describeBody = (type: string, input: unknown): string =>
   type === "missing" ? "No data provided" : `Invalid data. Expected a dictionary, but got ${getPythonType(input)}.`;
 
@@ -73,7 +73,7 @@ function add(fields: Fields, path: readonly string[], message: string): void {
   add(inner, rest, message);
 }
 
-/** The text of Python's ValueError: `Expecting value: line 1 column 6 (char 5)`. */
+/** Formats the text of Python's ValueError: `Expecting value: line 1 column 6 (char 5)`. */
 function describeDecodeProblem(problem: DecodeProblem): string {
   if (problem.why === "json") {
     const { message, line, column, at } = problem;
@@ -84,7 +84,7 @@ function describeDecodeProblem(problem: DecodeProblem): string {
 }
 
 /**
- * The routing service, if the specification declares no schema for an OAuth request: an unreadable request is
+ * Dialect of the routing service for OAuth requests without a schema in the specification. An unreadable request is
  * `invalid_request` (RFC 6749, 5.2; DECISIONS.md, P1).
  */
 const oauth: Dialect = {
@@ -102,14 +102,14 @@ const noParameters = "The body is neither a form nor a JSON object";
 const describePosition = ({ issue: { path } }: ValidationProblem): string =>
   path.length === 0 ? noParameters : `${path.map(String).join(".")} is not a string`;
 
-/** JSON omits an undefined hint. */
+/** JSON omits a hint that is undefined. */
 const createControlError = (
   status: number,
   error: { readonly code: string; readonly message: string; readonly hint?: string | undefined },
   headers?: readonly string[],
 ): HttpResponse => createJsonResponse(status, { error }, headers);
 
-/** The emulator's own control plane, which lists problems as text. */
+/** Dialect of the emulator's own control plane, which lists problems as text. */
 const control: Dialect = {
   toInvalidResponse: (problems) =>
     createFailureResponse("invalid-control-input", { problems: problems.flatMap(formatProblem) }),
@@ -135,7 +135,7 @@ const control: Dialect = {
   toBugResponse: (operation) => createControlError(500, { code: "emulator_bug", message: formatBugMessage(operation) }),
 };
 
-/** `by: Input should be a valid string`. `query limit: …` and `path id: …` name the part. */
+/** Formats `by: Input should be a valid string`. `query limit: …` and `path id: …` name the part. */
 const formatProblem = (problem: ValidationProblem): string[] =>
   toPydanticErrors(problem).map(({ path, msg }) => {
     const name = path.join(".");
@@ -158,6 +158,6 @@ function formatUnreadable(problem: DecodeProblem): string {
 
 export const dialects: Readonly<Record<Service["dialect"], Dialect>> = { fastapi, platform, control };
 
-/** The dialect that words the rejections of an operation. */
+/** Returns the dialect for the rejections of an operation. */
 export const getDialect = ({ service, request: { body } }: Operation): Dialect =>
   isOAuthRequest(body) ? oauth : dialects[service.dialect];

@@ -8,19 +8,19 @@ import { maxProblems } from "../validation/validate.ts";
 import { type Dialect, formatBugMessage, getValueAt, type Issue, type ValidationProblem } from "./dialect.ts";
 
 /**
- * The message of pydantic 2 for one problem (DECISIONS.md, P13). By hand: zod validates, and no library has these
- * messages.
+ * An error of pydantic 2 (DECISIONS.md, P13). The messages are written here because zod validates and no library
+ * provides them.
  */
 export interface PydanticError {
   readonly type: string;
   readonly path: readonly (string | number)[];
   readonly msg: string;
   readonly ctx?: Readonly<Record<string, unknown>>;
-  /** The value that the error quotes. For a missing field, the object that lacks it. */
+  /** Value that the error quotes. For a missing field, this is the object that lacks the field. */
   readonly input: unknown;
 }
 
-/** Converts one problem to errors: a zod issue may name several keys, or several branches of a union. */
+/** Converts one problem to errors, because a zod issue can name several keys or several branches of a union. */
 export function toPydanticErrors({ part, issue, schema, sent }: ValidationProblem): readonly PydanticError[] {
   const path = issue.path as (string | number)[];
   if (issue.code === "unrecognized_keys") {
@@ -40,14 +40,14 @@ export function toPydanticErrors({ part, issue, schema, sent }: ValidationProble
 
   const input = getValueAt(sent, path);
   if (input === undefined) {
-    // Only bodies quote the object that lacks the field. A missing body, query or header quotes null.
+    // Only errors in bodies quote the object that lacks the field. A missing body, query or header is quoted as null.
     const parent = part === "body" && path.length > 0 ? getValueAt(sent, path.slice(0, -1)) : null;
     return [{ type: "missing", path, msg: "Field required", input: parent }];
   }
   return [{ ...describeIssue(issue, findSchema(schema, path), input), path, input }];
 }
 
-/** Finds the branch of a union with the deepest problems, or with the fewest. */
+/** Returns the branch of a union with the deepest problems, or else the branch with the fewest. */
 function findLikeliestBranch(branches: readonly (readonly Issue[])[]): readonly Issue[] {
   const getDepth = (issues: readonly Issue[]) => issues.reduce((most, { path }) => Math.max(most, path.length), 0);
   return (
@@ -81,11 +81,11 @@ function describeIssue(issue: Issue, schema: z.ZodType | undefined, input: unkno
   }
 }
 
-/** Zod has one name for both kinds of number. In a union only the issue shows which branch applies. */
+/** Zod has a single name for both kinds of number. In a union, only the issue identifies the branch. */
 const getExpectedKind = (expected: string, declared: string): string =>
   (expected === "number" || expected === "int") && declared !== "union" ? declared : expected;
 
-/** By expected type. */
+/** Errors by expected type. */
 const typeErrors = lookupTable<readonly [type: string, expected: string]>({
   string: ["string_type", "a valid string"],
   array: ["list_type", "a valid list"],
@@ -97,7 +97,7 @@ const typeErrors = lookupTable<readonly [type: string, expected: string]>({
   null: ["none_required", "None"],
 });
 
-/** For a string that cannot be read as the expected type. */
+/** Errors for a string that cannot be parsed as the expected type. */
 const parsingErrors = lookupTable<readonly [type: string, expected: string]>({
   int: ["int_parsing", "a valid integer, unable to parse string as an integer"],
   number: ["float_parsing", "a valid number, unable to parse string as a number"],
@@ -151,7 +151,7 @@ function describeBound(issue: TooSmallIssue | TooBigIssue): IssueText {
 }
 
 function describeWrongFormat({ format, message, pattern }: Extract<Issue, { code: "invalid_format" }>): IssueText {
-  // A message of the declaration is more specific than these.
+  // A message of the declaration is more specific than the general messages.
   if (!message.startsWith("Invalid ")) return { type: "value_error", msg: message };
   if (format === "regex") {
     const bare = (pattern ?? "").replace(/^\/|\/[a-z]*$/g, "");
@@ -167,7 +167,7 @@ const nouns: ReadonlyMap<string, string> = new Map([
   ["email", "email address"],
 ]);
 
-/** FastAPI ≥ 0.132 with pydantic 2 (DECISIONS.md, R1, P12). */
+/** Dialect of FastAPI ≥ 0.132 with pydantic 2 (DECISIONS.md, R1, P12). */
 export const fastapi: Dialect = {
   toInvalidResponse: (problems) => createFailureResponse("validation", problems.flatMap(toItems)),
 
@@ -197,7 +197,7 @@ export const fastapi: Dialect = {
   toBugResponse: (operation) => createJsonResponse(500, { detail: formatBugMessage(operation) }),
 };
 
-/** Keys in wire order. `input` always exists and is `null` if nothing was sent. */
+/** Formats the errors with their keys in wire order. `input` is always present, and `null` if nothing was sent. */
 const toItems = (problem: ValidationProblem): ValidationItem[] =>
   toPydanticErrors(problem).map(({ type, path, msg, input, ctx }) => ({
     type,
@@ -208,15 +208,16 @@ const toItems = (problem: ValidationProblem): ValidationItem[] =>
   }));
 
 /**
- * The maximum number of characters of the input that one problem quotes. A real service quotes all (DECISIONS.md, E11).
+ * Maximum number of characters of the input that one problem quotes. A real service quotes the whole input
+ * (DECISIONS.md, E11).
  */
 const maxQuoteLength = 65_536;
 
-/** Quotes the input in an error: null if there is none, and a note if it is too long. */
+/** Quotes the input in an error. The result is null if there is no input, and a note if the input is too long. */
 const quoteInput = (input: unknown): unknown =>
   subtractLength(input, maxQuoteLength) < 0 ? `(omitted: more than ${maxQuoteLength} characters)` : (input ?? null);
 
-/** Subtracts the length of a written value. Negative as soon as the value does not fit. */
+/** Subtracts the length of a written value and stops once the result is negative, because the value does not fit. */
 function subtractLength(value: unknown, length: number): number {
   if (typeof value === "string") return length - value.length - 2;
   if (value instanceof SourceNumber) return length - value.text.length;

@@ -3,15 +3,18 @@ import type { IncomingMessage } from "node:http";
 import type { Cause } from "../../store/cause.ts";
 
 /**
- * The header by which one listener of an emulator names to another the request that caused this one. It never leaves
- * the process.
+ * Header by which a listener identifies the cause of a request to another listener of the same emulator. It never
+ * leaves the process.
  */
 const linkHeader = "x-svc-link";
 
 /** Cause of a request that another listener sent. */
 export interface CauseLink {
   readonly cause: Cause;
-  /** Whether it was sent in a replaced state. Nothing of it may change the present one. */
+  /**
+   * Returns whether the request was sent in a state that has been replaced. Such a request must not change the current
+   * state.
+   */
   isLeft(): boolean;
 }
 
@@ -24,15 +27,17 @@ export class CausePropagator {
   readonly #offered = new Map<string, CauseLink>();
   readonly #secret = randomBytes(16).toString("hex");
   #last = 0;
-  /** The number of state replacements. */
+  /** Number of state replacements. */
   #replaced = 0;
 
-  /** A listener of this emulator: `http://127.0.0.1:4011`. */
+  /** Adds the origin of a listener of this emulator: `http://127.0.0.1:4011`. */
   add(origin: string): void {
     this.#own.add(origin);
   }
 
-  /** The link name for a request to that origin. Undefined if it belongs to another program. */
+  /**
+   * Creates the name of a link for a request to an origin. Returns undefined if the origin belongs to another program.
+   */
   createLink(origin: string, cause: Cause): string | undefined {
     if (!this.#own.has(origin)) return undefined;
     this.#last += 1;
@@ -42,18 +47,18 @@ export class CausePropagator {
     return name;
   }
 
-  /** Removes the link of an ended request, used or not. */
+  /** Removes the link of an ended request, whether or not it was used. */
   end(name: string): void {
     this.#offered.delete(name);
   }
 
-  /** Another state replaces the present one, and pending requests belong to the old one. */
+  /** Marks pending requests as abandoned, because another state replaces theirs. */
   abandon(): void {
     this.#replaced += 1;
     this.#offered.clear();
   }
 
-  /** Whether a request was sent in a replaced state, or its sender has ended. */
+  /** Returns whether a request was sent in a replaced state, or its sender has ended. */
   isAbandoned({ headers }: IncomingMessage): boolean {
     const names = headers[linkHeader];
     if (names === undefined) return false;
@@ -63,11 +68,11 @@ export class CausePropagator {
     return own !== undefined && !this.#offered.has(own);
   }
 
-  /** The cause of a received request. Its header is removed. */
+  /** Returns the cause of a received request and removes its header. */
   extractLink({ headers, rawHeaders }: IncomingMessage): CauseLink | undefined {
     if (headers[linkHeader] === undefined) return undefined;
     const isLink = (i: number) => rawHeaders[i]?.toLowerCase() === linkHeader;
-    // A client may have sent a header with that name too.
+    // A client can also send a header of that name.
     const at = rawHeaders.findIndex((_, i) => i % 2 === 0 && isLink(i) && this.#offered.has(rawHeaders[i + 1] ?? ""));
     if (at < 0) return undefined;
     const [, name = ""] = rawHeaders.splice(at, 2);
@@ -80,5 +85,5 @@ export class CausePropagator {
   }
 }
 
-/** The spelling in requests. */
+/** Returns the header as it is sent. */
 export const toLinkHeader = (name: string): readonly [header: string, value: string] => [linkHeader, name];

@@ -2,7 +2,6 @@ import type { WallClock } from "../../../src/base/clock.ts";
 
 import { timedOut } from "../../../src/base/timing.ts";
 
-/** A waiting entry in a linked list. */
 class Waiter<Waiting> {
   readonly waiting: Waiting | undefined;
   readonly until: number;
@@ -21,7 +20,7 @@ class Waiter<Waiting> {
     end.before = this;
   }
 
-  /** Unlinks its neighbors, so that the garbage collector does not follow it to later entries. */
+  /** Clears the references to the neighbors, so that the garbage collector does not follow them to later entries. */
   remove(): void {
     this.before.after = this.after;
     this.after.before = this.before;
@@ -31,26 +30,26 @@ class Waiter<Waiting> {
 }
 
 /**
- * Deadlines with the same duration, with one pending sleep for all of them, because a timer for each of thousands of
- * requests is slow. A linked list replaces a Set, whose outgrown tables would keep all former entries alive.
+ * Deadlines with the same duration. They share one pending sleep, because a timer for each of thousands of requests is
+ * slow. The entries form a linked list, because a Set retains former entries in its outgrown tables.
  */
 export class Deadlines<Waiting> {
   readonly #wall: WallClock;
   readonly #afterMs: number;
   readonly #late: (waiting: Waiting) => void;
-  /** In the order in which they were set, which is also the order in which they expire. */
+  /** Entries are in the order in which they were added, which is also the order in which they expire. */
   readonly #end = new Waiter<Waiting>(undefined, Number.POSITIVE_INFINITY);
   readonly #stop = new AbortController();
   #sleeping = false;
 
-  /** `late` is called for each entry that has expired. */
+  /** Calls `late` for each entry that expires. */
   constructor(wall: WallClock, afterMs: number, late: (waiting: Waiting) => void) {
     this.#wall = wall;
     this.#afterMs = afterMs;
     this.#late = late;
   }
 
-  /** Adds an entry. Returns the function that removes it; the entry can then be added again. */
+  /** Adds an entry and returns the function that removes it. The entry can then be added again. */
   enter(waiting: Waiting): () => void {
     const waiter = new Waiter(waiting, this.#wall.monotonicNow() + this.#afterMs);
     waiter.enter(this.#end);
@@ -58,7 +57,7 @@ export class Deadlines<Waiting> {
     return () => waiter.remove();
   }
 
-  /** Ends all entries, the first one first. */
+  /** Removes and yields all entries, oldest first. */
   *clear(): Generator<Waiting> {
     for (let first = this.#end.after; first !== this.#end; first = this.#end.after) {
       first.remove();
@@ -87,17 +86,17 @@ export class Deadlines<Waiting> {
   }
 }
 
-/** Waits for work with a limit in wall-clock time, with one pending sleep for all entries of the same duration. */
+/** Limits the wall-clock time of waits, with one pending sleep for all entries of the same duration. */
 export class TimeoutPool {
   readonly #wall: WallClock;
-  /** Lists by duration. Durations come from settings, so there are few. */
+  /** Lists by duration. Durations are settings, so there are few. */
   readonly #deadlines = new Map<number, Deadlines<() => void>>();
 
   constructor(wall: WallClock) {
     this.#wall = wall;
   }
 
-  /** Returns the result of `work`, or `timedOut` if that takes longer than `ms`. The work itself continues. */
+  /** Returns the result of `work`, or `timedOut` if the work takes longer than `ms`. The work itself continues. */
   withTimeout<T>(ms: number, work: Promise<T>): Promise<T | typeof timedOut> {
     return new Promise((resolve, reject) => {
       const remove = this.#getDeadlines(ms).enter(() => resolve(timedOut));

@@ -15,7 +15,7 @@ export type ForwardableRequest = Pick<
   ReceivedRequest,
   "method" | "target" | "rawHeaders" | "body" | "remoteAddress" | "origin"
 > & {
-  /** Cause of the request. Only the listeners of this emulator receive it. */
+  /** Cause of the request. Only listeners of this emulator receive it. */
   readonly cause?: Cause | undefined;
 };
 
@@ -25,9 +25,9 @@ export type ForwardResult =
   | { readonly kind: "unreachable"; readonly reason: string };
 
 export interface PendingForward {
-  /** The head of the response; its body is streamed. Never rejects. */
+  /** Resolves with the head of the response and streams its body. Never rejects. */
   readonly sent: Promise<ForwardResult>;
-  /** Called when the client no longer waits for the response. */
+  /** Aborts the request when the client no longer waits for the response. */
   abort(): void;
 }
 
@@ -39,32 +39,32 @@ export interface Forwarder {
    */
   send(url: string, request: ForwardableRequest): PendingForward;
   /**
-   * Returns the result of `work`, or `timedOut` if that takes longer than `ms` of wall-clock time. The work itself
+   * Returns the result of `work`, or `timedOut` if the work takes longer than `ms` of wall-clock time. The work itself
    * continues.
    */
   withTimeout<T>(ms: number, work: Promise<T>): Promise<T | typeof timedOut>;
-  /** Whether this forwarder sent the request itself, because a URL points back at the sender. */
+  /** Returns whether this forwarder sent the request itself, which happens if a URL points back at the sender. */
   isOwn(request: Pick<ReceivedRequest, "headers">): boolean;
   close(): Promise<void>;
 }
 
-/** The error for aborted requests, created once because each new one would have a stack. */
+/** Error for aborted requests. It is created once, because each new error would capture a stack. */
 const clientGoneError = new Error("The caller has stopped waiting");
 
-/** Headers of a request that concern only one connection or one message framing. */
+/** Headers that apply only to one connection or one message framing. */
 const notSent = new Set([
   ...hopByHop,
-  // The body is already complete.
+  // The body has already been received.
   "expect",
-  // Computed from the body again; a GET has none.
+  // The length is computed again from the body. A GET has none.
   "content-length",
 ]);
 
 interface ForwarderOptions {
   readonly wall: WallClock;
-  /** The pseudonym in `via` by which the forwarder recognizes its own requests. */
+  /** Pseudonym in `via` by which the forwarder recognizes its own requests. */
   readonly mark: string;
-  /** Undefined if receivers must not learn its cause. */
+  /** Undefined if receivers must not get the cause. */
   readonly links?: CausePropagator;
 }
 
@@ -104,7 +104,7 @@ export function createForwarder({ wall, mark, links }: ForwarderOptions): Forwar
   };
 }
 
-/** One pass, because this runs for each forwarded request. */
+/** The headers are created in one pass, because this runs for each forwarded request. */
 function createHeaders({ rawHeaders, remoteAddress, origin }: ForwardableRequest, mark: string): string[] {
   let sent: string[] = [];
   let via = "";
@@ -127,7 +127,7 @@ function createHeaders({ rawHeaders, remoteAddress, origin }: ForwardableRequest
   const ofConnection = parseConnectionHeader(connection);
   if (ofConnection.length > 0) sent = removeHeaders(sent, ofConnection);
   sent.push("via", `${via}1.1 ${mark}`, "x-forwarded-for", `${forwardedFor}${remoteAddress}`);
-  // A proxy in front of the emulator knows the host and scheme of the client.
+  // A proxy in front of the emulator sends the host and scheme of the client.
   sent.push("x-forwarded-host", forwardedHost || host || origin.slice(origin.indexOf("//") + 2));
   sent.push("x-forwarded-proto", protocol || origin.slice(0, origin.indexOf(":")));
   return sent;
@@ -162,12 +162,12 @@ function getReason(error: unknown): string {
 
 const noBytes = Buffer.alloc(0);
 
-/** The maximum part of a response that waits for a slow client. */
+/** Maximum size of the part of a response that waits for a slow client. */
 const waitingBytes = 65_536;
 
 /**
- * One forwarded request; undici calls it with each step (see PostExchange for the callbacks). A complete response that
- * arrived with its head, as most do, is forwarded in one write without a stream.
+ * One forwarded request, which receives the callbacks of undici (see PostExchange). A complete response that arrives
+ * with its head, as most responses do, is forwarded in one write without a stream.
  */
 class ForwardExchange implements Dispatcher.DispatchHandler {
   readonly #method: string;
@@ -175,19 +175,19 @@ class ForwardExchange implements Dispatcher.DispatchHandler {
   readonly #chunks: Buffer[] = [];
   #waiting = 0;
   #hasHead = false;
-  /** How it ended. Undefined while it continues. */
+  /** Result of the request. Undefined while the request is in progress. */
   #end: { readonly cause?: unknown } | undefined;
   #abort: ((cause: Error) => void) | undefined;
   #resume = () => {};
   #wake = () => {};
 
-  /** `settle` is called once. */
+  /** Creates an exchange that calls `settle` once. */
   constructor(method: string, settle: (result: ForwardResult) => void) {
     this.#method = method;
     this.#settle = settle;
   }
 
-  /** Ends it at once with that cause. Does nothing after it has ended. */
+  /** Ends the request with that cause. Does nothing if the request has ended. */
   abort(cause: Error): void {
     if (this.#end) return;
     this.onError(cause);
@@ -196,19 +196,19 @@ class ForwardExchange implements Dispatcher.DispatchHandler {
 
   onConnect(abort: (cause?: Error) => void): void {
     this.#abort = abort;
-    // Aborted while it waited for a connection.
+    // The request was aborted while it waited for a connection.
     if (this.#end) abort(new Error("the caller has stopped waiting"));
   }
 
   onHeaders(status: number, rawHeaders: Buffer[], resume: () => void): boolean {
-    // The final response follows an informational one.
+    // An informational response precedes the final response.
     if (status < 200) return true;
     this.#hasHead = true;
-    // undici treats a length without a body as an invalid response.
+    // undici rejects a length without a body as an invalid response.
     if (this.#method === "HEAD" || hasNoBody(status)) this.#end = {};
     this.#resume = resume;
     const headers = rawHeaders.map((text) => text.toString("latin1"));
-    // Called after everything that arrived with the head.
+    // The callback runs after everything that arrived with the head.
     queueMicrotask(() => {
       this.#settle({ kind: "answered", answer: new Passthrough(status, headers, this.#createBody()) });
     });
@@ -241,8 +241,8 @@ class ForwardExchange implements Dispatcher.DispatchHandler {
   }
 
   /**
-   * Yields the pieces as they arrive. Fails if the response is truncated. If the consumer stops, or never starts, the
-   * connection is closed.
+   * Yields the pieces as they arrive. Throws if the response is truncated. Closes the connection if the consumer stops
+   * or never starts.
    */
   #readPieces(): AsyncIterable<Uint8Array> {
     const pieces = this.#read();

@@ -3,19 +3,19 @@ import { getTlsReason, mayExpectTls, type TlsFailure, toTlsFailure } from "../..
 import { lookupTable } from "../../../src/base/object.ts";
 import { hasNoBody } from "../../../src/base/response-quirks.ts";
 
-/** The maximum part of a response body that is read and stored (DECISIONS.md, P21). */
+/** Maximum size of the part of a response body that is read and stored (DECISIONS.md, P21). */
 export const maxResponseBodyBytes = 65_536;
 
-/** Maximum size of a response head: four times Node's default, because other clients are less strict. */
+/** Maximum size of a response head, which is four times Node's default because other clients are less strict. */
 export const maxHeadBytes = 65_536;
 
-/** How a POST ended: with a response of any status, or with the reason why there was none. */
+/** Result of a POST: a response of any status, or the reason why there was no response. */
 export type PostOutcome = { readonly status: number; readonly body: Buffer } | { readonly cause: unknown };
 
 /**
- * One POST; undici calls it with each step. It uses no stream and stops reading at the stored limit. The callbacks are
- * those of undici 7: its newer ones parse the header of every response, which is not needed here. undici 8, which has
- * only those, needs Node 22.
+ * One POST, which receives the callbacks of undici. It uses no stream and stops reading at the stored limit. The
+ * callbacks are those of undici 7, because its newer callbacks parse all headers. undici 8 supports only the newer
+ * callbacks and requires Node 22.
  */
 export class PostExchange implements Dispatcher.DispatchHandler {
   readonly #settle: (ended: PostOutcome) => void;
@@ -25,12 +25,12 @@ export class PostExchange implements Dispatcher.DispatchHandler {
   #size = 0;
   #ended = false;
 
-  /** `settle` is called once. */
+  /** Creates an exchange that calls `settle` once. */
   constructor(settle: (ended: PostOutcome) => void) {
     this.#settle = settle;
   }
 
-  /** Ends it at once with that cause. Does nothing after it has ended. */
+  /** Ends the POST with that cause. Does nothing if the POST has ended. */
   abort(cause: Error): void {
     this.#end({ cause });
     this.#abort?.(cause);
@@ -38,14 +38,14 @@ export class PostExchange implements Dispatcher.DispatchHandler {
 
   onConnect(abort: (cause?: Error) => void): void {
     this.#abort = abort;
-    // Aborted while it waited for a connection.
+    // The POST was aborted while it waited for a connection.
     if (this.#ended) abort(new Error("the caller has stopped waiting"));
   }
 
   onHeaders(status: number): boolean {
-    // An informational response precedes the final one, which overwrites it.
+    // An informational response precedes the final response, which overwrites the status.
     this.#status = status;
-    // Data after a 204 does not belong to it: undici treats a length or bytes as an invalid response.
+    // undici rejects a length or bytes after a 204 as an invalid response.
     if (hasNoBody(status)) this.#endWithResponse();
     return true;
   }
@@ -55,7 +55,7 @@ export class PostExchange implements Dispatcher.DispatchHandler {
     this.#size += chunk.length;
     if (this.#size >= maxResponseBodyBytes) {
       this.#endWithResponse();
-      // Closes the connection, so that a receiver cannot make the emulator read forever.
+      // The connection is closed, so that a receiver cannot make the emulator read indefinitely.
       this.#abort?.(new Error("enough was read"));
     }
     return true;
@@ -89,7 +89,7 @@ const closed = ["connection_reset", "The receiver closed the connection without 
 const nameless = ["name_not_found", "The receiver's host name has no address."] as const;
 const unreachable = ["unreachable", "The receiver's address cannot be reached."] as const;
 
-/** Messages for connection failures, by the error code of Node or undici. */
+/** Messages for connection failures, by error code of Node or undici. */
 const words = lookupTable<readonly [code: string, message: string]>({
   ECONNREFUSED: ["connection_refused", "The receiver refused the connection."],
   ECONNRESET: closed,
@@ -101,7 +101,7 @@ const words = lookupTable<readonly [code: string, message: string]>({
   ENETUNREACH: unreachable,
 });
 
-/** Node reads that variable once, at its start. */
+/** Node reads this variable only at its start. */
 const trustHint = "Start the emulator with NODE_EXTRA_CA_CERTS=FILE";
 
 const tlsMessages: Readonly<Record<TlsFailure, string>> = {
@@ -112,13 +112,13 @@ const tlsMessages: Readonly<Record<TlsFailure, string>> = {
   "other-host": "The receiver's certificate is for another host. Use the host of the certificate in the webhook's URL.",
 };
 
-/** The limits for a receiver, in milliseconds. */
+/** Limits for a receiver, in milliseconds. */
 interface Limits {
   readonly connectTimeoutMs: number;
   readonly responseTimeoutMs: number;
 }
 
-/** Explains why a POST to that origin got no response. */
+/** Describes why a POST to that origin got no response. */
 export function describeResponseFailure(
   error: unknown,
   origin: string,

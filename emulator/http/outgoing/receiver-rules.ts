@@ -1,11 +1,13 @@
 import { type BlockList, isIP } from "node:net";
 import { createAddressList, includesAddress, loopbackAddresses } from "../addresses.ts";
 
-/** The allowed addresses of deliveries. */
+/** Rules for the addresses of receivers. */
 export interface ReceiverRules {
-  /** Hosts other than loopback: `host`, `host:port`, or `*.domain`. */
+  /** Allowed hosts other than loopback: `host`, `host:port`, or `*.domain`. */
   readonly allow: readonly string[];
-  /** Only https, and no address of this machine or a private network unless its host is allowed. */
+  /**
+   * Whether only https is allowed, and no address of this machine or a private network unless its host is in `allow`.
+   */
   readonly strict: boolean;
 }
 
@@ -14,7 +16,7 @@ export interface ForbiddenReason {
   readonly message: string;
 }
 
-/** Never allowed: metadata services and invalid addresses (DECISIONS.md, P21). */
+/** Addresses that are never allowed: metadata services and invalid addresses (DECISIONS.md, P21). */
 const blocked = createAddressList(
   ...["169.254.0.0/16", "0.0.0.0/8", "224.0.0.0/3"],
   ...["fd00:ec2::254", "::", "fe80::/10", "ff00::/8"],
@@ -22,18 +24,18 @@ const blocked = createAddressList(
 
 const privateNet = createAddressList(
   ...["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "192.0.0.0/24", "198.18.0.0/15"],
-  // NAT64 with a network-specific prefix (RFC 8215) can embed an IPv4 address anywhere.
+  // NAT64 with a network-specific prefix (RFC 8215) can embed an IPv4 address at any position.
   ...["fc00::/7", "fec0::/10", "100::/64", "64:ff9b:1::/48"],
 );
 
-/** An IPv4 address can be embedded in an IPv6 address, which BlockList supports only for `::ffff:`. */
+/** An IPv6 address can embed an IPv4 address. BlockList supports only `::ffff:`. */
 const leadsInto = (list: BlockList, address: string): boolean =>
   includesAddress(list, address) ||
   (isIP(address) === 6 && findEmbeddedIpv4(address).some((within) => includesAddress(list, within)));
 
 /**
- * Finds the embedded address: NAT64 (RFC 6052), 6to4 (RFC 3056), Teredo (RFC 4380), ISATAP (RFC 5214), or the last 32
- * bits.
+ * Returns the embedded addresses: NAT64 (RFC 6052), 6to4 (RFC 3056), Teredo (RFC 4380), ISATAP (RFC 5214), or the last
+ * 32 bits.
  */
 function findEmbeddedIpv4(address: string): readonly string[] {
   const [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0] = parseGroups(address);
@@ -43,13 +45,13 @@ function findEmbeddedIpv4(address: string): readonly string[] {
   if (a === 0x2002) return [formatIpv4(b, c)];
   if (a === 0x2001 && b === 0) return [formatIpv4(c, d), formatIpv4(g ^ 0xffff, h ^ 0xffff)];
   if ((e & 0xfdff) === 0 && f === 0x5efe) return [formatIpv4(g, h)];
-  // `::1.2.3.4` and `::ffff:0:1.2.3.4`, which are deprecated.
+  // The forms `::1.2.3.4` and `::ffff:0:1.2.3.4` are deprecated.
   if (areZero(a, b, c, d) && ((e === 0xffff && f === 0) || (areZero(e, f) && (g !== 0 || h > 1))))
     return [formatIpv4(g, h)];
   return [];
 }
 
-/** Parses eight numbers. Empty for an address that is not valid in a URL. */
+/** Parses an address to eight numbers. Returns an empty list for an address that is not valid in a URL. */
 function parseGroups(address: string): readonly number[] {
   if (!URL.canParse(`http://[${address}]`)) return [];
   const [before = "", after] = new URL(`http://[${address}]`).hostname.slice(1, -1).split("::");
@@ -60,8 +62,8 @@ function parseGroups(address: string): readonly number[] {
 }
 
 /**
- * The reason why nothing may be sent to a URL. Undefined if it is allowed. Names are checked again when they are
- * resolved.
+ * Returns the reason why nothing may be sent to a URL, or undefined if the URL is allowed. Host names are checked again
+ * when they are resolved.
  */
 export function findForbiddenUrlReason(text: string, rules: ReceiverRules): ForbiddenReason | undefined {
   if (!URL.canParse(text)) return { code: "bad_url", message: "The receiver's URL is not valid." };
@@ -78,7 +80,9 @@ export function findForbiddenUrlReason(text: string, rules: ReceiverRules): Forb
   return known || isListed(url, rules) ? undefined : createReason(host, host);
 }
 
-/** The reason why nothing may be sent to the address of the host of a URL. */
+/**
+ * Returns the reason why nothing may be sent to the address of a URL's host, or undefined if the address is allowed.
+ */
 export function findForbiddenAddressReason(
   address: string,
   url: URL,
@@ -94,7 +98,7 @@ export function findForbiddenAddressReason(
   return fine ? undefined : createReason(address, getHost(url));
 }
 
-/** `host` is the host of the receiver's URL that was resolved to the address. */
+/** Creates the reason. `host` is the host of the receiver's URL that was resolved to the address. */
 function createReason(position: string, host: string): ForbiddenReason {
   return {
     code: "address_not_allowed",
@@ -102,7 +106,7 @@ function createReason(position: string, host: string): ForbiddenReason {
   };
 }
 
-/** Removes the brackets of IPv6 and the trailing dot, which `new URL` keeps. */
+/** Returns the host without the brackets of IPv6 and without the trailing dot, which `new URL` keeps. */
 const getHost = (url: URL): string => url.hostname.replace(/^\[|\]$/g, "").replace(/\.$/, "");
 
 const isLocalName = (host: string): boolean => host === "localhost" || host.endsWith(".localhost");

@@ -33,9 +33,9 @@ export type PostResult =
   | { readonly error: { readonly code: string; readonly message: string } };
 
 export interface WebhookSender {
-  /** Returns the reason why nothing may be sent to a URL. Undefined if the URL is allowed. */
+  /** Returns the reason why nothing may be sent to a URL, or undefined if the URL is allowed. */
   findForbiddenReason(url: string): ForbiddenReason | undefined;
-  /** Sends once and follows no redirect. Rejects only with DeliveryAbortedError. */
+  /** Sends a POST once and follows no redirect. Rejects only with DeliveryAbortedError. */
   post(request: PostRequest): Promise<PostResult>;
   abort(): void;
   close(): Promise<void>;
@@ -44,13 +44,13 @@ export interface WebhookSender {
 export interface WebhookSenderOptions extends ReceiverRules {
   readonly wall: WallClock;
   readonly connectTimeoutMs: number;
-  /** Covers the whole exchange, from requesting a connection to the end of the response. */
+  /** Maximum time of the whole exchange, from requesting a connection to the end of the response. */
   readonly responseTimeoutMs: number;
-  /** Resolver of names (default: that of the system). */
+  /** Resolver of host names (default: the resolver of the system). */
   readonly lookup?: typeof lookup;
 }
 
-/** The emulator closes, so the result of the POST is unknown. */
+/** The emulator was closed during the POST, so the result is unknown. */
 export class DeliveryAbortedError extends Error {
   override readonly name = "DeliveryAbortedError";
 }
@@ -60,10 +60,10 @@ const maxCachedTargets = 10_000;
 /** Sends webhooks over connections that stay open between attempts. */
 export function createWebhookSender(options: WebhookSenderOptions): WebhookSender {
   const agent = new Agent({
-    // The number of connections at which no attempt waits for one.
+    // With this number of connections, no attempt waits for a connection.
     connections: maxConcurrent,
     pipelining: 1,
-    // Deadlines limit the whole response, so undici's own timers for its parts are off.
+    // The deadlines limit the whole response, so undici's own timeouts are disabled.
     headersTimeout: 0,
     bodyTimeout: 0,
     maxHeaderSize: maxHeadBytes,
@@ -124,14 +124,14 @@ type Target =
 const toTarget = ({ origin, pathname, search }: URL): Target => ({ origin, path: `${pathname}${search}` });
 
 /**
- * Resolves a name, checks all its addresses, and connects only to those, so that a name cannot have another address at
- * the connection than at the check. Literal addresses are checked by `findForbiddenUrlReason` instead.
+ * Creates a lookup that resolves a name, checks all its addresses, and returns only these. The connection therefore
+ * cannot use an address that was not checked. `findForbiddenUrlReason` checks literal addresses.
  */
 function createCheckedLookup(rules: ReceiverRules, resolve: typeof lookup): LookupFunction {
   return (hostname, options, callback) => {
     resolve(hostname, { ...options, all: true }, (error, addresses) => {
       if (error) return callback(error, "", 0);
-      // The rules about ports were checked with the URL. Only the host matters here.
+      // The ports were checked with the URL, so only the host is relevant here.
       const url = new URL(`${rules.strict ? "https" : "http"}://${hostname}`);
       const allow = rules.allow.map((host) => host.replace(/:\d+$/, ""));
       for (const { address } of addresses) {
@@ -145,7 +145,7 @@ function createCheckedLookup(rules: ReceiverRules, resolve: typeof lookup): Look
   };
 }
 
-/** Result of a request whose response is read whole. */
+/** Result of a request whose whole response is read. */
 export type SendRequestResult =
   | {
       readonly kind: "answered";
@@ -158,15 +158,15 @@ export type SendRequestResult =
 
 interface SendRequestOptions {
   readonly forwarder: Forwarder;
-  /** From sending the request to the last byte of the response. */
+  /** Maximum time from sending the request to the last byte of the response. */
   readonly timeoutMs: number;
-  /** A longer response counts as a failure. */
+  /** Maximum size of the response. A longer response is a failure. */
   readonly maxBytes?: number;
   /** Adds a listener for the disconnect of the client. */
   readonly onDisconnect?: ((listener: () => void) => void) | undefined;
 }
 
-/** Sends a request to another server and reads its whole response, within this wall-clock time. Never rejects. */
+/** Sends a request to another server and reads the whole response within this wall-clock time. Never rejects. */
 export async function sendRequest(
   { forwarder, timeoutMs, maxBytes, onDisconnect }: SendRequestOptions,
   url: string,
@@ -192,27 +192,27 @@ export async function sendRequest(
   }
 }
 
-/** Result of an export: a response of any status, or one word for why there was none. */
+/** Result of an export: a response of any status, or one word for the reason why there was none. */
 export type ExportResult = { readonly status: number; readonly body: Buffer } | { readonly reason: string };
 
-/** Collector of an emulator's spans. */
+/** Client of the collector that receives the emulator's spans. */
 export interface Collector {
   readonly origin: string;
   /** Sends one JSON document. Never rejects. */
   post(body: string): Promise<ExportResult>;
-  /** Closes its connection. Pending requests get no response. */
+  /** Closes the connection. Pending requests get no response. */
   close(): Promise<void>;
 }
 
 interface CollectorOptions {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** For the whole response, wall-clock time. */
+  /** Maximum wall-clock time for the whole response. */
   readonly timeoutMs: number;
   readonly wall: WallClock;
 }
 
-/** One connection, opened by the first POST. */
+/** Creates a collector with one connection, which the first POST opens. */
 export function createCollector({ url, headers, timeoutMs, wall }: CollectorOptions): Collector {
   const { origin, pathname, search } = new URL(url);
   const agent = new Agent({

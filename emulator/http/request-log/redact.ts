@@ -2,7 +2,7 @@ import type { Operation } from "../../../src/api/operation.ts";
 import { registry } from "../../../src/api/registry.ts";
 import { decodeUrlText, isSecretName, redactText, redactUrl, secretPathPrefixes } from "../../../src/api/secrets.ts";
 
-/** Only the names of other headers are shown, because their values may be credentials or signatures. */
+/** Other headers are shown only by name, because their values can be credentials or signatures. */
 const shownHeaders: ReadonlySet<string> = new Set([
   ...[
     "accept",
@@ -32,7 +32,7 @@ const shownHeaders: ReadonlySet<string> = new Set([
 
 const mask = "[redacted]";
 
-/** Headers by lower-case name, without secrets. */
+/** Returns the headers by lower-case name, without secrets. */
 export function redactHeaders(rawHeaders: readonly string[]): Record<string, string> {
   const out: Record<string, string> = Object.create(null);
   for (let i = 0; i < rawHeaders.length; i += 2) {
@@ -48,7 +48,7 @@ export function redactHeaders(rawHeaders: readonly string[]): Record<string, str
   return out;
 }
 
-/** A JSON body without the values of secret fields, and without credentials in its strings. */
+/** Returns a JSON body without the values of secret fields and without credentials in its strings. */
 export function redactBody(value: unknown, name = ""): unknown {
   if (typeof value === "string") return isSecretName(name) ? mask : redactText(value);
   if (Array.isArray(value)) return value.map((item) => redactBody(item, name));
@@ -57,18 +57,17 @@ export function redactBody(value: unknown, name = ""): unknown {
 }
 
 /**
- * The target of a request without secrets. In a query only declared parameters keep their values; in an unknown path
- * only segments that do not look secret stay; tokens and keys of the emulator are always removed. `operation` is the id
- * of the operation, or undefined if none is declared.
+ * Returns the target of a request without secrets. In a query, only declared parameters keep their values. In an
+ * unknown path, segments that resemble secrets are removed. Tokens and keys of the emulator are always removed.
+ * `operation` is the id of the operation, or undefined if none is declared.
  */
 export function redactTarget(target: string, operation: string | undefined): string {
   const declared = findDeclaredNames(operation);
-  // Credentials, and positions that precede a secret.
   const [, path = "", query = ""] = /^([^?#]*)(\?[^#]*)?/s.exec(redactUrl(target)) ?? [];
   return redactPath(path, declared) + redactQuery(query, declared);
 }
 
-/** The URL of a receiver, with the names of its parameters and without tokens in its path. */
+/** Returns the URL of a receiver with the names of its parameters and without tokens in its path. */
 export function redactReceiverUrl(url: string): string {
   const [, origin = "", path = "", query = ""] =
     /^(\w+:\/\/[^/?#]*)?([^?#]*)(\?[^#]*)?/s.exec(redactUrl(url, { mask, allParameters: true })) ?? [];
@@ -77,13 +76,13 @@ export function redactReceiverUrl(url: string): string {
 
 interface DeclaredNames {
   readonly query: ReadonlySet<string>;
-  /** Its path has a hash of an e-mail address, which looks like a key. */
+  /** Whether the path contains a hash of an e-mail address, which resembles a key. */
   readonly hasHash: boolean;
 }
 
 const known = new Map<string | undefined, DeclaredNames | undefined>([[undefined, undefined]]);
 
-/** Undefined if nothing is declared for such requests. */
+/** Returns undefined if nothing is declared for such requests. */
 function findDeclaredNames(operation: string | undefined): DeclaredNames | undefined {
   if (!known.has(operation)) {
     const found = (registry as readonly Operation[]).find(({ id }) => id === operation && id !== "catch-all");
@@ -106,7 +105,7 @@ function redactPath(path: string, declared: DeclaredNames | undefined): string {
   );
 }
 
-/** Keeps the segments that may be shown. A slash may be encoded, because the router accepts it as one. */
+/** Removes the segments that must not be shown. A slash can be encoded, because the router accepts an encoded slash. */
 function redactSegments(path: string, isShown: (segment: string, before: string) => boolean): string {
   let before = "";
   return path
@@ -141,13 +140,13 @@ function redactQuery(query: string, declared: DeclaredNames | undefined): string
 }
 
 const uuid = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
-/** Numbers, and words in one case or with a capital initial. Tokens mix them. */
+/** Matches numbers, and words in one case or with a capital initial. Tokens mix these. */
 const words =
   /^(?:[a-z]{1,20}|[A-Z][a-z]{1,19}|[A-Z]{1,20}|\d{1,12})(?:[-_](?:[a-z]{1,20}|[A-Z][a-z]{1,19}|[A-Z]{1,20}|\d{1,12}))*$/;
-/** The letters of user codes (device-grant.ts). No word has eight of them. */
+/** User codes contain only these characters (device-grant.ts). No word consists of eight of them. */
 const userCode = /^[b-df-hj-np-tv-xz]{4}-?[b-df-hj-np-tv-xz]{4}$/i;
 
-/** Issued secrets have 16 characters of base64url or more, or are a user code. */
+/** Issued secrets are user codes or have at least 16 characters of base64url. */
 function isIssuedSecret(text: string, mayBeHash: boolean): boolean {
   if (text.length < 8 || uuid.test(text) || (mayBeHash && /^[\da-f]{64}$/i.test(text))) return false;
   if (userCode.test(text)) return true;
@@ -161,7 +160,7 @@ const plain =
 export const redactTokens = (text: string): string =>
   text.replace(/[\w-]{16,}/g, (run) => (isIssuedSecret(run, false) ? mask : run));
 
-/** A word, a number or an id, as paths have them. */
+/** Returns whether a text is a word, a number or an id, as in paths. */
 const isPlain = (text: string): boolean =>
   (plain.test(text) && !userCode.test(text)) || uuid.test(text) || getLiterals().has(text);
 

@@ -1,6 +1,6 @@
 import { type BufferUsage, ByteBoundedLog, estimateStringBytes, estimateStringsBytes } from "../byte-bounded-log.ts";
 
-/** A note that the emulator accepted something which the real service may reject. */
+/** A finding: the emulator accepted something that the real service may reject. */
 export interface Finding {
   readonly code: string;
   readonly detail?: string | undefined;
@@ -8,9 +8,9 @@ export interface Finding {
 
 /** One received request and its outcome. It still contains secrets (see redact.ts). */
 export interface LoggedRequest {
-  /** In order of arrival. */
+  /** Number in the order of arrival. */
   readonly id: number;
-  /** `router`, or the id of the cluster whose listener it was. */
+  /** `router`, or the id of the listener's cluster. */
   readonly listener: string;
   readonly service: string;
   /** Undefined if nothing is declared for the path. */
@@ -18,7 +18,7 @@ export interface LoggedRequest {
   readonly method: string;
   readonly target: string;
   readonly rawHeaders: readonly string[];
-  /** The JSON body, if it is short. */
+  /** JSON body, if it is short. */
   readonly body?: Buffer | undefined;
   readonly status: number;
   /** Code of the declared failure in the response. */
@@ -27,46 +27,46 @@ export interface LoggedRequest {
   readonly caller: string | undefined;
   /** Workspace that the credentials identify. */
   readonly workspaceId?: number | undefined;
-  /** The request to another listener of this emulator that caused this one. */
+  /** Name of the request to another listener of this emulator that caused this request. */
   readonly cause?: string | undefined;
   readonly findings: readonly Finding[];
-  /** A short description of the applied scripted fault, and the script. */
+  /** Short description of the effect of a scripted fault, and the cause of the fault. */
   readonly fault?: string | undefined;
   /** Virtual milliseconds. */
   readonly at: number;
   /** Wall-clock milliseconds. */
   readonly wallAt: number;
   readonly durationMs: number;
-  /** Whether its state has been replaced since. Another request may have its number. */
+  /** Whether the state of the request has been replaced. Another request can then have the same number. */
   isReplaced?: true;
 }
 
-/** Estimated size of an entry without its strings. */
+/** Estimated size of an entry in bytes, without its strings. */
 const entryBytes = 250;
 
 /**
- * Received requests in memory, in the order of their responses, the oldest dropped first. All listeners of an emulator
- * share one log.
+ * Received requests in memory, in the order of their responses. The oldest is dropped first. All listeners of an
+ * emulator share one log.
  */
 export class RequestLog {
   readonly #log: ByteBoundedLog<LoggedRequest>;
   readonly #watchers = new Set<(entry: LoggedRequest, bytes: number) => void>();
   #lastId = 0;
   #lastHeaders: readonly string[] = [];
-  /** Size of headers that no other entry shares. */
+  /** Size in bytes of headers that no other entry shares. */
   #headersBytes = 0;
 
   constructor(maxBytes = 4 * 1024 * 1024) {
     this.#log = new ByteBoundedLog(maxBytes);
   }
 
-  /** Returns the number of a new request. Its entry is added after the response. */
+  /** Returns the number of a new request. The entry is added after the response. */
   nextNumber(): number {
     this.#lastId += 1;
     return this.#lastId;
   }
 
-  /** Continues after a number that a stored row still refers to. */
+  /** Continues after a number to which a stored row still refers. */
   resumeAfter(number: number): void {
     this.#lastId = Math.max(this.#lastId, number);
   }
@@ -75,15 +75,15 @@ export class RequestLog {
     return this.#lastId;
   }
 
-  /** Continues after this number, when the state is reset or rewound. */
+  /** Continues after this number when the state is reset or rewound. */
   rewindTo(number: number): void {
     for (const entry of this.#log.list()) if (entry.id > number) entry.isReplaced = true;
     this.#lastId = number;
   }
 
-  /** `rawHeaders` must come from `internHeaders`. */
+  /** Adds an entry, whose `rawHeaders` must come from `internHeaders`. */
   add(entry: LoggedRequest): void {
-    // It arrived before the numbers were set back.
+    // The request arrived before the numbers were reset.
     if (entry.id > this.#lastId) entry.isReplaced = true;
     const bytes =
       entryBytes +
@@ -96,7 +96,7 @@ export class RequestLog {
     for (const watcher of this.#watchers) watcher(entry, bytes);
   }
 
-  /** Clients repeat their headers, so equal lists are shared to save memory. */
+  /** Returns a shared list for equal headers, because clients repeat their headers. */
   internHeaders(rawHeaders: readonly string[]): readonly string[] {
     if (areEqual(rawHeaders, this.#lastHeaders)) return this.#lastHeaders;
     this.#lastHeaders = rawHeaders;
@@ -108,7 +108,7 @@ export class RequestLog {
     return this.#log.amount;
   }
 
-  /** Oldest first. */
+  /** Lists the entries, oldest first. */
   list(): readonly LoggedRequest[] {
     return this.#log.list();
   }
@@ -117,7 +117,10 @@ export class RequestLog {
     this.#log.clear();
   }
 
-  /** Calls the listener for each new entry, with its size in memory. Returns the function that removes it. */
+  /**
+   * Calls the listener for each new entry with its size in memory in bytes. Returns a function that removes the
+   * listener.
+   */
   watch(watcher: (entry: LoggedRequest, bytes: number) => void): () => void {
     this.#watchers.add(watcher);
     return () => this.#watchers.delete(watcher);

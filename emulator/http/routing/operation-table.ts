@@ -4,27 +4,27 @@ import type { BoundOperation } from "../bind.ts";
 import type { RequestTarget } from "./path.ts";
 import { type FoundRoute, getRoutes, type Routes } from "./routes.ts";
 
-/** The operation that accepts a request, with the values of its parameters. */
+/** Operation that accepts a request, with the values of its parameters. */
 export interface Match extends Pick<FoundRoute, "params"> {
   readonly bound: BoundOperation;
-  /** The path in the spelling of the service, if the request has another (DECISIONS.md, C3). */
+  /** Path in the spelling of the service, if the spelling of the request differs (DECISIONS.md, C3). */
   readonly documented?: string;
 }
 
-/** The operations that a request can match: those of the control plane, or those of a listener's services. */
+/** Operations of the control plane, or of a listener's services. */
 export class OperationTable {
-  /** In the order of declaration. */
+  /** Operations in the order of declaration. */
   readonly all: readonly BoundOperation[];
   readonly #routes: Routes;
   readonly #catchAll: BoundOperation | undefined;
-  /** The methods that it accepts. */
+  /** Methods that the catch-all accepts. */
   readonly #caught: ReadonlySet<string>;
   readonly #lenientSlashes: boolean;
   readonly #isControl: boolean;
 
   /**
-   * With `isControl`, every readable path also accepts HEAD (RFC 9110, 9.1) and OPTIONS, which HAProxy sends by
-   * default. The services do not (DECISIONS.md, P16).
+   * Creates a table. With `isControl`, every readable path also accepts HEAD (RFC 9110, 9.1) and OPTIONS, which HAProxy
+   * sends by default. The services accept neither (DECISIONS.md, P16).
    */
   constructor(
     all: readonly BoundOperation[],
@@ -38,7 +38,10 @@ export class OperationTable {
     this.#isControl = isControl;
   }
 
-  /** Undefined if the path or the method is wrong, or a parameter is empty. */
+  /**
+   * Returns the operation that accepts a request. Returns undefined if the path or the method is wrong, or a parameter
+   * is empty.
+   */
   match({ method = "", headers }: IncomingMessage, { isPath, path }: RequestTarget): Match | undefined {
     if (this.#isControl && method === "HEAD") return this.#matchHead(path);
     if (this.#isControl && method === "OPTIONS") return this.#probe(path);
@@ -50,12 +53,12 @@ export class OperationTable {
     return this.#lenientSlashes ? this.matchOtherSlash(method, path) : undefined;
   }
 
-  /** Every operation of a path, whatever its method. */
+  /** Returns all operations of a path, for any method. */
   findAll(path: string): readonly BoundOperation[] {
     return this.#routes.findAll(path).map((at) => this.all[at]!);
   }
 
-  /** The operation of the path with or without a trailing slash, for services that distinguish them. */
+  /** Returns the operation of the path with or without a trailing slash, for services that distinguish these paths. */
   matchOtherSlash(method: string, path: string): (Match & { readonly documented: string }) | undefined {
     const documented = path.endsWith("/") ? path.slice(0, -1) : `${path}/`;
     const found = this.#routes.find(method, documented);
@@ -63,12 +66,12 @@ export class OperationTable {
     return bound?.operation.service.slashes === "redirect" ? { bound, params: found!.params, documented } : undefined;
   }
 
-  /** The service whose dialect words unmatched requests. */
+  /** Service whose dialect formats the responses to unmatched requests. */
   get service(): Service | undefined {
     return this.all[0]?.operation.service;
   }
 
-  /** The methods that are accepted at every path, or all declared methods if there are none. */
+  /** Methods that every path accepts, or all declared methods if there is no catch-all. */
   get methods(): readonly string[] {
     return this.#catchAll ? listMethods(this.#catchAll) : listMethods(...this.all);
   }
@@ -77,7 +80,7 @@ export class OperationTable {
     return this.#catchAll !== undefined;
   }
 
-  /** A stream has no end, so a HEAD request for it would show nothing. */
+  /** A stream does not end, so a HEAD request for it has no result. */
   #matchHead(path: string): Match | undefined {
     const found = this.#routes.find("GET", path);
     const match = found && this.#selectMatch(found, undefined);
@@ -96,14 +99,14 @@ export class OperationTable {
   }
 }
 
-/** Whether load balancers and monitors request it. */
+/** Returns whether load balancers and monitors request the operation. */
 export const isProbe = ({ operation: { id } }: BoundOperation): boolean =>
   id === "emulator.ready" || id === "emulator.live";
 
 const isStream = ({ operation }: BoundOperation): boolean =>
   Object.values(operation.responses).some(({ kind }) => kind === "events");
 
-/** Each method once, in the order of declaration. */
+/** Lists each method once, in the order of declaration. */
 export const listMethods = (...bounds: readonly BoundOperation[]): readonly string[] => [
   ...new Set(bounds.flatMap(({ operation }) => [operation.method].flat())),
 ];

@@ -4,13 +4,13 @@ const escapedOrForeign = /[%\x80-\xff]/;
 const authority = /^https?:\/\/[^/?#]*/i;
 const percentEscape = /%([0-9a-f]{2})/gi;
 
-/** The authority of an absolute target: `localhost:4010`. Undefined for other targets. */
+/** Returns the authority of an absolute target: `localhost:4010`. Returns undefined for other targets. */
 export const parseAuthority = (target: string): string | undefined =>
   target[0] === "/" ? undefined : authority.exec(target)?.[0].replace(/^https?:\/\//i, "");
 
 /**
- * Path and query of a target (RFC 9112, 3.2): an absolute target loses its scheme and authority. Undefined for a target
- * without a path on this server, such as `*` or `ftp://host/`.
+ * Returns the path and query of a target (RFC 9112, 3.2), without the scheme and authority of an absolute target.
+ * Returns undefined for a target without a path on this server, such as `*` or `ftp://host/`.
  */
 export function toOriginForm(target: string): string | undefined {
   if (target[0] === "/") return target;
@@ -24,7 +24,7 @@ const mayHaveDots = /\/(?:\.|%2e)/i;
 const dotSegment = /^(?:\.|%2e)$/i;
 const dotDotSegment = /^(?:\.|%2e){2}$/i;
 
-/** A target after the removal of dot segments, as clients send it (RFC 3986, 5.2.4; escaped dots, too: WHATWG URL). */
+/** Removes dot segments from a target as clients do (RFC 3986, 5.2.4). Escaped dots are also removed (WHATWG URL). */
 export function removeDotSegments(target: string): string {
   if (!mayHaveDots.test(target)) return target;
   const [, before = "", path = "", query = ""] = /^(https?:\/\/[^/?#]*)?([^?]*)(.*)$/is.exec(target) ?? [];
@@ -40,14 +40,14 @@ export function removeDotSegments(target: string): string {
   return `${before}/${segments.join("/")}${query}`;
 }
 
-/** Whether a decoded path has dot segments for a server that reads `..%2f` as `../` or `..\\`. */
+/** Returns whether a decoded path has dot segments for a server that reads `..%2f` as `../` or `..\\`. */
 export const hasDotSegments = (path: string): boolean => /(?:^|[/\\])\.{1,2}(?:[/\\]|$)/.test(path);
 
 const mayBeControl = /emulator|[^\x21-\x24\x26-\x7e]/i;
 
 /**
- * Whether a path leads to the control plane, or might for a server that parses it less strictly: with escapes, in any
- * case, with empty or dot segments, parameters or backslashes. Only the exact spelling is served.
+ * Returns whether a path leads to the control plane, or could lead there for a less strict server. Such a server may
+ * accept escapes, other cases, empty or dot segments, parameters or backslashes. Only the exact spelling is served.
  */
 export function isControlPath(path: string): boolean {
   if (path.startsWith("/_emulator/")) return true;
@@ -61,19 +61,18 @@ export function isControlPath(path: string): boolean {
   return segments[0] === "_emulator";
 }
 
-/** A parsed target. */
 export interface RequestTarget {
-  /** Whether it contains a path; `*` does not. */
+  /** Whether the target contains a path. `*` does not. */
   readonly isPath: boolean;
-  /** The decoded path, which is matched with routes. */
+  /** Decoded path, which is matched with routes. */
   readonly path: string;
-  /** The query as sent, without the question mark. */
+  /** Query as sent, without the question mark. */
   readonly search: string;
 }
 
 /**
- * The routing service matches the decoded path, so `%2F` is a slash, an invalid escape stays literal and bad UTF-8 is
- * U+FFFD (DECISIONS.md, P14). Only this function decodes it.
+ * Parses a target as the routing service does, which matches the decoded path. `%2F` is a slash, an invalid escape
+ * stays literal, and invalid UTF-8 is U+FFFD (DECISIONS.md, P14). No other function decodes the path.
  */
 export function parseRequestTarget(target: string): RequestTarget {
   const origin = toOriginForm(target);

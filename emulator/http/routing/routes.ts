@@ -1,13 +1,13 @@
 import type { Operation } from "../../../src/api/operation.ts";
 
 /**
- * The branches after one position in a path: literal segments, and the parameter that accepts any other segment except
- * an empty one.
+ * Branches after one position in a path: literal segments, and a parameter that accepts any other segment except an
+ * empty one.
  */
 interface RouteNode {
   readonly literal: Map<string, RouteNode>;
   parameter: RouteNode | undefined;
-  /** The operations whose path ends here, in the order of declaration. */
+  /** Operations whose path ends here, in the order of declaration. */
   readonly ends: Route[];
   /** Routes whose last parameter starts here and accepts slashes. */
   readonly rests: Route[];
@@ -17,7 +17,7 @@ interface Route {
   /** Index of its operation in the list. */
   readonly at: number;
   readonly methods: readonly string[];
-  /** Its parameters, from left to right. */
+  /** Names of the parameters, from left to right. */
   readonly names: readonly string[];
 }
 
@@ -29,12 +29,15 @@ export interface FoundRoute {
 
 const createNode = (): RouteNode => ({ literal: new Map(), parameter: undefined, ends: [], rests: [] });
 
-/** The path of the operation that accepts all other paths. */
+/** Path of the operation that accepts all other paths. */
 export const catchAllPath = "/{full_path}";
 
 const routesByFirst = new WeakMap<Operation, Routes[]>();
 
-/** The routes of a list of operations, cached because all emulators of a process serve the same few lists. */
+/**
+ * Returns the routes of a list of operations. They are cached, because all emulators of a process serve the same few
+ * lists.
+ */
 export function getRoutes(operations: readonly Operation[]): Routes {
   const [first] = operations;
   const candidates = (first && routesByFirst.get(first)) ?? [];
@@ -46,14 +49,14 @@ export function getRoutes(operations: readonly Operation[]): Routes {
 }
 
 /**
- * A list of operations by method and decoded path, without the catch-all. A literal segment has priority over a
- * parameter if the rest of the path allows it, and a parameter over one that accepts slashes. By hand: Fastify's own
- * routing has the same rules, but is slow to build.
+ * Operations by method and decoded path, without the catch-all. A literal segment has priority over a parameter if the
+ * rest of the path allows it, and a parameter over one that accepts slashes. Fastify's router has the same rules but is
+ * slow to build.
  */
 export class Routes {
   readonly #operations: readonly Operation[];
   readonly #root = createNode();
-  /** For a GET with an event stream, the index of the operation at `<path>/events`. */
+  /** Index of the operation at `<path>/events`, by the index of a GET that has such an event stream. */
   readonly streams: ReadonlyMap<number, number>;
 
   constructor(operations: readonly Operation[]) {
@@ -62,20 +65,20 @@ export class Routes {
     this.streams = findStreams(operations);
   }
 
-  /** Whether they lead to these operations, in this order. */
+  /** Returns whether the routes lead to these operations, in this order. */
   matches(operations: readonly Operation[]): boolean {
     const own = this.#operations;
     return own.length === operations.length && own.every((operation, at) => operation === operations[at]);
   }
 
-  /** The operation that accepts a request, with the values of its parameters. */
+  /** Returns the operation that accepts a request, with the values of its parameters. */
   find(method: string, path: string): FoundRoute | undefined {
     const values: string[] = [];
     const route = path[0] === "/" ? findRoute(this.#root, path, 1, method, values) : undefined;
     return route && { at: route.at, params: createParams(route, values) };
   }
 
-  /** Indexes of all operations of a path, whatever their method, in the order of declaration. */
+  /** Returns the indexes of all operations of a path, for any method, in the order of declaration. */
   findAll(path: string): readonly number[] {
     const routes: Route[] = [];
     if (path[0] === "/") collect(this.#root, path, 1, routes);
@@ -113,7 +116,7 @@ function findStreams(operations: readonly Operation[]): ReadonlyMap<number, numb
   return new Map(pairs);
 }
 
-/** Searches below `node` for the rest of the path from `from`. Leaves the values of the parameters in `values`. */
+/** Searches below `node` for the rest of the path from `from`. Stores the values of the parameters in `values`. */
 function findRoute(node: RouteNode, path: string, from: number, method: string, values: string[]): Route | undefined {
   if (from > path.length) return withMethod(node.ends, method);
   const end = endOfSegment(path, from);
@@ -137,13 +140,13 @@ function withMethod(routes: readonly Route[], method: string): Route | undefined
   return undefined;
 }
 
-/** Index of the next slash, or the end of the path. */
+/** Returns the index of the next slash, or the end of the path. */
 function endOfSegment(path: string, from: number): number {
   const slash = path.indexOf("/", from);
   return slash < 0 ? path.length : slash;
 }
 
-/** A trailing slash is a spelling of the path and not part of the value. */
+/** A trailing slash belongs to the spelling of the path and not to the value. */
 const isRest = (path: string): boolean => !path.endsWith("/");
 
 function collect(node: RouteNode, path: string, from: number, into: Route[]): void {

@@ -14,10 +14,13 @@ const truths: ReadonlyMap<string, boolean> = new Map([
   ...["false", "f", "no", "n", "off", "0"].map((word) => [word, false] as const),
 ]);
 
-/** Reads one string as pydantic would. An unreadable one stays a string, for validation to reject. */
+/**
+ * Converts a string as pydantic does. A string that cannot be converted remains a string, so that validation rejects
+ * it.
+ */
 export type CoerceString = (text: string) => unknown;
 
-/** By kind of schema (`getKind`). Any other kind accepts the text unchanged. */
+/** Coercers by kind of schema (`getKind`). All other kinds accept the text unchanged. */
 export const stringCoercers = lookupTable<CoerceString>({
   int: (text) => (integer.test(text) ? Number(text.replaceAll("_", "")) : text),
   number: (text) => (text.trim() !== "" && Number.isFinite(Number(text)) ? Number(text) : text),
@@ -25,8 +28,8 @@ export const stringCoercers = lookupTable<CoerceString>({
 });
 
 /**
- * Converts every value of a body that pydantic accepts although the schema has another type: `"201"` is 201, 1 is true
- * (DECISIONS.md, P13). Undefined if none of the issues is about such a value. `body` does not change.
+ * Converts the values of a body that pydantic accepts although the schema has another type. For example, `"201"` is
+ * 201, and 1 is true (DECISIONS.md, P13). Returns undefined if no issue is about such a value. `body` is not modified.
  */
 export function coerceLax(schema: z.ZodType, body: unknown, issues: readonly Issue[]): unknown {
   let read: unknown;
@@ -47,8 +50,8 @@ function coerceOtherType(kind: string, value: unknown): unknown {
 }
 
 /**
- * A copy with another value at the path. Undefined if nothing changes. `own` contains the parts that are already
- * copied.
+ * Returns a copy with another value at the path, or undefined if nothing changes. `own` contains the parts that are
+ * already copied.
  */
 function replaceAt(
   at: unknown,
@@ -64,23 +67,26 @@ function replaceAt(
   if (typeof at !== "object" || at === null || !Object.hasOwn(at, key)) return undefined;
   const inner = replaceAt((at as Record<PropertyKey, unknown>)[key], rest, change, own);
   if (inner === undefined) return undefined;
-  // Copied once, even if many values of a long list change.
+  // Each part is copied once, even if many values of a long list change.
   const copy = own.has(at) ? at : Array.isArray(at) ? [...at] : { ...at };
   own.add(copy);
-  // Defined, because an assignment to `__proto__` would set the prototype.
+  // An assignment to `__proto__` would set the prototype.
   Object.defineProperty(copy, key, { value: inner, writable: true, enumerable: true, configurable: true });
   return copy;
 }
 
-/** Records parts of a valid request that the real service may reject (DECISIONS.md, E1). */
+/** Reports parts of a valid request that the real service may reject (DECISIONS.md, E1). */
 export type RelaxedChecks = (params: unknown, decoded: DecodedBody | undefined, finding: ReportFinding) => void;
 
 type Walk = (value: unknown, place: string, note: ReportFinding) => void;
 
-/** Limit per request, because further ones add nothing new. */
+/** Limit per request, because further findings add nothing new. */
 const maxFindings = 10;
 
-/** Bodies that may be forms have none, because OAuth ignores unknown parameters (RFC 6749, 3.2). */
+/**
+ * Creates the relaxed checks of an operation. Bodies that can be forms have none, because OAuth ignores unknown
+ * parameters (RFC 6749, 3.2).
+ */
 export function createRelaxedChecks({ request, service }: Operation): RelaxedChecks {
   const { params, body } = request;
   const isControl = service.dialect === "control";
@@ -97,7 +103,7 @@ export function createRelaxedChecks({ request, service }: Operation): RelaxedChe
   };
 }
 
-/** Undefined if no value of the schema needs a check. */
+/** Returns undefined if no value of the schema needs a check. */
 function createWalk(wrapped: z.ZodType): Walk | undefined {
   const expectation = getExpectation(wrapped);
   if (expectation) return createExpectationWalk(expectation);
@@ -133,7 +139,7 @@ function createFieldsWalk(shape: Readonly<Record<string, z.ZodType>>, isClosed: 
 
 const maxNameLength = 100;
 
-/** `counter_party_details[0].organisation_name is unknown: did you mean organization_name?` */
+/** Formats `counter_party_details[0].organisation_name is unknown: did you mean organization_name?` */
 export function formatUnknownField(position: string, name: string, known: Iterable<string>): string {
   const near = name.length <= maxNameLength ? findNearest(name, known) : undefined;
   const shown = position.length > 2 * maxNameLength ? `…${position.slice(-maxNameLength)}` : position;

@@ -9,7 +9,7 @@ interface Definition {
   readonly shape?: Readonly<Record<string, z.ZodType>>;
   readonly element?: z.ZodType;
   readonly valueType?: z.ZodType;
-  /** Schema of undeclared fields. Undefined if they are dropped. */
+  /** Schema of undeclared fields. Undefined if undeclared fields are dropped. */
   readonly catchall?: z.ZodType;
   readonly options?: readonly z.ZodType[];
   readonly format?: string;
@@ -19,7 +19,7 @@ interface Definition {
 
 export const getDefinition = (schema: z.ZodType): Definition => schema._zod.def as unknown as Definition;
 
-/** The schema inside optional, nullable, default and other wrappers. */
+/** Returns the schema inside optional, nullable, default and other wrappers. */
 export function unwrap(schema: z.ZodType): z.ZodType {
   const { type, innerType, in: input } = getDefinition(schema);
   if (innerType) return unwrap(innerType);
@@ -27,7 +27,7 @@ export function unwrap(schema: z.ZodType): z.ZodType {
   return schema;
 }
 
-/** Finds the schema at an issue's path. Undefined beyond unions and open objects. */
+/** Returns the schema at an issue's path. Returns undefined within unions and open objects. */
 export function findSchema(schema: z.ZodType, path: readonly PropertyKey[]): z.ZodType | undefined {
   let at: z.ZodType | undefined = schema;
   for (const key of path) {
@@ -39,24 +39,28 @@ export function findSchema(schema: z.ZodType, path: readonly PropertyKey[]): z.Z
   return at && unwrap(at);
 }
 
-/** The kind of a value of the schema: `int`, `number`, `boolean`, `array`, `string`, … */
+/** Returns the kind of a value of the schema: `int`, `number`, `boolean`, `array`, `string`, … */
 export function getKind(schema: z.ZodType | undefined): string {
   if (!schema) return "unknown";
   const { type, format } = getDefinition(unwrap(schema));
   return type === "number" && format?.includes("int") ? "int" : type;
 }
 
-/** Whether every field is a required string of any content, so that nothing needs parsing. */
+/** Returns whether every field is a required string with any content, so that nothing needs parsing. */
 export const acceptsAnyStrings = (schema: z.ZodObject): boolean =>
   Object.values(schema.shape).every((field) => {
     const { type, checks, check } = getDefinition(field as z.ZodType);
     return type === "string" && !checks?.length && !check;
   });
 
-/** Replaces the numbers of a validated value with those of the source document, if any value is allowed. */
+/**
+ * Replaces the numbers of a validated value with the numbers of the source document where the schema allows any value.
+ */
 type KeepNumbers = (value: unknown, exact: unknown) => unknown;
 
-/** Undefined if the schema declares the type of every number. */
+/**
+ * Creates a function that keeps numbers as written. Returns undefined if the schema declares the type of every number.
+ */
 export function createNumberKeeper(schema: z.ZodType): KeepNumbers | undefined {
   const { type, shape, element, valueType } = getDefinition(unwrap(schema));
   if (type === "unknown" || type === "any") return restoreWrittenNumbers;

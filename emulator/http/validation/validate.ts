@@ -9,7 +9,7 @@ import { getValueAt, type Issue, type RequestPart, type ValidationProblem } from
 import { type CoerceString, coerceLax, stringCoercers } from "./lax-coercion.ts";
 import { acceptsAnyStrings, createNumberKeeper, findSchema, getDefinition, getKind, unwrap } from "./schema.ts";
 
-/** Input of a handler, before its type is known. */
+/** Input of a handler before its type is known. */
 export interface Input {
   params: unknown;
   query: unknown;
@@ -19,20 +19,20 @@ export interface Input {
 
 export interface RequestParts {
   readonly params: Fields;
-  /** Without the question mark. */
+  /** Query without the question mark. */
   readonly search: string;
   readonly headers: Fields;
   readonly decoded: DecodedBody | undefined;
 }
 
-/** Checks every part of a request and puts the values into `input`. The response lists the problems in wire order. */
+/** Validates every part of a request and writes the values to `input`. Returns the problems in wire order. */
 export type ValidateRequest = (sent: RequestParts, input: Input) => readonly ValidationProblem[];
 
 type Check = (sent: RequestParts, input: Input, problems: ValidationProblem[]) => void;
 
 const none: readonly ValidationProblem[] = [];
 
-/** Whether a request can be invalid. */
+/** Returns whether a request can be invalid. */
 export const hasInputSchema = ({ request: { params, query, headers, body } }: Operation): boolean =>
   params !== undefined || query !== undefined || headers !== undefined || (body !== undefined && "schema" in body);
 
@@ -69,7 +69,7 @@ function createFieldsCheck(
   const target = partOfInput[part];
   return (sent, input, problems) => {
     let fields = pick(sent);
-    // Only declared headers, because the others belong to the protocol.
+    // Only declared headers are validated, because the others belong to the protocol.
     if (part === "header") fields = Object.fromEntries(names.map((name) => [name, fields[name]]));
     const values = read(fields);
     const parsed = schema.safeParse(values);
@@ -83,11 +83,11 @@ function createFieldsCheck(
   };
 }
 
-/** A document of this length cannot have more problems than the limit. */
+/** Length below which a document cannot have more problems than the limit. */
 const shortDocument = 1_000;
 /**
- * The maximum number of times that a long document is validated again, with a number or a boolean in quotes
- * (DECISIONS.md, E11).
+ * Maximum number of validations of a long document after a number or a boolean in quotes was converted (DECISIONS.md,
+ * E11).
  */
 const laxReadings = 10;
 
@@ -99,10 +99,10 @@ function createBodyCheck(schema: z.ZodType, { dialect, noBody }: Service): Check
   return ({ decoded }, input, problems) => {
     let value = decoded?.value;
     if (decoded?.isForm && dialect === "fastapi") value = withoutBlanks(schema, value as Form);
-    // An optional model of FastAPI may also be null.
+    // FastAPI accepts null for an optional model.
     if (value === null && optional && dialect === "fastapi") value = undefined;
     if (value === undefined) {
-      // FastAPI reports a missing body. The other frameworks treat it as empty and report its missing fields.
+      // FastAPI reports a missing body. The other frameworks treat it as an empty body and report its missing fields.
       if (optional) {
         input.body = schema.parse(undefined);
         return;
@@ -110,7 +110,8 @@ function createBodyCheck(schema: z.ZodType, { dialect, noBody }: Service): Check
       if (noBody === "empty") value = {};
     }
     const isLong = decoded !== undefined && decoded.length > shortDocument;
-    // Created by the first request that needs it, because most operations never get a long document.
+    // The first request with a long document creates this schema, because most operations never receive such a
+    // document.
     if (isLong) forLong ??= limitProblems(schema);
     const fitting = isLong ? forLong! : schema;
     let checked = value;
@@ -136,14 +137,17 @@ function createBodyCheck(schema: z.ZodType, { dialect, noBody }: Service): Check
 
 type Form = Readonly<Record<string, string | undefined>>;
 
-/** A declared form field that is empty counts as absent; undeclared names stay (DECISIONS.md, R1). */
+/**
+ * Removes declared form fields that are empty, because they count as absent. Undeclared names remain (DECISIONS.md,
+ * R1).
+ */
 function withoutBlanks(schema: z.ZodType, form: Form): Form {
   const kept = new Map(Object.entries(form));
   dropBlanks(schema, kept);
   return lookupTable(Object.fromEntries(kept));
 }
 
-/** For a repeated declared field, the last value counts. */
+/** The last value of a repeated field counts. */
 function dropBlanks(schema: z.ZodType, form: Map<string, unknown>): void {
   for (const name of Object.keys(getDefinition(unwrap(schema)).shape ?? {})) {
     const last = [form.get(name)].flat().at(-1);
@@ -154,7 +158,7 @@ function dropBlanks(schema: z.ZodType, form: Map<string, unknown>): void {
 
 const keepString: CoerceString = (text) => text;
 
-/** Converts the strings of a path, a query or the headers to the types of the schema. */
+/** Creates the function that converts the strings of a path, a query or the headers to the types of the schema. */
 function createStringCoercer(schema: z.ZodObject): (fields: Fields) => Record<string, unknown> {
   const fields = Object.entries(schema.shape).map(([name, field]) => {
     const inner = unwrap(field as z.ZodType);
@@ -164,7 +168,7 @@ function createStringCoercer(schema: z.ZodObject): (fields: Fields) => Record<st
   });
   return (input) => {
     const out: Record<string, unknown> = Object.create(null);
-    // Undeclared names stay, because the schema decides about them.
+    // Undeclared names remain, because the schema decides whether they are valid.
     for (const name of Object.keys(input)) out[name] = getLast(input[name]);
     for (const { name, list, read } of fields) {
       const value = input[name];
@@ -176,7 +180,7 @@ function createStringCoercer(schema: z.ZodObject): (fields: Fields) => Record<st
 }
 
 /**
- * Sorts issues of dictionary keys by wire order, because an object has names that look like numbers first. `sent` is
+ * Sorts issues of dictionary keys by wire order, because an object lists names that look like numbers first. `sent` is
  * the document, whose objects are maps.
  */
 function sortInWireOrder(schema: z.ZodType, sent: unknown, issues: readonly Issue[]): readonly Issue[] {
@@ -201,12 +205,12 @@ const isDictionary = (schema: z.ZodType, path: readonly PropertyKey[]): boolean 
   return at !== undefined && getDefinition(at).type === "record";
 };
 
-/** The maximum number of problems in one list. A real service lists them all (DECISIONS.md, E11). */
+/** Maximum number of problems in one list. A real service lists all problems (DECISIONS.md, E11). */
 export const maxProblems = 1_000;
 
 /**
- * A schema that stops collecting problems of a list at this number, because the problems of a list of millions of
- * invalid values would exceed the memory. It rejects and accepts the same values.
+ * Returns a schema that stops collecting problems of a list at this number. The problems of millions of invalid values
+ * would exceed the memory. The schema accepts the same values.
  */
 export function limitProblems(schema: z.ZodType): z.ZodType {
   const { type, shape, element, valueType, innerType, options } = getDefinition(schema);
@@ -223,7 +227,10 @@ export function limitProblems(schema: z.ZodType): z.ZodType {
 const cloneSchema = (schema: z.ZodType, parts: object): z.ZodType =>
   schema.clone({ ...schema._zod.def, ...parts } as typeof schema._zod.def);
 
-/** A list with its own counter of problems. Skipped items cannot make it valid, because it is already invalid. */
+/**
+ * Returns a list schema with its own counter of problems. Skipped items cannot make the list valid, because it is
+ * already invalid.
+ */
 function limitIssues(schema: z.ZodType, part: "element" | "valueType", item: z.ZodType): z.ZodType {
   let found = 0;
   const limitedItem = item.clone();

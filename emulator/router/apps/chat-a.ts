@@ -14,11 +14,11 @@ type ChatACall = ForwardCall & RouterCall<"bad-chat-a-signature">;
 
 /** The relevant fields of an event or a form of chat_a. */
 interface ChatMessage {
-  /** Its team, then its enterprise. The first one that is mapped decides. */
+  /** Ids of the team and then of the enterprise. The first id that is mapped selects the cluster. */
   readonly teams: readonly (string | undefined)[];
-  /** Set if chat_a verifies the URL. */
+  /** Present if chat_a verifies the URL. */
   readonly challenge?: string;
-  /** chat_a probes the certificate, unsigned. */
+  /** Whether chat_a checks the certificate with an unsigned request. */
   readonly isSslCheck?: boolean;
 }
 
@@ -26,7 +26,7 @@ function parseMessage(request: Pick<ReceivedRequest, "headers" | "body">): ChatM
   const form = parseForm(request);
   if (form) {
     const payload = parseJsonObject(form.get("payload"));
-    // An installation for a whole enterprise may have no team.
+    // An installation for a whole enterprise can lack a team.
     const teams = [
       findString(payload, "team", "id"),
       findString(payload, "chat_a_team_id"),
@@ -44,8 +44,8 @@ function parseMessage(request: Pick<ReceivedRequest, "headers" | "body">): ChatM
 }
 
 /**
- * The two headers that sign a message: `x-<app>-signature` and `x-<app>-request-timestamp`. Real senders use the app's
- * own name where the specification has chat_a, so any name is accepted.
+ * Returns the headers that sign a message: `x-<app>-signature` and `x-<app>-request-timestamp`. Real senders use the
+ * app's own name where the specification has chat_a, so any name is accepted.
  */
 function findSignature(headers: ReceivedRequest["headers"]) {
   for (const name of Object.keys(headers)) {
@@ -66,7 +66,8 @@ async function verify(call: ChatACall): Promise<void> {
 }
 
 /**
- * Forwards a message of chat_a unchanged to its team's cluster if that is among `candidates`, otherwise to all of them.
+ * Forwards a message of chat_a unchanged to its team's cluster if the cluster is one of `candidates`, and otherwise to
+ * all candidates.
  */
 async function receive(call: ChatACall, candidates: () => readonly Cluster[]): Promise<Passthrough> {
   const { teams, challenge, isSslCheck } = parseMessage(call.request);
@@ -86,13 +87,13 @@ async function receive(call: ChatACall, candidates: () => readonly Cluster[]): P
   );
 }
 
-/** The interaction routes respond with an object: an empty success becomes `{}` (DECISIONS.md, R21). */
+/** Interaction routes respond with an object, so an empty success becomes `{}` (DECISIONS.md, R21). */
 async function toObjectResponse(call: ForwardCall, answering: Promise<Passthrough>): Promise<Passthrough> {
   const answer = await answering;
   if (answer.status < 200 || answer.status > 299) return answer;
   const body = await concatBody(answer.body).catch(() => call.fail("no-cluster-reachable"));
   if (body.length === 0) return createRouterResponse({});
-  // Its length is computed when it is sent.
+  // The length is computed again when the response is sent.
   const headers = answer.rawHeaders.filter((_, i, all) => all[i - (i % 2)]!.toLowerCase() !== "content-length");
   return new Passthrough(answer.status, headers, body);
 }
@@ -102,7 +103,7 @@ const selectAllClusters =
   () =>
     clusters;
 
-/** The clusters of a destination, in seed order (DECISIONS.md, R15). */
+/** Returns the clusters of a destination in seed order (DECISIONS.md, R15). */
 const selectClusterOf = (call: RouterCall<"unknown-destination">, destination: string) => () => {
   const found = call.clusters.filter(({ destinations }) => destinations.includes(destination));
   return found.length > 0 ? found : call.fail("unknown-destination", { destination });

@@ -6,7 +6,7 @@ import type { RouterContext, RouterHandler, RouterHandlers } from "../context.ts
 import { forwardToOne } from "../proxied/forward.ts";
 import { findOwners, type Identifier } from "../resolve/resolve.ts";
 
-/** The token is checked before the body is trusted (DECISIONS.md, R22). */
+/** The token must be verified before the body is trusted (DECISIONS.md, R22). */
 const receiveActivity: RouterHandler<"chat-b.messaging"> = async (_, call) => {
   const { chat_b: app } = await call.store.read(readApps);
   const activity = parseJsonObject(call.request.body);
@@ -26,7 +26,7 @@ const receiveActivity: RouterHandler<"chat-b.messaging"> = async (_, call) => {
   return owner ? forwardToOne(call, owner) : call.fail("no-chat-b-mapping");
 };
 
-/** A key of the issuer in the seed, or of the emulator's own issuer. */
+/** Finds a key of the issuer in the seed, or of the emulator's own issuer. */
 async function findPublishedKey(
   { store, issuerKeys }: Pick<RouterContext, "store" | "issuerKeys">,
   metadataUrl: string | null,
@@ -36,7 +36,7 @@ async function findPublishedKey(
   return (await store.read(listPublicChatBKeys)).find((key) => key.kid === kid);
 }
 
-/** Fields of an activity that may contain its tenant, in order of precedence. */
+/** Lists the values of an activity that can contain its tenant, in order of precedence. */
 function listTenants(activity: Readonly<Record<string, unknown>>): Identifier[] {
   const named = [findString(activity, "channelData", "tenant", "id"), findString(activity, "conversation", "tenantId")];
   return named.flatMap((id) => (id === undefined ? [] : [{ table: "external_integrations", key: `CHAT_B:${id}` }]));
@@ -46,7 +46,7 @@ export const chatBHandlers = {
   "chat-b.messaging": receiveActivity,
 } satisfies RouterHandlers;
 
-/** Maximum clock difference (DECISIONS.md, P11). */
+/** Maximum clock skew (DECISIONS.md, P11). */
 const clockSkewSeconds = 5 * 60;
 const algorithms = ["RS256", "RS384", "RS512"];
 
@@ -61,21 +61,21 @@ const emulatorIssuers = new Set(
 
 interface TokenCheck {
   readonly authorization: string | undefined;
-  /** Undefined: the body is not an activity. */
+  /** Undefined if the body is not an activity. */
   readonly activity: Readonly<Record<string, unknown>> | undefined;
   readonly app: Pick<Apps["chat_b"], "app_id" | "issuer">;
-  /** Wall-clock time, which the tokens of real issuers use (DECISIONS.md, P24). */
+  /** Wall-clock time, which real issuers use in their tokens (DECISIONS.md, P24). */
   readonly nowMs: number;
   findKey(kid: string): Promise<IssuerKey | undefined>;
 }
 
 /**
- * Bot-framework authentication of an incoming activity (DECISIONS.md, P11): the signature by a published key, the
- * times, the issuer and audience, and whether the token was issued for this activity. The reason is for the request
- * log.
+ * Authenticates an incoming activity of the bot framework (DECISIONS.md, P11). The token must be signed with a
+ * published key, be valid at this time, have the expected issuer and audience, and belong to this activity. The reason
+ * of a rejection is for the request log.
  */
 async function verifyChatBToken(check: TokenCheck): Promise<Verdict<string>> {
-  // The scheme is compared as in the vendor's own library: `bearer` is rejected.
+  // The vendor's own library is case-sensitive and rejects `bearer`.
   const [, token] = /^Bearer (\S+)$/.exec(check.authorization ?? "") ?? [];
   if (token === undefined) return createInvalidVerdict("no bearer token");
   const signed = await checkSignature(token, check);
@@ -98,7 +98,7 @@ async function verifyChatBToken(check: TokenCheck): Promise<Verdict<string>> {
 }
 
 /**
- * Tokens of the desktop emulator name the requesting app, in a claim that depends on their version, and have no
+ * Checks a token of the desktop emulator. It names the app in a claim that depends on the token's version, and has no
  * serviceurl.
  */
 function checkEmulatorClaims(claims: JWTPayload, { app }: TokenCheck): Verdict<string> {

@@ -11,7 +11,7 @@ import { findIdentifiers, findOwners } from "../resolve/resolve.ts";
 
 type SignedCall = SingleClusterCall & RouterCall<"bad-crm-a-signature">;
 
-/** Checks the signature over the full public URL (DECISIONS.md, R29). */
+/** Verifies the signature over the full public URL (DECISIONS.md, R29). */
 async function verify(call: SignedCall): Promise<void> {
   const { crm_a } = await call.store.read(readApps);
   const { headers, method, target, body } = call.request;
@@ -34,7 +34,7 @@ async function verify(call: SignedCall): Promise<void> {
   }
 }
 
-/** The target as sent, with the public address of the router. */
+/** Returns the URL of a target with the public address of the router. */
 const buildPublicUrl = (publicUrl: string, target: string): string => publicUrl + (toOriginForm(target) ?? target);
 
 export const crmAHandlers = {
@@ -42,14 +42,14 @@ export const crmAHandlers = {
   "crm-a.cards": (_, call) => verifyAndForward(call),
 } satisfies RouterHandlers;
 
-/** Credentials and payload are in the query. */
+/** Verifies and forwards a request that has its credentials and payload in the query. */
 async function verifyAndForward(call: SignedCall): Promise<Passthrough> {
   await verify(call);
   return forwardToOne(call, await findCrmOwner(call, buildOwnerTarget(call.request.target)));
 }
 
 /**
- * A query with the CRM's identifiers under the usual names, so that they select a cluster as in any request
+ * Returns a target with the CRM's identifiers under their usual names, so that they select a cluster as in any request
  * (DECISIONS.md, R14, R29).
  */
 function buildOwnerTarget(target: string): string {
@@ -63,15 +63,15 @@ function buildOwnerTarget(target: string): string {
 
 type CanvasCall = SingleClusterCall & RouterCall<"index-url-not-allowed">;
 
-/** The page loads its front end from there. The router never fetches it (DECISIONS.md, R28). */
+/** The page loads its front end from this URL, which the router itself never requests (DECISIONS.md, R28). */
 async function requireAllowedIndexUrl(call: CanvasCall, wanted: string | null | undefined): Promise<void> {
   const { crm_b } = await call.store.read(readApps);
   if (resolveFrontEnd(crm_b, wanted) === "refused") call.fail("index-url-not-allowed");
 }
 
 /**
- * A query with the identifiers in the context of a signed request, so that they decide as in any request (DECISIONS.md,
- * R14).
+ * Returns a target with the identifiers in the context of a signed request, so that they select a cluster as in any
+ * request (DECISIONS.md, R14).
  */
 function buildTarget(context: unknown): string {
   const named = new URLSearchParams();
@@ -101,7 +101,7 @@ export const crmBHandlers = {
 } satisfies RouterHandlers;
 
 /**
- * The owner of the object in a target's query. Without an owner it belongs to the first cluster
+ * Returns the owner of the object in a target's query. An object without an owner belongs to the first cluster
  * (DECISIONS.md, R28, R29).
  */
 async function findCrmOwner(call: Pick<RouterCall, "store" | "clusters">, target: string): Promise<Cluster> {

@@ -4,16 +4,19 @@ import { type ClusterRequestContext, requestCluster } from "../proxied/request-c
 interface KeySet {
   /** Wall-clock time of the request. */
   readonly at: number;
-  /** Undefined: the issuer could not be reached. */
+  /** Resolves with undefined if the issuer could not be reached. */
   readonly keys: Promise<readonly IssuerKey[] | undefined>;
 }
 
-/** The time for which the bot-framework's own libraries cache an issuer's keys (DECISIONS.md, P11). */
+/** Lifetime of cached keys of an issuer, as in the libraries of the bot framework (DECISIONS.md, P11). */
 const lifetimeMs = 24 * 60 * 60 * 1_000;
-/** An unknown key may be new, but clients with unknown keys must not trigger a request each time. */
+/**
+ * Minimum interval between requests for unknown keys. An unknown key can be new, but unknown keys must not cause a
+ * request each time.
+ */
 const pauseMs = 10_000;
 
-/** The published keys of external issuers, by the URL of their metadata. */
+/** Published keys of external issuers by the URL of their metadata. */
 export class IssuerKeys {
   readonly #context: ClusterRequestContext;
   readonly #sets = new Map<string, KeySet>();
@@ -22,7 +25,7 @@ export class IssuerKeys {
     this.#context = context;
   }
 
-  /** The key with that id; undefined if the issuer has none, or does not respond. */
+  /** Returns the key with that id, or undefined if the issuer does not have it or does not respond. */
   async find(metadataUrl: string, kid: string): Promise<IssuerKey | undefined> {
     const known = this.#sets.get(metadataUrl);
     const age = known ? this.#context.wall.monotonicNow() - known.at : lifetimeMs;
@@ -35,7 +38,7 @@ export class IssuerKeys {
     const set = { at: this.#context.wall.monotonicNow(), keys: this.#fetchKeys(metadataUrl) };
     this.#sets.set(metadataUrl, set);
     const keys = await set.keys;
-    // The next caller repeats a failed request.
+    // A failed request is not cached, so the next caller retries it.
     if (!keys && this.#sets.get(metadataUrl) === set) this.#sets.delete(metadataUrl);
     return keys;
   }

@@ -18,7 +18,7 @@ export const mailerHandlers = {
   },
 } satisfies RouterHandlers;
 
-/** An inbound e-mail that was accepted and not delivered (DECISIONS.md, R27). */
+/** An inbound e-mail that was accepted but not delivered (DECISIONS.md, R27). */
 const BlackholeMail = z.strictObject({
   id: z.int(),
   /** Virtual milliseconds. */
@@ -36,13 +36,16 @@ export const blackholeMails = defineRows<BlackholeMail>({
   indexes: {},
 });
 
-/** Anyone may send mail here, so only the newest is stored, up to this number and this many bytes in base64. */
+/**
+ * Limits on the number and the size in bytes of stored mails. Unauthenticated clients can send mail, so only the newest
+ * is stored. Contents are counted as base64.
+ */
 export const blackholeLimits = { count: 1_000, bytes: 16 * 1024 * 1024 } as const;
 
 const measureMail = ({ body_base64, content_type }: BlackholeMail): number =>
   body_base64.length + (content_type?.length ?? 0);
 
-/** Stores a mail, and drops the oldest ones over the limits. The newest stays, however large it is. */
+/** Stores a mail and deletes the oldest mails above the limits. The newest mail is stored regardless of its size. */
 async function storeMail(tx: Transaction, mail: Omit<BlackholeMail, "id">): Promise<void> {
   const row = { id: tx.next("blackhole_mail"), ...mail };
   tx.put(blackholeMails, row);
@@ -57,7 +60,7 @@ async function storeMail(tx: Transaction, mail: Omit<BlackholeMail, "id">): Prom
   }
 }
 
-/** `{cluster_id}_{workspace_id}`, both of which may contain underscores (DECISIONS.md, P6). */
+/** Matches `{cluster_id}_{workspace_id}`, in which both ids can contain underscores (DECISIONS.md, P6). */
 const customerId = /^.+_.+$/s;
 
 export const billingHandlers = {

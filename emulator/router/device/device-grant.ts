@@ -10,7 +10,7 @@ import { redeemDeviceCode } from "./token.ts";
 const lifetimeSeconds = 900;
 const intervalSeconds = 5;
 
-/** No vowels, so that there are no words, and no ambiguous characters (RFC 8628, 6.1). */
+/** RFC 8628, 6.1: the alphabet has no vowels, so that codes are not words, and no ambiguous characters. */
 const userCodeAlphabet = "BCDFGHJKLMNPQRSTVWXZ";
 
 const createDeviceCode: RouterHandler<"device-grant.code"> = async ({ body }, call) => {
@@ -43,7 +43,7 @@ const createDeviceCode: RouterHandler<"device-grant.code"> = async ({ body }, ca
     expires_in: lifetimeSeconds,
     interval: intervalSeconds,
   };
-  // The holder of the device code gets the tokens (RFC 8628, 3.2).
+  // Anyone with the device code can get the tokens, so the response must not be cached (RFC 8628, 3.2).
   return reply(200, codes, noStoreHeaders);
 };
 
@@ -54,7 +54,7 @@ async function generateUserCode(tx: Transaction, ids: RouterContext["ids"]): Pro
   }
 }
 
-/** Number of characters (DECISIONS.md, E11). */
+/** Maximum number of characters (DECISIONS.md, E11). */
 const maxNameLength = 1_000;
 
 /** DECISIONS.md, R31 */
@@ -62,7 +62,7 @@ const createOAuthClient: RouterHandler<"device-grant.create-client"> = async ({ 
   if (body.client_name.length > maxNameLength) return fail("client-name-too-long");
   const client = { client_id: `cli_${ids.token(12)}`, client_name: body.client_name };
   await store.transaction("device-grant.create-client", async (tx) => {
-    // The oldest may be in use, so none is dropped.
+    // The oldest client can be in use, so no client is deleted.
     if ((await tx.count(oauthClients)) >= maxUnauthenticatedRows) return fail("too-many-clients");
     return tx.put(oauthClients, { ...client, client_secret: null, redirect_uris: [] });
   });

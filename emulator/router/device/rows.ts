@@ -6,21 +6,21 @@ import { mappingTables } from "../mapping/tables.ts";
 /** A device authorization, from the request for its codes to its tokens (RFC 8628; DECISIONS.md, R30). */
 export const DeviceGrant = z.strictObject({
   device_code: z.string(),
-  /** Upper case, without punctuation. */
+  /** Code in upper case without punctuation. */
   user_code: z.string(),
   client_id: z.string(),
   status: z.enum(["PENDING", "AUTHORIZED", "DENIED"]),
-  /** Cluster of the person who decides, or has decided; null until a person opens the page. */
+  /** Cluster of the user who decides or has decided. Null until a user opens the page. */
   cluster_id: z.string().nullable(),
   /** Virtual milliseconds. */
   expires_at: storedDeadline(z.int()),
-  /** Seconds. It grows permanently by 5 with each early poll. */
+  /** Interval in seconds. Each early poll adds 5 seconds permanently. */
   interval: z.int(),
-  /** Virtual and wall-clock milliseconds. */
+  /** Times in virtual and wall-clock milliseconds. */
   last_poll: z.strictObject({ at: storedTime(z.int()), wall_at: storedTime(z.int()) }).nullable(),
-  /** The cluster is issuing the tokens. */
+  /** Whether the cluster is issuing the tokens. */
   claimed: z.boolean(),
-  /** The tokens were returned. */
+  /** Whether the tokens were returned. */
   redeemed: z.boolean(),
 });
 export type DeviceGrant = z.infer<typeof DeviceGrant>;
@@ -36,24 +36,24 @@ export const deviceGrants = defineRows<DeviceGrant, "user_code" | "expires_at" |
   },
 });
 
-/** The grant with a user code, in whatever form a person typed it. */
+/** Returns the grant with a user code in any notation. */
 export async function findGrantByUserCode(view: View, userCode: string): Promise<DeviceGrant | undefined> {
   const [found] = await view.list(deviceGrants, { by: "user_code", equals: toUserCodeKey(userCode), limit: 1 });
   return found;
 }
 
-/** A person's decision about a user code, or the cluster's for them. */
+/** A decision about a user code by a user, or by the cluster on the user's behalf. */
 export interface GrantDecision {
   readonly status: DeviceGrant["status"];
   readonly cluster_id: string;
 }
 
-/** Why a user code cannot be decided on. `bound`: only another cluster may. */
+/** Reason why a user code cannot be decided. `bound` means that only another cluster can decide. */
 export type UndecidableReason = "unknown" | "expired" | "decided" | "bound";
 
 /**
- * Decides about a user code, and maps it to the cluster that does. PENDING binds a pending grant to a cluster, which
- * alone can decide after that. Repeating a decision changes nothing (DECISIONS.md, R30).
+ * Decides a user code and maps the code to the deciding cluster. PENDING binds a pending grant to a cluster, and then
+ * only this cluster can decide. Repeating a decision changes nothing (DECISIONS.md, R30).
  */
 export async function decideGrant(
   tx: Transaction,
@@ -74,7 +74,7 @@ export async function decideGrant(
   return decided;
 }
 
-/** Removes the grants with these user codes that are bound to the cluster (DECISIONS.md, R10). */
+/** Deletes the grants with these user codes that are bound to the cluster (DECISIONS.md, R10). */
 export async function removeGrants(tx: Transaction, cluster: string, userCodes: readonly string[]): Promise<void> {
   for (const code of userCodes) {
     const grant = await findGrantByUserCode(tx, code);
@@ -82,13 +82,13 @@ export async function removeGrants(tx: Transaction, cluster: string, userCodes: 
   }
 }
 
-/** How long an expired grant is reported as expired instead of unknown. */
+/** Time for which an expired grant is reported as expired instead of unknown. */
 const retentionMs = 24 * 60 * 60 * 1_000;
 
-/** Virtual time may stand still, so that nothing expires. At most this many grants are stored. */
+/** Maximum number of stored grants, because virtual time can stop and then nothing expires. */
 export const maxGrants = 100_000;
 
-/** Drops grants that expired long ago, and the oldest ones over the limit. */
+/** Deletes grants that expired long ago, and the oldest grants above the limit. */
 export async function purgeGrants(tx: Transaction, now: number): Promise<void> {
   const expired = await tx.list(deviceGrants, { by: "expires_at", to: now - retentionMs });
   const excess = (await tx.count(deviceGrants)) - expired.length - maxGrants;
@@ -100,12 +100,12 @@ export async function purgeGrants(tx: Transaction, now: number): Promise<void> {
 }
 
 /**
- * A user code as a key of the table user_codes: people type it in any case and with or without punctuation (RFC 8628,
- * 6.1; DECISIONS.md, R30).
+ * Returns the key of a user code in the table user_codes. Users type codes in any case and with or without punctuation
+ * (RFC 8628, 6.1; DECISIONS.md, R30).
  */
 export const toUserCodeKey = (code: string): string => code.toUpperCase().replace(/[^A-Z0-9]/g, "");
 
-/** A user code in the format for devices: `WDJB-MJHT`. */
+/** Formats a user code for devices: `WDJB-MJHT`. */
 export function formatUserCode(code: string): string {
   const key = toUserCodeKey(code);
   return `${key.slice(0, 4)}-${key.slice(4)}`;

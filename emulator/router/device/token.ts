@@ -23,7 +23,10 @@ export const redeemDeviceCode: RouterHandler<"device-grant.poll"> = async ({ bod
   return reply(200, tokens, noStoreHeaders);
 };
 
-/** An OAuth token endpoint requires the secret (RFC 6749, 3.2.1), for which AccessTokenGetRequest has no field. */
+/**
+ * Reports a missing client secret, which an OAuth token endpoint requires (RFC 6749, 3.2.1). AccessTokenGetRequest has
+ * no field for it.
+ */
 async function reportUnproven({ request, store, finding }: RouterCall, client_id: string): Promise<void> {
   const sent = parseForm(request) ?? new Map(Object.entries(parseJsonObject(request.body) ?? {}));
   const client_secret = sent.get("client_secret") ?? undefined;
@@ -33,9 +36,8 @@ async function reportUnproven({ request, store, finding }: RouterCall, client_id
 }
 
 /**
- * Returns the tokens of a device grant, or rejects. The first poll after AUTHORIZED is forwarded to the cluster,
- * outside of transactions, while the grant is claimed. If the cluster is down, the code stays valid (DECISIONS.md,
- * R30).
+ * Returns the tokens of a device grant, or rejects. The first poll after AUTHORIZED is forwarded to the cluster outside
+ * of transactions, while the grant is claimed. If the cluster is down, the code stays valid (DECISIONS.md, R30).
  */
 export async function issueDeviceTokens(
   call: RouterCall<PollError | "token-cluster-down">,
@@ -48,7 +50,7 @@ export async function issueDeviceTokens(
 
   const answer = await requestTokens(call, polled.grant, request);
   await call.store.transaction("device-grant.poll: end of the claim", async (tx) => {
-    // The state may have been replaced in the meantime.
+    // The state can have been replaced during the request to the cluster.
     const row = await tx.get(deviceGrants, deviceCode);
     if (row) tx.put(deviceGrants, { ...row, claimed: false, redeemed: "tokens" in answer });
   });
@@ -74,7 +76,9 @@ async function requestTokens(call: RouterCall, grant: DeviceGrant, request: Forw
   return toTokenOutcome(call, cluster.id, await requestCluster(call, cluster, clusterRequest));
 }
 
-/** Errors that the cluster itself may return. All its other rejections mean that the code is invalid. */
+/**
+ * Errors that the cluster can return to the client. All other rejections of the cluster mean that the code is invalid.
+ */
 const clusterErrors = lookupTable<PollError>({
   authorization_pending: "authorization-pending",
   slow_down: "authorization-pending",
@@ -101,8 +105,8 @@ function toTokenOutcome({ finding }: RouterCall, cluster: string, reply: Cluster
 }
 
 /**
- * The tokens in a response. Invalid fields are dropped, because the cluster has issued the tokens and will not do so
- * again. Some clients always read `scope`, which a cluster may omit (RFC 6749, 5.1; DECISIONS.md, R30).
+ * Returns the tokens in a response. Invalid fields are dropped, because the cluster has issued the tokens and will not
+ * issue them again. Some clients require `scope`, which a cluster can omit (RFC 6749, 5.1; DECISIONS.md, R30).
  */
 function readTokens(body: Readonly<Record<string, unknown>>) {
   const issues = TokenResponse.safeParse({ scope: "", ...body }).error?.issues ?? [];
@@ -121,7 +125,7 @@ interface PollTime {
   readonly wall_at: number;
 }
 
-/** Result of a poll: an error, or the request to the cluster. `grant` is the row to store. */
+/** Result of a poll: an error, or a request to the cluster. `grant` is the row to store. */
 type PollResult =
   | {
       readonly kind: "refused";
@@ -135,7 +139,7 @@ type PollResult =
 
 /**
  * Checks a poll in this order (DECISIONS.md, P2): unknown code, wrong client, expired, early, denied, pending,
- * authorized. A poll during a request to the cluster has to wait.
+ * authorized. A poll during a request to the cluster must wait.
  */
 export function checkPoll(grant: DeviceGrant | undefined, clientId: string, now: PollTime): PollResult {
   if (!grant || grant.client_id !== clientId || grant.redeemed) return { kind: "refused", code: "invalid-grant" };
@@ -153,13 +157,13 @@ export function checkPoll(grant: DeviceGrant | undefined, clientId: string, now:
 }
 
 /**
- * Whether the interval has not yet passed since the last poll, by the clock that advanced more: clients sleep in
- * wall-clock time, while virtual time may stand still (DECISIONS.md, P3).
+ * Returns whether the interval since the last poll has not passed. The clock that advanced more counts, because clients
+ * sleep in wall-clock time while virtual time can stop (DECISIONS.md, P3).
  */
 function isEarly({ last_poll, interval }: DeviceGrant, { at, wall_at }: PollTime): boolean {
   if (!last_poll) return false;
   const elapsedMs = Math.max(at - last_poll.at, wall_at - last_poll.wall_at);
   const intervalMs = interval * 1_000;
-  // Timers of clients fire a little early.
+  // Timers of clients fire slightly early.
   return elapsedMs < intervalMs - Math.max(100, intervalMs * 0.05);
 }

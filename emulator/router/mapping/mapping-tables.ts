@@ -11,7 +11,10 @@ interface BulkRequest<Body> {
 }
 type BulkCall = RouterCall<"unknown-cluster" | "foreign-cluster-key">;
 
-/** Maps a list in one transaction. The last writer wins, and gets the number of moved keys (DECISIONS.md, R9). */
+/**
+ * Creates a handler that maps a list in one transaction. The last writer wins, and the response contains the number of
+ * moved keys (DECISIONS.md, R9).
+ */
 const createMapHandler =
   <Body>(table: Mapping, list: (body: Body) => readonly string[]) =>
   async ({ body }: BulkRequest<Body>, call: BulkCall) => {
@@ -21,7 +24,7 @@ const createMapHandler =
     return reply(200, true, { "x-svc-moved": String(moved) });
   };
 
-/** Removes the listed keys that belong to the cluster, and ignores the others (DECISIONS.md, R10). */
+/** Creates a handler that removes the listed keys of the cluster and ignores other keys (DECISIONS.md, R10). */
 const createUnmapHandler =
   <Body>(table: Mapping, list: (body: Body) => readonly string[]) =>
   async ({ body }: BulkRequest<Body>, call: BulkCall) => {
@@ -35,7 +38,7 @@ const listClients = (body: { readonly client_ids: string[] }) => body.client_ids
 const listTokens = (body: { readonly tokens: string[] }) => body.tokens;
 const listTeams = (body: { readonly chat_a_team_id_list: string[] }) => body.chat_a_team_id_list;
 
-/** Keys of the table external_integrations: an external id is only meaningful with its type. */
+/** Lists keys of the table external_integrations, in which an external id is unique only within its type. */
 const listIntegrationKeys = (body: { readonly external_id_list: string[]; readonly integration_type: string }) =>
   body.external_id_list.map((id) => `${body.integration_type}:${id}`);
 
@@ -66,7 +69,7 @@ export const mappingTableHandlers = {
   "external-integrations.unmap": createUnmapHandler(tables.external_integrations, listIntegrationKeys),
 } satisfies RouterHandlers;
 
-/** ClusterInfoDomain. A bare origin gets a slash (DECISIONS.md, R37). */
+/** Creates a ClusterInfoDomain, in which an origin ends with a slash (DECISIONS.md, R37). */
 const toClusterInfo = ({ id, label, url }: Cluster) => ({
   cluster_id: id,
   cluster_label: label,
@@ -76,7 +79,10 @@ const toClusterInfo = ({ id, label, url }: Cluster) => ({
   sidebar_backend_url: `${url}/sidebar`,
 });
 
-/** The three rules of the specification, Clusters: only rows of the cluster, one transaction, unknown ones ignored. */
+/**
+ * The specification, Clusters, has three rules: delete only rows of the cluster, use one transaction, and ignore
+ * unknown ids.
+ */
 const deleteWorkspaceData: RouterHandler<"clusters.delete-workspace-data"> = async ({ params, body }, call) => {
   const { id } = requireCluster(call, params.cluster_id);
   await call.store.transaction("clusters.delete-workspace-data", async (tx) => {

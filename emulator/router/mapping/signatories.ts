@@ -13,7 +13,7 @@ export const signatoryHandlers = {
       if (!clusters.some(({ id }) => id === cluster)) fail("unknown-cluster", { cluster });
     }
     return store.transaction("signatories.add", async (tx) => {
-      // The newest one has the highest id, which is reused if that one is removed.
+      // The newest row has the highest id, which is reused if the row is deleted.
       const [newest] = await tx.list(signatories, { reverse: true, limit: 1 });
       let last = newest?.id ?? 0;
       const stored: SignatoryMapping[] = [];
@@ -39,7 +39,7 @@ async function addOnce(
   return row;
 }
 
-/** A contract signatory, and a cluster with one of their contracts (DECISIONS.md, R33). */
+/** A contract signatory and a cluster that has a contract of this signatory (DECISIONS.md, R33). */
 export const SignatoryMapping = z.strictObject({
   id: z.int(),
   uuid: z.string().nullable(),
@@ -51,7 +51,7 @@ export type SignatoryMapping = z.infer<typeof SignatoryMapping>;
 export const signatories = defineRows<SignatoryMapping, "hash", string>({
   name: "signatories",
   schema: SignatoryMapping,
-  // The same hash and cluster are the same row. A cluster id contains no line break.
+  // The same hash and cluster identify the same row. A cluster id contains no line break.
   key: (row) => buildSignatoryKey(row.cluster, row.signatory_hash),
   indexes: { hash: (row) => row.signatory_hash },
 });

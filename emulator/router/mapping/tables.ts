@@ -1,17 +1,17 @@
 import { defineMapping } from "../../store/port.ts";
 
-/** The routing data: tables that map an identifier to the cluster that owns it (specification, Mapping tables). */
+/** Tables that map an identifier to the cluster that owns it (specification, Mapping tables). */
 export const mappingTables = {
-  /** By e-mail hash (DECISIONS.md, R11). */
+  /** Keys are e-mail hashes (DECISIONS.md, R11). */
   cluster_emails: defineMapping("cluster_emails"),
-  /** By OAuth client id, and by the client-id of each API key. */
+  /** Keys are OAuth client ids and the client-ids of API keys. */
   cluster_clients: defineMapping("cluster_clients"),
   creator_tokens: defineMapping("creator_tokens"),
   counterparty_tokens: defineMapping("counterparty_tokens"),
   chat_a_teams: defineMapping("chat_a_teams"),
-  /** By `<integration type>:<external id>`. */
+  /** Keys are `<integration type>:<external id>`. */
   external_integrations: defineMapping("external_integrations"),
-  /** By user code of a device grant, upper case without punctuation. */
+  /** Keys are user codes of device grants, in upper case without punctuation. */
   user_codes: defineMapping("user_codes"),
 } as const;
 

@@ -4,7 +4,7 @@ import { oauthClients } from "../../domain/client-credentials.ts";
 import type { IsOriginAllowed } from "../../http/handler.ts";
 import type { RouterContext } from "../context.ts";
 
-/** Endpoints of the routing service itself (specification, OpenID Connect; DECISIONS.md, R35 and P4). */
+/** Endpoints of the routing service (specification, OpenID Connect; DECISIONS.md, R35 and P4). */
 const endpointPaths = {
   authorization_endpoint: "/api/v1/oauth/authorize/",
   token_endpoint: "/api/v1/oauth/token/",
@@ -14,15 +14,18 @@ const endpointPaths = {
   device_authorization_endpoint: "/router/v1/oauth2.0/device/code/",
 };
 
-/** The router redeems device codes itself, whatever grants the cluster supports (RFC 8628, 3.4). */
+/**
+ * Grant type of device codes, which the router redeems regardless of the grants that the cluster supports (RFC 8628,
+ * 3.4).
+ */
 export const deviceGrantType = "urn:ietf:params:oauth:grant-type:device_code";
 
-/** The default if a configuration names no grants (RFC 8414, 2). */
+/** Default for a configuration without a list of grants (RFC 8414, 2). */
 const defaultGrants = ["authorization_code", "implicit"];
 
 /**
- * A cluster's OpenID configuration with the router's URLs: its issuer, its own endpoints, and the cluster's other
- * endpoints by way of the catch-all. Scopes, response types and algorithms stay the cluster's.
+ * Creates a cluster's OpenID configuration with the router's URLs: the router's issuer and endpoints, and the cluster's
+ * other endpoints through the catch-all. Scopes, response types and algorithms are those of the cluster.
  */
 export function createDiscoveryDocument(
   configuration: Readonly<Record<string, unknown>>,
@@ -37,7 +40,7 @@ export function createDiscoveryDocument(
   return { issuer: publicUrl, ...Object.fromEntries([...moved, ...endpoints]), grant_types_supported: allGrants };
 }
 
-/** The fields that OAuth defines (RFC 8414, 2; RFC 8628, 4; RFC 9207, 3). The others belong to OpenID. */
+/** Fields that OAuth defines (RFC 8414, 2; RFC 8628, 4; RFC 9207, 3). All other fields belong to OpenID. */
 const ofOAuth: ReadonlySet<string> = new Set([
   ...["issuer", "jwks_uri", "service_documentation", "ui_locales_supported", "op_policy_uri", "op_tos_uri"],
   ...["authorization_endpoint", "registration_endpoint", "device_authorization_endpoint"],
@@ -50,13 +53,15 @@ const ofOAuth: ReadonlySet<string> = new Set([
   ]),
 ]);
 
-/** Whether the path is that of OAuth server metadata, to which the path of the issuer is appended (RFC 8414, 3.1). */
+/**
+ * Returns whether a path is the path of OAuth server metadata, which ends with the path of the issuer (RFC 8414, 3.1).
+ */
 export function isServerMetadata(path: string, issuer: string): boolean {
   const wellKnown = "/.well-known/oauth-authorization-server";
   return path === wellKnown || path === wellKnown + trimTrailing(new URL(issuer).pathname, "/");
 }
 
-/** The OAuth server metadata in an OpenID configuration. */
+/** Returns the OAuth server metadata of an OpenID configuration. */
 export const createAuthorizationServerMetadata = (configuration: Readonly<Record<string, unknown>>) =>
   Object.fromEntries(Object.entries(configuration).filter(([name]) => ofOAuth.has(name)));
 
@@ -70,7 +75,10 @@ const paths: ReadonlySet<string> = new Set(
   [showDiscovery, showJwks, exchangeToken, showUserinfo].map(({ path }) => path),
 );
 
-/** An OAuth client in a browser runs at the origin of a redirect URI that it registered (DECISIONS.md, R35). */
+/**
+ * Returns whether an origin belongs to a redirect URI of an OAuth client, because an OAuth client in a browser runs
+ * there (DECISIONS.md, R35).
+ */
 export const allowsBrowserApp =
   ({ store, settings }: Pick<RouterContext, "store" | "settings">): IsOriginAllowed =>
   (path, origin) =>

@@ -18,21 +18,24 @@ import { createAuthorizationServerMetadata, createDiscoveryDocument, deviceGrant
 
 const deviceTokenPath = redeemDeviceCode.path;
 
-/** A call for which the router itself requests clusters. One that times out counts as down. */
+/**
+ * Context of a request for which the router itself sends requests to clusters. A cluster that times out counts as down.
+ */
 type IdentityCall = RouterCall<"no-cluster-reachable" | "forwarding-loop">;
 
 const fresh = { "cache-control": "no-store" };
 
 /**
- * Clients wait for keys before they respond to anyone, so a cluster that hangs must not block them (DECISIONS.md, R35).
+ * Maximum time that the router waits for an external cluster. Clients need the keys before they respond to any user, so
+ * a cluster that hangs must not block them (DECISIONS.md, R35).
  */
 const identityTimeoutMs = 2_000;
 
-/** An emulated cluster never hangs, but creates its first key on request. */
+/** Returns the timeout of a cluster. An emulated cluster never hangs, but creates its first key on request. */
 const getIdentityTimeout = ({ settings }: IdentityCall, { external }: Cluster): number =>
   external ? Math.min(identityTimeoutMs, settings.upstreamTimeoutMs) : settings.upstreamTimeoutMs;
 
-/** Requests the keys of every cluster each time, without those of clusters that are down (DECISIONS.md, P5). */
+/** Requests the keys of all clusters each time and omits the keys of clusters that are down (DECISIONS.md, P5). */
 const showJwks: RouterHandler<"oidc.jwks"> = async (_, call) => {
   rejectLoop(call);
   const request = await withOwnCredentials(call, "several");
@@ -49,11 +52,11 @@ const showJwks: RouterHandler<"oidc.jwks"> = async (_, call) => {
 
 const discover: RouterHandler<"oidc.discovery"> = async (_, call) => reply(200, await fetchConfiguration(call), fresh);
 
-/** Metadata for an OAuth client without OpenID Connect (RFC 8414; DECISIONS.md, R35). */
+/** Returns metadata for an OAuth client without OpenID Connect (RFC 8414; DECISIONS.md, R35). */
 export const forwardServerMetadata = async (call: IdentityCall): Promise<Passthrough> =>
   createRouterResponse(createAuthorizationServerMetadata(await fetchConfiguration(call)), fresh);
 
-/** The configuration of the first cluster in seed order that returns one (DECISIONS.md, R35). */
+/** Returns the configuration of the first cluster in seed order that responds with one (DECISIONS.md, R35). */
 async function fetchConfiguration(call: IdentityCall) {
   rejectLoop(call);
   const request = withTarget(await withOwnCredentials(call, "several"), showDiscovery.path);
@@ -71,7 +74,7 @@ function rejectLoop({ forwarder, request, fail }: IdentityCall): void {
   if (forwarder.isOwn(request)) fail("forwarding-loop");
 }
 
-/** The parameter of a token request that has the prefix of its cluster. */
+/** Parameter of a token request that has the prefix of its cluster. */
 const prefixed = { authorization_code: "code", refresh_token: "refresh_token" } as const;
 
 const exchangeToken: RouterHandler<"oidc.token"> = ({ body }, call) => {
@@ -88,8 +91,9 @@ const exchangeToken: RouterHandler<"oidc.token"> = ({ body }, call) => {
 type TokenCall = Parameters<RouterHandler<"oidc.token">>;
 
 /**
- * The specification redeems device codes at another path, but standard clients only use the token endpoint of discovery (RFC
- * 8628, 3.4; DECISIONS.md, R30). The path at the cluster is the usual one.
+ * Redeems a device code at the token endpoint, because standard clients only use the token endpoint of discovery (RFC
+ * 8628, 3.4; DECISIONS.md, R30). The specification has another path for device codes, and the router uses it at the
+ * cluster.
  */
 async function redeemDeviceCodeHere(body: TokenCall[0]["body"], call: TokenCall[1]): Promise<Passthrough> {
   const { request, store } = call;
@@ -104,7 +108,7 @@ async function redeemDeviceCodeHere(body: TokenCall[0]["body"], call: TokenCall[
   return createRouterResponse(tokens, noStoreHeaders);
 }
 
-/** The token is decoded but not verified, which is up to the cluster (DECISIONS.md, R36). */
+/** The router decodes the token, and the cluster verifies it (DECISIONS.md, R36). */
 const showUserinfo: RouterHandler<"oidc.userinfo"> = (_, call) => {
   const [, token = call.fail("no-access-token")] =
     /^bearer\s+(\S.*)$/i.exec(call.request.headers.authorization ?? "") ?? [];
@@ -121,13 +125,12 @@ export const oidcHandlers = {
   "oidc.userinfo": showUserinfo,
 } satisfies RouterHandlers;
 
-/** A JSON Web Key of some kind. */
 type Jwk = { readonly kty: string } & Readonly<Record<string, unknown>>;
 
-/** Fields of private keys (RFC 7518, 6). Clients reject a key set with one of them. */
+/** Fields of private keys (RFC 7518, 6). Clients reject a key set that contains such a field. */
 const secret = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"];
 
-/** The public keys of several sets without duplicates, because clients cannot handle two with one id. */
+/** Returns the public keys of several sets without duplicates, because clients cannot process two keys with one id. */
 function filterPublicKeys(keys: readonly unknown[]): Jwk[] {
   const found = new Map<string, Jwk>();
   for (const key of keys) {

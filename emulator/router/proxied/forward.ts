@@ -7,7 +7,10 @@ import { Passthrough } from "../../http/reply.ts";
 import type { BroadcastCall, ForwardCall, RouterCall, SingleClusterCall } from "../context.ts";
 import { mappingTables } from "../mapping/tables.ts";
 
-/** Sends the unchanged request to its owners, or to all of `others` if it has none. Returns the response to forward. */
+/**
+ * Forwards the unchanged request to its owners, or to all of `others` if it has none. Resolves with the response to
+ * forward.
+ */
 export function forwardTo(
   call: ForwardCall,
   owners: readonly Cluster[],
@@ -18,7 +21,9 @@ export function forwardTo(
   return forwardToAll(call, owner ? owners : others, timeoutMs);
 }
 
-/** Sends the unchanged request to all of these. Returns the response to forward (DECISIONS.md, R13). */
+/**
+ * Forwards the unchanged request to all of these clusters. Resolves with the response to forward (DECISIONS.md, R13).
+ */
 export function forwardToAll(
   call: BroadcastCall,
   clusters: readonly Cluster[],
@@ -28,7 +33,7 @@ export function forwardToAll(
   return broadcast(call, clusters, timeoutMs);
 }
 
-/** Sends the unchanged request to this cluster. Returns the response to forward (DECISIONS.md, R12). */
+/** Forwards the unchanged request to one cluster. Resolves with the response to forward (DECISIONS.md, R12). */
 export async function forwardToOne(
   call: SingleClusterCall,
   cluster: Cluster,
@@ -47,7 +52,7 @@ export async function forwardToOne(
   return sandboxExternalPage(cluster, sent.answer);
 }
 
-/** The router's own response instead of a cluster's. */
+/** Creates a response of the router that replaces the response of a cluster. */
 export const createRouterResponse = (body: unknown, headers: Readonly<Record<string, string>> = {}): Passthrough =>
   new Passthrough(
     200,
@@ -61,9 +66,9 @@ interface ClusterResult {
 }
 
 /**
- * Sends the whole request to several clusters at once, and aborts none while the caller waits. Returns the first status
- * below 400 that comes in time; otherwise the lowest status, ties in seed order. On a manual clock or with
- * --deterministic all are awaited, and seed order also decides between successes (DECISIONS.md, R13).
+ * Sends the whole request to several clusters at once and aborts none while the caller waits. Returns the first status
+ * below 400 that arrives in time. Otherwise returns the lowest status, in seed order if equal. On a manual clock or
+ * with --deterministic, all responses are awaited, and seed order also ranks successes (DECISIONS.md, R13).
  */
 export async function broadcast(
   call: BroadcastCall,
@@ -93,24 +98,24 @@ type AnsweredResult = ClusterResult & { readonly sent: Extract<ForwardResult, { 
 const isAnswered = (one: ClusterResult): one is AnsweredResult => one.sent !== timedOut && one.sent.kind === "answered";
 const isSuccess = (one: ClusterResult): one is AnsweredResult => isAnswered(one) && one.sent.answer.status < 400;
 
-/** The first success; undefined if there is none. */
+/** Resolves with the first success, or undefined if there is none. */
 const findFirstSuccess = (results: readonly Promise<ClusterResult>[]): Promise<ClusterResult | undefined> =>
   Promise.any(results.map((one) => one.then((done) => (isSuccess(done) ? done : Promise.reject())))).catch(
     () => undefined,
   );
 
-/** The best of all outcomes in seed order: a success, the lowest status, a timeout, nothing. */
+/** Returns the best of all results in seed order: a success, the lowest status, a timeout, or undefined. */
 function pickBest(all: readonly ClusterResult[]): ClusterResult | undefined {
   const answered = all.filter(isAnswered);
   return (
     answered.find(isSuccess) ??
-    // toSorted is stable, so ties stay in seed order.
+    // toSorted is stable, so equal statuses stay in seed order.
     answered.toSorted((a, b) => a.sent.answer.status - b.sent.answer.status).at(0) ??
     all.find(({ sent }) => sent === timedOut)
   );
 }
 
-/** Reads an unused response to its end, and logs it. */
+/** Reads an unused response to its end, and reports a finding. */
 function drop({ finding }: BroadcastCall, { cluster, sent }: ClusterResult, why: string): void {
   if (sent === timedOut) return;
   if (sent.kind === "unreachable") {
@@ -126,12 +131,12 @@ async function drainBody(body: Passthrough["body"]): Promise<void> {
   try {
     for await (const _ of body);
   } catch {
-    // It was aborted and is no longer awaited.
+    // The request was aborted, so its response is no longer awaited.
   }
 }
 
 /**
- * A browser shows the response in a separate origin, with scripts and forms. In the router's origin, the page of an
+ * Policy that gives a response a separate origin with scripts and forms. In the router's origin, the page of an
  * external back end could read the console's session (DECISIONS.md, E13).
  */
 const apart = [
@@ -139,19 +144,20 @@ const apart = [
   "sandbox allow-downloads allow-forms allow-modals allow-popups allow-scripts allow-top-navigation",
 ] as const;
 
-/** Types that no browser treats as a page. */
+/** Content types that no browser displays as a page. */
 const json = /^application\/json\s*(?:;\s*charset\s*=\s*"?[\w-]+"?\s*)?$/i;
 
 /**
- * The response of a cluster for forwarding, unchanged except that a page of an external cluster gets a separate origin.
+ * Returns the response of a cluster for forwarding. A page of an external cluster gets a separate origin, and all other
+ * responses are unchanged.
  */
 export function sandboxExternalPage({ external }: Pick<Cluster, "external">, answer: Passthrough): Passthrough {
   if (!external || isJson(answer.rawHeaders)) return answer;
-  // An additional policy: browsers apply it together with the cluster's.
+  // Browsers apply an additional policy together with the cluster's policy.
   return new Passthrough(answer.status, [...answer.rawHeaders, ...apart], answer.body);
 }
 
-/** Browsers choose between several content types by their own rules. */
+/** Browsers have their own rules to choose between several content types. */
 function isJson(rawHeaders: readonly string[]): boolean {
   const types = rawHeaders.filter((_, i, all) => i % 2 === 1 && all[i - 1]!.toLowerCase() === "content-type");
   return types.length === 1 && json.test(types[0]!);
@@ -159,9 +165,9 @@ function isJson(rawHeaders: readonly string[]): boolean {
 type CredentialContext = Pick<RouterCall, "request" | "store" | "clusters" | "hideControlTokens" | "finding">;
 
 /**
- * The request for one cluster or for several: without keys of other clusters, without the API key of a workspace of
- * another cluster, and without tokens of the control plane. If it goes to several, no credential is known to belong to
- * one of them (DECISIONS.md, R14).
+ * Returns the request for one cluster or for several clusters without foreign credentials. These are keys of other
+ * clusters, API keys of workspaces of other clusters, and tokens of the control plane. If a request goes to several
+ * clusters, all its credentials are foreign (DECISIONS.md, R14).
  */
 export async function withOwnCredentials(
   call: CredentialContext,
@@ -184,7 +190,10 @@ export async function withOwnCredentials(
 const isKeyOf = (key: string, to: Cluster | "several"): boolean =>
   to !== "several" && isEqualInConstantTime(key, to.key);
 
-/** A client without a mapping may belong to the cluster that the request names in another way. */
+/**
+ * Returns whether a cluster can receive the client id. A client without a mapping can belong to the cluster that the
+ * request names in another way.
+ */
 async function mayHaveClient({ store }: CredentialContext, clientId = "", to: Cluster | "several"): Promise<boolean> {
   if (to === "several") return false;
   const owner = await store.read((view) => view.lookup(mappingTables.cluster_clients, clientId));
@@ -192,7 +201,8 @@ async function mayHaveClient({ store }: CredentialContext, clientId = "", to: Cl
 }
 
 /**
- * Team operations of chat_a accept the key of a cluster as a bearer token, so it may appear there in other requests.
+ * Returns whether a cluster can receive the `authorization` header. Team operations of chat_a accept the key of a
+ * cluster as a bearer token, so other requests can contain it too.
  */
 function mayHaveAuthorization(
   { clusters, hideControlTokens }: CredentialContext,

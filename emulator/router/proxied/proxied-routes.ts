@@ -7,11 +7,14 @@ import { forwardServerMetadata } from "../oidc/oidc.ts";
 import { findIdentifiers, findOwners, type Identifier, listInviteTokenIdentifiers } from "../resolve/resolve.ts";
 import { forwardTo, forwardToAll } from "./forward.ts";
 
-/** Reaches the owner of the first mapped identifier, otherwise all clusters (DECISIONS.md, R34). */
+/** Forwards a request to the owner of the first mapped identifier, or to all clusters (DECISIONS.md, R34). */
 const forwardToOwner = async (call: ForwardCall, ...identifiers: readonly Identifier[]) =>
   forwardTo(call, await findOwners(call, identifiers));
 
-/** The kind of an invite determines its table. For an unknown kind both are searched, the creator's first. */
+/**
+ * Lists the identifiers of an invite. Its kind determines the table. For an unknown kind, both tables are searched, the
+ * creator's first.
+ */
 function listInviteIdentifiers({
   email_type,
   token,
@@ -23,7 +26,10 @@ function listInviteIdentifiers({
   return kind ? [{ table: `${kind}_tokens`, key: token }] : [...listInviteTokenIdentifiers(token)];
 }
 
-/** A state that starts with `{cluster_id}_` was issued by that cluster (DECISIONS.md, R26 and R34). */
+/**
+ * Returns the identifier of a state. A state that starts with `{cluster_id}_` was issued by that cluster (DECISIONS.md,
+ * R26 and R34).
+ */
 const toStateIdentifier = ({ state = "" }: { readonly state?: string | undefined }): Identifier => ({
   table: "prefix",
   key: state,
@@ -52,7 +58,7 @@ export const proxiedHandlers = {
 export const catchAllHandlers = {
   "catch-all": async (_, call) => {
     const { method, target } = call.request;
-    // The specification does not have it, and clusters do not know the router's URLs.
+    // The specification does not include this path, and clusters do not have the router's URLs.
     const isOwn = method === "GET" && isServerMetadata(parseRequestTarget(target).path, call.settings.publicUrl);
     return isOwn ? forwardServerMetadata(call) : forwardTo(call, await findOwners(call, findIdentifiers(call.request)));
   },

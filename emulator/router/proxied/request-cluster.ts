@@ -7,7 +7,7 @@ import { type ForwardableRequest, type Forwarder, withoutHeaders } from "../../h
 import { type SendRequestResult, sendRequest } from "../../http/outgoing/webhook-sender.ts";
 import { Passthrough } from "../../http/reply.ts";
 
-/** A cluster's response to a request of the router itself; `body` is undefined if it is not a JSON object. */
+/** Response of a cluster to a request of the router itself. `body` is undefined if it is not a JSON object. */
 export type ClusterResponse =
   | {
       readonly kind: "answered";
@@ -21,14 +21,16 @@ export interface ClusterRequestContext {
   readonly forwarder: Forwarder;
   readonly wall: WallClock;
   readonly settings: Pick<Settings, "upstreamTimeoutMs" | "publicUrl">;
-  /** Signal of the client: no request is sent after it has disconnected. */
+  /** Request of the client. No request is sent to clusters after its disconnect. */
   readonly request?: Pick<ReceivedRequest, "onDisconnect">;
 }
 
-/** More than any response of an identity route needs. The rest of a longer one is not read. */
+/**
+ * Maximum size of a response. Responses of identity routes are shorter, and the rest of a longer response is not read.
+ */
 const maxAnswerBytes = 1024 * 1024;
 
-/** Sends a request to one cluster, with the timeout of forwarded requests, or `timeoutMs`. */
+/** Sends a request to one cluster. The default of `timeoutMs` is the timeout of forwarded requests. */
 export async function requestCluster(
   { forwarder, settings, request: clientRequest }: ClusterRequestContext,
   { url }: Pick<Cluster, "url">,
@@ -37,7 +39,7 @@ export async function requestCluster(
 ): Promise<ClusterResponse> {
   const onDisconnect = clientRequest && ((listener: () => void) => clientRequest.onDisconnect(listener));
   const options = { forwarder, timeoutMs, maxBytes: maxAnswerBytes, onDisconnect };
-  // The response is read here, so it must not be compressed for the client.
+  // The response is read here, so it must not be compressed.
   const result = await sendRequest(options, url, withoutHeaders(request, ["accept-encoding"]));
   if (result.kind !== "answered") return result;
   const { kind, status, rawHeaders, body } = result;

@@ -11,8 +11,8 @@ import { signatories } from "../mapping/signatories.ts";
 import { type MappingTable, mappingTables } from "../mapping/tables.ts";
 
 /**
- * The clusters that own the first identifier with a known owner; none if no identifier is mapped. Only a signatory can
- * belong to several (DECISIONS.md, R14).
+ * Returns the clusters that own the first identifier with a known owner, or no clusters if no identifier is mapped.
+ * Only a signatory can belong to several clusters (DECISIONS.md, R14).
  */
 export function findOwners(
   { store, clusters }: Pick<RouterContext, "store" | "clusters">,
@@ -27,7 +27,7 @@ export function findOwners(
   });
 }
 
-/** Every cluster that owns any of the identifiers, with that identifier. */
+/** Returns every cluster that owns one of the identifiers, with this identifier. */
 export function findOwnersByTable<Known extends Identifier>(
   { store, clusters }: Pick<RouterContext, "store" | "clusters">,
   identifiers: readonly Known[],
@@ -59,19 +59,22 @@ async function findClusterIds(
   const id = await view.lookup(mappingTables[table], key);
   return id === undefined ? [] : [id];
 }
-/** A value in a request that may identify its owner, and the table that maps it. */
+/** A value in a request that can identify its owner, and the table that maps it. */
 export interface Identifier {
-  /** `cluster`: the id itself. `prefix`: a token that starts with it. `signatories`: possibly several clusters. */
+  /**
+   * `cluster` is the id itself, and `prefix` a token that starts with the id. `signatories` can map to several
+   * clusters.
+   */
   readonly table: MappingTable | "cluster" | "prefix" | "signatories";
   readonly key: string;
 }
 
-/** The service for ids in a request that names none. There is only one. */
+/** Default integration for ids in a request. There is only one. */
 const defaultIntegration = "CHAT_B";
 
 /**
- * All values in a request that may identify its owner, in order of precedence: by kind, and for each kind in the query,
- * then at the top of a JSON or form body, then in a header (DECISIONS.md, R14).
+ * Yields all values in a request that can identify its owner, in order of precedence. The order is by kind. Within a
+ * kind, the query precedes the top level of a JSON or form body, which precedes a header (DECISIONS.md, R14).
  */
 export function* findIdentifiers(request: Pick<ReceivedRequest, "target" | "headers" | "body">): Generator<Identifier> {
   const { headers } = request;
@@ -111,27 +114,27 @@ export function* findIdentifiers(request: Pick<ReceivedRequest, "target" | "head
     yield { table: "external_integrations", key: `${integration}:${id}` };
   }
   yield* yieldNamed("signatories", "signatory_hash");
-  // Last, because a session belongs to an earlier sign-in, which may have been at another cluster.
+  // The session is last, because it belongs to an earlier sign-in, which can be at another cluster.
   const session = findSession(headers);
   if (session !== undefined) yield { table: "prefix", key: session };
 }
 
-/** A token of the form `{cluster_id}_…`, or a JWT with the claim `cluster`. */
+/** Yields the identifier of a token of the form `{cluster_id}_…`, or of a JWT with the claim `cluster`. */
 function* findTokenOwners(token: string): Generator<Identifier> {
   yield { table: "prefix", key: token };
   const claim = readClusterClaim(token);
   if (claim !== undefined) yield { table: "cluster", key: claim };
 }
 
-/** An invite token, which may be a creator's or a counterparty's. */
+/** Yields the identifiers of an invite token, which can belong to a creator or a counterparty. */
 export function* listInviteTokenIdentifiers(token: string): Generator<Identifier> {
   yield { table: "creator_tokens", key: token };
   yield { table: "counterparty_tokens", key: token };
 }
 
 /**
- * All values of a name in a request: in the query, then at the top of its body, then in a header. `list`: the value is
- * a list, and all its items count.
+ * Reads all values of a name in a request: in the query, then at the top level of the body, then in a header. With
+ * `list`, the value is a list of values.
  */
 interface FieldReader {
   (name: string): readonly string[];
@@ -159,7 +162,7 @@ export function readRequestFields(request: Pick<ReceivedRequest, "target" | "hea
   return Object.assign(readValues, { list });
 }
 
-/** The cluster that a request names, after its key was checked (DECISIONS.md, R6 and R7). */
+/** Returns the cluster that a request names, after checking that the key belongs to it (DECISIONS.md, R6 and R7). */
 export function requireCluster(
   { clusters, caller, fail }: RouterCall<"unknown-cluster" | "foreign-cluster-key">,
   id: string,
@@ -170,8 +173,8 @@ export function requireCluster(
 }
 
 /**
- * The cluster whose id is the prefix of a value of the form `{cluster_id}_{rest}`. Ids may contain underscores, so the
- * longest known one counts (DECISIONS.md, P6).
+ * Returns the cluster whose id is the prefix of a value of the form `{cluster_id}_{rest}`. Ids can contain underscores,
+ * so the longest known id counts (DECISIONS.md, P6).
  */
 export function findClusterByPrefix(clusters: readonly Cluster[], value: string | undefined): Cluster | undefined {
   if (value === undefined) return undefined;

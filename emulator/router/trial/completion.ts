@@ -21,8 +21,8 @@ type RejectionCode =
 
 /**
  * Completes a signup: its cluster creates the workspace, and the router maps its identifiers. The signup is claimed
- * during the request to the cluster, and valid again if that fails. Rejections of the cluster are forwarded
- * (DECISIONS.md, R24, E4).
+ * during the request to the cluster and becomes valid again if the request fails. Rejections of the cluster are
+ * forwarded (DECISIONS.md, R24, E4).
  */
 export const completeTrialSignup: RouterHandler<"trial.complete"> = async ({ body }, call) => {
   const { store } = call;
@@ -41,7 +41,7 @@ export const completeTrialSignup: RouterHandler<"trial.complete"> = async ({ bod
     store,
     signup,
     async (tx) => {
-      // The address may have been mapped during the request to the cluster.
+      // The address can have been mapped during the request to the cluster.
       if (await isEmailTaken(tx, call, signup)) return null;
       if (client_id !== null) tx.map(mappingTables.cluster_clients, cluster.id, [client_id]);
       tx.map(mappingTables.cluster_emails, cluster.id, [hashEmail(signup.email)]);
@@ -58,8 +58,8 @@ export const completeTrialSignup: RouterHandler<"trial.complete"> = async ({ bod
 };
 
 /**
- * Stores whether the signup has its workspace. Nothing happens if the state was replaced during the request to the
- * cluster, because the signup belongs to the old state.
+ * Stores whether the signup has its workspace. If the state was replaced during the request to the cluster, nothing is
+ * stored, because the signup belongs to the previous state.
  */
 const endClaim = (
   store: RouterCall["store"],
@@ -82,7 +82,7 @@ const claim = (
   call.store.transaction("trial.complete", async (tx) => {
     const { clusters, fail } = call;
     const signup = await findSignupByToken(tx, token);
-    // Another request is completing the signup, which will be used soon.
+    // Another request is completing the signup.
     if (!signup || signup.workspace || signup.claimed) return fail("unknown-signup-token");
     const cluster =
       findClusterAt(clusters, cluster_location) ??
@@ -92,7 +92,9 @@ const claim = (
     return { signup, cluster };
   });
 
-/** By id, then by label, which is the name of the region. The default is the first one. */
+/**
+ * Finds a cluster by its id and then by its label, which is the name of the region. The default is the first cluster.
+ */
 const findClusterAt = (clusters: readonly Cluster[], location: string | null | undefined): Cluster | undefined =>
   location === undefined || location === null
     ? clusters[0]
@@ -105,7 +107,7 @@ const readAnswers = ({ token: _, ...body }: SignupForm): TrialAnswers => ({
   invited_users: body.invited_users ?? [],
 });
 
-/** Request to an emulated cluster. An external one gets the unchanged request. */
+/** Creates the request to an emulated cluster. An external cluster receives the unchanged request. */
 function createWorkspaceRequest(
   { request }: RouterCall,
   cluster: Cluster,

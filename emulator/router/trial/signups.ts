@@ -24,11 +24,11 @@ const TrialSignup = z.strictObject({
   email: z.string(),
   oauth_provider: z.enum(["ProviderA", "ProviderB", "ProviderC"]).nullable(),
   account_details: dictionary(z.unknown()).nullable(),
-  /** A cluster is creating the workspace. */
+  /** Whether a cluster is creating the workspace. */
   claimed: z.boolean(),
-  /** The id is null if an external back end did not return it. */
+  /** `workspace_id` is null if an external back end did not return the id. */
   workspace: z.strictObject({ cluster_id: z.string(), workspace_id: z.int().nullable() }).nullable(),
-  /** Null until its workspace exists. */
+  /** Null until the workspace exists. */
   answers: TrialAnswers.nullable(),
 });
 export type TrialSignup = z.infer<typeof TrialSignup>;
@@ -45,7 +45,7 @@ export const trialSignups = defineRows<TrialSignup, "token" | "email" | "claimed
   },
 });
 
-/** The states of pending OAuth signups. Each is valid for one callback. */
+/** States of pending OAuth signups. Each is valid for one callback. */
 export const trialStates = defineRows<{
   readonly state: string;
   readonly provider: "ProviderA" | "ProviderB" | "ProviderC";
@@ -62,8 +62,8 @@ export async function findSignupByEmail(view: View, email: string): Promise<Tria
 }
 
 /**
- * Whether an address is already mapped: completing its signup would move a person to another cluster (DECISIONS.md,
- * R23).
+ * Returns whether an address is already mapped, because completing its signup would move a user to another cluster
+ * (DECISIONS.md, R23).
  */
 export const isEmailTaken = async (
   view: View,

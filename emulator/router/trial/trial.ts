@@ -19,8 +19,8 @@ const signUpForTrial: RouterHandler<"trial.signup"> = async ({ body }, call) => 
 };
 
 /**
- * Addresses on the test list pass with any answer except `fail`. All others need the seed's permission (DECISIONS.md,
- * R23).
+ * Checks a captcha. Addresses on the test list pass with any non-empty value except `fail`. All other addresses require
+ * the captcha of the seed (DECISIONS.md, R23).
  */
 async function checkCaptcha(call: RouterCall<"captcha-failed">, given: string): Promise<void> {
   const { captcha } = await call.store.read(readApps);
@@ -34,7 +34,7 @@ async function checkCaptcha(call: RouterCall<"captcha-failed">, given: string): 
 
 type SignupInput = Pick<TrialSignup, "email" | "oauth_provider" | "account_details">;
 
-/** The pending signup of an address, created if it has none. */
+/** Returns the pending signup of an address, and creates one if none exists. */
 async function findPendingSignup(
   tx: Transaction,
   context: Pick<RouterCall, "ids" | "clock" | "hasAccount"> & { readonly fail: Fail<"account-exists"> },
@@ -59,13 +59,13 @@ async function findPendingSignup(
   return made;
 }
 
-/** A user who signs up by e-mail continues with the token in it. No page of the emulator requires it. */
+/** Sends the token with which a user continues the signup. The pages of the emulator do not require it. */
 async function sendTrialEmail(tx: Transaction, at: number, { email, token }: TrialSignup): Promise<void> {
   sendEmail(tx, { purpose: "trial", recipient: email.trim(), token, sent_at: at });
   await evictOldestTrials(tx);
 }
 
-/** TrialSignupDomainModel */
+/** Creates a TrialSignupDomainModel. */
 const toShownSignup = ({ id, token, email, oauth_provider, account_details }: TrialSignup) => ({
   id,
   token,
