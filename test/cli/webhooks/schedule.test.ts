@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
+import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import demo from "../../../fixtures/seeds/demo.json" with { type: "json" };
-import { cliEmulator } from "../../support/cli/cli-emulator.ts";
+import { cliEmulator, testFolder } from "../../support/cli/cli-emulator.ts";
 import { ndaContractJson } from "../../support/cli/nda.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
+import { startEmulatorProcess } from "../../support/emulator-process.ts";
 import { receiver } from "../../support/receiver.ts";
 
 /** An emulator with a contract and a receiver that is told of signatures. */
@@ -15,6 +17,8 @@ async function withReceiver(t: TestContext) {
   const { id } = await started.json<{ id: number }>(argv);
   return { ...started, app, webhook: id };
 }
+
+const unreachableWarning = "The emulator could not be reached. The default schedule of the specification is shown.\n";
 
 describe("svc webhooks schedule", () => {
   it("lists each scheduled attempt with its reason", async (t) => {
@@ -46,7 +50,8 @@ describe("svc webhooks schedule", () => {
   });
 
   it("prints the retry schedule without an emulator", async () => {
-    const { out } = await runCli("webhooks schedule --rule --from 2031-01-02T03:04:05Z --json");
+    const { out, err } = await runCli("webhooks schedule --rule --from 2031-01-02T03:04:05Z --json");
+    assert.equal(err, "");
     const rows = JSON.parse(out) as { attempt: number; at: string; after: string; reason: string }[];
     assert.deepEqual(
       rows.map(({ attempt, at, after }) => [attempt, at.slice(11, 19), after]),
@@ -136,6 +141,21 @@ describe("svc webhooks schedule", () => {
       err,
       "This is the schedule of the specification. The webhooks of the emulator have others: webhook 1 after 1 and 2 minutes, webhook 2 after 1 and 4 minutes\n",
     );
+  });
+
+  it("warns and prints the specified retry rule if the configured emulator is unreachable", async (t) => {
+    const { svc, emulator } = await cliEmulator(t, { retrySchedule: ["30s", "PT2M"] });
+    await emulator.close();
+    const { exit, out, err } = await svc("webhooks schedule --rule --json");
+    assert.deepEqual([exit, (JSON.parse(out) as object[]).length, err], [0, 7, unreachableWarning]);
+  });
+
+  it("warns and prints the specified retry rule if the run file names an emulator that was killed", async (t) => {
+    const cwd = await testFolder(t);
+    const { kill } = await startEmulatorProcess(t, { port: 0, file: join(cwd, ".svc/emulator.json") });
+    await kill();
+    const { exit, out, err } = await runCli("webhooks schedule --rule --json", { cwd });
+    assert.deepEqual([exit, (JSON.parse(out) as object[]).length, err], [0, 7, unreachableWarning]);
   });
 
   it("exits 2 for an invalid time, and for --from without --rule", async () => {

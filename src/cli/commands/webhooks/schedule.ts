@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { listDeliveries } from "../../../api/emulator/deliveries.ts";
 import { listControlWebhooks } from "../../../api/emulator/webhooks.ts";
 import type { ResultOf } from "../../../api/operation.ts";
@@ -11,9 +12,11 @@ import {
   specifiedRetrySchedule,
 } from "../../../api/webhook-retries.ts";
 import { describeDuration } from "../../../base/duration.ts";
+import { ServiceError } from "../../../client/errors.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
+import { resolveRunFile, resolveStateFile } from "../../connection/emulator/run-file.ts";
 import { requireEmulator } from "../../connection/target.ts";
-import { UsageError } from "../../process/failure.ts";
+import { CommandFailedError, UsageError } from "../../process/failure.ts";
 
 type Delivery = ResultOf<typeof listDeliveries>["items"][number];
 type Webhook = ResultOf<typeof listControlWebhooks>[number];
@@ -82,9 +85,14 @@ function resolveStart(text: string | undefined, { host }: Context): number {
 async function findSchedule(file: string | undefined, context: Context): Promise<RetrySchedule> {
   // The rule needs no emulator, so none is started for it.
   if (context.globals.emulator) return specifiedRetrySchedule;
-  const webhooks = await listWebhooks(file, context).catch((error: unknown) => {
-    if (file !== undefined) throw error;
+  const webhooks = await listWebhooks(file, context).catch(async (error: unknown) => {
+    if (file !== undefined || error instanceof UsageError) throw error;
     context.signal.throwIfAborted();
+    if (await isEmulatorSelected(error, context)) {
+      const problem =
+        error instanceof ServiceError ? `rejected the request (HTTP ${error.status})` : "could not be reached";
+      await context.output.warn(`The emulator ${problem}. The default schedule of the specification is shown.`);
+    }
     return undefined;
   });
   if (!webhooks) return specifiedRetrySchedule;
@@ -100,6 +108,13 @@ async function findSchedule(file: string | undefined, context: Context): Promise
     `This is the schedule of the specification. The ${first ? `webhooks of the emulator have others: ${list.join(", ")}` : "emulator has no webhooks, which may have other schedules."}`,
   );
   return specifiedRetrySchedule;
+}
+
+/** Reports whether a failed request concerns a configured emulator, or one with a run file in this folder. */
+async function isEmulatorSelected(error: unknown, { host }: Context): Promise<boolean> {
+  if (!(error instanceof CommandFailedError)) return true;
+  if (error.code === "only_emulator") return false;
+  return error.code !== "no_emulator" || existsSync(await resolveRunFile(resolveStateFile(host, undefined)));
 }
 
 const maxNamed = 5;
