@@ -66,8 +66,8 @@ describe("table on a terminal", () => {
       "  for all of REASON: --wide shows all",
     ]);
     assert.deepEqual(await at(80, "webhooks deliveries"), [
-      "ID  WEBHOOK ID  ACTIVITY          COMPOSITE ID  STANDING  ANSWER",
-      " 1           1  CONTRACT_CREATED  T-1           retrying  connection_refused",
+      "ID  WEBHOOK ID  ACTIVITY          COMPOSITE ID  STATUS TEXT  ANSWER",
+      " 1           1  CONTRACT_CREATED  T-1           retrying     connection_refused",
       "Too narrow for WEBHOOK STATUS, ATTEMPTS, NEXT ATTEMPT AT: --wide shows all",
     ]);
     assert.deepEqual(await at(40, "emulator webhooks"), [
