@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startEmulator } from "../../emulator/index.ts";
 import { readCorpus } from "../../src/verify/corpus.ts";
-import { emulator, sender } from "../support/emulator.ts";
+import { createSender, startTestEmulator } from "../support/emulator.ts";
 import { readReferenceData, recordSession, runContractJourney, subscribe } from "../support/verify/recorded.ts";
 import { bundlePackage } from "./support/bundled.ts";
 import { computeMedian, computeRatios, reportFigure, runAlternately, writeNote } from "./support/measure.ts";
@@ -20,7 +20,7 @@ const folder = await mkdtemp(join(tmpdir(), "svc-bench-replay-"));
 const { folder: bundle, remove } = await bundlePackage();
 try {
   const corpus = join(folder, "corpus");
-  const service = await emulator(t, { clock: { mode: "manual", start: "2026-07-08T09:10:11Z" } });
+  const service = await startTestEmulator(t, { clock: { mode: "manual", start: "2026-07-08T09:10:11Z" } });
   const session = await recordSession(t, service, corpus);
   await readReferenceData(session);
   await subscribe(session, session.receiverUrl, "CONTRACT_CREATED");
@@ -34,7 +34,7 @@ try {
   const bare = async (): Promise<number> => {
     const started = await startEmulator({ ephemeral: true, clock: { mode: "manual" } });
     const { url, clientId, clientSecret } = started.clusters[0]!;
-    const send = sender(url, {
+    const send = createSender(url, {
       "client-id": clientId!,
       "client-secret": clientSecret!,
       "content-type": "application/json",

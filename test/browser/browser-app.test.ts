@@ -3,8 +3,8 @@ import { describe, it, type TestContext } from "node:test";
 import { build } from "esbuild";
 import demo from "../../fixtures/seeds/demo.json" with { type: "json" };
 import { createTestBrowser } from "../support/browser.ts";
-import { emulator } from "../support/emulator.ts";
-import { receiver } from "../support/receiver.ts";
+import { startTestEmulator } from "../support/emulator.ts";
+import { startReceiver } from "../support/receiver.ts";
 
 const { skip, tab } = createTestBrowser();
 
@@ -57,7 +57,7 @@ async function app(t: Pick<TestContext, "after">): Promise<string> {
     format: "iife",
     write: false,
   });
-  const { url, answer } = await receiver(t);
+  const { url, answer } = await startReceiver(t);
   answer((_, response) =>
     response
       .writeHead(200, { "content-type": "text/html" })
@@ -75,7 +75,7 @@ describe("OAuth client in the browser", { skip }, () => {
     const page = await tab(t);
     const origin = await app(t);
     const spa = { client_id: "spa", client_name: "Browser app", redirect_uris: [`${origin}/callback`] };
-    const { routerUrl } = await emulator(t, {
+    const { routerUrl } = await startTestEmulator(t, {
       clock: { mode: "real" },
       seed: { ...demo, oauth_clients: [...demo.oauth_clients, spa] },
     });
@@ -90,7 +90,7 @@ describe("OAuth client in the browser", { skip }, () => {
     const page = await tab(t);
     const origin = await app(t);
     const spa = { client_id: "spa", client_name: "Browser app", redirect_uris: [`${origin}/callback`] };
-    const { routerUrl } = await emulator(t, { seed: { ...demo, oauth_clients: [spa] } });
+    const { routerUrl } = await startTestEmulator(t, { seed: { ...demo, oauth_clients: [spa] } });
     const elsewhere = origin.replace("127.0.0.1", "localhost");
     await page.goto(`${elsewhere}/?issuer=${encodeURIComponent(routerUrl)}`);
     await page.waitForFunction(titled);

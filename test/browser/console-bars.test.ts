@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createTestBrowser } from "../support/browser.ts";
-import { draft } from "../support/contracts.ts";
+import { createDraftContract } from "../support/contracts.ts";
 import { openConsole, startFailingWebhookStory } from "./console-scene.ts";
 
 const { skip, tab } = createTestBrowser();
@@ -22,7 +22,7 @@ describe("console toolbars", { skip }, () => {
   it("shows the result of a button in a narrow window on a long page", async (t) => {
     const page = await tab(t);
     const { world } = await startFailingWebhookStory(t);
-    for (let count = 0; count < 30; count += 1) await draft(world.api);
+    for (let count = 0; count < 30; count += 1) await createDraftContract(world.api);
     await page.setViewportSize({ width: 390, height: 640 });
     await openConsole(page, world, "#/deliveries");
     await page.getByRole("button", { name: "+5 min", exact: true }).click();
@@ -35,7 +35,7 @@ describe("console toolbars", { skip }, () => {
   it("leaves the focused row of a long list uncovered", async (t) => {
     const page = await tab(t);
     const { world } = await startFailingWebhookStory(t);
-    for (let count = 0; count < 30; count += 1) await draft(world.api);
+    for (let count = 0; count < 30; count += 1) await createDraftContract(world.api);
     await openConsole(page, world, "#/deliveries");
     const rows = page.getByRole("list", { name: "Deliveries" }).getByRole("link");
     for (const [width, height] of [

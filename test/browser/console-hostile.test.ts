@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createTestBrowser } from "../support/browser.ts";
 import { createConsoleAddress } from "../support/console.ts";
-import { draft } from "../support/contracts.ts";
+import { createDraftContract } from "../support/contracts.ts";
 import { openEventStream } from "../support/event-stream.ts";
 import { startRoutedEmulator } from "../support/routed.ts";
 import { hostileTag, openConsole, startFailingWebhookStory, startFullStory, viewOf } from "./console-scene.ts";
@@ -107,7 +107,7 @@ describe("console with hostile content", { skip }, () => {
     await page.getByRole("link", { name: /^T-1/ }).waitFor();
     between.cut();
     await page.getByText("The emulator does not respond. Retrying…").waitFor();
-    await draft(world.api, { contract_name: "Missed" });
+    await createDraftContract(world.api, { contract_name: "Missed" });
     const much = { "user-agent": "m".repeat(15_000) };
     for (let count = 0; count < 150; count += 1) await world.router("GET", "/router/v1/clusters", { headers: much });
     const after = asked.at(-1)!;

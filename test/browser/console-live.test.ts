@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createTestBrowser, type Tab } from "../support/browser.ts";
 import { createConsoleAddress } from "../support/console.ts";
-import { draft } from "../support/contracts.ts";
-import { emulator, type TestEmulator } from "../support/emulator.ts";
+import { createDraftContract } from "../support/contracts.ts";
+import { startTestEmulator, type TestEmulator } from "../support/emulator.ts";
 import { openConsole, startFailingWebhookStory, viewOf } from "./console-scene.ts";
 import { startRelay } from "./relay.ts";
 
@@ -34,7 +34,7 @@ describe("live updates of the console", { skip }, () => {
       await rows(one as Tab)
         .nth(0)
         .waitFor();
-    await draft(world.api);
+    await createDraftContract(world.api);
     for (const one of [page, ...others]) {
       await one.getByRole("link", { name: /^2 ?Contract created/i }).waitFor();
       assert.equal(await rows(one as Tab).count(), 2);
@@ -42,7 +42,7 @@ describe("live updates of the console", { skip }, () => {
     assert.equal(streams.asked.length, 1);
 
     await page.close();
-    await draft(world.api);
+    await createDraftContract(world.api);
     for (const one of others) {
       await one.getByRole("link", { name: /^3 ?Contract created/i }).waitFor();
       assert.equal(await rows(one as Tab).count(), 3);
@@ -81,14 +81,14 @@ describe("live updates of the console", { skip }, () => {
 
   it("shows all data after a restart once a user signs in again", async (t) => {
     const page = await tab(t);
-    const first = await emulator(t);
+    const first = await startTestEmulator(t);
     const between = await startRelay(t, first.routerUrl);
     const open = async (on: TestEmulator, hash: string) => {
       await page.goto((await createConsoleAddress(on)).replace(on.routerUrl, between.url));
       await page.getByRole("region", { name: "Virtual time", exact: true }).getByText("2031-01-02").waitFor();
       await page.goto(`${between.url}/_emulator/ui/${hash}`);
     };
-    await draft(first.api);
+    await createDraftContract(first.api);
     await open(first, "#/contracts/T-1");
     const heading = page.getByRole("heading", { name: "NDA with Acme" });
     await heading.waitFor();
@@ -100,8 +100,8 @@ describe("live updates of the console", { skip }, () => {
     await page.getByRole("region", { name: "Virtual time" }).getByText("last known time").waitFor();
     assert.equal(await page.getByText("does not respond").count(), 1);
     assert.equal(await heading.count(), 1);
-    const second = await emulator(t);
-    await draft(second.api);
+    const second = await startTestEmulator(t);
+    await createDraftContract(second.api);
     between.lead(second.routerUrl);
     await page.getByText("svc emulator open").waitFor();
     await open(second, "#/contracts");

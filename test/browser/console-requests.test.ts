@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createTestBrowser } from "../support/browser.ts";
-import { emulator } from "../support/emulator.ts";
+import { startTestEmulator } from "../support/emulator.ts";
 import { openConsole, startFailingWebhookStory, viewOf } from "./console-scene.ts";
 
 const { skip, tab } = createTestBrowser();
@@ -37,7 +37,7 @@ describe("request list of the console", { skip }, () => {
 
   it("shows the current state even if an earlier state has the same request numbers", async (t) => {
     const page = await tab(t);
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     await world.ask("PUT", "snapshots/a");
     for (let count = 0; count < 3; count += 1) await world.router("GET", "/");
     await world.ask("POST", "snapshots/a/restore", { body: {} });
@@ -55,7 +55,7 @@ describe("request list of the console", { skip }, () => {
 
   it("loads a request by its number or reports an unknown number", async (t) => {
     const page = await tab(t);
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     await world.ask("GET", "clock");
     await openConsole(page, world, "#/requests/1");
     await page.getByText("clock.show, ").waitFor();

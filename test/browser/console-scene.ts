@@ -1,9 +1,9 @@
 import type { TestContext } from "node:test";
 import type { Tab } from "../support/browser.ts";
 import { createConsoleAddress } from "../support/console.ts";
-import { draft, sent } from "../support/contracts.ts";
-import { emulator, type TestEmulator } from "../support/emulator.ts";
-import { type Receiver, receiver } from "../support/receiver.ts";
+import { createDraftContract, createSentContract } from "../support/contracts.ts";
+import { startTestEmulator, type TestEmulator } from "../support/emulator.ts";
+import { type Receiver, startReceiver } from "../support/receiver.ts";
 
 /** Opens a view of the console like `svc emulator open`. */
 export async function openConsole(page: Tab, world: TestEmulator, hash = "#/"): Promise<void> {
@@ -22,12 +22,12 @@ export interface Story {
 
 /** Starts the README's example: a failing webhook and a contract that triggered it. */
 export async function startFailingWebhookStory(t: Pick<TestContext, "after">): Promise<Story> {
-  const world = await emulator(t);
-  const hooks = await receiver(t);
+  const world = await startTestEmulator(t);
+  const hooks = await startReceiver(t);
   hooks.answer((_, response) => void response.writeHead(503).end("<img src=x onerror=alert(1)> busy"));
   const webhook = { title: "Hooks", url: hooks.url, only_for_activities: ["CONTRACT_CREATED"] };
   await world.api("POST", "/api/v2.1/public/webhooks/", { body: webhook });
-  await draft(world.api);
+  await createDraftContract(world.api);
   return { world, hooks };
 }
 
@@ -39,9 +39,9 @@ export async function startFullStory(t: Pick<TestContext, "after">): Promise<Sto
   const story = await startFailingWebhookStory(t);
   const { world } = story;
   await world.ask("POST", "clock/advance", { body: { by: "PT20M" } });
-  await sent(world.api, { contract_name: hostileTag });
+  await createSentContract(world.api, { contract_name: hostileTag });
   const poc_details = { first_name: "Maximiliana".repeat(6), last_name: "Waldenburg", email: "max@acme.example" };
-  await draft(world.api, {
+  await createDraftContract(world.api, {
     contract_name: `Rahmen\u202evertrag${"Rahmenvertrag".repeat(10)}`,
     counter_party_details: [{ is_individual: true, poc_details }],
   });

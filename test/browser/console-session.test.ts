@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createTestBrowser } from "../support/browser.ts";
 import { createConsoleAddress } from "../support/console.ts";
-import { emulator } from "../support/emulator.ts";
+import { startTestEmulator } from "../support/emulator.ts";
 import { openConsole, viewOf } from "./console-scene.ts";
 import { startSite } from "./every-page.ts";
 
@@ -11,7 +11,7 @@ const { skip, tab } = createTestBrowser();
 describe("console session in a browser", { skip }, () => {
   it("signs in by its address and stays signed in after a reload", async (t) => {
     const page = await tab(t);
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const address = await createConsoleAddress(world);
     await page.goto(address);
     await page.getByText("2031-01-02").first().waitFor();
@@ -28,7 +28,7 @@ describe("console session in a browser", { skip }, () => {
 
   it("disables buttons without permission and explains why", async (t) => {
     const page = await tab(t);
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     await world.ask("PUT", "snapshots/prepared");
     const stateOf = async (name: string) => {
       const button = page.getByRole("button", { name, exact: true }).first();
@@ -61,7 +61,7 @@ describe("console session in a browser", { skip }, () => {
 
   it("shows the permissions of a token in a narrow window without overflow", async (t) => {
     const page = await tab(t);
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const { body } = await world.ask("POST", "tokens/viewer", { body: { role: "read" } });
     const { token } = body as { token: string };
     await page.setViewportSize({ width: 320, height: 640 });
@@ -73,7 +73,7 @@ describe("console session in a browser", { skip }, () => {
 
   it("prevents framing, whether or not a user is signed in", async (t) => {
     const page = await tab(t);
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     await openConsole(page, world);
     const framed = `<iframe src="${viewOf(world, "#/")}"></iframe>`;
     const { url } = await startSite(t, framed);
@@ -88,7 +88,7 @@ describe("console session in a browser", { skip }, () => {
 
   it("rejects requests from other sites for the page, the stream and a session", async (t) => {
     const page = await tab(t);
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const code = new URL(await createConsoleAddress(world)).hash.slice("#code=".length);
     const { url } = await startSite(t, "");
     await page.goto(url);

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { isDeepStrictEqual } from "node:util";
 import { createTestBrowser, type Tab } from "../support/browser.ts";
-import { draft, getContractStatus, sent } from "../support/contracts.ts";
-import { emulator } from "../support/emulator.ts";
+import { createDraftContract, createSentContract, getContractStatus } from "../support/contracts.ts";
+import { startTestEmulator } from "../support/emulator.ts";
 import { hostileTag, openConsole, startFailingWebhookStory, startFullStory, viewOf } from "./console-scene.ts";
 
 const { skip, tab } = createTestBrowser();
@@ -86,7 +86,7 @@ describe("user journeys in the console", { skip }, () => {
   it("signs a contract, advances the clock, reads a trace and resends by keyboard", async (t) => {
     const page = await tab(t);
     const { world, hooks } = await startFailingWebhookStory(t);
-    const contract = await sent(world.api);
+    const contract = await createSentContract(world.api);
     await openConsole(page, world);
     await tabTo(page, "link", "Contracts");
     await page.keyboard.press("Enter");
@@ -121,8 +121,8 @@ describe("user journeys in the console", { skip }, () => {
 
   it("moves a contract with the buttons of its owner and of other users", async (t) => {
     const page = await tab(t);
-    const world = await emulator(t);
-    await draft(world.api);
+    const world = await startTestEmulator(t);
+    await createDraftContract(world.api);
     await openConsole(page, world, "#/contracts/T-1");
     const people = page.getByRole("list", { name: "People" });
     const buttons = async () =>
@@ -315,7 +315,7 @@ describe("user journeys in the console", { skip }, () => {
 
   it("shows the command of a button, confirms a replacement and shows the emulator's error", async (t) => {
     const page = await tab(t, { permissions: ["clipboard-read", "clipboard-write"] });
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     await openConsole(page, world, "#/snapshots");
     await page.getByRole("heading", { name: "No snapshots" }).waitFor();
     await page.getByRole("textbox", { name: "Name of the snapshot" }).fill("mine");

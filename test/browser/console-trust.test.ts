@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { createTestBrowser, type Tab } from "../support/browser.ts";
-import { emulator, type TestEmulator } from "../support/emulator.ts";
+import { startTestEmulator, type TestEmulator } from "../support/emulator.ts";
 import { openConsole } from "./console-scene.ts";
 
 const { skip, tab } = createTestBrowser();
@@ -38,7 +38,7 @@ const scripted: Readonly<Record<string, object>> = {
 /** Opens the console as an administrator, then a link to the faulty address. */
 async function opened(t: TestContext, rule: object): Promise<{ page: Tab; world: TestEmulator }> {
   const page = await tab(t);
-  const world = await emulator(t);
+  const world = await startTestEmulator(t);
   const { body } = await world.ask("POST", "tokens/ci", { body: { role: "operate" } });
   const headers = { authorization: `Bearer ${(body as { token: string }).token}` };
   const fault = { direction: "incoming", service: "router", ...rule };
@@ -62,7 +62,7 @@ describe("administrator's session in a browser", { skip }, () => {
 
   it("hides half of the session from scripts, which makes the other half useless", async (t) => {
     const page = await tab(t);
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     await openConsole(page, world);
     const cookies = await page.evaluate("document.cookie");
     const token = await page.evaluate('localStorage.getItem("svc-session")');

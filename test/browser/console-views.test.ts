@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createTestBrowser, type Tab } from "../support/browser.ts";
-import { draft } from "../support/contracts.ts";
-import { emulator } from "../support/emulator.ts";
+import { createDraftContract } from "../support/contracts.ts";
+import { startTestEmulator } from "../support/emulator.ts";
 import { listViolations, listViolationsByScheme } from "./barriers.ts";
 import { openConsole, startFailingWebhookStory, startFullStory, viewOf } from "./console-scene.ts";
 import { findIllegibleParts } from "./legible.ts";
@@ -74,7 +74,7 @@ describe("console view", { skip }, () => {
     const url = `http://127.0.0.1:9/${"very-long-path-".repeat(12)}?${"parameter".repeat(10)}=1`;
     const body = { title, url, only_for_activities: ["CONTRACT_CREATED"] };
     await world.api("POST", "/api/v2.1/public/webhooks/", { body });
-    await draft(world.api, { contract_name: "🦄 Rahmenvertrag".repeat(15) });
+    await createDraftContract(world.api, { contract_name: "🦄 Rahmenvertrag".repeat(15) });
     await world.ask("POST", "clock/advance", { body: { next: true } });
     await world.ask("PUT", `snapshots/${"s".repeat(64)}`);
     await openConsole(page, world);
@@ -116,7 +116,7 @@ describe("console view", { skip }, () => {
       await world.clock.advance({ by: minutes * 60_000 });
       for (let made = 0; made < contracts; made += 1) {
         await world.clock.advance({ by: 2_000 });
-        await draft(world.api);
+        await createDraftContract(world.api);
       }
     }
     await page.locator(".axis .day").first().waitFor();
@@ -125,7 +125,7 @@ describe("console view", { skip }, () => {
 
   it("explains an empty list and how to fill it", async (t) => {
     const page = await tab(t, { bypassCSP: true });
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     await openConsole(page, world);
     for (const [hash, title] of [
       ["#/", "No webhooks yet"],
@@ -151,7 +151,7 @@ describe("console view", { skip }, () => {
 
   it("shows how to sign in and continues once another tab is signed in", async (t) => {
     const page = await tab(t);
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     await page.goto(viewOf(world, "#/snapshots"));
     await page.getByText("svc emulator open").waitFor();
     const block = await page.getByRole("main").boundingBox();

@@ -4,11 +4,11 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { createTestBrowser } from "../support/browser.ts";
 import { startCertifyConsole } from "../support/cli/certify-console.ts";
-import { testFolder } from "../support/cli/cli-emulator.ts";
+import { createTestFolder } from "../support/cli/cli-emulator.ts";
 import { createConsoleAddress } from "../support/console.ts";
-import { sent } from "../support/contracts.ts";
-import { emulator } from "../support/emulator.ts";
-import { receiver } from "../support/receiver.ts";
+import { createSentContract } from "../support/contracts.ts";
+import { startTestEmulator } from "../support/emulator.ts";
+import { startReceiver } from "../support/receiver.ts";
 import { openConsole, startFailingWebhookStory, viewOf } from "./console-scene.ts";
 
 const { skip, tab } = createTestBrowser();
@@ -16,8 +16,8 @@ const { skip, tab } = createTestBrowser();
 describe("webhooks and workspaces in the console", { skip }, () => {
   it("sends a test event to one webhook, then disables and enables the webhook", async (t) => {
     const page = await tab(t);
-    const world = await emulator(t);
-    const [hooks, other] = [await receiver(t), await receiver(t)];
+    const world = await startTestEmulator(t);
+    const [hooks, other] = [await startReceiver(t), await startReceiver(t)];
     for (const [title, url] of [
       ["Hooks", hooks.url],
       ["Other", other.url],
@@ -91,8 +91,8 @@ describe("webhooks and workspaces in the console", { skip }, () => {
 
   it("shows a run of svc webhooks certify and sends more events to its receiver", async (t) => {
     const page = await tab(t);
-    const cwd = await testFolder(t);
-    const hooks = await receiver(t);
+    const cwd = await createTestFolder(t);
+    const hooks = await startReceiver(t);
     await writeFile(join(cwd, "key"), Buffer.alloc(32, 7).toString("base64"));
     const argv = ["--to", hooks.url, "--hmac-key-file", "key", "--only", "signature.missing,outage"];
     const { address, interrupt, ended } = await startCertifyConsole(argv, cwd);
@@ -119,8 +119,8 @@ describe("webhooks and workspaces in the console", { skip }, () => {
 
   it("shows the text of an email", async (t) => {
     const page = await tab(t);
-    const world = await emulator(t);
-    await sent(world.api);
+    const world = await startTestEmulator(t);
+    await createSentContract(world.api);
     await openConsole(page, world, "#/emails");
     await page.getByText("Signature requested: NDA with Acme").waitFor();
     await page.getByText("Northwind Legal asks you to sign “NDA with Acme”.").waitFor();

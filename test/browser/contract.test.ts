@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { createTestBrowser, type Tab } from "../support/browser.ts";
-import { draft, getContractStatus, type Made, sent } from "../support/contracts.ts";
-import { emulator, type TestEmulator } from "../support/emulator.ts";
+import { type ContractIds, createDraftContract, createSentContract, getContractStatus } from "../support/contracts.ts";
+import { startTestEmulator, type TestEmulator } from "../support/emulator.ts";
 import { getSigningLink } from "../support/identity/recipient-page.ts";
 import { startSite } from "./every-page.ts";
 
@@ -12,14 +12,14 @@ const jo = "jo@acme.example";
 interface Scene {
   readonly page: Tab;
   readonly world: TestEmulator;
-  readonly contract: Made;
+  readonly contract: ContractIds;
   readonly link: string;
 }
 
 async function scene(t: TestContext, more: object = {}): Promise<Scene> {
   const page = await tabInTurn();
-  const world = await emulator(t);
-  const contract = await sent(world.api, more);
+  const world = await startTestEmulator(t);
+  const contract = await createSentContract(world.api, more);
   return { page, world, contract, link: await getSigningLink(world, contract, jo) };
 }
 
@@ -143,10 +143,10 @@ describe("contract page in a browser", { skip }, () => {
 
   it("shows names with markup or right-to-left text unchanged", async (t) => {
     const page = await tabInTurn();
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const name = "<script>alert(1)</script>";
     const poc_details = { first_name: "\u202eevil\u202c", last_name: "<img src=x onerror=alert(1)>", email: jo };
-    const contract = await draft(world.api, {
+    const contract = await createDraftContract(world.api, {
       contract_name: name,
       counter_party_details: [{ is_individual: false, organization_name: name, poc_details }],
     });

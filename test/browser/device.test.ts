@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { createTestBrowser, type Tab } from "../support/browser.ts";
-import { emulator, plain, type TestEmulator } from "../support/emulator.ts";
+import { pickStatusAndBody, startTestEmulator, type TestEmulator } from "../support/emulator.ts";
 import { createOAuthError, type Device, startDeviceAuthorization } from "../support/identity/devices.ts";
 
 const { skip, tabInTurn } = createTestBrowser();
 
 async function scene(t: TestContext): Promise<{ page: Tab; world: TestEmulator; waiting: Device }> {
   const page = await tabInTurn();
-  const world = await emulator(t);
+  const world = await startTestEmulator(t);
   return { page, world, waiting: await startDeviceAuthorization(world) };
 }
 
@@ -51,7 +51,7 @@ describe("device page in a browser", { skip }, () => {
         await press(page, button);
         await page.getByText(shown).waitFor();
         const answer = await (await startDeviceAuthorization(world)).poll({ device_code });
-        assert.deepEqual({ ...polled, ...plain(answer) }, { ...plain(answer), ...polled });
+        assert.deepEqual({ ...polled, ...pickStatusAndBody(answer) }, { ...pickStatusAndBody(answer), ...polled });
       }
       assert.deepEqual(page.complaints, []);
     });

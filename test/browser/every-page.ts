@@ -2,16 +2,16 @@ import type { TestContext } from "node:test";
 import demo from "../../fixtures/seeds/demo.json" with { type: "json" };
 import { signCrmA, signCrmB } from "../../src/schemes/crm.ts";
 import type { Tab } from "../support/browser.ts";
-import { bilateralSigning, request as contract, sent } from "../support/contracts.ts";
-import { emulator, type TestEmulator } from "../support/emulator.ts";
+import { bilateralSigning, createContractRequest as contract, createSentContract } from "../support/contracts.ts";
+import { startTestEmulator, type TestEmulator } from "../support/emulator.ts";
 import { startDeviceAuthorization } from "../support/identity/devices.ts";
 import { getSigningLink } from "../support/identity/recipient-page.ts";
 import { authorizationRequest, authorizePath, formatParameters } from "../support/identity/sign-in.ts";
-import { receiver } from "../support/receiver.ts";
+import { startReceiver } from "../support/receiver.ts";
 
 /** Starts a third-party site that serves these tags at every path. */
 export async function startSite(t: Pick<TestContext, "after">, html: string) {
-  const { url, answer, received } = await receiver(t);
+  const { url, answer, received } = await startReceiver(t);
   const shows = (text: string) =>
     answer((_, response) =>
       response.writeHead(200, { "content-type": "text/html" }).end(`<!doctype html><title>Elsewhere</title>${text}`),
@@ -35,7 +35,7 @@ export async function createStage(t: Pick<TestContext, "after">, page: Tab): Pro
   const { url: front } = await startSite(t, frontEnd);
   const { url: client } = await startSite(t, "<h1>Back at the client</h1>");
   const apps = { ...demo.apps, crm_b: { ...demo.apps.crm_b, index_url_allow: [front] } };
-  return { page, client, front, world: await emulator(t, { seed: { ...demo, apps } }) };
+  return { page, client, front, world: await startTestEmulator(t, { seed: { ...demo, apps } }) };
 }
 
 type Open = (stage: PageContext) => Promise<unknown>;
@@ -106,30 +106,32 @@ export const everyPage: Readonly<Record<string, Open>> = {
   },
   "missing contract": ({ page, world }) => page.goto(`${world.clusters[0]!.url}/contracts/T-9`),
   "contract that waits for the user of the link": async ({ page, world }) =>
-    page.goto(await getSigningLink(world, await sent(world.api), "jo@acme.example")),
+    page.goto(await getSigningLink(world, await createSentContract(world.api), "jo@acme.example")),
   "contract that waits for another user": async ({ page, world }) =>
-    page.goto(await getSigningLink(world, await sent(world.api, bilateralSigning), "ada@northwind.example")),
+    page.goto(
+      await getSigningLink(world, await createSentContract(world.api, bilateralSigning), "ada@northwind.example"),
+    ),
   "contract with long names and a rejected form": async ({ page, world }) => {
-    await page.goto(await getSigningLink(world, await sent(world.api, long), "jo@acme.example"));
+    await page.goto(await getSigningLink(world, await createSentContract(world.api, long), "jo@acme.example"));
     await page.getByLabel("Note").fill("Fine");
     await world.api("POST", "/api/v2.1/public/contracts/1/comments/", { body: { comment: "Meanwhile" } });
     await page.getByRole("button", { name: "Sign" }).click();
     await page.getByRole("alert").waitFor();
   },
   "decline form of a contract": async ({ page, world }) => {
-    await page.goto(await getSigningLink(world, await sent(world.api), "jo@acme.example"));
+    await page.goto(await getSigningLink(world, await createSentContract(world.api), "jo@acme.example"));
     await page.getByText("Decline", { exact: true }).click();
     await page.getByLabel("Reason").waitFor();
   },
   "contract declined by the user of the link": async ({ page, world }) => {
-    await page.goto(await getSigningLink(world, await sent(world.api, long), "jo@acme.example"));
+    await page.goto(await getSigningLink(world, await createSentContract(world.api, long), "jo@acme.example"));
     await page.getByText("Decline", { exact: true }).click();
     await page.getByLabel("Reason").fill("Vertragsstrafenregelung".repeat(8));
     await page.getByRole("button", { name: "Decline the contract" }).click();
     await page.getByRole("status").waitFor();
   },
   "link with the key of another user": async ({ page, world }) => {
-    const link = await getSigningLink(world, await sent(world.api), "jo@acme.example");
+    const link = await getSigningLink(world, await createSentContract(world.api), "jo@acme.example");
     await page.goto(link.replace("jo%40", "eve%40"));
   },
   "app in crm_a": async ({ page, world }) => {

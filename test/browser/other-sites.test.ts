@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { createTestBrowser, type Tab } from "../support/browser.ts";
-import { emulator, plain, type TestEmulator } from "../support/emulator.ts";
+import { pickStatusAndBody, startTestEmulator, type TestEmulator } from "../support/emulator.ts";
 import { createOAuthError, type Device, startDeviceAuthorization } from "../support/identity/devices.ts";
 import { getHiddenFields } from "../support/identity/forms.ts";
 import { authorizationRequest, authorizePath, formatParameters } from "../support/identity/sign-in.ts";
@@ -51,7 +51,7 @@ const places = ["evil.localhost", "127.0.0.1"];
 
 async function scene(t: TestContext): Promise<{ page: Tab; world: TestEmulator; waiting: Device; forms: Forged[] }> {
   const page = await tab(t);
-  const world = await emulator(t);
+  const world = await startTestEmulator(t);
   const waiting = await startDeviceAuthorization(world);
   const forged = async (path: string, fields: Record<string, string>): Promise<Forged> => {
     const action = `${world.routerUrl}${path}`;
@@ -105,7 +105,7 @@ describe("page of another site", { skip }, () => {
           assert.deepEqual(value, { method: "POST", target: pathname, status: 403 }, `from ${place}`);
         }
       }
-      assert.deepEqual(plain(await waiting.poll()), createOAuthError("authorization_pending"));
+      assert.deepEqual(pickStatusAndBody(await waiting.poll()), createOAuthError("authorization_pending"));
     });
   }
 

@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import demo from "../../fixtures/seeds/demo.json" with { type: "json" };
 import { createTestBrowser, type Tab } from "../support/browser.ts";
-import { emulator, type TestEmulator } from "../support/emulator.ts";
-import { receiver } from "../support/receiver.ts";
+import { startTestEmulator, type TestEmulator } from "../support/emulator.ts";
+import { startReceiver } from "../support/receiver.ts";
 
 const { skip, tabInTurn } = createTestBrowser();
 
 async function begin(t: TestContext, path: string, seed: object = demo): Promise<{ page: Tab; world: TestEmulator }> {
   const page = await tabInTurn();
-  const world = await emulator(t, { seed });
+  const world = await startTestEmulator(t, { seed });
   const { authorization_url } = (await world.router("GET", path)).body as { authorization_url: string };
   await page.goto(authorization_url);
   return { page, world };
@@ -47,7 +47,7 @@ describe("provider page in a browser", { skip }, () => {
 
   it("adds the app to a team of chat_a or denies the request", async (t) => {
     const page = await tabInTurn();
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const open = async () => {
       const { body } = await world.ask("POST", "installations/chat_a", { body: { workspace_id: 3 } });
       await page.goto((body as { authorization_url: string }).authorization_url);
@@ -75,7 +75,7 @@ describe("provider page in a browser", { skip }, () => {
   });
 
   it("follows the redirect of a back end's callback", async (t) => {
-    const front = await receiver(t);
+    const front = await startReceiver(t);
     front.answer((_, response) => response.writeHead(200, { "content-type": "text/html" }).end("<h1>Welcome"));
     const answer = { method: "GET", path: callback, status: 302, headers: { location: front.url }, body: {} };
     const { page } = await begin(t, login, { ...demo, apps: { ...demo.apps, answers: [answer] } });

@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import type { EmulatorOptions } from "../../emulator/index.ts";
 import { createTestBrowser, type Tab } from "../support/browser.ts";
-import { emulator, type TestEmulator } from "../support/emulator.ts";
+import { startTestEmulator, type TestEmulator } from "../support/emulator.ts";
 import {
   authorizationRequest,
   authorizePath,
   formatParameters,
   type ParameterChanges,
 } from "../support/identity/sign-in.ts";
-import { receiver } from "../support/receiver.ts";
+import { startReceiver } from "../support/receiver.ts";
 
 const { skip, tabInTurn } = createTestBrowser();
 
@@ -24,7 +24,7 @@ const people: Readonly<Record<string, { readonly name: string; readonly cluster:
 
 /** A client whose page reports that the browser has reached it. */
 async function client(t: TestContext) {
-  const site = await receiver(t);
+  const site = await startReceiver(t);
   site.answer((_, response) => response.writeHead(200, { "content-type": "text/html" }).end("<h1>Back at the client"));
   return site;
 }
@@ -40,7 +40,7 @@ interface Scene {
 
 async function scene(t: TestContext, options: EmulatorOptions = {}): Promise<Scene> {
   const page = await tabInTurn();
-  const world = await emulator(t, options);
+  const world = await startTestEmulator(t, options);
   const { url } = await client(t);
   const redirect_uri = `${url}/callback`;
   return {
@@ -125,7 +125,7 @@ describe("sign-in page in a browser", { skip }, () => {
   it("follows the redirect of the client's callback", async (t) => {
     const { page, open } = await scene(t);
     const front = await client(t);
-    const back = await receiver(t);
+    const back = await startReceiver(t);
     back.answer((_, response) =>
       response.writeHead(302, { location: front.url.replace("127.0.0.1", "localhost") }).end(),
     );

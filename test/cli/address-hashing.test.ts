@@ -3,10 +3,10 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { it } from "node:test";
 import { hashEmail } from "../../src/schemes/email-hash.ts";
-import { cliEmulator } from "../support/cli/cli-emulator.ts";
+import { startCliEmulator } from "../support/cli/cli-emulator.ts";
 
 it("hashing produces the same digest from a file, the command line and a document", async (t) => {
-  const { svc, json, cwd } = await cliEmulator(t);
+  const { svc, json, cwd } = await startCliEmulator(t);
   await writeFile(join(cwd, "people.txt"), "Jo@acme.example\n");
   await writeFile(join(cwd, "body.json"), JSON.stringify({ email_hash_list: ["Ed@acme.example"] }));
   const to = "--cluster eu-1 --yes";

@@ -8,11 +8,11 @@ import { promisify } from "node:util";
 import { getCommandsFile } from "../../src/cli/command-tree/built-commands.ts";
 import { groupNames, loadDeclarations } from "../../src/cli/command-tree/tree.ts";
 import { root } from "../structure/repository.ts";
-import { testFolder } from "../support/cli/cli-emulator.ts";
+import { createTestFolder } from "../support/cli/cli-emulator.ts";
 import { startForwardProxy } from "../support/cli/forward-proxy.ts";
 import { startTlsService } from "../support/cli/safe-service.ts";
-import { emulator } from "../support/emulator.ts";
-import { receiver } from "../support/receiver.ts";
+import { startTestEmulator } from "../support/emulator.ts";
+import { startReceiver } from "../support/receiver.ts";
 import { getPackageFolder, getSvcPath, readConsoleMetafile, readMetafile } from "../support/shipped.ts";
 
 describe("bundled CLI", () => {
@@ -54,7 +54,7 @@ describe("bundled CLI", () => {
 
   it("connects through a proxy with plain HTTP and with a tunnel and a trusted certificate", async (t) => {
     const proxy = await startForwardProxy(t, "hunter2");
-    const plain = await receiver(t);
+    const plain = await startReceiver(t);
     plain.answer((_, response) => response.end('{"database":true}'));
     const value = proxy.url.replace("//", "//ann:hunter2@");
     const env = {
@@ -77,13 +77,13 @@ describe("bundled CLI", () => {
     const { stdout, stderr } = await promisify(execFile)(
       process.execPath,
       [getSvcPath(), "contracts", "list", "--emulator"],
-      { cwd: await testFolder(t), env: { PATH: process.env.PATH, SVC_CONFIG_DIR: folder } },
+      { cwd: await createTestFolder(t), env: { PATH: process.env.PATH, SVC_CONFIG_DIR: folder } },
     );
     assert.deepEqual([stdout, stderr], ["", "Nothing found; to create one: svc contracts create\n"]);
   });
 
   it("loads only the libraries that a command uses", async (t) => {
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     const probe = join(cwd, "probe.cjs");
     await writeFile(
       probe,
@@ -92,7 +92,7 @@ describe("bundled CLI", () => {
     const {
       routerUrl,
       clusters: [cluster],
-    } = await emulator(t);
+    } = await startTestEmulator(t);
     const loadedBy = async (...argv: readonly string[]) => {
       const { stderr } = await promisify(execFile)(process.execPath, ["--require", probe, getSvcPath(), ...argv], {
         cwd,

@@ -5,15 +5,15 @@ import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import type { Profile } from "../../src/cli/connection/profiles/profile.ts";
 import { identifyMachine } from "../../src/files/machine.ts";
-import { testFolder } from "../support/cli/cli-emulator.ts";
+import { createTestFolder } from "../support/cli/cli-emulator.ts";
 import { type RunOptions, runCli } from "../support/cli/run-cli.ts";
-import { receiver } from "../support/receiver.ts";
+import { startReceiver } from "../support/receiver.ts";
 import { getSvcPath } from "../support/shipped.ts";
 import { createMovedWallClock } from "../support/walls/moved-wall.ts";
 
 /** A configuration folder, and the command line that uses it. */
 async function machine(t: TestContext, profiles?: Record<string, Profile>, current?: string) {
-  const folder = join(await testFolder(t), "svc");
+  const folder = join(await createTestFolder(t), "svc");
   if (profiles) {
     await mkdir(folder, { mode: 0o700 });
     await writeFile(join(folder, "profiles.json"), JSON.stringify({ current, profiles }));
@@ -205,7 +205,7 @@ describe("svc config set", () => {
 
 describe("bearer token", () => {
   it("is sent from a profile or the environment when chat_a teams are mapped", async (t) => {
-    const service = await receiver(t);
+    const service = await startReceiver(t);
     service.answer((_, response) => response.end("true"));
     const { svc } = await machine(t, { staging: { router_url: service.url, token: "of-profile" } }, "staging");
     const map = ["router", "map-chat-a-teams", "--chat-a-team-id-list", "T-1", "--cluster", "eu-1"];

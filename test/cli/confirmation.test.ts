@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { deriveSpecs } from "../../src/derive/specs.ts";
-import { cliEmulator } from "../support/cli/cli-emulator.ts";
+import { startCliEmulator } from "../support/cli/cli-emulator.ts";
 import { enterKey, simulateUser } from "../support/cli/person.ts";
 import { runCli } from "../support/cli/run-cli.ts";
-import { receiver } from "../support/receiver.ts";
+import { startReceiver } from "../support/receiver.ts";
 
 /** The commands of one operation that require a confirmation. For the mapping tables, see test/cli/bulk. */
 const askedFirst = {
@@ -59,7 +59,7 @@ const unconfirmed = (argv: readonly string[]) => {
 
 describe("confirmation prompt", () => {
   it("is required by exactly the commands that remove data", async (t) => {
-    const service = await receiver(t);
+    const service = await startReceiver(t);
     const asked: Record<string, string> = {};
     for (const { name, argv } of changing) {
       const sent = service.received.length;
@@ -79,7 +79,7 @@ describe("confirmation prompt", () => {
   });
 
   it("is required for irreversible changes but never shown without a terminal", async (t) => {
-    const { svc, json } = await cliEmulator(t);
+    const { svc, json } = await startCliEmulator(t);
     await json("intake create --title x --workflow-id 201");
     const refused = await svc("intake delete 1");
     assert.equal(refused.exit, 2);
@@ -91,7 +91,7 @@ describe("confirmation prompt", () => {
   });
 
   it("requires the name of the object in addition to --yes", async (t) => {
-    const { svc } = await cliEmulator(t);
+    const { svc } = await startCliEmulator(t);
     const offboard = "router offboard eu-1 --client-ids a";
     assert.match((await svc(`${offboard} --yes`)).err, /--confirm eu-1 is required/);
     assert.match((await svc(`${offboard} --confirm us-1`)).err, /--confirm must be eu-1/);
@@ -99,7 +99,7 @@ describe("confirmation prompt", () => {
   });
 
   it("is not shown in CI or with --no-input, even on a terminal", async (t) => {
-    const { svc } = await cliEmulator(t);
+    const { svc } = await startCliEmulator(t);
     for (const [argv, env] of [
       ["intake delete 1", { CI: "true" }],
       ["intake delete 1", { SVC_NO_INPUT: "1" }],
@@ -110,7 +110,7 @@ describe("confirmation prompt", () => {
   });
 
   it("lists the objects to remove and their number", async (t) => {
-    const { svc } = await cliEmulator(t);
+    const { svc } = await startCliEmulator(t);
     for (const [argv, question] of [
       ["contracts contacts delete 7 9", "Delete a contact of a counterparty (counter party id 7, contact id 9)?"],
       ["router unmap-clients --cluster eu-1 --client-ids a --client-ids b", "Remove 2 client ids from eu-1?"],
@@ -124,7 +124,7 @@ describe("confirmation prompt", () => {
   });
 
   it("requires the ID of a contract to void, typed or repeated", async (t) => {
-    const { svc, json, emulator } = await cliEmulator(t);
+    const { svc, json, emulator } = await startCliEmulator(t);
     await emulator.api("POST", "/api/v2.1/public/contracts/", {
       body: { contract_template_id: 101, contract_data: {}, counter_party_details: [] },
     });

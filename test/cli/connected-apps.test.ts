@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { type CliEmulator, cliEmulator } from "../support/cli/cli-emulator.ts";
+import { type CliEmulator, startCliEmulator } from "../support/cli/cli-emulator.ts";
 import { waitUntilIdle } from "../support/refused.ts";
 
 const secrets = { chatA: "chat-a secret", crmA: "crm-a secret", crmB: "crm-b secret", billing: "billing secret" };
@@ -26,7 +26,7 @@ const seed = {
 
 /** An emulator with the secrets of the connected apps, and files with these secrets. */
 async function stage(t: TestContext, options: object = {}): Promise<CliEmulator> {
-  const world = await cliEmulator(t, { seed, ...options });
+  const world = await startCliEmulator(t, { seed, ...options });
   const files = {
     "event.json": '{"type":"event_callback","team_id":"T1","text":"é"}',
     "payload.txt": `payload=${encodeURIComponent('{"type":"block_actions","team":{"id":"T1"}}')}`,
@@ -116,7 +116,7 @@ describe("svc chat-a", () => {
 
 describe("app installation by command line", () => {
   it("starts for chat_a, prints the URL, redeems the code once and maps the team", async (t) => {
-    const { svc, json, emulator } = await cliEmulator(t);
+    const { svc, json, emulator } = await startCliEmulator(t);
     const opened = await svc("emulator installations begin chat_a --workspace-id 3");
     assert.equal(opened.exit, 0);
     assert.ok(opened.out.includes(`${emulator.routerUrl}/_emulator/provider?flow=install&provider=chat_a&state=`));
@@ -141,7 +141,7 @@ describe("app installation by command line", () => {
   });
 
   it("exits when the user denies the installation", async (t) => {
-    const { svc, json } = await cliEmulator(t);
+    const { svc, json } = await startCliEmulator(t);
     const { state } = (await json("emulator installations begin ProviderC")) as { state: string };
     const { exit, err } = await svc(`auth external-redirect ProviderC --error access_denied --state ${state}`);
     assert.equal(exit, 1);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { loadAllCommands } from "../support/cli/all-commands.ts";
-import { testFolder } from "../support/cli/cli-emulator.ts";
+import { createTestFolder } from "../support/cli/cli-emulator.ts";
 import { runCli } from "../support/cli/run-cli.ts";
 
 describe("command and option names", () => {
@@ -19,7 +19,7 @@ describe("command and option names", () => {
   });
 
   it("suggests a position for a misplaced option before the command of exec", async (t) => {
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     const { exit, err } = await runCli("emulator exec --watch npm test", { cwd });
     assert.equal(exit, 2);
     assert.equal(

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { cliEmulator } from "../support/cli/cli-emulator.ts";
+import { startCliEmulator } from "../support/cli/cli-emulator.ts";
 import { ndaContractJson } from "../support/cli/nda.ts";
 
 describe("svc contracts status --exit-status", () => {
   it("exits with 8 before execution, 0 afterwards and 1 when execution is impossible", async (t) => {
-    const { svc } = await cliEmulator(t);
+    const { svc } = await startCliEmulator(t);
     for (const _ of ["T-1", "T-2"])
       assert.equal((await svc("contracts create --data -", { stdin: ndaContractJson })).exit, 0);
     const look = async (id: string) => {

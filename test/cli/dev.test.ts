@@ -4,11 +4,11 @@ import { existsSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { testFolder } from "../support/cli/cli-emulator.ts";
+import { createTestFolder } from "../support/cli/cli-emulator.ts";
 import { startCommand } from "../support/cli/following.ts";
 import { type RunOptions, runCli } from "../support/cli/run-cli.ts";
-import { emulator } from "../support/emulator.ts";
-import { receiver } from "../support/receiver.ts";
+import { startTestEmulator } from "../support/emulator.ts";
+import { startReceiver } from "../support/receiver.ts";
 
 const create = [
   ...["contracts", "create", "--contract-template-id", "101", "--set", "contract_data={}", "--set"],
@@ -17,7 +17,7 @@ const create = [
 
 /** A folder with `svc` and a session of svc dev in the background. */
 async function folderOf(t: TestContext) {
-  const cwd = await testFolder(t);
+  const cwd = await createTestFolder(t);
   const env = { SVC_CONFIG_DIR: cwd };
   const svc = (argv: string | readonly string[], more: RunOptions = {}) => runCli(argv, { cwd, env, ...more });
   const dev = (...flags: readonly string[]) => startCommand(svc, ["dev", ...flags]);
@@ -94,7 +94,7 @@ describe("svc dev in a pipe", () => {
 
   it("joins the emulator of the folder and leaves it unchanged", async (t) => {
     const { dev, file } = await folderOf(t);
-    const world = await emulator(t, { file });
+    const world = await startTestEmulator(t, { file });
     const session = dev("--json");
     await session.saw('"type":"ready"');
     const [{ started, router_url: routerUrl, forward_to: forwardTo }] = session.events() as [Record<string, unknown>];
@@ -106,8 +106,8 @@ describe("svc dev in a pipe", () => {
 
   it("shows all times by the emulator's clock, including retries during an advance", async (t) => {
     const { dev, svc, file } = await folderOf(t);
-    const world = await emulator(t, { file, clock: { mode: "manual" } });
-    const target = await receiver(t);
+    const world = await startTestEmulator(t, { file, clock: { mode: "manual" } });
+    const target = await startReceiver(t);
     target.answer(500);
     const session = dev("--forward-to", target.url, "--activities", "CONTRACT_CREATED", "--json");
     await session.saw('"type":"ready"');
@@ -144,15 +144,15 @@ describe("svc dev in a pipe", () => {
 
   it("continues after deletion of the webhook and after a restart on another port", async (t) => {
     const { dev, svc, file } = await folderOf(t);
-    const first = await emulator(t, { file });
-    const target = await receiver(t);
+    const first = await startTestEmulator(t, { file });
+    const target = await startReceiver(t);
     const session = dev("--forward-to", target.url, "--json");
     await session.saw('"type":"ready"');
     assert.equal((await svc("webhooks delete 1 --yes")).exit, 0);
     await session.saw('"type":"subscribed","webhook_id":2');
     await first.close();
     await session.saw("emulator_ended");
-    await emulator(t, { file });
+    await startTestEmulator(t, { file });
     await session.saw("emulator_back");
     assert.equal((await svc(create)).exit, 0);
     await session.saw("CONTRACT_CREATED");

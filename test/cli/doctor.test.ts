@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { cliEmulator, testFolder } from "../support/cli/cli-emulator.ts";
+import { createTestFolder, startCliEmulator } from "../support/cli/cli-emulator.ts";
 import { type RunResult, runCli } from "../support/cli/run-cli.ts";
-import { emulator } from "../support/emulator.ts";
-import { receiver } from "../support/receiver.ts";
+import { startTestEmulator } from "../support/emulator.ts";
+import { startReceiver } from "../support/receiver.ts";
 
 interface Row {
   readonly check: string;
@@ -19,7 +19,7 @@ const rowOf = (result: RunResult, name: string) => rowsOf(result).find(({ check 
 
 describe("svc doctor", () => {
   it("finds no problems with an emulator and changes nothing", async (t) => {
-    const { svc, emulator } = await cliEmulator(t);
+    const { svc, emulator } = await startCliEmulator(t);
     const before = (await emulator.ask("GET", "state")).body;
     const result = await svc("doctor --json");
     assert.equal(result.exit, 0);
@@ -40,9 +40,9 @@ describe("svc doctor", () => {
   });
 
   it("reports when commands use a target other than the emulator of this folder", async (t) => {
-    const cwd = await testFolder(t);
-    const here = await emulator(t, { file: join(cwd, ".svc/emulator.json") });
-    const { svc, emulator: other } = await cliEmulator(t);
+    const cwd = await createTestFolder(t);
+    const here = await startTestEmulator(t, { file: join(cwd, ".svc/emulator.json") });
+    const { svc, emulator: other } = await startCliEmulator(t);
     const { pid } = process;
     const found = rowOf(await svc("doctor --json", { cwd }), "emulator");
     assert.deepEqual(found, {
@@ -57,7 +57,7 @@ describe("svc doctor", () => {
   });
 
   it("exits with 4 for rejected credentials", async (t) => {
-    const { svc } = await cliEmulator(t);
+    const { svc } = await startCliEmulator(t);
     const result = await svc("doctor --json", { env: { SVC_CLIENT_SECRET: "wrong" } });
     assert.deepEqual([result.exit, rowOf(result, "contract API").status], [4, "failed"]);
     assert.match(String(rowOf(result, "contract API").hint), /SVC_CLIENT_ID and SVC_CLIENT_SECRET/);
@@ -71,7 +71,7 @@ describe("svc doctor", () => {
   });
 
   it("exits with 1 for another server at the address", async (t) => {
-    const page = await receiver(t);
+    const page = await startReceiver(t);
     page.answer((_, response) => response.writeHead(200, { "content-type": "text/html" }).end("<html>"));
     const result = await runCli(["doctor", "--json", "--base-url", page.url]);
     assert.equal(result.exit, 1);
@@ -79,7 +79,7 @@ describe("svc doctor", () => {
   });
 
   it("reports clock skew", async (t) => {
-    const service = await receiver(t);
+    const service = await startReceiver(t);
     service.answer((_, response) =>
       response.writeHead(200, { date: new Date(Date.now() - 120_000).toUTCString() }).end('{"database":true}'),
     );
@@ -95,7 +95,7 @@ describe("svc doctor", () => {
   });
 
   it("reports readable secrets and a damaged file", async (t) => {
-    const folder = join(await testFolder(t), "svc");
+    const folder = join(await createTestFolder(t), "svc");
     await mkdir(folder, { mode: 0o700 });
     await writeFile(join(folder, "profiles.json"), "{ very-secret");
     await chmod(join(folder, "profiles.json"), 0o644);

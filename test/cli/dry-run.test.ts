@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { cliEmulator, testFolder } from "../support/cli/cli-emulator.ts";
+import { createTestFolder, startCliEmulator } from "../support/cli/cli-emulator.ts";
 import { runCli } from "../support/cli/run-cli.ts";
 
 describe("--dry-run", () => {
   it("prints the request with masked secrets and sends nothing", async (t) => {
-    const { svc, json, emulator } = await cliEmulator(t);
+    const { svc, json, emulator } = await startCliEmulator(t);
     const { exit, out } = await svc("intake create --title x --workflow-id 201 --dry-run --json");
     assert.deepEqual(
       [exit, JSON.parse(out)],
@@ -42,7 +42,7 @@ const base = "http://127.0.0.1:1";
 
 /** The output of a dry run, as text and as JSON, in a folder with these files. */
 async function planned(t: TestContext, argv: string, files: Readonly<Record<string, string>> = {}) {
-  const cwd = await testFolder(t);
+  const cwd = await createTestFolder(t);
   for (const [name, content] of Object.entries(files)) await writeFile(join(cwd, name), content);
   const env = { SVC_STATE_DIR: cwd, SVC_CONFIG_DIR: cwd, SVC_CLUSTER_KEY: secret, SVC_EMULATOR_TOKEN: secret };
   const run = (more: string) => runCli(`${argv} --base-url ${base} --dry-run --verbose${more}`, { cwd, env });
@@ -101,7 +101,7 @@ describe("secret masking of --dry-run", () => {
 
 describe("invalid row with a token", () => {
   it("is reported by its number without printing the token", async (t) => {
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     await writeFile(join(cwd, "rows.txt"), `${secret} ${secret}\n`);
     const argv = `router map-creator-tokens rows.txt --cluster eu-1 --base-url ${base}`;
     const { exit, err } = await runCli(argv, { cwd, env: { SVC_STATE_DIR: cwd, SVC_CLUSTER_KEY: "k" } });

@@ -3,7 +3,7 @@ import { readFile, stat, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { testFolder } from "../support/cli/cli-emulator.ts";
+import { createTestFolder } from "../support/cli/cli-emulator.ts";
 import { runCli } from "../support/cli/run-cli.ts";
 
 /** Starts `svc emulator start --json` and resolves with the ready line. `ended` resolves with the result. */
@@ -25,7 +25,7 @@ async function started(argv: string, cwd: string) {
 
 describe("svc emulator start", () => {
   it("prints one line when ready, is found by its folder and stops on request", async (t) => {
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     const { ready, line, ended } = await started("--ready-file ready.json", cwd);
     assert.deepEqual(Object.keys(ready), ["event", "router_url", "control_url", "clusters", "file", "pid"]);
     assert.deepEqual(
@@ -36,7 +36,7 @@ describe("svc emulator start", () => {
     assert.deepEqual(told, JSON.parse(line));
     assert.equal((await stat(join(cwd, "ready.json"))).mode & 0o777, 0o600);
     const env = { SVC_EMULATOR_URL: told.router_url, SVC_EMULATOR_TOKEN: token };
-    const elsewhere = await runCli("emulator status --json", { cwd: await testFolder(t), env });
+    const elsewhere = await runCli("emulator status --json", { cwd: await createTestFolder(t), env });
     assert.equal(JSON.parse(elsewhere.out).instance_id, instance_id);
 
     const status = JSON.parse((await runCli("emulator status --json", { cwd })).out);
@@ -54,7 +54,7 @@ describe("svc emulator start", () => {
     ["SIGTERM", 143],
   ] as const) {
     it(`closes cleanly on ${name} and exits with ${code}`, async (t) => {
-      const cwd = await testFolder(t);
+      const cwd = await createTestFolder(t);
       const { ended, signal } = await started("", cwd);
       signal(name);
       const { exit, err } = await ended;
@@ -64,7 +64,7 @@ describe("svc emulator start", () => {
   }
 
   it("rejects a state in use and a port in use", async (t) => {
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     const { ended, signal } = await started("", cwd);
     const second = await runCli("emulator start --port 0", { cwd });
     assert.equal(second.exit, 1);
@@ -89,7 +89,9 @@ describe("svc emulator start", () => {
     ["--auto-sign often", /--auto-sign must be a duration/],
   ] as const) {
     it(`exits with 2 for ${argv}`, async (t) => {
-      const { exit, err } = await runCli(`emulator start --ephemeral --port 0 ${argv}`, { cwd: await testFolder(t) });
+      const { exit, err } = await runCli(`emulator start --ephemeral --port 0 ${argv}`, {
+        cwd: await createTestFolder(t),
+      });
       assert.match(err, message);
       assert.equal(exit, 2);
     });
@@ -97,14 +99,14 @@ describe("svc emulator start", () => {
 
   for (const argv of ["emulator clock", "webhooks why", "webhooks list", "emulator trace T-1"]) {
     it(`exits with 5 and a hint if no emulator is running: ${argv}`, async (t) => {
-      const { exit, err } = await runCli(argv, { cwd: await testFolder(t) });
+      const { exit, err } = await runCli(argv, { cwd: await createTestFolder(t) });
       assert.equal(exit, 5);
       assert.match(err, /No emulator is running \(state: .*\)\.\n.*\n {2}try: svc emulator start/);
     });
   }
 
   it("suggests no start when svc emulator stop finds no emulator", async (t) => {
-    const { exit, err } = await runCli("emulator stop", { cwd: await testFolder(t) });
+    const { exit, err } = await runCli("emulator stop", { cwd: await createTestFolder(t) });
     assert.deepEqual(
       [exit, err.startsWith("error: No emulator is running (state: "), err.includes("try:")],
       [5, true, false],
@@ -115,7 +117,7 @@ describe("svc emulator start", () => {
 
 describe("svc emulator repair", () => {
   it("preserves the data before the damage and moves the damaged file aside", async (t) => {
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     await runCli("intake create --title kept --workflow-id 201 --emulator", { cwd });
     const file = join(cwd, ".svc/emulator.json");
     const text = await readFile(file, "utf8");
@@ -134,7 +136,7 @@ describe("svc emulator repair", () => {
   });
 
   it("exits with 2 without a file", async (t) => {
-    assert.equal((await runCli("emulator repair none.json", { cwd: await testFolder(t) })).exit, 2);
+    assert.equal((await runCli("emulator repair none.json", { cwd: await createTestFolder(t) })).exit, 2);
   });
 });
 
@@ -142,7 +144,7 @@ const script = (code: string) => ["emulator", "exec", "--", process.execPath, "-
 
 describe("svc emulator exec", () => {
   it("provides all variables to the command but none of the real service", async (t) => {
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     const code =
       'console.log(JSON.stringify(Object.fromEntries(Object.entries(process.env).filter(([name]) => name.startsWith("SVC_")))))';
     const { exit, out } = await runCli(script(code), {
@@ -172,7 +174,7 @@ describe("svc emulator exec", () => {
   });
 
   it("warns only if other machines can reach the emulator", async (t) => {
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     const on = (host: string, ...more: string[]) =>
       runCli(["emulator", "exec", "--host", host, ...more, "--", process.execPath, "-e", ""], { cwd });
     const open = "warning: listening on 0.0.0.0: other machines can reach this emulator, ";
@@ -187,7 +189,7 @@ describe("svc emulator exec", () => {
   });
 
   it("exits with the command's code, 128 + n after a signal, 127 for a missing program", async (t) => {
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     assert.equal((await runCli(script("process.exit(7)"), { cwd })).exit, 7);
     assert.equal((await runCli(script('process.kill(process.pid, "SIGKILL")'), { cwd })).exit, 137);
     const missing = await runCli("emulator exec -- no-such-program", { cwd });
@@ -206,7 +208,7 @@ describe("svc emulator exec", () => {
 
   for (const own of ["", "--clock manual ", "--json ", "--file exec ", "--port=0 "]) {
     it(`forwards all arguments after the command's name, even without --: ${own}`, async (t) => {
-      const cwd = await testFolder(t);
+      const cwd = await createTestFolder(t);
       const script = join(cwd, "words.mjs");
       await writeFile(script, "console.log(JSON.stringify(process.argv.slice(2)))");
       const words = "--quiet --yes two --deterministic --help --version --json=id -- --emulator";
@@ -216,7 +218,7 @@ describe("svc emulator exec", () => {
   }
 
   it("passes arguments without a shell, including flags, and stores nothing", async (t) => {
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     const { out } = await runCli(
       [
         "emulator",
@@ -237,7 +239,7 @@ describe("svc emulator exec", () => {
   });
 
   it("forwards signals and exits with the command's exit code", async (t) => {
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     let signal: (name: "SIGTERM") => void = () => {};
     const { exit } = await runCli(
       script('process.on("SIGTERM", () => process.exit(9)); setInterval(() => {}, 1e6); console.log("up")'),

@@ -2,17 +2,17 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { testFolder } from "../support/cli/cli-emulator.ts";
+import { createTestFolder } from "../support/cli/cli-emulator.ts";
 import { type RunOptions, runCli } from "../support/cli/run-cli.ts";
-import { receiver } from "../support/receiver.ts";
+import { startReceiver } from "../support/receiver.ts";
 
 /** Numbers that a double would change, one for each kind of change. */
 const numbers = '{"float":1.0,"big":12345678901234567890,"huge":7e12345,"small":-0,"exponent":1E2,"plain":[1,2.5,-3]}';
 
 async function service(t: TestContext, body: string) {
-  const received = await receiver(t);
+  const received = await startReceiver(t);
   received.answer((_, response) => response.writeHead(200, { "content-type": "application/json" }).end(body));
-  const cwd = await testFolder(t);
+  const cwd = await createTestFolder(t);
   const env = { SVC_BASE_URL: received.url, SVC_CLIENT_ID: "a", SVC_CLIENT_SECRET: "b" };
   const svc = (argv: readonly string[], options: RunOptions = {}) => runCli(argv, { cwd, env, ...options });
   return { svc, cwd, sent: () => received.received.at(-1)!.body.toString() };

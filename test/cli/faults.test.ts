@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { cliEmulator } from "../support/cli/cli-emulator.ts";
+import { startCliEmulator } from "../support/cli/cli-emulator.ts";
 
 describe("scripted faults on the command line", () => {
   it("adds, matches, lists and removes a fault", async (t) => {
-    const { svc, json } = await cliEmulator(t);
+    const { svc, json } = await startCliEmulator(t);
     const add = "emulator fault add --direction incoming --operation health.show --status 418 --count 1";
     assert.deepEqual(await json(add.split(" ")), {
       id: 1,
@@ -50,7 +50,7 @@ describe("scripted faults on the command line", () => {
   });
 
   it("rejects an invalid fault with a message", async (t) => {
-    const { svc } = await cliEmulator(t);
+    const { svc } = await startCliEmulator(t);
     const { exit, err } = await svc(["emulator", "fault", "add", "--direction", "outgoing"]);
     assert.notEqual(exit, 0);
     assert.match(err, /effect is required/);

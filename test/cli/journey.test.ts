@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { cliEmulator, testFolder } from "../support/cli/cli-emulator.ts";
+import { createTestFolder, startCliEmulator } from "../support/cli/cli-emulator.ts";
 import { runCli } from "../support/cli/run-cli.ts";
-import { receiver } from "../support/receiver.ts";
+import { startReceiver } from "../support/receiver.ts";
 
 const counterparty = {
   is_individual: false,
@@ -21,7 +21,7 @@ const nda = {
 
 describe("contract workflow on the command line", () => {
   it("uploads files of any name and downloads the same bytes", async (t) => {
-    const { svc, json, cwd } = await cliEmulator(t);
+    const { svc, json, cwd } = await startCliEmulator(t);
     const bytes = Buffer.from(Array.from({ length: 200_000 }, (_, i) => i % 251));
     await writeFile(join(cwd, "a b.pdf"), bytes);
     await writeFile(join(cwd, "notes.txt"), "hello");
@@ -39,13 +39,13 @@ describe("contract workflow on the command line", () => {
   });
 
   it("sends the content type and length to the storage without sender data", async (t) => {
-    const service = await receiver(t);
+    const service = await startReceiver(t);
     service.answer(({ method }, response) => {
       const upload_url = `${service.url}/bucket/key?X-Sig-Signature=abc`;
       const file = { file_id: "f-1", filename: "a.txt", upload_url, expires_at: "2031-01-02T03:19:05Z" };
       response.end(method === "PUT" ? "" : JSON.stringify({ files: [file] }));
     });
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     await writeFile(join(cwd, "a.txt"), "hello");
     const env = { SVC_BASE_URL: service.url, SVC_CLIENT_ID: "id", SVC_CLIENT_SECRET: "secret", SVC_TOKEN: "token" };
     assert.equal((await runCli("files upload a.txt", { cwd, env })).exit, 0);
@@ -58,7 +58,7 @@ describe("contract workflow on the command line", () => {
   });
 
   it("uploads the files of an intake before its creation", async (t) => {
-    const { json, cwd } = await cliEmulator(t);
+    const { json, cwd } = await startCliEmulator(t);
     await writeFile(join(cwd, "msa.pdf"), "%PDF-1.4");
     const argv = [
       "intake",
@@ -77,7 +77,7 @@ describe("contract workflow on the command line", () => {
   });
 
   it("uploads no files if the intake is invalid", async (t) => {
-    const { svc, json, cwd } = await cliEmulator(t);
+    const { svc, json, cwd } = await startCliEmulator(t);
     await writeFile(join(cwd, "msa.pdf"), "%PDF-1.4");
     const { exit, err } = await svc("intake create --title x --file msa.pdf");
     assert.deepEqual([exit, err.includes("--workflow-id is required")], [2, true]);
@@ -85,7 +85,7 @@ describe("contract workflow on the command line", () => {
   });
 
   it("warns of a misspelled field that the service ignores", async (t) => {
-    const { svc } = await cliEmulator(t);
+    const { svc } = await startCliEmulator(t);
     const right = ["contracts", "create", "--data", "-", "--set", "contract_name=x"];
     assert.equal((await svc(right, { stdin: JSON.stringify(nda) })).err.includes("warning"), false);
     const { exit, err } = await svc(["contracts", "create", "--data", "-", "--set", "contract_nme=x"], {
@@ -98,7 +98,7 @@ describe("contract workflow on the command line", () => {
   });
 
   it("prefers flags to --set and --set to --data", async (t) => {
-    const { json, cwd } = await cliEmulator(t);
+    const { json, cwd } = await startCliEmulator(t);
     await writeFile(
       join(cwd, "nda.json"),
       JSON.stringify({ ...nda, contract_name: "from data", contract_data: { term: "1" } }),
@@ -119,7 +119,7 @@ describe("contract workflow on the command line", () => {
   });
 
   it("sends a contract, waits in virtual time and ends when all parties have signed", async (t) => {
-    const { json, svc, emulator } = await cliEmulator(t);
+    const { json, svc, emulator } = await startCliEmulator(t);
     await json("contracts create --data -", { stdin: JSON.stringify(nda) });
     const waiting = json("contracts send T-1 --wait executed");
     // The contract is signed while the wait polls.
@@ -130,7 +130,7 @@ describe("contract workflow on the command line", () => {
   });
 
   it("exits with 75 after the timeout of a wait and at once for an impossible status", async (t) => {
-    const { json, svc } = await cliEmulator(t);
+    const { json, svc } = await startCliEmulator(t);
     await json("contracts create --data -", { stdin: JSON.stringify(nda) });
     const late = await svc("contracts send T-1 --wait executed --wait-timeout 0s");
     assert.match(late.err, /^Sent T-1, waiting for EXECUTED \(at most 0s; change it with --wait-timeout\)$/m);
@@ -145,7 +145,7 @@ describe("contract workflow on the command line", () => {
   });
 
   it("exits with 5 for missing objects, 1 for rejections and 4 for missing permissions", async (t) => {
-    const { svc } = await cliEmulator(t);
+    const { svc } = await startCliEmulator(t);
     const cases: [string, Record<string, string>, number, RegExp][] = [
       ["contracts status T-99", {}, 5, /Contract T-99 not found \(HTTP 404\)/],
       ["contracts send T-99", {}, 5, /Contract T-99 not found \(HTTP 404\)/],
@@ -162,7 +162,7 @@ describe("contract workflow on the command line", () => {
   });
 
   it("verifies a delivery by its raw bytes from a file or standard input", async (t) => {
-    const { svc, cwd, emulator } = await cliEmulator(t);
+    const { svc, cwd, emulator } = await startCliEmulator(t);
     const key = emulator.clusters[0]!.hmacKey!;
     await writeFile(join(cwd, "key"), `${key}\n`);
     const { contentHash } = await import("../../src/schemes/webhook.ts");
@@ -182,7 +182,7 @@ describe("contract workflow on the command line", () => {
   });
 
   it("requests any path with svc api and the credentials of its service", async (t) => {
-    const { svc } = await cliEmulator(t);
+    const { svc } = await startCliEmulator(t);
     const workflows = await svc(["api", "GET", "/api/v2.1/public/contracts/T-1/status"]);
     assert.deepEqual([workflows.exit, JSON.parse(workflows.out)], [5, { detail: "Not found." }]);
     const clock = await svc("api GET /_emulator/clock");
@@ -194,7 +194,7 @@ describe("contract workflow on the command line", () => {
   });
 
   it("reports that the router forwarded an unknown path, except with --quiet", async (t) => {
-    const { svc } = await cliEmulator(t);
+    const { svc } = await startCliEmulator(t);
     const told = async (argv: string, tty = false) => {
       const { exit, err } = await svc(`api ${argv}`, { tty });
       return [exit, err];

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { testFolder } from "../support/cli/cli-emulator.ts";
+import { createTestFolder } from "../support/cli/cli-emulator.ts";
 import { ndaContractJson } from "../support/cli/nda.ts";
 import { runCli } from "../support/cli/run-cli.ts";
 
@@ -12,7 +12,7 @@ const proposed = (err: string): string[] =>
 
 /** A folder, and a profile with the addresses of the services. */
 async function withProfile(t: TestContext, name: string) {
-  const cwd = await testFolder(t);
+  const cwd = await createTestFolder(t);
   const profiles = { [name]: { router_url: "http://127.0.0.1:9" } };
   await writeFile(join(cwd, "profiles.json"), JSON.stringify({ profiles }));
   return { cwd, env: { SVC_CONFIG_DIR: cwd } };
@@ -20,7 +20,7 @@ async function withProfile(t: TestContext, name: string) {
 
 describe("suggested command line", () => {
   it("uses the same target with --emulator", async (t) => {
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     const created = await runCli("contracts create --data - --emulator", { cwd, stdin: ndaContractJson });
     assert.deepEqual(proposed(created.err), ["svc contracts send T-1 --emulator"]);
     const sent = await runCli("contracts send T-1 --emulator", { cwd });
@@ -30,7 +30,7 @@ describe("suggested command line", () => {
   });
 
   it("names the program svc, even under npx, and preserves other words", async (t) => {
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     const env = { npm_lifecycle_event: "npx", npm_lifecycle_script: "svc" };
     const { err } = await runCli("emulator deliveries", { cwd, env });
     assert.equal(err.split("\n").at(-2), "  try: svc emulator start");

@@ -5,7 +5,7 @@ import { createOutput, type TableView } from "../../src/cli/output/output.ts";
 import { formatCsvLine, formatTable, formatTsvLine } from "../../src/cli/output/text.ts";
 import { readGlobals } from "../../src/cli/parse/globals.ts";
 import type { Host } from "../../src/cli/process/host.ts";
-import { cliEmulator } from "../support/cli/cli-emulator.ts";
+import { startCliEmulator } from "../support/cli/cli-emulator.ts";
 
 async function shown(value: unknown, flags: Record<string, unknown>, view: TableView = {}, tty = false, env = {}) {
   const [out, err] = [sink(tty), sink(tty)];
@@ -136,7 +136,7 @@ describe("response layout", () => {
 });
 
 it("a piped response includes field names if it has undeclared fields", async (t) => {
-  const { svc } = await cliEmulator(t);
+  const { svc } = await startCliEmulator(t);
   const { exit, out } = await svc("oidc discovery");
   const lines = out.trimEnd().split("\n");
   assert.deepEqual([exit, lines.length > 5, lines.filter((line) => !/^\w+\t./.test(line))], [0, true, []]);

@@ -3,7 +3,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { stripVTControlCharacters } from "node:util";
-import { cliEmulator, testFolder } from "../support/cli/cli-emulator.ts";
+import { createTestFolder, startCliEmulator } from "../support/cli/cli-emulator.ts";
 import { ndaContractJson } from "../support/cli/nda.ts";
 import { ctrlC, ctrlD, downKey, enterKey, simulateUser } from "../support/cli/person.ts";
 import { runCli } from "../support/cli/run-cli.ts";
@@ -14,7 +14,7 @@ interface Recipients {
 
 describe("user at a terminal", () => {
   it("is prompted for missing input, with only the response on standard output", async (t) => {
-    const { svc, emulator } = await cliEmulator(t);
+    const { svc, emulator } = await startCliEmulator(t);
     const made = await emulator.api("POST", "/api/v2.1/public/contracts/", {
       body: { contract_template_id: 101, contract_data: {}, counter_party_details: [] },
     });
@@ -26,7 +26,7 @@ describe("user at a terminal", () => {
   });
 
   it("selects among the contracts to which a command applies", async (t) => {
-    const { svc, json } = await cliEmulator(t);
+    const { svc, json } = await startCliEmulator(t);
     for (let i = 0; i < 2; i += 1) await json("contracts create --data -", { stdin: ndaContractJson });
     await json("contracts send T-1");
     const ada = simulateUser(["Composite id", enterKey]);
@@ -36,7 +36,7 @@ describe("user at a terminal", () => {
   });
 
   it("selects the workflow of an intake and existing intakes", async (t) => {
-    const { svc } = await cliEmulator(t);
+    const { svc } = await startCliEmulator(t);
     const ada = simulateUser(["Title", `Review it${enterKey}`], ["Workflow id", enterKey]);
     const made = await svc("intake create --json=id,title", ada);
     assert.deepEqual(
@@ -54,10 +54,10 @@ describe("user at a terminal", () => {
   });
 
   it("selects among the workflows of earlier intakes of a service", async (t) => {
-    const { svc, emulator } = await cliEmulator(t);
+    const { svc, emulator } = await startCliEmulator(t);
     await svc("intake create --title First --workflow-id 201");
     const { url, clientId = "", clientSecret = "" } = emulator.clusters[0]!;
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     const env = { SVC_CONFIG_DIR: cwd, SVC_BASE_URL: url, SVC_CLIENT_ID: clientId, SVC_CLIENT_SECRET: clientSecret };
     const ada = simulateUser(["Title", `Second${enterKey}`], ["Workflow id", enterKey]);
     const { exit, err } = await runCli("intake create", { ...ada, env, cwd });
@@ -66,7 +66,7 @@ describe("user at a terminal", () => {
   });
 
   it("selects among existing settings", async (t) => {
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     await writeFile(join(cwd, "profiles.json"), '{"profiles":{"default":{"client_id":"wk_1"}},"current":"default"}');
     const ada = simulateUser(["Key", `${downKey}${downKey}${enterKey}`]);
     const { exit, out, err } = await runCli("config get", { ...ada, env: { SVC_CONFIG_DIR: cwd } });
@@ -74,7 +74,7 @@ describe("user at a terminal", () => {
   });
 
   it("selects among existing clusters", async (t) => {
-    const { svc, emulator } = await cliEmulator(t);
+    const { svc, emulator } = await startCliEmulator(t);
     const ada = simulateUser(["Cluster id", `${downKey}${enterKey}`]);
     const { exit, err } = await svc("router map-clients --client-ids c-1", ada);
     assert.deepEqual([exit, ada.waiting()], [0, []], err);
@@ -83,7 +83,7 @@ describe("user at a terminal", () => {
   });
 
   it("is prompted for input that only some command lines require", async (t) => {
-    const { svc, cwd } = await cliEmulator(t);
+    const { svc, cwd } = await startCliEmulator(t);
     await writeFile(join(cwd, "ids.txt"), "c-1\n");
     const env = { SVC_STATE_DIR: join(cwd, "state") };
     const ada = simulateUser(["Cluster", `${downKey}${enterKey}`]);
@@ -101,7 +101,7 @@ describe("user at a terminal", () => {
   });
 
   it("enters values that cannot be listed and sees validation errors immediately", async (t) => {
-    const { svc } = await cliEmulator(t);
+    const { svc } = await startCliEmulator(t);
     const ada = simulateUser(
       ["Template id", enterKey],
       ["A value is required", `one${enterKey}`],
@@ -113,7 +113,7 @@ describe("user at a terminal", () => {
   });
 
   it("sees the missing input instead of a question without a valid answer", async (t) => {
-    const { svc, json, cwd } = await cliEmulator(t);
+    const { svc, json, cwd } = await startCliEmulator(t);
     const refused = async (line: string, exit: number, words: RegExp, env: Record<string, string | undefined> = {}) => {
       const nobody = simulateUser([":", ctrlC]);
       const run = await svc(line, { ...nobody, env: { SVC_STATE_DIR: cwd, ...env } });
@@ -136,7 +136,7 @@ describe("user at a terminal", () => {
   });
 
   it("selects among existing webhooks and contract numbers", async (t) => {
-    const { svc, json } = await cliEmulator(t);
+    const { svc, json } = await startCliEmulator(t);
     await json("contracts create --data -", { stdin: ndaContractJson });
     const url = "https://hooks.example/x";
     await json(["webhooks", "create", "--title", "mine", "--url", url, "--only-for-activities", "CONTRACT_SIGNED"]);
@@ -150,7 +150,7 @@ describe("user at a terminal", () => {
   });
 
   it("fills in a template's attributes and sees the equivalent command line", async (t) => {
-    const { svc, json } = await cliEmulator(t);
+    const { svc, json } = await startCliEmulator(t);
     const ada = simulateUser(
       ["Contract template id", `${downKey}${enterKey}`],
       ["Start date", `soon${enterKey}`],
@@ -189,7 +189,7 @@ describe("user at a terminal", () => {
   });
 
   it("selects another template if the first template cannot be used", async (t) => {
-    const { svc } = await cliEmulator(t);
+    const { svc } = await startCliEmulator(t);
     const party = [
       ["Who is the counterparty?", `${downKey}${enterKey}`],
       ["First name", `Jo${enterKey}`],
@@ -207,7 +207,7 @@ describe("user at a terminal", () => {
   });
 
   it("receives no prompt if --data or --set contains all required input", async (t) => {
-    const { svc, cwd } = await cliEmulator(t);
+    const { svc, cwd } = await startCliEmulator(t);
     const body = { contract_template_id: 101, contract_data: {}, counter_party_details: [] };
     await writeFile(join(cwd, "c.json"), JSON.stringify(body));
     const { exit, err } = await svc("contracts create --data c.json", { tty: true });
@@ -215,7 +215,7 @@ describe("user at a terminal", () => {
   });
 
   it("types a secret without echo", async (t) => {
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     const ada = simulateUser(["client_secret", `very-secret${enterKey}`]);
     const { exit, out, err } = await runCli("config set client_secret", { ...ada, env: { SVC_CONFIG_DIR: cwd } });
     assert.deepEqual([exit, `${out}${err}`.includes("very-secret")], [0, false]);
@@ -223,7 +223,7 @@ describe("user at a terminal", () => {
   });
 
   it("declines and changes nothing, with exit 1 and one line", async (t) => {
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     await writeFile(join(cwd, "profiles.json"), '{"profiles":{"old":{}}}');
     const ada = simulateUser(["Remove profile old", enterKey]);
     const { exit, err } = await runCli("config remove old", { ...ada, env: { SVC_CONFIG_DIR: cwd } });
@@ -234,7 +234,7 @@ describe("user at a terminal", () => {
   });
 
   it("types the name to confirm an irreversible change", async (t) => {
-    const { svc } = await cliEmulator(t);
+    const { svc } = await startCliEmulator(t);
     const wrong = simulateUser(["Type eu-1 to continue", `eu${enterKey}`]);
     const argv = ["router", "offboard", "eu-1", "--set", 'client_ids=["c-1"]'];
     assert.equal((await svc(argv, wrong)).exit, 1);
@@ -244,7 +244,7 @@ describe("user at a terminal", () => {
   });
 
   it("leaves a prompt by Ctrl-C with exit 130 and no output", async (t) => {
-    const { svc } = await cliEmulator(t);
+    const { svc } = await startCliEmulator(t);
     const ada = simulateUser(["Cluster id", ctrlC]);
     const { exit, out, err } = await svc("router offboard", ada);
     assert.deepEqual([exit, out], [130, ""]);
@@ -252,7 +252,7 @@ describe("user at a terminal", () => {
   });
 
   it("leaves an empty prompt by Ctrl-D with exit 130 and no output", async (t) => {
-    const { svc } = await cliEmulator(t);
+    const { svc } = await startCliEmulator(t);
     for (const [line, question] of [
       ["router offboard", "Cluster id"],
       ["intake create", "Title"],
@@ -264,7 +264,7 @@ describe("user at a terminal", () => {
   });
 
   it("sees no colors with NO_COLOR", async (t) => {
-    const { svc } = await cliEmulator(t);
+    const { svc } = await startCliEmulator(t);
     // biome-ignore lint/suspicious/noControlCharactersInRegex: colors are control sequences
     const colours = /\u001b\[[\d;]*m/;
     const plain = await svc("router offboard", { ...simulateUser(["Cluster id", ctrlC]), env: { NO_COLOR: "1" } });

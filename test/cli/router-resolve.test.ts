@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { hashEmail } from "../../src/schemes/email-hash.ts";
-import { cliEmulator } from "../support/cli/cli-emulator.ts";
+import { startCliEmulator } from "../support/cli/cli-emulator.ts";
 
 /** An environment that names the router without the control plane of the emulator. */
 const asReal = { SVC_EMULATOR_URL: undefined, SVC_EMULATOR_TOKEN: undefined };
 
 describe("svc router resolve", () => {
   it("shows the table by which a cluster of an emulator owns an identifier", async (t) => {
-    const { json, emulator } = await cliEmulator(t);
+    const { json, emulator } = await startCliEmulator(t);
     const hash = hashEmail("ada@northwind.example");
     const { clientId = "" } = emulator.clusters[1]!;
     for (const [identifier, table, key, cluster_id] of [
@@ -24,7 +24,7 @@ describe("svc router resolve", () => {
   });
 
   it("tries the public lookups with a real router", async (t) => {
-    const { json, svc, emulator } = await cliEmulator(t);
+    const { json, svc, emulator } = await startCliEmulator(t);
     const hash = hashEmail("ada@northwind.example");
     const { clientId = "" } = emulator.clusters[1]!;
     const resolve = (identifier: string) => json(["router", "resolve", identifier], { env: asReal });
@@ -40,7 +40,7 @@ describe("svc router resolve", () => {
   });
 
   it("reads the cluster in a token without printing the token", async (t) => {
-    const { json } = await cliEmulator(t);
+    const { json } = await startCliEmulator(t);
     const claims = Buffer.from('{"cluster":"us-1"}').toString("base64url");
     assert.deepEqual(await json(["router", "resolve", "eu-1_rt_secret"]), [
       { table: "prefix", key: "eu-1_…", cluster_id: "eu-1" },
@@ -51,7 +51,7 @@ describe("svc router resolve", () => {
   });
 
   it("sends the emulator's token only to the emulator", async (t) => {
-    const { svc, emulator } = await cliEmulator(t);
+    const { svc, emulator } = await startCliEmulator(t);
     // Another host name of the same listener is another address.
     const elsewhere = emulator.routerUrl.replace("127.0.0.1", "localhost");
     const { exit } = await svc(`router resolve T-FABRIKAM --base-url ${elsewhere}`);
@@ -60,7 +60,7 @@ describe("svc router resolve", () => {
   });
 
   it("exits with 5 without an owner", async (t) => {
-    const { svc } = await cliEmulator(t);
+    const { svc } = await startCliEmulator(t);
     assert.equal((await svc("router resolve nobody")).exit, 5);
   });
 });

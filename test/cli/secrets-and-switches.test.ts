@@ -6,9 +6,9 @@ import { hasColour } from "../../src/cli/output/styled.ts";
 import type { Globals } from "../../src/cli/parse/globals.ts";
 import type { Host } from "../../src/cli/process/host.ts";
 import { canPrompt } from "../../src/cli/prompt/confirm.ts";
-import { testFolder } from "../support/cli/cli-emulator.ts";
+import { createTestFolder } from "../support/cli/cli-emulator.ts";
 import { type RunOptions, runCli } from "../support/cli/run-cli.ts";
-import { receiver } from "../support/receiver.ts";
+import { startReceiver } from "../support/receiver.ts";
 
 const mark = "\ufeff";
 
@@ -25,9 +25,9 @@ describe("OAuth secret", () => {
   ];
   for (const [line, flag, fields] of cases) {
     it(`is read from a file or a pipe by svc ${line.split(" ", 2).join(" ")} --${flag}-file`, async (t) => {
-      const service = await receiver(t);
+      const service = await startReceiver(t);
       service.answer((_, response) => response.end("{}"));
-      const cwd = await testFolder(t);
+      const cwd = await createTestFolder(t);
       await writeFile(join(cwd, "secret.txt"), `${mark}s3cret\n`);
       const run = (flags: readonly string[], options: RunOptions = {}) =>
         runCli([...line.split(" "), ...flags, "--base-url", service.url, "--quiet"], { cwd, ...options });
@@ -52,9 +52,9 @@ describe("OAuth secret", () => {
 
 describe("byte order mark", () => {
   it("is not part of a secret, a profile or a JSON file", async (t) => {
-    const service = await receiver(t);
+    const service = await startReceiver(t);
     service.answer((_, response) => response.end("{}"));
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     await mkdir(join(cwd, "config"));
     const profile = { router_url: service.url, contracts_url: service.url, client_id: "id", client_secret: "secret" };
     const profiles = { current: "p", profiles: { p: profile } };

@@ -3,9 +3,9 @@ import { spawn } from "node:child_process";
 import { PassThrough, Writable } from "node:stream";
 import { describe, it } from "node:test";
 import { main } from "../../src/cli/main.ts";
-import { testFolder } from "../support/cli/cli-emulator.ts";
+import { createTestFolder } from "../support/cli/cli-emulator.ts";
 import { runCli } from "../support/cli/run-cli.ts";
-import { receiver } from "../support/receiver.ts";
+import { startReceiver } from "../support/receiver.ts";
 import { getSvcPath } from "../support/shipped.ts";
 
 const instantly = { now: () => Date.now(), monotonicNow: () => Date.now(), sleep: async () => {} };
@@ -18,7 +18,7 @@ describe("svc with a failing service", () => {
     assert.match(err, /^error: Failed to reach http:\/\/127.0.0.1:1: connection refused \(ECONNREFUSED\)\.\n.*\n$/);
   });
 
-  const cases: [string, Parameters<Awaited<ReturnType<typeof receiver>>["answer"]>[0], number, RegExp][] = [
+  const cases: [string, Parameters<Awaited<ReturnType<typeof startReceiver>>["answer"]>[0], number, RegExp][] = [
     ["responds with 500 to every attempt", 500, 75, /\(HTTP 500\)/],
     [
       "responds with HTML",
@@ -48,7 +48,7 @@ describe("svc with a failing service", () => {
   ];
   for (const [what, how, exit, message] of cases) {
     it(`exits with ${exit} if the service ${what}`, async (t) => {
-      const service = await receiver(t);
+      const service = await startReceiver(t);
       service.answer(how);
       const result = await runCli(["router", "health", "--base-url", service.url], { wall: instantly });
       assert.match(result.err, message);
@@ -57,7 +57,7 @@ describe("svc with a failing service", () => {
   }
 
   it("exits with 75 after --timeout if the service hangs", async (t) => {
-    const service = await receiver(t);
+    const service = await startReceiver(t);
     service.answer(() => {});
     const { exit, err } = await runCli([
       "router",
@@ -73,7 +73,7 @@ describe("svc with a failing service", () => {
   });
 
   it("retries after the requested wait with a message on standard error", async (t) => {
-    const service = await receiver(t);
+    const service = await startReceiver(t);
     service.answer((_, response) => {
       const isFirst = service.received.length === 1;
       response.writeHead(isFirst ? 429 : 200, isFirst ? { "retry-after": "7" } : {}).end('{"database":true}');
@@ -84,7 +84,7 @@ describe("svc with a failing service", () => {
   });
 
   it("reports an unknown outcome if a POST fails and suggests no repetition", async (t) => {
-    const service = await receiver(t);
+    const service = await startReceiver(t);
     service.answer(503);
     const line = ["contracts", "send", "T-1", "--json", "--base-url", service.url];
     const { exit, out, err } = await runCli(line, { wall: instantly, env: key });
@@ -103,7 +103,7 @@ describe("svc with a failing service", () => {
   });
 
   it("exits with 130 at Ctrl-C without a stack", async (t) => {
-    const service = await receiver(t);
+    const service = await startReceiver(t);
     let signal: (name: "SIGINT") => void = () => {};
     service.answer(() => signal("SIGINT"));
     const { exit, out, err } = await runCli(["router", "health", "--base-url", service.url], {
@@ -117,7 +117,7 @@ describe("svc with a failing service", () => {
 
 describe("--verbose and --debug", () => {
   it("prints every exchange on standard error and hides every secret", async (t) => {
-    const service = await receiver(t);
+    const service = await startReceiver(t);
     service.answer((_, response) =>
       response
         .writeHead(200, { "set-cookie": "session=abc", "x-request-id": "r-1" })
@@ -152,7 +152,7 @@ describe("output pipe of svc", () => {
   });
 
   it("causes exit 0 when closed, for any output", async (t) => {
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     assert.equal(await withoutReader(["emulator", "status"], cwd), 0);
     // The command ends without a signal, because the reader is gone.
     assert.equal(await withoutReader(["emulator", "start", "--ephemeral", "--port", "0"], cwd), 0);

@@ -3,9 +3,9 @@ import { appendFileSync, utimesSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { cliEmulator, testFolder } from "../support/cli/cli-emulator.ts";
+import { createTestFolder, startCliEmulator } from "../support/cli/cli-emulator.ts";
 import { runCli } from "../support/cli/run-cli.ts";
-import { type ReceivedRequest, receiver } from "../support/receiver.ts";
+import { type ReceivedRequest, startReceiver } from "../support/receiver.ts";
 
 interface Named {
   readonly filename: string;
@@ -17,7 +17,7 @@ async function storage(
   onPut: (request: ReceivedRequest, count: number) => { status: number; body?: string },
   onInitialize: (files: readonly (Named & { readonly file_id: string })[]) => readonly Named[] = (files) => files,
 ) {
-  const service = await receiver(t);
+  const service = await startReceiver(t);
   let ids = 0;
   let puts = 0;
   service.answer((request, response) => {
@@ -35,7 +35,7 @@ async function storage(
     });
     response.end(JSON.stringify({ files: onInitialize(files) }));
   });
-  const cwd = await testFolder(t);
+  const cwd = await createTestFolder(t);
   const env = { SVC_BASE_URL: service.url, SVC_CLIENT_ID: "id", SVC_CLIENT_SECRET: "secret" };
   const upload = (files: readonly string[], ...flags: string[]) =>
     runCli(["files", "upload", ...files, ...flags, "--retries", "0"], { cwd, env });
@@ -108,7 +108,7 @@ describe("svc files upload", () => {
   });
 
   it("uploads an empty file and piped input", async (t) => {
-    const { svc, json, cwd } = await cliEmulator(t);
+    const { svc, json, cwd } = await startCliEmulator(t);
     await writeFile(join(cwd, "empty.txt"), "");
     const [empty] = await json<{ file_id: string; bytes: number }[]>(["files", "upload", "empty.txt"]);
     assert.deepEqual([empty!.bytes, (await svc(["files", "download", empty!.file_id])).out], [0, ""]);

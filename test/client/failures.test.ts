@@ -3,7 +3,7 @@ import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, it, type TestContext } from "node:test";
 import { createClient, ServiceError } from "../../src/client/index.ts";
-import { emulator } from "../support/emulator.ts";
+import { startTestEmulator } from "../support/emulator.ts";
 
 /** The output of a test runner for a failed call. A stack begins with name and message. */
 async function printed(call: Promise<unknown>): Promise<string> {
@@ -17,7 +17,7 @@ async function printed(call: Promise<unknown>): Promise<string> {
 
 describe("output of a failed call in a test runner", () => {
   it("names the rejected call and the reason, without secrets in the path", async (t) => {
-    const { clusters, routerUrl, token } = await emulator(t);
+    const { clusters, routerUrl, token } = await startTestEmulator(t);
     const [{ url, clientId, clientSecret }] = clusters as [(typeof clusters)[number]];
     const client = createClient({
       baseUrls: { router: routerUrl, contracts: url, emulator: routerUrl },

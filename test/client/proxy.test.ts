@@ -7,7 +7,7 @@ import { readBodyText } from "../../src/client/response.ts";
 import { createTransport } from "../../src/client/transport.ts";
 import { startForwardProxy } from "../support/cli/forward-proxy.ts";
 import { startTlsService } from "../support/cli/safe-service.ts";
-import { receiver } from "../support/receiver.ts";
+import { startReceiver } from "../support/receiver.ts";
 
 const basic = (user: string, password: string) => `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}`;
 
@@ -35,7 +35,7 @@ async function asked(t: TestContext, url: string, origin: string, authorization?
 
 /** A service with a host name that only the proxy resolves. */
 async function service(t: TestContext) {
-  const real = await receiver(t);
+  const real = await startReceiver(t);
   real.answer((_, response) => response.end("well"));
   return { ...real, url: `${real.url.replace("127.0.0.1", "service.example")}/a?b=c` };
 }

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { it } from "node:test";
 import { createClient } from "../../src/client/index.ts";
 import { readBodyText } from "../../src/client/response.ts";
-import { emulator } from "../support/emulator.ts";
+import { startTestEmulator } from "../support/emulator.ts";
 
 it("client uploads a file to its signed URL and downloads it", async (t) => {
-  const { url, clientId, clientSecret } = (await emulator(t)).clusters[0]!;
+  const { url, clientId, clientSecret } = (await startTestEmulator(t)).clusters[0]!;
   const client = createClient({ baseUrls: { contracts: url }, credentials: { clientId, clientSecret } });
   t.after(() => client.close());
 

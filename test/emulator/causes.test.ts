@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from "node:util";
 import { activities } from "../../src/api/activities.ts";
 import type { Operation } from "../../src/api/operation.ts";
 import { registry } from "../../src/api/registry.ts";
-import { emulator, type TestEmulator } from "../support/emulator.ts";
+import { startTestEmulator, type TestEmulator } from "../support/emulator.ts";
 import { stories } from "./causes.ts";
 import { operationCall } from "./operation-call.ts";
 
@@ -29,7 +29,7 @@ async function metricsOn({ api }: TestEmulator): Promise<unknown> {
 
 /** The activities that the last step of a story emits, and the operations that it calls. */
 async function played(t: TestContext, story: (typeof stories)[string][number]) {
-  const on = await emulator(t);
+  const on = await startTestEmulator(t);
   const act = await story({ ...on, call: operationCall(on) });
   await laterOn(on);
   const before = await toldOn(on);
@@ -71,7 +71,7 @@ describe("activity declaration of operations", () => {
   });
 
   it("does not omit an activity of any other operation", async (t) => {
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     const call = operationCall(on);
     await call("contracts.create", {}, { ...contract, ...metadata });
     await call("contracts.create", {}, contract);

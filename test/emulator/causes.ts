@@ -1,6 +1,6 @@
 import { mailerEventNames } from "../../src/api/emulator/deliveries.ts";
-import { acme, createPdfBase64, createUploadRequest, request } from "../support/contracts.ts";
-import type { Answer, TestEmulator } from "../support/emulator.ts";
+import { acme, createContractRequest, createPdfBase64, createUploadRequest } from "../support/contracts.ts";
+import type { TestEmulator, TestResponse } from "../support/emulator.ts";
 import { type OperationCall, operationNamed } from "./operation-call.ts";
 
 interface Stage extends TestEmulator {
@@ -8,7 +8,7 @@ interface Stage extends TestEmulator {
 }
 
 /** Prepares what an operation needs; what comes back is the one call of it. */
-type Story = (on: Stage) => Promise<() => Promise<Answer>>;
+type Story = (on: Stage) => Promise<() => Promise<TestResponse>>;
 
 const t1 = { composite_id: "T-1" };
 const one = { contract_id: 1 };
@@ -17,7 +17,7 @@ const metadata = { external_metadata: { id: "deal-1" } };
 const address = { line_one: "2 High Street", city: "Munich", country_iso_code: "DE" };
 const withAddress = { ...acme, organization_details: { address } };
 
-const create = ({ call }: Stage, more: object = {}) => call("contracts.create", {}, request(more));
+const create = ({ call }: Stage, more: object = {}) => call("contracts.create", {}, createContractRequest(more));
 const autoSend = { workflow_config: { auto_send_to_counterparty: true } };
 const signed = (...names: readonly string[]) => ({
   signatories: names.map((name, i) => ({

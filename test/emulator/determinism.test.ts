@@ -6,9 +6,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import type { EmulatorOptions } from "../../emulator/index.ts";
-import { request } from "../support/contracts.ts";
-import { emulator, sender, type TestEmulator } from "../support/emulator.ts";
-import { type Receiver, receiver } from "../support/receiver.ts";
+import { createContractRequest } from "../support/contracts.ts";
+import { createSender, startTestEmulator, type TestEmulator } from "../support/emulator.ts";
+import { type Receiver, startReceiver } from "../support/receiver.ts";
 
 /** Status, headers except for the date, and exact body of a response. */
 type Seen = readonly [status: number, headers: readonly (readonly [string, string])[], text: string];
@@ -17,7 +17,7 @@ const options = { deterministic: true, token: "control", clock: { mode: "manual"
 
 describe("--deterministic", () => {
   it("produces identical bytes for the same seed and requests in two runs", async (t) => {
-    const target = await receiver(t);
+    const target = await startReceiver(t);
     const port = await freePorts(3);
     const first = await run(t, target, { ...options, port });
     const second = await run(t, target, { ...options, port });
@@ -25,8 +25,8 @@ describe("--deterministic", () => {
   });
 
   it("produces identical bytes again after a reset", async (t) => {
-    const target = await receiver(t);
-    const running = await emulator(t, options);
+    const target = await startReceiver(t);
+    const running = await startTestEmulator(t, options);
     const first = await journey(running, target);
     assert.equal((await running.ask("POST", "reset")).status, 204);
     assertSame(first, await journey(running, target));
@@ -37,7 +37,7 @@ describe("--deterministic", () => {
     t.after(() => rm(folder, { recursive: true, force: true }));
     const file = join(folder, "state.json");
     const ids: string[] = [];
-    const start = (more: EmulatorOptions = {}) => emulator(t, { ...options, file, ...more });
+    const start = (more: EmulatorOptions = {}) => startTestEmulator(t, { ...options, file, ...more });
 
     const before = await start();
     ids.push(await newFileId(before));
@@ -51,7 +51,7 @@ describe("--deterministic", () => {
     assert.equal((await fresh.ask("PUT", "state", { body: state })).status, 200);
     // The IDs after this point can equal those of the restarted emulator, but not the IDs in the state.
     assert.notEqual(await newFileId(fresh), ids[0]);
-    const other = await emulator(t, {
+    const other = await startTestEmulator(t, {
       ...options,
       seed: { clusters: [{ id: "eu-1", label: "eu" }], workspaces: [workspace], users: [user] },
     });
@@ -71,7 +71,7 @@ const workspace = {
 const user = { id: 1, workspace_id: 1, name: "Ada", email: "ada@example.com" };
 
 async function run(t: TestContext, target: Receiver, given: EmulatorOptions) {
-  const running = await emulator(t, given);
+  const running = await startTestEmulator(t, given);
   const out = await journey(running, target);
   await running.close();
   return out;
@@ -82,7 +82,7 @@ async function journey(running: TestEmulator, target: Receiver) {
   const begin = target.received.length;
   const seen: Seen[] = [];
   const watched = (base: string, always: Readonly<Record<string, string>> = {}) => {
-    const send = sender(base, always);
+    const send = createSender(base, always);
     return async (method: string, path: string, body?: unknown) => {
       const answer = await send(method, path, body === undefined ? {} : { body });
       const headers = [...answer.headers].filter(([name]) => name !== "date");
@@ -105,7 +105,7 @@ async function journey(running: TestEmulator, target: Receiver) {
   target.answer(500);
   const files = [{ filename: "a.pdf", content_type: "application/pdf" }];
   await api("POST", "/api/v2.1/public/workspace/files/uploads/", { files });
-  const { id } = (await api("POST", "/api/v2.1/public/contracts/", request())) as { id: string };
+  const { id } = (await api("POST", "/api/v2.1/public/contracts/", createContractRequest())) as { id: string };
   await api("POST", `/api/v2.1/public/contracts/${id}/send_to_counterparties`);
   await ask("POST", "clock/advance", { by: "PT5M" });
   target.answer(200);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { it, type TestContext } from "node:test";
 import { deflateSync, gzipSync } from "node:zlib";
-import { emulator } from "../support/emulator.ts";
+import { startTestEmulator } from "../support/emulator.ts";
 import * as hostile from "../support/pdf/hostile-pdfs.ts";
 
 const deep = (times: number, open: string, close: string) => open.repeat(times) + close.repeat(times);
@@ -19,7 +19,7 @@ function nothingEscapes(t: TestContext): readonly unknown[] {
 it("hostile input causes no crash, state change or unhandled rejection", async (t) => {
   const escaped = nothingEscapes(t);
   const bugs: string[] = [];
-  const on = await emulator(t, { log: (line) => bugs.push(line) });
+  const on = await startTestEmulator(t, { log: (line) => bugs.push(line) });
   const before = await on.ask("GET", "state");
   const json = { "content-type": "application/json" };
   const parts = { "content-type": "multipart/form-data; boundary=x" };

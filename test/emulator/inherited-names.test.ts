@@ -4,8 +4,8 @@ import { describe, it } from "node:test";
 import type { Operation } from "../../src/api/operation.ts";
 import { registry } from "../../src/api/registry.ts";
 import { fillTemplate, findPlaceholders } from "../../src/base/urls.ts";
-import { draft } from "../support/contracts.ts";
-import { emulator, sender } from "../support/emulator.ts";
+import { createDraftContract } from "../support/contracts.ts";
+import { createSender, startTestEmulator } from "../support/emulator.ts";
 import { inheritedNames } from "../support/inherited-names.ts";
 import { createTemporaryFolder } from "../support/store.ts";
 
@@ -48,7 +48,10 @@ describe("name of an inherited object property", () => {
   for (const [inherited, harmless] of inheritedNames) {
     it(`has the same effect as ${harmless} in every operation: ${inherited}`, async (t) => {
       const log: string[] = [];
-      const worlds = [await emulator(t, { log: (line) => log.push(line) }), await emulator(t)] as const;
+      const worlds = [
+        await startTestEmulator(t, { log: (line) => log.push(line) }),
+        await startTestEmulator(t),
+      ] as const;
       for (const operation of operations) {
         const statuses = await Promise.all(
           [inherited, harmless].map(async (word, at) => {
@@ -58,7 +61,7 @@ describe("name of an inherited object property", () => {
             const auth = operation.auth === "api-key" ? key : { authorization: `Bearer ${world.token}` };
             const isCluster = ["contracts", "storage"].includes(operation.service.name);
             const { method, path, headers, ...rest } = requestWith(operation, word);
-            const send = sender(isCluster ? first!.url : world.routerUrl, { ...auth, ...headers });
+            const send = createSender(isCluster ? first!.url : world.routerUrl, { ...auth, ...headers });
             return (await send(method, path, rest)).status;
           }),
         );
@@ -70,9 +73,9 @@ describe("name of an inherited object property", () => {
   }
 
   it("is rejected as a grant type of a cluster", async (t) => {
-    const { clusters } = await emulator(t);
+    const { clusters } = await startTestEmulator(t);
     for (const [grant_type] of inheritedNames) {
-      const answer = await sender(clusters[0]!.url)("POST", "/api/v1/oauth/token/", {
+      const answer = await createSender(clusters[0]!.url)("POST", "/api/v1/oauth/token/", {
         body: new URLSearchParams({ grant_type }).toString(),
         headers: { "content-type": "application/x-www-form-urlencoded" },
       });
@@ -82,11 +85,11 @@ describe("name of an inherited object property", () => {
 
   it("is stored with its value as a free-form key, also after a restart", async (t) => {
     const file = join(await createTemporaryFolder(t), "emulator.json");
-    const first = await emulator(t, { file });
+    const first = await startTestEmulator(t, { file });
     // Long documents have a separate check.
     const long = "1".repeat(2_000);
     const odd = JSON.parse(`{"a":"${long}","__proto__":"2","constructor":"3"}`) as object;
-    const { id } = await draft(first.api, { external_metadata: { id: "deal-42", record_data: odd } });
+    const { id } = await createDraftContract(first.api, { external_metadata: { id: "deal-42", record_data: odd } });
     const intake = { title: "Help", workflow_id: 201, metadata: odd };
     const contract = `/api/v2.1/public/contracts/${id}`;
     const told = [
@@ -99,7 +102,7 @@ describe("name of an inherited object property", () => {
     );
     await first.close();
 
-    const { api } = await emulator(t, { file });
+    const { api } = await startTestEmulator(t, { file });
     const read = async (path: string) => JSON.stringify((await api("GET", path)).body);
     const kept = { external_metadata: { id: "deal-42", record_data: odd } };
     assert.equal(await read(`${contract}/external_metadata`), JSON.stringify(kept));

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { testFolder } from "../support/cli/cli-emulator.ts";
+import { createTestFolder } from "../support/cli/cli-emulator.ts";
 import { type EmulatorProcess, startEmulatorProcess } from "../support/emulator-process.ts";
 
 /** `npm run kills` sets a large number. */
@@ -36,7 +36,7 @@ async function shown({ ask }: EmulatorProcess): Promise<Map<number, string>> {
 
 describe("emulator under write load", () => {
   it(`loses no acknowledged write when it is killed ${kills} times`, async (t) => {
-    const file = join(await testFolder(t), "emulator.json");
+    const file = join(await createTestFolder(t), "emulator.json");
     const acknowledged = new Map<number, string>();
     for (let round = 0; round < kills; round += 1) {
       const on = await startEmulatorProcess(t, { file });

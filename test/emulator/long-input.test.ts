@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { emulator, sender } from "../support/emulator.ts";
+import { createSender, startTestEmulator } from "../support/emulator.ts";
 import { measureCostRatio } from "../support/growth.ts";
 
 const length = 150_000;
@@ -18,7 +18,7 @@ describe("processing time of a long string", () => {
     ["padding and a period", `${"=".repeat(length)}a.${"=".repeat(length)}a`],
   ] as const) {
     it(`is proportional to its length in a signed request: ${name}`, async (t) => {
-      const { router } = await emulator(t);
+      const { router } = await startTestEmulator(t);
       const send = (signed: string) => async () => {
         const body = new URLSearchParams({ signed_request: `${signed}.x` }).toString();
         assert.equal((await router("POST", "/router/v1/crm_b/", { body, headers: form })).status, 401);
@@ -38,7 +38,7 @@ describe("processing time of a long string", () => {
     ["backslashes", "\\"],
   ] as const) {
     it(`is proportional to its length in a file name: ${name}`, async (t) => {
-      const { api } = await emulator(t);
+      const { api } = await startTestEmulator(t);
       const text = unit.repeat(length / unit.length);
       const send = (filename: string) => async () => {
         const files = [{ filename: `${filename}a`, content_type: "application/pdf" }];
@@ -51,9 +51,9 @@ describe("processing time of a long string", () => {
   }
 
   it("is proportional to its length in an unknown path", async (t) => {
-    const { clusters } = await emulator(t);
+    const { clusters } = await startTestEmulator(t);
     const send = (path: string) => async () =>
-      assert.equal((await sender(clusters[0]!.url)("GET", `/api/v2.1/public/${path}`)).status, 404);
+      assert.equal((await createSender(clusters[0]!.url)("GET", `/api/v2.1/public/${path}`)).status, 404);
     for (const path of ["a/".repeat(7_000), "a".repeat(14_000)]) {
       const times = await measureCostRatio(send(path), send("nothing/like/it"), generous);
       assert.ok(times < generous, `${times} times as long`);
@@ -63,7 +63,7 @@ describe("processing time of a long string", () => {
 
 describe("long list of signatories", () => {
   it("is rejected without an emulator error", async (t) => {
-    const { api } = await emulator(t);
+    const { api } = await startTestEmulator(t);
     const signatory = { name: "A", email: "a@b.example", is_counterparty_signatory: true, counterparty_name: "X" };
     const body = {
       contract_template_id: 1,

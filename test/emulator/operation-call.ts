@@ -1,14 +1,14 @@
 import type { Operation } from "../../src/api/operation.ts";
 import { registry } from "../../src/api/registry.ts";
 import { fillTemplate } from "../../src/base/urls.ts";
-import type { Answer, TestEmulator } from "../support/emulator.ts";
+import type { TestEmulator, TestResponse } from "../support/emulator.ts";
 
 /** Calls an operation by its id, where the emulator has it, with the credentials that it needs. */
 export type OperationCall = (
   id: string,
   params?: Readonly<Record<string, string | number>>,
   body?: unknown,
-) => Promise<Answer>;
+) => Promise<TestResponse>;
 
 export const operationNamed = (id: string): Operation =>
   (registry as readonly Operation[]).find((each) => each.id === id)!;

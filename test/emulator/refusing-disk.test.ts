@@ -4,7 +4,7 @@ import { describe, it, type TestContext } from "node:test";
 import type { Operation } from "../../src/api/operation.ts";
 import { registry } from "../../src/api/registry.ts";
 import { type DiskFile, type Permissions, systemDisk } from "../../src/files/disk.ts";
-import { emulator } from "../support/emulator.ts";
+import { startTestEmulator } from "../support/emulator.ts";
 import { createTemporaryFolder } from "../support/store.ts";
 import { operationCall } from "./operation-call.ts";
 
@@ -52,7 +52,7 @@ describe("emulator with a read-only state folder", () => {
   it("rejects only operations that need a new file, with a message", async (t) => {
     const wall = walledFolder(t);
     const file = join(await createTemporaryFolder(t), "emulator.json");
-    const world = await emulator(t, { file });
+    const world = await startTestEmulator(t, { file });
     wall();
     const unchanged = (message: string) => ({
       status: 503,
@@ -103,7 +103,7 @@ describe("emulator with a full disk", () => {
   for (const [service, refusal] of Object.entries(refusals)) {
     it(`rejects each operation of ${service} as declared, or changes nothing`, async (t) => {
       const fill = fillableDisk(t);
-      const world = await emulator(t, { file: join(await createTemporaryFolder(t), "emulator.json") });
+      const world = await startTestEmulator(t, { file: join(await createTemporaryFolder(t), "emulator.json") });
       const call = operationCall(world);
       const before = (await world.ask("GET", "state")).body;
       fill();

@@ -3,14 +3,14 @@ import { mkdir, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { makeFolder } from "../../src/files/folders.ts";
-import { testFolder } from "../support/cli/cli-emulator.ts";
+import { createTestFolder } from "../support/cli/cli-emulator.ts";
 import { runCli } from "../support/cli/run-cli.ts";
 
 const codeOf = (error: NodeJS.ErrnoException) => error.code;
 
 describe("creation of a folder", () => {
   it("creates parents for the owner only and returns the topmost new folder", async (t) => {
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     assert.equal(await makeFolder(join(cwd, "a", "b", "c")), join(cwd, "a"));
     assert.equal(await makeFolder(join(cwd, "a", "b", "d")), join(cwd, "a", "b", "d"));
     assert.equal(await makeFolder(join(cwd, "a", "b")), undefined);
@@ -18,7 +18,7 @@ describe("creation of a folder", () => {
   });
 
   it("accepts an existing folder behind a link, but rejects a file in the path", async (t) => {
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     await mkdir(join(cwd, "real"));
     await symlink("real", join(cwd, "link"));
     await symlink("nowhere", join(cwd, "dangling"));
@@ -29,7 +29,7 @@ describe("creation of a folder", () => {
   });
 
   it("creates a folder once for concurrent calls", async (t) => {
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     const all = Array.from({ length: 20 }, () => makeFolder(join(cwd, "a", "b")));
     await Promise.all(all);
     assert.ok((await stat(join(cwd, "a", "b"))).isDirectory());

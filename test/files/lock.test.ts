@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { acquireLock, isLockConflict, type LockHolder } from "../../src/files/lock.ts";
 import { identifyMachine } from "../../src/files/machine.ts";
-import { testFolder } from "../support/cli/cli-emulator.ts";
+import { createTestFolder } from "../support/cli/cli-emulator.ts";
 import { getNamespaceCommand, startLockProcess } from "../support/files/lock-process.ts";
 import { createMovedWallClock } from "../support/walls/moved-wall.ts";
 
@@ -26,7 +26,7 @@ const leftBy = async (pid: number): Promise<LockHolder> => ({ id: "left", pid, .
 
 describe("process lock", () => {
   it("passes to exactly one of six processes after its holder is killed", async (t) => {
-    const folder = await testFolder(t);
+    const folder = await createTestFolder(t);
     const file = join(folder, "lock");
     const holder = await startLockProcess(t, file);
     const heirs = await Promise.all(Array.from({ length: 6 }, () => startLockProcess(t, file)));
@@ -41,7 +41,7 @@ describe("process lock", () => {
   });
 
   it("creates a socket that only its owner can use under any umask", async (t) => {
-    const folder = await testFolder(t);
+    const folder = await createTestFolder(t);
     const before = process.umask(0);
     t.after(() => process.umask(before));
     const taken = await acquireLock(join(folder, "lock"), { wall });
@@ -52,7 +52,7 @@ describe("process lock", () => {
   });
 
   it("is restored after removal by a user, but does not replace another file", async (t) => {
-    const file = join(await testFolder(t), "folder", "lock");
+    const file = join(await createTestFolder(t), "folder", "lock");
     await mkdir(join(file, ".."));
     const taken = await acquireLock(file, { wall, content: { tells: 1 } });
     if (isLockConflict(taken)) return assert.fail("somebody else has it");
@@ -70,7 +70,7 @@ describe("process lock", () => {
   });
 
   it("remains held while its holder is stopped", async (t) => {
-    const file = join(await testFolder(t), "lock");
+    const file = join(await createTestFolder(t), "lock");
     const holder = await startLockProcess(t, file);
     assert.equal(await holder.take(), "held");
     holder.signal("SIGSTOP");
@@ -79,7 +79,7 @@ describe("process lock", () => {
 
   const zombies = process.platform === "linux" ? false : "only the kernel of Linux tells here that a process has ended";
   it("becomes free when its holder has exited, even as a zombie", { skip: zombies }, async (t) => {
-    const file = join(await testFolder(t), "lock");
+    const file = join(await createTestFolder(t), "lock");
     // The shell becomes a program that never waits for its inherited child.
     const parent = spawn("sh", ["-c", "sleep 1000 & echo $!; exec sleep 1000"], {
       stdio: ["ignore", "pipe", "inherit"],
@@ -99,7 +99,7 @@ describe("process lock", () => {
   const within = getNamespaceCommand();
   const skip = within ? false : "no PID namespace can be made here";
   it("is visible in another PID namespace, in both directions", { skip }, async (t) => {
-    const file = join(await testFolder(t), "lock");
+    const file = join(await createTestFolder(t), "lock");
     const inside = await startLockProcess(t, file, within);
     const outside = await startLockProcess(t, file);
     assert.equal(await inside.take(), "held");
@@ -113,7 +113,7 @@ describe("process lock", () => {
   });
 
   it("works if the path is too long for a socket address", async (t) => {
-    const folder = join(await testFolder(t), "a".repeat(200));
+    const folder = join(await createTestFolder(t), "a".repeat(200));
     await mkdir(folder);
     const file = join(folder, "lock");
     const holder = await startLockProcess(t, file);
@@ -147,7 +147,7 @@ describe("existing lock file", () => {
   ];
   for (const [what, left, becomes, skip = false] of cases) {
     it(what, { skip }, async (t) => {
-      const file = join(await testFolder(t), "lock");
+      const file = join(await createTestFolder(t), "lock");
       const text = JSON.stringify(left(await leftBy(process.pid)));
       await writeFile(file, text);
       assert.equal(await attempt(file), becomes);
@@ -156,7 +156,7 @@ describe("existing lock file", () => {
   }
 
   it("ignores a socket in another folder", async (t) => {
-    const folder = await testFolder(t);
+    const folder = await createTestFolder(t);
     const server = createServer().listen(join(folder, "socket"));
     t.after(() => server.close());
     await mkdir(join(folder, "below"));
@@ -171,7 +171,7 @@ describe("existing lock file", () => {
     ["truncated", '{"id":"x"'],
   ] as const) {
     it(`replaces a file that is ${what}, as after a power failure`, async (t) => {
-      const file = join(await testFolder(t), "lock");
+      const file = join(await createTestFolder(t), "lock");
       await writeFile(file, text);
       assert.equal(await attempt(file), "held");
     });
@@ -184,7 +184,7 @@ describe("existing lock file", () => {
     ["null", "null"],
   ] as const) {
     it(`rejects a file with ${what} and leaves the file unchanged`, async (t) => {
-      const file = join(await testFolder(t), "lock");
+      const file = join(await createTestFolder(t), "lock");
       await writeFile(file, text);
       await assert.rejects(attempt(file), {
         name: "NotALockFileError",
@@ -195,7 +195,7 @@ describe("existing lock file", () => {
   }
 
   it("rejects a link, a folder and a socket, and leaves each unchanged", async (t) => {
-    const folder = await testFolder(t);
+    const folder = await createTestFolder(t);
     await writeFile(join(folder, "there"), "");
     await symlink("nowhere", join(folder, "dangling"));
     await symlink("there", join(folder, "link"));

@@ -14,7 +14,7 @@ import {
   writeFileAtomic,
 } from "../../src/files/atomic-write.ts";
 import { resolveRealPath } from "../../src/files/folders.ts";
-import { testFolder } from "../support/cli/cli-emulator.ts";
+import { createTestFolder } from "../support/cli/cli-emulator.ts";
 import { ForgetfulDisk } from "../support/files/forgetful-disk.ts";
 
 async function* broken(): AsyncGenerator<Uint8Array> {
@@ -24,7 +24,7 @@ async function* broken(): AsyncGenerator<Uint8Array> {
 
 describe("atomic write", () => {
   it("replaces the old file with owner-only permissions and leaves no other file", async (t) => {
-    const folder = await testFolder(t);
+    const folder = await createTestFolder(t);
     const file = join(folder, "a");
     for (const content of ["one", Buffer.from("two"), [Buffer.from("th"), Buffer.from("ree")]]) {
       await writeFileAtomic(file, content);
@@ -35,7 +35,7 @@ describe("atomic write", () => {
   });
 
   it("preserves the old file if the content stream fails", async (t) => {
-    const folder = await testFolder(t);
+    const folder = await createTestFolder(t);
     const file = join(folder, "a");
     await writeFileAtomic(file, "old");
     await assert.rejects(writeFileAtomic(file, broken()), { message: "connection lost" });
@@ -68,7 +68,7 @@ describe("atomic write", () => {
   });
 
   it("replaces a link instead of its target, and rejects a folder", async (t) => {
-    const folder = await testFolder(t);
+    const folder = await createTestFolder(t);
     await writeFile(join(folder, "theirs"), "mine");
     await symlink("theirs", join(folder, "link"));
     await mkdir(join(folder, "folder"));
@@ -79,7 +79,7 @@ describe("atomic write", () => {
   });
 
   it("creates a file for one of many callers without replacing a name or link", async (t) => {
-    const folder = await testFolder(t);
+    const folder = await createTestFolder(t);
     const file = join(folder, "a");
     const made = await Promise.all(Array.from({ length: 8 }, (_, i) => createFileAtomic(file, `text ${i}`)));
     assert.equal(made.filter(Boolean).length, 1);
@@ -105,7 +105,7 @@ describe("atomic write", () => {
 
 describe("real path of a file", () => {
   it("is identical for all its names, even before the file exists", async (t) => {
-    const folder = await realpath(await testFolder(t));
+    const folder = await realpath(await createTestFolder(t));
     await mkdir(join(folder, "real"));
     await symlink("real", join(folder, "to-folder"));
     await symlink("../to-folder/b", join(folder, "real", "a"));
@@ -118,7 +118,7 @@ describe("real path of a file", () => {
   });
 
   it("is undefined for a cycle of links", async (t) => {
-    const folder = await testFolder(t);
+    const folder = await createTestFolder(t);
     await symlink("b", join(folder, "a"));
     await symlink("a", join(folder, "b"));
     await assert.rejects(resolveRealPath(join(folder, "a")), { code: "ELOOP" });
@@ -127,7 +127,7 @@ describe("real path of a file", () => {
 
 describe("output files of the command line", () => {
   it("preserves links and permissions, even for a missing target", async (t) => {
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     await writeFile(join(cwd, "old"), "");
     await chmod(join(cwd, "old"), 0o666);
     await symlink("old", join(cwd, "to-old"));

@@ -5,7 +5,7 @@ import { describe, it, type TestContext } from "node:test";
 import { App, HTTPReceiver, LogLevel } from "@slack/bolt";
 import { signChatA } from "../../src/schemes/chat-a.ts";
 import { runCli } from "../support/cli/run-cli.ts";
-import { type Answer, emulator, plain, type TestEmulator } from "../support/emulator.ts";
+import { pickStatusAndBody, startTestEmulator, type TestEmulator, type TestResponse } from "../support/emulator.ts";
 
 /** The official library of chat_a as a cluster behind the router. It verifies the signature of every request. */
 const signingSecret = "8f742231b10e8888abcd99yyyzzz85a5";
@@ -16,7 +16,7 @@ interface Stage {
   readonly world: TestEmulator;
   /** The kind and the distinguishing value of each received message. */
   readonly told: unknown[];
-  send(path: string, body: string, headers?: Record<string, string>): Promise<Answer>;
+  send(path: string, body: string, headers?: Record<string, string>): Promise<TestResponse>;
 }
 
 async function stage(t: TestContext, { checksItself = true } = {}): Promise<Stage> {
@@ -45,7 +45,7 @@ async function stage(t: TestContext, { checksItself = true } = {}): Promise<Stag
     server.close();
   });
 
-  const world = await emulator(t, {
+  const world = await startTestEmulator(t, {
     seed: {
       clusters: [
         { id: "eu-1", label: "eu" },
@@ -107,7 +107,7 @@ const suggestion = payload({
 describe("cluster with chat_a's official library", () => {
   it("receives an event and its retries with valid signatures", async (t) => {
     const { told, send } = await stage(t);
-    assert.deepEqual(plain(await send(paths.event, mention("café é"))), { status: 200, body: "" });
+    assert.deepEqual(pickStatusAndBody(await send(paths.event, mention("café é"))), { status: 200, body: "" });
     const retry = { "x-slack-retry-num": "2", "x-slack-retry-reason": "http_timeout" };
     assert.equal((await send(paths.event, mention("again"), retry)).status, 200);
     assert.deepEqual(told, [
@@ -119,8 +119,8 @@ describe("cluster with chat_a's official library", () => {
   it("responds to interactions and options through the router", async (t) => {
     const { told, send } = await stage(t);
     // The library acknowledges with an empty body, which the router's declared response turns into an object.
-    assert.deepEqual(plain(await send(paths.interaction, action)), { status: 200, body: {} });
-    assert.deepEqual(plain(await send(paths.options, suggestion)), {
+    assert.deepEqual(pickStatusAndBody(await send(paths.interaction, action)), { status: 200, body: {} });
+    assert.deepEqual(pickStatusAndBody(await send(paths.options, suggestion)), {
       status: 200,
       body: { options: [{ text: { type: "plain_text", text: "Zoë" }, value: "zoe" }] },
     });

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { describe, it, type TestContext } from "node:test";
 import type { CloudAdapter, Request, Response } from "botbuilder";
-import { emulator, sender, type TestEmulator } from "../support/emulator.ts";
+import { createSender, startTestEmulator, type TestEmulator } from "../support/emulator.ts";
 import { installLibrary } from "../support/foreign/library.ts";
 import { botApp, serviceUrl, startIssuer, type TokenChanges } from "../support/identity/issuer.ts";
 
@@ -100,7 +100,7 @@ function asResponse(response: ServerResponse): Response {
 
 /** A router with the bot as the cluster of tenant-1, and an unchecked emulated cluster for tenant-2. */
 const routerOf = (t: TestContext, target: Bot, app: object): Promise<TestEmulator> =>
-  emulator(t, {
+  startTestEmulator(t, {
     seed: {
       clusters: [
         { id: "eu-1", label: "eu" },
@@ -190,7 +190,7 @@ describe("cluster with chat_b's official library", { skip: missing }, () => {
       const header = authorization(await trusted.token(token));
       const headers: Record<string, string> = header === undefined ? {} : { authorization: header };
       const request = { body: { ...body, channelData: { tenant: { id: "tenant-2" } } }, headers };
-      const direct = await sender(target.url)("POST", path, request);
+      const direct = await createSender(target.url)("POST", path, request);
       const routed = await world.router("POST", path, request);
       // The router rejects tokens for which this library fails with an exception (DECISIONS.md, P11).
       assert.equal(routed.status, direct.status === 500 ? 401 : direct.status);

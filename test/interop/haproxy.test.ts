@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { it, type TestContext } from "node:test";
 import { Agent, request } from "undici";
-import { request as contract } from "../support/contracts.ts";
-import { emulator, plain } from "../support/emulator.ts";
+import { createContractRequest as contract } from "../support/contracts.ts";
+import { pickStatusAndBody, startTestEmulator } from "../support/emulator.ts";
 import { readEvents } from "../support/event-stream.ts";
 import { canRun } from "../support/foreign/program.ts";
 import { startRoutedEmulator } from "../support/routed.ts";
@@ -103,7 +103,7 @@ function sender(t: TestContext, socketPath: string) {
 it("HAProxy probes an emulator by every method and explains a probe without a path", {
   skip,
 }, async (t) => {
-  const { routerUrl: url, clusters } = await emulator(t);
+  const { routerUrl: url, clusters } = await startTestEmulator(t);
   const { probes } = await haproxy(t, {
     path: { url, probe: "option httpchk /_emulator/ready" },
     get: { url, probe: "option httpchk GET /_emulator/ready" },
@@ -132,7 +132,7 @@ const at = { router: "https://sandbox.example", cluster: "https://eu-1.sandbox.e
 it("HAProxy terminates TLS for requests, pages, files and event streams", {
   skip,
 }, async (t) => {
-  const world = await emulator(t, {
+  const world = await startTestEmulator(t, {
     publicUrl: at.router,
     clusterUrls: { "eu-1": at.cluster },
     trustedProxies: ["127.0.0.1"],
@@ -155,7 +155,7 @@ it("HAProxy terminates TLS for requests, pages, files and event streams", {
 
   const lookUp = "/router/v1/clusters/";
   const { status, text } = await send("GET", `${at.router}${lookUp}`);
-  assert.deepEqual({ status, body: JSON.parse(text) }, plain(await world.router("GET", lookUp)));
+  assert.deepEqual({ status, body: JSON.parse(text) }, pickStatusAndBody(await world.router("GET", lookUp)));
 
   const begun = await send("POST", `${at.router}/router/v1/oauth2.0/device/code/`, { body: { client_id: "demo-cli" } });
   const { verification_uri_complete: page } = begun.body as { verification_uri_complete: string };

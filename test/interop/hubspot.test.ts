@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { type CrmAVersion, signCrmA, verifyCrmA } from "../../src/schemes/crm.ts";
 import { runCli } from "../support/cli/run-cli.ts";
-import { emulator, type TestEmulator } from "../support/emulator.ts";
+import { startTestEmulator, type TestEmulator } from "../support/emulator.ts";
 import { installLibrary } from "../support/foreign/library.ts";
-import { type ReceivedRequest, receiver } from "../support/receiver.ts";
+import { type ReceivedRequest, startReceiver } from "../support/receiver.ts";
 
 const { missing, load } = await installLibrary("@hubspot/api-client@13.5.0");
 const theirs = () => load<typeof import("@hubspot/api-client")>("@hubspot/api-client").Signature;
@@ -36,7 +36,7 @@ async function ask(world: TestEmulator, version: CrmAVersion, target: string, si
 describe("crm_a with the CRM's official library", { skip: missing }, () => {
   for (const version of versions) {
     it(`accepts ${version} signatures of the library`, async (t: TestContext) => {
-      const world = await emulator(t, { seed });
+      const world = await startTestEmulator(t, { seed });
       const target = "/router/v1/crm_a/cards?portalId=62515&name=A%20%26%20B";
       assert.equal(await ask(world, version, target, target), 200);
       const elsewhere = "/router/v1/crm_a/cards?portalId=1";
@@ -55,7 +55,7 @@ describe("crm_a with the CRM's official library", { skip: missing }, () => {
   }
 
   it("decodes v3 URLs like callers of the library", async (t) => {
-    const world = await emulator(t, { seed });
+    const world = await startTestEmulator(t, { seed });
     const target = "/router/v1/crm_a/cards?when=10%3A30&u=https%3a%2F%2Fx.example%2Fp%3Fa%3D1&mail=a%40b.example";
     const decoded = "/router/v1/crm_a/cards?when=10:30&u=https://x.example/p?a%3D1&mail=a@b.example";
     assert.equal(await ask(world, "v3", target, decoded), 200);
@@ -74,7 +74,7 @@ describe("crm_a with the CRM's official library", { skip: missing }, () => {
 
   for (const version of versions) {
     it(`accepts ${version} signatures of the command line`, async (t) => {
-      const app = await receiver(t);
+      const app = await startReceiver(t);
       app.answer((_, response) => response.end("<p>ok</p>"));
       const query = ["--query", "portalId=62515", "--query", "name=A & B"];
       const { exit } = await runCli(

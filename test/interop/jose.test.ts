@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createRemoteJWKSet, errors, jwtVerify } from "jose";
-import { emulator } from "../support/emulator.ts";
+import { startTestEmulator } from "../support/emulator.ts";
 import { signIn } from "../support/identity/sign-in.ts";
-import { receiver } from "../support/receiver.ts";
+import { startReceiver } from "../support/receiver.ts";
 
 const people = ["ada@northwind.example", "eli@fabrikam.example"];
 
 describe("jose's createRemoteJWKSet with the aggregated keys", () => {
   it("verifies tokens of both clusters", async (t) => {
-    const world = await emulator(t, { clock: { mode: "real" } });
+    const world = await startTestEmulator(t, { clock: { mode: "real" } });
     const keys = createRemoteJWKSet(new URL(`${world.routerUrl}/.well-known/jwks.json`));
     const seen: unknown[] = [];
     for (const email of people) {
@@ -29,7 +29,7 @@ describe("jose's createRemoteJWKSet with the aggregated keys", () => {
   });
 
   it("verifies tokens with virtual times an hour or years ahead", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const keys = createRemoteJWKSet(new URL(`${world.routerUrl}/.well-known/jwks.json`));
     const { id_token } = await signIn(world, people[0]!);
     assert.equal((await jwtVerify(id_token, keys)).payload.sub, "11");
@@ -38,9 +38,9 @@ describe("jose's createRemoteJWKSet with the aggregated keys", () => {
   });
 
   it("verifies tokens of the other clusters while one is down", async (t) => {
-    const down = await receiver(t);
+    const down = await startReceiver(t);
     down.answer((_, response) => response.destroy());
-    const world = await emulator(t, {
+    const world = await startTestEmulator(t, {
       clock: { mode: "real" },
       seed: {
         clusters: [
@@ -61,7 +61,7 @@ describe("jose's createRemoteJWKSet with the aggregated keys", () => {
   });
 
   it("rejects a token signed by another emulator", async (t) => {
-    const [one, other] = [await emulator(t), await emulator(t)];
+    const [one, other] = [await startTestEmulator(t), await startTestEmulator(t)];
     const keys = createRemoteJWKSet(new URL(`${one.routerUrl}/.well-known/jwks.json`));
     const { id_token } = await signIn(other, people[0]!);
     await assert.rejects(jwtVerify(id_token, keys), errors.JWKSNoMatchingKey);

@@ -5,7 +5,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { contract, runStory } from "../cli/run/story.ts";
-import { testFolder } from "../support/cli/cli-emulator.ts";
+import { createTestFolder } from "../support/cli/cli-emulator.ts";
 import { type Installation, installNpmPackages, installPythonPackages } from "../support/foreign/installed.ts";
 
 const python = await installPythonPackages("junitparser==5.0.3");
@@ -29,7 +29,7 @@ const expected = ['Ümläut & "契約" <b>', "story.yaml", "story.yaml:4 step 2 
 
 describe("JUnit XML of svc run", () => {
   it("is parsed by junitparser", { skip: python.missing ?? false }, async (t) => {
-    const path = join(await testFolder(t), "junit.xml");
+    const path = join(await createTestFolder(t), "junit.xml");
     await writeFile(path, await report(t));
     const program = `
 import json, sys

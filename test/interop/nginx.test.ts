@@ -6,8 +6,8 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { it, type TestContext } from "node:test";
 import { Agent, request } from "undici";
-import { request as contract } from "../support/contracts.ts";
-import { emulator } from "../support/emulator.ts";
+import { createContractRequest as contract } from "../support/contracts.ts";
+import { startTestEmulator } from "../support/emulator.ts";
 import { canRun } from "../support/foreign/program.ts";
 import { createTemporaryFolder } from "../support/store.ts";
 
@@ -61,7 +61,7 @@ async function nginx(t: TestContext, behind: Readonly<Record<string, string>>): 
 
 it("nginx terminates TLS for router and clusters, and every link uses its address", { skip }, async (t) => {
   const at = { router: "https://sandbox.example", cluster: "https://eu-1.sandbox.example" };
-  const world = await emulator(t, {
+  const world = await startTestEmulator(t, {
     publicUrl: at.router,
     clusterUrls: { "eu-1": at.cluster },
     trustedProxies: ["127.0.0.1"],

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import * as oauth from "oauth4webapi";
-import { emulator } from "../support/emulator.ts";
+import { startTestEmulator } from "../support/emulator.ts";
 import { callbackUrl } from "../support/identity/sign-in.ts";
 
 const client: oauth.Client = { client_id: "demo-cli" };
@@ -9,7 +9,7 @@ const insecure = { [oauth.allowInsecureRequests]: true };
 
 describe("unmodified oauth4webapi client", () => {
   it("discovers the issuer, exchanges a code and reads userinfo across clusters", async (t) => {
-    const { routerUrl } = await emulator(t, { clock: { mode: "real" } });
+    const { routerUrl } = await startTestEmulator(t, { clock: { mode: "real" } });
     const issuer = new URL(routerUrl);
     const server = await oauth.processDiscoveryResponse(issuer, await oauth.discoveryRequest(issuer, insecure));
     assert.equal(server.issuer, routerUrl);
@@ -57,7 +57,7 @@ describe("unmodified oauth4webapi client", () => {
 
   it("finds the OAuth and OpenID Connect metadata of an issuer with a path", async (t) => {
     const issuer = new URL("https://sandbox.example/twin");
-    const { routerUrl } = await emulator(t, { publicUrl: issuer.href });
+    const { routerUrl } = await startTestEmulator(t, { publicUrl: issuer.href });
     const asked: string[] = [];
     /** A proxy in front of the router, which removes the path. */
     const proxied = {
@@ -76,7 +76,7 @@ describe("unmodified oauth4webapi client", () => {
   });
 
   it("receives a valid challenge for an expired access token", async (t) => {
-    const { routerUrl } = await emulator(t, { clock: { mode: "real" } });
+    const { routerUrl } = await startTestEmulator(t, { clock: { mode: "real" } });
     const issuer = new URL(routerUrl);
     const server = await oauth.processDiscoveryResponse(issuer, await oauth.discoveryRequest(issuer, insecure));
     const answer = await oauth.userInfoRequest(server, client, "worn-out", insecure);
@@ -88,7 +88,7 @@ describe("unmodified oauth4webapi client", () => {
   });
 
   it("accepts access tokens in its resource server checks (RFC 9068)", async (t) => {
-    const { routerUrl, ask } = await emulator(t, { clock: { mode: "real" } });
+    const { routerUrl, ask } = await startTestEmulator(t, { clock: { mode: "real" } });
     const issuer = new URL(routerUrl);
     const server = await oauth.processDiscoveryResponse(issuer, await oauth.discoveryRequest(issuer, insecure));
     const device = { ...server, token_endpoint: `${routerUrl}/router/v1/oauth2.0/token/` };

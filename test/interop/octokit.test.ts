@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createOAuthDeviceAuth } from "@octokit/auth-oauth-device";
 import { request } from "@octokit/request";
-import { emulator } from "../support/emulator.ts";
+import { startTestEmulator } from "../support/emulator.ts";
 
 /** The client's request paths and their equivalents at the router. The client removes trailing slashes. */
 const paths: Readonly<Record<string, string>> = {
@@ -12,7 +12,7 @@ const paths: Readonly<Record<string, string>> = {
 
 describe("unmodified JSON device client", () => {
   it("shows the code, polls, and receives a token with the approving user", async (t) => {
-    const { routerUrl, ask } = await emulator(t, { clock: { mode: "real" } });
+    const { routerUrl, ask } = await startTestEmulator(t, { clock: { mode: "real" } });
     const sent: unknown[] = [];
     const auth = createOAuthDeviceAuth({
       clientType: "oauth-app",

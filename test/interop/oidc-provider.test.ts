@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { describe, it, type TestContext } from "node:test";
 import { exportJWK } from "jose";
 import { Provider } from "oidc-provider";
-import { testFolder } from "../support/cli/cli-emulator.ts";
+import { createTestFolder } from "../support/cli/cli-emulator.ts";
 import { type RunOptions, runCli } from "../support/cli/run-cli.ts";
 import { getKeyPair } from "../support/identity/key-pairs.ts";
 import { openSignInStore } from "../support/identity/sign-ins.ts";
@@ -90,7 +90,7 @@ async function approve(address: string, answers: Readonly<Record<string, string>
 
 async function device(t: TestContext, decide: (address: string) => Promise<unknown>) {
   const issuer = await provider(t);
-  const folder = await testFolder(t);
+  const folder = await createTestFolder(t);
   let address: string | undefined;
   const wall = createMovedWallClock(() => (wall.slept.length === 2 ? decide(address!) : undefined));
   const run = (argv: string, options: RunOptions = {}) =>

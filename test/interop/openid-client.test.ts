@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import * as openid from "openid-client";
-import { emulator } from "../support/emulator.ts";
+import { startTestEmulator } from "../support/emulator.ts";
 import { callbackUrl } from "../support/identity/sign-in.ts";
 
 /** The clock is real, because these clients check tokens by the machine's clock. */
-const world = (t: Pick<TestContext, "after">) => emulator(t, { clock: { mode: "real" } });
+const world = (t: Pick<TestContext, "after">) => startTestEmulator(t, { clock: { mode: "real" } });
 
 const discover = (routerUrl: string) =>
   openid.discovery(new URL(routerUrl), "demo-cli", undefined, openid.None(), {
@@ -119,7 +119,7 @@ describe("unmodified openid-client", () => {
 
   it("continues polling until a decision", async (t) => {
     // Twenty virtual seconds pass in each second that the library waits, so none of its polls is early.
-    const { routerUrl, ask } = await emulator(t, { clock: { mode: "real", speed: 20 } });
+    const { routerUrl, ask } = await startTestEmulator(t, { clock: { mode: "real", speed: 20 } });
     const config = new openid.Configuration(
       {
         issuer: routerUrl,

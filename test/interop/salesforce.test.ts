@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
 import decode from "salesforce-signed-request";
 import { openCrmB, signCrmB } from "../../src/schemes/crm.ts";
-import { emulator } from "../support/emulator.ts";
+import { startTestEmulator } from "../support/emulator.ts";
 
 interface Vector {
   readonly consumer_secret: string;
@@ -32,7 +32,7 @@ describe("crm_b with an independent verifier", () => {
   });
 
   it("shows the page for a signed request in the CRM's format", async (t) => {
-    const world = await emulator(t, { seed });
+    const world = await startTestEmulator(t, { seed });
     const { status, body } = await world.router("POST", "/router/v1/crm_b/", {
       body: vector.form_body,
       headers: form,
@@ -42,7 +42,7 @@ describe("crm_b with an independent verifier", () => {
   });
 
   it("rejects the envelopes that the verifier rejects", async (t) => {
-    const world = await emulator(t, { seed });
+    const world = await startTestEmulator(t, { seed });
     for (const { id, signed_request, form_body } of vector.negative) {
       const body = form_body ?? `signed_request=${encodeURIComponent(signed_request ?? "")}`;
       const given = new URLSearchParams(body).get("signed_request") ?? "";

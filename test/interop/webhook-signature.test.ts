@@ -7,9 +7,9 @@ import { describe, it, type TestContext } from "node:test";
 import { Webhook } from "standardwebhooks";
 import type { EmulatorOptions } from "../../emulator/index.ts";
 import { extractCodeBlocks } from "../support/cli/pages.ts";
-import { draft } from "../support/contracts.ts";
-import { emulator } from "../support/emulator.ts";
-import { type ReceivedRequest, receiver } from "../support/receiver.ts";
+import { createDraftContract } from "../support/contracts.ts";
+import { startTestEmulator } from "../support/emulator.ts";
+import { type ReceivedRequest, startReceiver } from "../support/receiver.ts";
 
 const header = "x-svc-webhook-content-hash";
 
@@ -18,12 +18,12 @@ async function delivered(
   t: TestContext,
   options: EmulatorOptions = {},
 ): Promise<ReceivedRequest & { readonly key: string }> {
-  const { api, ask, clusters } = await emulator(t, options);
-  const target = await receiver(t);
+  const { api, ask, clusters } = await startTestEmulator(t, options);
+  const target = await startReceiver(t);
   await api("POST", "/api/v2.1/public/webhooks/", {
     body: { title: "test", url: target.url, only_for_activities: ["CONTRACT_CREATED"] },
   });
-  await draft(api, { contract_name: 'Ümläut – 契約 \u{1f4dc} "quoted"' });
+  await createDraftContract(api, { contract_name: 'Ümläut – 契約 \u{1f4dc} "quoted"' });
   await ask("POST", "clock/advance", { body: { by: "PT1S" } });
   assert.equal(target.received.length, 1);
   return { ...target.received[0]!, key: clusters[0]!.hmacKey! };

@@ -5,8 +5,8 @@ import { delimiter, join } from "node:path";
 import { after, before, describe, it, type TestContext } from "node:test";
 import { extractCodeBlocks, extractShellCommands, handWrittenPages, readPage } from "../support/cli/pages.ts";
 import { openUserShell, type UserShell } from "../support/cli/user-shell.ts";
-import { emulator } from "../support/emulator.ts";
-import { receiver } from "../support/receiver.ts";
+import { startTestEmulator } from "../support/emulator.ts";
+import { startReceiver } from "../support/receiver.ts";
 import { tarballPath } from "../support/tarball.ts";
 
 /** Commands that are not run, with reasons. */
@@ -92,7 +92,7 @@ describe("user documentation in an empty folder", () => {
 
   /** Runs commands for a real deployment against an emulator. */
   async function configure(t: TestContext, lines: readonly string[]) {
-    const service = await emulator(t);
+    const service = await startTestEmulator(t);
     const shell = terminal(t);
     const { url, clientId, clientSecret } = service.clusters[0]!;
     const real: Words = {
@@ -130,7 +130,7 @@ describe("user documentation in an empty folder", () => {
       await pasteAll(terminal(t), ["npx svc emulator start --detach", ...lines, "npx svc emulator stop"]);
     },
     async "docs/webhooks.md"(t, lines) {
-      const app = await receiver(t);
+      const app = await startReceiver(t);
       await pasteAll(terminal(t), lines, { "localhost:3000": new URL(app.url).host });
       assert.ok(app.received.length >= 2, "forwarded, and replayed");
     },

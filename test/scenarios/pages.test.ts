@@ -8,7 +8,7 @@ import { tsImport } from "tsx/esm/api";
 import { readEmulatorOptions } from "../../src/cli/commands/emulator/options.ts";
 import { contractDocument, createEmptyPdf } from "../../src/cli/commands/example-contract.ts";
 import { root } from "../structure/repository.ts";
-import { type CliEmulator, cliEmulator, testFolder } from "../support/cli/cli-emulator.ts";
+import { type CliEmulator, createTestFolder, startCliEmulator } from "../support/cli/cli-emulator.ts";
 import { type RunningCommand, startCommand } from "../support/cli/following.ts";
 import {
   assertPageSection,
@@ -21,7 +21,7 @@ import {
 import { type RunOptions, type RunResult, runCli } from "../support/cli/run-cli.ts";
 import { installSvc } from "../support/cli/terminal.ts";
 import { findFreePort } from "../support/free-port.ts";
-import { receiver } from "../support/receiver.ts";
+import { startReceiver } from "../support/receiver.ts";
 import { getBundleFolder } from "../support/shipped.ts";
 import { createMovedWallClock } from "../support/walls/moved-wall.ts";
 
@@ -48,7 +48,7 @@ const isConfiguring = (command: string): boolean => /^npx svc (config|doctor|aut
 
 /** A folder where only npx finds the package through this PATH. */
 async function project(t: TestContext): Promise<{ cwd: string; path: string }> {
-  const [cwd, installed] = [await testFolder(t), await testFolder(t)];
+  const [cwd, installed] = [await createTestFolder(t), await createTestFolder(t)];
   await installSvc(installed);
   await writeFile(join(cwd, "npx"), `#!/bin/sh\nshift\nexec "${join(installed, "svc")}" "$@"\n`, { mode: 0o755 });
   const test = "node -e 'process.exit(process.env.SVC_BASE_URL ? 0 : 1)'";
@@ -79,7 +79,7 @@ async function runInOrder(t: TestContext, commands: readonly string[]): Promise<
 
 /** Runs commands for a real deployment against an emulator, with the secret in a file. */
 async function configure(t: TestContext, commands: readonly string[]): Promise<void> {
-  const { emulator, cwd } = await cliEmulator(t);
+  const { emulator, cwd } = await startCliEmulator(t);
   const { url, clientId, clientSecret } = emulator.clusters[0]!;
   await writeFile(join(cwd, "secret.txt"), `${clientSecret}\n`);
   const real: Readonly<Record<string, string>> = {
@@ -127,15 +127,15 @@ const runs: Readonly<Record<string, (t: TestContext, page: string) => Promise<vo
   "docs/ci.md": (t, page) => runInOrder(t, extractShellCommands(page)),
 
   async "docs/tracing.md"(t, page) {
-    const { svc, cwd } = await cliEmulator(t);
+    const { svc, cwd } = await startCliEmulator(t);
     await writeFile(join(cwd, "contract.json"), JSON.stringify(contractDocument));
     await svc("contracts create --data contract.json");
     for (const command of extractShellCommands(page)) await succeeds(command, svc(argumentsOf(command)));
   },
 
   async "docs/webhooks.md"(t, page) {
-    const { svc, cwd } = await cliEmulator(t, { autoSignMs: 600_000 });
-    const app = await receiver(t);
+    const { svc, cwd } = await startCliEmulator(t, { autoSignMs: 600_000 });
+    const app = await startReceiver(t);
     let listener: RunningCommand | undefined;
     for (const command of extractShellCommands(page)) {
       // The emulator runs, and the variables from `eval` are set.
@@ -161,8 +161,8 @@ const runs: Readonly<Record<string, (t: TestContext, page: string) => Promise<vo
   },
 
   async "docs/scenarios.md"(t, page) {
-    const { svc, cwd } = await cliEmulator(t);
-    const app = await receiver(t);
+    const { svc, cwd } = await startCliEmulator(t);
+    const app = await startReceiver(t);
     for (const block of extractCodeBlocks(page, "yaml")) {
       const [, name = ""] = /^# (\S+\.yaml)\n/.exec(block) ?? [];
       await writeFile(join(cwd, name), block.replace("http://localhost:3000/hooks", app.url));
@@ -178,7 +178,7 @@ const runs: Readonly<Record<string, (t: TestContext, page: string) => Promise<vo
   },
 
   async "docs/verify.md"(t, page) {
-    const { svc, cwd, emulator } = await cliEmulator(t);
+    const { svc, cwd, emulator } = await startCliEmulator(t);
     const { url, clientId: client_id, clientSecret: client_secret } = emulator.clusters[0]!;
     const staging = { contracts_url: url, router_url: emulator.routerUrl, client_id, client_secret };
     await writeFile(join(cwd, "profiles.json"), JSON.stringify({ profiles: { staging } }), { mode: 0o600 });
@@ -213,12 +213,12 @@ const runs: Readonly<Record<string, (t: TestContext, page: string) => Promise<vo
   },
 
   async "docs/agents.md"(t, page) {
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     for (const command of extractShellCommands(page)) await succeeds(command, runCli(argumentsOf(command), { cwd }));
   },
 
   async "docs/bulk-jobs.md"(t, page) {
-    const { svc, cwd } = await cliEmulator(t);
+    const { svc, cwd } = await startCliEmulator(t);
     const [write = "", ...commands] = extractShellCommands(page);
     spawnSync("sh", ["-c", write], { cwd });
     for (const command of commands) await succeeds(command, svc(argumentsOf(command)));
@@ -242,7 +242,10 @@ describe("user documentation", () => {
     );
     const host = { env: {}, cwd: "/" } as unknown as Parameters<typeof readEmulatorOptions>[1];
     const options = await readEmulatorOptions({ positionals: {}, flags, rest: [] }, host);
-    const { svc, cwd } = await cliEmulator(t, { ...options, file: join(await testFolder(t), "emulator.json") });
+    const { svc, cwd } = await startCliEmulator(t, {
+      ...options,
+      file: join(await createTestFolder(t), "emulator.json"),
+    });
     await writeFile(join(cwd, "agreement.pdf"), createEmptyPdf());
     await writeFile(join(cwd, "nda.json"), JSON.stringify(contractDocument));
     const [recording = ""] = extractCodeBlocks(page, "console");
@@ -259,7 +262,7 @@ describe("user documentation", () => {
     const [program = ""] = extractCodeBlocks("docs/testing.md", "ts");
     const [, promised] = /; \/\/ (\{.*\})$/m.exec(program) ?? [];
     const door = pathToFileURL(join(getBundleFolder(), "emulator.js")).href;
-    const path = join(await testFolder(t), "program.mts");
+    const path = join(await createTestFolder(t), "program.mts");
     await writeFile(
       path,
       `${program.replace("svc-toolkit/emulator", door)}\nexport const answer = await response.text();\n`,

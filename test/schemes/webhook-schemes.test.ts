@@ -9,9 +9,9 @@ import {
   webhookSchemes,
 } from "../../src/schemes/webhook-schemes.ts";
 import { runCli } from "../support/cli/run-cli.ts";
-import { draft } from "../support/contracts.ts";
-import { emulator } from "../support/emulator.ts";
-import { receiver } from "../support/receiver.ts";
+import { createDraftContract } from "../support/contracts.ts";
+import { startTestEmulator } from "../support/emulator.ts";
+import { startReceiver } from "../support/receiver.ts";
 import { createTemporaryFolder } from "../support/store.ts";
 
 const key = Buffer.alloc(64, 7).toString("base64");
@@ -46,13 +46,13 @@ for (const scheme of webhookSchemes) {
     });
 
     it("signs deliveries that svc webhooks verify accepts", async (t) => {
-      const { api, clock, clusters } = await emulator(t, {
+      const { api, clock, clusters } = await startTestEmulator(t, {
         webhookSchemes: listOptionalSchemes().map(({ name }) => name),
       });
-      const sink = await receiver(t);
+      const sink = await startReceiver(t);
       const only_for_activities = ["CONTRACT_CREATED"];
       await api("POST", "/api/v2.1/public/webhooks/", { body: { title: "Mine", url: sink.url, only_for_activities } });
-      await draft(api);
+      await createDraftContract(api);
       await clock.advance({ untilIdle: true });
       const [delivery] = sink.received;
       const cwd = await createTemporaryFolder(t);

@@ -1,5 +1,5 @@
 import type { TestContext } from "node:test";
-import { receiver } from "./receiver.ts";
+import { startReceiver } from "./receiver.ts";
 
 /** A span in OTLP/HTTP JSON. */
 export interface ExportedSpan {
@@ -24,7 +24,7 @@ interface Document {
 
 /** Starts an OpenTelemetry collector that stores the received spans. */
 export async function startCollector(t: Pick<TestContext, "after">) {
-  const sink = await receiver(t);
+  const sink = await startReceiver(t);
   const documents = () => sink.received.map(({ body }) => JSON.parse(body.toString("utf8")) as Document);
   return {
     ...sink,

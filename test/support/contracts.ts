@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { PDFDocument } from "@cantoo/pdf-lib";
-import { type Answer, plain, type TestEmulator } from "./emulator.ts";
+import { pickStatusAndBody, type TestEmulator, type TestResponse } from "./emulator.ts";
 
 /** Timestamp of everything that happens at the start of a test emulator's clock. */
 export const initialTime = "2031-01-02T03:04:05Z";
@@ -11,7 +11,7 @@ export const jo = { first_name: "Jo", last_name: "Doe", email: "jo@acme.example"
 export const acme = { is_individual: false, organization_name: "Acme Inc.", poc_details: jo } as const;
 
 /** Creates a request body for a contract from the straight-through template of the demo seed. */
-export const request = (more: object = {}): object => ({
+export const createContractRequest = (more: object = {}): object => ({
   contract_template_id: 101,
   contract_name: "NDA with Acme",
   contract_data: {},
@@ -56,39 +56,42 @@ export const createExecutedImport = (more: object = {}): Promise<Record<string, 
     ...more,
   });
 
-export interface Made {
+export interface ContractIds {
   readonly id: string;
   readonly number: number;
 }
 
 /** Returns the contract of a response, which must be a success. */
-export async function made(answer: Promise<Answer>): Promise<Made> {
+export async function requireContract(answer: Promise<TestResponse>): Promise<ContractIds> {
   const { status, body } = await answer;
   assert.equal(status, 201, JSON.stringify(body));
   const { id } = body as { id: string };
   return { id, number: Number(id.slice(2)) };
 }
 
-export const draft = (api: Api, more: object = {}): Promise<Made> =>
-  made(api("POST", "/api/v2.1/public/contracts/", { body: request(more) }));
+export const createDraftContract = (api: Api, more: object = {}): Promise<ContractIds> =>
+  requireContract(api("POST", "/api/v2.1/public/contracts/", { body: createContractRequest(more) }));
 
 /** Creates a contract and sends it for signature. */
-export async function sent(api: Api, more: object = {}): Promise<Made> {
-  const contract = await draft(api, more);
-  assert.deepEqual(plain(await api("POST", `/api/v2.1/public/contracts/${contract.id}/send_to_counterparties`)), {
-    status: 200,
-    body: {},
-  });
+export async function createSentContract(api: Api, more: object = {}): Promise<ContractIds> {
+  const contract = await createDraftContract(api, more);
+  assert.deepEqual(
+    pickStatusAndBody(await api("POST", `/api/v2.1/public/contracts/${contract.id}/send_to_counterparties`)),
+    {
+      status: 200,
+      body: {},
+    },
+  );
   return contract;
 }
 
-export async function getContractStatus(api: Api, { id }: Made): Promise<string> {
+export async function getContractStatus(api: Api, { id }: ContractIds): Promise<string> {
   const { body } = await api("GET", `/api/v2.1/public/contracts/${id}/status`);
   return (body as { contract_status: string }).contract_status;
 }
 
 /** Lists the recipients in short form: address, status, and whether they signed or declined. */
-export async function listRecipients(api: Api, { id }: Made): Promise<string[]> {
+export async function listRecipients(api: Api, { id }: ContractIds): Promise<string[]> {
   const { body } = await api("GET", `/api/v2.1/public/contracts/${id}/recipients/`);
   const { items } = body as { items: Recipient[] };
   return items.map(({ recipient, recipient_action: action, status }) =>

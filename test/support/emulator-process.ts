@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { TestContext } from "node:test";
 import type { Emulator, EmulatorOptions } from "../../emulator/index.ts";
-import { sender, type TestEmulator } from "./emulator.ts";
+import { createSender, type TestEmulator } from "./emulator.ts";
 import { getBundleFolder } from "./shipped.ts";
 
 /** An emulator in a separate process. */
@@ -42,7 +42,7 @@ export async function startEmulatorProcess(
   const [first] = clusters;
   return {
     kill,
-    api: sender(first!.url, { "client-id": first!.clientId!, "client-secret": first!.clientSecret! }),
-    ask: sender(`${routerUrl}/_emulator`, { authorization: `Bearer ${token}` }),
+    api: createSender(first!.url, { "client-id": first!.clientId!, "client-secret": first!.clientSecret! }),
+    ask: createSender(`${routerUrl}/_emulator`, { authorization: `Bearer ${token}` }),
   };
 }

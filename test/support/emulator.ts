@@ -5,18 +5,18 @@ import { type Emulator, type EmulatorOptions, startEmulator } from "../../emulat
 import "./identity/key-pairs.ts";
 
 /** A complete response, to compare with deepEqual. `body` is parsed if it is JSON, and a string otherwise. */
-export interface Answer {
+export interface TestResponse {
   readonly status: number;
   readonly headers: Headers;
   readonly body: unknown;
 }
 
-export interface Sent {
+export interface TestRequest {
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-type Send = (method: string, path: string, sent?: Sent) => Promise<Answer>;
+type Send = (method: string, path: string, sent?: TestRequest) => Promise<TestResponse>;
 
 export interface TestEmulator extends Emulator {
   /** Sends a request to the router, without credentials. */
@@ -32,7 +32,10 @@ export interface TestEmulator extends Emulator {
  * 2031-01-02T03:04:05Z. The time limit of chats equals the others, because a loaded machine is slow. The emulator is
  * closed when the test ends.
  */
-export async function emulator(t: Pick<TestContext, "after">, options: EmulatorOptions = {}): Promise<TestEmulator> {
+export async function startTestEmulator(
+  t: Pick<TestContext, "after">,
+  options: EmulatorOptions = {},
+): Promise<TestEmulator> {
   const started = await startEmulator({
     ephemeral: options.file === undefined,
     clock: { mode: "manual", start: "2031-01-02T03:04:05Z" },
@@ -43,9 +46,9 @@ export async function emulator(t: Pick<TestContext, "after">, options: EmulatorO
   const first = started.clusters[0]!;
   const key = { "client-id": first.clientId ?? "", "client-secret": first.clientSecret ?? "" };
   return Object.assign(started, {
-    router: sender(started.routerUrl),
-    api: sender(first.url, key),
-    ask: sender(`${started.routerUrl}/_emulator`, { authorization: `Bearer ${started.token}` }),
+    router: createSender(started.routerUrl),
+    api: createSender(first.url, key),
+    ask: createSender(`${started.routerUrl}/_emulator`, { authorization: `Bearer ${started.token}` }),
   });
 }
 
@@ -56,7 +59,7 @@ const modest = { accept: "*/*", "user-agent": "node" };
  * Creates a function that sends requests to a base URL and reads whole responses. Strings and Buffers are sent
  * unchanged. `fetch` would take four times as long, which is noticeable in a test of ten requests.
  */
-export function sender(base: string, always: Readonly<Record<string, string>> = {}): Send {
+export function createSender(base: string, always: Readonly<Record<string, string>> = {}): Send {
   return async (method, path, { body, headers } = {}) => {
     const isBytes = typeof body === "string" || body instanceof Uint8Array;
     const answer = await request(`${base}${path.startsWith("/") ? path : `/${path}`}`, {
@@ -97,4 +100,7 @@ function parsed(text: string): unknown {
 }
 
 /** Returns status and body of a response, for whole comparisons. */
-export const plain = ({ status, body }: Answer): { status: number; body: unknown } => ({ status, body });
+export const pickStatusAndBody = ({ status, body }: TestResponse): { status: number; body: unknown } => ({
+  status,
+  body,
+});

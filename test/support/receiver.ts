@@ -22,7 +22,7 @@ export interface Receiver {
 /**
  * Starts a small HTTP server that records requests and responds with 200 by default. It is closed when the test ends.
  */
-export async function receiver(t: Pick<TestContext, "after">): Promise<Receiver> {
+export async function startReceiver(t: Pick<TestContext, "after">): Promise<Receiver> {
   const received: ReceivedRequest[] = [];
   let how: number | ((request: ReceivedRequest, response: ServerResponse) => void) = 200;
   const server = createServer(async (request, response) => {

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
-import { type Answer, plain, type TestEmulator } from "./emulator.ts";
+import { pickStatusAndBody, type TestEmulator, type TestResponse } from "./emulator.ts";
 
 /**
  * Asserts the status and the whole body of a rejection, and that all rows of the state are unchanged. With `takesBack`,
  * a change was written during a request to a cluster and rolled back, and its cause is retained.
  */
-export async function assertRefused(
+export async function assertRejected(
   { ask }: Pick<TestEmulator, "ask">,
-  send: () => Promise<Answer>,
+  send: () => Promise<TestResponse>,
   expected: { readonly status: number; readonly body: unknown },
   { takesBack = false } = {},
 ): Promise<void> {
@@ -19,7 +19,7 @@ export async function assertRefused(
     return { ...rest, rows: takesBack ? { ...rows, causes: "left out" } : rows };
   };
   const before = await state();
-  assert.deepEqual(plain(await send()), expected);
+  assert.deepEqual(pickStatusAndBody(await send()), expected);
   assert.deepEqual(await state(), before);
 }
 

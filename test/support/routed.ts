@@ -1,7 +1,7 @@
 import type { TestContext } from "node:test";
 import type { EmulatorOptions } from "../../emulator/index.ts";
-import { emulator, type TestEmulator } from "./emulator.ts";
-import { type ReceivedRequest, type Receiver, receiver } from "./receiver.ts";
+import { startTestEmulator, type TestEmulator } from "./emulator.ts";
+import { type ReceivedRequest, type Receiver, startReceiver } from "./receiver.ts";
 
 /** A router whose clusters eu-1 and us-1 are receivers of the test, which record every byte. */
 export interface RoutedEmulator extends TestEmulator {
@@ -53,7 +53,7 @@ export async function startRoutedEmulator(
   t: Pick<TestContext, "after">,
   { apps, oauth_clients, mappings, signatories, behind, ...options }: RoutedOptions = {},
 ): Promise<RoutedEmulator> {
-  const { eu, us } = behind ?? { eu: await receiver(t), us: await receiver(t) };
+  const { eu, us } = behind ?? { eu: await startReceiver(t), us: await startReceiver(t) };
   const seed = {
     clusters: [
       { id: "eu-1", label: "eu", key: clusterKeys["eu-1"], external_url: eu.url },
@@ -64,7 +64,7 @@ export async function startRoutedEmulator(
     ...(mappings && { mappings }),
     ...(signatories && { signatories }),
   };
-  const started = await emulator(t, { seed, ...options });
+  const started = await startTestEmulator(t, { seed, ...options });
   const seen = { eu: eu.received.length, us: us.received.length };
   const since = (name: "eu" | "us", all: readonly ReceivedRequest[]) => {
     const fresh = all.slice(seen[name]).map(({ method, url }) => `${name} ${method} ${url}`);

@@ -1,7 +1,7 @@
 import type { TestContext } from "node:test";
 import type { Activity } from "../../src/api/activities.ts";
 import type { TestEmulator } from "./emulator.ts";
-import { receiver } from "./receiver.ts";
+import { startReceiver } from "./receiver.ts";
 
 /** Body of one delivery. */
 export interface DeliveredEvent {
@@ -19,7 +19,7 @@ export async function subscribe(
   { api, ask }: Pick<TestEmulator, "api" | "ask">,
   activities: readonly Activity[],
 ): Promise<() => Promise<DeliveredEvent[]>> {
-  const target = await receiver(t);
+  const target = await startReceiver(t);
   const { status, body } = await api("POST", "/api/v2.1/public/webhooks/", {
     body: { title: "test", url: target.url, only_for_activities: activities },
   });

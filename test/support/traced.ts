@@ -1,22 +1,25 @@
 import type { TraceNode } from "../../src/api/trace-span.ts";
-import { sent } from "./contracts.ts";
+import { createSentContract } from "./contracts.ts";
 import type { TestEmulator } from "./emulator.ts";
-import { receiver } from "./receiver.ts";
+import { startReceiver } from "./receiver.ts";
 
 /** Trace of the caller, with its header. */
 export const callerTrace = { trace: "4bf92f3577b34da6a3ce929d0e0e4736", span: "00f067aa0ba902b7" } as const;
 export const traceparent = `00-${callerTrace.trace}-${callerTrace.span}-01`;
 
 /** Triggers every kind of trace node: requests, retries, a resend, timers, scripted faults and clock advances. */
-export async function triggerAllTraceKinds(t: Parameters<typeof receiver>[0], on: Pick<TestEmulator, "api" | "ask">) {
-  const sink = await receiver(t);
+export async function triggerAllTraceKinds(
+  t: Parameters<typeof startReceiver>[0],
+  on: Pick<TestEmulator, "api" | "ask">,
+) {
+  const sink = await startReceiver(t);
   for (const url of ["http://127.0.0.1:9/", `${sink.url}/hook?token=s3cret`]) {
     const webhook = { title: "a", url, only_for_activities: ["CONTRACT_CREATED", "CONTRACT_SIGNED"] };
     await on.api("POST", "/api/v2.1/public/webhooks/", { body: webhook });
   }
   await on.ask("POST", "faults", { body: { direction: "outgoing", effect: "delay", count: 1 } });
-  await sent(on.api);
-  await sent(on.api);
+  await createSentContract(on.api);
+  await createSentContract(on.api);
   await on.ask("POST", "contracts/T-1/sign", { body: {}, headers: { traceparent } });
   await on.ask("POST", "clock/advance", { body: { by: "PT6M" } });
   await on.ask("POST", "deliveries/1/resend", { body: {} });

@@ -1,4 +1,4 @@
-import { sender, type TestEmulator } from "./emulator.ts";
+import { createSender, type TestEmulator } from "./emulator.ts";
 
 /**
  * Returns a client of the contract API with the API key of a workspace of the demo seed. Workspaces 1 and 2 belong to
@@ -12,5 +12,5 @@ export async function createWorkspaceApi(
   const all = body as { id: number; cluster_id: string; client_id: string; client_secret: string }[];
   const workspace = all.find(({ id }) => id === workspaceId)!;
   const cluster = clusters.find(({ id }) => id === workspace.cluster_id)!;
-  return sender(cluster.url, { "client-id": workspace.client_id, "client-secret": workspace.client_secret });
+  return createSender(cluster.url, { "client-id": workspace.client_id, "client-secret": workspace.client_secret });
 }

@@ -5,7 +5,7 @@ import { describe, it, type TestContext } from "node:test";
 import { readCorpus } from "../../src/verify/corpus.ts";
 import { Recorder } from "../../src/verify/recorder.ts";
 import { scanCorpus } from "../../src/verify/scan.ts";
-import { testFolder } from "../support/cli/cli-emulator.ts";
+import { createTestFolder } from "../support/cli/cli-emulator.ts";
 
 const request = { method: "GET", target: "/api/v2.1/public/templates/", headers: [], body: Buffer.alloc(0) };
 const response = {
@@ -15,7 +15,7 @@ const response = {
 };
 
 async function corpusOf(t: TestContext, count = 2): Promise<string> {
-  const folder = join(await testFolder(t), "corpus");
+  const folder = join(await createTestFolder(t), "corpus");
   const recorder = await Recorder.open(folder);
   for (let at = 0; at < count; at += 1) await recorder.add({ at: at * 1_000, durationMs: 1, request, response });
   await recorder.close();

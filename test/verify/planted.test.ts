@@ -4,9 +4,9 @@ import { startEmulator } from "../../emulator/index.ts";
 import { readCorpus } from "../../src/verify/corpus.ts";
 import { replayOnEmulator } from "../../src/verify/replay/replay.ts";
 import { buildReport } from "../../src/verify/report.ts";
-import { testFolder } from "../support/cli/cli-emulator.ts";
-import { request } from "../support/contracts.ts";
-import { emulator } from "../support/emulator.ts";
+import { createTestFolder } from "../support/cli/cli-emulator.ts";
+import { createContractRequest } from "../support/contracts.ts";
+import { startTestEmulator } from "../support/emulator.ts";
 import { startDeviatingService } from "../support/verify/deviating-service.ts";
 import {
   contradictInResponses,
@@ -23,8 +23,8 @@ const activities = ["CONTRACT_CREATED", "COUNTER_PARTY_CREATED"];
 
 /** Records a service that differs from the emulator in twenty ways. */
 async function recordPlanted(t: TestContext): Promise<string> {
-  const folder = `${await testFolder(t)}/corpus`;
-  const service = await emulator(t, { clock: { mode: "manual", start: "2026-03-04T05:06:07Z" } });
+  const folder = `${await createTestFolder(t)}/corpus`;
+  const service = await startTestEmulator(t, { clock: { mode: "manual", start: "2026-03-04T05:06:07Z" } });
   const before = await startDeviatingService(t, service.clusters[0]!.url, deviateResponses, "responses");
   const session = await recordSession(t, service, folder, before);
   const receiver = await startDeviatingService(t, session.receiverUrl, deviateWebhooks, "requests");
@@ -48,7 +48,7 @@ describe("service with 20 planted differences", () => {
     const folder = await recordPlanted(t);
     const lines: string[] = [];
     // The emulator with --observed is recorded too: it has the same differences as the service.
-    const observing = await emulator(t, {
+    const observing = await startTestEmulator(t, {
       observed: folder,
       log: (line) => lines.push(line),
       clock: { mode: "manual", start: "2029-01-01T00:00:00Z" },
@@ -57,7 +57,7 @@ describe("service with 20 planted differences", () => {
     const { post } = (document as { webhooks: Record<string, { post: Record<string, unknown> }> }).webhooks
       .CONTRACT_CREATED!;
     assert.deepEqual([post["x-basis"], (post["x-observed"] as { times: number }).times], ["observed", 2]);
-    const again = `${await testFolder(t)}/corpus`;
+    const again = `${await createTestFolder(t)}/corpus`;
     const session = await recordSession(t, observing, again);
     await readReferenceData(session);
     await subscribe(session, session.receiverUrl, ...activities);
@@ -72,8 +72,8 @@ describe("service with 20 planted differences", () => {
 
 describe("service with other messages for an unsupported method", () => {
   it("produces a finding, and --observed reproduces the messages", async (t) => {
-    const folder = `${await testFolder(t)}/corpus`;
-    const service = await emulator(t);
+    const folder = `${await createTestFolder(t)}/corpus`;
+    const service = await startTestEmulator(t);
     const before = await startDeviatingService(
       t,
       service.clusters[0]!.url,
@@ -90,7 +90,7 @@ describe("service with other messages for an unsupported method", () => {
       report.differences.map(({ id }) => id),
       ["templates.list:method-not-allowed:405:detail:wording"],
     );
-    const observing = await emulator(t, { observed: folder });
+    const observing = await startTestEmulator(t, { observed: folder });
     assert.deepEqual((await observing.api("PUT", "/api/v2.1/public/templates/")).body, {
       detail: "Method not supported.",
     });
@@ -100,8 +100,8 @@ describe("service with other messages for an unsupported method", () => {
 describe("service that contradicts the specification", () => {
   /** Records a contract whose webhook fails once and is resent after 25 minutes, not 5. */
   async function recordContradictions(t: TestContext): Promise<string> {
-    const folder = `${await testFolder(t)}/corpus`;
-    const service = await emulator(t);
+    const folder = `${await createTestFolder(t)}/corpus`;
+    const service = await startTestEmulator(t);
     let attempts = 0;
     const to = await startDeviatingService(t, service.clusters[0]!.url, contradictInResponses, "responses");
     const session = await recordSession(t, service, folder, to, (_, at) => {
@@ -136,7 +136,10 @@ describe("service that contradicts the specification", () => {
 
   it("is not imitated by an emulator with --observed, which reports the reason", async (t) => {
     const lines: string[] = [];
-    const observing = await emulator(t, { observed: await recordContradictions(t), log: (line) => lines.push(line) });
+    const observing = await startTestEmulator(t, {
+      observed: await recordContradictions(t),
+      log: (line) => lines.push(line),
+    });
     const of = (id: string, contradicted: string) =>
       `Observation ${id} is not applied: it contradicts the specification${contradicted}.`;
     assert.deepEqual(lines, [
@@ -145,7 +148,7 @@ describe("service that contradicts the specification", () => {
       of("webhook:CONTRACT_CREATED:contract_id:type", " of the payload at contract_id"),
       of("webhook:CONTRACT_CREATED:retry.1:retry-time", ", which fixes the retry schedule"),
     ]);
-    const created = await observing.api("POST", "/api/v2.1/public/contracts/", { body: request() });
+    const created = await observing.api("POST", "/api/v2.1/public/contracts/", { body: createContractRequest() });
     const shown = await observing.api("GET", "/api/v2.1/public/contracts/T-1/status");
     assert.deepEqual([created.status, shown.body], [201, { contract_name: "NDA with Acme", contract_status: "DRAFT" }]);
   });

@@ -7,7 +7,7 @@ import { readCorpus } from "../../src/verify/corpus.ts";
 import type { RecordedRequest, RecordedResponse } from "../../src/verify/exchange.ts";
 import { Recorder } from "../../src/verify/recorder.ts";
 import { scanCorpus } from "../../src/verify/scan.ts";
-import { testFolder } from "../support/cli/cli-emulator.ts";
+import { createTestFolder } from "../support/cli/cli-emulator.ts";
 
 const json = (value: unknown) => Buffer.from(JSON.stringify(value));
 const base64 = (text: string) => Buffer.from(text).toString("base64");
@@ -133,7 +133,7 @@ const exchanges: readonly (readonly [request: RecordedRequest, response: Recorde
 
 /** A corpus of these exchanges, in order. */
 async function recordAll(t: TestContext, all = exchanges) {
-  const folder = join(await testFolder(t), "corpus");
+  const folder = join(await createTestFolder(t), "corpus");
   const recorder = await Recorder.open(folder);
   for (const [at, [request, response]] of all.entries()) await recorder.add({ at, durationMs: 1, request, response });
   await recorder.close();

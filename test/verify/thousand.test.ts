@@ -4,8 +4,8 @@ import { startEmulator } from "../../emulator/index.ts";
 import { readCorpus } from "../../src/verify/corpus.ts";
 import { replayOnEmulator } from "../../src/verify/replay/replay.ts";
 import { buildReport } from "../../src/verify/report.ts";
-import { testFolder } from "../support/cli/cli-emulator.ts";
-import { emulator } from "../support/emulator.ts";
+import { createTestFolder } from "../support/cli/cli-emulator.ts";
+import { startTestEmulator } from "../support/emulator.ts";
 import {
   populateService,
   readReferenceData,
@@ -16,8 +16,8 @@ import {
 
 describe("replay of a thousand requests", () => {
   it("finds no differences with other IDs and times", async (t) => {
-    const folder = `${await testFolder(t)}/corpus`;
-    const service = await emulator(t, { clock: { mode: "manual", start: "2026-07-08T09:10:11Z" } });
+    const folder = `${await createTestFolder(t)}/corpus`;
+    const service = await startTestEmulator(t, { clock: { mode: "manual", start: "2026-07-08T09:10:11Z" } });
     // The service has been in use, so its ids differ from those of a fresh emulator.
     await populateService(service, 7);
     const session = await recordSession(t, service, folder);

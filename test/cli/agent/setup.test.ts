@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 
 const skillFile = ".agents/skills/svc/SKILL.md";
@@ -13,7 +13,7 @@ const wordsIn = (line: string): string[] =>
 
 describe("svc agent setup", () => {
   it("writes a skill of at most 400 lines and leaves an identical file unchanged", async (t) => {
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     const { exit, err } = await runCli("agent setup", { cwd });
     const text = await readFile(join(cwd, skillFile), "utf8");
     const lines = text.split("\n").length - 1;
@@ -25,14 +25,14 @@ describe("svc agent setup", () => {
   });
 
   it("writes into another folder", async (t) => {
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     const { exit, err } = await runCli("agent setup --dir skills", { cwd });
     assert.deepEqual([exit, err.split(":")[0]], [0, "skills/svc/SKILL.md"]);
     assert.match(await readFile(join(cwd, "skills/svc/SKILL.md"), "utf8"), /^---\nname: svc\n/);
   });
 
   it("rejects a file as the target folder", async (t) => {
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     await writeFile(join(cwd, "skills"), "");
     for (const dir of ["skills", "skills/more"]) {
       const { exit, err } = await runCli(`agent setup --dir ${dir}`, { cwd });
@@ -48,7 +48,7 @@ describe("svc agent setup", () => {
   });
 
   it("replaces a file with other content only with --force", async (t) => {
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     await mkdir(join(cwd, ".agents/skills/svc"), { recursive: true });
     await writeFile(join(cwd, skillFile), "mine\n");
     const refused = await runCli("agent setup", { cwd });
@@ -62,7 +62,7 @@ describe("svc agent setup", () => {
   });
 
   it("documents commands that all work in an empty folder", async (t) => {
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     await runCli("agent setup", { cwd });
     const text = await readFile(join(cwd, skillFile), "utf8");
     const lines = [...text.matchAll(/```sh\n([\s\S]*?)```/g)]
@@ -70,7 +70,7 @@ describe("svc agent setup", () => {
       .filter((line) => line.startsWith("svc "));
     assert.ok(lines.length > 20);
 
-    const folder = await testFolder(t);
+    const folder = await createTestFolder(t);
     const run = (line: string) => runCli(wordsIn(line), { cwd: folder, env: { SVC_CONFIG_DIR: folder } });
     const exits = new Map<string, number>();
     try {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { describe, it, type TestContext } from "node:test";
 import { findBrowserCommand } from "../../../src/cli/prompt/browser.ts";
-import { cliEmulator } from "../../support/cli/cli-emulator.ts";
+import { startCliEmulator } from "../../support/cli/cli-emulator.ts";
 import { createMovedWallClock } from "../../support/walls/moved-wall.ts";
 
 describe("svc auth device-login with a browser", () => {
@@ -35,7 +35,7 @@ describe("svc auth device-login with a browser", () => {
     env: Record<string, string> = {},
     flags: readonly string[] = [],
   ) {
-    const world = await cliEmulator(t);
+    const world = await startCliEmulator(t);
     const browser = join(world.cwd, "browser");
     await writeFile(
       browser,

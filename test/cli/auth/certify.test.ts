@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { access, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 import { certifyDeviceClient, getOwnClientCommand } from "../../support/device-clients/certify.ts";
 
@@ -108,7 +108,7 @@ describe("svc auth certify", { concurrency: 6 }, () => {
   });
 
   it("checks the path of the report before the client runs", async (t) => {
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     await mkdir(join(cwd, "folder"));
     await writeFile(join(cwd, "notes.txt"), "mine");
     const client = ["sh", "-c", "touch was-run"];

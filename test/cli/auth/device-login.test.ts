@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { type CliEmulator, cliEmulator } from "../../support/cli/cli-emulator.ts";
+import { type CliEmulator, startCliEmulator } from "../../support/cli/cli-emulator.ts";
 import { startCommand } from "../../support/cli/following.ts";
 import { decodeJwtPart } from "../../support/identity/sign-in.ts";
 import { createMovedWallClock } from "../../support/walls/moved-wall.ts";
 
 /** An emulator whose clock follows the wall clock. A user decides after a number of polls. */
 async function beforeDevice(t: TestContext, decides: { status: "AUTHORIZED" | "DENIED"; after: number }) {
-  const world = await cliEmulator(t);
+  const world = await startCliEmulator(t);
   const wall = createMovedWallClock(async (ms) => {
     await world.emulator.clock.advance({ by: ms });
     if (wall.slept.length !== decides.after) return;
@@ -102,7 +102,7 @@ describe("svc auth device-login with the emulator", () => {
   });
 
   it("exits with 130 at Ctrl-C during the wait and stores nothing", async (t) => {
-    const { svc, cwd } = await cliEmulator(t);
+    const { svc, cwd } = await startCliEmulator(t);
     const waiting = startCommand(svc, [...login, "--json"]);
     await waiting.saw("approval_needed");
     waiting.signal("SIGINT");
@@ -133,14 +133,14 @@ describe("svc auth device-login with the emulator", () => {
   });
 
   it("exits with 2 without a client ID", async (t) => {
-    const { svc } = await cliEmulator(t);
+    const { svc } = await startCliEmulator(t);
     const { exit, err } = await svc("auth device-login");
     assert.equal(exit, 2);
     assert.match(err, /--client-id is required/);
   });
 
   it("reports that SVC_TOKEN takes precedence over a sign-in and stops", async (t) => {
-    const { svc } = await cliEmulator(t);
+    const { svc } = await startCliEmulator(t);
     const { exit, err } = await svc(login, { env: { SVC_TOKEN: "very-secret" } });
     assert.equal(exit, 2);
     assert.match(err, /SVC_TOKEN is set and overrides every sign-in\.\n {2}Unset it first\.\n$/);

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import type { ServerResponse } from "node:http";
 import { describe, it, type TestContext } from "node:test";
-import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
-import { receiver } from "../../support/receiver.ts";
+import { startReceiver } from "../../support/receiver.ts";
 import { createMovedWallClock } from "../../support/walls/moved-wall.ts";
 
 const challenge = {
@@ -21,7 +21,7 @@ const signedIn: Answer = { status: 200, body: tokens };
 
 /** Signs in at a server with this challenge and these responses to the polls. */
 async function signIn(t: TestContext, answers: readonly Answer[], changes: object = {}) {
-  const server = await receiver(t);
+  const server = await startReceiver(t);
   const left = [...answers];
   server.answer((request, response) => {
     const isFirst = request.url.endsWith("/device/code/");
@@ -29,7 +29,7 @@ async function signIn(t: TestContext, answers: readonly Answer[], changes: objec
   });
   const wall = createMovedWallClock();
   const argv = ["auth", "device-login", "--client-id", "cli", "--base-url", server.url, "--debug"];
-  const result = await runCli(argv, { wall, env: { SVC_CONFIG_DIR: await testFolder(t) } });
+  const result = await runCli(argv, { wall, env: { SVC_CONFIG_DIR: await createTestFolder(t) } });
   const polls = server.received.length - 1;
   return { ...result, slept: wall.slept, polls, server };
 }

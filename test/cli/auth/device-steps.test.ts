@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { cliEmulator } from "../../support/cli/cli-emulator.ts";
+import { startCliEmulator } from "../../support/cli/cli-emulator.ts";
 import { createMovedWallClock } from "../../support/walls/moved-wall.ts";
 
 const begin = "auth device-login --client-id demo-cli --no-wait";
 
 /** An emulator whose clock follows the wall clock, and a user who decides. */
 async function stage(t: TestContext) {
-  const world = await cliEmulator(t);
+  const world = await startCliEmulator(t);
   const wall = createMovedWallClock((ms) => world.emulator.clock.advance({ by: ms }));
   const svc = (argv: string) => world.svc(argv, { wall });
   const decide = (code: string, status: "AUTHORIZED" | "DENIED") =>

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { cliEmulator } from "../../support/cli/cli-emulator.ts";
+import { startCliEmulator } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 import { deviceGrantType, startDeviceAuthorization } from "../../support/identity/devices.ts";
-import { receiver } from "../../support/receiver.ts";
+import { startReceiver } from "../../support/receiver.ts";
 
 /** A device that waits for approval, and the two commands that poll for its tokens. */
 async function waiting(t: TestContext) {
-  const { svc, emulator } = await cliEmulator(t);
+  const { svc, emulator } = await startCliEmulator(t);
   const { device_code, decide } = await startDeviceAuthorization(emulator);
   const fields = ["--grant-type", deviceGrantType, "--device-code", device_code, "--client-id", "demo-cli"];
   const poll = async (command: "auth device-token" | "oidc token", ...more: string[]) => {
@@ -61,7 +61,7 @@ describe("single device token request", () => {
   });
 
   it("reads the error of a response with any status", async (t) => {
-    const server = await receiver(t);
+    const server = await startReceiver(t);
     const fields = ["--grant-type", deviceGrantType, "--device-code", "d", "--client-id", "c"];
     server.answer((_, response) =>
       response.writeHead(428, { "content-type": "application/json" }).end('{"error":"authorization_pending"}'),

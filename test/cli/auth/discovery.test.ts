@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
-import { receiver } from "../../support/receiver.ts";
+import { startReceiver } from "../../support/receiver.ts";
 import { createMovedWallClock } from "../../support/walls/moved-wall.ts";
 
 const page = "<!doctype html><title>An app that answers every path</title>";
@@ -14,7 +14,7 @@ async function signIn(
   documents: (origin: string) => Readonly<Record<string, object>>,
   otherwise: { readonly status: number; readonly body: string } = { status: 404, body: "" },
 ) {
-  const server = await receiver(t);
+  const server = await startReceiver(t);
   const served: Readonly<Record<string, object>> = {
     ...documents(server.url),
     "/device/": {
@@ -33,7 +33,10 @@ async function signIn(
     response.end(document ? JSON.stringify(document) : otherwise.body);
   });
   const argv = ["auth", "device-login", "--client-id", "cli", "--issuer", `${server.url}${path}`];
-  const result = await runCli(argv, { wall: createMovedWallClock(), env: { SVC_CONFIG_DIR: await testFolder(t) } });
+  const result = await runCli(argv, {
+    wall: createMovedWallClock(),
+    env: { SVC_CONFIG_DIR: await createTestFolder(t) },
+  });
   const asked = server.received.map(({ method, url }) => `${method} ${url}`);
   return { ...result, asked, origin: server.url };
 }

@@ -2,18 +2,18 @@ import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { cliEmulator, testFolder } from "../../support/cli/cli-emulator.ts";
+import { createTestFolder, startCliEmulator } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 import { signIn } from "../../support/identity/sign-in.ts";
 import { openSignInStore } from "../../support/identity/sign-ins.ts";
-import { receiver } from "../../support/receiver.ts";
+import { startReceiver } from "../../support/receiver.ts";
 import { createMovedWallClock } from "../../support/walls/moved-wall.ts";
 
 const hours = (count: number) => count * 3_600_000;
 
 /** A machine with a sign-in at the emulator. Its wall clock and the emulator's clock agree. */
 async function signedIn(t: TestContext) {
-  const world = await cliEmulator(t);
+  const world = await startCliEmulator(t);
   // Several commands sleep concurrently, so the advances run in sequence.
   let moved: Promise<unknown> = Promise.resolve();
   const wall = createMovedWallClock((ms) => (moved = moved.then(() => world.emulator.clock.advance({ by: ms }))));
@@ -66,11 +66,11 @@ describe("refresh of an expiring token", () => {
     ["cannot be read", "tomorrow"],
   ] as const) {
     it(`refreshes a token whose expiry ${what} and tolerates expires_in out of range`, async (t) => {
-      const server = await receiver(t);
+      const server = await startReceiver(t);
       server.answer((_, response) =>
         response.end('{"access_token":"new","token_type":"Bearer","expires_in":1e300,"refresh_token":"next"}'),
       );
-      const cwd = await testFolder(t);
+      const cwd = await createTestFolder(t);
       const folder = openSignInStore(cwd);
       await folder.keep(server.url, { refresh_token: "old", expires_at });
       const { exit, out } = await runCli(["auth", "token", "--base-url", server.url], {
@@ -84,11 +84,11 @@ describe("refresh of an expiring token", () => {
   }
 
   it("exits with 4 without a retry when the refresh is rejected", async (t) => {
-    const server = await receiver(t);
+    const server = await startReceiver(t);
     server.answer((_, response) =>
       response.writeHead(400, { "content-type": "application/json" }).end('{"error":"invalid_grant"}'),
     );
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     await openSignInStore(cwd).keep(server.url, { refresh_token: "old", expires_at: "2031-01-01T00:00:00Z" });
     const run = () =>
       runCli(["auth", "token", "--base-url", server.url], {
@@ -103,7 +103,7 @@ describe("refresh of an expiring token", () => {
   });
 
   it("exits with 75 when the server is unreachable and preserves the token for a retry", async (t) => {
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     const folder = openSignInStore(cwd);
     await folder.keep("http://127.0.0.1:1", { refresh_token: "old", expires_at: "2031-01-01T00:00:00Z" });
     const before = await folder.accounts();
@@ -117,7 +117,7 @@ describe("refresh of an expiring token", () => {
 
 describe("stored sign-ins", () => {
   it("sends tokens only to the server that issued them", async (t) => {
-    const other = await receiver(t);
+    const other = await startReceiver(t);
     const { svc, wall, emulator } = await signedIn(t);
     const { exit, err } = await svc(["oidc", "userinfo", "--base-url", other.url], { wall });
     assert.deepEqual([exit, other.received.length], [4, 0]);
@@ -164,8 +164,8 @@ describe("stored sign-ins", () => {
   });
 
   it("revokes the tokens with auth logout if the server supports revocation (RFC 7009)", async (t) => {
-    const server = await receiver(t);
-    const cwd = await testFolder(t);
+    const server = await startReceiver(t);
+    const cwd = await createTestFolder(t);
     await openSignInStore(cwd).keep(server.url, { refresh_token: "rt", revocation_url: `${server.url}/revoke` });
     const { out } = await runCli(["auth", "logout", "--json"], { env: { SVC_CONFIG_DIR: cwd } });
     assert.deepEqual(JSON.parse(out), [{ address: server.url, revoked: true }]);
@@ -176,7 +176,7 @@ describe("stored sign-ins", () => {
   });
 
   it("requires a choice between several sign-ins", async (t) => {
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     const folder = openSignInStore(cwd);
     await folder.keep("https://a.example", {});
     await folder.keep("https://b.example", {});
@@ -188,7 +188,7 @@ describe("stored sign-ins", () => {
   });
 
   it("rejects a damaged file without printing its content", async (t) => {
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     await writeFile(join(cwd, "tokens.json"), '{"accounts":{"x":"very-secret');
     const { exit, err } = await runCli("auth status", { env: { SVC_CONFIG_DIR: cwd } });
     assert.equal(exit, 2);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { describe, it } from "node:test";
 import { createBulkFixture } from "../../support/cli/bulk-stage.ts";
-import { cliEmulator } from "../../support/cli/cli-emulator.ts";
+import { startCliEmulator } from "../../support/cli/cli-emulator.ts";
 
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
 const digest = "ab".repeat(32);
@@ -70,7 +70,7 @@ describe("email addresses in rows", () => {
   }
 
   it("finds an address with every lookup, also by its upper-case digest", async (t) => {
-    const { svc, json } = await cliEmulator(t);
+    const { svc, json } = await startCliEmulator(t);
     await svc("router map-emails - --cluster us-1", { stdin: "Zoë@bücher.example".normalize("NFD") });
     const key = sha256("zoë@bücher.example");
     const asReal = { env: { SVC_EMULATOR_URL: undefined, SVC_EMULATOR_TOKEN: undefined } };
@@ -83,7 +83,7 @@ describe("email addresses in rows", () => {
   });
 
   it("sends and looks up the unchanged address with --hash none", async (t) => {
-    const { svc, json } = await cliEmulator(t);
+    const { svc, json } = await startCliEmulator(t);
     const stdin = "salted-1\nsalted-2\n";
     assert.equal((await svc("router map-emails - --cluster us-1 --hash none", { stdin })).exit, 0);
     await svc("router map-emails --email-hash-list salted-3 --cluster us-1 --hash none");
@@ -116,7 +116,7 @@ describe("output of svc router resolve", () => {
         ["--input-format", "ndjson"],
       ],
     ] as const) {
-      const { svc } = await cliEmulator(t);
+      const { svc } = await startCliEmulator(t);
       const { out } = await svc(["router", "resolve", "tenant-fabrikam", ...flags]);
       assert.match(out, /external_integrations.*CHAT_B:tenant-fabrikam.*us-1/);
       const line = ["router", "offboard", "us-1", "--from", "-", ...offboard, "--confirm", "us-1"];
@@ -127,7 +127,7 @@ describe("output of svc router resolve", () => {
   });
 
   it("is rejected for another cluster", async (t) => {
-    const { svc } = await cliEmulator(t);
+    const { svc } = await startCliEmulator(t);
     const { out } = await svc("router resolve T-FABRIKAM");
     const { exit, err } = await svc("router offboard eu-1 --from - --confirm eu-1", { stdin: out });
     assert.equal(exit, 2);

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { gzipSync } from "node:zlib";
 import { startBulkService } from "../../support/cli/bulk-service.ts";
-import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 
 const digest = "ab".repeat(32);
@@ -12,7 +12,7 @@ const digest = "ab".repeat(32);
 /** The batches sent for an input, and the exit code. */
 async function sent(t: Parameters<typeof startBulkService>[0], argv: string, stdin: string | Uint8Array[]) {
   const { url, calls } = await startBulkService(t);
-  const cwd = await testFolder(t);
+  const cwd = await createTestFolder(t);
   const input = typeof stdin === "string" ? stdin : pieces(stdin);
   const env = { SVC_CONFIG_DIR: cwd, SVC_BASE_URL: url };
   const { exit, err } = await runCli(`router ${argv} --cluster eu-1`, { env, cwd, stdin: input });
@@ -84,7 +84,7 @@ describe("input rows", () => {
 
   it("suggests another column if the selected column has no valid value", async (t) => {
     const { url } = await startBulkService(t);
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     await writeFile(join(cwd, "people.csv"), "id,email\n1,ada@example.com\n");
     const { exit, err } = await runCli("router map-emails people.csv --column id --cluster eu-1", {
       cwd,
@@ -97,7 +97,7 @@ describe("input rows", () => {
 
   it("reports a first row that may be a heading", async (t) => {
     const { url } = await startBulkService(t);
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     await writeFile(join(cwd, "people.csv"), "Contact\nada@example.com\n");
     const { exit, err } = await runCli("router map-emails people.csv --cluster eu-1", {
       cwd,
@@ -150,7 +150,7 @@ describe("input rows", () => {
 
   it("counts CSV rows without an identifier and lists them with their other cells", async (t) => {
     const { url } = await startBulkService(t);
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     await writeFile(join(cwd, "people.csv"), "name,email\nx,a@x.example\ny,\nz,b@x.example\n");
     const run = "router map-emails people.csv --column email --cluster eu-1 --skip-invalid --errors-out bad.csv --json";
     const { exit, out } = await runCli(run, { cwd, env: { SVC_CONFIG_DIR: cwd, SVC_BASE_URL: url } });
@@ -193,7 +193,7 @@ describe("input rows", () => {
 
   it("rejects a folder, a missing file and a terminal", async (t) => {
     const { url } = await startBulkService(t);
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     await mkdir(join(cwd, "folder"));
     await writeFile(join(cwd, "empty.txt"), "");
     const env = { SVC_CONFIG_DIR: cwd, SVC_BASE_URL: url };

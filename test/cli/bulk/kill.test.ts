@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import { buildChildEnvironment } from "../../../src/cli/commands/emulator/exec.ts";
-import { testFolder } from "../../support/cli/cli-emulator.ts";
-import { emulator } from "../../support/emulator.ts";
+import { createTestFolder } from "../../support/cli/cli-emulator.ts";
+import { startTestEmulator } from "../../support/emulator.ts";
 import { getSvcPath } from "../../support/shipped.ts";
 
 const address = (i: number) => `person.${i}@kill.example`;
@@ -15,9 +15,9 @@ const text = (count: number) => Array.from({ length: count }, (_, i) => `${addre
 
 /** An emulator, and processes of the command line that use it. */
 async function stage(t: TestContext) {
-  const folder = await testFolder(t);
+  const folder = await createTestFolder(t);
   const svc = getSvcPath();
-  const twin = await emulator(t);
+  const twin = await startTestEmulator(t);
   const host = { env: { PATH: process.env.PATH, SVC_STATE_DIR: join(folder, "state") } };
   const env = buildChildEnvironment(twin, host as unknown as Parameters<typeof buildChildEnvironment>[1]);
   const start = (...argv: string[]): ChildProcess => {

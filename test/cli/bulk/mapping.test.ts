@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { gzipSync } from "node:zlib";
 import { hashEmail } from "../../../src/schemes/email-hash.ts";
-import { type CliEmulator, cliEmulator } from "../../support/cli/cli-emulator.ts";
+import { type CliEmulator, startCliEmulator } from "../../support/cli/cli-emulator.ts";
 
 /** The cluster of an address, or undefined. */
 async function clusterOf({ svc }: CliEmulator, address: string): Promise<string | undefined> {
@@ -17,7 +17,7 @@ const clustersOf = (cli: CliEmulator, ...addresses: string[]) =>
 
 describe("mapping from a file", () => {
   it("hashes addresses, forwards digests and skips empty lines", async (t) => {
-    const cli = await cliEmulator(t);
+    const cli = await startCliEmulator(t);
     const stdin = `  New@One.example \r\n\n${hashEmail("new@two.example")}\nnew@three.example`;
     const { exit, out } = await cli.svc("router map-emails - --cluster us-1", { stdin });
     assert.deepEqual([exit, out], [0, "Mapped 3 e-mails to us-1\n"]);
@@ -29,7 +29,7 @@ describe("mapping from a file", () => {
   });
 
   it("reads a CSV column by name or number, NDJSON fields and gzip", async (t) => {
-    const cli = await cliEmulator(t);
+    const cli = await startCliEmulator(t);
     const write = (name: string, content: string | Buffer) => writeFile(join(cli.cwd, name), content);
     await write("a.csv", 'id,"e-mail"\n1,"csv@named.example"\n2,"csv2@named.example"\n');
     await write("b.csv", "x,csv@numbered.example\n");
@@ -58,7 +58,7 @@ describe("mapping from a file", () => {
   });
 
   it("formats the result of a few identifiers at a terminal and prints the raw response elsewhere", async (t) => {
-    const { svc } = await cliEmulator(t);
+    const { svc } = await startCliEmulator(t);
     const emails = "--email-hash-list a@few.example --email-hash-list b@few.example";
     const mapped = await svc(`router map-emails ${emails} --cluster eu-1`, { tty: true });
     assert.deepEqual([mapped.exit, mapped.out], [0, "Mapped 2 e-mails to eu-1\n"]);
@@ -80,7 +80,7 @@ describe("mapping from a file", () => {
   });
 
   it("sends batches with limited concurrency and counts identifiers moved from another cluster", async (t) => {
-    const cli = await cliEmulator(t);
+    const cli = await startCliEmulator(t);
     const stdin = Array.from({ length: 2_500 }, (_, i) => `bulk-${i}@many.example\n`).join("");
     const first = await cli.json("router map-emails - --cluster eu-1 --batch-size 1000", { stdin });
     assert.deepEqual(first, {
@@ -104,7 +104,7 @@ describe("mapping from a file", () => {
   });
 
   it("stops at an invalid row before anything is sent and names the row", async (t) => {
-    const cli = await cliEmulator(t);
+    const cli = await startCliEmulator(t);
     const stdin = "fine@a.example\nnot an address\n";
     const { exit, out, err } = await cli.svc("router map-emails - --cluster eu-1", { stdin });
     assert.deepEqual([exit, out], [2, ""]);
@@ -113,7 +113,7 @@ describe("mapping from a file", () => {
   });
 
   it("skips and saves invalid rows on request and exits with 3", async (t) => {
-    const cli = await cliEmulator(t);
+    const cli = await startCliEmulator(t);
     const stdin = 'fine@b.example\nwrong, "row"\nfine@c.example\n';
     const { exit, out, err } = await cli.svc("router map-emails - --cluster eu-1 --skip-invalid --errors-out bad.csv", {
       stdin,
@@ -131,7 +131,7 @@ describe("mapping from a file", () => {
   });
 
   it("unmaps only identifiers of the cluster and requires its name again for a pipe", async (t) => {
-    const cli = await cliEmulator(t);
+    const cli = await startCliEmulator(t);
     await cli.svc("router map-emails - --cluster eu-1", { stdin: "x@d.example\n" });
     await cli.svc("router map-emails - --cluster us-1", { stdin: "y@d.example\n" });
     const stdin = "x@d.example\ny@d.example\nz@d.example\n";
@@ -145,7 +145,7 @@ describe("mapping from a file", () => {
   });
 
   it("maps rows to any table, and a few identifiers without a file", async (t) => {
-    const cli = await cliEmulator(t);
+    const cli = await startCliEmulator(t);
     assert.equal((await cli.svc("router map-clients - --cluster us-1", { stdin: "client-a\n" })).exit, 0);
     assert.equal((await cli.svc("router map-clients --client-ids client-b --cluster us-1")).exit, 0);
     for (const id of ["client-a", "client-b"])
@@ -156,7 +156,7 @@ describe("mapping from a file", () => {
   });
 
   it("removes the identifiers of a small file or of arguments with --yes", async (t) => {
-    const cli = await cliEmulator(t);
+    const cli = await startCliEmulator(t);
     await writeFile(join(cli.cwd, "rows.txt"), "x@e.example\n");
     await cli.svc("router map-emails rows.txt --cluster eu-1");
     assert.match((await cli.svc("router unmap-emails rows.txt --cluster eu-1")).err, /--yes required/);
@@ -169,7 +169,7 @@ describe("mapping from a file", () => {
   });
 
   it("checks all rows and sends nothing with --dry-run", async (t) => {
-    const cli = await cliEmulator(t);
+    const cli = await startCliEmulator(t);
     const { exit, out } = await cli.svc("router map-emails - --cluster eu-1 --dry-run", { stdin: "dry@run.example\n" });
     assert.deepEqual(
       [exit, out],
@@ -209,7 +209,7 @@ describe("mapping from a file", () => {
     ],
   ] as const) {
     it(`rejects ${what}`, async (t) => {
-      const cli = await cliEmulator(t);
+      const cli = await startCliEmulator(t);
       const { exit, out, err } = await cli.svc(argv, { stdin });
       assert.match(err, message);
       assert.deepEqual([exit, out], [what === "an unknown cluster" ? 5 : 2, ""]);

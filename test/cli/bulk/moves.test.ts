@@ -4,15 +4,17 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { hashEmail } from "../../../src/schemes/email-hash.ts";
 import { createBulkFixture } from "../../support/cli/bulk-stage.ts";
-import { type CliEmulator, cliEmulator } from "../../support/cli/cli-emulator.ts";
+import { type CliEmulator, startCliEmulator } from "../../support/cli/cli-emulator.ts";
 import { enterKey, simulateUser } from "../../support/cli/person.ts";
 
 /** An environment that names the router without the control plane of the emulator. */
 const asReal = { SVC_EMULATOR_URL: undefined, SVC_EMULATOR_TOKEN: undefined };
 
 /** An emulator that maps ada and bob to us-1. */
-async function moving(t: Parameters<typeof cliEmulator>[0]): Promise<CliEmulator & { where(): Promise<unknown[]> }> {
-  const cli = await cliEmulator(t);
+async function moving(
+  t: Parameters<typeof startCliEmulator>[0],
+): Promise<CliEmulator & { where(): Promise<unknown[]> }> {
+  const cli = await startCliEmulator(t);
   await cli.svc("router map-emails - --cluster us-1", { stdin: "ada@x.example\nbob@x.example\n" });
   const clusterOf = async (name: string) => {
     const { exit, out } = await cli.svc(`router show-email ${name}@x.example --json`);
@@ -100,7 +102,7 @@ describe("undo of moved identifiers", () => {
 
 describe("--verify", () => {
   it("looks up mapped and removed identifiers", async (t) => {
-    const { svc } = await cliEmulator(t);
+    const { svc } = await startCliEmulator(t);
     for (const env of [asReal, {}]) {
       const mapped = await svc("router map-emails - --cluster eu-1 --verify", { stdin, env });
       assert.deepEqual([mapped.exit, mapped.err.split("\n")[1]], [0, "Looked up: 3 rows are mapped to eu-1"]);
@@ -140,7 +142,7 @@ describe("--verify", () => {
   });
 
   it("queries every table of an emulator and rejects a service without a lookup", async (t) => {
-    const { svc } = await cliEmulator(t);
+    const { svc } = await startCliEmulator(t);
     const line = "router map-creator-tokens - --cluster eu-1 --verify";
     const { exit, err } = await svc(line, { stdin: "tok-1\n" });
     assert.deepEqual([exit, err.split("\n")[1]], [0, "Looked up: 1 row is mapped to eu-1"]);

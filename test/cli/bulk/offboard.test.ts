@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { hashEmail } from "../../../src/schemes/email-hash.ts";
 import { createBulkFixture } from "../../support/cli/bulk-stage.ts";
-import { cliEmulator } from "../../support/cli/cli-emulator.ts";
+import { startCliEmulator } from "../../support/cli/cli-emulator.ts";
 import { enterKey, simulateUser } from "../../support/cli/person.ts";
 import { startDeviceAuthorization } from "../../support/identity/devices.ts";
 
@@ -87,7 +87,7 @@ describe("svc router offboard with a file", () => {
   });
 
   it("accepts only rows of that cluster from the emulator's tables", async (t) => {
-    const cli = await cliEmulator(t);
+    const cli = await startCliEmulator(t);
     await cli.svc("router map-clients - --cluster eu-1", { stdin: "mine\n" });
     await cli.svc("router map-clients - --cluster us-1", { stdin: "theirs\n" });
     const stdin = "client mine\nclient theirs\n";
@@ -113,7 +113,7 @@ describe("confirmation by cluster name at a terminal", () => {
 
 describe("svc router offboard with a workspace of an emulator", () => {
   it("collects all seven kinds of identifiers, removes them and verifies the result", async (t) => {
-    const { svc, json, emulator } = await cliEmulator(t);
+    const { svc, json, emulator } = await startCliEmulator(t);
     const { user_code } = await startDeviceAuthorization(emulator);
     await emulator.ask("POST", `device-grants/${user_code}`, {
       body: { status: "AUTHORIZED", email: "ada@northwind.example" },

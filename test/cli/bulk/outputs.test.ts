@@ -3,7 +3,7 @@ import { link, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { createBulkFixture } from "../../support/cli/bulk-stage.ts";
-import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 
 const run = "router map-clients rows.txt --cluster eu-1";
@@ -99,7 +99,7 @@ describe("output files of a bulk job", () => {
 
 describe("response file", () => {
   it("replaces no input of the request", async (t) => {
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     await writeFile(join(cwd, "in.json"), "{}");
     const env = { SVC_CONFIG_DIR: cwd, SVC_CLIENT_ID: "id", SVC_CLIENT_SECRET: "secret" };
     for (const argv of [

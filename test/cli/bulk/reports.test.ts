@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { systemWallClock } from "../../../src/base/clock.ts";
 import { createBulkFixture, createNumberedIds } from "../../support/cli/bulk-stage.ts";
-import { cliEmulator } from "../../support/cli/cli-emulator.ts";
+import { startCliEmulator } from "../../support/cli/cli-emulator.ts";
 
 const rows = [
   "ada@example.com",
@@ -84,7 +84,7 @@ describe("bulk job report", () => {
 
 describe("bulk job counts", () => {
   it("separates distinct identifiers from repeated rows", async (t) => {
-    const { svc } = await cliEmulator(t);
+    const { svc } = await startCliEmulator(t);
     const stdin = "ada@example.com\nAda@Example.com\nbob@example.com\n";
     const mapped = await svc("router map-emails - --cluster eu-1", { stdin });
     assert.equal(mapped.out, "Mapped 2 e-mails to eu-1 (3 rows, 1 of them repeated)\n");
@@ -93,7 +93,7 @@ describe("bulk job counts", () => {
   });
 
   it("reports no removals, because the service does not count removals", async (t) => {
-    const { svc } = await cliEmulator(t);
+    const { svc } = await startCliEmulator(t);
     await svc("router map-emails - --cluster us-1", { stdin: "ada@example.com\n" });
     const sentences = [
       "Requested removal of 1 e-mail from eu-1; the service confirmed it\n",

@@ -8,7 +8,7 @@ import { systemWallClock } from "../../../src/base/clock.ts";
 import { acquireFileLock, isLocked } from "../../../src/cli/connection/profiles/private-file.ts";
 import type { Host } from "../../../src/cli/process/host.ts";
 import { identifyMachine } from "../../../src/files/machine.ts";
-import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { getProgramPath } from "../../support/program.ts";
 
 const host = { pid: process.pid, wall: systemWallClock } as Host;
@@ -16,7 +16,7 @@ const nobody = 2 ** 22 + 1;
 
 describe("file lock", () => {
   it("is acquired by only one of many processes when the lock is stale", async (t) => {
-    const folder = await testFolder(t);
+    const folder = await createTestFolder(t);
     const file = join(folder, "lock");
     const processes = Array.from({ length: 4 }, () =>
       spawn(process.execPath, [getProgramPath("lock-taker"), file, "60"], { stdio: ["ignore", "ignore", "pipe"] }),
@@ -34,7 +34,7 @@ describe("file lock", () => {
   });
 
   it("belongs to one process at a time and is free after release", async (t) => {
-    const file = join(await testFolder(t), "lock");
+    const file = join(await createTestFolder(t), "lock");
     const lock = await acquireFileLock(file, host);
     assert.deepEqual([await acquireFileLock(file, host), await isLocked(file, host)], [undefined, true]);
     await lock!.release();
@@ -49,7 +49,7 @@ describe("file lock", () => {
     ["that cannot be read", async () => "{"],
   ] as const) {
     it(`allows the takeover of a lock ${whose}`, async (t) => {
-      const folder = await testFolder(t);
+      const folder = await createTestFolder(t);
       const file = join(folder, "lock");
       await writeFile(file, await content());
       const lock = await acquireFileLock(file, host);
@@ -60,7 +60,7 @@ describe("file lock", () => {
   }
 
   it("passes to the next process after a killed takeover", async (t) => {
-    const folder = await testFolder(t);
+    const folder = await createTestFolder(t);
     const file = join(folder, "lock");
     await writeFile(file, JSON.stringify(await heldBy(nobody)));
     await writeFile(`${file}.left`, JSON.stringify({ ...(await heldBy(nobody)), id: "heir" }));
@@ -70,7 +70,7 @@ describe("file lock", () => {
   });
 
   it("stays valid for five minutes without a heartbeat from another machine", async (t) => {
-    const folder = await testFolder(t);
+    const folder = await createTestFolder(t);
     const [file, life] = [join(folder, "lock"), join(folder, "log")];
     await writeFile(file, JSON.stringify({ ...(await heldBy()), machine: "elsewhere", boot: "another" }));
     await writeFile(life, "");

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readdir } from "node:fs/promises";
 import { createConnection } from "node:net";
 import { describe, it, type TestContext } from "node:test";
-import { cliEmulator, testFolder } from "../../support/cli/cli-emulator.ts";
+import { createTestFolder, startCliEmulator } from "../../support/cli/cli-emulator.ts";
 import { startCommand } from "../../support/cli/following.ts";
 import { startMisbehavingServer } from "../../support/cli/misbehaving.ts";
 import { type RunOptions, runCli } from "../../support/cli/run-cli.ts";
@@ -30,7 +30,7 @@ describe("endless response", () => {
     ["auth device-login --client-id app --no-browser", { SVC_TOKEN: undefined }, "The request may have taken effect. "],
   ] as readonly [string, RunOptions["env"], string?][]) {
     it(`ends svc ${line} at the limit and names the flag that changes the limit`, async (t) => {
-      const [server, cwd] = [await endless(t), await testFolder(t)];
+      const [server, cwd] = [await endless(t), await createTestFolder(t)];
       const { exit, err } = await runCli([...line.split(" "), "--base-url", server.url, ...quick], {
         cwd,
         env: { ...credentials, ...env, SVC_EMULATOR_URL: server.url },
@@ -67,7 +67,7 @@ describe("endless response", () => {
   });
 
   it("counts as a failed delivery of the forwarding target", async (t) => {
-    const { svc, emulator } = await cliEmulator(t);
+    const { svc, emulator } = await startCliEmulator(t);
     const app = await endless(t);
     const listening = startCommand(svc, [
       "webhooks",
@@ -120,7 +120,7 @@ describe("--max-answer", () => {
 
 describe("svc webhooks listen", () => {
   it("responds with 413 to an endless request, reports the request and continues", async (t) => {
-    const { svc } = await cliEmulator(t);
+    const { svc } = await startCliEmulator(t);
     const listening = startCommand(svc, ["webhooks", "listen", "--no-register", "--count", "1", "--json"]);
     await listening.saw('"ready"');
     const { url } = listening.events().find(({ type }) => type === "ready") as unknown as { url: string };

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { cliEmulator } from "../../support/cli/cli-emulator.ts";
+import { startCliEmulator } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 
 /** The command line with the address of the router for both services. */
 async function throughTheRouter(t: TestContext) {
-  const { emulator } = await cliEmulator(t);
+  const { emulator } = await startCliEmulator(t);
   const { clientId, clientSecret } = emulator.clusters[0]!;
   return (argv: string) =>
     runCli(argv, {

@@ -2,18 +2,18 @@ import assert from "node:assert/strict";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { describe, it, type TestContext } from "node:test";
 import { readProxies } from "../../../src/cli/connection/proxies.ts";
-import { cliEmulator } from "../../support/cli/cli-emulator.ts";
+import { startCliEmulator } from "../../support/cli/cli-emulator.ts";
 import { startForwardProxy } from "../../support/cli/forward-proxy.ts";
 import { type RunOptions, type RunResult, runCli } from "../../support/cli/run-cli.ts";
 import { startTlsService } from "../../support/cli/safe-service.ts";
-import { receiver } from "../../support/receiver.ts";
+import { startReceiver } from "../../support/receiver.ts";
 
 const password = "hunter2%secret";
 const encoded = encodeURIComponent(password);
 
 /** A service with a host name that only the proxy can resolve. */
 async function service(t: TestContext) {
-  const real = await receiver(t);
+  const real = await startReceiver(t);
   real.answer((_, response) => response.end('{"database":true}'));
   return { url: real.url.replace("127.0.0.1", "service.example"), received: real.received };
 }
@@ -132,8 +132,8 @@ describe("proxy from the environment", () => {
   });
 
   it("receives no requests to this machine", async (t) => {
-    const { svc, emulator } = await cliEmulator(t);
-    const hook = await receiver(t);
+    const { svc, emulator } = await startCliEmulator(t);
+    const hook = await startReceiver(t);
     const proxy = await startForwardProxy(t);
     const env = { HTTP_PROXY: proxy.url, HTTPS_PROXY: proxy.url };
     const [router, control] = [emulator.routerUrl, emulator.routerUrl.replace("127.0.0.1", "localhost")];
@@ -152,7 +152,7 @@ describe("proxy from the environment", () => {
 
   it("forwards deliveries to remote receivers", async (t) => {
     const [proxy, { url, received }] = [await startForwardProxy(t), await service(t)];
-    const { svc } = await cliEmulator(t);
+    const { svc } = await startCliEmulator(t);
     const { exit } = await svc(["webhooks", "replay", "-", "--to", url], {
       env: { HTTP_PROXY: proxy.url },
       stdin: "{}",

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { cliEmulator } from "../../support/cli/cli-emulator.ts";
+import { startCliEmulator } from "../../support/cli/cli-emulator.ts";
 import { startCommand } from "../../support/cli/following.ts";
 import { ndaContractJson } from "../../support/cli/nda.ts";
-import { createExecutedImport, made } from "../../support/contracts.ts";
+import { createExecutedImport, requireContract } from "../../support/contracts.ts";
 
 interface Row {
   readonly contract: string;
@@ -19,7 +19,7 @@ const minute = 60_000;
 
 describe("svc contracts reconcile", () => {
   it("lists the webhook deliveries that the state of contracts implies since a given time", async (t) => {
-    const { json, svc, emulator } = await cliEmulator(t);
+    const { json, svc, emulator } = await startCliEmulator(t);
     await json("contracts create --data -", { stdin: ndaContractJson });
     await emulator.clock.advance({ by: 60 * minute });
     await json("contracts send T-1");
@@ -27,7 +27,7 @@ describe("svc contracts reconcile", () => {
     await json("emulator sign T-1");
     await json("contracts create --data -", { stdin: ndaContractJson });
     await json("contracts void T-2 --note lost --confirm T-2");
-    await made(
+    await requireContract(
       emulator.api("POST", "/api/v2.1/public/contracts/executed_contracts/", { body: await createExecutedImport() }),
     );
     const found = brief(await json<Row[]>("contracts reconcile --since 30m"));
@@ -52,7 +52,7 @@ describe("svc contracts reconcile", () => {
   });
 
   it("reports the deliveries that a receiver missed, based on its saved deliveries", async (t) => {
-    const { json, svc, emulator, cwd } = await cliEmulator(t);
+    const { json, svc, emulator, cwd } = await startCliEmulator(t);
     const argv = ["webhooks", "listen", "--save", "hooks", "--count", "3", "--json"];
     const activities = ["CONTRACT_CREATED", "CONTRACT_SIGNATURE_REQUESTED", "CONTRACT_SIGNED", "CONTRACT_EXECUTED"];
     const listener = startCommand(svc, [...argv, "--activities", activities.join(",")]);
@@ -100,7 +100,7 @@ describe("svc contracts reconcile", () => {
     ["--since 2h --received nosuch", "error: --received: cannot read nosuch: no such file"],
   ] as const) {
     it(`exits with 2 for "${argv}"`, async (t) => {
-      const { svc } = await cliEmulator(t);
+      const { svc } = await startCliEmulator(t);
       const { exit, err } = await svc(`contracts reconcile ${argv}`);
       assert.deepEqual([exit, err.split("\n")[0]], [2, message]);
     });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, it, type TestContext } from "node:test";
-import { cliEmulator } from "../../support/cli/cli-emulator.ts";
+import { startCliEmulator } from "../../support/cli/cli-emulator.ts";
 import { ndaContractJson } from "../../support/cli/nda.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 import { createExecutedImport } from "../../support/contracts.ts";
@@ -11,7 +11,7 @@ const linked = ["--set", "external_metadata.id=deal-42", "--idempotent"];
 
 describe("svc contracts create --idempotent", () => {
   it("creates a contract once and shows the contract when run again", async (t) => {
-    const { svc, json } = await cliEmulator(t);
+    const { svc, json } = await startCliEmulator(t);
     const create = () =>
       svc(["contracts", "create", "--data", "-", ...linked, "--json=id"], { stdin: ndaContractJson });
     const first = await create();
@@ -26,7 +26,7 @@ describe("svc contracts create --idempotent", () => {
   });
 
   it("requires an ID for the lookup before anything is sent", async (t) => {
-    const { svc, emulator } = await cliEmulator(t);
+    const { svc, emulator } = await startCliEmulator(t);
     const { exit, err } = await svc("contracts create --data - --idempotent", { stdin: ndaContractJson });
     assert.deepEqual(
       [exit, err],
@@ -54,7 +54,7 @@ describe("svc contracts create --idempotent", () => {
 
 describe("svc contracts import-executed --idempotent", () => {
   it("imports a contract once and shows the contract when run again", async (t) => {
-    const { svc } = await cliEmulator(t);
+    const { svc } = await startCliEmulator(t);
     const stdin = JSON.stringify(await createExecutedImport());
     const run = () => svc(["contracts", "import-executed", "--data", "-", ...linked, "--json=id"], { stdin });
     const [first, second] = [await run(), await run()];

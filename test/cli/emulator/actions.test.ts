@@ -3,7 +3,7 @@ import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { createBulkFixture, createNumberedIds } from "../../support/cli/bulk-stage.ts";
-import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 
 const actions = { GITHUB_ACTIONS: "true" };
@@ -41,7 +41,7 @@ describe("svc in GitHub Actions", () => {
   }
 
   it("summarizes an emulator that served a command and masks its secrets first", async (t) => {
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     const summary = join(cwd, "summary.md");
     await writeFile(summary, "before\n");
     const { exit, out, err } = await runCli(script(visitor), {
@@ -73,7 +73,7 @@ describe("svc in GitHub Actions", () => {
   });
 
   it("groups the output of a command and leaves its workflow commands active", async (t) => {
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     const { err } = await runCli(script('console.error("::error file=a.js::one test failed")'), {
       cwd,
       env: { ...actions, PATH: process.env.PATH },
@@ -94,7 +94,7 @@ describe("svc in GitHub Actions", () => {
   });
 
   it("writes no workflow output outside of GitHub Actions", async (t) => {
-    const { err } = await runCli(script(visitor), { cwd: await testFolder(t), env: { PATH: process.env.PATH } });
+    const { err } = await runCli(script(visitor), { cwd: await createTestFolder(t), env: { PATH: process.env.PATH } });
     assert.equal(err, "");
   });
 });

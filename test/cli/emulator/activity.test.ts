@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { stripVTControlCharacters } from "node:util";
-import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { type RunOptions, runCli } from "../../support/cli/run-cli.ts";
-import { request } from "../../support/contracts.ts";
-import { sender } from "../../support/emulator.ts";
+import { createContractRequest } from "../../support/contracts.ts";
+import { createSender } from "../../support/emulator.ts";
 
 /** An emulator run by `svc emulator start`. `ended` resolves with its output after it has stopped. */
 async function started(t: TestContext, flags: string, options: RunOptions = {}) {
-  const cwd = await testFolder(t);
+  const cwd = await createTestFolder(t);
   let signal: (name: "SIGTERM") => void = () => {};
   let seen = "";
   let look = () => {};
@@ -35,7 +35,7 @@ async function started(t: TestContext, flags: string, options: RunOptions = {}) 
   return {
     saw,
     svc: (argv: string, stdin = "") => runCli(argv, { cwd: "/nonexistent", env, stdin }),
-    router: sender(String(json.SVC_ROUTER_URL)),
+    router: createSender(String(json.SVC_ROUTER_URL)),
     async ended() {
       signal("SIGTERM");
       return run;
@@ -50,7 +50,7 @@ describe("activity log of svc emulator start", () => {
     const emulator = await started(t, "", { tty: true, columns: 120, env: { NO_COLOR: "1" } });
     await emulator.router("GET", "/router/v1/clusters/by_token/very-secret-token/");
     await emulator.svc(`webhooks create --title Mine --url http://127.0.0.1:9/ --only-for-activities CONTRACT_CREATED`);
-    await emulator.svc("contracts create --data -", JSON.stringify(request()));
+    await emulator.svc("contracts create --data -", JSON.stringify(createContractRequest()));
     await emulator.saw("retrying, next 03:09:05");
     await emulator.svc("emulator clock advance --by PT5M");
     await emulator.saw("attempt 2");

@@ -6,7 +6,7 @@ import { open, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { buffer, text } from "node:stream/consumers";
 import { describe, it, type TestContext } from "node:test";
-import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { startSvcProcess } from "../../support/cli/process-of-svc.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 import { getSvcPath } from "../../support/shipped.ts";
@@ -53,7 +53,7 @@ const endedWith = (cwd: string, pid: number) => void leftIn.get(cwd)?.add(pid);
 async function folder(t: TestContext): Promise<string> {
   const pids = new Set<number>();
   t.after(() => pids.forEach(killed));
-  const cwd = await testFolder(t);
+  const cwd = await createTestFolder(t);
   leftIn.set(cwd, pids);
   return cwd;
 }

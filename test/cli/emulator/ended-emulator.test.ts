@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
-import { emulator } from "../../support/emulator.ts";
+import { startTestEmulator } from "../../support/emulator.ts";
 
 const state = ".svc/emulator.json";
 /** A port without a listener. */
@@ -12,8 +12,8 @@ const ended = "http://127.0.0.1:9";
 
 /** A folder with a running emulator, and a shell with the variables of the previous one. */
 async function stage(t: TestContext) {
-  const cwd = await testFolder(t);
-  const twin = await emulator(t, { file: join(cwd, state) });
+  const cwd = await createTestFolder(t);
+  const twin = await startTestEmulator(t, { file: join(cwd, state) });
   const env = {
     SVC_BASE_URL: ended,
     SVC_CONTRACTS_URL: ended,
@@ -26,7 +26,7 @@ async function stage(t: TestContext) {
     runCli(argv, { cwd: folder, env: { ...env, ...more } });
   const told = (variable: string) =>
     `${variable} points to an emulator that has ended. The emulator of this folder is at ${twin.routerUrl}. To use it: eval "$(svc emulator env)" again.`;
-  return { svc, twin, told, folder: cwd, elsewhere: await testFolder(t) };
+  return { svc, twin, told, folder: cwd, elsewhere: await createTestFolder(t) };
 }
 
 describe("shell with variables of an ended emulator", () => {

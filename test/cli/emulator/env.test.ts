@@ -4,15 +4,15 @@ import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { parseEnv } from "node:util";
 import { formatVariables } from "../../../src/cli/output/document.ts";
-import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 import { hasProgram } from "../../support/cli/terminal.ts";
-import { emulator } from "../../support/emulator.ts";
+import { startTestEmulator } from "../../support/emulator.ts";
 
 /** An emulator with the state of a folder, like svc emulator start. */
 async function runningIn(t: TestContext) {
-  const cwd = await testFolder(t);
-  return { cwd, twin: await emulator(t, { file: join(cwd, ".svc/emulator.json") }) };
+  const cwd = await createTestFolder(t);
+  return { cwd, twin: await startTestEmulator(t, { file: join(cwd, ".svc/emulator.json") }) };
 }
 
 /** Values that require correct quoting. */
@@ -95,8 +95,8 @@ describe("svc emulator env", () => {
   });
 
   it("prints the public addresses for remote clients, while local commands use local addresses", async (t) => {
-    const cwd = await testFolder(t);
-    const twin = await emulator(t, {
+    const cwd = await createTestFolder(t);
+    const twin = await startTestEmulator(t, {
       file: join(cwd, ".svc/emulator.json"),
       publicUrl: "https://sandbox.example/twin",
       clusterUrls: { "eu-1": "https://eu.sandbox.example", "us-1": "https://us.sandbox.example" },
@@ -144,7 +144,7 @@ describe("svc emulator env", () => {
         NODE: process.execPath,
         PRINT: printed,
         SVC_TOKEN: "real",
-        HOME: await testFolder(t),
+        HOME: await createTestFolder(t),
         PATH: process.env.PATH,
         LANG: "C.UTF-8",
       };
@@ -187,7 +187,7 @@ describe("svc emulator env", () => {
   });
 
   it("prints no variables if no emulator is running or if it would end with the command", async (t) => {
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     const none = await runCli("emulator env", { cwd });
     assert.deepEqual([none.exit, none.out], [5, ""]);
     assert.match(none.err, /No emulator is running \(state: .*\)\.\n.*\n {2}try: svc emulator start/);

@@ -1,22 +1,22 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { cliEmulator } from "../../support/cli/cli-emulator.ts";
+import { startCliEmulator } from "../../support/cli/cli-emulator.ts";
 import { startCommand } from "../../support/cli/following.ts";
-import { draft } from "../../support/contracts.ts";
+import { createDraftContract } from "../../support/contracts.ts";
 
 describe("svc emulator events", () => {
   it("prints one document per line and resumes after the last document", async (t) => {
-    const { svc, emulator } = await cliEmulator(t);
+    const { svc, emulator } = await startCliEmulator(t);
     const first = startCommand(svc, ["emulator", "events", "--json"]);
     await first.saw('"begin"');
-    await draft(emulator.api);
+    await createDraftContract(emulator.api);
     await first.saw('"request:');
     first.signal("SIGINT");
     await first.ended;
     const [, contract, request] = first.events().filter(({ event }) => event !== "clock");
     assert.deepEqual([contract?.event, contract?.ref, request?.event], ["contract", "T-1", "request"]);
 
-    await draft(emulator.api);
+    await createDraftContract(emulator.api);
     const next = startCommand(svc, ["emulator", "events", "--json", "--after", String(request?.id)]);
     await next.saw('"T-2"');
     next.signal("SIGINT");
@@ -28,7 +28,7 @@ describe("svc emulator events", () => {
   });
 
   it("counts its followers in svc emulator status", async (t) => {
-    const { svc } = await cliEmulator(t);
+    const { svc } = await startCliEmulator(t);
     const streams = async () => JSON.parse((await svc("emulator status --json")).out).event_streams;
     assert.equal(await streams(), 0);
     const stream = startCommand(svc, ["emulator", "events", "--json"]);

@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 
 describe("exported state as --file", () => {
   it("is rejected unchanged with its kind and an import command in any layout", async (t) => {
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     const exported = await runCli("emulator state export --emulator -o exported.json", { cwd });
     assert.equal(exported.exit, 0, exported.err);
     const file = join(cwd, "exported.json");
@@ -30,7 +30,7 @@ describe("exported state as --file", () => {
 
 describe("document other than an exported state", () => {
   it("is rejected by an import with the name of the missing part", async (t) => {
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     await writeFile(join(cwd, "wrong.json"), '{"a": 1}');
     assert.deepEqual(await runCli("emulator state import --data wrong.json --emulator --yes", { cwd }), {
       exit: 1,
@@ -45,7 +45,7 @@ describe("document other than an exported state", () => {
 
 describe("snapshot as --file", () => {
   it("is rejected unchanged with its kind and a start command", async (t) => {
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     const saved = await runCli("emulator snapshot save prepared --emulator --json=file", { cwd });
     assert.equal(saved.exit, 0, saved.err);
     const { file } = JSON.parse(saved.out) as { file: string };
@@ -70,7 +70,7 @@ describe("file of another user as --file", () => {
   ] as const;
   for (const [what, content] of others) {
     it(`is rejected unchanged and not reported as damaged: ${what}`, async (t) => {
-      const cwd = await testFolder(t);
+      const cwd = await createTestFolder(t);
       const file = join(cwd, "package.json");
       await writeFile(file, content);
       const isNone = `error: ${file} is not an emulator state file`;

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { cliEmulator } from "../../support/cli/cli-emulator.ts";
+import { startCliEmulator } from "../../support/cli/cli-emulator.ts";
 
 describe("svc emulator fault", () => {
   it("scripts faults, counts their matches and removes them", async (t) => {
-    const { svc, json } = await cliEmulator(t);
+    const { svc, json } = await startCliEmulator(t);
     const argv = "emulator fault add --direction incoming --operation templates.list --status 503 --count 1";
     const { id } = await json<{ id: number }>(argv);
     const refused = await svc("contracts templates list --retries 0");
@@ -17,7 +17,7 @@ describe("svc emulator fault", () => {
   });
 
   it("rejects a fault without an effect", async (t) => {
-    const { svc } = await cliEmulator(t);
+    const { svc } = await startCliEmulator(t);
     const { exit, err } = await svc("emulator fault add --direction incoming");
     assert.deepEqual(
       [exit, err.includes("one of --latency-ms, --reset, --status and --truncated is required")],

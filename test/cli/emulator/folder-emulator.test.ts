@@ -4,18 +4,18 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { type RunOptions, runCli } from "../../support/cli/run-cli.ts";
-import { emulator } from "../../support/emulator.ts";
+import { startTestEmulator } from "../../support/emulator.ts";
 
 const state = ".svc/emulator.json";
 
 /** A folder with a running emulator, a current profile, and a service that records its requests. */
 async function stage(t: TestContext) {
-  const cwd = await testFolder(t);
-  const twin = await emulator(t, { file: join(cwd, state) });
+  const cwd = await createTestFolder(t);
+  const twin = await startTestEmulator(t, { file: join(cwd, state) });
   const real = await spy(t);
-  const config = await testFolder(t);
+  const config = await createTestFolder(t);
   const prod = { router_url: real.url, client_id: "real-id", client_secret: "real-secret" };
   await writeFile(join(config, "profiles.json"), JSON.stringify({ current: "prod", profiles: { prod } }));
   const svc = (argv: string, options: RunOptions = {}) =>
@@ -183,7 +183,7 @@ describe("untrusted run file", () => {
   });
 
   it("causes no request if it names another machine", async (t) => {
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     await mkdir(join(cwd, ".svc"));
     const content = { router_url: "http://emulator.example", token: "x", pid: process.pid, instance_id: "y" };
     await writeFile(join(cwd, `${state}.run`), JSON.stringify(content));

@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 import { startEmulatorProcess } from "../../support/emulator-process.ts";
 
 /** A folder with an emulator that was ended by `kill -9`. */
 async function withKilled(t: TestContext, options: { readonly ephemeral?: true } = {}) {
-  const cwd = await testFolder(t);
+  const cwd = await createTestFolder(t);
   const state = join(cwd, ".svc/emulator.json");
   const place = options.ephemeral ? { ephemeral: true, runFile: `${state}.run` } : { file: state };
   const { kill } = await startEmulatorProcess(t, { port: 0, ...place });

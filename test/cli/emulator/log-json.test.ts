@@ -3,11 +3,11 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { systemWallClock } from "../../../src/base/clock.ts";
-import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { startSvcProcess } from "../../support/cli/process-of-svc.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
-import { sender } from "../../support/emulator.ts";
-import { receiver } from "../../support/receiver.ts";
+import { createSender } from "../../support/emulator.ts";
+import { startReceiver } from "../../support/receiver.ts";
 
 interface Line {
   readonly time: string;
@@ -23,7 +23,7 @@ async function logged(
   cwd?: string,
   env: Readonly<Record<string, string>> = {},
 ) {
-  const own = cwd ?? (await testFolder(t));
+  const own = cwd ?? (await createTestFolder(t));
   const options = ["--port", "0", "--ephemeral", "--clock", "manual", "--log", "json", "--json"];
   const run = await startSvcProcess(t, ["emulator", "start", ...options, ...argv], {
     cwd: own,
@@ -40,8 +40,8 @@ async function logged(
   return {
     run,
     lines,
-    router: sender(routerUrl),
-    ask: sender(routerUrl, { authorization: "Bearer s3cret-of-the-run" }),
+    router: createSender(routerUrl),
+    ask: createSender(routerUrl, { authorization: "Bearer s3cret-of-the-run" }),
   };
 }
 
@@ -78,7 +78,7 @@ describe("svc emulator start --log json", () => {
 
 describe("failing svc emulator start --log json", () => {
   it("ends with a document", async (t) => {
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     for (const argv of [["--seed", "missing.json"], ["--no-such-flag"]]) {
       const { exit, err } = await runCli(["emulator", "start", "--port", "0", "--log", "json", ...argv], { cwd });
       const { time, level, event, error } = JSON.parse(err) as Line & { error: { code: string; message: string } };
@@ -90,8 +90,8 @@ describe("failing svc emulator start --log json", () => {
 
 describe("svc emulator start with SVC_GRACE", () => {
   it("completes a request in progress at SIGTERM", async (t) => {
-    const cwd = await testFolder(t);
-    const backend = await receiver(t);
+    const cwd = await createTestFolder(t);
+    const backend = await startReceiver(t);
     const seed = {
       clusters: [{ id: "eu-1", label: "eu", external_url: backend.url }],
       mappings: { cluster_clients: { "eu-1": ["somebody"] } },

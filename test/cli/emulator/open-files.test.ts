@@ -3,14 +3,14 @@ import { readFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { startSvcProcess } from "../../support/cli/process-of-svc.ts";
 
 const skip = process.platform === "linux" ? false : "its limit is set by a program of Linux";
 
 describe("emulator without free file descriptors", () => {
   it("reports the shortage with a hint and prints no Node warnings", { skip }, async (t) => {
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     const argv = ["emulator", "start", "--port", "0", "--ready-file", "ready"];
     const emulator = await startSvcProcess(t, argv, { cwd, within: ["prlimit", "--nofile=64"] });
     await emulator.saw("Ctrl-C to stop it");

@@ -2,16 +2,16 @@ import assert from "node:assert/strict";
 import { chmod, open, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
-import { emulator, plain } from "../../support/emulator.ts";
+import { pickStatusAndBody, startTestEmulator } from "../../support/emulator.ts";
 import { runProgram } from "../../support/foreign/program.ts";
 import { ManualWallClock } from "../../support/walls/standing-wall.ts";
 
 /** An emulator with the state of a folder, like svc emulator start. */
 async function runningIn(t: TestContext) {
-  const cwd = await testFolder(t);
-  return { cwd, twin: await emulator(t, { file: join(cwd, ".svc/emulator.json") }) };
+  const cwd = await createTestFolder(t);
+  return { cwd, twin: await startTestEmulator(t, { file: join(cwd, ".svc/emulator.json") }) };
 }
 
 /** A browser that records its argument in a file. */
@@ -108,12 +108,14 @@ describe("svc emulator open", () => {
 
   it("finds the emulator by its state file from any folder", async (t) => {
     const { twin } = await runningIn(t);
-    const { out } = await runCli(["emulator", "open", "--url", "--file", twin.file!], { cwd: await testFolder(t) });
+    const { out } = await runCli(["emulator", "open", "--url", "--file", twin.file!], {
+      cwd: await createTestFolder(t),
+    });
     assert.match(out, address(twin.routerUrl));
   });
 
   it("rejects a missing emulator and an emulator that would end with the command", async (t) => {
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     const nowhere = await runCli("emulator open --json", { cwd });
     assert.deepEqual([nowhere.exit, nowhere.out, JSON.parse(nowhere.err).error.code], [5, "", "no_emulator"]);
 
@@ -131,6 +133,6 @@ describe("svc emulator open", () => {
     const [cookie = ""] = begun.headers.get("set-cookie")!.split(";");
     const headers = { authorization: `Bearer ${token}`, cookie };
     const clock = await twin.router("GET", "/_emulator/clock", { headers });
-    assert.deepEqual(plain(clock), plain(await twin.ask("GET", "clock")));
+    assert.deepEqual(pickStatusAndBody(clock), pickStatusAndBody(await twin.ask("GET", "clock")));
   });
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 
 /** Creates a webhook and prints the retry schedule that the emulator reports. */
@@ -22,7 +22,7 @@ console.log(retry_schedule.join(" "));
 
 describe("svc emulator exec", () => {
   it("accepts the retry schedule as a list of durations", async (t) => {
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     await writeFile(join(cwd, "ask.mjs"), program);
     const argv = ["emulator", "exec", "--retry-schedule", "30s, PT2M", "--", process.execPath, "ask.mjs"];
     const { exit, out } = await runCli(argv, { cwd });

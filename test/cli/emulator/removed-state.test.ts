@@ -3,13 +3,13 @@ import { once } from "node:events";
 import { copyFile, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { startSvcProcess } from "../../support/cli/process-of-svc.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 
 /** An emulator in its own process, and commands that find it only by its address. */
 async function started(t: TestContext) {
-  const cwd = await testFolder(t);
+  const cwd = await createTestFolder(t);
   const emulator = await startSvcProcess(t, ["emulator", "start", "--port", "0", "--json", "--ready-file", "ready"], {
     cwd,
   });

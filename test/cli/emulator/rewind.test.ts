@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { cliEmulator, testFolder } from "../../support/cli/cli-emulator.ts";
+import { createTestFolder, startCliEmulator } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 import { describeForEachStore } from "../../support/postgres/kept-places.ts";
 
@@ -9,7 +9,7 @@ const create =
 
 describeForEachStore("svc emulator rewind", (place) => {
   it("svc emulator rewind rewinds by steps, request or time and saves the later state", async (t) => {
-    const { svc, json } = await cliEmulator(t, await place(t));
+    const { svc, json } = await startCliEmulator(t, await place(t));
     const exists = async () => (await svc("contracts status T-1")).exit === 0;
     await json(create);
     assert.equal((await svc("emulator snapshot save drafted")).exit, 0);
@@ -32,7 +32,7 @@ describeForEachStore("svc emulator rewind", (place) => {
 
 describe("svc emulator rewind", () => {
   it("explains missing or conflicting targets and a missing or short history", async (t) => {
-    const { svc } = await cliEmulator(t);
+    const { svc } = await startCliEmulator(t);
     for (const argv of ["", "--steps 1 --before request:1", "--steps 0", "--to yesterday"]) {
       assert.equal((await svc(`emulator rewind ${argv}`)).exit, 2, argv);
     }
@@ -46,7 +46,7 @@ describe("svc emulator rewind", () => {
   });
 
   it("limits the history by SVC_HISTORY and rejects invalid sizes", async (t) => {
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     const { exit, err } = await runCli("emulator exec -- true", { cwd, env: { SVC_HISTORY: "much" } });
     assert.deepEqual([exit, err.split("\n")[0]], [2, 'error: SVC_HISTORY must be a size (500MB, 2GiB), got "much"']);
     assert.equal((await runCli("emulator exec --file a.json -- true", { cwd, env: { SVC_HISTORY: "0" } })).exit, 0);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 
 /** The line about time in the output of `svc emulator start`, which is stopped once ready. */
@@ -20,7 +20,7 @@ async function timeLine(cwd: string, flags: string): Promise<string | undefined>
 
 describe("svc emulator start with a saved clock", () => {
   it("reports the time and the clock mode and how to change both", async (t) => {
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     const manual = "2031-01-02T03:04:05Z, is paused (to advance it: svc emulator clock advance)";
     const otherwise = " (for real time: svc emulator clock set --mode real --speed 1)";
     assert.equal(await timeLine(cwd, "--clock manual --clock-start 2031-01-02T03:04:05Z"), manual + otherwise);

@@ -6,13 +6,13 @@ import { mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises"
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { startCommand } from "../../support/cli/following.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 import { postgresSkipReason, startPostgresServer } from "../../support/postgres/server.ts";
 
 async function started(t: TestContext, line: string, env: Readonly<Record<string, string>> = {}, folder?: string) {
-  const cwd = folder ?? (await testFolder(t));
+  const cwd = folder ?? (await createTestFolder(t));
   const run = startCommand((argv, more) => runCli(argv, { cwd, env, ...more }), `${line} --json`.split(" "));
   t.after(async () => {
     run.signal("SIGINT");
@@ -62,7 +62,7 @@ describe("second svc emulator start", () => {
 
   it("reports that the emulator of another folder uses the ports", async (t) => {
     const { cwd, port } = await started(t, "emulator start --port 0");
-    const { exit, err } = await runCli(`emulator start --port ${port}`, { cwd: await testFolder(t) });
+    const { exit, err } = await runCli(`emulator start --port ${port}`, { cwd: await createTestFolder(t) });
     assert.equal(exit, 1);
     const [message, hint] = err.split("\n");
     assert.equal(message, `error: An emulator with another state already listens on port ${port} or a following port.`);
@@ -71,7 +71,7 @@ describe("second svc emulator start", () => {
       `  To stop it, run svc emulator stop --file ${join(cwd, ".svc/emulator.json")}. Choose another port with --port, or use --port 0 for free ports.`,
     );
     const env = { SVC_EMULATOR_URL: `http://127.0.0.1:${port}/_emulator` };
-    const known = await runCli(`emulator start --port ${port}`, { cwd: await testFolder(t), env });
+    const known = await runCli(`emulator start --port ${port}`, { cwd: await createTestFolder(t), env });
     assert.match(
       known.err,
       /\n {2}The variables of this shell point to it\. To stop it, run svc emulator stop\. Choose another /,
@@ -83,7 +83,7 @@ describe("svc emulator start with a port in use", () => {
   it("creates no files in the folder", async (t) => {
     const { port } = await started(t, "emulator start --port 0");
     for (const line of [`emulator start --port ${port}`, `emulator start --port ${port} --detach`]) {
-      const cwd = await testFolder(t);
+      const cwd = await createTestFolder(t);
       assert.equal((await runCli(line, { cwd })).exit, 1, line);
       assert.deepEqual(await readdir(cwd), [], line);
     }
@@ -91,7 +91,7 @@ describe("svc emulator start with a port in use", () => {
 
   it("preserves an existing .svc folder and its files", async (t) => {
     const { port } = await started(t, "emulator start --port 0");
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     await mkdir(join(cwd, ".svc"));
     await writeFile(join(cwd, ".svc/notes.txt"), "mine");
     assert.equal((await runCli(`emulator start --port ${port}`, { cwd })).exit, 1);
@@ -113,7 +113,7 @@ describe("emulator with a removed .svc folder", () => {
           `  Commands cannot reach it. To stop it, run kill ${process.pid}. ${another}\n`,
       ],
     );
-    const others = await runCli(`emulator start --port ${port}`, { cwd: await testFolder(t) });
+    const others = await runCli(`emulator start --port ${port}`, { cwd: await createTestFolder(t) });
     assert.deepEqual(others.err.split("\n").slice(0, 2), [
       `error: An emulator with another state already listens on port ${port} or a following port.`,
       `  To stop it, run kill ${process.pid}. ${another}`,
@@ -136,7 +136,7 @@ describe("emulator with a removed .svc folder", () => {
         line,
       );
     }
-    const elsewhere = await runCli("emulator stop", { cwd: await testFolder(t) });
+    const elsewhere = await runCli("emulator stop", { cwd: await createTestFolder(t) });
     assert.match(
       elsewhere.err,
       /^error: No emulator is running \(state: .*\)\.\n.* Another emulator listens at http:\/\/127\.0\.0\.1:4010. To stop it, run kill \d+\.\n/,
@@ -169,7 +169,7 @@ describe("--ready-file", () => {
   });
 
   it("is removed before the next start if a killed emulator left the file", async (t) => {
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     const left = join(cwd, "up.json");
     await writeFile(left, '{"event":"ready","pid":1}\n');
     await writeFile(join(cwd, "seed.json"), "{}");
@@ -189,7 +189,7 @@ describe("--ready-file", () => {
   });
 
   it("becomes private once the file contains a token", async (t) => {
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     await writeFile(join(cwd, "up.json"), "", { mode: 0o644 });
     const { run } = await started(t, "emulator start --port 0 --ephemeral --ready-file up.json", {}, cwd);
     assert.equal((await stat(join(cwd, "up.json"))).mode & 0o777, 0o600);
@@ -198,7 +198,7 @@ describe("--ready-file", () => {
   });
 
   it("leaves a file with other content unchanged", async (t) => {
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     const precious = join(cwd, "precious.json");
     await writeFile(precious, '{"mine":true}');
     const { exit, err } = await runCli("emulator start --port 0 --ready-file precious.json", { cwd });
@@ -218,7 +218,7 @@ describe("svc emulator start", () => {
     ["--ready-file x", "x", /--ready-file and SVC_RUN_FILE must be different files, got ".*x" twice\n/],
   ] as const) {
     it(`rejects ${flags} with the run file "${runFile}" and creates no file`, async (t) => {
-      const cwd = await testFolder(t);
+      const cwd = await createTestFolder(t);
       const env = { SVC_RUN_FILE: runFile };
       const { exit, err } = await runCli(`emulator start --port 0 ${flags}`, { cwd, env });
       assert.equal(exit, 2, err);
@@ -230,7 +230,7 @@ describe("svc emulator start", () => {
   it("rejects pipes and devices as a state, also in svc emulator repair", {
     skip: process.platform === "win32",
   }, async (t) => {
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     const pipe = join(cwd, "pipe");
     execFileSync("mkfifo", [pipe]);
     for (const command of ["emulator start --port 0 --file", "emulator repair --yes"]) {

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { cliEmulator } from "../../support/cli/cli-emulator.ts";
+import { startCliEmulator } from "../../support/cli/cli-emulator.ts";
 
 describe("svc emulator snapshot", () => {
   it("explains valid names like other validated fields", async (t) => {
-    const { svc } = await cliEmulator(t);
+    const { svc } = await startCliEmulator(t);
     const words =
       "must be at most 64 letters, digits, dots, hyphens and underscores, and begin with a letter or a digit";
     for (const [argv, why] of [
@@ -18,7 +18,7 @@ describe("svc emulator snapshot", () => {
   });
 
   it("saves, lists, shows, compares, restores and removes a snapshot", async (t) => {
-    const { svc, json } = await cliEmulator(t);
+    const { svc, json } = await startCliEmulator(t);
     assert.equal((await svc("emulator snapshot save prepared")).exit, 0);
     const [listed] = await json<{ name: string; file: null }[]>("emulator snapshot list");
     assert.deepEqual([listed!.name, listed!.file], ["prepared", null]);
@@ -47,7 +47,7 @@ describe("svc emulator snapshot", () => {
   });
 
   it("rejects a name with a path before anything is sent", async (t) => {
-    const { svc } = await cliEmulator(t);
+    const { svc } = await startCliEmulator(t);
     for (const name of ["../state", ".hidden", "before-1"]) {
       assert.equal((await svc(["emulator", "snapshot", "save", name])).exit, 2, name);
     }

@@ -5,22 +5,22 @@ import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { promisify } from "node:util";
 import { svcVersion } from "../../../src/base/version.ts";
-import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { type RunResult, runCli } from "../../support/cli/run-cli.ts";
-import { draft, getContractStatus, request } from "../../support/contracts.ts";
-import { emulator } from "../../support/emulator.ts";
+import { createContractRequest, createDraftContract, getContractStatus } from "../../support/contracts.ts";
+import { startTestEmulator } from "../../support/emulator.ts";
 import { getSvcPath } from "../../support/shipped.ts";
 
 const run = promisify(execFile);
 
 /** A folder whose state has a contract, a snapshot `prepared` of it, and a second, later contract. */
 async function prepared(t: TestContext) {
-  const cwd = await testFolder(t);
+  const cwd = await createTestFolder(t);
   const file = join(cwd, ".svc/emulator.json");
-  const on = await emulator(t, { file });
-  const contract = await draft(on.api);
+  const on = await startTestEmulator(t, { file });
+  const contract = await createDraftContract(on.api);
   await on.snapshot("prepared");
-  await draft(on.api);
+  await createDraftContract(on.api);
   const svc = (argv: string, child: readonly string[] = []) => runCli([...argv.split(" "), ...child], { cwd });
   return { cwd, file, on, contract, svc };
 }
@@ -36,7 +36,7 @@ const { SVC_BASE_URL: base, SVC_CLIENT_ID, SVC_CLIENT_SECRET } = process.env;
 const headers = { "client-id": SVC_CLIENT_ID, "client-secret": SVC_CLIENT_SECRET, "content-type": "application/json" };
 const ask = (path, more) => fetch(base + "/api/v2.1/public/contracts/" + path, { headers, ...more });
 const found = [(await ask("T-1/status")).status, (await ask("T-2/status")).status];
-const made = await ask("", { method: "POST", body: ${JSON.stringify(JSON.stringify(request()))} });
+const made = await ask("", { method: "POST", body: ${JSON.stringify(JSON.stringify(createContractRequest()))} });
 console.log(JSON.stringify({ base, found, made: (await made.json()).id }));
 `,
 ];
@@ -94,24 +94,24 @@ describe("svc emulator exec --from", () => {
     assert.deepEqual(await found(".svc/emulator.json"), [200, 200]);
     assert.equal((await svc("emulator state export -o exported.json")).exit, 0);
     assert.deepEqual(await found("exported.json"), [200, 200]);
-    const again = await emulator(t, { from: join(cwd, "copied.json") });
+    const again = await startTestEmulator(t, { from: join(cwd, "copied.json") });
     assert.equal(await getContractStatus(again.api, contract), "DRAFT");
   });
 
   it("finds the snapshots of a reachable emulator whose state is in another folder", async (t) => {
     const { on } = await prepared(t);
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     const env = { SVC_EMULATOR_URL: `${on.routerUrl}/_emulator`, SVC_EMULATOR_TOKEN: on.token };
     const { exit, out, err } = await runCli(["emulator", "exec", "--from", "prepared", ...child], { cwd, env });
     assert.deepEqual([exit, err, JSON.parse(out).found], [0, "", [200, 404]]);
   });
 
   it("explains how to export a snapshot that the reachable emulator stores in no file", async (t) => {
-    const cwd = await testFolder(t);
-    const on = await emulator(t, { ephemeral: true, runFile: join(cwd, ".svc/emulator.json.run") });
-    await draft(on.api);
+    const cwd = await createTestFolder(t);
+    const on = await startTestEmulator(t, { ephemeral: true, runFile: join(cwd, ".svc/emulator.json.run") });
+    await createDraftContract(on.api);
     await on.snapshot("prepared");
-    await draft(on.api);
+    await createDraftContract(on.api);
     const svc = (argv: string, more: readonly string[] = []) => runCli([...argv.split(" "), ...more], { cwd });
     assert.deepEqual(await svc("emulator exec --from prepared -- true"), {
       exit: 5,
@@ -129,8 +129,8 @@ describe("svc emulator exec --from", () => {
   });
 
   it("stores the copy and its uploads in a named file and continues with that file", async (t) => {
-    const cwd = await testFolder(t);
-    const on = await emulator(t, { file: join(cwd, "one/emulator.json") });
+    const cwd = await createTestFolder(t);
+    const on = await startTestEmulator(t, { file: join(cwd, "one/emulator.json") });
     const form = [{ filename: "msa.pdf", content_type: "application/pdf" }];
     const { body } = await on.api("POST", "/api/v2.1/public/workspace/files/uploads/", { body: { files: form } });
     const [{ upload_url: url, file_id }] = (body as { files: [{ upload_url: string; file_id: string }] }).files;
@@ -138,10 +138,10 @@ describe("svc emulator exec --from", () => {
     await on.snapshot("uploaded");
     await on.close();
     const file = join(cwd, "two/emulator.json");
-    const copy = await emulator(t, { file, from: join(cwd, "one/emulator.json.snapshots/uploaded.json") });
-    await draft(copy.api);
+    const copy = await startTestEmulator(t, { file, from: join(cwd, "one/emulator.json.snapshots/uploaded.json") });
+    await createDraftContract(copy.api);
     await copy.close();
-    const again = await emulator(t, { file });
+    const again = await startTestEmulator(t, { file });
     const shown = await again.api("GET", `/api/v2.1/public/workspace/files/${file_id}/`);
     assert.equal(await (await fetch((shown.body as { signed_url: string }).signed_url)).text(), "bytes");
     assert.equal((await again.api("GET", "/api/v2.1/public/contracts/T-1/status")).status, 200);

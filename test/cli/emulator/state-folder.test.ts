@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { mkdir, readdir, readFile, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { it } from "node:test";
-import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 
 it("--emulator in a subfolder uses the state of the parent folder, which git ignores", async (t) => {
-  const cwd = await testFolder(t);
+  const cwd = await createTestFolder(t);
   const below = join(cwd, "src/deep");
   await mkdir(below, { recursive: true });
   const hooks =
@@ -24,7 +24,7 @@ it("--emulator in a subfolder uses the state of the parent folder, which git ign
 });
 
 it("--emulator skips an unreadable .svc in a parent folder", async (t) => {
-  const cwd = await testFolder(t);
+  const cwd = await createTestFolder(t);
   const below = join(cwd, "project");
   await mkdir(below);
   // Root can read every folder, but a link to itself is unreadable for every user.

@@ -4,14 +4,14 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { resolveStore } from "../../../src/cli/connection/store-url.ts";
 import type { Host } from "../../../src/cli/process/host.ts";
-import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 
 const hostWith = (env: Readonly<Record<string, string>>) => ({ env }) as unknown as Host;
 
 describe("svc emulator start --store", () => {
   it("rejects invalid combinations and never prints a password", async (t) => {
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     const started = async (flags: string, env: Readonly<Record<string, string>> = {}) => {
       const { exit, out, err } = await runCli(`emulator start --port 0 ${flags}`, { cwd, env });
       return `${exit} ${out}${err.split("\n")[0]}`;
@@ -41,7 +41,7 @@ describe("svc emulator start --store", () => {
   });
 
   it("finds the password in the URL, in PGPASSWORD or in a private password file", async (t) => {
-    const path = join(await testFolder(t), "passwords");
+    const path = join(await createTestFolder(t), "passwords");
     await writeFile(path, "# ours\nother:5432:*:*:wrong\nh:*:db:me:of\\:the\\\\file\nlocalhost:5432:*:me:local\n", {
       mode: 0o600,
     });

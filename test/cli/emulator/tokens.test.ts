@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { cliEmulator } from "../../support/cli/cli-emulator.ts";
+import { startCliEmulator } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 
 describe("address without a control plane", () => {
   it("is reported before any change", async (t) => {
-    const { emulator, svc } = await cliEmulator(t);
+    const { emulator, svc } = await startCliEmulator(t);
     const at = (url: string) => ({ env: { SVC_EMULATOR_URL: url, SVC_EMULATOR_TOKEN: emulator.token } });
     const cluster = await svc("emulator clock advance --by PT1H", at(`${emulator.clusters[0]!.url}/_emulator`));
     assert.deepEqual([cluster.exit, cluster.out], [5, ""]);
@@ -21,7 +21,7 @@ describe("address without a control plane", () => {
 
 describe("svc emulator tokens", () => {
   it("creates a token, lists it without its value and revokes it", async (t) => {
-    const { svc, json } = await cliEmulator(t);
+    const { svc, json } = await startCliEmulator(t);
     const { token, ...made } = await json<{ token: string }>("emulator tokens create ci --role operate");
     assert.deepEqual(made, { name: "ci", role: "operate" });
     const asCi = { env: { SVC_EMULATOR_TOKEN: token } };
@@ -61,7 +61,7 @@ describe("svc emulator tokens", () => {
 
 /** A shared emulator, and another folder with profiles. */
 async function shared(t: TestContext) {
-  const { emulator, cwd, json } = await cliEmulator(t);
+  const { emulator, cwd, json } = await startCliEmulator(t);
   const { token } = await json<{ token: string }>("emulator tokens create ada --role read");
   const env = { SVC_CONFIG_DIR: cwd };
   const svc = (line: string, more: Record<string, string> = {}) => runCli(line, { cwd, env: { ...env, ...more } });
@@ -83,7 +83,7 @@ describe("profile with a shared emulator", () => {
 
   it("yields to the environment and withholds its token from other services", async (t) => {
     const { emulator, svc } = await shared(t);
-    const other = await cliEmulator(t);
+    const other = await startCliEmulator(t);
     await svc(`config set emulator_url ${emulator.controlUrl}`);
     await svc("config set emulator_token --secret-file token.txt");
     const ofOther = { SVC_EMULATOR_URL: other.emulator.controlUrl, SVC_EMULATOR_TOKEN: other.emulator.token };
@@ -93,7 +93,7 @@ describe("profile with a shared emulator", () => {
   });
 
   it("applies to webhooks, env and doctor with the workspace of its token or key", async (t) => {
-    const { emulator, cwd, json } = await cliEmulator(t);
+    const { emulator, cwd, json } = await startCliEmulator(t);
     const { client_id } = await json<{ client_id: string }>(["emulator", "workspaces", "create", "--name", "Team A"]);
     const bind = ["emulator", "tokens", "create", "team-a", "--role", "operate", "--workspace", "Team A"];
     const { token } = await json<{ token: string }>(bind);

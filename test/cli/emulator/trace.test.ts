@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { type CliEmulator, cliEmulator } from "../../support/cli/cli-emulator.ts";
+import { type CliEmulator, startCliEmulator } from "../../support/cli/cli-emulator.ts";
 import { startSvcProcess } from "../../support/cli/process-of-svc.ts";
-import { draft } from "../../support/contracts.ts";
+import { createDraftContract } from "../../support/contracts.ts";
 
 const start = "2031-01-02T03:04:05Z";
 const manual = { deterministic: true, clock: { mode: "manual", start } } as const;
@@ -21,9 +21,9 @@ interface Node {
 
 /** A contract with deliveries to a dead receiver, after an advance by `minutes`. */
 async function deadReceiver(t: TestContext, minutes: number): Promise<CliEmulator> {
-  const on = await cliEmulator(t, manual);
+  const on = await startCliEmulator(t, manual);
   await on.svc(create);
-  await draft(on.emulator.api);
+  await createDraftContract(on.emulator.api);
   await on.svc(`emulator clock advance --by PT${minutes}M`);
   return on;
 }
@@ -115,12 +115,12 @@ describe("svc emulator trace", () => {
   });
 
   it("draws a Mermaid flowchart in which all special characters are escaped", async (t) => {
-    const { svc, emulator } = await cliEmulator(t, manual);
+    const { svc, emulator } = await startCliEmulator(t, manual);
     const url = 'http://127.0.0.1:9/a"];click%20n0;end<b>&y?x=1';
     await emulator.api("POST", "/api/v2.1/public/webhooks/", {
       body: { title: "odd", url, only_for_activities: ["CONTRACT_CREATED"] },
     });
-    await draft(emulator.api);
+    await createDraftContract(emulator.api);
     const { out } = await svc("emulator trace delivery:1 --format mermaid");
     assert.deepEqual(out.split("\n"), [
       "flowchart TD",
@@ -163,7 +163,7 @@ describe("svc emulator trace", () => {
   });
 
   it("lists valid references and reports unavailable references", async (t) => {
-    const { svc } = await cliEmulator(t, manual);
+    const { svc } = await startCliEmulator(t, manual);
     assert.deepEqual(await svc("emulator trace request:7"), {
       exit: 5,
       out: "",

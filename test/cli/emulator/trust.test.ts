@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { chmod, cp, mkdir, readFile, rename, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { enterKey, simulateUser } from "../../support/cli/person.ts";
 import { type RunResult, runCli } from "../../support/cli/run-cli.ts";
-import { emulator } from "../../support/emulator.ts";
-import { receiver } from "../../support/receiver.ts";
+import { startTestEmulator } from "../../support/emulator.ts";
+import { startReceiver } from "../../support/receiver.ts";
 
 /** A browser that records its argument. */
 async function notingBrowser(folder: string) {
@@ -23,8 +23,8 @@ async function notingBrowser(folder: string) {
 describe("foreign folder with a run file", () => {
   /** A run file that points to `url`. The server responds as the named instance or as another one. */
   async function cloned(t: TestContext, { mode, url, answers }: { mode: number; url?: string; answers?: string }) {
-    const cwd = await testFolder(t);
-    const author = await receiver(t);
+    const cwd = await createTestFolder(t);
+    const author = await startReceiver(t);
     author.answer(({ url: path }, response) => {
       const instance = { instance_id: answers ?? "theirs", version: "0.0.0", role: "leader" };
       const code = { code: "c", url: "--renderer-cmd-prefix=x", expires_in: 60 };
@@ -92,7 +92,7 @@ describe("foreign folder with a run file", () => {
   });
 
   it("reports why a run file is ignored", async (t) => {
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     await mkdir(join(cwd, ".svc"));
     const path = join(cwd, ".svc/emulator.json.run");
     const run = { pid: 1, instance_id: "i", router_url: "http://192.0.2.1:1", token: "t" };
@@ -107,8 +107,8 @@ describe("foreign folder with a run file", () => {
 describe("svc emulator open", () => {
   for (const url of ["--renderer-cmd-prefix=x", "file:///etc/passwd", "javascript:alert(1)", "http://192.0.2.1/"]) {
     it(`opens only the requested address for any server response: ${url}`, async (t) => {
-      const cwd = await testFolder(t);
-      const host = await receiver(t);
+      const cwd = await createTestFolder(t);
+      const host = await startReceiver(t);
       host.answer((_, response) => {
         const body = JSON.stringify({ code: "a b", url, expires_in: 60 });
         response.writeHead(201, { "content-type": "application/json" }).end(body);
@@ -124,11 +124,11 @@ describe("svc emulator open", () => {
 describe("foreign emulator state", () => {
   /** A copy of a folder whose emulator has a webhook and a snapshot. */
   async function copied(t: TestContext) {
-    const author = await testFolder(t);
-    const on = await emulator(t, { file: join(author, ".svc/emulator.json") });
+    const author = await createTestFolder(t);
+    const on = await startTestEmulator(t, { file: join(author, ".svc/emulator.json") });
     await on.snapshot("prepared");
     await on.close();
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     await cp(join(author, ".svc"), join(cwd, ".svc"), { recursive: true, preserveTimestamps: true });
     return { author, cwd };
   }
@@ -180,9 +180,9 @@ describe("foreign emulator state", () => {
   });
 
   it("is separate from the emulator of its original and can have its own emulator", async (t) => {
-    const author = await testFolder(t);
-    const original = await emulator(t, { file: join(author, ".svc/emulator.json") });
-    const cwd = await testFolder(t);
+    const author = await createTestFolder(t);
+    const original = await startTestEmulator(t, { file: join(author, ".svc/emulator.json") });
+    const cwd = await createTestFolder(t);
     const notSocket = (path: string) => !path.endsWith(".socket");
     await cp(join(author, ".svc"), join(cwd, ".svc"), { recursive: true, filter: notSocket });
     const copy = join(cwd, ".svc/emulator.json");
@@ -204,8 +204,8 @@ describe("foreign emulator state", () => {
   });
 
   it("still leads to its running emulator after a move", async (t) => {
-    const parent = await testFolder(t);
-    await emulator(t, { file: join(parent, "before/.svc/emulator.json") });
+    const parent = await createTestFolder(t);
+    await startTestEmulator(t, { file: join(parent, "before/.svc/emulator.json") });
     await rename(join(parent, "before"), join(parent, "after"));
     const moved = { cwd: join(parent, "after") };
     assert.equal((await runCli("emulator clock advance --by 1h", moved)).exit, 0);

@@ -5,7 +5,7 @@ import { access } from "node:fs/promises";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { describe, it } from "node:test";
-import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 import { getProgramPath } from "../../support/program.ts";
 
@@ -15,7 +15,7 @@ const env = { SVC_UNTIL_STDIN_ENDS: "1" };
 
 describe("svc emulator start with SVC_UNTIL_STDIN_ENDS", () => {
   it("shuts down cleanly when standard input ends", async (t) => {
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     const stdin = new PassThrough();
     const onOutput = (out: string) => {
       if (out.includes('"ready"')) stdin.end("what comes is ignored");
@@ -26,13 +26,13 @@ describe("svc emulator start with SVC_UNTIL_STDIN_ENDS", () => {
   });
 
   it("stops if standard input ended before the start", async (t) => {
-    const { exit, out } = await runCli(start, { cwd: await testFolder(t), env });
+    const { exit, out } = await runCli(start, { cwd: await createTestFolder(t), env });
     assert.equal(exit, 0);
     assert.match(out, /"event":"ready"/);
   });
 
   it("stops when its parent process is killed", async (t) => {
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     const argv = JSON.stringify([getProgramPath("svc"), ...start.split(" ")]);
     const script = `require("node:child_process").spawn(process.execPath, ${argv}, { stdio: ["pipe", "inherit", "inherit"] })`;
     const starter = spawn(process.execPath, ["-e", script], {
@@ -56,7 +56,7 @@ describe("svc emulator start with SVC_UNTIL_STDIN_ENDS", () => {
     ["--seed -", "SVC_UNTIL_STDIN_ENDS cannot be used with --seed -"],
   ]) {
     it(`rejects ${flags}`, async (t) => {
-      const { exit, err } = await runCli(`${start} ${flags}`, { cwd: await testFolder(t), env });
+      const { exit, err } = await runCli(`${start} ${flags}`, { cwd: await createTestFolder(t), env });
       assert.deepEqual([exit, JSON.parse(err).error.message], [2, message]);
     });
   }

@@ -1,24 +1,24 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { cliEmulator } from "../../support/cli/cli-emulator.ts";
+import { startCliEmulator } from "../../support/cli/cli-emulator.ts";
 import { startCommand } from "../../support/cli/following.ts";
 import { ndaContractJson } from "../../support/cli/nda.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
-import { receiver } from "../../support/receiver.ts";
+import { startReceiver } from "../../support/receiver.ts";
 
 async function withContract(t: TestContext) {
-  const started = await cliEmulator(t);
+  const started = await startCliEmulator(t);
   await started.json("contracts create --data -", { stdin: ndaContractJson });
   return started;
 }
 
 /** A request log with one request after dropped ones. */
 async function slowLog(t: TestContext) {
-  const { emulator } = await cliEmulator(t);
+  const { emulator } = await startCliEmulator(t);
   await emulator.router("GET", "/router/v1/clusters/");
   const { body } = await emulator.ask("GET", "requests?operation=clusters.list");
   const { items } = body as { items: object[] };
-  const service = await receiver(t);
+  const service = await startReceiver(t);
   service.answer((_, response) =>
     response
       .writeHead(200, { "content-type": "text/event-stream" })
@@ -55,7 +55,7 @@ describe("svc emulator wait-for", () => {
 
   it("advances virtual time to due entries and no further than necessary", async (t) => {
     const { svc, json } = await withContract(t);
-    const app = await receiver(t);
+    const app = await startReceiver(t);
     app.answer(500);
     await svc(["webhooks", "create", "--title", "x", "--url", app.url, "--only-for-activities", "CONTRACT_SIGNED"]);
     await svc("webhooks trigger CONTRACT_SIGNED");
@@ -95,7 +95,7 @@ describe("svc emulator wait-for", () => {
   });
 
   it("ends at once if the webhook is disabled and suggests another event", async (t) => {
-    const { svc, json } = await cliEmulator(t);
+    const { svc, json } = await startCliEmulator(t);
     const argv = ["--title", "x", "--url", "http://127.0.0.1:9/hook", "--only-for-activities", "CONTRACT_CREATED"];
     await svc(["webhooks", "create", ...argv]);
     await json("contracts create --data -", { stdin: ndaContractJson });
@@ -231,7 +231,7 @@ describe("svc emulator device", () => {
     ["deny", "access_denied", "DENIED"],
   ] as const) {
     it(`lets a user ${verb} a device`, async (t) => {
-      const { json, emulator } = await cliEmulator(t);
+      const { json, emulator } = await startCliEmulator(t);
       const { client_id } = (
         await emulator.router("POST", "/router/v1/oauth2.0/client/", { body: { client_name: "tv" } })
       ).body as { client_id: string };
@@ -248,7 +248,7 @@ describe("svc emulator device", () => {
   }
 
   it("rejects unknown codes", async (t) => {
-    const { svc } = await cliEmulator(t);
+    const { svc } = await startCliEmulator(t);
     const { exit, err } = await svc("emulator device approve XXXX-XXXX");
     assert.equal(exit, 5);
     assert.match(err, /\(HTTP 404\)/);

@@ -10,10 +10,10 @@ import { promisify } from "node:util";
 import { buildChildEnvironment } from "../../../src/cli/commands/emulator/exec.ts";
 import { signalCodes } from "../../../src/cli/process/exit.ts";
 import type { SignalName } from "../../../src/cli/process/host.ts";
-import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { measureStartMs, type SvcProcess, startSvcProcess } from "../../support/cli/process-of-svc.ts";
-import { emulator } from "../../support/emulator.ts";
-import { receiver } from "../../support/receiver.ts";
+import { startTestEmulator } from "../../support/emulator.ts";
+import { startReceiver } from "../../support/receiver.ts";
 
 /** The maximum time for cleanup after Ctrl-C. */
 const graceMs = 1_000;
@@ -34,14 +34,14 @@ async function ends(
 
 /** A service that never responds. `asked` resolves at the first request. */
 async function hanging(t: TestContext) {
-  const service = await receiver(t);
+  const service = await startReceiver(t);
   const asked = new Promise<void>((resolve) => service.answer(() => resolve()));
   return { url: service.url, asked };
 }
 
 async function withEmulator(t: TestContext) {
-  const cwd = await testFolder(t);
-  const world = await emulator(t);
+  const cwd = await createTestFolder(t);
+  const world = await startTestEmulator(t);
   const host = { env: {} } as unknown as Parameters<typeof buildChildEnvironment>[1];
   return { world, cwd, env: buildChildEnvironment(world, host) };
 }
@@ -58,7 +58,9 @@ const noNohup = process.platform === "linux" ? false : "whether a signal is igno
 describe("svc process at Ctrl-C", () => {
   it("exits while a service hangs", async (t) => {
     const service = await hanging(t);
-    const run = await startSvcProcess(t, ["router", "health", "--base-url", service.url], { cwd: await testFolder(t) });
+    const run = await startSvcProcess(t, ["router", "health", "--base-url", service.url], {
+      cwd: await createTestFolder(t),
+    });
     await service.asked;
     await ends(run);
     assert.equal(run.out() + run.err(), "");
@@ -85,7 +87,7 @@ describe("svc process at Ctrl-C", () => {
 
   it("exits at the second signal if the child of emulator exec ignores both signals", async (t) => {
     for (const name of signalNames) {
-      const cwd = await testFolder(t);
+      const cwd = await createTestFolder(t);
       const run = await startSvcProcess(t, ["emulator", "exec", "--", process.execPath, "-e", deaf], { cwd });
       await run.saw("deaf");
       run.child.kill(name);
@@ -102,7 +104,7 @@ describe("svc process at Ctrl-C", () => {
       "console.log('tidied after ' + name); process.exit(7) }, 1_500)); setInterval(() => {}, 1000); console.log('up')";
     for (const name of signalNames) {
       const run = await startSvcProcess(t, ["emulator", "exec", "--", process.execPath, "-e", program], {
-        cwd: await testFolder(t),
+        cwd: await createTestFolder(t),
       });
       await run.saw("up");
       const { exit } = await run.stopped(name);
@@ -112,7 +114,7 @@ describe("svc process at Ctrl-C", () => {
   });
 
   it("survives the end of its terminal if it was started detached", { skip: noNohup }, async (t) => {
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     const run = await startSvcProcess(t, ["emulator", "start", "--json", "--port", "0"], { cwd, within: ["nohup"] });
     await run.saw('"ready"');
     run.child.kill("SIGHUP");
@@ -121,7 +123,7 @@ describe("svc process at Ctrl-C", () => {
 
   it("ends emulator start and closes the state cleanly", async (t) => {
     for (const name of signalNames) {
-      const cwd = await testFolder(t);
+      const cwd = await createTestFolder(t);
       const run = await startSvcProcess(t, ["emulator", "start", "--json", "--port", "0"], { cwd });
       await run.saw('"ready"');
       await ends(run, { name });
@@ -144,7 +146,7 @@ describe("svc process at Ctrl-C", () => {
   });
 
   it("ends webhooks listen if the service hangs during the removal of the webhook", async (t) => {
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     const subscription = { id: 7, url: "x", only_for_activities: [], created_by_user: { id: 1 }, custom_headers: {} };
     const server = createServer((request, response) => {
       request.resume();
@@ -185,7 +187,7 @@ describe("svc process at Ctrl-C", () => {
   });
 
   it("ends a job with hanging requests and prints how to continue", async (t) => {
-    const service = await receiver(t);
+    const service = await startReceiver(t);
     // The request for the list of clusters fails at once, because the job does not depend on it.
     const asked = new Promise<void>((resolve) =>
       service.answer(({ method }, response) => {
@@ -193,7 +195,7 @@ describe("svc process at Ctrl-C", () => {
         else response.writeHead(404).end();
       }),
     );
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     await writeFile(join(cwd, "rows.txt"), "c0\nc1\n");
     const argv = ["router", "map-clients", "rows.txt", "--cluster", "eu-1", "--base-url", service.url, "--yes"];
     const run = await startSvcProcess(t, argv, { cwd, env: { SVC_CLUSTER_KEY: "k" } });

@@ -10,7 +10,7 @@ import type { EmulatorOptions } from "../../../emulator/index.ts";
 import type { CertifyReport } from "../../../src/cli/commands/certify/receiver/report.ts";
 import { buildChildEnvironment } from "../../../src/cli/commands/emulator/exec.ts";
 import { contractDocument } from "../../../src/cli/commands/example-contract.ts";
-import { type CliEmulator, cliEmulator } from "../../support/cli/cli-emulator.ts";
+import { type CliEmulator, startCliEmulator } from "../../support/cli/cli-emulator.ts";
 import { extractCodeBlocks, readPage } from "../../support/cli/pages.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 import {
@@ -33,7 +33,7 @@ interface Agent extends CliEmulator {
 
 /** An agent with `svc mcp` and an emulator: the protocol's own client on the streams of the command. */
 async function agent(t: TestContext, flags: readonly string[] = [], options: EmulatorOptions = {}): Promise<Agent> {
-  const world = await cliEmulator(t, options);
+  const world = await startCliEmulator(t, options);
   const [toServer, fromServer] = [new PassThrough(), new PassThrough()];
   let seen = 0;
   const run = world.svc(["mcp", ...flags], {
@@ -77,7 +77,7 @@ const writes = ["--allow-writes"];
 
 describe("svc mcp", () => {
   it("serves the protocol's own client as a process and ends with its standard input", async (t) => {
-    const { emulator, cwd, svc } = await cliEmulator(t);
+    const { emulator, cwd, svc } = await startCliEmulator(t);
     const host = { env: { SVC_CONFIG_DIR: cwd } } as unknown as Parameters<typeof buildChildEnvironment>[1];
     const [configuration = ""] = extractCodeBlocks("docs/agents.md", "json");
     const { command, args } = JSON.parse(configuration).mcpServers.svc;
@@ -274,7 +274,7 @@ describe("svc mcp", () => {
   });
 
   it("responds to an unreadable message according to JSON-RPC 2.0 and continues", async (t) => {
-    const { cwd } = await cliEmulator(t);
+    const { cwd } = await startCliEmulator(t);
     const answers = async (...lines: readonly string[]) => {
       const { exit, out, err } = await runCli("mcp", { stdin: lines.join("\n"), cwd, env: { SVC_CONFIG_DIR: cwd } });
       assert.deepEqual([exit, err], [0, ""]);

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { cliEmulator } from "../../support/cli/cli-emulator.ts";
+import { startCliEmulator } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
-import { draft } from "../../support/contracts.ts";
+import { createDraftContract } from "../../support/contracts.ts";
 
 const widths = [20, 40, 80];
 
@@ -19,7 +19,7 @@ describe("message in a narrow window", () => {
   }
 
   it("leaves a command pasteable", async (t) => {
-    const { svc } = await cliEmulator(t);
+    const { svc } = await startCliEmulator(t);
     const { err } = await svc("contracts status T-404", { tty: true, columns: 20 });
     assert.equal(
       err,
@@ -29,9 +29,9 @@ describe("message in a narrow window", () => {
 
   it("wraps within its branch of a tree", async (t) => {
     const start = "2031-01-02T03:04:05Z";
-    const { svc, emulator } = await cliEmulator(t, { deterministic: true, clock: { mode: "manual", start } });
+    const { svc, emulator } = await startCliEmulator(t, { deterministic: true, clock: { mode: "manual", start } });
     await svc("webhooks create --title dead --url http://127.0.0.1:9/hook --only-for-activities CONTRACT_CREATED");
-    await draft(emulator.api);
+    await createDraftContract(emulator.api);
     await svc("emulator clock advance --by PT5M");
     const shown = await svc("emulator trace delivery:1", { tty: true, columns: 80, env: { NO_COLOR: "1" } });
     assert.equal(

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { deriveSpecs } from "../../../src/derive/specs.ts";
-import { cliEmulator } from "../../support/cli/cli-emulator.ts";
-import { draft } from "../../support/contracts.ts";
+import { startCliEmulator } from "../../support/cli/cli-emulator.ts";
+import { createDraftContract } from "../../support/contracts.ts";
 
 it("a piped list reports omitted rows unless --all or --limit is given", async (t) => {
-  const { svc, json, emulator: on } = await cliEmulator(t);
-  for (let made = 0; made < 13; made += 1) await draft(on.api);
+  const { svc, json, emulator: on } = await startCliEmulator(t);
+  for (let made = 0; made < 13; made += 1) await createDraftContract(on.api);
 
   const short = await svc("contracts list --fields id");
   assert.deepEqual(
@@ -46,10 +46,10 @@ it("every command of a paged operation accepts --all", () => {
 });
 
 it("the list of deliveries, newest first, supports --all and --limit", async (t) => {
-  const { svc, emulator: on } = await cliEmulator(t, { clock: { mode: "manual" } });
+  const { svc, emulator: on } = await startCliEmulator(t, { clock: { mode: "manual" } });
   const url = "http://127.0.0.1:9/hooks";
   await svc(`webhooks create --title t --url ${url} --only-for-activities CONTRACT_CREATED`);
-  for (let made = 0; made < 3; made += 1) await draft(on.api);
+  for (let made = 0; made < 3; made += 1) await createDraftContract(on.api);
   for (const command of ["emulator deliveries", "webhooks deliveries"]) {
     const two = await svc(`${command} --limit 2`);
     assert.deepEqual([two.out.split("\n").length - 1, two.err], [2, "2 of 3 shown. For all: --all\n"], command);
@@ -59,14 +59,14 @@ it("the list of deliveries, newest first, supports --all and --limit", async (t)
 });
 
 it("a response receives a final line break only on a terminal", async (t) => {
-  const { svc } = await cliEmulator(t);
+  const { svc } = await startCliEmulator(t);
   assert.equal((await svc("api GET /", { tty: true })).out, '{"database":true}\n');
   assert.equal((await svc("api GET /")).out, '{"database":true}');
 });
 
 it("svc rejects binary output on a terminal before anything is sent", async (t) => {
-  const { svc, emulator: on } = await cliEmulator(t);
-  await draft(on.api);
+  const { svc, emulator: on } = await startCliEmulator(t);
+  await createDraftContract(on.api);
   const id = "4d0b0f5e-8f4b-4f43-9c4e-0a3c5a2f6f10";
   for (const line of ["contracts download T-1", "contracts download-docx 1", `files download ${id}`]) {
     const { exit, out, err } = await svc(line, { tty: true });
@@ -77,31 +77,31 @@ it("svc rejects binary output on a terminal before anything is sent", async (t) 
 });
 
 it("svc reports a redirect and does not follow it", async (t) => {
-  const { svc } = await cliEmulator(t);
+  const { svc } = await startCliEmulator(t);
   const { exit, out, err } = await svc("api GET /api/v2.1/public/contracts/T-1/status/");
   assert.deepEqual([exit, out, err], [0, "", "302, to /api/v2.1/public/contracts/T-1/status\n"]);
 });
 
 it("svc emulator clock advance reports an advance past no entries", async (t) => {
-  const { svc } = await cliEmulator(t, { clock: { mode: "manual" } });
+  const { svc } = await startCliEmulator(t, { clock: { mode: "manual" } });
   const { out, err } = await svc("emulator clock advance --by 1h");
   assert.deepEqual([out, err], ["", "Nothing was due. To show the time: svc emulator clock\n"]);
 });
 
 it("csv in a pipe leaves values unchanged, and an empty list prints a hint", async (t) => {
-  const { svc, emulator: on } = await cliEmulator(t);
+  const { svc, emulator: on } = await startCliEmulator(t);
   const none = await svc("contracts list");
   assert.deepEqual([none.out, none.err], ["", "Nothing found; to create one: svc contracts create\n"]);
   const name = "NDA\u001b[31m with\u0007 Acme";
-  await draft(on.api, { contract_name: name });
+  await createDraftContract(on.api, { contract_name: name });
   assert.equal((await svc("contracts list --format csv --fields contract_name")).out, `contract_name\r\n${name}\r\n`);
   const shown = await svc("contracts list --format csv --fields contract_name", { tty: true });
   assert.equal(shown.out.includes("\u001b[31m"), false);
 });
 
 it("a filter accepts an operator in its name, as documented in its help", async (t) => {
-  const { svc, emulator: on } = await cliEmulator(t);
-  for (let made = 0; made < 3; made += 1) await draft(on.api);
+  const { svc, emulator: on } = await startCliEmulator(t);
+  for (let made = 0; made < 3; made += 1) await createDraftContract(on.api);
   const ids = async (...flags: string[]) => {
     const { exit, out, err } = await svc(["contracts", "list", "--fields", "id", ...flags]);
     return [exit, out, err];

@@ -3,12 +3,12 @@ import { describe, it } from "node:test";
 import { stripVTControlCharacters } from "node:util";
 import width from "fast-string-width";
 import { truncateText } from "../../../src/cli/output/text.ts";
-import { cliEmulator } from "../../support/cli/cli-emulator.ts";
+import { startCliEmulator } from "../../support/cli/cli-emulator.ts";
 import { ndaContractJson } from "../../support/cli/nda.ts";
 
 /** Two webhooks with long URLs, one of them with wide characters in its title. */
-async function stage(t: Parameters<typeof cliEmulator>[0]) {
-  const world = await cliEmulator(t);
+async function stage(t: Parameters<typeof startCliEmulator>[0]) {
+  const world = await startCliEmulator(t);
   for (const [title, path] of [
     ["契約の通知を受け取る係", "contracts/events/of/every/kind"],
     ["Plain", "x"],
@@ -37,7 +37,7 @@ describe("window of unknown width", () => {
 
 describe("table on a terminal", () => {
   it("shows the essential columns first and gives free space to truncated columns", async (t) => {
-    const { svc } = await cliEmulator(t, { clock: { mode: "manual", start: "2031-01-02T03:04:05.678Z" } });
+    const { svc } = await startCliEmulator(t, { clock: { mode: "manual", start: "2031-01-02T03:04:05.678Z" } });
     const webhook = [
       "webhooks",
       "create",

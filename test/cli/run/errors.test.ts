@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 import { contract, runStory } from "./story.ts";
 
@@ -97,7 +97,7 @@ const wrong: readonly (readonly [story: string, sentence: string])[] = [
 
 describe("svc run with invalid files", () => {
   it("reports an error in one sentence with its position and the closest word", async (t) => {
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     const shown: (readonly [string, string])[] = [];
     for (const [story] of wrong) {
       await writeFile(join(cwd, "story.yaml"), story);
@@ -126,7 +126,7 @@ describe("svc run with invalid files", () => {
   });
 
   it("names an unreadable file or seed", async (t) => {
-    const { exit, err } = await runCli("run nowhere.yaml", { cwd: await testFolder(t) });
+    const { exit, err } = await runCli("run nowhere.yaml", { cwd: await createTestFolder(t) });
     assert.deepEqual(
       [exit, err],
       [2, "error: <file>: cannot read nowhere.yaml: no such file\n  See svc run --help.\n"],
@@ -143,7 +143,7 @@ describe("svc run with invalid files", () => {
 
   // SEED=7 npm test -- cli/run/errors uses other random damage.
   it("reports the line in 200 randomly damaged files", async (t) => {
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     const random = seeded(Number(process.env.SEED ?? 43));
     const odd: string[] = [];
     for (let i = 0; i < 200; i += 1) {

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { type CliEmulator, cliEmulator } from "../../support/cli/cli-emulator.ts";
-import { receiver } from "../../support/receiver.ts";
+import { type CliEmulator, startCliEmulator } from "../../support/cli/cli-emulator.ts";
+import { startReceiver } from "../../support/receiver.ts";
 
 const contract = {
   contract_template_id: 101,
@@ -30,11 +30,11 @@ const read = ({ cwd }: CliEmulator, name: string): Promise<string> => readFile(j
 
 describe("svc run --record", () => {
   it("reduces 200 requests to a story that fails with the same rejection", async (t) => {
-    const stage = await cliEmulator(t, { clock: { mode: "manual" } });
+    const stage = await startCliEmulator(t, { clock: { mode: "manual" } });
     const { send, act } = caller(stage);
     await send("POST", "webhooks/", {
       title: "x",
-      url: (await receiver(t)).url,
+      url: (await startReceiver(t)).url,
       only_for_activities: ["CONTRACT_SIGNED"],
     });
     for (let i = 1; i <= 74; i += 1) {
@@ -93,7 +93,7 @@ steps:
   });
 
   it("prompts before the replacement of a file", async (t) => {
-    const stage = await cliEmulator(t, { clock: { mode: "manual" } });
+    const stage = await startCliEmulator(t, { clock: { mode: "manual" } });
     await caller(stage).send("POST", "contracts/", contract);
     await writeFile(join(stage.cwd, "story.yaml"), "steps: [{ advance: PT1H }]\n");
     const refused = await stage.svc("run --record story.yaml");
@@ -106,7 +106,7 @@ steps:
   });
 
   it("escapes dollars in values", async (t) => {
-    const stage = await cliEmulator(t, { clock: { mode: "manual" } });
+    const stage = await startCliEmulator(t, { clock: { mode: "manual" } });
     const { send, act } = caller(stage);
     const jo = { is_individual: true, poc_details: { first_name: `$Jo $\{x} $$`, email: "jo@acme.example" } };
     const { id } = await send("POST", "contracts/", { ...contract, counter_party_details: [jo] });
@@ -120,9 +120,9 @@ steps:
   });
 
   it("opens a receiver for a created webhook and repeats the elapsed time", async (t) => {
-    const stage = await cliEmulator(t, { clock: { mode: "manual" } });
+    const stage = await startCliEmulator(t, { clock: { mode: "manual" } });
     const { send } = caller(stage, stage.emulator.routerUrl);
-    const app = await receiver(t);
+    const app = await startReceiver(t);
     app.answer(500);
     for (let i = 0; i < 5; i += 1) await send("POST", "contracts/", contract);
     await send("POST", "webhooks/", { title: "x", url: app.url, only_for_activities: ["CONTRACT_CREATED"] });
@@ -162,7 +162,7 @@ steps:
   });
 
   it("reports an empty recording and the valid subjects of a story", async (t) => {
-    const stage = await cliEmulator(t);
+    const stage = await startCliEmulator(t);
     const none = await stage.svc("run --record story.yaml");
     const other = await stage.svc("run --record story.yaml --about request:99");
     assert.deepEqual(

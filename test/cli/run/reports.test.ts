@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
-import { emulator } from "../../support/emulator.ts";
-import { receiver } from "../../support/receiver.ts";
+import { startTestEmulator } from "../../support/emulator.ts";
+import { startReceiver } from "../../support/receiver.ts";
 import { contract, runStory } from "./story.ts";
 
 const failing = `
@@ -110,7 +110,7 @@ steps:
     const text = await runStory(t, story, [], {}, { env });
     const printed = [run.out, run.err, await run.read("junit.xml"), await run.read("page.html"), text.out, text.err];
     // The same seed produces the same keys.
-    const { clusters, token } = await emulator(t, { deterministic: true, clock: { mode: "manual" } });
+    const { clusters, token } = await startTestEmulator(t, { deterministic: true, clock: { mode: "manual" } });
     const secrets = [token, ...clusters.flatMap((one) => [one.clientSecret, one.clusterKey, one.hmacKey])];
     const shown = secrets.filter((secret) => secret !== undefined && printed.join("\n").includes(secret));
     assert.deepEqual([run.exit, shown], [1, []]);
@@ -121,7 +121,7 @@ steps:
   });
 
   it("runs files in several processes and reports in the given order", async (t) => {
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     const names = Array.from({ length: 5 }, (_, i) => `story${String(i).padStart(2, "0")}.yaml`);
     for (const [i, name] of names.entries()) {
       const step = i === 3 ? "svc: contracts status T-9" : "advance: PT1H";
@@ -144,7 +144,7 @@ steps:
   });
 
   it("names the key that a program needs if the program rejects all webhooks", async (t) => {
-    const app = await receiver(t);
+    const app = await startReceiver(t);
     app.answer(401);
     const story = `
 steps:
@@ -250,7 +250,7 @@ steps:
 
 describe("svc run --watch", () => {
   it("runs again when a file changes, also after an error, until Ctrl-C", async (t) => {
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     const path = join(cwd, "story.yaml");
     await writeFile(path, "steps: [{ advance: PT1H }]");
     const next = ["steps: [{ advance: }]", "steps: [{ advance: PT2H }]"];

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { root } from "../../structure/repository.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
-import { receiver } from "../../support/receiver.ts";
+import { startReceiver } from "../../support/receiver.ts";
 import { contract, runStory } from "./story.ts";
 
 describe("steps of svc run", () => {
@@ -152,7 +152,7 @@ steps:
   });
 
   it("sends webhooks to the author's program", async (t) => {
-    const app = await receiver(t);
+    const app = await startReceiver(t);
     const story = `
 steps:
   - { receiver: app, url: "${app.url}", subscribe: all }

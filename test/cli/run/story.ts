@@ -1,7 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { type RunOptions, type RunResult, runCli } from "../../support/cli/run-cli.ts";
 
 /** The input of `contracts.create`, as it stands in a story. */
@@ -21,7 +21,7 @@ export async function runStory(
   files: Readonly<Record<string, string>> = {},
   options: RunOptions = {},
 ): Promise<StoryRun> {
-  const cwd = await testFolder(t);
+  const cwd = await createTestFolder(t);
   for (const [name, text] of Object.entries({ ...files, "story.yaml": story.trimStart() })) {
     await writeFile(join(cwd, name), text);
   }

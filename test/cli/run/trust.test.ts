@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { mkdir, readdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 import { contract, runStory } from "./story.ts";
 
@@ -59,7 +59,7 @@ function outside(place: string, file: string): string {
 
 describe("svc run with untrusted files", () => {
   it("rejects command lines that reach beyond the scenario before anything runs", async (t) => {
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     const shown: (readonly [string, string])[] = [];
     for (const [line] of refused) {
       await writeFile(join(cwd, "story.yaml"), `steps:\n  - svc: ${JSON.stringify(line)}\n`);
@@ -104,7 +104,7 @@ steps:
   });
 
   it("hides the user's profiles, jobs and variables from command lines", async (t) => {
-    const home = await testFolder(t);
+    const home = await createTestFolder(t);
     const profiles = JSON.stringify({ current: "prod", profiles: { prod: { router_url: "http://127.0.0.1:9" } } });
     await writeFile(join(home, "profiles.json"), profiles, { mode: 0o600 });
     const env = {
@@ -130,7 +130,7 @@ steps:
   });
 
   it("rejects a seed outside the folder of the scenario, also through a link", async (t) => {
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     await mkdir(join(cwd, "stories"));
     await writeFile(join(cwd, "secret.json"), '{"secret": "hunter2"}');
     await symlink("../secret.json", join(cwd, "stories/link.json"));
@@ -145,7 +145,7 @@ steps:
   });
 
   it("rejects a pipe as a scenario and as a seed", { skip: process.platform === "win32" }, async (t) => {
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     execFileSync("mkfifo", [join(cwd, "pipe")]);
     await writeFile(join(cwd, "story.yaml"), "seed: pipe\nsteps: [{ advance: next }]");
     const [scenario, seed] = [await runCli("run pipe", { cwd }), await runCli("run story.yaml", { cwd })];
@@ -202,7 +202,7 @@ describe("literal dollar sign in svc run", () => {
   - { call: contracts.create, body: ${body}, save: { made: id } }
   - { svc: "webhooks create --title \\"$$Jo $\${x}\\" --url http://127.0.0.1:9/ --only-for-activities CONTRACT_SIGNED --json", expect: { json: { title: x } } }
 `;
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     await writeFile(join(cwd, "story.yaml"), story);
     const updated = await runCli("run story.yaml --update", { cwd });
     const again = await runCli("run story.yaml", { cwd });

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { promisify } from "node:util";
 import { createCompletionScript, shells } from "../../../src/cli/commands/completion.ts";
-import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 import { hasProgram, installSvc, openTerminal } from "../../support/cli/terminal.ts";
 
@@ -47,7 +47,7 @@ describe("svc complete", () => {
   }
 
   it("completes profiles or nothing if the profile file is damaged", async (t) => {
-    const folder = await testFolder(t);
+    const folder = await createTestFolder(t);
     await writeFile(join(folder, "profiles.json"), '{"profiles":{"staging":{},"prod":{}}}');
     assert.deepEqual(await answer(["config", "use", "st"], { SVC_CONFIG_DIR: folder }), ["staging", ":4"]);
     assert.deepEqual(await answer(["--profile", ""], { SVC_CONFIG_DIR: folder }), ["staging", "prod", ":4"]);
@@ -56,7 +56,7 @@ describe("svc complete", () => {
   });
 
   it("omits names that a shell would evaluate", async (t) => {
-    const folder = await testFolder(t);
+    const folder = await createTestFolder(t);
     await writeFile(join(folder, "profiles.json"), '{"profiles":{"$(id>ran)":{},"two words":{},"prod":{}}}');
     assert.deepEqual(await answer(["config", "use", ""], { SVC_CONFIG_DIR: folder }), ["prod", ":4"]);
   });
@@ -73,7 +73,7 @@ describe("svc complete", () => {
 
 /** A folder with svc and the completion script of a shell. */
 async function machine(t: TestContext, shell: (typeof shells)[number]) {
-  const folder = await testFolder(t);
+  const folder = await createTestFolder(t);
   await installSvc(folder);
   await writeFile(join(folder, "script"), createCompletionScript(shell));
   return folder;

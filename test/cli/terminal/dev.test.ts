@@ -3,10 +3,10 @@ import { existsSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { hasProgram, openSvcTerminal, waitUntilFileGone } from "../../support/cli/terminal.ts";
-import { emulator } from "../../support/emulator.ts";
-import { receiver } from "../../support/receiver.ts";
+import { startTestEmulator } from "../../support/emulator.ts";
+import { startReceiver } from "../../support/receiver.ts";
 
 const skip = hasProgram("tmux") ? false : "tmux is not installed";
 
@@ -17,8 +17,8 @@ async function session(
   flags: readonly string[] = [],
   env: Readonly<Record<string, string>> = {},
 ) {
-  const folder = await testFolder(t);
-  const app = await receiver(t);
+  const folder = await createTestFolder(t);
+  const app = await startReceiver(t);
   const argv = ["dev", "--port", "0", "--forward-to", app.url, "--activities", "CONTRACT_CREATED", ...flags];
   const opened = await openSvcTerminal(t, argv, { folder, columns, env: { SVC_CONFIG_DIR: folder, ...env } });
   await opened.until("all keys");
@@ -59,7 +59,7 @@ describe("svc dev at a terminal", { skip }, () => {
   }
 
   it("opens the console with a key", async (t) => {
-    const folder = await testFolder(t);
+    const folder = await createTestFolder(t);
     const browser = join(folder, "browser");
     await writeFile(browser, `#!/bin/sh\necho "$1" > "${folder}/opened"\n`, { mode: 0o755 });
     const { keys, until } = await session(t, 120, [], { BROWSER: browser, CI: "", SSH_CONNECTION: "" });
@@ -90,7 +90,7 @@ describe("svc dev at a terminal", { skip }, () => {
     const { close, folder } = await session(t, 80);
     await close();
     await waitUntilFileGone(join(folder, ".svc/emulator.json.run"));
-    const { ask } = await emulator(t, { file: join(folder, ".svc/emulator.json") });
+    const { ask } = await startTestEmulator(t, { file: join(folder, ".svc/emulator.json") });
     assert.deepEqual((await ask("GET", "webhooks")).body, []);
   });
 

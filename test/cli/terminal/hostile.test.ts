@@ -3,10 +3,10 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { root } from "../../structure/repository.ts";
-import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { findInteractiveEscape, hostileText, startHostileTextService } from "../../support/cli/fooling.ts";
 import { hasProgram, openSvcTerminal, type Terminal } from "../../support/cli/terminal.ts";
-import { receiver } from "../../support/receiver.ts";
+import { startReceiver } from "../../support/receiver.ts";
 
 const skip = hasProgram("tmux") ? false : "tmux is not installed";
 
@@ -27,7 +27,7 @@ const credentials = { SVC_CLIENT_ID: "id", SVC_CLIENT_SECRET: "secret-of-tests",
 /** Runs the command at a real terminal and checks every byte written to the terminal. */
 async function visited(t: TestContext, argv: readonly string[], visit: Visit): Promise<string> {
   const { files = {}, env, steps = [], meanwhile, exit } = visit;
-  const folder = await testFolder(t);
+  const folder = await createTestFolder(t);
   for (const [name, content] of Object.entries(files)) await writeFile(join(folder, name), content);
   const surroundings = { ...credentials, SVC_CONFIG_DIR: folder, SVC_STATE_DIR: folder, ...env };
   const terminal = await openSvcTerminal(t, argv, { folder, env: surroundings, columns: 200 });
@@ -137,7 +137,7 @@ describe("untrusted string at a terminal", { skip }, () => {
   });
 
   it("is harmless in deliveries and in responses of the forwarding target", async (t) => {
-    const program = await receiver(t);
+    const program = await startReceiver(t);
     program.answer((_, response) => response.writeHead(500, "pwn ::stop-commands::").end(attackSent));
     const env = { SVC_WEBHOOK_HMAC_KEY: Buffer.alloc(64, 7).toString("base64") };
     const argv = ["webhooks", "listen", "--no-register", "--forward-to", program.url];
@@ -156,7 +156,7 @@ describe("untrusted string at a terminal", { skip }, () => {
   });
 
   it("is harmless as a file name and as a response of a receiver", async (t) => {
-    const program = await receiver(t);
+    const program = await startReceiver(t);
     program.answer((_, response) => response.writeHead(500).end(attackSent));
     const name = "pwn\n::stop-commands::\x1b[2J\u202e.json";
     const env = { SVC_WEBHOOK_HMAC_KEY: Buffer.alloc(64, 7).toString("base64") };

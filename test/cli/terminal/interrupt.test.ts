@@ -3,16 +3,16 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { buildChildEnvironment } from "../../../src/cli/commands/emulator/exec.ts";
-import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { hasProgram, openSvcTerminal, type Terminal } from "../../support/cli/terminal.ts";
-import { emulator } from "../../support/emulator.ts";
-import { receiver } from "../../support/receiver.ts";
+import { startTestEmulator } from "../../support/emulator.ts";
+import { startReceiver } from "../../support/receiver.ts";
 
 const skip = hasProgram("tmux") ? false : "tmux is not installed";
 
 /** svc at its own terminal with this service. */
 async function at(t: TestContext, argv: readonly string[], url: string, env: Readonly<Record<string, string>> = {}) {
-  const folder = await testFolder(t);
+  const folder = await createTestFolder(t);
   await writeFile(join(folder, "profiles.json"), '{"profiles":{"old":{}}}');
   const given = { SVC_BASE_URL: url, SVC_CLIENT_ID: "id", SVC_CLIENT_SECRET: "secret", SVC_CLUSTER_KEY: "key" };
   return openSvcTerminal(t, argv, { folder, env: { ...given, SVC_CONFIG_DIR: folder, SVC_STATE_DIR: folder, ...env } });
@@ -28,7 +28,7 @@ async function isBack({ until, cursor }: Terminal): Promise<void> {
 
 /** A service with this many templates, one of which requires options. */
 async function templates(t: TestContext, count: number): Promise<string> {
-  const service = await receiver(t);
+  const service = await startReceiver(t);
   const options = [{ label: "Desk", value: 1 }];
   const asked = { variable: "v", display_label: "Furniture", required: true, default_value: null };
   const body = JSON.stringify({
@@ -70,7 +70,7 @@ describe("Ctrl-C at a terminal", { skip }, () => {
   });
 
   it("ends a wait with a spinner in a window without a width", async (t) => {
-    const service = await receiver(t);
+    const service = await startReceiver(t);
     service.answer(() => {});
     const terminal = await at(t, ["router", "health"], service.url);
     await terminal.until("Check the health");
@@ -80,7 +80,7 @@ describe("Ctrl-C at a terminal", { skip }, () => {
   });
 
   it("completes a wait with a spinner in a window without a width", async (t) => {
-    const service = await receiver(t);
+    const service = await startReceiver(t);
     let answer = () => {};
     service.answer((_, response) => {
       answer = () => response.writeHead(200).end('{"database":true}');
@@ -106,12 +106,12 @@ const without = `setInterval(() => {}, 1000); console.log("editing");`;
 
 describe("Ctrl-C in an editor", { skip }, () => {
   async function editing(t: TestContext, program: string) {
-    const world = await emulator(t);
-    const receiving = await receiver(t);
+    const world = await startTestEmulator(t);
+    const receiving = await startReceiver(t);
     await world.api("POST", "/api/v2.1/public/webhooks/", {
       body: { title: "w", url: receiving.url, only_for_activities: ["CONTRACT_SIGNED"] },
     });
-    const folder = await testFolder(t);
+    const folder = await createTestFolder(t);
     await writeFile(join(folder, "editor.cjs"), program);
     const host = { env: {} } as unknown as Parameters<typeof buildChildEnvironment>[1];
     const env = { ...buildChildEnvironment(world, host), EDITOR: `${process.execPath} ${join(folder, "editor.cjs")}` };

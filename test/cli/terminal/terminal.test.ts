@@ -1,18 +1,18 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { buildChildEnvironment } from "../../../src/cli/commands/emulator/exec.ts";
-import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { hasProgram, installSvc, openTerminal } from "../../support/cli/terminal.ts";
-import { emulator } from "../../support/emulator.ts";
-import { receiver } from "../../support/receiver.ts";
+import { startTestEmulator } from "../../support/emulator.ts";
+import { startReceiver } from "../../support/receiver.ts";
 
 const skip = hasProgram("tmux") ? false : "tmux is not installed";
 
 /** A shell at a real terminal with an emulator in its environment. */
 async function atShell(t: TestContext, size: { columns?: number } = {}) {
-  const folder = await testFolder(t);
+  const folder = await createTestFolder(t);
   await installSvc(folder);
-  const world = await emulator(t);
+  const world = await startTestEmulator(t);
   const host = { env: {} } as unknown as Parameters<typeof buildChildEnvironment>[1];
   const env = { ...(buildChildEnvironment(world, host) as Record<string, string>), SVC_CONFIG_DIR: folder };
   const shell = await openTerminal(t, ["bash", "--norc", "--noprofile"], { folder, env, ...size });
@@ -91,7 +91,7 @@ describe("svc at a terminal", { skip }, () => {
   });
 
   it("shows a spinner while a service is slow and clears the spinner after Ctrl-C", async (t) => {
-    const slow = await receiver(t);
+    const slow = await startReceiver(t);
     slow.answer(() => {});
     const { keys, until, cursor } = await atShell(t);
     await keys(`svc router health --base-url ${slow.url}; echo exit=$?`, "Enter");
@@ -104,7 +104,7 @@ describe("svc at a terminal", { skip }, () => {
   });
 
   it("clears the spinner before the response is printed", async (t) => {
-    const slow = await receiver(t);
+    const slow = await startReceiver(t);
     let answer = () => {};
     slow.answer((_, response) => {
       answer = () => response.writeHead(200).end('{"database":true}');
@@ -144,7 +144,7 @@ describe("svc at a terminal", { skip }, () => {
   });
 
   it("waits without an endless spinner in a window of 0 columns", async (t) => {
-    const slow = await receiver(t);
+    const slow = await startReceiver(t);
     // The response takes longer than the delay of the spinner.
     slow.answer((_, response) => void setTimeout(() => response.writeHead(200).end('{"database":true}'), 1_000));
     const { keys, until } = await atShell(t);

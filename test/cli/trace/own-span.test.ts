@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { cliEmulator } from "../../support/cli/cli-emulator.ts";
+import { startCliEmulator } from "../../support/cli/cli-emulator.ts";
 import { type ExportedSpan, startCollector } from "../../support/collector.ts";
-import { receiver } from "../../support/receiver.ts";
+import { startReceiver } from "../../support/receiver.ts";
 import { callerTrace, traceparent } from "../../support/traced.ts";
 
 const attributesOf = ({ attributes }: ExportedSpan) =>
@@ -12,7 +12,7 @@ describe("span of a command", () => {
   it("is the root of a trace if variables name a collector", async (t) => {
     const sink = await startCollector(t);
     const otel = { OTEL_EXPORTER_OTLP_ENDPOINT: sink.url };
-    const { svc, emulator } = await cliEmulator(t, { otel });
+    const { svc, emulator } = await startCliEmulator(t, { otel });
     assert.deepEqual(await svc("contracts create --set x=1", { env: otel }), {
       ...(await svc("contracts create --set x=1")),
     });
@@ -45,7 +45,7 @@ describe("span of a command", () => {
 
   it("is a child of the span in TRACEPARENT and is propagated to child processes", async (t) => {
     const sink = await startCollector(t);
-    const { svc } = await cliEmulator(t);
+    const { svc } = await startCliEmulator(t);
     const env = { OTEL_EXPORTER_OTLP_ENDPOINT: sink.url, TRACEPARENT: traceparent, PATH: process.env.PATH };
     const program = "console.log(process.env.TRACEPARENT)";
     const { out, err } = await svc(["emulator", "exec", "--", process.execPath, "-e", program], { env });
@@ -56,8 +56,8 @@ describe("span of a command", () => {
   });
 
   it("is not sent without the variables and adds no headers", async (t) => {
-    const service = await receiver(t);
-    const { svc } = await cliEmulator(t);
+    const service = await startReceiver(t);
+    const { svc } = await startCliEmulator(t);
     const env = { SVC_ROUTER_URL: service.url, TRACEPARENT: traceparent };
     await svc("router health", { env });
     assert.deepEqual(
@@ -69,8 +69,8 @@ describe("span of a command", () => {
   });
 
   it("propagates the state of other tracing systems and replaces the parent span", async (t) => {
-    const service = await receiver(t);
-    const { svc } = await cliEmulator(t);
+    const service = await startReceiver(t);
+    const { svc } = await startCliEmulator(t);
     const otel = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:9" };
     const told = async (more: Readonly<Record<string, string>>) => {
       await svc("router health", { env: { SVC_ROUTER_URL: service.url, ...more } });
@@ -98,9 +98,9 @@ describe("span of a command", () => {
   });
 
   it("has no effect on a command with an unreachable or silent collector", async (t) => {
-    const silent = await receiver(t);
+    const silent = await startReceiver(t);
     silent.answer(() => {});
-    const { svc } = await cliEmulator(t);
+    const { svc } = await startCliEmulator(t);
     const usual = await svc("router clusters --json");
     for (const url of ["http://127.0.0.1:9", silent.url, "nowhere"]) {
       assert.deepEqual(await svc("router clusters --json", { env: { OTEL_EXPORTER_OTLP_ENDPOINT: url } }), usual);

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { runCli } from "../../support/cli/run-cli.ts";
-import { receiver } from "../../support/receiver.ts";
+import { startReceiver } from "../../support/receiver.ts";
 
 const secret = "creator-northwind";
 
 describe("secret in a request path", () => {
   for (const flags of ["--verbose", "--debug", "--json", "--json --debug"]) {
     it(`is hidden on standard error with ${flags}, even if the service echoes the secret`, async (t) => {
-      const service = await receiver(t);
+      const service = await startReceiver(t);
       service.answer(({ url }, response) => {
         const detail = `No invite ${secret} at ${url}`;
         response.writeHead(404, { "content-type": "application/json" }).end(JSON.stringify({ detail }));

@@ -4,7 +4,7 @@ import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 
 const fileId = "4d0b0f5e-8f4b-4f43-9c4e-0a3c5a2f6f10";
@@ -20,7 +20,7 @@ async function stage(t: TestContext, answer: (response: ServerResponse) => void)
   await new Promise<void>((up) => server.listen(0, "127.0.0.1", up));
   t.after(() => server.close());
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const cwd = await testFolder(t);
+  const cwd = await createTestFolder(t);
   const env = { SVC_BASE_URL: url, SVC_CLIENT_ID: "a", SVC_CLIENT_SECRET: "b", SVC_CONFIG_DIR: cwd };
   await writeFile(join(cwd, "good.pdf"), "good");
   return {

@@ -5,7 +5,7 @@ import { describe, it, type TestContext } from "node:test";
 import type { CommandDeclaration, CommandSpec, FlagSpec, PositionalSpec } from "../../../src/derive/command-spec.ts";
 import { loadAllCommands } from "../../support/cli/all-commands.ts";
 import { findFailingCases, formatRunResult } from "../../support/cli/astray.ts";
-import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import {
   credentials,
   findChangedFiles,
@@ -100,7 +100,7 @@ const given = { "rows.txt": "ada@example.com\n", "kinds.txt": "client c-1\n", "e
 
 /** A folder with invalid files of each kind. */
 async function trap(t: TestContext): Promise<string> {
-  const cwd = await testFolder(t);
+  const cwd = await createTestFolder(t);
   await writeFiles(cwd, given);
   await mkdir(join(cwd, "folder"));
   await symlink("loop.json", join(cwd, "loop.json"));

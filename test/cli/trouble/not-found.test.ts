@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { cliEmulator } from "../../support/cli/cli-emulator.ts";
+import { startCliEmulator } from "../../support/cli/cli-emulator.ts";
 import { ndaContractJson } from "../../support/cli/nda.ts";
 
 it("svc suggests the list command for a missing object", async (t) => {
-  const { svc } = await cliEmulator(t);
+  const { svc } = await startCliEmulator(t);
   for (const [line, list] of [
     ["contracts status T-99", "contracts list"],
     ["contracts send T-99", "contracts list"],
@@ -22,7 +22,7 @@ it("svc suggests the list command for a missing object", async (t) => {
 });
 
 it("svc suggests a command for a rejected contract status and for an ID in a body", async (t) => {
-  const { svc, json } = await cliEmulator(t);
+  const { svc, json } = await startCliEmulator(t);
   await json("contracts create --data -", { stdin: ndaContractJson });
   for (const [line, next] of [
     ["emulator sign T-1", "contracts send T-1"],
@@ -38,7 +38,7 @@ it("svc suggests a command for a rejected contract status and for an ID in a bod
 });
 
 it("a service error names the object and the expected status", async (t) => {
-  const { svc, json } = await cliEmulator(t);
+  const { svc, json } = await startCliEmulator(t);
   await json("contracts create --data -", { stdin: ndaContractJson });
   const hash = "a".repeat(64);
   const expected = {
@@ -61,7 +61,7 @@ it("a service error names the object and the expected status", async (t) => {
 });
 
 it("svc suggests the composite ID for a plain contract number", async (t) => {
-  const { svc } = await cliEmulator(t);
+  const { svc } = await startCliEmulator(t);
   const refused = (id: string) => `error: Contract ${id} not found (HTTP 404)`;
   const hint = "  Use the composite ID of the contract. Did you mean T-2?";
   const list = "  try: svc contracts list";
@@ -79,7 +79,7 @@ it("svc suggests the composite ID for a plain contract number", async (t) => {
 });
 
 it("every command exits with 5 for a missing object", async (t) => {
-  const { svc } = await cliEmulator(t);
+  const { svc } = await startCliEmulator(t);
   const lines = [
     "contracts status T-9",
     "contracts send T-9",
@@ -96,7 +96,7 @@ it("every command exits with 5 for a missing object", async (t) => {
 });
 
 it("a 403 for a missing intake lists possible reasons and suggests the list of intakes", async (t) => {
-  const { svc } = await cliEmulator(t);
+  const { svc } = await startCliEmulator(t);
   for (const line of ["intake show 1", "intake update 1 --title New", "intake delete 1 --yes"]) {
     const { exit, err } = await svc(line);
     assert.deepEqual(

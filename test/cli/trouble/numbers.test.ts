@@ -3,7 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 import { startTlsService } from "../../support/cli/safe-service.ts";
 
@@ -27,7 +27,7 @@ describe("number out of range", () => {
   };
   for (const [line, message] of Object.entries(cases)) {
     it(`is rejected with the valid range: svc ${line}`, async (t) => {
-      const { exit, err } = await runCli(line, { cwd: await testFolder(t) });
+      const { exit, err } = await runCli(line, { cwd: await createTestFolder(t) });
       assert.equal(exit, 2, err);
       assert.match(err, message);
     });
@@ -49,7 +49,7 @@ describe("folder instead of a file", () => {
     "router map-emails . --cluster eu-1 --emulator",
   ]) {
     it(`is reported as a folder: svc ${line}`, async (t) => {
-      const { exit, err } = await runCli(line, { cwd: await testFolder(t) });
+      const { exit, err } = await runCli(line, { cwd: await createTestFolder(t) });
       assert.match(err, /^error: .*\bis a folder\b/, `${exit}`);
       assert.ok(exit === 1 || exit === 2, `${exit}`);
     });
@@ -101,7 +101,7 @@ it("svc explains a TLS mismatch for https without TLS and http with TLS", async 
   const other = await runCli(["router", "clusters", "--base-url", safe, "--retries", "0"]);
   assert.equal(other.exit, 75, other.err);
   assert.match(other.err, /^error: Failed to reach .*\n {2}Check the address \(https:\/\/ for TLS\)/);
-  const cwd = await testFolder(t);
+  const cwd = await createTestFolder(t);
   await writeFile(join(cwd, "saved.json"), "{}");
   await writeFile(join(cwd, "saved.headers"), "x-svc-webhook-content-hash: 00\n");
   const receiver = await runCli(["webhooks", "replay", "saved.json", "--to", safe], { cwd });

@@ -6,10 +6,10 @@ import { describe, it } from "node:test";
 import { buildChildEnvironment } from "../../../src/cli/commands/emulator/exec.ts";
 import { main } from "../../../src/cli/main.ts";
 import type { Host } from "../../../src/cli/process/host.ts";
-import { cliEmulator, testFolder } from "../../support/cli/cli-emulator.ts";
+import { createTestFolder, startCliEmulator } from "../../support/cli/cli-emulator.ts";
 import { startHostileService } from "../../support/cli/hostile-service.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
-import { receiver } from "../../support/receiver.ts";
+import { startReceiver } from "../../support/receiver.ts";
 
 /** Runs a command with a broken standard output or error. Returns its other output and exit code. */
 async function onBrokenOutput(
@@ -62,7 +62,7 @@ describe("broken standard output", () => {
 describe("broken standard error", () => {
   for (const code of ["EPIPE", "ENOSPC"]) {
     it(`leaves the command running (${code})`, async (t) => {
-      const service = await receiver(t);
+      const service = await startReceiver(t);
       service.answer((_, response) => response.end('{"database":true}'));
       const argv = ["router", "health", "--base-url", service.url, "--verbose"];
       assert.deepEqual(await onBrokenOutput(argv, code, "stderr"), { exit: 0, text: "true\n" });
@@ -77,7 +77,7 @@ describe("closed output pipe", () => {
     "emulator requests --follow --json --quiet",
   ]) {
     it(`ends svc ${argv} with exit 0 and without leftover files`, async (t) => {
-      const { svc, json, emulator } = await cliEmulator(t);
+      const { svc, json, emulator } = await startCliEmulator(t);
       const env = {
         ...buildChildEnvironment(emulator, { env: {} } as unknown as Host),
         SVC_CONFIG_DIR: "/nonexistent",
@@ -91,7 +91,7 @@ describe("closed output pipe", () => {
 
 describe("output file", () => {
   it("stays unchanged without a temporary file if the response breaks off", async (t) => {
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     await writeFile(join(cwd, "a.pdf"), "before");
     const { url } = (await startHostileService(t)).endpoint({ trouble: "truncates its response" });
     const env = { SVC_CLIENT_ID: "id", SVC_CLIENT_SECRET: "key" };
@@ -103,9 +103,9 @@ describe("output file", () => {
   });
 
   it("is replaced only by a complete response", async (t) => {
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     await writeFile(join(cwd, "a.pdf"), "before", { mode: 0o600 });
-    const service = await receiver(t);
+    const service = await startReceiver(t);
     service.answer((_, response) => response.writeHead(200, { "content-type": "application/pdf" }).end("%PDF-after"));
     const env = { SVC_CLIENT_ID: "id", SVC_CLIENT_SECRET: "key" };
     const argv = ["contracts", "download", "T-1", "-o", "a.pdf", "--base-url", service.url];

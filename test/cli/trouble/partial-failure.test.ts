@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { cliEmulator } from "../../support/cli/cli-emulator.ts";
+import { startCliEmulator } from "../../support/cli/cli-emulator.ts";
 import { startHostileService } from "../../support/cli/hostile-service.ts";
 import { ndaContractJson } from "../../support/cli/nda.ts";
-import { receiver } from "../../support/receiver.ts";
+import { startReceiver } from "../../support/receiver.ts";
 
 interface Told {
   readonly details: readonly string[];
@@ -15,7 +15,7 @@ interface Told {
 
 /** An emulator with a contract and two files. In `breaking`, requests fail after the first `passes`. */
 async function stage(t: TestContext) {
-  const { svc, json, emulator, cwd } = await cliEmulator(t);
+  const { svc, json, emulator, cwd } = await startCliEmulator(t);
   const server = await startHostileService(t);
   await json("contracts create --data -", { stdin: ndaContractJson });
   for (const name of ["a.txt", "b.txt"]) await writeFile(join(cwd, name), name);
@@ -72,7 +72,7 @@ describe("command with several requests and a failing service", () => {
 
   it("reports triggered webhooks if their responses cannot be read", async (t) => {
     const { breaking, svc } = await stage(t);
-    const app = await receiver(t);
+    const app = await startReceiver(t);
     await svc(["webhooks", "create", "--title", "x", "--url", app.url, "--only-for-activities", "CONTRACT_SIGNED"]);
     const told = await breaking(1, ["webhooks", "trigger", "CONTRACT_SIGNED", "--contract", "T-1"]);
     assert.deepEqual([told.exitCode, told.details], [1, ["Sent the webhooks of T-1: deliveries 1"]]);

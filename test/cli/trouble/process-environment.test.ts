@@ -6,8 +6,8 @@ import { userInfo } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { describe, it } from "node:test";
-import { testFolder } from "../../support/cli/cli-emulator.ts";
-import { emulator } from "../../support/emulator.ts";
+import { createTestFolder } from "../../support/cli/cli-emulator.ts";
+import { startTestEmulator } from "../../support/emulator.ts";
 import { getSvcPath } from "../../support/shipped.ts";
 
 type Env = Readonly<Record<string, string>>;
@@ -44,12 +44,12 @@ const unknownUser = ["setpriv", "--reuid=54321", "--clear-groups"];
 
 describe("svc in a removed working folder", () => {
   it("prints help, sends requests and reports an error if it needs the folder", async (t) => {
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     const gone = { cwd, within: inRemovedFolder, env: { SVC_CONFIG_DIR: cwd } };
     const help = await svc("router health --help", gone);
     assert.deepEqual([help.exit, help.out.split("\n")[0], help.err], [0, "Usage: svc router health [options]", ""]);
 
-    const { routerUrl } = await emulator(t);
+    const { routerUrl } = await startTestEmulator(t);
     const health = await svc(`router health --base-url ${routerUrl} --json`, gone);
     assert.deepEqual([health.exit, health.err], [0, ""]);
 
@@ -67,7 +67,7 @@ describe("svc in a removed working folder", () => {
 
 describe("svc without a home folder", () => {
   it("uses the user database instead of the working folder for an empty HOME", async (t) => {
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     const { out } = await svc("doctor --json", { cwd, env: { HOME: "" } });
     const files = JSON.parse(out).find(({ check }: { check: string }) => check === "files");
     assert.match(files.detail, new RegExp(`(^| )${join(userInfo().homedir, ".config/svc")}\\b`));
@@ -75,9 +75,9 @@ describe("svc without a home folder", () => {
   });
 
   it("sends requests for an unknown user and reports why it stores no data", unlessOther, async (t) => {
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     const unknown = { cwd, within: unknownUser };
-    const { routerUrl } = await emulator(t);
+    const { routerUrl } = await startTestEmulator(t);
     const health = await svc("router health --json", { ...unknown, env: { SVC_ROUTER_URL: routerUrl } });
     assert.deepEqual([health.exit, health.err], [0, ""]);
     assert.deepEqual(await svc("config list", unknown), { exit: 0, out: "", err: "No settings\n" });
@@ -95,7 +95,7 @@ describe("svc without a home folder", () => {
 
 describe("svc process", () => {
   it("prints an exception from outside of a command and fails", async (t) => {
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     await writeFile(join(cwd, "throws.cjs"), 'setImmediate(() => { throw new Error("outside"); });');
     const { exit, err } = await svc("config list", { cwd, node: ["--require", join(cwd, "throws.cjs")] });
     assert.notEqual(exit, 0);
@@ -103,7 +103,7 @@ describe("svc process", () => {
   });
 
   it("fails when its work can no longer complete", async (t) => {
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     const silent = 'const { Readable } = require("node:stream"); const stdin = new Readable({ read() {} });';
     await writeFile(join(cwd, "silent.cjs"), `${silent} Object.defineProperty(process, "stdin", { value: stdin });`);
     const found = await svc("config set client_secret --secret-file -", {

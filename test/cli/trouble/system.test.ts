@@ -4,10 +4,10 @@ import { existsSync, readFileSync } from "node:fs";
 import { chmod, chown, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
-import { draft } from "../../support/contracts.ts";
-import { emulator } from "../../support/emulator.ts";
+import { createDraftContract } from "../../support/contracts.ts";
+import { startTestEmulator } from "../../support/emulator.ts";
 import { getProgramPath } from "../../support/program.ts";
 import { getSvcPath } from "../../support/shipped.ts";
 
@@ -59,7 +59,7 @@ const unlessFull = { skip: process.platform === "linux" ? false : "there is no /
 
 /** A folder with a subfolder that its user cannot write to. */
 async function walled(t: TestContext): Promise<string> {
-  const folder = await testFolder(t);
+  const folder = await createTestFolder(t);
   await mkdir(join(folder, "wall"));
   await chmod(join(folder, "wall"), 0o555);
   await chmod(folder, 0o755);
@@ -114,7 +114,7 @@ describe("system error message with a hint", () => {
   });
 
   it("explains an invalid or remote address to listen at", async (t) => {
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     for (const host of ["300.1.1.1", "192.0.2.1"]) {
       const { exit, err } = await runCli(["emulator", "start", "--ephemeral", "--port", "0", "--host", host], { cwd });
       assert.equal(exit, 2, err);
@@ -151,8 +151,8 @@ describe("system error message with a hint", () => {
   });
 
   it("explains a full disk", unlessFull, async (t) => {
-    const { api, clusters } = await emulator(t);
-    const { id } = await draft(api);
+    const { api, clusters } = await startTestEmulator(t);
+    const { id } = await createDraftContract(api);
     const { url, clientId, clientSecret } = clusters[0]!;
     const env = { SVC_CONTRACTS_URL: url, SVC_CLIENT_ID: clientId!, SVC_CLIENT_SECRET: clientSecret! };
     const { exit, err } = await runCli(["contracts", "download", id, "--output", "/dev/full"], { env });
@@ -161,7 +161,7 @@ describe("system error message with a hint", () => {
   });
 
   it("explains too many open files", unlessLimits, async (t) => {
-    const folder = await testFolder(t);
+    const folder = await createTestFolder(t);
     await mkdir(join(folder, "config"));
     const { exit, err } = run(
       [process.execPath, getProgramPath("svc-few-files")],

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { type CliEmulator, cliEmulator } from "../../support/cli/cli-emulator.ts";
-import { emulator, type TestEmulator } from "../../support/emulator.ts";
+import { type CliEmulator, startCliEmulator } from "../../support/cli/cli-emulator.ts";
+import { startTestEmulator, type TestEmulator } from "../../support/emulator.ts";
 import { startDeviatingService } from "../../support/verify/deviating-service.ts";
 import { deviateResponses, plantedResponses } from "../../support/verify/planted.ts";
 import { populateService } from "../../support/verify/recorded.ts";
@@ -30,7 +30,7 @@ interface Report {
 async function recordedService(
   t: TestContext,
 ): Promise<CliEmulator & { replay(service: TestEmulator, contractsUrl?: string): Promise<Report & { exit: number }> }> {
-  const started = await cliEmulator(t);
+  const started = await startCliEmulator(t);
   const { cwd, svc } = started;
   await populateService(started.emulator, 2);
   const record = await svc("verify record --out corpus --allow-writes --yes --rate 1000");
@@ -63,7 +63,7 @@ describe("svc verify replay --against with a profile", () => {
 
   it("finds no drift in a service with other keys, users and contracts", async (t) => {
     const { replay } = await recordedService(t);
-    const other = await emulator(t, { clock: { mode: "manual", start: "2031-03-04T05:06:07Z" } });
+    const other = await startTestEmulator(t, { clock: { mode: "manual", start: "2031-03-04T05:06:07Z" } });
     await populateService(other, 9);
     const { exit, drift, compared, differences } = await replay(other);
     assert.deepEqual({ exit, drift, differences }, { exit: 0, drift: 0, differences: [] });
@@ -72,7 +72,7 @@ describe("svc verify replay --against with a profile", () => {
 
   it("lists the skipped comparisons with reasons", async (t) => {
     const { replay } = await recordedService(t);
-    const { incomparable } = await replay(await emulator(t));
+    const { incomparable } = await replay(await startTestEmulator(t));
     assert.deepEqual(incomparable.map(({ reason }) => reason).sort(), [
       "T-1 is not at this service",
       "T-2 is not at this service",
@@ -91,7 +91,7 @@ describe("svc verify replay --against with a profile", () => {
 
   it("finds every planted difference that reads can reveal", async (t) => {
     const { replay } = await recordedService(t);
-    const other = await emulator(t);
+    const other = await startTestEmulator(t);
     await populateService(other, 3);
     const { exit, differences } = await replay(
       other,

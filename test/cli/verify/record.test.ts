@@ -3,17 +3,17 @@ import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { readCorpus } from "../../../src/verify/corpus.ts";
-import { cliEmulator } from "../../support/cli/cli-emulator.ts";
+import { startCliEmulator } from "../../support/cli/cli-emulator.ts";
 import { startCommand } from "../../support/cli/following.ts";
-import { request } from "../../support/contracts.ts";
-import { sender } from "../../support/emulator.ts";
+import { createContractRequest } from "../../support/contracts.ts";
+import { createSender } from "../../support/emulator.ts";
 import { populateService } from "../../support/verify/recorded.ts";
 
 const operationsIn = async (folder: string) => (await readCorpus(folder)).exchanges.map(({ operation }) => operation);
 
 describe("svc verify record", () => {
   it("reads without changes and a replay confirms the emulator", async (t) => {
-    const { cwd, svc } = await cliEmulator(t);
+    const { cwd, svc } = await startCliEmulator(t);
     const { exit, err } = await svc("verify record --out corpus --rate 1000");
     assert.equal(exit, 0, err);
     const { exchanges } = await readCorpus(join(cwd, "corpus"));
@@ -26,7 +26,7 @@ describe("svc verify record", () => {
   });
 
   it("reports no drift for existing objects of a service", async (t) => {
-    const { svc, emulator } = await cliEmulator(t);
+    const { svc, emulator } = await startCliEmulator(t);
     await populateService(emulator, 12);
     const { exit, err } = await svc("verify record --out corpus --allow-writes --yes --rate 1000");
     assert.equal(exit, 0, err);
@@ -39,7 +39,7 @@ describe("svc verify record", () => {
   });
 
   it("announces its actions and starts only after confirmation", async (t) => {
-    const { svc } = await cliEmulator(t);
+    const { svc } = await startCliEmulator(t);
     const plan = await svc("verify record --out corpus --allow-writes --plan");
     assert.equal(plan.exit, 0);
     assert.match(
@@ -52,7 +52,7 @@ describe("svc verify record", () => {
   });
 
   it("leaves no objects behind after a journey", async (t) => {
-    const { cwd, svc, json } = await cliEmulator(t);
+    const { cwd, svc, json } = await startCliEmulator(t);
     const { exit, err } = await svc("verify record --out corpus --allow-writes --yes --rate 1000");
     assert.equal(exit, 0, err);
     const operations = await operationsIn(join(cwd, "corpus"));
@@ -76,7 +76,7 @@ describe("svc verify record", () => {
   });
 
   it("removes its objects after Ctrl-C and can continue", async (t) => {
-    const { cwd, svc, json } = await cliEmulator(t);
+    const { cwd, svc, json } = await startCliEmulator(t);
     const argv = ["verify", "record", "--out", "corpus", "--allow-writes", "--yes", "--rate", "50"];
     const recording = startCommand(svc, argv);
     const created = async (): Promise<boolean> =>
@@ -103,7 +103,7 @@ describe("svc verify record", () => {
   });
 
   it("sends no credentials of another service", async (t) => {
-    const { cwd, svc } = await cliEmulator(t);
+    const { cwd, svc } = await startCliEmulator(t);
     await writeFile(join(cwd, "note"), "");
     assert.equal((await svc("verify record --out corpus --rate 1000")).exit, 0);
     const texts = await Promise.all(
@@ -115,7 +115,7 @@ describe("svc verify record", () => {
 
 describe("svc verify proxy with svc webhooks listen --save", () => {
   it("records webhooks without their creation, and a replay confirms the recording", async (t) => {
-    const { cwd, svc, emulator } = await cliEmulator(t);
+    const { cwd, svc, emulator } = await startCliEmulator(t);
     const first = emulator.clusters[0]!;
     const proxy = startCommand(svc, [
       "verify",
@@ -130,11 +130,11 @@ describe("svc verify proxy with svc webhooks listen --save", () => {
     ]);
     await proxy.saw('"ready"');
     const { url } = proxy.events()[0] as { url: string };
-    const api = sender(url, { "client-id": first.clientId!, "client-secret": first.clientSecret! });
+    const api = createSender(url, { "client-id": first.clientId!, "client-secret": first.clientSecret! });
     await api("GET", "/api/v2.1/public/templates/");
     const listening = startCommand(svc, ["webhooks", "listen", "--save", "corpus", "--count", "3", "--json"]);
     await listening.saw('"ready"');
-    await api("POST", "/api/v2.1/public/contracts/", { body: request() });
+    await api("POST", "/api/v2.1/public/contracts/", { body: createContractRequest() });
     await emulator.clock.advance({ by: 1_000 });
     assert.equal((await listening.ended).exit, 0);
     await api("GET", "/api/v2.1/public/contracts/");

@@ -5,9 +5,9 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { Recorder } from "../../../src/verify/recorder.ts";
-import { type CliEmulator, cliEmulator } from "../../support/cli/cli-emulator.ts";
+import { type CliEmulator, startCliEmulator } from "../../support/cli/cli-emulator.ts";
 import { startCommand } from "../../support/cli/following.ts";
-import { emulator, sender } from "../../support/emulator.ts";
+import { createSender, startTestEmulator } from "../../support/emulator.ts";
 import { startDeviatingService } from "../../support/verify/deviating-service.ts";
 import { plantedResponses } from "../../support/verify/planted.ts";
 
@@ -15,7 +15,7 @@ const base = "/api/v2.1/public";
 
 /** A corpus of five exchanges with a service that uses another list limit. */
 async function recorded(t: TestContext): Promise<CliEmulator> {
-  const started = await cliEmulator(t);
+  const started = await startCliEmulator(t);
   const { svc } = started;
   const first = started.emulator.clusters[0]!;
   const service = await startDeviatingService(
@@ -27,7 +27,7 @@ async function recorded(t: TestContext): Promise<CliEmulator> {
   const proxy = startCommand(svc, ["verify", "proxy", "--to", service, "--out", "corpus", "--count", "5", "--json"]);
   await proxy.saw('"ready"');
   const { url } = proxy.events()[0] as { url: string };
-  const api = sender(url, { "client-id": first.clientId!, "client-secret": first.clientSecret! });
+  const api = createSender(url, { "client-id": first.clientId!, "client-secret": first.clientSecret! });
   await api("GET", `${base}/templates/`);
   await api("GET", `${base}/auth/users/`);
   const poc_details = { first_name: "Zelda", email: "zelda@acme.com" };
@@ -70,7 +70,7 @@ describe("svc verify proxy", () => {
   });
 
   it("lists and counts interrupted exchanges", async (t) => {
-    const { svc } = await cliEmulator(t);
+    const { svc } = await startCliEmulator(t);
     const service = createServer((request, response) => {
       request.resume();
       if (request.url === "/whole") return void response.end("ok");
@@ -203,7 +203,7 @@ describe("svc verify replay", () => {
   });
 
   it("fails with a reason if nothing can be compared", async (t) => {
-    const { cwd, svc } = await cliEmulator(t);
+    const { cwd, svc } = await startCliEmulator(t);
     const recorder = await Recorder.open(join(cwd, "corpus"));
     const response = { status: 200, headers: [], body: Buffer.alloc(0) };
     for (const target of ["/a", "/b", "/c"])
@@ -309,7 +309,7 @@ describe("--observed", () => {
   });
 
   it("rejects an invalid corpus before the emulator starts", async (t) => {
-    const { svc } = await cliEmulator(t);
+    const { svc } = await startCliEmulator(t);
     const { exit, err } = await svc("emulator exec --observed nowhere -- true");
     assert.equal(exit, 2);
     assert.match(err, /nowhere is not a corpus: it has no index\.ndjson/);
@@ -329,7 +329,7 @@ describe("--observed", () => {
     const seen = ["observed", { times: 1, last: list, differs }];
     assert.deepEqual(marked(JSON.parse((await svc("openapi contracts --observed corpus")).out)), seen);
 
-    const observing = await emulator(t, { observed: join(cwd, "corpus") });
+    const observing = await startTestEmulator(t, { observed: join(cwd, "corpus") });
     assert.deepEqual(marked((await observing.ask("GET", "/openapi/contracts.json")).body), seen);
     await observing.api("GET", `${base}/contracts/`);
     const { body } = await observing.ask("GET", "/requests?operation=contracts.list");

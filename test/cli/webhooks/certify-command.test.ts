@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import type { CertifyReport } from "../../../src/cli/commands/certify/receiver/report.ts";
 import { startCertifyConsole } from "../../support/cli/certify-console.ts";
-import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 import { findFreePort } from "../../support/free-port.ts";
 
@@ -41,7 +41,7 @@ const isOpen = (port: number): Promise<boolean> =>
   });
 
 async function stage(t: TestContext) {
-  const cwd = await testFolder(t);
+  const cwd = await createTestFolder(t);
   await writeFile(join(cwd, "receiver.mjs"), program);
   const port = await findFreePort();
   const svc = (command: string, ...argv: readonly string[]) =>

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { systemWallClock, type WallClock } from "../../../src/base/clock.ts";
 import type { CertifyReport } from "../../../src/cli/commands/certify/receiver/report.ts";
-import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { hmacKey, runCertify } from "../../support/cli/signed-receiver.ts";
 
 /** A wall clock that shortens waits to a tenth. */
@@ -89,7 +89,7 @@ describe("svc webhooks certify with a hostile receiver", () => {
   for (const [name, [play, detail]] of Object.entries(plays)) {
     it(`ends for a receiver that ${name}`, async (t) => {
       const url = await hostileReceiver(t, play);
-      const cwd = await testFolder(t);
+      const cwd = await createTestFolder(t);
       await writeFile(join(cwd, "hmac.key"), hmacKey);
       const { exit, out } = await runCertify(cwd, url, ["--json"], { wall: impatientWall });
       const { findings, checks } = JSON.parse(out) as CertifyReport;

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { systemWallClock, type WallClock } from "../../../src/base/clock.ts";
 import type { CertifyReport } from "../../../src/cli/commands/certify/receiver/report.ts";
-import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { enterKey, simulateUser } from "../../support/cli/person.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 import { hmacKey, type ReceiverRules, runCertify, startSignedReceiver } from "../../support/cli/signed-receiver.ts";
@@ -129,7 +129,7 @@ describe("svc webhooks certify", () => {
   });
 
   it("reports a missing receiver", async (t) => {
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     await writeFile(join(cwd, "hmac.key"), hmacKey);
     const { exit, err } = await runCertify(cwd, "http://127.0.0.1:9", []);
     assert.deepEqual([exit, err.split("\n")[0]], [75, "error: Nothing accepts connections at http://127.0.0.1:9."]);

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { stripVTControlCharacters } from "node:util";
-import { cliEmulator } from "../../support/cli/cli-emulator.ts";
+import { startCliEmulator } from "../../support/cli/cli-emulator.ts";
 import { enterKey, simulateUser } from "../../support/cli/person.ts";
 
 describe("svc webhooks create", () => {
   it("explains the service's single message about addresses", async (t) => {
-    const { svc } = await cliEmulator(t);
+    const { svc } = await startCliEmulator(t);
     const hints = [];
     for (const url of ["http://hooks.example/x", "http://localhost:99999", "localhost:3000/hooks", "ftp://x.example"]) {
       const { exit, err } = await svc(["webhooks", "create", "--title", "t", "--url", url, ...signed]);
@@ -23,7 +23,7 @@ describe("svc webhooks create", () => {
   });
 
   it("prompts a user until the address is valid, and for any number of activities", async (t) => {
-    const { svc, json } = await cliEmulator(t);
+    const { svc, json } = await startCliEmulator(t);
     const clear = "\u0015";
     const ada = simulateUser(
       ["Title", `Mine${enterKey}`],

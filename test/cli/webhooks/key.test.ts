@@ -3,10 +3,10 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { it } from "node:test";
 import { computeHmac } from "../../../src/base/hmac.ts";
-import { cliEmulator } from "../../support/cli/cli-emulator.ts";
+import { startCliEmulator } from "../../support/cli/cli-emulator.ts";
 
 it("svc webhooks hmac-key prints a valid key in every output format", async (t) => {
-  const { svc, cwd, emulator } = await cliEmulator(t);
+  const { svc, cwd, emulator } = await startCliEmulator(t);
   const key = emulator.clusters[0]!.hmacKey!;
   assert.equal((await svc("webhooks hmac-key")).out, `${key}\n`);
 

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 
 describe("svc webhooks with a real service", () => {
   for (const command of ["list", "deliveries", "deliveries --follow"]) {
     it(`rejects webhooks ${command}, which requires an emulator`, async (t) => {
-      const cwd = await testFolder(t);
+      const cwd = await createTestFolder(t);
       const { exit, out, err } = await runCli(`webhooks ${command} --base-url http://127.0.0.1:9`, { cwd });
       assert.deepEqual(
         [exit, out, err.split("\n")[0]],

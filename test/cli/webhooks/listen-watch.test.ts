@@ -4,11 +4,11 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { systemWallClock, type WallClock } from "../../../src/base/clock.ts";
-import { type CliEmulator, cliEmulator, testFolder } from "../../support/cli/cli-emulator.ts";
+import { type CliEmulator, createTestFolder, startCliEmulator } from "../../support/cli/cli-emulator.ts";
 import { type RunningCommand, startCommand } from "../../support/cli/following.ts";
 import { ndaContractJson } from "../../support/cli/nda.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
-import { emulator } from "../../support/emulator.ts";
+import { startTestEmulator } from "../../support/emulator.ts";
 
 /** A wall clock that shortens the polling interval to a few milliseconds. */
 class FastWall implements WallClock {
@@ -79,7 +79,7 @@ const typesOf = (listener: RunningCommand) => listener.events().map(({ type }) =
 
 describe("svc webhooks listen without deliveries", () => {
   it("reports a disabled webhook and enables it once the app accepts connections", async (t) => {
-    const { svc, json } = await cliEmulator(t);
+    const { svc, json } = await startCliEmulator(t);
     await json("contracts create --data -", { stdin: ndaContractJson });
     const { start, url } = await app(t);
     const listener = await listening(svc, ["--forward-to", url]);
@@ -108,7 +108,7 @@ describe("svc webhooks listen without deliveries", () => {
   });
 
   it("enables the webhook of an app with error responses after a restart of the app", async (t) => {
-    const { svc, json } = await cliEmulator(t);
+    const { svc, json } = await startCliEmulator(t);
     await json("contracts create --data -", { stdin: ndaContractJson });
     const { start, stop, url } = await app(t);
     await start(500);
@@ -130,7 +130,7 @@ describe("svc webhooks listen without deliveries", () => {
   });
 
   it("leaves the webhook disabled with --no-enable and prints how to enable it", async (t) => {
-    const { svc, json } = await cliEmulator(t);
+    const { svc, json } = await startCliEmulator(t);
     await json("contracts create --data -", { stdin: ndaContractJson });
     const { start, url } = await app(t);
     const listener = await listening(svc, ["--forward-to", url, "--no-enable"]);
@@ -146,7 +146,7 @@ describe("svc webhooks listen without deliveries", () => {
   });
 
   it("reports that a user disabled or deleted the webhook or that another state lacks it", async (t) => {
-    const { svc, json } = await cliEmulator(t);
+    const { svc, json } = await startCliEmulator(t);
     const listener = await listening(svc, []);
     await json("emulator webhooks disable 1");
     await listener.saw("webhook_disabled");
@@ -165,13 +165,13 @@ describe("svc webhooks listen without deliveries", () => {
   });
 
   it("reports the end of the emulator and its return with another token and address", async (t) => {
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     const file = join(cwd, ".svc/emulator.json");
-    const first = await emulator(t, { file });
+    const first = await startTestEmulator(t, { file });
     const listener = await listening((argv, more) => runCli(argv, { cwd, ...more }), []);
     await first.close();
     await listener.saw("emulator_ended");
-    const second = await emulator(t, { file });
+    const second = await startTestEmulator(t, { file });
     await listener.saw("emulator_back");
     listener.signal("SIGINT");
     await listener.ended;
@@ -190,7 +190,7 @@ describe("svc webhooks listen without deliveries", () => {
   });
 
   it("reports that another emulator uses the address of the ended emulator", async (t) => {
-    const { svc, emulator: first } = await cliEmulator(t);
+    const { svc, emulator: first } = await startCliEmulator(t);
     const listener = await listening(svc, []);
     await first.close();
     await listener.saw("emulator_ended");

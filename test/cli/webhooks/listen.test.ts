@@ -5,16 +5,16 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { contentHash } from "../../../src/schemes/webhook.ts";
-import { cliEmulator } from "../../support/cli/cli-emulator.ts";
+import { startCliEmulator } from "../../support/cli/cli-emulator.ts";
 import { startCommand } from "../../support/cli/following.ts";
 import { ndaContractJson } from "../../support/cli/nda.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 import { startRawServer } from "../../support/raw-server.ts";
-import { receiver } from "../../support/receiver.ts";
+import { startReceiver } from "../../support/receiver.ts";
 
 /** An emulator with one contract, and its key. */
 async function withContract(t: TestContext) {
-  const started = await cliEmulator(t);
+  const started = await startCliEmulator(t);
   await started.json("contracts create --data -", { stdin: ndaContractJson });
   const key = started.emulator.clusters[0]!.hmacKey!;
   return { ...started, key };
@@ -64,7 +64,7 @@ describe("svc webhooks listen", () => {
 
   it("accepts no more deliveries than requested, even while the last delivery is in progress", async (t) => {
     const { svc } = await withContract(t);
-    const app = await receiver(t);
+    const app = await startReceiver(t);
     let answer = () => {};
     const asked = new Promise<void>((reached) =>
       app.answer((_, response) => {
@@ -114,7 +114,7 @@ describe("svc webhooks listen", () => {
 
   it("prints the key of an emulator and removes webhooks of dead listeners", async (t) => {
     const { svc, json, emulator, key } = await withContract(t);
-    const alive = await receiver(t);
+    const alive = await startReceiver(t);
     const body = (title: string, url: string) => ({ title, url, only_for_activities: ["CONTRACT_SIGNED"] });
     for (const [title, url] of [
       ["svc webhooks listen", "http://127.0.0.1:1/"],
@@ -146,7 +146,7 @@ describe("svc webhooks listen", () => {
 
   it("forwards the raw bytes with their signature and returns the response", async (t) => {
     const { svc, json, key } = await withContract(t);
-    const app = await receiver(t);
+    const app = await startReceiver(t);
     app.answer((_, response) => response.writeHead(503, { "content-type": "text/plain" }).end("not now"));
     const to = `${app.url.replace("http://", "")}/hooks`;
     const listening = startCommand(svc, [
@@ -209,7 +209,7 @@ describe("svc webhooks listen", () => {
     assert.equal((await stat(join(cwd, "hooks", "0001-CONTRACT_SIGNED.json"))).mode & 0o777, 0o600);
     assert.equal((await svc("webhooks verify hooks/0001-CONTRACT_SIGNED.json")).out, "valid\n");
 
-    const app = await receiver(t);
+    const app = await startReceiver(t);
     const replayed = await svc(["webhooks", "replay", "hooks/0001-CONTRACT_SIGNED.json", "--to", app.url, "--json"]);
     assert.equal(replayed.exit, 0);
     const latest = await svc(["webhooks", "replay", "--last", "1", "--from", "hooks", "--to", app.url]);

@@ -4,18 +4,18 @@ import { createHmac } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import type { RunResult } from "../../support/cli/run-cli.ts";
 import { hmacKey, startSignedReceiver } from "../../support/cli/signed-receiver.ts";
 import { getProgramPath } from "../../support/program.ts";
-import { receiver } from "../../support/receiver.ts";
+import { startReceiver } from "../../support/receiver.ts";
 
 const raw = Buffer.from(hmacKey, "base64");
 const body = '{"activity":"CONTRACT_SIGNED"}';
 
 /** A folder with `hmac.key` and `body.json`, and `svc` with the scheme of test/support/cli/svc-made-up-scheme.ts in it. */
 async function madeUp(t: TestContext) {
-  const cwd = await testFolder(t);
+  const cwd = await createTestFolder(t);
   await writeFile(join(cwd, "hmac.key"), hmacKey);
   await writeFile(join(cwd, "body.json"), body);
   const env = { PATH: process.env.PATH, SVC_CONFIG_DIR: join(cwd, "config") };
@@ -69,7 +69,7 @@ describe("svc with a scheme that was added to the list of schemes", () => {
 
   it("certifies a receiver that verifies it, to which the emulator sends it", async (t) => {
     const { svc } = await madeUp(t);
-    const hooks = await receiver(t);
+    const hooks = await startReceiver(t);
     hooks.answer(({ headers, body: given }, response) => {
       const text = `${headers["x-made-up-time"]}:${given}`;
       const expected = `mu1=${createHmac("sha256", raw).update(text).digest("base64")}`;
@@ -104,7 +104,7 @@ describe("svc with a scheme that was added to the list of schemes", () => {
 
   it("sends it in the emulator's deliveries, and the service's own scheme on request", async (t) => {
     const { svc } = await madeUp(t);
-    const hooks = await receiver(t);
+    const hooks = await startReceiver(t);
     const again = `"${process.execPath}" "${getProgramPath("svc-made-up-scheme")}" webhooks`;
     const only = "--only-for-activities CONTRACT_SIGNED";
     const script = `${again} create --title t --url ${hooks.url}/ ${only} && ${again} trigger CONTRACT_SIGNED && echo $SVC_WEBHOOK_HMAC_KEY`;

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { cliEmulator } from "../../support/cli/cli-emulator.ts";
-import { draft } from "../../support/contracts.ts";
-import { receiver } from "../../support/receiver.ts";
+import { startCliEmulator } from "../../support/cli/cli-emulator.ts";
+import { createDraftContract } from "../../support/contracts.ts";
+import { startReceiver } from "../../support/receiver.ts";
 
 const dead = "http://127.0.0.1:9/hook";
 const create = (title: string, url: string) =>
@@ -11,9 +11,9 @@ const create = (title: string, url: string) =>
 describe("delivery list in an 80-column window", () => {
   for (const command of ["emulator deliveries", "webhooks deliveries"]) {
     it(`announces skipped attempts of a disabled webhook in svc ${command}`, async (t) => {
-      const { svc, emulator } = await cliEmulator(t);
+      const { svc, emulator } = await startCliEmulator(t);
       await svc(create("Mine", dead));
-      await draft(emulator.api);
+      await createDraftContract(emulator.api);
       await emulator.clock.advance({ by: 155 * 60_000 });
       const { out } = await svc(command, { tty: true, columns: 80, env: { NO_COLOR: "1" } });
       assert.match(out, /\n +1 .*T-1 .*will be skipped/);
@@ -23,11 +23,11 @@ describe("delivery list in an 80-column window", () => {
 
 describe("svc emulator deliveries resend", () => {
   it("exits 1 unless the receiver responds with 2xx", async (t) => {
-    const { svc, emulator } = await cliEmulator(t);
-    const app = await receiver(t);
+    const { svc, emulator } = await startCliEmulator(t);
+    const app = await startReceiver(t);
     await svc(create("Mine", app.url));
     app.answer(503);
-    await draft(emulator.api);
+    await createDraftContract(emulator.api);
     await emulator.clock.advance({ by: 1 });
     const failed = await svc("emulator deliveries resend 1 --json");
     assert.deepEqual([failed.exit, JSON.parse(failed.out).attempts[1].status], [1, 503]);
@@ -39,11 +39,11 @@ describe("svc emulator deliveries resend", () => {
   });
 
   it("sends several deliveries in the given order", async (t) => {
-    const { svc, json, emulator } = await cliEmulator(t);
-    const app = await receiver(t);
+    const { svc, json, emulator } = await startCliEmulator(t);
+    const app = await startReceiver(t);
     await svc(create("Mine", app.url));
     await svc("emulator webhooks disable 1");
-    for (let made = 0; made < 3; made += 1) await draft(emulator.api);
+    for (let made = 0; made < 3; made += 1) await createDraftContract(emulator.api);
     await emulator.clock.advance({ by: 1 });
     const sent = await json<{ id: number; outcome: string }[]>("emulator deliveries resend 2 1");
     assert.deepEqual(
@@ -67,11 +67,11 @@ describe("svc emulator deliveries resend", () => {
 
 describe("svc emulator webhooks resend", () => {
   it("resends deliveries that wait for a retry, as svc webhooks why suggests", async (t) => {
-    const { svc, json, emulator } = await cliEmulator(t);
-    const app = await receiver(t);
+    const { svc, json, emulator } = await startCliEmulator(t);
+    const app = await startReceiver(t);
     app.answer(503);
     await svc(create("Mine", app.url));
-    await draft(emulator.api);
+    await createDraftContract(emulator.api);
     await emulator.clock.advance({ by: 155 * 60_000 });
     app.answer(204);
     const { steps } = JSON.parse((await svc("webhooks why 1 --json")).out) as { steps: { command: string | null }[] };
@@ -85,12 +85,12 @@ describe("svc emulator webhooks resend", () => {
   });
 
   it("skips deliveries before their first attempt and counts repeated failures", async (t) => {
-    const { svc, emulator } = await cliEmulator(t);
-    const app = await receiver(t);
+    const { svc, emulator } = await startCliEmulator(t);
+    const app = await startReceiver(t);
     app.answer(503);
     await svc(create("Mine", app.url));
     await svc("emulator fault add --direction outgoing --effect delay --delay PT3M --count 1");
-    await draft(emulator.api);
+    await createDraftContract(emulator.api);
     await emulator.clock.advance({ by: 1 });
     const untried = await svc("emulator webhooks resend 1");
     assert.deepEqual([untried.exit, untried.err], [0, "Nothing found\nNo undelivered deliveries.\n"]);
@@ -102,12 +102,12 @@ describe("svc emulator webhooks resend", () => {
   });
 
   it("reports the cause of a failed resend", async (t) => {
-    const { svc, emulator } = await cliEmulator(t);
-    const app = await receiver(t);
+    const { svc, emulator } = await startCliEmulator(t);
+    const app = await startReceiver(t);
     app.answer((_, response) => void response.writeHead(500).end("the table is locked"));
     await svc(create("Mine", app.url));
     await svc(create("Dead", dead));
-    await draft(emulator.api);
+    await createDraftContract(emulator.api);
     await emulator.clock.advance({ by: 1 });
     assert.equal(
       (await svc("emulator webhooks resend 1")).err,

@@ -4,13 +4,13 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { readSavedHeaders, SavedDeliveries } from "../../../src/cli/commands/webhooks/saved-deliveries.ts";
 import type { Host } from "../../../src/cli/process/host.ts";
-import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 
 const delivery = (text: string) => ({ body: Buffer.from(text), headers: { "x-of": text } });
 
 describe("saved deliveries", () => {
   it("stores deliveries with their own headers when two listeners share a folder", async (t) => {
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     const [one, other] = [await SavedDeliveries.open(cwd), await SavedDeliveries.open(cwd)];
     const texts = Array.from({ length: 10 }, (_, i) => `delivery ${i}`);
     const paths = await Promise.all(texts.map((text, i) => (i % 2 ? one : other).add("SIGNED", delivery(text))));
@@ -25,7 +25,7 @@ describe("saved deliveries", () => {
   });
 
   it("neither follows a symbolic link nor overwrites an existing file", async (t) => {
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     const saved = await SavedDeliveries.open(cwd);
     await writeFile(join(cwd, "theirs"), "mine");
     await symlink("theirs", join(cwd, "0001-SIGNED.json"));

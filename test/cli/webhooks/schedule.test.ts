@@ -2,16 +2,16 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import demo from "../../../fixtures/seeds/demo.json" with { type: "json" };
-import { cliEmulator, testFolder } from "../../support/cli/cli-emulator.ts";
+import { createTestFolder, startCliEmulator } from "../../support/cli/cli-emulator.ts";
 import { ndaContractJson } from "../../support/cli/nda.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 import { startEmulatorProcess } from "../../support/emulator-process.ts";
-import { receiver } from "../../support/receiver.ts";
+import { startReceiver } from "../../support/receiver.ts";
 
 /** An emulator with a contract and a receiver that is told of signatures. */
 async function withReceiver(t: TestContext) {
-  const started = await cliEmulator(t);
-  const app = await receiver(t);
+  const started = await startCliEmulator(t);
+  const app = await startReceiver(t);
   await started.json("contracts create --data -", { stdin: ndaContractJson });
   const argv = ["webhooks", "create", "--title", "app", "--url", app.url, "--only-for-activities", "CONTRACT_SIGNED"];
   const { id } = await started.json<{ id: number }>(argv);
@@ -77,7 +77,7 @@ describe("svc webhooks schedule", () => {
   });
 
   it("prints the retry rule of the running emulator's webhooks", async (t) => {
-    const { svc, json } = await cliEmulator(t, { retrySchedule: ["30s", "PT2M"] });
+    const { svc, json } = await startCliEmulator(t, { retrySchedule: ["30s", "PT2M"] });
     const rule = ["webhooks", "schedule", "--rule", "--from", "2031-01-02T03:04:05Z"];
     const without = await svc([...rule, "--json"]);
     assert.equal((JSON.parse(without.out) as object[]).length, 7);
@@ -120,7 +120,7 @@ describe("svc webhooks schedule", () => {
       ...demo,
       workspaces: demo.workspaces.map((one, i) => ({ ...one, retry_schedule: ["1m", `${i + 2}m`] })),
     };
-    const { svc, emulator } = await cliEmulator(t, { seed: seeded });
+    const { svc, emulator } = await startCliEmulator(t, { seed: seeded });
     for (const cluster of emulator.clusters.slice(0, 2)) {
       const env = {
         SVC_CONTRACTS_URL: cluster.url,
@@ -144,14 +144,14 @@ describe("svc webhooks schedule", () => {
   });
 
   it("warns and prints the specified retry rule if the configured emulator is unreachable", async (t) => {
-    const { svc, emulator } = await cliEmulator(t, { retrySchedule: ["30s", "PT2M"] });
+    const { svc, emulator } = await startCliEmulator(t, { retrySchedule: ["30s", "PT2M"] });
     await emulator.close();
     const { exit, out, err } = await svc("webhooks schedule --rule --json");
     assert.deepEqual([exit, (JSON.parse(out) as object[]).length, err], [0, 7, unreachableWarning]);
   });
 
   it("warns and prints the specified retry rule if the run file names an emulator that was killed", async (t) => {
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     const { kill } = await startEmulatorProcess(t, { port: 0, file: join(cwd, ".svc/emulator.json") });
     await kill();
     const { exit, out, err } = await runCli("webhooks schedule --rule --json", { cwd });

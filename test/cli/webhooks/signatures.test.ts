@@ -4,7 +4,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { standardWebhookHeaders } from "../../../src/schemes/standard-webhooks.ts";
-import { cliEmulator, testFolder } from "../../support/cli/cli-emulator.ts";
+import { createTestFolder, startCliEmulator } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 
 // Created with OpenSSL, independently of the package (DECISIONS.md, P19).
@@ -16,7 +16,7 @@ const env = { SVC_WEBHOOK_HMAC_KEY: key };
 
 describe("svc webhooks sign", () => {
   it("prints the header value for a body from stdin or a file", async (t) => {
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     await writeFile(join(cwd, "body"), body);
     await writeFile(join(cwd, "key"), `${key}\n`);
     assert.deepEqual(await runCli("webhooks sign -", { env, stdin: body }), {
@@ -38,7 +38,7 @@ describe("svc webhooks sign", () => {
     ["webhooks sign", env, "<body> is required"],
   ] as const) {
     it(`exits 2 for ${argv} with a key of ${Object.values(more)[0]?.length ?? 0} characters: ${message}`, async (t) => {
-      const { exit, out, err } = await runCli(argv, { cwd: await testFolder(t), env: more, stdin: body });
+      const { exit, out, err } = await runCli(argv, { cwd: await createTestFolder(t), env: more, stdin: body });
       assert.deepEqual([exit, out, err.includes(message)], [2, "", true], err);
       assert(!err.includes("not base64!"), "the key stands in the message");
     });
@@ -47,7 +47,7 @@ describe("svc webhooks sign", () => {
 
 describe("svc webhooks verify", () => {
   it("finds the signature in an adjacent or a given headers file", async (t) => {
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     await writeFile(join(cwd, "0001-X.json"), body);
     await writeFile(
       join(cwd, "0001-X.headers"),
@@ -74,7 +74,7 @@ describe("svc webhooks verify", () => {
   });
 
   it("suggests the command that diagnoses the mismatch", async (t) => {
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     await writeFile(join(cwd, "body.json"), `${body}\n`);
     const { exit, err } = await runCli(["webhooks", "verify", "body.json", "--signature", signature], { cwd, env });
     assert.deepEqual(
@@ -89,7 +89,7 @@ describe("svc webhooks verify", () => {
   });
 
   it("verifies Standard Webhooks signatures and detects an old timestamp", async (t) => {
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     const at = (seconds: number) =>
       standardWebhookHeaders({ secret: key, id: "msg_1", timestamp: String(seconds), body });
     const text = (headers: object) =>
@@ -109,7 +109,7 @@ describe("svc webhooks verify", () => {
 
 describe("svc webhooks explain", () => {
   it("names the emulator's workspace whose key created the signature", async (t) => {
-    const { json, svc } = await cliEmulator(t);
+    const { json, svc } = await startCliEmulator(t);
     const [, other] =
       await json<{ id: number; name: string; cluster_id: string; hmac_key: string }[]>("emulator workspaces");
     const signed = createHmac("sha512", Buffer.from(other!.hmac_key, "base64")).update(body).digest("hex");
@@ -122,13 +122,13 @@ describe("svc webhooks explain", () => {
         `The signature does not match. Causes:\n  - The body was signed with the key of workspace ${other!.id}, "${other!.name}" of ${other!.cluster_id}. To see that key, run svc emulator workspaces --json.\n`,
       ],
     );
-    const alone = await runCli(argv, { env, stdin: body, cwd: await testFolder(t) });
+    const alone = await runCli(argv, { env, stdin: body, cwd: await createTestFolder(t) });
     assert.match(alone.out, /The key may be that of another workspace/);
   });
 
   for (const verb of ["verify", "explain", "verify --scheme standard"]) {
     it(`reports a missing body file before any other error in svc webhooks ${verb}`, async (t) => {
-      const { exit, err } = await runCli(`webhooks ${verb} nosuch.json`, { cwd: await testFolder(t) });
+      const { exit, err } = await runCli(`webhooks ${verb} nosuch.json`, { cwd: await createTestFolder(t) });
       assert.deepEqual([exit, err.split("\n")[0]], [2, "error: <body>: cannot read nosuch.json: no such file"]);
     });
   }

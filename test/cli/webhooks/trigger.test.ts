@@ -3,17 +3,17 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { activities } from "../../../src/api/activities.ts";
-import { cliEmulator } from "../../support/cli/cli-emulator.ts";
+import { startCliEmulator } from "../../support/cli/cli-emulator.ts";
 import { startCommand } from "../../support/cli/following.ts";
 import { ndaContractJson } from "../../support/cli/nda.ts";
 import { enterKey, simulateUser } from "../../support/cli/person.ts";
 import { type RunOptions, runCli } from "../../support/cli/run-cli.ts";
-import { receiver } from "../../support/receiver.ts";
+import { startReceiver } from "../../support/receiver.ts";
 
 /** An emulator with a contract and a receiver that is subscribed to signatures. */
 async function withReceiver(t: TestContext) {
-  const started = await cliEmulator(t);
-  const app = await receiver(t);
+  const started = await startCliEmulator(t);
+  const app = await startReceiver(t);
   await started.json("contracts create --data -", { stdin: ndaContractJson });
   const argv = ["webhooks", "create", "--title", "app", "--url", app.url, "--only-for-activities", "CONTRACT_SIGNED"];
   const { id } = await started.json<{ id: number }>(argv);
@@ -175,7 +175,7 @@ describe("svc webhooks trigger", () => {
 
   it("sends an activity to a single webhook", async (t) => {
     const { svc, app, webhook, json } = await withReceiver(t);
-    const other = await receiver(t);
+    const other = await startReceiver(t);
     const argv = ["webhooks", "create", "--title", "other", "--url", other.url];
     const { id } = await json<{ id: number }>([...argv, "--only-for-activities", "CONTRACT_SIGNED"]);
     const sent = await svc(`webhooks trigger CONTRACT_SIGNED --webhook ${id}`);
@@ -185,8 +185,8 @@ describe("svc webhooks trigger", () => {
   });
 
   it("creates a contract if the workspace has none", async (t) => {
-    const { svc } = await cliEmulator(t);
-    const app = await receiver(t);
+    const { svc } = await startCliEmulator(t);
+    const app = await startReceiver(t);
     await svc(["webhooks", "create", "--title", "x", "--url", app.url, "--only-for-activities", "CONTRACT_SIGNED"]);
     const { exit, err } = await svc("webhooks trigger CONTRACT_SIGNED");
     assert.deepEqual([exit, app.received.length], [0, 1], err);
@@ -213,7 +213,7 @@ describe("svc webhooks replay", () => {
   });
 
   it("signs a body without headers, and requires a key to do so", async (t) => {
-    const app = await receiver(t);
+    const app = await startReceiver(t);
     const key = Buffer.alloc(64, 7).toString("base64");
     const argv = ["webhooks", "replay", "-", "--to", app.url];
     const { exit } = await runCli(argv, { stdin: '{"a":1}', env: { SVC_WEBHOOK_HMAC_KEY: key } });

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { cliEmulator } from "../../support/cli/cli-emulator.ts";
-import { draft } from "../../support/contracts.ts";
-import { receiver } from "../../support/receiver.ts";
+import { startCliEmulator } from "../../support/cli/cli-emulator.ts";
+import { createDraftContract } from "../../support/contracts.ts";
+import { startReceiver } from "../../support/receiver.ts";
 
 const dead = "http://127.0.0.1:9/hook";
 const create = (title: string, url: string) =>
@@ -10,8 +10,8 @@ const create = (title: string, url: string) =>
 
 describe("svc webhooks why for failures that the receiver did not cause", () => {
   it("lists missed activities with their contract and time", async (t) => {
-    const { svc, emulator } = await cliEmulator(t);
-    await draft(emulator.api);
+    const { svc, emulator } = await startCliEmulator(t);
+    await createDraftContract(emulator.api);
     await svc(create("Late", dead));
     const why = async () => (await svc("webhooks why 1")).out.split("\n")[2];
     assert.equal(
@@ -21,8 +21,8 @@ describe("svc webhooks why for failures that the receiver did not cause", () => 
   });
 
   it("reports an attempt in progress as due, without suggesting a command", async (t) => {
-    const { svc, emulator } = await cliEmulator(t);
-    const app = await receiver(t);
+    const { svc, emulator } = await startCliEmulator(t);
+    const app = await startReceiver(t);
     let answered = () => {};
     const came = new Promise<void>((arrived) => {
       app.answer((_, response) => {
@@ -31,7 +31,7 @@ describe("svc webhooks why for failures that the receiver did not cause", () => 
       });
     });
     await svc(create("Slow", app.url));
-    await draft(emulator.api);
+    await createDraftContract(emulator.api);
     await came;
     const { out } = await svc("webhooks why 1");
     assert.deepEqual(out.split("\n").slice(1), [
@@ -44,10 +44,10 @@ describe("svc webhooks why for failures that the receiver did not cause", () => 
   });
 
   it("mentions the retention period when no delivery is retained", async (t) => {
-    const { svc, emulator } = await cliEmulator(t);
-    const app = await receiver(t);
+    const { svc, emulator } = await startCliEmulator(t);
+    const app = await startReceiver(t);
     await svc(create("Old", app.url));
-    await draft(emulator.api);
+    await createDraftContract(emulator.api);
     await emulator.clock.advance({ by: 31 * 86_400_000 });
     const { out } = await svc("webhooks why 1");
     assert.equal(
@@ -57,11 +57,11 @@ describe("svc webhooks why for failures that the receiver did not cause", () => 
   });
 
   it("names a scripted fault as the cause, like doctor", async (t) => {
-    const { svc, json, emulator } = await cliEmulator(t);
-    const app = await receiver(t);
+    const { svc, json, emulator } = await startCliEmulator(t);
+    const app = await startReceiver(t);
     await svc(create("Mine", app.url));
     await svc("emulator fault add --direction outgoing --effect drop");
-    await draft(emulator.api);
+    await createDraftContract(emulator.api);
     await emulator.clock.advance({ by: 155 * 60_000 });
     const { out } = await svc("webhooks why");
     assert.match(out, /^Last attempt: a scripted fault prevented the request \(drop\)\.$/m);
@@ -97,9 +97,9 @@ describe("svc webhooks why for failures that the receiver did not cause", () => 
   });
 
   it("counts failures since the webhook was last enabled", async (t) => {
-    const { svc, emulator } = await cliEmulator(t);
+    const { svc, emulator } = await startCliEmulator(t);
     await svc(create("Mine", dead));
-    await draft(emulator.api);
+    await createDraftContract(emulator.api);
     await emulator.clock.advance({ by: 155 * 60_000 });
     await svc("emulator webhooks enable 1");
     await emulator.clock.advance({ by: 160 * 60_000 });
@@ -111,17 +111,17 @@ describe("svc webhooks why for failures that the receiver did not cause", () => 
   });
 
   it("reports when and why a delivery is delayed", async (t) => {
-    const { svc, json, emulator } = await cliEmulator(t);
+    const { svc, json, emulator } = await startCliEmulator(t);
     await svc(create("Mine", dead));
     await svc("emulator fault add --direction outgoing --effect delay --delay PT3M");
-    await draft(emulator.api);
+    await createDraftContract(emulator.api);
     await emulator.clock.advance({ by: 1 });
     const [planned] = await json<{ reason: string }[]>("webhooks schedule");
     assert.match(planned!.reason, /^first attempt, postponed by a scripted fault: delay \(request:\d+\)$/);
   });
 
   it("prints the selected fields and rejects unknown ones", async (t) => {
-    const { svc } = await cliEmulator(t);
+    const { svc } = await startCliEmulator(t);
     await svc(create("Mine", dead));
     const chosen = await svc("webhooks why --json=state,failing");
     assert.deepEqual([chosen.exit, JSON.parse(chosen.out)], [1, { state: "active", failing: true }]);
@@ -138,9 +138,9 @@ describe("svc webhooks why for failures that the receiver did not cause", () => 
   });
 
   it("reports the outcome of deliveries to a deleted webhook", async (t) => {
-    const { svc, json, emulator } = await cliEmulator(t);
+    const { svc, json, emulator } = await startCliEmulator(t);
     await svc(create("Mine", dead));
-    await draft(emulator.api);
+    await createDraftContract(emulator.api);
     await emulator.clock.advance({ by: 1 });
     await svc("webhooks delete 1 --yes");
     const { exit, out } = await svc("webhooks why 1");
@@ -153,9 +153,9 @@ describe("svc webhooks why for failures that the receiver did not cause", () => 
   });
 
   it("prints a summary table first, then details of the worst webhook", async (t) => {
-    const { svc, emulator } = await cliEmulator(t);
+    const { svc, emulator } = await startCliEmulator(t);
     for (let made = 1; made <= 12; made += 1) await svc(create(`Hook-${made}`, `${dead}/${made}`));
-    await draft(emulator.api);
+    await createDraftContract(emulator.api);
     await emulator.clock.advance({ by: 1 });
     // The webhook received no request, and no attempt failed.
     await svc(create("Late", dead));
@@ -172,9 +172,9 @@ describe("svc webhooks why for failures that the receiver did not cause", () => 
   });
 
   it("wraps commands in a narrow window so that they stay valid", async (t) => {
-    const { svc, emulator } = await cliEmulator(t);
+    const { svc, emulator } = await startCliEmulator(t);
     await svc(create("Mine", dead));
-    await draft(emulator.api);
+    await createDraftContract(emulator.api);
     await emulator.clock.advance({ by: 1 });
     for (const columns of [80, 40]) {
       const { out } = await svc("webhooks why", { tty: true, columns, env: { NO_COLOR: "1" } });

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { cliEmulator } from "../../support/cli/cli-emulator.ts";
-import { createExecutedImport, draft, made } from "../../support/contracts.ts";
-import { receiver } from "../../support/receiver.ts";
+import { startCliEmulator } from "../../support/cli/cli-emulator.ts";
+import { createDraftContract, createExecutedImport, requireContract } from "../../support/contracts.ts";
+import { startReceiver } from "../../support/receiver.ts";
 
 const dead = "http://127.0.0.1:9/hook";
 const create = (title: string, url: string) =>
@@ -10,9 +10,9 @@ const create = (title: string, url: string) =>
 
 describe("svc webhooks why", () => {
   it("reports the first failure, the last response and how to enable the webhook", async (t) => {
-    const { svc, emulator } = await cliEmulator(t);
+    const { svc, emulator } = await startCliEmulator(t);
     await svc(create("Mine", dead));
-    await draft(emulator.api);
+    await createDraftContract(emulator.api);
     await emulator.clock.advance({ by: 5 * 60_000 });
     const first = await svc("webhooks why");
     const [moved] = /advance:\d+/.exec(first.out) ?? [];
@@ -54,7 +54,7 @@ describe("svc webhooks why", () => {
   });
 
   it("reports when and by which request a user disabled the webhook", async (t) => {
-    const { svc, json, emulator } = await cliEmulator(t);
+    const { svc, json, emulator } = await startCliEmulator(t);
     await svc(create("Mine", dead));
     await emulator.clock.advance({ by: 60_000 });
     const disabled = await json<{ disabled_at: string; disabled_by: string }>("emulator webhooks disable 1");
@@ -73,9 +73,9 @@ describe("svc webhooks why", () => {
   });
 
   it("reports planned attempts of a disabled webhook as skipped", async (t) => {
-    const { svc, json, emulator } = await cliEmulator(t);
+    const { svc, json, emulator } = await startCliEmulator(t);
     await svc(create("Mine", dead));
-    await draft(emulator.api);
+    await createDraftContract(emulator.api);
     const shown = async () => {
       const [row] = await json<Record<string, unknown>[]>(
         "emulator deliveries --fields outcome,next_attempt_at,webhook_status",
@@ -101,7 +101,7 @@ describe("svc webhooks why", () => {
       webhook_status: "DISABLED_BY_ERROR",
     });
     assert.equal(await why(), "Not retried, because the webhook was disabled: 1. List them with --all");
-    await draft(emulator.api);
+    await createDraftContract(emulator.api);
     await emulator.clock.advance({ by: 60_000 });
     const { out: whole } = await svc("webhooks why --all");
     assert.deepEqual(
@@ -144,9 +144,9 @@ describe("svc webhooks why", () => {
   });
 
   it("names a contract that was executed elsewhere by its own ID", async (t) => {
-    const { svc, emulator } = await cliEmulator(t);
+    const { svc, emulator } = await startCliEmulator(t);
     await svc(create("Mine", dead));
-    await made(
+    await requireContract(
       emulator.api("POST", "/api/v2.1/public/contracts/executed_contracts/", { body: await createExecutedImport() }),
     );
     await emulator.clock.advance({ by: 1 });
@@ -158,11 +158,11 @@ describe("svc webhooks why", () => {
   });
 
   it("lists all failing webhooks, or those of a workspace, worst first", async (t) => {
-    const { svc, emulator } = await cliEmulator(t);
-    const good = await receiver(t);
+    const { svc, emulator } = await startCliEmulator(t);
+    const good = await startReceiver(t);
     await svc(create("Good", good.url));
     await svc(create("Bad", dead));
-    await draft(emulator.api);
+    await createDraftContract(emulator.api);
     await emulator.clock.advance({ by: 1 });
     const both = await svc("webhooks why");
     assert.match(both.out, /^2 Bad .*failing +2031-01-02 03:04 +connection refused$/m);
@@ -174,7 +174,7 @@ describe("svc webhooks why", () => {
     assert.equal((await svc(["webhooks", "why", first!.name])).out, both.out);
 
     await svc(create("Third", `${dead}/3`));
-    await draft(emulator.api);
+    await createDraftContract(emulator.api);
     await emulator.clock.advance({ by: 1 });
     const headings = (out: string) => [...out.matchAll(/^Webhook \d+ {2}\w+/gm)].map(([heading]) => heading);
     const failing = await svc("webhooks why");
@@ -198,9 +198,9 @@ describe("svc webhooks why", () => {
   });
 
   it("reports exhausted retries and the deliveries to resend, oldest first", async (t) => {
-    const { svc, json, emulator } = await cliEmulator(t);
+    const { svc, json, emulator } = await startCliEmulator(t);
     await svc(create("Mine", dead));
-    await draft(emulator.api);
+    await createDraftContract(emulator.api);
     await emulator.clock.advance({ by: 155 * 60_000 });
     await svc("emulator webhooks enable 1");
     await emulator.clock.advance({ by: 160 * 60_000 });
@@ -230,7 +230,7 @@ describe("svc webhooks why", () => {
   });
 
   it("lists existing webhooks for an unknown ID, or suggests creating one", async (t) => {
-    const { svc } = await cliEmulator(t);
+    const { svc } = await startCliEmulator(t);
     const none = await svc("webhooks why");
     assert.deepEqual([none.exit, none.err], [5, "error: No webhooks found.\n  try: svc webhooks listen\n"]);
     await svc(create("Mine", dead));
@@ -248,7 +248,7 @@ describe("svc webhooks why", () => {
   });
 
   it("reports a disallowed address immediately, with the flag that allows it", async (t) => {
-    const { svc, emulator } = await cliEmulator(t);
+    const { svc, emulator } = await startCliEmulator(t);
     const url = "https://hooks.example.com/y";
     const why =
       "Host hooks.example.com is not allowed for webhooks. Start the emulator with --webhook-allow hooks.example.com.";
@@ -268,7 +268,7 @@ describe("svc webhooks why", () => {
       ].join("\n"),
       err: "",
     });
-    await draft(emulator.api);
+    await createDraftContract(emulator.api);
     await emulator.clock.advance({ by: 1 });
     assert.match(
       (await svc("emulator trace delivery:1")).out,
@@ -277,19 +277,19 @@ describe("svc webhooks why", () => {
   });
 
   it("prints the start of the receiver's response with escaped control characters", async (t) => {
-    const { svc, emulator } = await cliEmulator(t);
-    const app = await receiver(t);
+    const { svc, emulator } = await startCliEmulator(t);
+    const app = await startReceiver(t);
     const answered = `{"error":\n  "the \u001b[31mtable\u001b[0m is locked"}${" and so on".repeat(50)}`;
     app.answer((_, response) => void response.writeHead(500).end(answered));
     await svc(create("Mine", app.url));
-    await draft(emulator.api);
+    await createDraftContract(emulator.api);
     await emulator.clock.advance({ by: 1 });
     const { out } = await svc("webhooks why");
     assert.match(out, /\nLast response: \{"error": "the \\x1b\[31mtable\\x1b\[0m is locked"\} and so on.{0,160}…\n/);
   });
 
   it("accepts a webhook title, or a prefix of a title or workspace name", async (t) => {
-    const { svc, emulator } = await cliEmulator(t);
+    const { svc, emulator } = await startCliEmulator(t);
     await svc(create("Node", dead));
     await svc(create("Other", `${dead}/2`));
     const [{ name } = { name: "" }] = (await emulator.ask("GET", "workspaces")).body as { name: string }[];
@@ -305,7 +305,7 @@ describe("svc webhooks why", () => {
   });
 
   it("lists checks for a real service and exits with an error", async (t) => {
-    const { svc } = await cliEmulator(t);
+    const { svc } = await startCliEmulator(t);
     const env = { SVC_EMULATOR_URL: "", SVC_EMULATOR_TOKEN: "", SVC_ROUTER_URL: "", SVC_CONTRACTS_URL: "" };
     await svc("config set contracts_url https://api.example.com --profile staging", { env });
     const { exit, out, err } = await svc("webhooks why --profile staging", { env });
@@ -334,8 +334,8 @@ describe("svc webhooks why", () => {
   });
 
   it("fits the conclusion on one screen with any number of failures", async (t) => {
-    const { svc, emulator } = await cliEmulator(t);
-    const app = await receiver(t);
+    const { svc, emulator } = await startCliEmulator(t);
+    const app = await startReceiver(t);
     app.answer((_, response) => void response.writeHead(500).end("the table is locked ".repeat(30)));
     for (const title of ["A webhook with quite a long title", "Other"])
       await svc([
@@ -348,7 +348,7 @@ describe("svc webhooks why", () => {
         "--only-for-activities",
         "CONTRACT_CREATED",
       ]);
-    for (let made = 0; made < 9; made += 1) await draft(emulator.api);
+    for (let made = 0; made < 9; made += 1) await createDraftContract(emulator.api);
     await emulator.clock.advance({ by: 400 * 60_000 });
     for (const line of ["webhooks why 1", "webhooks why"]) {
       const { out } = await svc(line, { tty: true, columns: 80, env: { NO_COLOR: "1" } });
@@ -362,8 +362,8 @@ describe("svc webhooks why", () => {
   });
 
   it("identifies the common cause of the failures", async (t) => {
-    const { svc, emulator } = await cliEmulator(t);
-    const app = await receiver(t);
+    const { svc, emulator } = await startCliEmulator(t);
+    const app = await startReceiver(t);
     app.answer(({ body }, response) => void response.writeHead(body.includes("CONTRACT_CREATED") ? 500 : 200).end());
     await svc([
       "webhooks",
@@ -376,7 +376,7 @@ describe("svc webhooks why", () => {
       "CONTRACT_CREATED,COUNTER_PARTY_CREATED",
     ]);
     for (let made = 0; made < 2; made += 1) {
-      await draft(emulator.api);
+      await createDraftContract(emulator.api);
       await svc("webhooks trigger COUNTER_PARTY_CREATED");
       await emulator.clock.advance({ by: 1 });
     }

@@ -5,10 +5,10 @@ import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { collections } from "../../../emulator/compose/state/collections.ts";
 import { openFileStore } from "../../../emulator/store/file/file-store.ts";
-import { draft } from "../../support/contracts.ts";
-import { emulator, plain, type TestEmulator } from "../../support/emulator.ts";
+import { createDraftContract } from "../../support/contracts.ts";
+import { pickStatusAndBody, startTestEmulator, type TestEmulator } from "../../support/emulator.ts";
 import { mountSmallDisk } from "../../support/files/small-disk.ts";
-import { receiver } from "../../support/receiver.ts";
+import { startReceiver } from "../../support/receiver.ts";
 import { createRunnerFixture, initialTimeMs, toMilliseconds } from "../../support/stage.ts";
 import { createGatedDisk, createTemporaryFolder } from "../../support/store.ts";
 import { ManualWallClock, waitForIdle } from "../../support/walls/standing-wall.ts";
@@ -18,7 +18,7 @@ import { subscribed } from "../travel/travel.ts";
 async function onDisk(t: TestContext) {
   const folder = await mountSmallDisk(t);
   if (folder === undefined) return undefined;
-  const on = await emulator(t, { file: join(folder, "emulator.json") });
+  const on = await startTestEmulator(t, { file: join(folder, "emulator.json") });
   const filler = join(folder, "other");
   return {
     on,
@@ -32,7 +32,7 @@ async function onDisk(t: TestContext) {
       const copy = await createTemporaryFolder(t);
       execFileSync("cp", ["-r", `${folder}/.`, copy]);
       await rm(join(copy, "emulator.json.run"));
-      return emulator(t, { file: join(copy, "emulator.json"), clock: {} });
+      return startTestEmulator(t, { file: join(copy, "emulator.json"), clock: {} });
     },
   };
 }
@@ -64,9 +64,9 @@ describe("clock while the disk is full", () => {
     await disk.fill();
     await until503(advance);
     const before = await clockOf(on);
-    for (let i = 0; i < 3; i += 1) assert.deepEqual(plain(await advance()), refused);
+    for (let i = 0; i < 3; i += 1) assert.deepEqual(pickStatusAndBody(await advance()), refused);
     const set = { body: { mode: "real", speed: 60 } };
-    assert.deepEqual(plain(await on.ask("PUT", "clock", set)), refused);
+    assert.deepEqual(pickStatusAndBody(await on.ask("PUT", "clock", set)), refused);
     assert.deepEqual(await clockOf(on), before);
 
     await disk.makeRoom();
@@ -80,7 +80,7 @@ describe("clock while the disk is full", () => {
     const disk = await onDisk(t);
     if (disk === undefined) return t.skip("no small disk can be mounted here");
     const { on } = disk;
-    const hook = await receiver(t);
+    const hook = await startReceiver(t);
     await subscribed(on, hook.url);
     const got = async (count: number) => {
       while (hook.received.length < count) await on.ask("GET", "ready");
@@ -93,7 +93,7 @@ describe("clock while the disk is full", () => {
       response.writeHead(500).end();
       isFull = true;
     });
-    await draft(on.api);
+    await createDraftContract(on.api);
     while (!isFull) await on.ask("GET", "ready");
     hook.answer((_, response) => {
       hook.answer(200);

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import type { Operation } from "../../../src/api/operation.ts";
 import { registry } from "../../../src/api/registry.ts";
 import { fillTemplate, findPlaceholders } from "../../../src/base/urls.ts";
-import { emulator, type TestEmulator } from "../../support/emulator.ts";
+import { startTestEmulator, type TestEmulator } from "../../support/emulator.ts";
 
 const operations = (registry as readonly Operation[]).filter(({ service }) => service.name === "contracts");
 
@@ -95,7 +95,7 @@ async function withRows(api: TestEmulator["api"]): Promise<void> {
 describe("garbage input to the contract API", () => {
   for (const { id, method, path, request, examples } of operations) {
     it(`never causes a server error in ${id}`, async (t) => {
-      const { api } = await emulator(t);
+      const { api } = await startTestEmulator(t);
       await withRows(api);
       const verb = String(method);
       const names = findPlaceholders(path);

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { hashEmail } from "../../../src/schemes/email-hash.ts";
-import { acme, createUploadRequest, jo, request } from "../../support/contracts.ts";
-import { type Answer, emulator, type TestEmulator } from "../../support/emulator.ts";
+import { acme, createContractRequest, createUploadRequest, jo } from "../../support/contracts.ts";
+import { startTestEmulator, type TestEmulator, type TestResponse } from "../../support/emulator.ts";
 
 /** The log entry of the newest request. */
 async function findings({ ask }: Pick<TestEmulator, "ask">) {
@@ -13,11 +13,11 @@ async function findings({ ask }: Pick<TestEmulator, "ask">) {
 }
 
 async function stage(t: TestContext) {
-  const on = await emulator(t);
+  const on = await startTestEmulator(t);
   return {
     ...on,
     /** The findings of a request that is accepted. */
-    async noted(answer: Promise<Answer>) {
+    async noted(answer: Promise<TestResponse>) {
       const { status, body } = await answer;
       assert.ok(status < 300, JSON.stringify(body));
       return findings(on);
@@ -31,19 +31,19 @@ describe("request log", () => {
   it("reports unknown fields of a body with the nearest known name", async (t) => {
     const { api, noted } = await stage(t);
     const party = { ...acme, organisation_name: "Acme" };
-    const body = request({ contract_nmae: "NDA", counter_party_details: [party], colour: "red" });
+    const body = createContractRequest({ contract_nmae: "NDA", counter_party_details: [party], colour: "red" });
     assert.deepEqual(await noted(api("POST", contracts, { body })), [
       "unknown-field: counter_party_details[0].organisation_name is unknown. Did you mean organization_name?",
       "unknown-field: contract_nmae is unknown. Did you mean contract_name?",
       "unknown-field: colour is unknown",
     ]);
-    assert.deepEqual(await noted(api("POST", contracts, { body: request() })), []);
+    assert.deepEqual(await noted(api("POST", contracts, { body: createContractRequest() })), []);
   });
 
   it("reports at most ten unknown fields with truncated names", async (t) => {
     const { api, noted } = await stage(t);
     const many = Object.fromEntries(Array.from({ length: 50 }, (_, at) => [`${"x".repeat(1_000)}${at}`, 1]));
-    const told = (await noted(api("POST", contracts, { body: request(many) })))!;
+    const told = (await noted(api("POST", contracts, { body: createContractRequest(many) })))!;
     assert.equal(told.length, 10);
     assert.ok(told.every((line) => line.length < 200));
   });
@@ -56,7 +56,10 @@ describe("request log", () => {
       { name: "Jo Doe", email: "jo@acme.example", is_counterparty_signatory: true, counterparty_name: "Acme Inc." },
     ];
     const noticed = ["unknown-field: contract_data.start_dat is unknown. Did you mean start_date?"];
-    assert.deepEqual(await noted(api("POST", contracts, { body: request({ ...filled, signatories }) })), noticed);
+    assert.deepEqual(
+      await noted(api("POST", contracts, { body: createContractRequest({ ...filled, signatories }) })),
+      noticed,
+    );
     assert.deepEqual(await noted(api("POST", `${contracts}preview/`, { body: filled })), noticed);
     assert.deepEqual(await noted(api("PATCH", `${contracts}T-1/contract_data`, { body: { data: { seat: 4 } } })), [
       "unknown-field: data.seat is unknown. Did you mean seats?",
@@ -85,7 +88,7 @@ describe("request log", () => {
     it(`${isKnown ? "accepts the known country" : "reports the unknown country"} ${code}`, async (t) => {
       const { api, noted } = await stage(t);
       const address = { line_one: "Main St 1", city: "Berlin", country_iso_code: code };
-      const body = request({ counter_party_details: [{ ...acme, organization_details: { address } }] });
+      const body = createContractRequest({ counter_party_details: [{ ...acme, organization_details: { address } }] });
       const place = "counter_party_details[0].organization_details.address.country_iso_code";
       const expected = `unknown-country: ${place} is not the code of a country (ISO 3166-1, two letters)`;
       assert.deepEqual(await noted(api("POST", contracts, { body })), isKnown ? [] : [expected]);
@@ -135,7 +138,7 @@ describe("request log", () => {
 
   it("reports characters that the font of a document lacks", async (t) => {
     const { api, noted } = await stage(t);
-    const body = request({ contract_name: "Łódź – „Dom“ 5 € Договор 契約" });
+    const body = createContractRequest({ contract_name: "Łódź – „Dom“ 5 € Договор 契約" });
     const { id } = (await api("POST", contracts, { body })).body as { id: string };
     const missing = [
       "missing-glyph: The font of the document has no glyph for 契 約. A question mark is shown instead",

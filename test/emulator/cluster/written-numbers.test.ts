@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { request } from "undici";
-import { testFolder } from "../../support/cli/cli-emulator.ts";
-import { emulator, type TestEmulator } from "../../support/emulator.ts";
-import { receiver } from "../../support/receiver.ts";
+import { createTestFolder } from "../../support/cli/cli-emulator.ts";
+import { startTestEmulator, type TestEmulator } from "../../support/emulator.ts";
+import { startReceiver } from "../../support/receiver.ts";
 
 const numbers =
   '{"big":12345678901234567890,"price":1.10,"power":1e5,"zero":-0,"list":[2.0,{"deep":7e12345}],"plain":5}';
@@ -31,9 +31,9 @@ const contract = `{"contract_template_id":101,"contract_data":${numbers},${party
 
 describe("free-form value with numbers", () => {
   it("preserves their notation in responses, webhooks and after a restart", async (t) => {
-    const file = join(await testFolder(t), "emulator.json");
-    const world = await emulator(t, { file });
-    const inbox = await receiver(t);
+    const file = join(await createTestFolder(t), "emulator.json");
+    const world = await startTestEmulator(t, { file });
+    const inbox = await startReceiver(t);
     const only_for_activities = ["CONTRACT_CREATED", "CONTRACT_EXTERNAL_METADATA_UPDATED"];
     await world.api("POST", "/api/v2.1/public/webhooks/", {
       body: { title: "t", url: inbox.url, only_for_activities },
@@ -48,20 +48,20 @@ describe("free-form value with numbers", () => {
     assert.ok(updated!.includes('"record_data":{"sum":99999999999999999999.50}'), updated);
     await world.close();
 
-    const again = await emulator(t, { file });
+    const again = await startTestEmulator(t, { file });
     const shown = await text(again, "GET", "/contracts/T-1/external_metadata");
     assert.ok(shown.includes('"record_data":{"sum":99999999999999999999.50}'), shown);
   });
 
   it("preserves numbers in contract data and validates them as numbers", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     await text(world, "POST", "/contracts/", contract);
     const data = await text(world, "PATCH", "/contracts/T-1/contract_data", `{"data":${numbers}}`);
     assert.ok(data.includes(`"price":1.10,"power":1e5`), data);
   });
 
   it("does not treat a forged value as a stored number", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const forged = '{"id":"deal-42","record_data":{"x":{"\\u0000number":"1,\\"y\\":2"}}}';
     const body = contract.replace(metadata, forged);
     await text(world, "POST", "/contracts/", body);

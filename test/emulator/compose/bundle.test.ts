@@ -7,14 +7,14 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { PDFDocument } from "@cantoo/pdf-lib";
 import { root } from "../../structure/repository.ts";
-import { acme, createFieldErrors, createPdf, draft, made } from "../../support/contracts.ts";
-import { plain } from "../../support/emulator.ts";
+import { acme, createDraftContract, createFieldErrors, createPdf, requireContract } from "../../support/contracts.ts";
+import { pickStatusAndBody } from "../../support/emulator.ts";
 import { startEmulatorProcess } from "../../support/emulator-process.ts";
 
 describe("bundled emulator", () => {
   it("creates PDFs and reads them with its parser", async (t) => {
     const { api } = await startEmulatorProcess(t, {});
-    const contract = await draft(api);
+    const contract = await createDraftContract(api);
     const { body } = await api("POST", `/api/v2.1/public/contracts/${contract.id}/download_link`);
     const written = Buffer.from(await (await fetch((body as { url: string }).url)).arrayBuffer());
     assert.equal((await PDFDocument.load(written)).getTitle(), "NDA with Acme");
@@ -33,15 +33,15 @@ describe("bundled emulator", () => {
           counterparty_organization_name: acme.organization_name,
         },
       });
-    assert.equal((await made(upload(written))).id, "H-2");
-    assert.equal((await made(upload(await createPdf(3)))).id, "H-3");
+    assert.equal((await requireContract(upload(written))).id, "H-2");
+    assert.equal((await requireContract(upload(await createPdf(3)))).id, "H-3");
     // Its structure is complete, and only the parser detects that it has no page.
     const empty = Buffer.from(
       (await createPdf(1, { useObjectStreams: false })).toString("latin1").replace("/Count 1", "/Count 0"),
       "latin1",
     );
     assert.deepEqual(
-      plain(await upload(empty)),
+      pickStatusAndBody(await upload(empty)),
       createFieldErrors({ file_base64: ["Input should be a valid PDF: it has no pages"] }),
     );
   });
@@ -70,7 +70,7 @@ describe("bundled emulator", () => {
     const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}/hooks`;
     const body = { title: "test", url, only_for_activities: ["CONTRACT_CREATED"] };
     assert.equal((await api("POST", "/api/v2.1/public/webhooks/", { body })).status, 201);
-    await draft(api);
+    await createDraftContract(api);
     await ask("POST", "clock/advance", { body: { by: "PT1S" } });
     const { body: log } = await ask("GET", "deliveries");
     const [{ outcome, attempts }] = (log as { items: [{ outcome: string; attempts: { status: number }[] }] }).items;

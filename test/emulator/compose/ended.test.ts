@@ -6,8 +6,8 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { promisify } from "node:util";
-import { testFolder } from "../../support/cli/cli-emulator.ts";
-import { emulator } from "../../support/emulator.ts";
+import { createTestFolder } from "../../support/cli/cli-emulator.ts";
+import { startTestEmulator } from "../../support/emulator.ts";
 import { getBundleFolder } from "../../support/shipped.ts";
 
 /**
@@ -69,7 +69,7 @@ async function asked({ controlUrl, token }, method, path, body) {
 
 describe("process with closed emulators", () => {
   it("leaves no timer that prevents the process from exiting", async (t) => {
-    const argv = [join(getBundleFolder(), "emulator.js"), join(await testFolder(t), "state.json")];
+    const argv = [join(getBundleFolder(), "emulator.js"), join(await createTestFolder(t), "state.json")];
     const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "-e", program, ...argv]);
     const uses = ["nothing", "snapshot", "restore", "refused restore", "diff", "fork", "reset", "import", "rewind"];
     const all = [...uses, "start from a file", "move of time, watched"];
@@ -81,7 +81,7 @@ describe("emulator.close()", () => {
   it("does not wait for unresponsive receivers or requests that wait for them", {
     timeout: 20_000,
   }, async (t) => {
-    const { api, ask, close } = await emulator(t);
+    const { api, ask, close } = await startTestEmulator(t);
     const receiver = createServer();
     const asked = once(receiver, "request");
     await once(receiver.listen(0, "127.0.0.1"), "listening");

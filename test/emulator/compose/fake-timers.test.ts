@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, it, mock, type TestContext } from "node:test";
 import { createClient } from "../../../src/client/index.ts";
-import { emulator } from "../../support/emulator.ts";
+import { startTestEmulator } from "../../support/emulator.ts";
 
 /** Never responds to the first request, and returns 204 for all others. */
 async function receiver(t: TestContext) {
@@ -30,7 +30,7 @@ async function survives(t: TestContext, replace: () => () => void): Promise<void
   // Loaded with a real clock, as programs do. The 5 minutes until the second attempt take 30 ms.
   const restore = replace();
   t.after(restore);
-  const started = await emulator(t, { clock: { mode: "real", speed: 10_000 }, webhookResponseTimeoutMs: 100 });
+  const started = await startTestEmulator(t, { clock: { mode: "real", speed: 10_000 }, webhookResponseTimeoutMs: 100 });
   assert.equal((await started.api("POST", "/api/v2.1/public/webhooks/", { body: subscription(url) })).status, 201);
   assert.equal((await started.ask("POST", "activities", { body: { activity: "CONTRACT_CREATED" } })).status, 200);
   await second;

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { emulator } from "../../support/emulator.ts";
+import { startTestEmulator } from "../../support/emulator.ts";
 
-type Move = Parameters<Awaited<ReturnType<typeof emulator>>["clock"]["advance"]>[0];
+type Move = Parameters<Awaited<ReturnType<typeof startTestEmulator>>["clock"]["advance"]>[0];
 
 describe("clock.advance of the library", () => {
   it("accepts durations and times in the formats of the command line", async (t) => {
-    const { clock } = await emulator(t);
+    const { clock } = await startTestEmulator(t);
     const begin = clock.now();
     const passed = async (move: Move) => (await clock.advance(move)).to - begin;
     assert.equal(await passed({ by: 1_000 }), 1_000);
@@ -17,7 +17,7 @@ describe("clock.advance of the library", () => {
   });
 
   it("rejects invalid values with a message, without changes", async (t) => {
-    const { clock } = await emulator(t);
+    const { clock } = await startTestEmulator(t);
     const begin = clock.now();
     const shape = "exactly one of by, to, next: true and untilIdle: true is required";
     const cases: [object, string][] = [

@@ -3,14 +3,14 @@ import { lstat, mkdir, readFile, readlink, symlink, writeFile } from "node:fs/pr
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { startEmulator } from "../../../emulator/index.ts";
-import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 import { prepareEmulatorProcess } from "../../support/emulator-start.ts";
 import { getNamespaceCommand } from "../../support/files/lock-process.ts";
 
 /** A folder with a state behind a link, in a folder behind a link. */
 async function linked(t: TestContext): Promise<{ readonly folder: string; readonly state: string }> {
-  const folder = await testFolder(t);
+  const folder = await createTestFolder(t);
   await mkdir(join(folder, "real"));
   await symlink("real", join(folder, "folder"));
   await symlink("state.json", join(folder, "real", "link.json"));
@@ -36,7 +36,7 @@ describe("state with a single writer", () => {
   const within = getNamespaceCommand();
   const skip = within ? false : "no PID namespace can be made here";
   it("rejects a second emulator in another PID namespace, in both directions", { skip }, async (t) => {
-    const folder = await testFolder(t);
+    const folder = await createTestFolder(t);
     const inside = { within: within! };
     for (const [i, [first, second]] of [[inside, {}] as const, [{}, inside] as const].entries()) {
       const options = { file: join(folder, `${i}.json`) };
@@ -48,7 +48,7 @@ describe("state with a single writer", () => {
   });
 
   it("stays locked while its owner is stopped, then admits one of four processes", async (t) => {
-    const file = join(await testFolder(t), "state.json");
+    const file = join(await createTestFolder(t), "state.json");
     const owner = await prepareEmulatorProcess(t, { file });
     assert.equal(await owner.start(), "up");
     owner.signal("SIGSTOP");
@@ -99,7 +99,7 @@ describe("unrelated file at the run file's path", () => {
     ["a file with other contents", (path: string) => writeFile(path, "mine\n"), "a file with other contents"],
   ] as const) {
     it(`rejects ${what} with a message and leaves the file unchanged`, async (t) => {
-      const cwd = await testFolder(t);
+      const cwd = await createTestFolder(t);
       await make(join(cwd, "my.run"));
       const look = async () => readlink(join(cwd, "my.run")).catch(() => readFile(join(cwd, "my.run"), "utf8"));
       const before = await look();

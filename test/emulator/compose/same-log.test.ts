@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { draft, sent } from "../../support/contracts.ts";
-import { emulator } from "../../support/emulator.ts";
-import { receiver } from "../../support/receiver.ts";
+import { createDraftContract, createSentContract } from "../../support/contracts.ts";
+import { startTestEmulator } from "../../support/emulator.ts";
+import { startReceiver } from "../../support/receiver.ts";
 import { waitUntilIdle } from "../../support/refused.ts";
 
 /** The request log of one run of a script, without the time and ports of the machine. */
 async function logOf(t: TestContext): Promise<readonly { readonly operation: string }[]> {
-  const on = await emulator(t, { deterministic: true });
+  const on = await startTestEmulator(t, { deterministic: true });
   for (let i = 0; i < 5; i += 1) {
     const signatory = { name: `S${i}`, email: `s${i}@acme.example`, is_counterparty_signatory: true };
-    await sent(on.api, { signatories: [{ ...signatory, counterparty_name: "Acme Inc." }] });
+    await createSentContract(on.api, { signatories: [{ ...signatory, counterparty_name: "Acme Inc." }] });
     await on.router("GET", `/api/v1/somewhere/?round=${i}`);
     if (i === 2) assert.equal((await on.ask("POST", "contracts/T-1/void", { body: {} })).status, 200);
   }
@@ -39,17 +39,17 @@ describe("emulator under --deterministic", () => {
   });
 
   it("does not deadlock if a receiver sends a contract before it responds", async (t) => {
-    const on = await emulator(t, { deterministic: true });
-    const sink = await receiver(t);
+    const on = await startTestEmulator(t, { deterministic: true });
+    const sink = await startReceiver(t);
     let answered = 0;
     sink.answer(async (_, response) => {
-      if (answered === 0) await sent(on.api);
+      if (answered === 0) await createSentContract(on.api);
       answered += 1;
       response.writeHead(200).end();
     });
     const body = { title: "calls back", url: sink.url, only_for_activities: ["CONTRACT_CREATED"] };
     assert.equal((await on.api("POST", "/api/v2.1/public/webhooks/", { body })).status, 201);
-    await draft(on.api);
+    await createDraftContract(on.api);
     await waitUntilIdle(on);
     const { total } = (await on.ask("GET", "deliveries?outcome=delivered")).body as { total: number };
     assert.deepEqual([answered, total], [2, 2]);

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { seedSchema, startEmulator } from "../../../emulator/index.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
-import { emulator } from "../../support/emulator.ts";
+import { startTestEmulator } from "../../support/emulator.ts";
 import { assertGolden } from "../../support/golden.ts";
 
 const seed = (name: string) =>
@@ -52,7 +52,7 @@ describe("emulator seed", () => {
   });
 
   it("contains two clusters and no users in the seed empty", async (t) => {
-    const { ask, clusters } = await emulator(t, { seed: "empty" });
+    const { ask, clusters } = await startTestEmulator(t, { seed: "empty" });
     assert.deepEqual(
       clusters.map(({ id, clientId }) => [id, clientId]),
       [

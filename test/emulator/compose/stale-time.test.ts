@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import type { EmulatorOptions } from "../../../emulator/index.ts";
-import { testFolder } from "../../support/cli/cli-emulator.ts";
-import { emulator } from "../../support/emulator.ts";
+import { createTestFolder } from "../../support/cli/cli-emulator.ts";
+import { startTestEmulator } from "../../support/emulator.ts";
 
 /** The messages of an emulator that starts with a clock that differs by `ms` from the wall clock. */
 async function warnings(t: TestContext, ms: number, more: EmulatorOptions = {}): Promise<string[]> {
   const lines: string[] = [];
   const start = new Date(Date.now() + ms).toISOString();
-  await emulator(t, { clock: { mode: "manual", start }, log: (line) => lines.push(line), ...more });
+  await startTestEmulator(t, { clock: { mode: "manual", start }, log: (line) => lines.push(line), ...more });
   return lines;
 }
 
@@ -27,9 +27,9 @@ describe("virtual time far behind the wall clock", () => {
   });
 
   it("causes a warning when it comes from an imported state", async (t) => {
-    const file = join(await testFolder(t), "emulator.json");
+    const file = join(await createTestFolder(t), "emulator.json");
     const start = new Date(Date.now() - hours(48)).toISOString();
-    await (await emulator(t, { file, clock: { mode: "manual", start } })).close();
+    await (await startTestEmulator(t, { file, clock: { mode: "manual", start } })).close();
     const [line] = await warnings(t, 0, { file, clock: {} });
     assert.match(line ?? "", warning);
   });

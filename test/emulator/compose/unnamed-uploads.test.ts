@@ -6,8 +6,8 @@ import { it } from "node:test";
 import * as z from "zod";
 import { collections } from "../../../emulator/compose/state/collections.ts";
 import { blobCollections } from "../../../emulator/compose/state/initial-state.ts";
-import { testFolder } from "../../support/cli/cli-emulator.ts";
-import { emulator, type TestEmulator } from "../../support/emulator.ts";
+import { createTestFolder } from "../../support/cli/cli-emulator.ts";
+import { startTestEmulator, type TestEmulator } from "../../support/emulator.ts";
 
 /** Uploads a file of a workspace and returns the hash of its bytes. */
 async function upload({ api }: TestEmulator, text: string): Promise<string> {
@@ -20,10 +20,10 @@ async function upload({ api }: TestEmulator, text: string): Promise<string> {
 }
 
 it("unreferenced uploads are removed at a start 30 days after a reset", async (t) => {
-  const cwd = await testFolder(t);
+  const cwd = await createTestFolder(t);
   const [file, folder] = [join(cwd, "emulator.json"), join(cwd, "files")];
   const lines: string[] = [];
-  const start = (historyBytes = 0) => emulator(t, { file, historyBytes, log: (line) => lines.push(line) });
+  const start = (historyBytes = 0) => startTestEmulator(t, { file, historyBytes, log: (line) => lines.push(line) });
 
   const first = await start();
   const kept = await upload(first, "of a snapshot");
@@ -50,26 +50,26 @@ it("unreferenced uploads are removed at a start 30 days after a reset", async (t
 });
 
 it("uploads remain while the history refers to them", async (t) => {
-  const cwd = await testFolder(t);
+  const cwd = await createTestFolder(t);
   const [file, folder] = [join(cwd, "emulator.json"), join(cwd, "files")];
-  const first = await emulator(t, { file });
+  const first = await startTestEmulator(t, { file });
   const past = await upload(first, "of the past");
   await first.ask("POST", "reset");
   await first.close();
-  await (await emulator(t, { file })).close();
+  await (await startTestEmulator(t, { file })).close();
   const { unnamed_since } = JSON.parse(await readFile(join(folder, "svc-unnamed.json"), "utf8"));
   assert.deepEqual([unnamed_since, (await readdir(folder)).includes(past)], [{}, true]);
 });
 
 it("importing a state restarts the 30 days of unreferenced uploads", async (t) => {
-  const cwd = await testFolder(t);
+  const cwd = await createTestFolder(t);
   const [file, folder] = [join(cwd, "emulator.json"), join(cwd, "files")];
-  const first = await emulator(t, { file });
+  const first = await startTestEmulator(t, { file });
   const hash = await upload(first, "exported");
   const exported = (await first.ask("GET", "state")).body;
   await first.ask("POST", "reset");
   await first.close();
-  const second = await emulator(t, { file });
+  const second = await startTestEmulator(t, { file });
   assert.deepEqual((await readdir(folder)).sort(), [hash, "svc-unnamed.json"].sort());
   assert.equal((await second.ask("PUT", "state", { body: exported })).status, 200);
   assert.deepEqual(await readdir(folder), [hash]);

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { describe, it } from "node:test";
-import { draft, sent } from "../../support/contracts.ts";
-import { emulator, plain, type TestEmulator } from "../../support/emulator.ts";
+import { createDraftContract, createSentContract } from "../../support/contracts.ts";
+import { pickStatusAndBody, startTestEmulator, type TestEmulator } from "../../support/emulator.ts";
 import { openEventStream, type StreamedEvent } from "../../support/event-stream.ts";
 import { startDeviceAuthorization } from "../../support/identity/devices.ts";
-import { receiver } from "../../support/receiver.ts";
+import { startReceiver } from "../../support/receiver.ts";
 
 const at = "2031-01-02T03:04:05.000Z";
 
@@ -32,8 +32,8 @@ async function following(t: Parameters<typeof openEventStream>[0], world: TestEm
 
 describe("console event stream", () => {
   it("starts at the current event and identifies the emulator's run", async (t) => {
-    const world = await emulator(t);
-    await draft(world.api);
+    const world = await startTestEmulator(t);
+    await createDraftContract(world.api);
     const stream = await openEventStream(t, world);
     const run = world.instanceId.slice(0, 8);
     assert.deepEqual(await stream.next(), { id: `${run}-0`, at, event: "begin", ref: null });
@@ -43,9 +43,9 @@ describe("console event stream", () => {
   });
 
   it("emits a contract, its e-mails and the request", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const stream = await following(t, world);
-    await sent(world.api);
+    await createSentContract(world.api);
     const events = await stream.until(isRequest("contracts.send"));
     assert.deepEqual(
       inShort(events).filter((line) => !line.startsWith("request")),
@@ -61,12 +61,12 @@ describe("console event stream", () => {
   });
 
   it("emits a new delivery, and each attempt with its outcome", async (t) => {
-    const world = await emulator(t);
-    const sink = await receiver(t);
+    const world = await startTestEmulator(t);
+    const sink = await startReceiver(t);
     sink.answer(503);
     await subscribe(world, sink.url);
     const stream = await following(t, world);
-    await draft(world.api);
+    await createDraftContract(world.api);
     await world.ask("POST", "clock/advance", { body: { by: "PT5M" } });
     sink.answer(200);
     await world.ask("POST", "clock/advance", { body: { by: "PT10M" } });
@@ -93,7 +93,7 @@ describe("console event stream", () => {
   });
 
   it("emits the clock with the next due entry, faults, snapshots and device decisions", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const stream = await following(t, world);
     const kind = (wanted: StreamedEvent["event"]) => async () =>
       (await stream.until(({ event }) => event === wanted)).at(-1)!;
@@ -126,7 +126,7 @@ describe("console event stream", () => {
   });
 
   it("emits the replacement of the state by a restore, import or reset", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     await world.ask("PUT", "snapshots/kept");
     const exported = (await world.ask("GET", "state")).body;
     const stream = await following(t, world);
@@ -142,7 +142,7 @@ describe("console event stream", () => {
   });
 
   it("does not emit reads of the control plane", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const stream = await following(t, world);
     for (const path of ["clock", "requests", "deliveries", "faults"]) await world.ask("GET", path);
     await world.ask("DELETE", "requests");
@@ -151,12 +151,12 @@ describe("console event stream", () => {
   });
 
   it("continues after the last event ID in the URL or header, without repetition", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const first = await following(t, world);
-    await draft(world.api);
+    await createDraftContract(world.api);
     const before = await first.until(isRequest("contracts.create"));
     await first.close();
-    await draft(world.api);
+    await createDraftContract(world.api);
 
     const { id } = before.at(-1)!;
     const after = await openEventStream(t, world, { after: id });
@@ -169,11 +169,11 @@ describe("console event stream", () => {
   });
 
   it("sends resync after a dropped, unknown or foreign event ID", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const stream = await following(t, world);
-    await draft(world.api);
+    await createDraftContract(world.api);
     const { id } = (await stream.until(isRequest("contracts.create"))).at(-1)!;
-    const other = await emulator(t);
+    const other = await startTestEmulator(t);
     const run = other.instanceId.slice(0, 8);
     for (const after of [id, `${run}-1`, "made-up", ""]) {
       const resumed = await openEventStream(t, other, { after });
@@ -182,9 +182,9 @@ describe("console event stream", () => {
   });
 
   it("sends resync to a client that reconnects too late or reads too slowly", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const [gone, slow] = [await following(t, world), await following(t, world)];
-    await draft(world.api);
+    await createDraftContract(world.api);
     const { id } = (await gone.until(isRequest("contracts.create"))).at(-1)!;
     await gone.close();
     // A long target with few segments makes large events at low cost, because each segment is scanned for secrets.
@@ -194,28 +194,28 @@ describe("console event stream", () => {
     const back = await openEventStream(t, world, { after: id });
     assert.equal((await back.next()).event, "resync");
     await slow.until(({ event }) => event === "resync");
-    await draft(world.api);
+    await createDraftContract(world.api);
     await slow.until(({ ref }) => ref === "T-2");
   });
 
   it("continues after a resync without a gap", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const stream = await openEventStream(t, world, { after: "0123abcd-7" });
     const { id, event } = await stream.next();
     assert.equal(event, "resync");
     await stream.close();
-    await draft(world.api);
+    await createDraftContract(world.api);
     const resumed = await openEventStream(t, world, { after: id });
     const events = await resumed.until(isRequest("contracts.create"));
     assert.deepEqual(inShort(events), ["contract T-1", "request request:2"]);
   });
 
   it("serves seven clients with the same events and counts them as buffer usage", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const streams = await Promise.all(Array.from({ length: 7 }, () => following(t, world)));
     const kept = async () => ((await world.ask("GET", "usage")).body as { events: { streams: number } }).events.streams;
     assert.equal(await kept(), 7);
-    await draft(world.api);
+    await createDraftContract(world.api);
     const all = await Promise.all(streams.map((stream) => stream.until(isRequest("contracts.create"))));
     for (const one of all) assert.deepEqual(one, all[0]);
     for (const stream of streams) await stream.close();
@@ -223,7 +223,7 @@ describe("console event stream", () => {
   });
 
   it("ends when the emulator closes", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const stream = await following(t, world);
     const ends = assert.rejects(
       stream.until(() => false),
@@ -234,9 +234,9 @@ describe("console event stream", () => {
   });
 
   it("requires permission to read", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const answer = await world.router("GET", "/_emulator/events");
-    assert.equal(plain(answer).status, 401);
+    assert.equal(pickStatusAndBody(answer).status, 401);
   });
 });
 

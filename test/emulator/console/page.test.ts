@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { request } from "node:http";
 import { describe, it } from "node:test";
 import { brotliDecompressSync } from "node:zlib";
-import { emulator } from "../../support/emulator.ts";
+import { startTestEmulator } from "../../support/emulator.ts";
 
 /** The headers that determine how browsers handle a page. */
 const headersOf = (headers: Headers, ...names: readonly string[]) =>
@@ -10,7 +10,7 @@ const headersOf = (headers: Headers, ...names: readonly string[]) =>
 
 describe("console page", () => {
   it("is served without credentials or state and loads only its own files", async (t) => {
-    const { router } = await emulator(t);
+    const { router } = await startTestEmulator(t);
     const { status, headers, body } = await router("GET", "/_emulator/ui/");
     assert.equal(status, 200);
     assert.deepEqual(
@@ -43,7 +43,7 @@ describe("console page", () => {
   });
 
   it("names files by their contents, so that browsers cache them permanently", async (t) => {
-    const { router } = await emulator(t);
+    const { router } = await startTestEmulator(t);
     const page = String((await router("GET", "/_emulator/ui/")).body);
     const found = await Promise.all(
       [...page.matchAll(/assets\/[\w.-]+/g)].map(([url]) => router("GET", `/_emulator/ui/${url}`)),
@@ -65,7 +65,7 @@ describe("console page", () => {
   });
 
   it("sends brotli to clients that accept it, and uncompressed files to others", async (t) => {
-    const { router, routerUrl } = await emulator(t);
+    const { router, routerUrl } = await startTestEmulator(t);
     const page = String((await router("GET", "/_emulator/ui/")).body);
     const script = `${routerUrl}/_emulator/ui/${/assets\/main-\w+\.js/.exec(page)![0]}`;
     const plain = await fileOf(script, {});
@@ -83,7 +83,7 @@ describe("console page", () => {
   });
 
   it("serves no other file for any path", async (t) => {
-    const { router, routerUrl } = await emulator(t);
+    const { router, routerUrl } = await startTestEmulator(t);
     const refused = {
       error: {
         code: "no_such_asset",
@@ -100,7 +100,7 @@ describe("console page", () => {
   });
 
   it("rejects frames, other host names and scripts of other sites", async (t) => {
-    const url = `${(await emulator(t)).routerUrl}/_emulator/ui/`;
+    const url = `${(await startTestEmulator(t)).routerUrl}/_emulator/ui/`;
     const navigation = { "sec-fetch-mode": "navigate", "sec-fetch-site": "cross-site" };
     const asked: readonly (readonly [string, Readonly<Record<string, string>>, number])[] = [
       ["a link on another site", { ...navigation, "sec-fetch-dest": "document" }, 200],

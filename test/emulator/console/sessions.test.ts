@@ -3,7 +3,7 @@ import { describe, it, type TestContext } from "node:test";
 import { Sessions } from "../../../emulator/control/console/sessions.ts";
 import { createSeededIds } from "../../../src/base/ids.ts";
 import { createBrowserSession } from "../../support/console.ts";
-import { emulator, plain, sender, type TestEmulator } from "../../support/emulator.ts";
+import { createSender, pickStatusAndBody, startTestEmulator, type TestEmulator } from "../../support/emulator.ts";
 import { unknownTokenResponse } from "../../support/refused.ts";
 import { ManualWallClock } from "../../support/walls/standing-wall.ts";
 
@@ -41,17 +41,17 @@ const owner = { name: "local", role: "admin", hash: undefined } as const;
 /** Requests of a signed-in browser. */
 async function signedIn(world: TestEmulator) {
   const { token, headers } = await createBrowserSession(world);
-  return { token, headers, ask: sender(world.controlUrl, headers) };
+  return { token, headers, ask: createSender(world.controlUrl, headers) };
 }
 
 const standing = async (t: TestContext) => {
-  const world = await emulator(t);
+  const world = await startTestEmulator(t);
   return { world, browser: await signedIn(world) };
 };
 
 describe("console session", () => {
   it("is created with a code and has the permissions of the control token", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const made = await world.ask("POST", "sessions/codes");
     const { code, ...rest } = made.body as { code: string };
     assert.deepEqual([made.status, rest], [201, { url: `${world.controlUrl}/ui/#code=${code}`, expires_in: 60 }]);
@@ -64,18 +64,21 @@ describe("console session", () => {
     assert.deepEqual(attributes, ["Max-Age=43200; HttpOnly; SameSite=Strict"]);
     assert.equal(headers.get("cache-control"), "no-store");
 
-    const ask = sender(world.controlUrl, { authorization: `Bearer ${token}`, cookie });
-    assert.deepEqual(await ask("GET", "clock").then(plain), await world.ask("GET", "clock").then(plain));
+    const ask = createSender(world.controlUrl, { authorization: `Bearer ${token}`, cookie });
+    assert.deepEqual(
+      await ask("GET", "clock").then(pickStatusAndBody),
+      await world.ask("GET", "clock").then(pickStatusAndBody),
+    );
     assert.equal((await ask("POST", "clock/advance", { body: { by: "PT5M" } })).status, 200);
   });
 
   it("rejects a used or unknown code", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const code = await newCode(world);
     assert.equal((await begin(world, code)).status, 201);
-    assert.deepEqual(await begin(world, code).then(plain), refused);
-    assert.deepEqual(await begin(world, "made-up").then(plain), refused);
-    assert.deepEqual(await begin(world, world.token).then(plain), refused);
+    assert.deepEqual(await begin(world, code).then(pickStatusAndBody), refused);
+    assert.deepEqual(await begin(world, "made-up").then(pickStatusAndBody), refused);
+    assert.deepEqual(await begin(world, world.token).then(pickStatusAndBody), refused);
   });
 
   it("rejects a code older than a minute of wall-clock time", async () => {
@@ -92,7 +95,7 @@ describe("console session", () => {
   });
 
   it("rejects another origin and a rebound host name", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const code = await newCode(world);
     const { host } = new URL(world.routerUrl);
     const tries: Readonly<Record<string, string>>[] = [
@@ -114,24 +117,24 @@ describe("console session", () => {
     assert.equal((await get({ "sec-fetch-site": "same-site" })).status, 403);
     const { authorization, cookie } = browser.headers;
     const asked = await world.router("GET", "/_emulator/clock", { headers: { cookie } });
-    assert.deepEqual(plain(asked), stranger, "no cookie counts alone");
+    assert.deepEqual(pickStatusAndBody(asked), stranger, "no cookie counts alone");
     for (const other of [
       { cookie: "" },
       { cookie: `${cookie}x` },
       { cookie: (await createBrowserSession(world)).headers.cookie },
     ]) {
       const half = await world.router("GET", "/_emulator/clock", { headers: { authorization, ...other } });
-      assert.deepEqual(plain(half), unknownTokenResponse, "nor what the page has");
+      assert.deepEqual(pickStatusAndBody(half), unknownTokenResponse, "nor what the page has");
     }
     const inUrl = await world.router("GET", `/_emulator/clock?token=${browser.token}`);
-    assert.deepEqual(plain(inUrl), stranger, "nor an address");
+    assert.deepEqual(pickStatusAndBody(inUrl), stranger, "nor an address");
   });
 
   it("ends on its own request without ending other sessions", async (t) => {
     const { world, browser } = await standing(t);
     const other = await signedIn(world);
     assert.equal((await browser.ask("DELETE", "sessions")).status, 204);
-    assert.deepEqual(await browser.ask("GET", "clock").then(plain), unknownTokenResponse);
+    assert.deepEqual(await browser.ask("GET", "clock").then(pickStatusAndBody), unknownTokenResponse);
     assert.equal((await other.ask("GET", "clock")).status, 200);
   });
 
@@ -139,20 +142,20 @@ describe("console session", () => {
     const { world, browser } = await standing(t);
     const code = await newCode(world);
     assert.equal((await world.ask("DELETE", "sessions")).status, 204);
-    assert.deepEqual(await browser.ask("GET", "clock").then(plain), unknownTokenResponse);
-    assert.deepEqual(await begin(world, code).then(plain), refused);
+    assert.deepEqual(await browser.ask("GET", "clock").then(pickStatusAndBody), unknownTokenResponse);
+    assert.deepEqual(await begin(world, code).then(pickStatusAndBody), refused);
   });
 
   it("ends when the emulator closes, together with its codes", async (t) => {
     const token = "the-same-for-both";
-    const first = await emulator(t, { token });
+    const first = await startTestEmulator(t, { token });
     const browser = await signedIn(first);
     const code = await newCode(first);
     await first.close();
-    const next = await emulator(t, { token });
-    const ask = sender(next.controlUrl, browser.headers);
-    assert.deepEqual(await ask("GET", "clock").then(plain), unknownTokenResponse);
-    assert.deepEqual(await begin(next, code).then(plain), refused);
+    const next = await startTestEmulator(t, { token });
+    const ask = createSender(next.controlUrl, browser.headers);
+    assert.deepEqual(await ask("GET", "clock").then(pickStatusAndBody), unknownTokenResponse);
+    assert.deepEqual(await begin(next, code).then(pickStatusAndBody), refused);
   });
 
   it("does not appear in any log", async (t) => {

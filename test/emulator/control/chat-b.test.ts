@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createRemoteJWKSet, jwtVerify } from "jose";
-import { emulator, plain, type TestEmulator } from "../../support/emulator.ts";
+import { pickStatusAndBody, startTestEmulator, type TestEmulator } from "../../support/emulator.ts";
 
 const path = "/router/v1/integrations/chat_b/webhook/messaging";
 const activity = {
@@ -19,10 +19,10 @@ async function mint({ ask }: TestEmulator, body: object = {}): Promise<{ token: 
 
 describe("issuer of bot-framework tokens", () => {
   it("issues a token that the router accepts for its activity", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const { token } = await mint(world, { service_url: activity.serviceUrl });
     const headers = { authorization: `Bearer ${token}` };
-    assert.deepEqual(plain(await world.router("POST", path, { body: activity, headers })), {
+    assert.deepEqual(pickStatusAndBody(await world.router("POST", path, { body: activity, headers })), {
       status: 200,
       body: {},
     });
@@ -31,7 +31,7 @@ describe("issuer of bot-framework tokens", () => {
   });
 
   it("issues tokens on request that the router rejects", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     for (const change of [
       { expires_in: -600 },
       { not_before: 600 },
@@ -46,7 +46,7 @@ describe("issuer of bot-framework tokens", () => {
   });
 
   it("publishes metadata and keys without authentication or private fields", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const metadata = await (await fetch(`${world.controlUrl}/chat-b/openid-configuration`)).json();
     assert.deepEqual(metadata, {
       issuer: "https://api.botframework.com",
@@ -68,22 +68,25 @@ describe("issuer of bot-framework tokens", () => {
     const folder = await mkdtemp("/tmp/svc-test-");
     t.after(() => rm(folder, { recursive: true, force: true }));
     const file = `${folder}/emulator.json`;
-    const first = await emulator(t, { file });
+    const first = await startTestEmulator(t, { file });
     const { kid } = await mint(first);
     await first.close();
-    assert.equal((await mint(await emulator(t, { file }))).kid, kid);
+    assert.equal((await mint(await startTestEmulator(t, { file }))).kid, kid);
   });
 
   it("is derived from the seed with --deterministic", async (t) => {
-    const [one, two] = [await emulator(t, { deterministic: true }), await emulator(t, { deterministic: true })];
+    const [one, two] = [
+      await startTestEmulator(t, { deterministic: true }),
+      await startTestEmulator(t, { deterministic: true }),
+    ];
     assert.equal((await mint(one)).kid, (await mint(two)).kid);
   });
 
   it("issues no token if the seed names another issuer", async (t) => {
     const url = "https://issuer.example/metadata";
     const seed = { clusters: [{ id: "eu-1", label: "eu" }], apps: { chat_b: { openid_metadata_url: url } } };
-    const world = await emulator(t, { seed });
-    assert.deepEqual(plain(await world.ask("POST", "chat-b/token", { body: {} })), {
+    const world = await startTestEmulator(t, { seed });
+    assert.deepEqual(pickStatusAndBody(await world.ask("POST", "chat-b/token", { body: {} })), {
       status: 409,
       body: {
         error: {

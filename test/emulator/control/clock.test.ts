@@ -1,28 +1,28 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { type Answer, emulator, plain } from "../../support/emulator.ts";
-import { receiver } from "../../support/receiver.ts";
+import { pickStatusAndBody, startTestEmulator, type TestResponse } from "../../support/emulator.ts";
+import { startReceiver } from "../../support/receiver.ts";
 
 describe("clock on the control plane", () => {
   it("clock.show returns the time and the next due entry", async (t) => {
-    const { ask } = await emulator(t);
-    assert.deepEqual(plain(await ask("GET", "clock")), {
+    const { ask } = await startTestEmulator(t);
+    assert.deepEqual(pickStatusAndBody(await ask("GET", "clock")), {
       status: 200,
       body: { now: "2031-01-02T03:04:05.000Z", mode: "manual", speed: 1, next_due: null, pending: 0 },
     });
   });
 
   it("clock.set changes mode and speed", async (t) => {
-    const { ask } = await emulator(t);
+    const { ask } = await startTestEmulator(t);
     const set = await ask("PUT", "clock", { body: { mode: "auto", speed: 60 } });
-    assert.deepEqual(plain(set), {
+    assert.deepEqual(pickStatusAndBody(set), {
       status: 200,
       body: { now: "2031-01-02T03:04:05.000Z", mode: "auto", speed: 60, next_due: null, pending: 0 },
     });
   });
 
   it("clock.set rejects an empty and an invalid request", async (t) => {
-    const { ask } = await emulator(t);
+    const { ask } = await startTestEmulator(t);
     for (const body of [{}, { speed: 0 }, { speed: -1 }, { mode: "fast" }]) {
       assert.equal((await ask("PUT", "clock", { body })).status, 400, JSON.stringify(body));
     }
@@ -30,8 +30,8 @@ describe("clock on the control plane", () => {
   });
 
   it("clock.advance accepts a duration, a time, the next entry, or an empty queue", async (t) => {
-    const { ask, api } = await emulator(t);
-    const sink = await receiver(t);
+    const { ask, api } = await startTestEmulator(t);
+    const sink = await startReceiver(t);
     sink.answer(500);
     await subscribe(api, sink.url);
     await createContract(api);
@@ -67,16 +67,19 @@ describe("clock on the control plane", () => {
   });
 
   it("clock.advance rejects a target after the year 9999 (time-out-of-range) without moving", async (t) => {
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     const refusal = { error: { code: "time_out_of_range", message: "Virtual time ends with the year 9999." } };
     for (const by of ["7833w8140d1668852458405529h", "500000w"]) {
-      assert.deepEqual(plain(await on.ask("POST", "clock/advance", { body: { by } })), { status: 400, body: refusal });
+      assert.deepEqual(pickStatusAndBody(await on.ask("POST", "clock/advance", { body: { by } })), {
+        status: 400,
+        body: refusal,
+      });
     }
     assert.equal(((await on.ask("GET", "clock")).body as { now: string }).now, "2031-01-02T03:04:05.000Z");
   });
 
   it("clock.advance runs due entries only up to the year 9999", async (t) => {
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     const body = { title: "x", url: "http://127.0.0.1:9/hooks", only_for_activities: ["CONTRACT_CREATED"] };
     await on.api("POST", "/api/v2.1/public/webhooks/", { body });
     await on.ask("POST", "clock/advance", { body: { to: "9999-12-31T23:59:00Z" } });
@@ -94,8 +97,8 @@ describe("clock on the control plane", () => {
   });
 
   it("clock.advance rejects a target in the past (time-in-past)", async (t) => {
-    const { ask } = await emulator(t);
-    assert.deepEqual(plain(await ask("POST", "clock/advance", { body: { to: "2031-01-02T03:04:05Z" } })), {
+    const { ask } = await startTestEmulator(t);
+    assert.deepEqual(pickStatusAndBody(await ask("POST", "clock/advance", { body: { to: "2031-01-02T03:04:05Z" } })), {
       status: 400,
       body: {
         error: {
@@ -108,9 +111,9 @@ describe("clock on the control plane", () => {
   });
 
   it("clock.advance does not wait for a receiver that advances the clock itself", async (t) => {
-    const { ask, api } = await emulator(t);
-    const sink = await receiver(t);
-    const advanced = new Promise<Answer>((resolve) =>
+    const { ask, api } = await startTestEmulator(t);
+    const sink = await startReceiver(t);
+    const advanced = new Promise<TestResponse>((resolve) =>
       sink.answer(async (_, response) => {
         const answer = await ask("POST", "clock/advance", { body: { by: "PT1M" } });
         response.writeHead(200).end();
@@ -119,7 +122,7 @@ describe("clock on the control plane", () => {
     );
     await subscribe(api, sink.url);
     await createContract(api);
-    assert.deepEqual(plain(await advanced), {
+    assert.deepEqual(pickStatusAndBody(await advanced), {
       status: 409,
       body: {
         error: {
@@ -139,8 +142,8 @@ describe("clock on the control plane", () => {
   });
 
   it("clock.advance and clock.set reject a concurrent advance (advance-in-progress)", async (t) => {
-    const { ask, api } = await emulator(t);
-    const sink = await receiver(t);
+    const { ask, api } = await startTestEmulator(t);
+    const sink = await startReceiver(t);
     let release = () => {};
     const held = new Promise<void>((resolve) =>
       sink.answer((_, response) => {
@@ -165,15 +168,15 @@ describe("clock on the control plane", () => {
     // Both requests run concurrently in an order that the emulator determines.
     const second = ask("POST", "clock/advance", { body: { by: "PT1M" } });
     const loser = await Promise.race([first, second]);
-    assert.deepEqual(plain(loser), refused);
-    assert.deepEqual(plain(await ask("PUT", "clock", { body: { mode: "real" } })), refused);
+    assert.deepEqual(pickStatusAndBody(loser), refused);
+    assert.deepEqual(pickStatusAndBody(await ask("PUT", "clock", { body: { mode: "real" } })), refused);
     release();
     const statuses = (await Promise.all([first, second])).map(({ status }) => status).sort();
     assert.deepEqual(statuses, [200, 409]);
   });
 
   it("clock.advance explains an invalid target", async (t) => {
-    const { ask } = await emulator(t);
+    const { ask } = await startTestEmulator(t);
     for (const [body, message] of [
       [{}, "exactly one of by, to, next and until_idle is required"],
       [{ by: "PT1M", next: true }, "exactly one of by, to, next and until_idle is required"],
@@ -189,7 +192,7 @@ describe("clock on the control plane", () => {
   });
 });
 
-type Ask = Awaited<ReturnType<typeof emulator>>["ask"];
+type Ask = Awaited<ReturnType<typeof startTestEmulator>>["ask"];
 
 async function subscribe(api: Ask, url: string): Promise<void> {
   const body = { title: "Hooks", url, only_for_activities: ["CONTRACT_CREATED"] };

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { runCli } from "../../support/cli/run-cli.ts";
-import { emulator, plain } from "../../support/emulator.ts";
+import { pickStatusAndBody, startTestEmulator } from "../../support/emulator.ts";
 
 it("clusters.list returns every cluster with its keys and first API key", async (t) => {
-  const twin = await emulator(t);
-  assert.deepEqual(plain(await twin.ask("GET", "clusters")), {
+  const twin = await startTestEmulator(t);
+  assert.deepEqual(pickStatusAndBody(await twin.ask("GET", "clusters")), {
     status: 200,
     body: twin.clusters.map((one, i) => ({
       id: one.id,

@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { emulator, plain, type TestEmulator } from "../../support/emulator.ts";
-import { receiver } from "../../support/receiver.ts";
+import { pickStatusAndBody, startTestEmulator, type TestEmulator } from "../../support/emulator.ts";
+import { startReceiver } from "../../support/receiver.ts";
 
 const now = "2031-01-02T03:04:05.000Z";
 
 describe("webhooks on the control plane", () => {
   it("emulator-webhooks.list returns webhooks with counters and custom header names", async (t) => {
-    const running = await emulator(t);
+    const running = await startTestEmulator(t);
     const id = await subscribe(running, "http://127.0.0.1:9/hooks", { custom_headers: { "X-Token": "secret" } });
-    assert.deepEqual(plain(await running.ask("GET", "webhooks")), {
+    assert.deepEqual(pickStatusAndBody(await running.ask("GET", "webhooks")), {
       status: 200,
       body: [
         {
@@ -34,8 +34,8 @@ describe("webhooks on the control plane", () => {
   });
 
   it("emulator-webhooks.enable and disable switch one webhook and reset its failures", async (t) => {
-    const running = await emulator(t);
-    const sink = await receiver(t);
+    const running = await startTestEmulator(t);
+    const sink = await startReceiver(t);
     sink.answer(500);
     const id = await subscribe(running, sink.url);
     await createContract(running);
@@ -51,8 +51,8 @@ describe("webhooks on the control plane", () => {
   });
 
   it("emulator-webhooks.resend sends undelivered events, oldest first, until a failure", async (t) => {
-    const running = await emulator(t);
-    const sink = await receiver(t);
+    const running = await startTestEmulator(t);
+    const sink = await startReceiver(t);
     const id = await subscribe(running, sink.url);
     await running.ask("POST", `webhooks/${id}/disable`);
     for (let made = 0; made < 3; made += 1) await createContract(running);
@@ -85,11 +85,11 @@ describe("webhooks on the control plane", () => {
   });
 
   it("activities.list returns counts of all activities, even without a webhook", async (t) => {
-    const running = await emulator(t);
+    const running = await startTestEmulator(t);
     await createContract(running);
     await running.ask("POST", "clock/advance", { body: { by: "PT1M" } });
     await createContract(running);
-    assert.deepEqual(plain(await running.ask("GET", "activities")), {
+    assert.deepEqual(pickStatusAndBody(await running.ask("GET", "activities")), {
       status: 200,
       body: [
         {
@@ -105,9 +105,9 @@ describe("webhooks on the control plane", () => {
   });
 
   it("emulator-webhooks.enable, disable and resend reject unknown webhooks (no-such-webhook)", async (t) => {
-    const { ask } = await emulator(t);
+    const { ask } = await startTestEmulator(t);
     for (const verb of ["enable", "disable", "resend"]) {
-      assert.deepEqual(plain(await ask("POST", `webhooks/99/${verb}`)), {
+      assert.deepEqual(pickStatusAndBody(await ask("POST", `webhooks/99/${verb}`)), {
         status: 404,
         body: {
           error: {
@@ -123,8 +123,8 @@ describe("webhooks on the control plane", () => {
 
 describe("deliveries on the control plane", () => {
   it("deliveries.list returns deliveries with their attempts and the number dropped", async (t) => {
-    const running = await emulator(t);
-    const sink = await receiver(t);
+    const running = await startTestEmulator(t);
+    const sink = await startReceiver(t);
     sink.answer((_, response) => void response.writeHead(503).end("busy\n  still"));
     const id = await subscribe(running, sink.url);
     const contract = await createContract(running);
@@ -176,8 +176,8 @@ describe("deliveries on the control plane", () => {
   });
 
   it("deliveries.show returns the sent headers, custom ones by name only", async (t) => {
-    const running = await emulator(t);
-    const sink = await receiver(t);
+    const running = await startTestEmulator(t);
+    const sink = await startReceiver(t);
     await subscribe(running, sink.url, { custom_headers: { "x-secret": "s3cret" } });
     await createContract(running);
     await running.ask("POST", "clock/advance", { body: { by: "PT1M" } });
@@ -193,8 +193,8 @@ describe("deliveries on the control plane", () => {
   });
 
   it("deliveries.show returns the bodies of the request and the responses", async (t) => {
-    const running = await emulator(t);
-    const sink = await receiver(t);
+    const running = await startTestEmulator(t);
+    const sink = await startReceiver(t);
     sink.answer((_, response) => void response.writeHead(200).end("thanks"));
     await subscribe(running, sink.url);
     await createContract(running);
@@ -208,8 +208,8 @@ describe("deliveries on the control plane", () => {
   });
 
   it("deliveries.resend repeats the delivery and returns the outcome", async (t) => {
-    const running = await emulator(t);
-    const sink = await receiver(t);
+    const running = await startTestEmulator(t);
+    const sink = await startReceiver(t);
     const id = await subscribe(running, sink.url);
     await running.ask("POST", `webhooks/${id}/disable`);
     await createContract(running);
@@ -226,8 +226,8 @@ describe("deliveries on the control plane", () => {
   });
 
   it("deliveries.record stores an external delivery, which deliveries.resend repeats unchanged", async (t) => {
-    const running = await emulator(t, { webhookJson: "spaced" });
-    const sink = await receiver(t);
+    const running = await startTestEmulator(t, { webhookJson: "spaced" });
+    const sink = await startReceiver(t);
     const webhook = await subscribe(running, sink.url);
     const made = {
       webhook,
@@ -239,7 +239,7 @@ describe("deliveries on the control plane", () => {
       duration_ms: 3,
       response_body: "bad signature",
     };
-    const recorded = plain(await running.ask("POST", "deliveries", { body: made }));
+    const recorded = pickStatusAndBody(await running.ask("POST", "deliveries", { body: made }));
     const attempt = {
       number: 1,
       resend: false,
@@ -287,7 +287,7 @@ describe("deliveries on the control plane", () => {
   });
 
   it("deliveries.record rejects an unknown webhook (no-such-webhook) and connection headers", async (t) => {
-    const running = await emulator(t);
+    const running = await startTestEmulator(t);
     const made = { webhook: 7, activity: "CONTRACT_SIGNED", label: "x", body: "{}", status: null, duration_ms: 0 };
     const missing = await running.ask("POST", "deliveries", { body: { ...made, headers: {} } });
     const foreign = await running.ask("POST", "deliveries", { body: { ...made, headers: { Host: "x" } } });
@@ -295,7 +295,7 @@ describe("deliveries on the control plane", () => {
   });
 
   it("deliveries.show and deliveries.resend reject unknown deliveries (no-such-delivery)", async (t) => {
-    const { ask } = await emulator(t);
+    const { ask } = await startTestEmulator(t);
     const refused = {
       status: 404,
       body: {
@@ -306,18 +306,18 @@ describe("deliveries on the control plane", () => {
         },
       },
     };
-    assert.deepEqual(plain(await ask("GET", "deliveries/7")), refused);
-    assert.deepEqual(plain(await ask("POST", "deliveries/7/resend")), refused);
+    assert.deepEqual(pickStatusAndBody(await ask("GET", "deliveries/7")), refused);
+    assert.deepEqual(pickStatusAndBody(await ask("POST", "deliveries/7/resend")), refused);
   });
 
   it("deliveries.resend rejects a deleted webhook (webhook-deleted)", async (t) => {
-    const running = await emulator(t);
-    const sink = await receiver(t);
+    const running = await startTestEmulator(t);
+    const sink = await startReceiver(t);
     const id = await subscribe(running, sink.url);
     await createContract(running);
     await running.ask("POST", "clock/advance", { body: { by: "PT1M" } });
     await running.api("DELETE", `/api/v2.1/public/webhooks/${id}`);
-    assert.deepEqual(plain(await running.ask("POST", "deliveries/1/resend")), {
+    assert.deepEqual(pickStatusAndBody(await running.ask("POST", "deliveries/1/resend")), {
       status: 409,
       body: {
         error: {

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { emulator, plain, type TestEmulator } from "../../support/emulator.ts";
+import { pickStatusAndBody, startTestEmulator, type TestEmulator } from "../../support/emulator.ts";
 import { startDeviceAuthorization } from "../../support/identity/devices.ts";
 import { getHiddenFields } from "../../support/identity/forms.ts";
-import { assertRefused } from "../../support/refused.ts";
+import { assertRejected } from "../../support/refused.ts";
 
 const form = { "content-type": "application/x-www-form-urlencoded" };
 const quarter = 15 * 60_000;
@@ -26,7 +26,7 @@ const refused = (code: string, message: string, hint?: string) => ({
 
 describe("device grants on the control plane", () => {
   it("device-grants.list returns waiting devices and earlier decisions, newest first", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const decided = await startDeviceAuthorization(world);
     const waiting = await startDeviceAuthorization(world);
     await world.ask("POST", `device-grants/${decided.user_code}`, {
@@ -34,7 +34,7 @@ describe("device grants on the control plane", () => {
     });
     await decided.poll();
     const row = { client_id: "demo-cli", expires_at: "2031-01-02T03:19:05.000Z" };
-    assert.deepEqual(plain(await world.ask("GET", "device-grants")), {
+    assert.deepEqual(pickStatusAndBody(await world.ask("GET", "device-grants")), {
       status: 200,
       body: [
         { user_code: waiting.user_code, status: "PENDING", cluster_id: null, redeemed: false, ...row },
@@ -48,10 +48,10 @@ describe("device approval on the control plane", () => {
   const approve = ({ ask }: TestEmulator, code: string, body: object) => ask("POST", `device-grants/${code}`, { body });
 
   it("issues the tokens of the approving user", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const waiting = await startDeviceAuthorization(world);
     const asked = { status: "AUTHORIZED", email: "Eli@fabrikam.example" };
-    assert.deepEqual(plain(await approve(world, waiting.user_code, asked)), {
+    assert.deepEqual(pickStatusAndBody(await approve(world, waiting.user_code, asked)), {
       status: 200,
       body: { user_code: waiting.user_code, status: "AUTHORIZED", cluster_id: "us-1" },
     });
@@ -65,7 +65,7 @@ describe("device approval on the control plane", () => {
   });
 
   it("uses the acting user of the first workspace by default", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const waiting = await startDeviceAuthorization(world);
     const answer = await approve(world, waiting.user_code.toLowerCase(), { status: "AUTHORIZED" });
     assert.deepEqual(answer.body, {
@@ -78,17 +78,17 @@ describe("device approval on the control plane", () => {
 
   it("issues client tokens if the cluster has no user", async (t) => {
     const oauth_clients = [{ client_id: "demo-cli", client_name: "Demo" }];
-    const world = await emulator(t, { seed: { clusters: [{ id: "eu-1", label: "eu" }], oauth_clients } });
+    const world = await startTestEmulator(t, { seed: { clusters: [{ id: "eu-1", label: "eu" }], oauth_clients } });
     const waiting = await startDeviceAuthorization(world);
     await approve(world, waiting.user_code, { status: "AUTHORIZED", cluster_id: "eu-1" });
     assert.deepEqual(await ownerOf(world, waiting), { sub: "demo-cli", cluster: "eu-1" });
   });
 
   it("accepts only the cluster that the code is bound to", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const waiting = await startDeviceAuthorization(world);
     await waiting.decide("PENDING", "us-1");
-    await assertRefused(world, () => approve(world, waiting.user_code, { status: "AUTHORIZED", cluster_id: "eu-1" }), {
+    await assertRejected(world, () => approve(world, waiting.user_code, { status: "AUTHORIZED", cluster_id: "eu-1" }), {
       status: 409,
       body: refused(
         "user_code_bound",
@@ -104,17 +104,17 @@ describe("device approval on the control plane", () => {
   });
 
   it("denies the device on request", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const waiting = await startDeviceAuthorization(world);
     await approve(world, waiting.user_code, { status: "DENIED", cluster_id: "us-1" });
     assert.deepEqual((await waiting.poll()).body, { error: "access_denied" });
   });
 
   it("requires a waiting code, an existing cluster, and one of its users", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const { user_code } = await startDeviceAuthorization(world);
     const wrong = (code: string, body: object) => () => approve(world, code, { status: "AUTHORIZED", ...body });
-    await assertRefused(world, wrong("BBBB-BBBB", {}), {
+    await assertRejected(world, wrong("BBBB-BBBB", {}), {
       status: 404,
       body: refused(
         "no_such_user_code",
@@ -122,7 +122,7 @@ describe("device approval on the control plane", () => {
         "List the devices with `svc emulator devices`.",
       ),
     });
-    await assertRefused(world, wrong(user_code, { cluster_id: "ap-9" }), {
+    await assertRejected(world, wrong(user_code, { cluster_id: "ap-9" }), {
       status: 404,
       body: refused("no_such_cluster", "Cluster ap-9 not found. Known: eu-1, us-1."),
     });
@@ -131,19 +131,19 @@ describe("device approval on the control plane", () => {
       ["cleo@northwind.example", undefined],
       ["ada@northwind.example", "us-1"],
     ]) {
-      await assertRefused(world, wrong(user_code, { email, cluster_id }), {
+      await assertRejected(world, wrong(user_code, { email, cluster_id }), {
         status: 404,
         body: refused("no_such_user", `The cluster has no active user with the address ${email}.`),
       });
     }
     await approve(world, user_code, { status: "DENIED" });
-    await assertRefused(world, wrong(user_code, {}), {
+    await assertRejected(world, wrong(user_code, {}), {
       status: 409,
       body: refused("user_code_decided", `The user code ${user_code} was already approved or denied.`),
     });
     const late = await startDeviceAuthorization(world);
     await world.clock.advance({ by: quarter });
-    await assertRefused(world, wrong(late.user_code, {}), {
+    await assertRejected(world, wrong(late.user_code, {}), {
       status: 410,
       body: refused(
         "user_code_expired",
@@ -166,7 +166,7 @@ describe("device page", () => {
     });
 
   it("prompts for a code, shows the device and approves it", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const waiting = await startDeviceAuthorization(world);
     assert.match((await open(world)).text, /<input name="user_code"/);
     const { status, text } = await open(world, waiting.user_code);
@@ -181,7 +181,7 @@ describe("device page", () => {
   });
 
   it("denies a device", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const waiting = await startDeviceAuthorization(world);
     const { text } = await open(world, waiting.user_code);
     const done = await submit(world, text, { status: "DENIED", cluster_id: "eu-1" });
@@ -190,7 +190,7 @@ describe("device page", () => {
   });
 
   it("reports an invalid code before and after the form", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const waiting = await startDeviceAuthorization(world);
     assert.match((await open(world, "<b>")).text, /No device has this code/);
     const { text } = await open(world, waiting.user_code);
@@ -203,14 +203,14 @@ describe("device page", () => {
   });
 
   it("offers only the cluster that a code is bound to", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const waiting = await startDeviceAuthorization(world);
     await waiting.decide("PENDING", "us-1");
     assert.doesNotMatch((await open(world, waiting.user_code)).text, /eu-1/);
   });
 
   it("rejects a form without its token and forms from other sites", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const mine = await startDeviceAuthorization(world);
     const other = await startDeviceAuthorization(world);
     const { text } = await open(world, mine.user_code);
@@ -219,8 +219,8 @@ describe("device page", () => {
       status: 403,
       body: refused("stale_form", "The form was not made by this emulator.", "Load the page again."),
     };
-    await assertRefused(world, () => submit(world, text, { ...fields, form_token: "guess" }), stale);
-    await assertRefused(world, () => submit(world, text, { ...fields, user_code: other.user_code }), stale);
+    await assertRejected(world, () => submit(world, text, { ...fields, form_token: "guess" }), stale);
+    await assertRejected(world, () => submit(world, text, { ...fields, user_code: other.user_code }), stale);
     const foreign = { origin: "https://evil.example", "sec-fetch-site": "cross-site" };
     assert.equal((await submit(world, text, fields, foreign)).status, 403);
     assert.deepEqual((await mine.poll()).body, { error: "authorization_pending" });

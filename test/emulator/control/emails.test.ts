@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { draft, sent } from "../../support/contracts.ts";
-import { emulator, plain, type TestEmulator } from "../../support/emulator.ts";
+import { createDraftContract, createSentContract } from "../../support/contracts.ts";
+import { pickStatusAndBody, startTestEmulator, type TestEmulator } from "../../support/emulator.ts";
 import { getSigningLink } from "../../support/identity/recipient-page.ts";
 
 const at = "2031-01-02T03:04:05.000Z";
@@ -19,11 +19,11 @@ async function trialOn({ router }: TestEmulator, more: object = {}): Promise<str
 
 describe("platform e-mail", () => {
   it("emails.list returns signing e-mails with their links and event metadata", async (t) => {
-    const on = await emulator(t);
-    const link = await getSigningLink(on, await sent(on.api), "jo@acme.example");
+    const on = await startTestEmulator(t);
+    const link = await getSigningLink(on, await createSentContract(on.api), "jo@acme.example");
     const workspaces = (await on.ask("GET", "workspaces")).body as { counterparty_tokens: string[] }[];
     const [, token] = workspaces[0]!.counterparty_tokens;
-    assert.deepEqual(plain(await on.ask("GET", "emails")), {
+    assert.deepEqual(pickStatusAndBody(await on.ask("GET", "emails")), {
       status: 200,
       body: {
         items: [
@@ -59,9 +59,9 @@ describe("platform e-mail", () => {
   });
 
   it("emails.list filters by contract, recipient and purpose, and returns pages", async (t) => {
-    const on = await emulator(t);
-    await sent(on.api);
-    const shared = await draft(on.api, { contract_template_id: 104 });
+    const on = await startTestEmulator(t);
+    await createSentContract(on.api);
+    const shared = await createDraftContract(on.api, { contract_template_id: 104 });
     await on.api("POST", `/api/v2.1/public/contracts/${shared.id}/send_to_counterparties`, {
       body: { cc_emails: ["cc@acme.example"] },
     });
@@ -84,7 +84,7 @@ describe("platform e-mail", () => {
   });
 
   it("contains the token of a trial or an invitation", async (t) => {
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     const token = await trialOn(on);
     const { items } = (await on.ask("GET", "emails")).body as { items: { token: string; cluster_id: unknown }[] };
     const [invitation, signup] = items;
@@ -95,8 +95,8 @@ describe("platform e-mail", () => {
   });
 
   it("expires after ninety days", async (t) => {
-    const on = await emulator(t);
-    await sent(on.api);
+    const on = await startTestEmulator(t);
+    await createSentContract(on.api);
     await on.ask("POST", "clock/advance", { body: { by: "P89D" } });
     assert.equal(((await on.ask("GET", "emails")).body as { total: number }).total, 1);
     await on.ask("POST", "clock/advance", { body: { by: "P1D" } });
@@ -105,7 +105,7 @@ describe("platform e-mail", () => {
 });
 
 it("emails.blackhole returns the received mails, newest first", async (t) => {
-  const on = await emulator(t);
+  const on = await startTestEmulator(t);
   const path = "/router/v1/mailer/inbound/blackhole";
   const headers = { "content-type": "text/plain" };
   for (const body of ["one", "two"]) await on.router("POST", path, { body, headers });
@@ -115,7 +115,7 @@ it("emails.blackhole returns the received mails, newest first", async (t) => {
     content_type: "text/plain",
     body: Buffer.from(text).toString("base64"),
   });
-  assert.deepEqual(plain(await on.ask("GET", "blackhole")), {
+  assert.deepEqual(pickStatusAndBody(await on.ask("GET", "blackhole")), {
     status: 200,
     body: { items: [row(2, "two"), row(1, "one")], total: 2 },
   });
@@ -123,7 +123,7 @@ it("emails.blackhole returns the received mails, newest first", async (t) => {
 });
 
 it("trials.list returns completed signups, newest first", async (t) => {
-  const on = await emulator(t);
+  const on = await startTestEmulator(t);
   const token = await trialOn(on, { last_name: "Park", cluster_location: "us" });
   await on.router("POST", trial, { body: { email: "al@newco.example", captcha: "yes" } });
   const { body } = await on.ask("GET", "trials");

@@ -1,28 +1,31 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { request } from "../../support/contracts.ts";
-import { emulator, plain, sender, type TestEmulator } from "../../support/emulator.ts";
+import { createContractRequest } from "../../support/contracts.ts";
+import { createSender, pickStatusAndBody, startTestEmulator, type TestEmulator } from "../../support/emulator.ts";
 
 const create = "/api/v2.1/public/contracts/";
 const health = "/";
 
 describe("fault for incoming requests", () => {
   it("can be added, counted and removed", async (t) => {
-    const { ask, router } = await emulator(t);
+    const { ask, router } = await startTestEmulator(t);
     const fault = { id: 1, direction: "incoming", nth: 1, chance: 1, seed: 1, operation: "health.show", status: 503 };
     const rule = { direction: "incoming", operation: "health.show", status: 503 };
-    assert.deepEqual(plain(await ask("POST", "faults", { body: rule })), {
+    assert.deepEqual(pickStatusAndBody(await ask("POST", "faults", { body: rule })), {
       status: 201,
       body: { ...fault, matched: 0, hit: 0 },
     });
-    assert.deepEqual(plain(await router("GET", health)), {
+    assert.deepEqual(pickStatusAndBody(await router("GET", health)), {
       status: 503,
       body: { detail: "This is a scripted fault of the control plane." },
     });
-    assert.deepEqual(plain(await ask("GET", "faults")), { status: 200, body: [{ ...fault, matched: 1, hit: 1 }] });
-    assert.deepEqual(plain(await ask("DELETE", "faults/1")), { status: 204, body: "" });
-    assert.deepEqual(plain(await router("GET", health)), { status: 200, body: { database: true } });
-    assert.deepEqual(plain(await ask("DELETE", "faults/1")), {
+    assert.deepEqual(pickStatusAndBody(await ask("GET", "faults")), {
+      status: 200,
+      body: [{ ...fault, matched: 1, hit: 1 }],
+    });
+    assert.deepEqual(pickStatusAndBody(await ask("DELETE", "faults/1")), { status: 204, body: "" });
+    assert.deepEqual(pickStatusAndBody(await router("GET", health)), { status: 200, body: { database: true } });
+    assert.deepEqual(pickStatusAndBody(await ask("DELETE", "faults/1")), {
       status: 404,
       body: {
         error: {
@@ -35,19 +38,19 @@ describe("fault for incoming requests", () => {
   });
 
   it("affects a number of requests starting at its nth match", async (t) => {
-    const { ask, api } = await emulator(t);
+    const { ask, api } = await startTestEmulator(t);
     await ask("POST", "faults", {
       body: { direction: "incoming", operation: "contracts.create", status: 502, nth: 2, count: 2 },
     });
     const statuses: number[] = [];
-    for (let i = 0; i < 5; i += 1) statuses.push((await api("POST", create, { body: request() })).status);
+    for (let i = 0; i < 5; i += 1) statuses.push((await api("POST", create, { body: createContractRequest() })).status);
     assert.deepEqual(statuses, [201, 502, 502, 201, 201]);
     const { body } = await api("GET", create);
     assert.equal((body as { total_results: number }).total_results, 3);
   });
 
   it("sends its status with headers and body", async (t) => {
-    const { ask, router } = await emulator(t);
+    const { ask, router } = await startTestEmulator(t);
     await ask("POST", "faults", {
       body: {
         direction: "incoming",
@@ -57,7 +60,7 @@ describe("fault for incoming requests", () => {
       },
     });
     const answer = await router("GET", health);
-    assert.deepEqual(plain(answer), { status: 429, body: { detail: "Slow down" } });
+    assert.deepEqual(pickStatusAndBody(answer), { status: 429, body: { detail: "Slow down" } });
     assert.equal(answer.headers.get("retry-after"), "7");
   });
 
@@ -71,7 +74,7 @@ describe("fault for incoming requests", () => {
   ] as const;
   for (const [what, matcher] of narrow) {
     it(`does not affect requests with a different ${what}`, async (t) => {
-      const { ask, router } = await emulator(t);
+      const { ask, router } = await startTestEmulator(t);
       await ask("POST", "faults", { body: { direction: "incoming", status: 503, ...matcher } });
       assert.equal((await router("GET", health)).status, 200);
     });
@@ -86,14 +89,14 @@ describe("fault for incoming requests", () => {
   ] as const;
   for (const [what, matcher] of wide) {
     it(`matches requests by ${what}`, async (t) => {
-      const { ask, router } = await emulator(t);
+      const { ask, router } = await startTestEmulator(t);
       await ask("POST", "faults", { body: { direction: "incoming", status: 503, ...matcher } });
       assert.equal((await router("GET", health, { headers: { "x-probe": "yes" } })).status, 503);
     });
   }
 
   it("delays, resets and truncates responses", async (t) => {
-    const { ask, router } = await emulator(t);
+    const { ask, router } = await startTestEmulator(t);
     const add = (body: object) => ask("POST", "faults", { body: { direction: "incoming", count: 1, ...body } });
     await add({ reset: true });
     await assert.rejects(router("GET", health), /ECONNRESET|other side closed/);
@@ -106,20 +109,20 @@ describe("fault for incoming requests", () => {
   });
 
   it("affects a forwarded request once", async (t) => {
-    const running = await emulator(t);
+    const running = await startTestEmulator(t);
     const { clientId = "", clientSecret = "" } = running.clusters[0]!;
-    const viaRouter = sender(running.routerUrl, { "client-id": clientId, "client-secret": clientSecret });
+    const viaRouter = createSender(running.routerUrl, { "client-id": clientId, "client-secret": clientSecret });
     await running.ask("POST", "faults", { body: { direction: "incoming", path: "/api/*", status: 503, nth: 2 } });
-    assert.equal((await viaRouter("POST", create, { body: request() })).status, 201);
+    assert.equal((await viaRouter("POST", create, { body: createContractRequest() })).status, 201);
     assert.deepEqual(await counts(running), [{ matched: 1, hit: 0 }]);
     await running.ask("DELETE", "faults/1");
     // A fault with a service applies to the cluster behind the router.
     await running.ask("POST", "faults", { body: { direction: "incoming", service: "contracts", status: 503 } });
-    assert.equal((await viaRouter("POST", create, { body: request() })).status, 503);
+    assert.equal((await viaRouter("POST", create, { body: createContractRequest() })).status, 503);
   });
 
   it("never affects the control plane, so that it can be removed", async (t) => {
-    const { ask } = await emulator(t);
+    const { ask } = await startTestEmulator(t);
     await ask("POST", "faults", { body: { direction: "incoming", reset: true } });
     assert.equal((await ask("GET", "clock")).status, 200);
     assert.equal((await ask("GET", "nothing-here")).status, 404);
@@ -127,7 +130,7 @@ describe("fault for incoming requests", () => {
   });
 
   it("waits until an older fault no longer applies", async (t) => {
-    const { ask, router } = await emulator(t);
+    const { ask, router } = await startTestEmulator(t);
     for (const status of [500, 418]) {
       await ask("POST", "faults", { body: { direction: "incoming", operation: "health.show", status, count: 2 } });
     }
@@ -138,7 +141,7 @@ describe("fault for incoming requests", () => {
 
   it("affects the same requests in every run with the same seed and probability", async (t) => {
     const run = async (seed: number) => {
-      const { ask, router } = await emulator(t);
+      const { ask, router } = await startTestEmulator(t);
       await ask("POST", "faults", { body: { direction: "incoming", status: 503, chance: 0.5, seed } });
       const statuses: number[] = [];
       for (let i = 0; i < 24; i += 1) statuses.push((await router("GET", health)).status);
@@ -151,9 +154,9 @@ describe("fault for incoming requests", () => {
   });
 
   it("rejects an unknown operation", async (t) => {
-    const { ask } = await emulator(t);
+    const { ask } = await startTestEmulator(t);
     assert.deepEqual(
-      plain(
+      pickStatusAndBody(
         await ask("POST", "faults", { body: { direction: "incoming", status: 503, operation: "contracts.crate" } }),
       ),
       {
@@ -177,7 +180,7 @@ describe("fault for incoming requests", () => {
   ] as const;
   for (const [body, words] of mistakes) {
     it(`rejects an invalid fault: ${words}`, async (t) => {
-      const { ask } = await emulator(t);
+      const { ask } = await startTestEmulator(t);
       const { status, body: refusal } = await ask("POST", "faults", { body });
       assert.equal(status, 400);
       const { error } = refusal as { error: { code: string; message: string } };

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { contentHash, contentHashHeader } from "../../../src/schemes/webhook.ts";
-import { draft } from "../../support/contracts.ts";
-import { emulator, type TestEmulator } from "../../support/emulator.ts";
-import { type ReceivedRequest, type Receiver, receiver } from "../../support/receiver.ts";
+import { createDraftContract } from "../../support/contracts.ts";
+import { startTestEmulator, type TestEmulator } from "../../support/emulator.ts";
+import { type ReceivedRequest, type Receiver, startReceiver } from "../../support/receiver.ts";
 
 interface Scene extends TestEmulator {
   readonly target: Receiver;
@@ -14,10 +14,10 @@ interface Scene extends TestEmulator {
 }
 
 async function scene(t: TestContext, fault: object): Promise<Scene> {
-  const running = await emulator(t);
+  const running = await startTestEmulator(t);
   const { api, ask } = running;
-  const target = await receiver(t);
-  const contract = await draft(api);
+  const target = await startReceiver(t);
+  const contract = await createDraftContract(api);
   const wanted = ["CONTRACT_SIGNED", "CONTRACT_VOIDED", "CONTRACT_EXECUTED"];
   const hook = { title: "test", url: `${target.url}/hooks/a`, only_for_activities: wanted };
   assert.equal((await api("POST", "/api/v2.1/public/webhooks/", { body: hook })).status, 201);

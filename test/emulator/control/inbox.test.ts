@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { emulator, plain } from "../../support/emulator.ts";
-import { receiver } from "../../support/receiver.ts";
+import { pickStatusAndBody, startTestEmulator } from "../../support/emulator.ts";
+import { startReceiver } from "../../support/receiver.ts";
 
 interface Row {
   readonly headers: readonly (readonly [string, string])[];
@@ -10,13 +10,13 @@ interface Row {
 
 describe("inbox of an emulated cluster", () => {
   it("clusters.inbox returns bytes and headers as received, oldest first", async (t) => {
-    const { ask, router } = await emulator(t);
+    const { ask, router } = await startTestEmulator(t);
     const body = Buffer.from('{ "a": "\u00e4",\n "b":1.0 }');
     const answer = await router("POST", "/some/path?x=1", {
       body,
       headers: { "X-Cluster-Id": "us-1", "X-Signature": "abc", "content-type": "application/json" },
     });
-    assert.deepEqual(plain(answer), {
+    assert.deepEqual(pickStatusAndBody(answer), {
       status: 200,
       body: { cluster_id: "us-1", method: "POST", path: "/some/path" },
     });
@@ -39,7 +39,7 @@ describe("inbox of an emulated cluster", () => {
   });
 
   it("filters by path, returns the newest requests, and is empty after a reset", async (t) => {
-    const { ask, router } = await emulator(t);
+    const { ask, router } = await startTestEmulator(t);
     for (const path of ["/a/1", "/a/2", "/b/3"]) await router("GET", path, { headers: { "x-cluster-id": "eu-1" } });
     const targets = async (query: string) => {
       const { body } = await ask("GET", `clusters/eu-1/inbox?${query}`);
@@ -54,7 +54,7 @@ describe("inbox of an emulated cluster", () => {
   });
 
   it("retains the newest requests up to a size and counts dropped ones", async (t) => {
-    const { ask, router } = await emulator(t, { inboxBytes: 10_000, requestLogBytes: 2_000 });
+    const { ask, router } = await startTestEmulator(t, { inboxBytes: 10_000, requestLogBytes: 2_000 });
     const body = Buffer.from(Array.from({ length: 2_048 }, (_, i) => i % 256));
     const headers = { "x-cluster-id": "eu-1", "content-type": "application/octet-stream" };
     for (const path of ["/1", "/2", "/3", "/4", "/5", "/6"]) await router("POST", path, { headers, body });
@@ -73,25 +73,25 @@ describe("inbox of an emulated cluster", () => {
   });
 
   it("shows the seed's scripted responses", async (t) => {
-    const running = await emulator(t, {
+    const running = await startTestEmulator(t, {
       seed: {
         clusters: [{ id: "eu-1", label: "eu" }],
         apps: { answers: [{ path: "/scripted", method: "PUT", status: 202, headers: { "x-a": "b" }, body: [1] }] },
       },
     });
     const answer = await running.router("PUT", "/scripted", { headers: { "x-cluster-id": "eu-1" } });
-    assert.deepEqual(plain(answer), { status: 202, body: [1] });
+    assert.deepEqual(pickStatusAndBody(answer), { status: 202, body: [1] });
     assert.equal(answer.headers.get("x-a"), "b");
     const { body } = await running.ask("GET", "clusters/eu-1/inbox");
     assert.equal((body as { items: Row[] }).items[0]!.status, 202);
   });
 
   it("exists only for emulated clusters", async (t) => {
-    const other = await receiver(t);
-    const { ask } = await emulator(t, {
+    const other = await startReceiver(t);
+    const { ask } = await startTestEmulator(t, {
       seed: { clusters: [{ id: "x-1", label: "x", external_url: other.url }] },
     });
-    assert.deepEqual(plain(await ask("GET", "clusters/x-1/inbox")), {
+    assert.deepEqual(pickStatusAndBody(await ask("GET", "clusters/x-1/inbox")), {
       status: 409,
       body: {
         error: {
@@ -100,7 +100,7 @@ describe("inbox of an emulated cluster", () => {
         },
       },
     });
-    assert.deepEqual(plain(await ask("GET", "clusters/none/inbox")), {
+    assert.deepEqual(pickStatusAndBody(await ask("GET", "clusters/none/inbox")), {
       status: 404,
       body: { error: { code: "no_such_cluster", message: "Cluster none not found. Known: x-1." } },
     });

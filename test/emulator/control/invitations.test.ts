@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { hashEmail } from "../../../src/schemes/email-hash.ts";
-import { sent } from "../../support/contracts.ts";
-import { emulator, plain, type TestEmulator } from "../../support/emulator.ts";
+import { createSentContract } from "../../support/contracts.ts";
+import { pickStatusAndBody, startTestEmulator, type TestEmulator } from "../../support/emulator.ts";
 import { getSigningLink } from "../../support/identity/recipient-page.ts";
-import { assertRefused, waitUntilIdle } from "../../support/refused.ts";
+import { assertRejected, waitUntilIdle } from "../../support/refused.ts";
 
 const at = "2031-01-02T03:04:05.000Z";
 const bob = "bob@newco.example";
@@ -36,9 +36,9 @@ async function invited(on: TestEmulator): Promise<Row> {
 
 describe("invitations.list", () => {
   it("lists users invited by clusters, newest first, then tokens of the seed", async (t) => {
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     const { token, link } = await invited(on);
-    const contract = await sent(on.api);
+    const contract = await createSentContract(on.api);
     const { items, total } = await list(on);
     assert.equal(total, items.length);
     assert.deepEqual(
@@ -92,9 +92,9 @@ describe("invitations.list", () => {
   });
 
   it("filters by cluster, workspace, user, kind and state, in pages", async (t) => {
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     await invited(on);
-    await sent(on.api);
+    await createSentContract(on.api);
     const found = async (query: string) => {
       const { items, total } = await list(on, `?${query}`);
       return [total, ...items.map(({ email, token }) => email ?? token)];
@@ -113,8 +113,8 @@ describe("invitations.list", () => {
   });
 
   it("shows a contract's invitations as ended after the contract ends", async (t) => {
-    const on = await emulator(t);
-    const { id } = await sent(on.api);
+    const on = await startTestEmulator(t);
+    const { id } = await createSentContract(on.api);
     await on.api("POST", `/api/v2.1/public/contracts/${id}/status/void`, { body: { note: "Off" } });
     const { items } = await list(on, "?state=ENDED");
     assert.deepEqual(
@@ -130,16 +130,16 @@ describe("invitations.list", () => {
 
 describe("invitations.accept", () => {
   it("activates the member, maps the address and ends the token", async (t) => {
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     const row = await invited(on);
     const accepted = { ...row, state: "ACCEPTED" };
-    assert.deepEqual(plain(await accept(on, row.token)), { status: 200, body: accepted });
+    assert.deepEqual(pickStatusAndBody(await accept(on, row.token)), { status: 200, body: accepted });
     await waitUntilIdle(on);
     assert.deepEqual((await list(on, `?email=${bob}`)).items, [accepted]);
     assert.equal((await on.router("POST", "/api/v1/svc_auth/login_v2/", { body: { email: bob } })).status, 200);
     const hash = hashEmail(bob);
     const mapped = await on.router("GET", `/router/v1/cluster_emails/email/${hash}`);
-    assert.deepEqual(plain(mapped), { status: 200, body: { email_hash: hash, cluster_id: "eu-1" } });
+    assert.deepEqual(pickStatusAndBody(mapped), { status: 200, body: { email_hash: hash, cluster_id: "eu-1" } });
     assert.deepEqual((await on.ask("GET", `owners?identifier=${row.token}`)).body, []);
   });
 
@@ -168,7 +168,7 @@ describe("invitations.accept", () => {
       "invitation-to-contract",
       409,
       async (on) => {
-        await sent(on.api);
+        await createSentContract(on.api);
         return (await list(on, "?email=jo@acme.example")).items[0]!.token;
       },
       {
@@ -191,9 +191,9 @@ describe("invitations.accept", () => {
   ];
   for (const [code, status, prepare, error] of refusals) {
     it(`rejects with ${code}, without changes`, async (t) => {
-      const on = await emulator(t);
+      const on = await startTestEmulator(t);
       const token = await prepare(on);
-      await assertRefused(on, () => accept(on, token), { status, body: { error } });
+      await assertRejected(on, () => accept(on, token), { status, body: { error } });
     });
   }
 });

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { request } from "../../support/contracts.ts";
-import { emulator, plain, type TestEmulator } from "../../support/emulator.ts";
-import { receiver } from "../../support/receiver.ts";
+import { createContractRequest } from "../../support/contracts.ts";
+import { pickStatusAndBody, startTestEmulator, type TestEmulator } from "../../support/emulator.ts";
+import { startReceiver } from "../../support/receiver.ts";
 
 const openMetrics = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 const plainText = "text/plain; version=0.0.4; charset=utf-8";
@@ -27,7 +27,7 @@ const starting = (samples: ReadonlyMap<string, number>, ...names: readonly strin
 
 describe("GET /_emulator/metrics", () => {
   it("counts requests by service, operation and status class", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     await world.api("GET", "/api/v2.1/public/templates/");
     await world.api("GET", "/api/v2.1/public/contracts/T-9/status");
     await world.api("GET", "/api/v2.1/public/contracts/T-8/status");
@@ -48,13 +48,13 @@ describe("GET /_emulator/metrics", () => {
   });
 
   it("reports attempts by response, deliveries by outcome, and pending deliveries", async (t) => {
-    const world = await emulator(t);
-    const failing = await receiver(t);
+    const world = await startTestEmulator(t);
+    const failing = await startReceiver(t);
     failing.answer(503);
     const hook = (url: string) => ({ title: "Mine", url, only_for_activities: ["CONTRACT_CREATED"] });
     await world.api("POST", "/api/v2.1/public/webhooks/", { body: hook(failing.url) });
-    await world.api("POST", "/api/v2.1/public/webhooks/", { body: hook((await receiver(t)).url) });
-    await world.api("POST", "/api/v2.1/public/contracts/", { body: request() });
+    await world.api("POST", "/api/v2.1/public/webhooks/", { body: hook((await startReceiver(t)).url) });
+    await world.api("POST", "/api/v2.1/public/contracts/", { body: createContractRequest() });
     await world.ask("POST", "clock/advance", { body: { by: "PT5M" } });
     const samples = await scraped(world);
     assert.deepEqual(starting(samples, "svc_delivery", "svc_deliveries", "svc_schedule_entries"), {
@@ -76,7 +76,7 @@ describe("GET /_emulator/metrics", () => {
   });
 
   it("preserves its counters across a reset", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     await world.router("GET", "/router/v1/clusters/");
     await world.ask("POST", "reset");
     assert.equal(
@@ -118,14 +118,16 @@ describe("GET /_emulator/metrics", () => {
     ["a client that accepts neither format", "application/json", plainText],
   ] as const) {
     it(`sends ${type.split(";", 1)[0]} to ${who}`, async (t) => {
-      const { status, headers, body } = await (await emulator(t)).ask("GET", "metrics", { headers: { accept } });
+      const { status, headers, body } = await (await startTestEmulator(t)).ask("GET", "metrics", {
+        headers: { accept },
+      });
       assert.deepEqual([status, headers.get("content-type"), headers.get("vary")], [200, type, "accept"]);
       assert.equal(String(body).endsWith("\n# EOF\n"), type === openMetrics);
     });
   }
 
   it("reports the same values in both formats", async (t) => {
-    const { ask } = await emulator(t);
+    const { ask } = await startTestEmulator(t);
     const lines = async (accept: string) =>
       String((await ask("GET", "metrics", { headers: { accept } })).body)
         .split("\n")
@@ -146,14 +148,14 @@ describe("GET /_emulator/metrics", () => {
   });
 
   it("requires permission to read", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     assert.equal((await world.router("GET", "/_emulator/metrics")).status, 401);
   });
 });
 
 describe("GET /_emulator/live", () => {
   it("identifies the process, and its pid only to programs on the same machine", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const { body, status } = await world.router("GET", "/_emulator/live");
     const { process: told, ...others } = body as { process: { machine: string } };
     assert.match(told.machine, /^[0-9a-f]{16}$/);
@@ -162,14 +164,14 @@ describe("GET /_emulator/live", () => {
       [200, { instance_id: world.instanceId }, { pid: process.pid, run_file: null, machine: told.machine }],
     );
     const handedOn = { "x-forwarded-for": "192.0.2.7" };
-    assert.deepEqual(plain(await world.router("GET", "/_emulator/live", { headers: handedOn })), {
+    assert.deepEqual(pickStatusAndBody(await world.router("GET", "/_emulator/live", { headers: handedOn })), {
       status: 200,
       body: { instance_id: world.instanceId },
     });
   });
 
   it("omits the pid behind a proxy that may forward without a trace", async (t) => {
-    const world = await emulator(t, { publicUrl: "https://svc.example" });
+    const world = await startTestEmulator(t, { publicUrl: "https://svc.example" });
     const { body } = await world.router("GET", "/_emulator/live");
     assert.deepEqual(body, { instance_id: world.instanceId, public_url: "https://svc.example" });
   });

@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import * as declarations from "../../../src/api/registry.ts";
 import { buildOpenApi, documentedServices } from "../../../src/derive/openapi.ts";
-import { emulator, sender } from "../../support/emulator.ts";
+import { createSender, startTestEmulator } from "../../support/emulator.ts";
 
 describe("OpenAPI document of a running emulator", () => {
   it("is served without authentication, as derived from the registry", async (t) => {
-    const { controlUrl } = await emulator(t);
-    const anybody = sender(controlUrl);
+    const { controlUrl } = await startTestEmulator(t);
+    const anybody = createSender(controlUrl);
     for (const service of documentedServices) {
       const { servers: _, ...expected } = JSON.parse(JSON.stringify(buildOpenApi(service, declarations)));
       const { status, body } = await anybody("GET", `/openapi/${service}.json`);
@@ -17,10 +17,10 @@ describe("OpenAPI document of a running emulator", () => {
   });
 
   it("lists reachable addresses under the host name of the request", async (t) => {
-    const { routerUrl, clusters } = await emulator(t);
+    const { routerUrl, clusters } = await startTestEmulator(t);
     const called = (url: string) => url.replace("127.0.0.1", "localhost");
     const serversOf = async (service: string) => {
-      const { body } = await sender(called(routerUrl))("GET", `/_emulator/openapi/${service}.json`);
+      const { body } = await createSender(called(routerUrl))("GET", `/_emulator/openapi/${service}.json`);
       return (body as { servers: unknown }).servers;
     };
     const router = [{ url: called(routerUrl), description: "This emulator" }];
@@ -33,9 +33,9 @@ describe("OpenAPI document of a running emulator", () => {
   });
 
   it("does not exist for the signed storage or other names", async (t) => {
-    const { controlUrl } = await emulator(t);
+    const { controlUrl } = await startTestEmulator(t);
     for (const name of ["storage.json", "router", "router.yaml"]) {
-      assert.equal((await sender(controlUrl)("GET", `/openapi/${name}`)).status, 400, name);
+      assert.equal((await createSender(controlUrl)("GET", `/openapi/${name}`)).status, 400, name);
     }
   });
 });

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { emulator } from "../../support/emulator.ts";
+import { startTestEmulator } from "../../support/emulator.ts";
 import { read, talk } from "../http/serving.ts";
 
 describe("health probe by a load balancer or monitor", () => {
   it("accepts HTTP/1.0 without a host, unlike other requests", async (t) => {
-    const { routerUrl } = await emulator(t);
+    const { routerUrl } = await startTestEmulator(t);
     const status = async (target: string) => read(await talk(routerUrl, [`GET ${target} HTTP/1.0\r\n\r\n`])).status;
     assert.deepEqual(
       await Promise.all(["/_emulator/ready", "/_emulator/live", "/_emulator/metrics", "/"].map(status)),
@@ -16,7 +16,7 @@ describe("health probe by a load balancer or monitor", () => {
   });
 
   it("accepts OPTIONS, like HAProxy's default, but not from other sites", async (t) => {
-    const { routerUrl } = await emulator(t);
+    const { routerUrl } = await startTestEmulator(t);
     const probe = async (lines: string) => {
       const { status, body } = read(await talk(routerUrl, [`${lines}\r\n\r\n`]));
       return [status, body.startsWith('{"instance_id":')];
@@ -31,7 +31,7 @@ describe("health probe by a load balancer or monitor", () => {
   });
 
   it("accepts HEAD wherever GET is allowed", async (t) => {
-    const { routerUrl, token } = await emulator(t);
+    const { routerUrl, token } = await startTestEmulator(t);
     const head = async (path: string, headers: Record<string, string> = {}) => {
       const url = `${routerUrl}/_emulator/${path}`;
       const [full, bare] = await Promise.all(

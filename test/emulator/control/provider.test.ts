@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { stylesheetHash } from "../../../emulator/http/page.ts";
-import { emulator, plain, sender, type TestEmulator } from "../../support/emulator.ts";
+import { createSender, pickStatusAndBody, startTestEmulator, type TestEmulator } from "../../support/emulator.ts";
 import { getHiddenFields } from "../../support/identity/forms.ts";
-import { assertRefused } from "../../support/refused.ts";
+import { assertRejected } from "../../support/refused.ts";
 
 const form = { "content-type": "application/x-www-form-urlencoded" };
 
@@ -15,7 +15,7 @@ async function signInAs(
 ): Promise<string> {
   const shown = await (await fetch(url)).text();
   const body = new URLSearchParams({ ...getHiddenFields(shown), ...person });
-  const answer = await sender(routerUrl)("POST", "/_emulator/provider", { body: String(body), headers: form });
+  const answer = await createSender(routerUrl)("POST", "/_emulator/provider", { body: String(body), headers: form });
   assert.equal(answer.status, 303, JSON.stringify(answer.body));
   return answer.headers.get("location")!.slice(routerUrl.length);
 }
@@ -29,7 +29,7 @@ describe("trial signup with a provider", () => {
     ["?provider=ProviderC", "ProviderC"],
   ] as const) {
     it(`starts at the page of ${provider} and ends as a pending signup`, async (t) => {
-      const world = await emulator(t);
+      const world = await startTestEmulator(t);
       const { authorization_url, state } = await begin(world, `/router/v1/trial/signup/oauth${query}`);
       assert.equal(
         authorization_url,
@@ -51,7 +51,7 @@ describe("trial signup with a provider", () => {
           },
         },
       );
-      await assertRefused(world, () => world.router("GET", back), {
+      await assertRejected(world, () => world.router("GET", back), {
         status: 400,
         body: { detail: "Unknown or used state" },
       });
@@ -59,12 +59,12 @@ describe("trial signup with a provider", () => {
   }
 
   it("requires an issued state and code", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const { state } = await begin(world, "/router/v1/trial/signup/oauth");
     const callback = (of: string) => () =>
       world.router("GET", `/router/v1/trial/signup/oauth/callback?code=c0de&state=${of}`);
-    await assertRefused(world, callback("x"), { status: 400, body: { detail: "Unknown or used state" } });
-    await assertRefused(world, callback(state), {
+    await assertRejected(world, callback("x"), { status: 400, body: { detail: "Unknown or used state" } });
+    await assertRejected(world, callback(state), {
       status: 400,
       body: { detail: "Unknown or used code" },
     });
@@ -73,7 +73,7 @@ describe("trial signup with a provider", () => {
   });
 
   it("updates the signup by e-mail, and rejects an existing account", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const email = "zoe@newco.example";
     const first = await world.router("POST", "/router/v1/trial/signup", { body: { email, captcha: "x" } });
     const come = async () => {
@@ -92,17 +92,20 @@ describe("trial signup with a provider", () => {
       use_case: "U",
     };
     assert.equal((await world.router("POST", "/router/v1/trial/signup/complete", { body })).status, 200);
-    assert.deepEqual(plain(await come()), { status: 400, body: { detail: "An account with this e-mail exists" } });
+    assert.deepEqual(pickStatusAndBody(await come()), {
+      status: 400,
+      body: { detail: "An account with this e-mail exists" },
+    });
   });
 });
 
 describe("login or signup with a provider at a cluster", () => {
   it("logs in a user of the cluster that started the login", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const { authorization_url, state } = await begin(world, "/api/v1/svc_auth/oauth/login?email=eli@fabrikam.example");
     assert.match(state, /^us-1_/);
     const back = await signInAs(world, authorization_url, { email: "eli@fabrikam.example", name: "Eli" });
-    assert.deepEqual(plain(await world.router("GET", back)), {
+    assert.deepEqual(pickStatusAndBody(await world.router("GET", back)), {
       status: 200,
       body: {
         cluster_id: "us-1",
@@ -113,41 +116,50 @@ describe("login or signup with a provider at a cluster", () => {
         workspace_id: 3,
       },
     });
-    await assertRefused(world, () => world.router("GET", back), {
+    await assertRejected(world, () => world.router("GET", back), {
       status: 400,
       body: { detail: "Unknown or used state" },
     });
   });
 
   it("rejects a login without an account, and creates an account at signup", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const email = "new@nowhere.example";
     const login = await begin(world, "/api/v1/svc_auth/oauth/login?provider=ProviderB");
-    assert.deepEqual(plain(await world.router("GET", await signInAs(world, login.authorization_url, { email }))), {
-      status: 404,
-      body: { detail: "No account with this e-mail" },
-    });
-    const { authorization_url } = await begin(world, "/api/v1/svc_auth/oauth/signup");
-    assert.deepEqual(plain(await world.router("GET", await signInAs(world, authorization_url, { email }))), {
-      status: 200,
-      body: {
-        cluster_id: "eu-1",
-        oauth_provider: "ProviderA",
-        email,
-        name: "",
-        user_id: 1,
-        workspace_id: 4,
+    assert.deepEqual(
+      pickStatusAndBody(await world.router("GET", await signInAs(world, login.authorization_url, { email }))),
+      {
+        status: 404,
+        body: { detail: "No account with this e-mail" },
       },
-    });
+    );
+    const { authorization_url } = await begin(world, "/api/v1/svc_auth/oauth/signup");
+    assert.deepEqual(
+      pickStatusAndBody(await world.router("GET", await signInAs(world, authorization_url, { email }))),
+      {
+        status: 200,
+        body: {
+          cluster_id: "eu-1",
+          oauth_provider: "ProviderA",
+          email,
+          name: "",
+          user_id: 1,
+          workspace_id: 4,
+        },
+      },
+    );
   });
 
   it("rejects a state of the other flow and an unknown code", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const { state } = await begin(world, "/api/v1/svc_auth/oauth/login");
     const callback = (flow: string) =>
       world.router("GET", `/api/v1/svc_auth/oauth/${flow}callback?code=c&state=${state}`);
-    assert.deepEqual(plain(await callback("signup/")), { status: 400, body: { detail: "Unknown or used state" } });
-    assert.deepEqual(plain(await callback("")), {
+    assert.deepEqual(pickStatusAndBody(await callback("signup/")), {
+      status: 400,
+      body: { detail: "Unknown or used state" },
+    });
+    assert.deepEqual(pickStatusAndBody(await callback("")), {
       status: 400,
       body: { detail: "Unknown or used code" },
     });
@@ -156,7 +168,7 @@ describe("login or signup with a provider at a cluster", () => {
 
 describe("provider page", () => {
   it("escapes request values, rejects frames, and loads no resources", async (t) => {
-    const world = await emulator(t, { publicUrl: "https://router.example" });
+    const world = await startTestEmulator(t, { publicUrl: "https://router.example" });
     const { status, headers, body } = await world.router(
       "GET",
       `/_emulator/provider?flow=trial&provider=${encodeURIComponent('<script>"x"')}&state=s`,
@@ -173,7 +185,7 @@ describe("provider page", () => {
   });
 
   it("accepts only its own form for the same flow and state", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const shown = String((await world.router("GET", "/_emulator/provider?flow=trial&provider=P&state=s")).body);
     const submit =
       (changes: object, headers = {}) =>
@@ -188,9 +200,9 @@ describe("provider page", () => {
         error: { code: "stale_form", message: "The form was not made by this emulator.", hint: "Load the page again." },
       },
     };
-    await assertRefused(world, submit({ form_token: "guess" }), stale);
-    await assertRefused(world, submit({ state: "other" }), stale);
-    await assertRefused(world, submit({ flow: "login" }), stale);
+    await assertRejected(world, submit({ form_token: "guess" }), stale);
+    await assertRejected(world, submit({ state: "other" }), stale);
+    await assertRejected(world, submit({ flow: "login" }), stale);
     assert.equal((await submit({}, { origin: "https://evil.example" })()).status, 403);
     assert.equal((await submit({}, { "sec-fetch-site": "cross-site" })()).status, 403);
     const again = await submit({ email: "nobody" })();

@@ -1,35 +1,35 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { draft, getContractStatus } from "../../support/contracts.ts";
-import { emulator, plain } from "../../support/emulator.ts";
-import { assertRefused } from "../../support/refused.ts";
+import { createDraftContract, getContractStatus } from "../../support/contracts.ts";
+import { pickStatusAndBody, startTestEmulator } from "../../support/emulator.ts";
+import { assertRejected } from "../../support/refused.ts";
 import { subscribed } from "../travel/travel.ts";
 
 describe("whole state on the control plane", () => {
   it("restores its IDs and clock when exported and imported again", async (t) => {
-    const on = await emulator(t);
-    const contract = await draft(on.api);
+    const on = await startTestEmulator(t);
+    const contract = await createDraftContract(on.api);
     await on.ask("POST", "clock/advance", { body: { by: "PT1H" } });
     const { body: kept } = await on.ask("GET", "state");
     assert.equal((await on.ask("POST", "reset")).status, 204);
     assert.equal((await on.api("GET", `/api/v2.1/public/contracts/${contract.id}/status`)).status, 404);
 
-    assert.deepEqual(plain(await on.ask("PUT", "state", { body: kept })), {
+    assert.deepEqual(pickStatusAndBody(await on.ask("PUT", "state", { body: kept })), {
       status: 200,
       body: { now: "2031-01-02T04:04:05.000Z", backup_snapshot: "before-1" },
     });
     assert.equal(await getContractStatus(on.api, contract), "DRAFT");
-    assert.equal((await draft(on.api)).id, "T-2");
+    assert.equal((await createDraftContract(on.api)).id, "T-2");
     assert.equal(((await on.ask("GET", "clock")).body as { now: string }).now, "2031-01-02T04:04:05.000Z");
   });
 
   it("is saved before an import of another state, and can be restored", async (t) => {
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     const { body: kept } = await on.ask("GET", "state");
-    const contract = await draft(on.api);
+    const contract = await createDraftContract(on.api);
     const imported = { status: 200, body: { now: "2031-01-02T03:04:05.000Z", backup_snapshot: "before-1" } };
-    assert.deepEqual(plain(await on.ask("PUT", "state", { body: kept })), imported);
-    assert.deepEqual(plain(await on.ask("PUT", "state", { body: kept })).body, {
+    assert.deepEqual(pickStatusAndBody(await on.ask("PUT", "state", { body: kept })), imported);
+    assert.deepEqual(pickStatusAndBody(await on.ask("PUT", "state", { body: kept })).body, {
       ...imported.body,
       backup_snapshot: null,
     });
@@ -38,13 +38,13 @@ describe("whole state on the control plane", () => {
   });
 
   it("continues numbering after its highest numbers, regardless of sequences", async (t) => {
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     await subscribed(on, "https://receiver.example/");
-    const first = await draft(on.api);
+    const first = await createDraftContract(on.api);
     const { body: kept } = await on.ask("GET", "state");
     for (const sequences of [{}, { contract: 0, delivery: 0, webhook: 0 }, undefined]) {
       assert.equal((await on.ask("PUT", "state", { body: { ...(kept as object), sequences } })).status, 200);
-      assert.equal((await draft(on.api)).id, "T-2");
+      assert.equal((await createDraftContract(on.api)).id, "T-2");
       assert.equal(await getContractStatus(on.api, first), "DRAFT");
       await on.ask("POST", "clock/advance", { body: { by: "PT1M" } });
       const { body } = await on.ask("GET", "deliveries");
@@ -54,8 +54,8 @@ describe("whole state on the control plane", () => {
   });
 
   it("rejects invalid times and numbers without changes", async (t) => {
-    const on = await emulator(t);
-    const contract = await draft(on.api);
+    const on = await startTestEmulator(t);
+    const contract = await createDraftContract(on.api);
     const { body: kept } = await on.ask("GET", "state");
     const { rows, sequences } = kept as { rows: Record<string, object[]>; sequences: object };
     const changed = (name: string, change: object) => ({
@@ -88,7 +88,7 @@ describe("whole state on the control plane", () => {
   });
 
   it("includes the keys of its clusters, which remain valid after an import", async (t) => {
-    const [from, to] = [await emulator(t), await emulator(t, { strict: ["keys"] })];
+    const [from, to] = [await startTestEmulator(t), await startTestEmulator(t, { strict: ["keys"] })];
     assert.equal((await to.ask("PUT", "state", { body: (await from.ask("GET", "state")).body })).status, 200);
     const map = (key: string) =>
       to.router("POST", "/router/v1/cluster_emails/bulk", {
@@ -100,7 +100,7 @@ describe("whole state on the control plane", () => {
   });
 
   it("accepts an import larger than other request bodies", async (t) => {
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     const { body: kept } = await on.ask("GET", "state");
     const { mappings } = kept as { mappings: Record<string, object> };
     const hashes = Array.from({ length: 20_000 }, (_, i) => i.toString(16).padStart(4_000, "0"));
@@ -112,11 +112,11 @@ describe("whole state on the control plane", () => {
     assert.equal((await on.ask("PUT", "state", { body })).status, 200);
     const email_hash = hashes.at(-1);
     const found = await on.router("GET", `/router/v1/cluster_emails/email/${email_hash}`);
-    assert.deepEqual(plain(found), { status: 200, body: { email_hash, cluster_id: "us-1" } });
+    assert.deepEqual(pickStatusAndBody(found), { status: 200, body: { email_hash, cluster_id: "us-1" } });
   });
 
   it("rejects a document that is not a state, without changes", async (t) => {
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     const { body: kept } = await on.ask("GET", "state");
     for (const [state, message] of [
       [{ a: 1 }, /: The document is not an exported state: "svc_state" is missing$/],
@@ -135,10 +135,10 @@ describe("whole state on the control plane", () => {
   });
 
   it("rejects a state with other clusters", async (t) => {
-    const other = await emulator(t, { seed: { clusters: [{ id: "in-1", label: "in" }] } });
+    const other = await startTestEmulator(t, { seed: { clusters: [{ id: "in-1", label: "in" }] } });
     const { body: foreign } = await other.ask("GET", "state");
-    const on = await emulator(t);
-    await assertRefused(on, () => on.ask("PUT", "state", { body: foreign }), {
+    const on = await startTestEmulator(t);
+    await assertRejected(on, () => on.ask("PUT", "state", { body: foreign }), {
       status: 400,
       body: {
         error: {
@@ -152,8 +152,8 @@ describe("whole state on the control plane", () => {
 });
 
 it("emulator exports the state in chunks with one row per line", async (t) => {
-  const on = await emulator(t);
-  await draft(on.api);
+  const on = await startTestEmulator(t);
+  await createDraftContract(on.api);
   const response = await fetch(`${on.controlUrl}/state`, { headers: { authorization: `Bearer ${on.token}` } });
   const text = await response.text();
   assert.deepEqual(
@@ -166,11 +166,11 @@ it("emulator exports the state in chunks with one row per line", async (t) => {
 
 describe("reset of the emulator", () => {
   it("restores the seed, numbers and time, and clears the schedule", async (t) => {
-    const running = await emulator(t, { autoSignMs: 60_000 });
+    const running = await startTestEmulator(t, { autoSignMs: 60_000 });
     const before = await running.ask("GET", "state");
-    await draft(running.api, { auto_send: true });
+    await createDraftContract(running.api, { auto_send: true });
     await running.ask("POST", "clock/advance", { body: { by: "PT10S" } });
-    assert.deepEqual(plain(await running.ask("POST", "reset")), { status: 204, body: "" });
+    assert.deepEqual(pickStatusAndBody(await running.ask("POST", "reset")), { status: 204, body: "" });
 
     const shape = ({ body }: { body: unknown }) =>
       Object.entries((body as { rows: Record<string, unknown[]> }).rows).map(([name, rows]) => [name, rows.length]);
@@ -185,7 +185,7 @@ describe("reset of the emulator", () => {
   });
 
   it("preserves every key and secret, because programs use them", async (t) => {
-    const { ask, clusters, api } = await emulator(t);
+    const { ask, clusters, api } = await startTestEmulator(t);
     const keys = await ask("GET", "workspaces");
     const apps = async () => ((await ask("GET", "state")).body as { rows: { apps: unknown; clusters: unknown } }).rows;
     const { apps: before, clusters: rows } = await apps();
@@ -194,11 +194,11 @@ describe("reset of the emulator", () => {
     assert.deepEqual((await ask("GET", "workspaces")).body, keys.body);
     assert.deepEqual(await apps().then((after) => [after.apps, after.clusters]), [before, rows]);
     assert.deepEqual(await (await fetch(`${clusters[0]!.url}/.well-known/jwks.json`)).json(), jwks);
-    assert.equal((await draft(api)).id, "T-1");
+    assert.equal((await createDraftContract(api)).id, "T-1");
   });
 
   it("preserves the clock mode and the request log", async (t) => {
-    const { ask } = await emulator(t);
+    const { ask } = await startTestEmulator(t);
     await ask("PUT", "clock", { body: { mode: "auto" } });
     await ask("POST", "reset");
     assert.equal(((await ask("GET", "clock")).body as { mode: string }).mode, "auto");

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { draft, sent } from "../../support/contracts.ts";
-import { emulator, plain, sender, type TestEmulator } from "../../support/emulator.ts";
-import { receiver } from "../../support/receiver.ts";
+import { createDraftContract, createSentContract } from "../../support/contracts.ts";
+import { createSender, pickStatusAndBody, startTestEmulator, type TestEmulator } from "../../support/emulator.ts";
+import { startReceiver } from "../../support/receiver.ts";
 
 interface Workspace {
   readonly id: number;
@@ -21,16 +21,16 @@ const workspacesOf = async ({ ask }: Pick<TestEmulator, "ask">) =>
 async function bearer(world: TestEmulator, body: { readonly role: string; readonly workspace?: string }) {
   const made = await world.ask("POST", `tokens/${body.role}-${body.workspace ? "bound" : "free"}`, { body });
   assert.equal(made.status, 201, JSON.stringify(made.body));
-  return sender(world.controlUrl, { authorization: `Bearer ${(made.body as { token: string }).token}` });
+  return createSender(world.controlUrl, { authorization: `Bearer ${(made.body as { token: string }).token}` });
 }
 
 /** Starts an emulator with a sent contract and its webhook in each of the first two workspaces. */
 async function shared(t: TestContext) {
-  const world = await emulator(t);
-  const hooks = await receiver(t);
+  const world = await startTestEmulator(t);
+  const hooks = await startReceiver(t);
   const [first, second] = (await workspacesOf(world)) as [Workspace, Workspace];
   const apiOf = ({ client_id, client_secret }: Workspace) =>
-    sender(world.routerUrl, { "client-id": client_id, "client-secret": client_secret });
+    createSender(world.routerUrl, { "client-id": client_id, "client-secret": client_secret });
   const [one, two] = [apiOf(first), apiOf(second)];
   for (const [api, template] of [
     [one, 101],
@@ -38,7 +38,7 @@ async function shared(t: TestContext) {
   ] as const) {
     const body = { title: "Hooks", url: hooks.url, only_for_activities: ["CONTRACT_CREATED"] };
     await api("POST", "/api/v2.1/public/webhooks/", { body });
-    await sent(api, { contract_template_id: template });
+    await createSentContract(api, { contract_template_id: template });
   }
   await world.ask("POST", "clock/advance", { body: { by: "PT1S" } });
   return { world, first, second, one, two };
@@ -105,7 +105,7 @@ describe("read-only token", () => {
     const { body } = await fetch(`${world.controlUrl}/events`, { headers });
     const reader = body!.getReader();
     await reader.read();
-    await sent(world.api);
+    await createSentContract(world.api);
     let text = "";
     while (!text.includes('"event":"email"')) text += Buffer.from((await reader.read()).value!).toString();
     await reader.cancel();
@@ -202,16 +202,16 @@ describe("workspace token", () => {
         ["GET", "clusters/eu-1/inbox", undefined],
         ["GET", "metrics", undefined],
       ] as const) {
-        assert.deepEqual(plain(await ask(method, path, body && { body })), refused(`${role}-bound`), path);
+        assert.deepEqual(pickStatusAndBody(await ask(method, path, body && { body })), refused(`${role}-bound`), path);
       }
       assert.equal((await ask("GET", "clock")).status, 200);
     }
-    assert.deepEqual(plain(await asks.admin("POST", "reset")), refused("admin-bound"));
-    assert.deepEqual(plain(await asks.admin("GET", "tokens")), refused("admin-bound"));
+    assert.deepEqual(pickStatusAndBody(await asks.admin("POST", "reset")), refused("admin-bound"));
+    assert.deepEqual(pickStatusAndBody(await asks.admin("GET", "tokens")), refused("admin-bound"));
   });
 
   it("becomes invalid when its workspace is removed or its number is reused", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const team = (await world.ask("POST", "workspaces", { body: { name: "Team A" } })).body as Workspace;
     const ask = await bearer(world, { role: "read", workspace: "Team A" });
     assert.equal((await ask("GET", "contracts")).status, 200);
@@ -219,16 +219,16 @@ describe("workspace token", () => {
     const other = (await world.ask("POST", "workspaces", { body: { name: "Team B" } })).body as Workspace;
     assert.deepEqual([other.id, (await ask("GET", "contracts")).status], [team.id, 401]);
     assert.deepEqual(
-      plain(await world.ask("POST", "tokens/x", { body: { role: "read", workspace: "Team A" } })).status,
+      pickStatusAndBody(await world.ask("POST", "tokens/x", { body: { role: "read", workspace: "Team A" } })).status,
       404,
     );
   });
 
   it("is deleted together with its workspace", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const team = (await world.ask("POST", "workspaces", { body: { name: "Team A" } })).body as Workspace;
     await bearer(world, { role: "read", workspace: "Team A" });
-    await draft(world.api);
+    await createDraftContract(world.api);
     assert.equal((await world.ask("DELETE", `workspaces/${team.id}`)).status, 200);
     assert.deepEqual((await world.ask("GET", "tokens")).body, []);
   });

@@ -6,10 +6,10 @@ import { startEmulator } from "../../../emulator/index.ts";
 import { getRequiredRole } from "../../../src/api/operation.ts";
 import { registry } from "../../../src/api/registry.ts";
 import { hash } from "../../../src/base/hmac.ts";
-import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { createBrowserSession } from "../../support/console.ts";
-import { draft } from "../../support/contracts.ts";
-import { emulator, plain, sender, type TestEmulator } from "../../support/emulator.ts";
+import { createDraftContract } from "../../support/contracts.ts";
+import { createSender, pickStatusAndBody, startTestEmulator, type TestEmulator } from "../../support/emulator.ts";
 import { unknownTokenResponse } from "../../support/refused.ts";
 
 type Role = "read" | "operate" | "admin";
@@ -19,7 +19,7 @@ async function made(world: TestEmulator, name: string, role: Role) {
   const { status, body } = await world.ask("POST", `tokens/${name}`, { body: { role } });
   const { token, ...rest } = body as { token: string };
   assert.deepEqual([status, rest], [201, { name, role }]);
-  return { token, ask: sender(world.controlUrl, { authorization: `Bearer ${token}` }) };
+  return { token, ask: createSender(world.controlUrl, { authorization: `Bearer ${token}` }) };
 }
 
 const bearing = (token: string) => ({ authorization: `Bearer ${token}` });
@@ -60,10 +60,10 @@ async function streamOf(world: TestEmulator, headers: Readonly<Record<string, st
 
 describe("named control plane token", () => {
   it("loses its open event streams on revocation, as a session does at its end", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const [one, other] = [await made(world, "one", "read"), await made(world, "other", "read")];
     const session = await createBrowserSession(world);
-    await draft(world.api);
+    await createDraftContract(world.api);
     const paths = ["events", "requests/events", "deliveries/events", "traces/T-1/events"];
     const streams = (headers: Readonly<Record<string, string>>) =>
       Promise.all(paths.map((path) => streamOf(world, headers, path)));
@@ -75,15 +75,15 @@ describe("named control plane token", () => {
     const waiting = one.ask("GET", "wait?activity=CONTRACT_SIGNED&timeout_ms=60000");
     await world.ask("DELETE", "tokens/one");
     await Promise.all(followed.map(({ ended }) => ended));
-    assert.deepEqual(plain(await waiting), unknownTokenResponse);
-    await sender(world.controlUrl, session.headers)("DELETE", "sessions");
+    assert.deepEqual(pickStatusAndBody(await waiting), unknownTokenResponse);
+    await createSender(world.controlUrl, session.headers)("DELETE", "sessions");
     await Promise.all(page.map(({ ended }) => ended));
     assert.equal(await Promise.race([kept.ended, other.ask("GET", "clock").then(() => "goes on")]), "goes on");
     await kept.leave();
   });
 
   it("allows only the operations of its role", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const [reader, ci, boss] = [
       await made(world, "reader", "read"),
       await made(world, "ci", "operate"),
@@ -91,12 +91,15 @@ describe("named control plane token", () => {
     ];
     const move = { body: { by: "PT5M" } };
     assert.equal((await reader.ask("GET", "clock")).status, 200);
-    assert.deepEqual(plain(await reader.ask("POST", "clock/advance", move)), refusal("reader", "read", "operate"));
-    assert.equal((await ci.ask("POST", "clock/advance", move)).status, 200);
-    assert.deepEqual(plain(await ci.ask("POST", "reset")), refusal("ci", "operate", "admin"));
-    assert.deepEqual(plain(await ci.ask("GET", "tokens")), refusal("ci", "operate", "admin"));
     assert.deepEqual(
-      plain(await ci.ask("POST", "tokens/more", { body: { role: "admin" } })),
+      pickStatusAndBody(await reader.ask("POST", "clock/advance", move)),
+      refusal("reader", "read", "operate"),
+    );
+    assert.equal((await ci.ask("POST", "clock/advance", move)).status, 200);
+    assert.deepEqual(pickStatusAndBody(await ci.ask("POST", "reset")), refusal("ci", "operate", "admin"));
+    assert.deepEqual(pickStatusAndBody(await ci.ask("GET", "tokens")), refusal("ci", "operate", "admin"));
+    assert.deepEqual(
+      pickStatusAndBody(await ci.ask("POST", "tokens/more", { body: { role: "admin" } })),
       refusal("ci", "operate", "admin"),
     );
     assert.equal((await boss.ask("POST", "reset")).status, 204);
@@ -104,7 +107,7 @@ describe("named control plane token", () => {
   });
 
   it("is required by every protected operation, with the declared role", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const { ask } = await made(world, "reader", "read");
     const needs: Record<string, string[]> = { operate: [], admin: [] };
     const answered: Record<string, string[]> = { operate: [], admin: [] };
@@ -137,24 +140,27 @@ describe("named control plane token", () => {
   });
 
   it("is rejected immediately after revocation, along with its sessions", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const { ask, token } = await made(world, "ci", "operate");
-    const browser = sender(
+    const browser = createSender(
       world.controlUrl,
       (await createBrowserSession({ controlUrl: world.controlUrl, token })).headers,
     );
     assert.equal((await browser("POST", "clock/advance", { body: { by: "PT1S" } })).status, 200);
-    assert.deepEqual(plain(await browser("POST", "reset")), refusal("ci", "operate", "admin"));
+    assert.deepEqual(pickStatusAndBody(await browser("POST", "reset")), refusal("ci", "operate", "admin"));
 
     assert.equal((await world.ask("DELETE", "tokens/ci")).status, 204);
-    const answers = async () => [plain(await ask("GET", "clock")), plain(await browser("GET", "clock"))];
+    const answers = async () => [
+      pickStatusAndBody(await ask("GET", "clock")),
+      pickStatusAndBody(await browser("GET", "clock")),
+    ];
     assert.deepEqual(await answers(), [unknownTokenResponse, unknownTokenResponse]);
     await made(world, "ci", "admin");
     assert.deepEqual(await answers(), [unknownTokenResponse, unknownTokenResponse]);
   });
 
   it("is rejected without details if it is wrong", async (t) => {
-    const { router } = await emulator(t);
+    const { router } = await startTestEmulator(t);
     const codeFor = async (headers: Readonly<Record<string, string>>) => {
       const { status, body } = await router("GET", "/_emulator/clock", { headers });
       return [status, (body as { error: { code: string } }).error.code];
@@ -170,14 +176,14 @@ describe("named control plane token", () => {
   });
 
   it("can end its own sessions, and other sessions only as an admin", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const [one, other, boss] = [
       await made(world, "one", "read"),
       await made(world, "other", "read"),
       await made(world, "boss", "admin"),
     ];
     const signedIn = async ({ token }: { token: string }) =>
-      sender(world.controlUrl, (await createBrowserSession({ controlUrl: world.controlUrl, token })).headers);
+      createSender(world.controlUrl, (await createBrowserSession({ controlUrl: world.controlUrl, token })).headers);
     const [first, second] = [await signedIn(one), await signedIn(other)];
     const statuses = async () => [(await first("GET", "clock")).status, (await second("GET", "clock")).status];
     await one.ask("DELETE", "sessions");
@@ -187,7 +193,7 @@ describe("named control plane token", () => {
   });
 
   it("appears by name in the request log", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const { ask } = await made(world, "ci", "operate");
     await ask("POST", "reset");
     await world.ask("POST", "clock/advance", { body: { by: "PT1S" } });
@@ -201,9 +207,10 @@ describe("named control plane token", () => {
   });
 
   it("requires a unique name in plain characters, different from the run file's token", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     await made(world, "ci", "read");
-    const again = (name: string) => world.ask("POST", `tokens/${name}`, { body: { role: "read" } }).then(plain);
+    const again = (name: string) =>
+      world.ask("POST", `tokens/${name}`, { body: { role: "read" } }).then(pickStatusAndBody);
     const taken = (name: string) => ({
       status: 409,
       body: {
@@ -217,7 +224,7 @@ describe("named control plane token", () => {
     assert.deepEqual([await again("ci"), await again("local")], [taken("ci"), taken("local")]);
     assert.equal((await again("a%20b")).status, 400);
     assert.equal((await world.ask("POST", "tokens/x", { body: { role: "owner" } })).status, 400);
-    assert.deepEqual(plain(await world.ask("DELETE", "tokens/nobody")), {
+    assert.deepEqual(pickStatusAndBody(await world.ask("DELETE", "tokens/nobody")), {
       status: 404,
       body: {
         error: {
@@ -233,7 +240,7 @@ describe("named control plane token", () => {
   it("is random even with --deterministic", async (t) => {
     const tokens = [];
     for (const _ of [1, 2]) {
-      const world = await emulator(t, { deterministic: true });
+      const world = await startTestEmulator(t, { deterministic: true });
       tokens.push((await made(world, "ci", "read")).token);
     }
     assert.notEqual(tokens[0], tokens[1]);
@@ -242,8 +249,8 @@ describe("named control plane token", () => {
 
 /** Returns a state that was stored before one token was revoked and another one was created. */
 async function revokedSince(t: TestContext) {
-  const file = join(await testFolder(t), "emulator.json");
-  const world = await emulator(t, { file });
+  const file = join(await createTestFolder(t), "emulator.json");
+  const world = await startTestEmulator(t, { file });
   const gone = await made(world, "gone", "admin");
   await world.ask("PUT", "snapshots/prepared");
   const exported = (await world.ask("GET", "state")).body;
@@ -294,13 +301,13 @@ describe("named token across state changes", () => {
     const copy = await startEmulator({ from: file });
     t.after(() => copy.close());
     const asked = async (url: string) =>
-      (await sender(url, { authorization: `Bearer ${kept.token}` })("GET", "clock")).status;
+      (await createSender(url, { authorization: `Bearer ${kept.token}` })("GET", "clock")).status;
     assert.deepEqual([await asked(fork.controlUrl), await asked(copy.controlUrl)], [401, 401]);
   });
 
   it("survives a restart with its last use, and is stored as a hash", async (t) => {
-    const file = join(await testFolder(t), "emulator.json");
-    const first = await emulator(t, { file });
+    const file = join(await createTestFolder(t), "emulator.json");
+    const first = await startTestEmulator(t, { file });
     const { token, ask } = await made(first, "ci", "read");
     await ask("GET", "clock");
     const used = async (world: TestEmulator) =>
@@ -309,9 +316,12 @@ describe("named token across state changes", () => {
       );
     assert.deepEqual(await used(first), [true]);
     await first.close();
-    const second = await emulator(t, { file });
+    const second = await startTestEmulator(t, { file });
     assert.deepEqual(await used(second), [true]);
-    assert.equal((await sender(second.controlUrl, { authorization: `Bearer ${token}` })("GET", "clock")).status, 200);
+    assert.equal(
+      (await createSender(second.controlUrl, { authorization: `Bearer ${token}` })("GET", "clock")).status,
+      200,
+    );
     await second.close();
     const text = await readFile(file, "utf8");
     assert.deepEqual([text.includes(token), text.includes(hash("sha256", token).toString("base64"))], [false, true]);

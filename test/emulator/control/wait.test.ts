@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { draft, sent } from "../../support/contracts.ts";
-import { type Answer, emulator, plain, type TestEmulator } from "../../support/emulator.ts";
-import { receiver } from "../../support/receiver.ts";
+import { createDraftContract, createSentContract } from "../../support/contracts.ts";
+import { pickStatusAndBody, startTestEmulator, type TestEmulator, type TestResponse } from "../../support/emulator.ts";
+import { startReceiver } from "../../support/receiver.ts";
 
 const now = "2031-01-02T03:04:05.000Z";
 const long = "timeout_ms=20000";
@@ -10,7 +10,7 @@ const long = "timeout_ms=20000";
 const fire = ({ ask }: TestEmulator, activity: string) => ask("POST", "activities", { body: { activity } });
 
 /** Sends a wait request, and checks that it is still pending after the responses to later requests. */
-async function pending({ ask }: TestEmulator, query: string): Promise<{ readonly answer: Promise<Answer> }> {
+async function pending({ ask }: TestEmulator, query: string): Promise<{ readonly answer: Promise<TestResponse> }> {
   let isAnswered = false;
   const answer = ask("GET", `wait?${query}&timeout_ms=20000`).finally(() => {
     isAnswered = true;
@@ -22,9 +22,9 @@ async function pending({ ask }: TestEmulator, query: string): Promise<{ readonly
 
 describe("GET /_emulator/wait", () => {
   it("returns immediately if the condition is already met", async (t) => {
-    const running = await emulator(t);
-    await draft(running.api);
-    assert.deepEqual(plain(await running.ask("GET", `wait?activity=CONTRACT_CREATED&${long}`)), {
+    const running = await startTestEmulator(t);
+    await createDraftContract(running.api);
+    assert.deepEqual(pickStatusAndBody(await running.ask("GET", `wait?activity=CONTRACT_CREATED&${long}`)), {
       status: 200,
       body: {
         reached: true,
@@ -37,8 +37,8 @@ describe("GET /_emulator/wait", () => {
   });
 
   it("waits for an activity, even without a webhook", async (t) => {
-    const running = await emulator(t);
-    await draft(running.api);
+    const running = await startTestEmulator(t);
+    await createDraftContract(running.api);
     const { answer } = await pending(running, "activity=CONTRACT_VOIDED");
     await fire(running, "CONTRACT_VOIDED");
     const { body } = await answer;
@@ -46,13 +46,13 @@ describe("GET /_emulator/wait", () => {
   });
 
   it("counts only activities of the contract after the given time", async (t) => {
-    const running = await emulator(t);
-    await draft(running.api);
+    const running = await startTestEmulator(t);
+    await createDraftContract(running.api);
     await running.ask("POST", "clock/advance", { body: { by: "PT1M" } });
     const since = "2031-01-02T03:05:05Z";
     const { answer } = await pending(running, `activity=CONTRACT_CREATED&count=2&since=${since}`);
-    await draft(running.api);
-    await draft(running.api);
+    await createDraftContract(running.api);
+    await createDraftContract(running.api);
     const { activities } = (await answer).body as { activities: { contract_id: number }[] };
     assert.deepEqual(
       activities.map(({ contract_id }) => contract_id),
@@ -63,11 +63,11 @@ describe("GET /_emulator/wait", () => {
   });
 
   it("returns the contract when its status changes", async (t) => {
-    const running = await emulator(t);
-    const contract = await sent(running.api);
+    const running = await startTestEmulator(t);
+    const contract = await createSentContract(running.api);
     const shown = { contract_id: contract.number, composite_id: contract.id };
     const status = `contract=${contract.id}&contract_status=EXECUTED`;
-    assert.deepEqual(plain(await running.ask("GET", `wait?${status}&timeout_ms=0`)), {
+    assert.deepEqual(pickStatusAndBody(await running.ask("GET", `wait?${status}&timeout_ms=0`)), {
       status: 200,
       body: {
         reached: false,
@@ -83,17 +83,17 @@ describe("GET /_emulator/wait", () => {
   });
 
   it("returns the delivery with the outcome, or other deliveries after a timeout", async (t) => {
-    const running = await emulator(t);
-    const target = await receiver(t);
+    const running = await startTestEmulator(t);
+    const target = await startReceiver(t);
     target.answer(500);
     await running.api("POST", "/api/v2.1/public/webhooks/", {
       body: { title: "Hooks", url: target.url, only_for_activities: ["CONTRACT_CREATED"] },
     });
-    await draft(running.api);
+    await createDraftContract(running.api);
     await running.ask("GET", `wait?outcome=retrying&${long}`);
     const row = { id: 1, webhook_id: 1, activity: "CONTRACT_CREATED", contract_id: 1, composite_id: "T-1" };
     const over = await running.ask("GET", "wait?outcome=delivered&webhook=1&timeout_ms=1");
-    assert.deepEqual(plain(over), {
+    assert.deepEqual(pickStatusAndBody(over), {
       status: 200,
       body: { reached: false, now, activities: [], deliveries: [{ ...row, outcome: "retrying" }], contract: null },
     });
@@ -105,8 +105,8 @@ describe("GET /_emulator/wait", () => {
   });
 
   it("returns other activities after a timeout", async (t) => {
-    const running = await emulator(t);
-    await draft(running.api);
+    const running = await startTestEmulator(t);
+    await createDraftContract(running.api);
     const { body } = await running.ask("GET", "wait?activity=CONTRACT_SIGNED&timeout_ms=1");
     assert.deepEqual(body, {
       reached: false,
@@ -122,13 +122,13 @@ describe("GET /_emulator/wait", () => {
   });
 
   it("ends when the emulator stops", async (t) => {
-    const running = await emulator(t);
+    const running = await startTestEmulator(t);
     const { answer } = await pending(running, "activity=CONTRACT_SIGNED");
     await Promise.allSettled([running.close(), answer]);
   });
 
   it("rejects an unknown contract", async (t) => {
-    const { ask } = await emulator(t);
+    const { ask } = await startTestEmulator(t);
     assert.equal((await ask("GET", `wait?contract=T-9&contract_status=SIGN&${long}`)).status, 404);
   });
 
@@ -140,7 +140,7 @@ describe("GET /_emulator/wait", () => {
   ] as const;
   for (const [query, words] of mistakes) {
     it(`rejects an invalid query: ${words}`, async (t) => {
-      const { ask } = await emulator(t);
+      const { ask } = await startTestEmulator(t);
       const { status, body } = await ask("GET", `wait?${query}`);
       assert.equal(status, 400);
       const { error } = body as { error: { code: string; message: string } };

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import * as z from "zod";
 import { activities } from "../../../src/api/activities.ts";
 import { webhookPayloads } from "../../../src/api/contracts/webhook-payloads.ts";
-import { emulator, type TestEmulator } from "../../support/emulator.ts";
+import { startTestEmulator, type TestEmulator } from "../../support/emulator.ts";
 import { subscribe } from "../../support/told.ts";
 
 /** Returns the payload without undeclared fields. */
@@ -32,7 +32,7 @@ const create = ({ api }: TestEmulator) =>
 
 describe("webhook payload", () => {
   it("matches the documentation for each of the 39 activities", async (t) => {
-    const started = await emulator(t);
+    const started = await startTestEmulator(t);
     await create(started);
     for (const activity of activities) {
       const { body } = await started.ask("POST", "activities", { body: { activity, preview: true } });
@@ -42,7 +42,7 @@ describe("webhook payload", () => {
   });
 
   it("matches the documentation after real activities", async (t) => {
-    const started = await emulator(t);
+    const started = await startTestEmulator(t);
     const told = await subscribe(t, started, activities);
     await create(started);
     const { api, ask } = started;

@@ -4,12 +4,12 @@ import { describe, it } from "node:test";
 import * as z from "zod";
 import { collections } from "../../../emulator/compose/state/collections.ts";
 import { longRowsOfWorkspace, rowsOfWorkspace } from "../../../emulator/control/state/remove-workspace.ts";
-import { testFolder } from "../../support/cli/cli-emulator.ts";
-import { request } from "../../support/contracts.ts";
-import { emulator, plain, sender, type TestEmulator } from "../../support/emulator.ts";
+import { createTestFolder } from "../../support/cli/cli-emulator.ts";
+import { createContractRequest } from "../../support/contracts.ts";
+import { createSender, pickStatusAndBody, startTestEmulator, type TestEmulator } from "../../support/emulator.ts";
 import { startDeviceAuthorization } from "../../support/identity/devices.ts";
-import { receiver } from "../../support/receiver.ts";
-import { assertRefused } from "../../support/refused.ts";
+import { startReceiver } from "../../support/receiver.ts";
+import { assertRejected } from "../../support/refused.ts";
 
 interface Workspace {
   readonly id: number;
@@ -27,23 +27,23 @@ async function team(world: TestEmulator, body: object) {
   const workspace = made as Workspace;
   const { url } = world.clusters.find(({ id }) => id === workspace.cluster_id)!;
   const key = { "client-id": workspace.client_id, "client-secret": workspace.client_secret };
-  const api = sender(`${url}/api/v2.1/public`, key);
+  const api = createSender(`${url}/api/v2.1/public`, key);
   const templates = async () => ((await api("GET", "/templates/")).body as { items: { id: number }[] }).items;
   return { workspace, api, templates, key };
 }
 
 describe("POST /_emulator/workspaces", () => {
   it("creates a workspace with keys, templates and webhooks, also through the router", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const { workspace, api, templates, key } = await team(world, { name: "Team A" });
     assert.deepEqual([workspace.name, workspace.cluster_id], ["Team A", "eu-1"]);
     const [first] = await templates();
-    const inbox = await receiver(t);
+    const inbox = await startReceiver(t);
     const hook = { title: "Ours", url: inbox.url, only_for_activities: ["CONTRACT_CREATED"] };
     assert.equal((await api("POST", "/webhooks/", { body: hook })).status, 201);
-    const router = sender(world.routerUrl, key);
+    const router = createSender(world.routerUrl, key);
     const created = await router("POST", "/api/v2.1/public/contracts/", {
-      body: request({ contract_template_id: first!.id }),
+      body: createContractRequest({ contract_template_id: first!.id }),
     });
     assert.equal(created.status, 201);
     await world.ask("POST", "clock/advance", { body: { until_idle: true } });
@@ -59,16 +59,16 @@ describe("POST /_emulator/workspaces", () => {
   });
 
   it("omits templates on request, and uses the named cluster", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const { workspace, templates } = await team(world, { name: "Bare", template: "empty", cluster_id: "us-1" });
     assert.deepEqual([workspace.cluster_id, await templates()], ["us-1", []]);
   });
 
   it("rejects a name in use in any cluster, and names its workspace", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const { workspace } = await team(world, { name: "Team A" });
     const again = () => world.ask("POST", "workspaces", { body: { name: "team a", cluster_id: "us-1" } });
-    await assertRefused(world, again, {
+    await assertRejected(world, again, {
       status: 409,
       body: {
         error: {
@@ -81,18 +81,20 @@ describe("POST /_emulator/workspaces", () => {
   });
 
   it("rejects an unknown cluster, lists the known ones, and changes nothing", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const { status, body } = await world.ask("POST", "workspaces", { body: { name: "x", cluster_id: "mars" } });
     const { message } = (body as { error: { message: string } }).error;
-    const blank = plain(await world.ask("POST", "workspaces", { body: { name: "" } }));
+    const blank = pickStatusAndBody(await world.ask("POST", "workspaces", { body: { name: "" } }));
     assert.deepEqual([status, message, blank.status], [404, "Cluster mars not found. Known: eu-1, us-1.", 400]);
     assert.equal(((await world.ask("GET", "workspaces")).body as unknown[]).length, 3);
   });
 
   it("rejects an external cluster", async (t) => {
     const url = "http://127.0.0.1:9";
-    const world = await emulator(t, { seed: { clusters: [{ id: "mars", label: "Mars", external_url: url }] } });
-    await assertRefused(world, () => world.ask("POST", "workspaces", { body: { name: "x", cluster_id: "mars" } }), {
+    const world = await startTestEmulator(t, {
+      seed: { clusters: [{ id: "mars", label: "Mars", external_url: url }] },
+    });
+    await assertRejected(world, () => world.ask("POST", "workspaces", { body: { name: "x", cluster_id: "mars" } }), {
       status: 409,
       body: {
         error: {
@@ -118,7 +120,7 @@ async function atWork(world: TestEmulator, inbox: string) {
   const hook = { title: "Ours", url: inbox, only_for_activities: ["CONTRACT_CREATED"] };
   assert.equal((await api("POST", "/webhooks/", { body: hook })).status, 201);
   const [first] = await templates();
-  const made = await api("POST", "/contracts/", { body: request({ contract_template_id: first!.id }) });
+  const made = await api("POST", "/contracts/", { body: createContractRequest({ contract_template_id: first!.id }) });
   assert.equal(made.status, 201);
   const { id } = made.body as { id: string };
   const number = id.replace(/\D/g, "");
@@ -131,8 +133,8 @@ async function atWork(world: TestEmulator, inbox: string) {
 
 describe("DELETE /_emulator/workspaces/{workspace_id}", () => {
   it("removes all data of a workspace without changing other workspaces", async (t) => {
-    const world = await emulator(t);
-    const inbox = await receiver(t);
+    const world = await startTestEmulator(t);
+    const inbox = await startReceiver(t);
     await world.ask("POST", "clock/advance", { body: { until_idle: true } });
     const before = await exported(world);
     const { workspace, api } = await atWork(world, inbox.url);
@@ -151,7 +153,7 @@ describe("DELETE /_emulator/workspaces/{workspace_id}", () => {
   });
 
   it("removes the devices that users of the workspace approved", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const { workspace } = await team(world, { name: "Team A" });
     const users = (await exported(world)).rows.users as readonly { workspace_id: number; email: string }[];
     const { email } = users.find(({ workspace_id }) => workspace_id === workspace.id)!;
@@ -164,7 +166,7 @@ describe("DELETE /_emulator/workspaces/{workspace_id}", () => {
   });
 
   it("revokes the access tokens of its users", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const { workspace } = await team(world, { name: "Team A" });
     const users = (await exported(world)).rows.users as readonly { workspace_id: number; email: string }[];
     const { email } = users.find(({ workspace_id }) => workspace_id === workspace.id)!;
@@ -185,9 +187,9 @@ describe("DELETE /_emulator/workspaces/{workspace_id}", () => {
   });
 
   it("can be undone by rewinding one step", async (t) => {
-    const file = join(await testFolder(t), "emulator.json");
-    const world = await emulator(t, { file });
-    const inbox = await receiver(t);
+    const file = join(await createTestFolder(t), "emulator.json");
+    const world = await startTestEmulator(t, { file });
+    const inbox = await startReceiver(t);
     const { workspace, api } = await atWork(world, inbox.url);
     const { rows, mappings } = await exported(world);
     assert.equal((await world.ask("DELETE", `workspaces/${workspace.id}`)).status, 200);
@@ -198,11 +200,11 @@ describe("DELETE /_emulator/workspaces/{workspace_id}", () => {
   });
 
   it("rejects an unknown workspace and the last workspace of a cluster", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const all = (await world.ask("GET", "workspaces")).body as Workspace[];
     const [last, ...others] = all.filter(({ cluster_id }) => cluster_id === "eu-1").reverse();
     for (const { id } of others) assert.equal((await world.ask("DELETE", `workspaces/${id}`)).status, 200);
-    await assertRefused(world, () => world.ask("DELETE", `workspaces/${last!.id}`), {
+    await assertRejected(world, () => world.ask("DELETE", `workspaces/${last!.id}`), {
       status: 409,
       body: {
         error: {
@@ -212,7 +214,7 @@ describe("DELETE /_emulator/workspaces/{workspace_id}", () => {
         },
       },
     });
-    await assertRefused(world, () => world.ask("DELETE", "workspaces/4711"), {
+    await assertRejected(world, () => world.ask("DELETE", "workspaces/4711"), {
       status: 404,
       body: {
         error: {
@@ -245,21 +247,23 @@ describe("DELETE /_emulator/workspaces/{workspace_id}", () => {
 
 describe("workspace with unresponsive receivers", () => {
   it("does not delay other workspaces", async (t) => {
-    const world = await emulator(t, { clock: { mode: "real" }, graceMs: 0 });
+    const world = await startTestEmulator(t, { clock: { mode: "real" }, graceMs: 0 });
     const [loud, quiet] = [await team(world, { name: "Loud" }), await team(world, { name: "Quiet" })];
     const create = async ({ api, templates }: typeof loud) => {
       const [first] = await templates();
-      const { status } = await api("POST", "/contracts/", { body: request({ contract_template_id: first!.id }) });
+      const { status } = await api("POST", "/contracts/", {
+        body: createContractRequest({ contract_template_id: first!.id }),
+      });
       assert.equal(status, 201);
     };
     const subscribe = (api: typeof loud.api, url: string) =>
       api("POST", "/webhooks/", { body: { title: "x", url, only_for_activities: ["CONTRACT_CREATED"] } });
-    const silent = await receiver(t);
+    const silent = await startReceiver(t);
     const full = new Promise<void>((resolve) => silent.answer(() => silent.received.length === 64 && resolve()));
     for (let i = 0; i < 100; i += 1) await subscribe(loud.api, silent.url);
     await create(loud);
     await full;
-    const inbox = await receiver(t);
+    const inbox = await startReceiver(t);
     const told = new Promise<void>((resolve) =>
       inbox.answer((_, response) => {
         response.writeHead(200).end();
@@ -275,7 +279,7 @@ describe("workspace with unresponsive receivers", () => {
 
 describe("GET /_emulator/workspaces/{id}/routing", () => {
   it("returns the routing data of one workspace, and rejects an unknown one", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const { status, body } = await world.ask("GET", "workspaces/1/routing");
     const { cluster_emails, cluster_clients, ...routing } = body as Record<string, string[]>;
     assert.equal(status, 200);
@@ -293,7 +297,7 @@ describe("GET /_emulator/workspaces/{id}/routing", () => {
       signatories: [],
     });
     const unknown = await world.ask("GET", "workspaces/99/routing");
-    assert.deepEqual(plain(unknown), {
+    assert.deepEqual(pickStatusAndBody(unknown), {
       status: 404,
       body: {
         error: {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { limitProblems, maxProblems } from "../../../emulator/http/validation/validate.ts";
-import { emulator, plain } from "../../support/emulator.ts";
+import { pickStatusAndBody, startTestEmulator } from "../../support/emulator.ts";
 import { z } from "./made-up.ts";
 
 const unparsable = { status: 400, body: { detail: "There was an error parsing the body" } };
@@ -17,8 +17,8 @@ describe("body with too many parts for memory", () => {
     ["members", `{${Array.from({ length: 1_000_001 }, (_, i) => `"${i}":1`).join(",")}}`],
   ] as const) {
     it(`is rejected without parsing for too many ${what}`, async (t) => {
-      const { router, api } = await emulator(t);
-      assert.deepEqual(plain(await router("POST", bulk, { body, headers: json })), unparsable);
+      const { router, api } = await startTestEmulator(t);
+      assert.deepEqual(pickStatusAndBody(await router("POST", bulk, { body, headers: json })), unparsable);
       const { status, body: refused } = await api("POST", "/api/v2.1/public/contracts/", { body, headers: json });
       assert.equal(status, 400);
       assert.match(JSON.stringify(refused), /The document is of more than \d+ (values|members)/);
@@ -26,47 +26,50 @@ describe("body with too many parts for memory", () => {
   }
 
   it("is parsed if only its strings look like many values", async (t) => {
-    const { router } = await emulator(t);
+    const { router } = await startTestEmulator(t);
     const text = `\\",[:{\\\\`.repeat(600_000);
     const body = `{"cluster_id":"eu-1","email_hash_list":["${text}"]}`;
-    assert.deepEqual(plain(await router("POST", bulk, { body, headers: json })), { status: 200, body: true });
+    assert.deepEqual(pickStatusAndBody(await router("POST", bulk, { body, headers: json })), {
+      status: 200,
+      body: true,
+    });
   });
 
   it("is rejected if it is a form with too many fields", async (t) => {
-    const { router } = await emulator(t);
+    const { router } = await startTestEmulator(t);
     const fields = (count: number) => Array.from({ length: count }, (_, i) => `f${i}=1`).join("&");
     const send = (body: string) =>
       router("POST", "/router/v1/crm_b/", { body, headers: { "content-type": "application/x-www-form-urlencoded" } });
-    assert.deepEqual(plain(await send(fields(10_002))), unparsable);
+    assert.deepEqual(pickStatusAndBody(await send(fields(10_002))), unparsable);
     assert.equal((await send(fields(10_001))).status, 422);
   });
 
   it("is rejected with Starlette's message for too many multipart parts", async (t) => {
-    const { router } = await emulator(t);
+    const { router } = await startTestEmulator(t);
     const send = (count: number, boundary: string) => {
       const parts = '--x\r\ncontent-disposition: form-data; name="a"\r\n\r\n\r\n'.repeat(count);
       const headers = { "content-type": `multipart/form-data; boundary=${boundary}` };
       return router("POST", "/router/v1/crm_b/", { body: `${parts}--x--\r\n`, headers });
     };
     const detail = "Too many fields. Maximum number of fields is 1000.";
-    assert.deepEqual(plain(await send(1_001, "x")), { status: 400, body: { detail } });
-    assert.deepEqual(plain(await send(1_001, '"x"')), { status: 400, body: { detail } });
+    assert.deepEqual(pickStatusAndBody(await send(1_001, "x")), { status: 400, body: { detail } });
+    assert.deepEqual(pickStatusAndBody(await send(1_001, '"x"')), { status: 400, body: { detail } });
     assert.equal((await send(1_000, "x")).status, 422);
   });
 });
 
 describe("validation error of a large body", () => {
   it("reports at most 1,000 problems of a list", async (t) => {
-    const { router } = await emulator(t);
+    const { router } = await startTestEmulator(t);
     const body = `{"cluster_id":"eu-1","email_hash_list":${list("1", 300_000)}}`;
     const refused = await router("POST", bulk, { body, headers: json });
     const item = { type: "string_type", msg: "Input should be a valid string", input: 1 };
     const detail = Array.from({ length: 1_000 }, (_, i) => ({ ...item, loc: ["body", "email_hash_list", i] }));
-    assert.deepEqual(plain(refused), { status: 422, body: { detail } });
+    assert.deepEqual(pickStatusAndBody(refused), { status: 422, body: { detail } });
   });
 
   it("quotes short values in full and marks omitted long values", async (t) => {
-    const { router } = await emulator(t);
+    const { router } = await startTestEmulator(t);
     const quotedFor = async (more: string) => {
       const body = `{"cluster_id":"eu-1","more":"${more}"}`;
       const { body: refused } = await router("POST", bulk, { body, headers: json });

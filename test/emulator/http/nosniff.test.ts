@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { it } from "node:test";
-import { emulator } from "../../support/emulator.ts";
+import { startTestEmulator } from "../../support/emulator.ts";
 import { talk } from "./serving.ts";
 
 it("every response of every listener disables content type sniffing", async (t) => {
-  const { routerUrl, clusters } = await emulator(t);
+  const { routerUrl, clusters } = await startTestEmulator(t);
   const get = (path: string, more = "") =>
     `GET ${path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n${more}\r\n`;
   const requests = {
@@ -37,7 +37,7 @@ it("the router does not change the response of an external cluster", async (t) =
   t.after(() => cluster.close());
   await new Promise((resolve) => cluster.once("listening", resolve));
   const external_url = `http://127.0.0.1:${(cluster.address() as AddressInfo).port}`;
-  const { routerUrl } = await emulator(t, { seed: { clusters: [{ id: "eu-1", label: "eu", external_url }] } });
+  const { routerUrl } = await startTestEmulator(t, { seed: { clusters: [{ id: "eu-1", label: "eu", external_url }] } });
   const answer = await fetch(`${routerUrl}/anything`);
   assert.deepEqual([await answer.text(), answer.headers.get("x-content-type-options")], ["<p>mine</p>", null]);
 });

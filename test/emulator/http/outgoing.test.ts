@@ -13,7 +13,7 @@ import {
 } from "../../../emulator/http/outgoing/webhook-sender.ts";
 import { systemWallClock } from "../../../src/base/clock.ts";
 import { startForwardProxy } from "../../support/cli/forward-proxy.ts";
-import { receiver } from "../../support/receiver.ts";
+import { startReceiver } from "../../support/receiver.ts";
 import { ManualWallClock } from "../../support/walls/standing-wall.ts";
 
 const limits = {
@@ -30,7 +30,7 @@ function poster(t: TestContext, options: Partial<WebhookSenderOptions> = {}): (u
 
 describe("webhook sender", () => {
   it("ignores proxy environment variables because it checks addresses itself", async (t) => {
-    const [sink, proxy] = [await receiver(t), await startForwardProxy(t)];
+    const [sink, proxy] = [await startReceiver(t), await startForwardProxy(t)];
     const before = process.env.HTTP_PROXY;
     process.env.HTTP_PROXY = proxy.url;
     t.after(() => {
@@ -59,7 +59,7 @@ describe("TLS error message of an attempt", () => {
 
   it("names the failing side and explains how to trust a certificate", async (t) => {
     const post = poster(t);
-    const [plain, safe] = [await receiver(t), await tlsServer(t)];
+    const [plain, safe] = [await startReceiver(t), await tlsServer(t)];
     assert.deepEqual(
       [await post(plain.url.replace("http:", "https:")), await post(`http://${safe}/`), await post(`https://${safe}/`)],
       [
@@ -109,7 +109,7 @@ describe("timeout of a webhook attempt", () => {
   it("permits a response after 59 seconds, but not after 61", async (t) => {
     const wall = new ManualWallClock();
     const post = poster(t, { wall });
-    const sink = await receiver(t);
+    const sink = await startReceiver(t);
     let answer = () => {};
     const asked = () =>
       new Promise<void>((reached) =>
@@ -148,7 +148,7 @@ describe("timeout of a webhook attempt", () => {
 
 describe("host name of a receiver", () => {
   it("is resolved once, and the connection uses the checked address", async (t) => {
-    const sink = await receiver(t);
+    const sink = await startReceiver(t);
     const asked: string[] = [];
     // The first address is the one at the check. A second lookup would return the other one.
     const rebinding = [["127.0.0.1"], ["169.254.169.254"]];

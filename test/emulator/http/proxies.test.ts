@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { emulator, type TestEmulator } from "../../support/emulator.ts";
+import { startTestEmulator, type TestEmulator } from "../../support/emulator.ts";
 
 const told = {
   "x-forwarded-for": "203.0.113.9, 198.51.100.7",
@@ -21,7 +21,7 @@ async function understood({ ask, router }: TestEmulator, headers: Readonly<Recor
 
 describe("X-Forwarded-* handling", () => {
   it("trusts addresses as far back as trusted proxies confirm them", async (t) => {
-    const world = await emulator(t, {
+    const world = await startTestEmulator(t, {
       trustedProxies: ["127.0.0.0/8", "198.51.100.0/24"],
       allowedHosts: ["sandbox.example"],
     });
@@ -35,23 +35,26 @@ describe("X-Forwarded-* handling", () => {
   });
 
   it("produces the configured public URL of the listener", async (t) => {
-    const world = await emulator(t, { trustedProxies: ["127.0.0.1"], publicUrl: "https://sandbox.example/twin" });
+    const world = await startTestEmulator(t, {
+      trustedProxies: ["127.0.0.1"],
+      publicUrl: "https://sandbox.example/twin",
+    });
     assert.equal((await understood(world, told)).at, "https://sandbox.example/twin/_emulator/ui/");
   });
 
   it("rejects a disallowed host, whatever the proxy", async (t) => {
-    const world = await emulator(t, { trustedProxies: ["127.0.0.1"] });
+    const world = await startTestEmulator(t, { trustedProxies: ["127.0.0.1"] });
     assert.equal((await understood(world, told)).status, 403);
   });
 
   it("removes the headers of untrusted proxies, and has no effect by default", async (t) => {
-    const strict = await emulator(t, { trustedProxies: ["198.51.100.7"] });
+    const strict = await startTestEmulator(t, { trustedProxies: ["198.51.100.7"] });
     assert.deepEqual(await understood(strict, told), {
       status: 201,
       at: `${strict.controlUrl}/ui/`,
       for: "127.0.0.1",
     });
-    const usual = await emulator(t);
+    const usual = await startTestEmulator(t);
     assert.deepEqual(await understood(usual, told), {
       status: 201,
       at: `${usual.controlUrl}/ui/`,
@@ -67,7 +70,7 @@ describe("X-Forwarded-* handling", () => {
       "x-real-ip": "10.0.0.1",
     };
     const arrived = async (trustedProxies: readonly string[]) => {
-      const world = await emulator(t, { trustedProxies });
+      const world = await startTestEmulator(t, { trustedProxies });
       await world.router("GET", "/somewhere?cluster_id=eu-1", { headers: others });
       const { items } = (await world.ask("GET", "clusters/eu-1/inbox")).body as {
         items: { headers: [string, string][] }[];
@@ -79,7 +82,7 @@ describe("X-Forwarded-* handling", () => {
   });
 
   it("allows only pages of the named host to use the control plane", async (t) => {
-    const world = await emulator(t, { trustedProxies: ["127.0.0.1"], allowedHosts: ["sandbox.example"] });
+    const world = await startTestEmulator(t, { trustedProxies: ["127.0.0.1"], allowedHosts: ["sandbox.example"] });
     const { host } = new URL(world.routerUrl);
     const from = async (origin: string) =>
       (await world.ask("GET", "clock", { headers: { ...told, origin, "sec-fetch-site": "same-origin" } })).status;
@@ -96,10 +99,11 @@ describe("X-Forwarded-* handling", () => {
 
   it("requires addresses as trusted proxies", async (t) => {
     for (const range of ["10.0.0.0/33", "balancer", "10.0.0.0/", "::1/129"]) {
-      await assert.rejects(emulator(t, { trustedProxies: [range] }), {
+      await assert.rejects(startTestEmulator(t, { trustedProxies: [range] }), {
         message: "startEmulator: trustedProxies.0 must be an address or a range (10.0.0.0/8)",
       });
     }
-    for (const range of ["10.0.0.0/8", "::1", "fd00::/8", "127.0.0.1"]) await emulator(t, { trustedProxies: [range] });
+    for (const range of ["10.0.0.0/8", "::1", "fd00::/8", "127.0.0.1"])
+      await startTestEmulator(t, { trustedProxies: [range] });
   });
 });

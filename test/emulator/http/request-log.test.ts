@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { redactHeaders } from "../../../emulator/http/request-log/redact.ts";
 import { type LoggedRequest, RequestLog } from "../../../emulator/http/request-log/request-log.ts";
-import { draft } from "../../support/contracts.ts";
-import { emulator, plain, sender } from "../../support/emulator.ts";
+import { createDraftContract } from "../../support/contracts.ts";
+import { createSender, pickStatusAndBody, startTestEmulator } from "../../support/emulator.ts";
 
 /** Returns the log entry of a request that has just received its response. */
 const answered = (log: RequestLog, target: string, rawHeaders: readonly string[] = []): LoggedRequest => ({
@@ -114,7 +114,7 @@ describe("logged request", () => {
 
 describe("GET /_emulator/requests", () => {
   it("omits favicon requests", async (t) => {
-    const { router, ask } = await emulator(t);
+    const { router, ask } = await startTestEmulator(t);
     await router("GET", "/favicon.ico");
     await router("GET", "/router/v1/clustrs");
     const { items } = (await ask("GET", "requests?service=router")).body as { items: { target: string }[] };
@@ -125,7 +125,7 @@ describe("GET /_emulator/requests", () => {
   });
 
   it("returns the workspace of each request, even if rejected, and filters by it", async (t) => {
-    const { ask, clusters, controlUrl } = await emulator(t);
+    const { ask, clusters, controlUrl } = await startTestEmulator(t);
     const [first, second] = (await ask("GET", "workspaces")).body as readonly Readonly<Record<string, string>>[];
     const showStatus = (
       workspace: Readonly<Record<string, string>>,
@@ -133,7 +133,7 @@ describe("GET /_emulator/requests", () => {
     ) => {
       const { client_id = "", client_secret = "" } = workspace;
       const { url } = clusters.find(({ id }) => id === workspace.cluster_id)!;
-      const send = sender(url, { "client-id": client_id, "client-secret": client_secret });
+      const send = createSender(url, { "client-id": client_id, "client-secret": client_secret });
       return send("GET", "/api/v2.1/public/contracts/T-1/status", { headers });
     };
     await showStatus(first!);
@@ -143,7 +143,7 @@ describe("GET /_emulator/requests", () => {
     const { token } = (await ask("POST", "tokens/bound", { body: { role: "read", workspace: second!.name } })).body as {
       token: string;
     };
-    await sender(controlUrl, { authorization: `Bearer ${token}` })("GET", "webhooks");
+    await createSender(controlUrl, { authorization: `Bearer ${token}` })("GET", "webhooks");
 
     const listOf = async (query: string) => {
       const { items } = (await ask("GET", `requests?${query}`)).body as { items: Record<string, unknown>[] };
@@ -158,7 +158,7 @@ describe("GET /_emulator/requests", () => {
   });
 
   it("lists the requests of each listener with the likely intended operation", async (t) => {
-    const { router, api, ask } = await emulator(t);
+    const { router, api, ask } = await startTestEmulator(t);
     await ask("DELETE", "requests");
     await router("GET", "/router/v1/cluster_emails/email/abc", { headers: { "x-cluster-key": "wrong" } });
     await router("POST", "/router/v1/cluster_emails/bulk", { body: {} });
@@ -198,7 +198,7 @@ describe("GET /_emulator/requests", () => {
   });
 
   it("recognizes a contract API request that the router forwards", async (t) => {
-    const { ask, routerUrl, clusters } = await emulator(t);
+    const { ask, routerUrl, clusters } = await startTestEmulator(t);
     const { clientId, clientSecret } = clusters[0]!;
     const headers = { "client-id": clientId!, "client-secret": clientSecret! };
     for (const path of ["contracts/", "contrcts/"]) await fetch(`${routerUrl}/api/v2.1/public/${path}`, { headers });
@@ -215,8 +215,8 @@ describe("GET /_emulator/requests", () => {
   });
 
   it("ignores an HTML page that a cluster returns instead of an API response", async (t) => {
-    const { api, ask, clusters } = await emulator(t);
-    await draft(api);
+    const { api, ask, clusters } = await startTestEmulator(t);
+    await createDraftContract(api);
     await fetch(`${clusters[0]!.url}/contracts/T-1`);
     await fetch(`${clusters[0]!.url}/contrcts/T-1`);
     const { items } = (await ask("GET", "requests?service=contracts")).body as {
@@ -232,7 +232,7 @@ describe("GET /_emulator/requests", () => {
   });
 
   it("omits control plane reads on request, and finds a request by number", async (t) => {
-    const { router, ask } = await emulator(t);
+    const { router, ask } = await startTestEmulator(t);
     await router("GET", "/");
     await ask("GET", "clock");
     await ask("POST", "clock/advance", { body: { by: "PT1M" } });
@@ -254,7 +254,7 @@ describe("GET /_emulator/requests", () => {
   });
 
   it("hides invite tokens on every listener, in any spelling", async (t) => {
-    const started = await emulator(t, { seed: "demo" });
+    const started = await startTestEmulator(t, { seed: "demo" });
     const secret = "creator-northwind";
     const watched = await fetch(`${started.controlUrl}/requests/events`, {
       headers: { authorization: `Bearer ${started.token}` },
@@ -286,7 +286,7 @@ describe("GET /_emulator/requests", () => {
   });
 
   it("streams events on request", async (t) => {
-    const started = await emulator(t);
+    const started = await startTestEmulator(t);
     const headers = { accept: "text/event-stream", authorization: `Bearer ${started.token}` };
     const streams = await Promise.all([
       fetch(`${started.controlUrl}/requests?service=router`, { headers }),
@@ -307,7 +307,7 @@ describe("GET /_emulator/requests", () => {
   });
 
   it("returns short JSON bodies on request, without secrets", async (t) => {
-    const { api, ask } = await emulator(t);
+    const { api, ask } = await startTestEmulator(t);
     const webhook = (title: string) => ({
       title,
       url: "http://localhost:9/hooks",
@@ -329,10 +329,10 @@ describe("GET /_emulator/requests", () => {
   });
 
   it("requires the control plane token", async (t) => {
-    const { router } = await emulator(t);
+    const { router } = await startTestEmulator(t);
     const without: Record<string, string>[] = [{}, { authorization: "Bearer" }, { authorization: "Basic eDp5" }];
     for (const headers of without) {
-      assert.deepEqual(plain(await router("GET", "/_emulator/requests", { headers })), {
+      assert.deepEqual(pickStatusAndBody(await router("GET", "/_emulator/requests", { headers })), {
         status: 401,
         body: {
           error: {

@@ -1,19 +1,19 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { emulator, type TestEmulator } from "../../support/emulator.ts";
+import { startTestEmulator, type TestEmulator } from "../../support/emulator.ts";
 import { startDeviceAuthorization } from "../../support/identity/devices.ts";
-import { receiver } from "../../support/receiver.ts";
+import { startReceiver } from "../../support/receiver.ts";
 
 const targetsOf = async (on: TestEmulator): Promise<string[]> =>
   ((await on.ask("GET", "requests")).body as { items: { target: string }[] }).items.map(({ target }) => target);
 
 describe("secret under an undeclared name", () => {
   it("is hidden in the request log and in traces, at any position", async (t) => {
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     const [cluster] = on.clusters;
     const { user_code, device_code } = await startDeviceAuthorization(on);
     const secrets = [cluster!.clientSecret!, cluster!.hmacKey!, on.token, user_code, device_code];
-    const app = await receiver(t);
+    const app = await startReceiver(t);
     for (const secret of secrets) {
       const value = encodeURIComponent(secret);
       for (const target of [
@@ -42,7 +42,7 @@ describe("secret under an undeclared name", () => {
   });
 
   it("is the only hidden part of a request target", async (t) => {
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     const targets = [
       [
         "/api/v2.1/public/contracts/?limit=2&query=Mutual%20NDA%20with%20Acme&filter__display_status[$in]=SIGN,DRAFT",

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import net from "node:net";
 import { describe, it, type TestContext } from "node:test";
 import { Backlog, Resync } from "../../../emulator/http/event-stream.ts";
-import { emulator, type TestEmulator } from "../../support/emulator.ts";
+import { startTestEmulator, type TestEmulator } from "../../support/emulator.ts";
 
 /** More events than the system and the emulator buffer for a client that does not read. */
 const tooMany = 2_000;
@@ -47,7 +47,7 @@ function flood({ routerUrl }: TestEmulator, count: number): Promise<void> {
 
 describe("slow reader of the request log", () => {
   it("receives the number of missed requests, then the next ones", async (t) => {
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     const reader = await slowReader(t, on, "requests/events?operation=clusters.list");
     await flood(on, tooMany);
     const text = await reader.readUntil((sofar) => sofar.includes(`?${tooMany}&`));

@@ -2,11 +2,11 @@ import { receiveActivity } from "../../../src/api/router/chat.ts";
 import { signCrmA, signCrmB } from "../../../src/schemes/crm.ts";
 import { hashEmail } from "../../../src/schemes/email-hash.ts";
 import { formatBasicHeader } from "../../../src/schemes/http-authorization.ts";
-import type { Answer } from "../../support/emulator.ts";
+import type { TestResponse } from "../../support/emulator.ts";
 import type { RoutedEmulator } from "../../support/routed.ts";
 
 /** Sends one request of an operation, with further headers. */
-type Call = (world: RoutedEmulator, more?: Readonly<Record<string, string>>) => Promise<Answer>;
+type Call = (world: RoutedEmulator, more?: Readonly<Record<string, string>>) => Promise<TestResponse>;
 
 /** By operation: a request that eu-1 owns, and one that nobody owns; a missing one is a request that cannot be. */
 interface Calls {

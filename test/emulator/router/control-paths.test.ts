@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { emulator } from "../../support/emulator.ts";
+import { startTestEmulator } from "../../support/emulator.ts";
 import { startRoutedEmulator } from "../../support/routed.ts";
 import { read, talk } from "../http/serving.ts";
 
@@ -37,7 +37,7 @@ describe("path similar to a control plane path", () => {
     });
 
     it(`returns 404 from a cluster without an inbox entry: ${spelling}`, async (t) => {
-      const world = await emulator(t);
+      const world = await startTestEmulator(t);
       const { id, url } = world.clusters[0]!;
       assert.equal((await sendTo(url, spelling, world.token)).status, 404);
       assert.deepEqual((await world.ask("GET", `clusters/${id}/inbox`)).body, { items: [], total: 0 });
@@ -100,7 +100,7 @@ describe("control plane token", () => {
   });
 
   it("is hidden in inboxes at any position of a request", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const { body } = await world.ask("POST", "tokens/reader", { body: { role: "read" } });
     const { id, url } = world.clusters[0]!;
     const tokens = [world.token, (body as { token: string }).token];

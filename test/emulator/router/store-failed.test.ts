@@ -15,7 +15,7 @@ import { type Store, StoreFailedError } from "../../../emulator/store/port.ts";
 import { registry } from "../../../src/api/registry.ts";
 import { systemWallClock } from "../../../src/base/clock.ts";
 import { createRandomIds } from "../../../src/base/ids.ts";
-import { plain, sender } from "../../support/emulator.ts";
+import { createSender, pickStatusAndBody } from "../../support/emulator.ts";
 import { bulkOperations, createBulkBody } from "../../support/routed.ts";
 
 /** Starts a router whose disk rejects every write and permits reads. */
@@ -56,14 +56,14 @@ async function withoutDisk(t: { after(end: () => Promise<void>): void }) {
     await listener.close();
     await forwarder.close();
   });
-  return sender(await listener.listen(0));
+  return createSender(await listener.listen(0));
 }
 
 describe("a router with a read-only disk", () => {
   it("reports the failure in its health, serves lookups and rejects every change", async (t) => {
     const send = await withoutDisk(t);
-    assert.deepEqual(plain(await send("GET", "/")), { status: 200, body: { database: false } });
-    assert.deepEqual(plain(await send("GET", "/router/v1/cluster_emails/email/a")), {
+    assert.deepEqual(pickStatusAndBody(await send("GET", "/")), { status: 200, body: { database: false } });
+    assert.deepEqual(pickStatusAndBody(await send("GET", "/router/v1/cluster_emails/email/a")), {
       status: 200,
       body: { email_hash: "a", cluster_id: "eu-1" },
     });
@@ -72,14 +72,25 @@ describe("a router with a read-only disk", () => {
     for (const table of Object.keys(bulkOperations) as (keyof typeof bulkOperations)[]) {
       for (const method of ["POST", "DELETE"]) {
         assert.deepEqual(
-          plain(await send(method, bulkOperations[table].path, { body: createBulkBody(table, "eu-1", ["a"]) })),
+          pickStatusAndBody(
+            await send(method, bulkOperations[table].path, { body: createBulkBody(table, "eu-1", ["a"]) }),
+          ),
           refused,
         );
       }
     }
-    assert.deepEqual(plain(await send("DELETE", "/router/v1/clusters/eu-1/workspace-data", { body: {} })), refused);
+    assert.deepEqual(
+      pickStatusAndBody(await send("DELETE", "/router/v1/clusters/eu-1/workspace-data", { body: {} })),
+      refused,
+    );
     const signatory = { signatory_hash: "h", cluster: "eu-1" };
-    assert.deepEqual(plain(await send("POST", "/router/v1/contract_signatories/", { body: signatory })), refused);
-    assert.deepEqual(plain(await send("POST", "/router/v1/mailer/inbound/blackhole", { body: "x" })), refused);
+    assert.deepEqual(
+      pickStatusAndBody(await send("POST", "/router/v1/contract_signatories/", { body: signatory })),
+      refused,
+    );
+    assert.deepEqual(
+      pickStatusAndBody(await send("POST", "/router/v1/mailer/inbound/blackhole", { body: "x" })),
+      refused,
+    );
   });
 });

@@ -125,7 +125,7 @@ describe("request target", () => {
 
 describe("invalid request target at a cluster", () => {
   it("is rejected in the same way, without an inbox entry", async (t) => {
-    const { emulator } = await import("../../support/emulator.ts");
+    const { startTestEmulator } = await import("../../support/emulator.ts");
     const world = await emulator(t);
     const { url, id } = world.clusters[0]!;
     const { host } = new URL(url);

@@ -5,7 +5,7 @@ import { trialStates } from "../../../emulator/router/trial/signups.ts";
 import { openMemoryStore } from "../../../emulator/store/memory-store.ts";
 import { evictOldest, maxUnauthenticatedRows } from "../../../emulator/store/retention.ts";
 import { systemWallClock } from "../../../src/base/clock.ts";
-import { emulator } from "../../support/emulator.ts";
+import { startTestEmulator } from "../../support/emulator.ts";
 
 const row = (state: string) => ({ state, provider: "ProviderA" as const });
 
@@ -23,7 +23,7 @@ describe("eviction of old rows", () => {
 
 describe("unauthenticated data", () => {
   it("is limited by dropping the oldest sign-ins and signups", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const before = (await world.ask("GET", "state")).body as { rows: Record<string, unknown[]> };
     const cluster_id = world.clusters[0]!.id;
     const many = Array.from({ length: maxUnauthenticatedRows }, (_, i) => `s${i}`);

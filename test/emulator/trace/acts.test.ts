@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { sent } from "../../support/contracts.ts";
-import { emulator, sender, type TestEmulator } from "../../support/emulator.ts";
+import { createSentContract } from "../../support/contracts.ts";
+import { createSender, startTestEmulator, type TestEmulator } from "../../support/emulator.ts";
 import { startDeviceAuthorization } from "../../support/identity/devices.ts";
 import { getHiddenFields } from "../../support/identity/forms.ts";
 import { getSigningLink, submitSuccessfully } from "../../support/identity/recipient-page.ts";
@@ -29,14 +29,14 @@ async function causesOf({ ask }: TestEmulator): Promise<readonly string[]> {
 async function submit({ routerUrl }: TestEmulator, page: string, to: string, typed: Record<string, string>) {
   const shown = await (await fetch(page)).text();
   const body = String(new URLSearchParams({ ...getHiddenFields(shown), ...typed }));
-  const { status } = await sender(routerUrl)("POST", to, { body, headers: form });
+  const { status } = await createSender(routerUrl)("POST", to, { body, headers: form });
   assert.ok(status < 400, String(status));
 }
 
 describe("user action on a page", () => {
   it("is the cause of a signature", async (t) => {
-    const on = await emulator(t);
-    const contract = await sent(on.api);
+    const on = await startTestEmulator(t);
+    const contract = await createSentContract(on.api);
     await submitSuccessfully(await getSigningLink(on, contract, "jo@acme.example"), { act: "sign", text: "" });
     const nodes = await nodesOf(on, "T-1");
     const signed = nodes.find(({ what }) => what.startsWith("CONTRACT_SIGNED"));
@@ -45,7 +45,7 @@ describe("user action on a page", () => {
   });
 
   it("is the cause of a device approval and a provider sign-in", async (t) => {
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     const { user_code } = await startDeviceAuthorization(on);
     const page = `${on.routerUrl}/_emulator/device?user_code=${user_code}`;
     await submit(on, page, "/_emulator/device", { status: "AUTHORIZED", cluster_id: "us-1", email: "" });
@@ -73,7 +73,7 @@ describe("traceparent header", () => {
   ];
   for (const traceparent of malformed) {
     it(`is ignored if it is malformed: ${JSON.stringify(traceparent)}`, async (t) => {
-      const on = await emulator(t);
+      const on = await startTestEmulator(t);
       const webhook = { title: "a", url: "http://127.0.0.1:9/", only_for_activities: ["CONTRACT_SIGNED"] };
       const answer = await on.api("POST", "/api/v2.1/public/webhooks/", { body: webhook, headers: { traceparent } });
       assert.equal(answer.status, 201);
@@ -85,7 +85,7 @@ describe("traceparent header", () => {
   }
 
   it("is read by its known fields if its version is later", async (t) => {
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     const webhook = { title: "a", url: "http://127.0.0.1:9/", only_for_activities: ["CONTRACT_SIGNED"] };
     const headers = { traceparent: `cc-${trace}-${span}-01-what-the-future-brings` };
     await on.api("POST", "/api/v2.1/public/webhooks/", { body: webhook, headers });

@@ -2,18 +2,18 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { TraceNode } from "../../../src/api/trace-span.ts";
 import { startCollector } from "../../support/collector.ts";
-import { draft } from "../../support/contracts.ts";
-import { emulator } from "../../support/emulator.ts";
+import { createDraftContract } from "../../support/contracts.ts";
+import { startTestEmulator } from "../../support/emulator.ts";
 
 type Logged = { readonly status: number; readonly fault?: string };
 
 describe("traced request", () => {
   it("is exported as a span after its response", async (t) => {
     const sink = await startCollector(t);
-    const on = await emulator(t, { otel: { OTEL_EXPORTER_OTLP_ENDPOINT: sink.url } });
+    const on = await startTestEmulator(t, { otel: { OTEL_EXPORTER_OTLP_ENDPOINT: sink.url } });
     const slow = { direction: "incoming", operation: "contracts.create", latency_ms: 20 };
     await on.ask("POST", "faults", { body: slow });
-    await draft(on.api);
+    await createDraftContract(on.api);
     await on.close();
     const span = sink.spans().find(({ name }) => name.startsWith("contracts.create "));
     const lasted = Number(span?.endTimeUnixNano) - Number(span?.startTimeUnixNano);
@@ -26,11 +26,11 @@ describe("traced request", () => {
     const sink = await startCollector(t);
     const clock = { mode: "manual", start: "2031-01-02T03:04:05Z" } as const;
     const otel = { OTEL_EXPORTER_OTLP_ENDPOINT: sink.url };
-    const on = await emulator(t, { deterministic: true, clock, otel });
+    const on = await startTestEmulator(t, { deterministic: true, clock, otel });
     const webhook = { title: "dead", url: "http://127.0.0.1:9/", only_for_activities: ["CONTRACT_CREATED"] };
     const before = Date.now();
     await on.api("POST", "/api/v2.1/public/webhooks/", { body: webhook });
-    await draft(on.api);
+    await createDraftContract(on.api);
     await on.ask("POST", "clock/advance", { body: { by: "PT5M" } });
     const { nodes } = (await on.ask("GET", "traces/T-1")).body as { nodes: readonly TraceNode[] };
     await on.close();
@@ -45,13 +45,13 @@ describe("traced request", () => {
   });
 
   it("names its scripted fault and the cause of the fault", async (t) => {
-    const on = await emulator(t, {});
+    const on = await startTestEmulator(t, {});
     const hit = { direction: "incoming", operation: "contracts.create", count: 1 };
     await on.ask("POST", "faults", { body: { ...hit, latency_ms: 1, status: 503 } });
     await on.ask("POST", "faults", { body: { ...hit, latency_ms: 2 } });
-    await assert.rejects(draft(on.api));
-    await draft(on.api);
-    await draft(on.api);
+    await assert.rejects(createDraftContract(on.api));
+    await createDraftContract(on.api);
+    await createDraftContract(on.api);
     const { items } = (await on.ask("GET", "requests?operation=contracts.create")).body as { items: readonly Logged[] };
     assert.deepEqual(
       items.map(({ status, fault }) => [status, fault]),

@@ -6,9 +6,9 @@ import { Pool } from "undici";
 import { type TraceNode, toSpan } from "../../../src/api/trace-span.ts";
 import { buildOtlpDocument } from "../../../src/base/otel-settings.ts";
 import { startCollector } from "../../support/collector.ts";
-import { draft } from "../../support/contracts.ts";
-import { emulator } from "../../support/emulator.ts";
-import { receiver } from "../../support/receiver.ts";
+import { createDraftContract } from "../../support/contracts.ts";
+import { startTestEmulator } from "../../support/emulator.ts";
+import { startReceiver } from "../../support/receiver.ts";
 import { waitUntilIdle } from "../../support/refused.ts";
 import { bulkOperations, createBulkBody } from "../../support/routed.ts";
 import { callerTrace, listTraceNodes, triggerAllTraceKinds } from "../../support/traced.ts";
@@ -26,7 +26,7 @@ interface Logged {
 describe("trace export", () => {
   it("sends each node of every trace once, with all parents", async (t) => {
     const sink = await startCollector(t);
-    const on = await emulator(t, { autoSignMs: 600_000, otel: { OTEL_EXPORTER_OTLP_ENDPOINT: sink.url } });
+    const on = await startTestEmulator(t, { autoSignMs: 600_000, otel: { OTEL_EXPORTER_OTLP_ENDPOINT: sink.url } });
     await triggerAllTraceKinds(t, on);
     await waitUntilIdle(on);
     const nodes = await listTraceNodes(on);
@@ -54,7 +54,7 @@ describe("trace export", () => {
 
   it("sends spans continuously, oldest first", async (t) => {
     const sink = await startCollector(t);
-    const on = await emulator(t, { otel: { OTEL_EXPORTER_OTLP_ENDPOINT: sink.url } });
+    const on = await startTestEmulator(t, { otel: { OTEL_EXPORTER_OTLP_ENDPOINT: sink.url } });
     const last = new Promise<void>((resolve) => {
       sink.answer((_, response) => {
         response.writeHead(200).end();
@@ -63,10 +63,10 @@ describe("trace export", () => {
     });
     const webhook = { title: "dead", url: "http://127.0.0.1:9/", only_for_activities: ["CONTRACT_CREATED"] };
     await on.api("POST", "/api/v2.1/public/webhooks/", { body: webhook });
-    await draft(on.api);
+    await createDraftContract(on.api);
     await waitUntilIdle(on);
     const { nodes } = (await on.ask("GET", "traces/T-1")).body as { nodes: readonly TraceNode[] };
-    await draft(on.api);
+    await createDraftContract(on.api);
     await last;
     const sent = new Set(sink.spans().map(({ spanId }) => spanId));
     const expected = spansOf(buildOtlpDocument(nodes.map(toSpan), {}, { name: "svc", version: "" }));
@@ -81,8 +81,8 @@ describe("trace export", () => {
     const sink = await startCollector(t);
     const sent = async (otel: Record<string, string>) => {
       const before = sink.received.length;
-      const on = await emulator(t, { otel });
-      await draft(on.api);
+      const on = await startTestEmulator(t, { otel });
+      await createDraftContract(on.api);
       await on.close();
       return sink.received.slice(before).map(({ url, headers }) => [url, headers["content-type"], headers["x-key"]]);
     };
@@ -108,9 +108,9 @@ describe("trace export", () => {
   });
 
   it("is disabled without the OpenTelemetry variables", async (t) => {
-    const on = await emulator(t, { otel: { OTEL_SERVICE_NAME: "me", OTEL_EXPORTER_OTLP_ENDPOINT: "" } });
+    const on = await startTestEmulator(t, { otel: { OTEL_SERVICE_NAME: "me", OTEL_EXPORTER_OTLP_ENDPOINT: "" } });
     const { body } = await on.ask("GET", "usage");
-    const usual = await emulator(t, { otel: process.env });
+    const usual = await startTestEmulator(t, { otel: process.env });
     assert.deepEqual((await usual.ask("GET", "usage")).body, body);
     assert.equal((body as { spans: unknown }).spans, null);
   });
@@ -127,9 +127,9 @@ describe("trace export", () => {
       lines.push(line);
       told(line);
     };
-    const on = await emulator(t, { otel, log });
+    const on = await startTestEmulator(t, { otel, log });
     sink.answer(503);
-    await draft(on.api);
+    await createDraftContract(on.api);
     await first;
     sink.answer(200);
     await on.close();
@@ -143,18 +143,18 @@ describe("trace export", () => {
       ],
     );
 
-    const refusing = await emulator(t, { otel });
+    const refusing = await startTestEmulator(t, { otel });
     const refused = new Promise<void>((resolve) => {
       sink.answer((_, response) => {
         response.writeHead(400).end();
         resolve();
       });
     });
-    await draft(refusing.api);
+    await createDraftContract(refusing.api);
     await refused;
     sink.answer(200);
     const before = sink.received.length;
-    await draft(refusing.api);
+    await createDraftContract(refusing.api);
     await refusing.close();
     const later = sink.spans();
     assert.equal(sink.received.length, before + 1);
@@ -166,7 +166,7 @@ describe("trace export", () => {
     const sink = await startCollector(t);
     const log = (line: string) => lines.push(line);
     const noted = async (otel: Record<string, string>) => {
-      const on = await emulator(t, { otel, log });
+      const on = await startTestEmulator(t, { otel, log });
       const { body } = await on.ask("GET", "usage");
       await on.close();
       return [lines.splice(0).length, (body as { spans: object | null }).spans === null];
@@ -193,14 +193,14 @@ function heldBytes(): number {
 
 /** Starts a collector that accepts requests and never responds. */
 async function silent(t: TestContext): Promise<string> {
-  const sink = await receiver(t);
+  const sink = await startReceiver(t);
   sink.answer(() => {});
   return sink.url;
 }
 
 describe("unresponsive collector", () => {
   it("delays no client, and causes dropped events to be counted", async (t) => {
-    const on = await emulator(t, { otel: { OTEL_EXPORTER_OTLP_ENDPOINT: await silent(t) } });
+    const on = await startTestEmulator(t, { otel: { OTEL_EXPORTER_OTLP_ENDPOINT: await silent(t) } });
     const closeSignal = new AbortController();
     const [{ id, clusterKey }] = on.clusters as unknown as [{ id: string; clusterKey: string }];
     const pool = new Pool(on.routerUrl, { connections: 8 });

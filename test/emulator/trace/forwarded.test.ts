@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { request, sent } from "../../support/contracts.ts";
-import { emulator, type TestEmulator } from "../../support/emulator.ts";
+import { createContractRequest, createSentContract } from "../../support/contracts.ts";
+import { startTestEmulator, type TestEmulator } from "../../support/emulator.ts";
 import { waitUntilIdle } from "../../support/refused.ts";
 import { startRoutedEmulator } from "../../support/routed.ts";
 import { callerTrace, traceparent } from "../../support/traced.ts";
@@ -23,10 +23,10 @@ async function nodesOf({ ask }: Pick<TestEmulator, "ask">, ref: string): Promise
 
 describe("forwarded request in a trace", () => {
   it("is the parent of the cluster's request in the client's trace", async (t) => {
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     const { clientId = "", clientSecret = "" } = on.clusters[0]!;
     const headers = { "client-id": clientId, "client-secret": clientSecret, traceparent };
-    const made = await on.router("POST", "/api/v2.1/public/contracts/", { body: request(), headers });
+    const made = await on.router("POST", "/api/v2.1/public/contracts/", { body: createContractRequest(), headers });
     assert.equal(made.status, 201, JSON.stringify(made.body));
     const nodes = await nodesOf(on, callerTrace.trace);
     const [first, second] = nodes;
@@ -60,7 +60,7 @@ describe("forwarded request in a trace", () => {
       const [got] = received;
       assert.deepEqual([got?.headers["x-svc-link"], got?.url], [undefined, "/api/v1/anything"]);
     }
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     await on.router("POST", "/some/path", { body: {}, headers: { "x-cluster-id": "us-1" } });
     await on.router("POST", "/some/path", { body: {}, headers: { "x-cluster-id": "us-1", "X-Svc-Link": "mine" } });
     const { items } = (await on.ask("GET", "clusters/us-1/inbox")).body as {
@@ -75,8 +75,8 @@ describe("forwarded request in a trace", () => {
 
 describe("cluster report to the router", () => {
   it("has the reported change as its cause", async (t) => {
-    const on = await emulator(t);
-    await sent(on.api);
+    const on = await startTestEmulator(t);
+    await createSentContract(on.api);
     await waitUntilIdle(on);
     const nodes = await nodesOf(on, "request:2");
     const reports = nodes.filter(({ id, what }) => id.startsWith("request:") && what.includes("/router/v1/"));

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import type { CauseRow } from "../../../emulator/store/cause.ts";
-import { sent } from "../../support/contracts.ts";
-import { emulator, type TestEmulator } from "../../support/emulator.ts";
+import { createSentContract } from "../../support/contracts.ts";
+import { startTestEmulator, type TestEmulator } from "../../support/emulator.ts";
 import { createTemporaryFolder } from "../../support/store.ts";
 
 const start = "2031-01-02T03:04:05Z";
@@ -40,9 +40,9 @@ const opening = [
 
 /** Sends a contract for signature, with a webhook whose receiver does not exist. */
 async function outForSignature(t: TestContext, options = {}): Promise<TestEmulator> {
-  const on = await emulator(t, { ...manual, ...options });
+  const on = await startTestEmulator(t, { ...manual, ...options });
   await on.api("POST", "/api/v2.1/public/webhooks/", { body: dead });
-  await sent(on.api);
+  await createSentContract(on.api);
   return on;
 }
 
@@ -90,7 +90,7 @@ describe("an effect of a request", () => {
   });
 
   it("belongs to the client's trace unless the trace header is malformed", async (t) => {
-    const on = await emulator(t, manual);
+    const on = await startTestEmulator(t, manual);
     const trace = "4bf92f3577b34da6a3ce929d0e0e4736";
     const span = "00f067aa0ba902b7";
     const given = [
@@ -120,7 +120,7 @@ describe("an effect of a request", () => {
   });
 
   it("records its own request target, whatever the previous request was", async (t) => {
-    const on = await emulator(t, manual);
+    const on = await startTestEmulator(t, manual);
     const path = "/api/v2.1/public/webhooks/";
     for (const query of ["", "", "?x=s3cr3t", "?y=1", ""]) await on.api("POST", `${path}${query}`, { body: dead });
     const shown = ["", "", "?x=[redacted]", "?y=[redacted]", ""].map((query) => `webhooks.create POST ${path}${query}`);
@@ -135,11 +135,11 @@ describe("an effect of a request", () => {
     const first = await outForSignature(t, { file });
     const before = await first.ask("GET", "state");
     await first.close();
-    const second = await emulator(t, { ...manual, file });
+    const second = await startTestEmulator(t, { ...manual, file });
     await second.api("POST", "/api/v2.1/public/webhooks/", { body: dead });
     const after = told(await rowsOf(second));
     assert.deepEqual(after.slice(0, 3), opening);
-    const fresh = await emulator(t, manual);
+    const fresh = await startTestEmulator(t, manual);
     await fresh.ask("PUT", "state", { body: before.body });
     await fresh.api("POST", "/api/v2.1/public/webhooks/", { body: dead });
     assert.deepEqual(told(await rowsOf(fresh)).slice(0, 3), opening);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { sent } from "../../support/contracts.ts";
+import { createSentContract } from "../../support/contracts.ts";
 import { startEmulatorProcess } from "../../support/emulator-process.ts";
 import { createTemporaryFolder } from "../../support/store.ts";
 
@@ -13,7 +13,7 @@ describe("a trace", () => {
     const first = await startEmulatorProcess(t, options);
     const body = { title: "dead", url: "http://127.0.0.1:9/", only_for_activities: ["CONTRACT_SIGNED"] };
     await first.api("POST", "/api/v2.1/public/webhooks/", { body });
-    await sent(first.api);
+    await createSentContract(first.api);
     assert.equal((await first.ask("POST", "contracts/T-1/sign", { body: {} })).status, 200);
     await first.ask("POST", "clock/advance", { body: { by: "PT15M" } });
     const before = (await first.ask("GET", "traces/T-1")).body as { nodes: readonly { kind: string }[] };

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { draft } from "../../support/contracts.ts";
-import { emulator } from "../../support/emulator.ts";
-import { receiver } from "../../support/receiver.ts";
+import { createDraftContract } from "../../support/contracts.ts";
+import { startTestEmulator } from "../../support/emulator.ts";
+import { startReceiver } from "../../support/receiver.ts";
 
 const caller = { trace: "4bf92f3577b34da6a3ce929d0e0e4736", span: "00f067aa0ba902b7" };
 const other = { trace: "0af7651916cd43dd8448eb211c80319c", span: "b7ad6b7169203331" };
@@ -16,15 +16,15 @@ interface Node {
 
 /** The requests of a receiver that responds with 503: the first attempt, the retry, and a resend in another trace. */
 async function told(t: TestContext, options: object) {
-  const sink = await receiver(t);
-  const on = await emulator(t, {
+  const sink = await startReceiver(t);
+  const on = await startTestEmulator(t, {
     deterministic: true,
     clock: { mode: "manual", start: "2031-01-02T03:04:05Z" },
     ...options,
   });
   const webhook = { title: "a", url: sink.url, only_for_activities: ["CONTRACT_CREATED"] };
   await on.api("POST", "/api/v2.1/public/webhooks/", { body: webhook });
-  const { number } = await draft(on.api);
+  const { number } = await createDraftContract(on.api);
   await on.ask("GET", "clock");
   sink.answer(503);
   const body = { activity: "CONTRACT_CREATED", contract_id: number };

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { type TraceNode, toSpan } from "../../../src/api/trace-span.ts";
 import { buildOtlpDocument } from "../../../src/base/otel-settings.ts";
-import { sent } from "../../support/contracts.ts";
-import { emulator } from "../../support/emulator.ts";
+import { createSentContract } from "../../support/contracts.ts";
+import { startTestEmulator } from "../../support/emulator.ts";
 import { getSigningLink, submitSuccessfully } from "../../support/identity/recipient-page.ts";
-import { receiver } from "../../support/receiver.ts";
+import { startReceiver } from "../../support/receiver.ts";
 
 const jo = "jo@acme.example";
 const own = ["s3cret-in-the-query", "s3cret-in-the-address", "s3cret-in-a-header", "s3cret-of-an-invitation"];
@@ -22,8 +22,8 @@ function secretsIn(value: unknown, name = ""): string[] {
 
 describe("trace of a whole contract journey", () => {
   it("contains no secret", async (t) => {
-    const sink = await receiver(t);
-    const on = await emulator(t, { deterministic: true });
+    const sink = await startReceiver(t);
+    const on = await startTestEmulator(t, { deterministic: true });
     const url = `${sink.url.replace("//", `//me:${own[1]}@`)}/hook?token=${own[0]}`;
     const webhook = {
       title: "a",
@@ -34,7 +34,7 @@ describe("trace of a whole contract journey", () => {
     const plainUrl = `${sink.url}/hook?token=${own[0]}`;
     const { status } = await on.api("POST", "/api/v2.1/public/webhooks/", { body: webhook });
     if (status !== 201) await on.api("POST", "/api/v2.1/public/webhooks/", { body: { ...webhook, url: plainUrl } });
-    const contract = await sent(on.api);
+    const contract = await createSentContract(on.api);
     const link = await getSigningLink(on, contract, jo);
     await submitSuccessfully(link, { act: "sign", text: "Fine" });
     await on.router("GET", `/invite/by_token/${own[3]}?code=${own[0]}`);

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { draft, sent } from "../../support/contracts.ts";
-import { emulator, type TestEmulator } from "../../support/emulator.ts";
-import { receiver } from "../../support/receiver.ts";
+import { createDraftContract, createSentContract } from "../../support/contracts.ts";
+import { startTestEmulator, type TestEmulator } from "../../support/emulator.ts";
+import { startReceiver } from "../../support/receiver.ts";
 
 const start = "2031-01-02T03:04:05Z";
 const manual = { deterministic: true, clock: { mode: "manual", start } } as const;
@@ -45,9 +45,9 @@ const subscribe = (on: TestEmulator, webhook: object = dead) =>
 
 describe("trace", () => {
   it("contains all effects of a contract's requests, without those of other contracts", async (t) => {
-    const on = await emulator(t, manual);
-    const { id } = await sent(on.api);
-    await sent(on.api);
+    const on = await startTestEmulator(t, manual);
+    const { id } = await createSentContract(on.api);
+    await createSentContract(on.api);
     await on.ask("POST", `contracts/${id}/sign`, { body: { email: "jo@acme.example" } });
     const everything = new Set<string>();
     const { causes } = (
@@ -68,9 +68,9 @@ describe("trace", () => {
   });
 
   it("is found by any of its parts", async (t) => {
-    const on = await emulator(t, manual);
+    const on = await startTestEmulator(t, manual);
     await subscribe(on);
-    await draft(on.api);
+    await createDraftContract(on.api);
     const whole = ["request:2", "request:2 > event:3", "event:3 > delivery:1", "delivery:1 > attempt:1.1"];
     for (const ref of ["T-1", "t-1", "delivery:1", "Event:3", "webhook:1", "attempt:1.1"]) {
       const found = told(await traceOf(on, ref)).filter((line) => !/event:[12]$/.test(line));
@@ -85,8 +85,8 @@ describe("trace", () => {
   });
 
   it("shows planned effects below their cause", async (t) => {
-    const on = await emulator(t, { ...manual, autoSignMs: 600_000 });
-    await sent(on.api);
+    const on = await startTestEmulator(t, { ...manual, autoSignMs: 600_000 });
+    await createSentContract(on.api);
     const { planned } = await traceOf(on, "T-1");
     assert.deepEqual(
       planned.map(({ parent, due, what }) => `${parent} ${due} ${what}`),
@@ -114,9 +114,9 @@ describe("trace", () => {
   });
 
   it("uses the caller's trace ID and parent span", async (t) => {
-    const on = await emulator(t, manual);
+    const on = await startTestEmulator(t, manual);
     await subscribe(on);
-    const { id } = await draft(on.api);
+    const { id } = await createDraftContract(on.api);
     const headers = { traceparent };
     await on.ask("POST", "activities", {
       body: { activity: "CONTRACT_CREATED", contract_id: Number(id.slice(2)) },
@@ -139,10 +139,10 @@ describe("trace", () => {
   });
 
   it("shows a resend in the trace of the request that caused it", async (t) => {
-    const sink = await receiver(t);
-    const on = await emulator(t, manual);
+    const sink = await startReceiver(t);
+    const on = await startTestEmulator(t, manual);
     await subscribe(on, { ...dead, url: sink.url });
-    await draft(on.api);
+    await createDraftContract(on.api);
     await on.ask("GET", "clock");
     await on.ask("POST", "deliveries/1/resend", { headers: { traceparent } });
     const whole = await traceOf(on, "delivery:1");
@@ -159,14 +159,14 @@ describe("trace", () => {
   });
 
   it("names a failure and the scripted fault behind it", async (t) => {
-    const sink = await receiver(t);
-    const on = await emulator(t, manual);
+    const sink = await startReceiver(t);
+    const on = await startTestEmulator(t, manual);
     await subscribe(on, { ...dead, url: sink.url });
     for (const effect of ["delay", "drop"]) {
       const body = { direction: "outgoing", effect, count: 1 };
       assert.equal((await on.ask("POST", "faults", { body })).status, 201);
     }
-    await draft(on.api);
+    await createDraftContract(on.api);
     await on.ask("GET", "clock");
     const [planned] = (await traceOf(on, "delivery:1")).planned;
     assert.deepEqual(
@@ -181,7 +181,7 @@ describe("trace", () => {
     assert.deepEqual(await reasons("delivery:1"), [
       ["attempt 1: 200", "the first attempt; somebody advanced the clock; scripted: delay (request:2)"],
     ]);
-    await draft(on.api);
+    await createDraftContract(on.api);
     await on.ask("GET", "clock");
     assert.deepEqual(await reasons("delivery:2"), [
       ["attempt 1: dropped", "the first attempt; scripted: drop (request:3)"],
@@ -191,7 +191,7 @@ describe("trace", () => {
   });
 
   it("returns an error for an empty trace and an invalid reference", async (t) => {
-    const on = await emulator(t, manual);
+    const on = await startTestEmulator(t, manual);
     const codeOf = async (path: string) => {
       const { status, body } = await on.ask("GET", path);
       return `${status} ${(body as { error: { code: string } }).error.code}`;

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { draft, sent } from "../../support/contracts.ts";
-import { emulator, type TestEmulator } from "../../support/emulator.ts";
-import { receiver } from "../../support/receiver.ts";
+import { createDraftContract, createSentContract } from "../../support/contracts.ts";
+import { startTestEmulator, type TestEmulator } from "../../support/emulator.ts";
+import { startReceiver } from "../../support/receiver.ts";
 import { waitUntilIdle } from "../../support/refused.ts";
 import { restore, save, subscribed } from "./travel.ts";
 
@@ -22,10 +22,10 @@ const whats = ({ items }: Diff): readonly string[] => items.map(({ what }) => wh
 
 describe("diff since a snapshot", () => {
   it("is empty after a restore", async (t) => {
-    const on = await emulator(t);
-    await draft(on.api);
+    const on = await startTestEmulator(t);
+    await createDraftContract(on.api);
     await save(on, "drafted");
-    await draft(on.api);
+    await createDraftContract(on.api);
     await on.ask("POST", "clock/advance", { body: { by: "PT1H" } });
     assert.equal((await diff(on, "drafted/diff")).same, false);
     await restore(on, "drafted");
@@ -33,11 +33,11 @@ describe("diff since a snapshot", () => {
   });
 
   it("describes a signature by its contract, event, delivery and schedule", async (t) => {
-    const on = await emulator(t);
-    const sink = await receiver(t);
+    const on = await startTestEmulator(t);
+    const sink = await startReceiver(t);
     sink.answer(503);
     await subscribed(on, sink.url, "CONTRACT_SIGNED");
-    const { id } = await sent(on.api);
+    const { id } = await createSentContract(on.api);
     // The e-mails were sent.
     await on.ask("POST", "clock/advance", { body: { until_idle: true } });
     await save(on, "sent");
@@ -76,7 +76,7 @@ describe("diff since a snapshot", () => {
   });
 
   it("is empty if only time has passed", async (t) => {
-    const on = await emulator(t, { clock: { mode: "real", speed: 1_000 } });
+    const on = await startTestEmulator(t, { clock: { mode: "real", speed: 1_000 } });
     await save(on, "begun");
     assert.equal((await diff(on, "begun/diff")).same, true);
     await on.ask("PUT", "clock", { body: { mode: "manual" } });

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { it } from "node:test";
 import { isDeepStrictEqual } from "node:util";
 import { systemWallClock } from "../../../src/base/clock.ts";
-import { draft } from "../../support/contracts.ts";
-import { emulator } from "../../support/emulator.ts";
+import { createDraftContract } from "../../support/contracts.ts";
+import { startTestEmulator } from "../../support/emulator.ts";
 import { type EmulatorProcess, startEmulatorProcess } from "../../support/emulator-process.ts";
 import { describeForEachStore } from "../../support/postgres/kept-places.ts";
 
@@ -19,8 +19,8 @@ const rowsIn = async ({ ask }: Pick<EmulatorProcess, "ask">): Promise<unknown> =
 describeForEachStore("kill -9 during save, restore and rewind", (place) => {
   it(`leaves the old or the new state and complete snapshots after ${kills} kills`, async (t) => {
     const options = { port: 0, clock: { mode: "manual" }, ...(await place(t)) } as const;
-    const first = await emulator(t, options);
-    await draft(first.api);
+    const first = await startTestEmulator(t, options);
+    await createDraftContract(first.api);
     await first.snapshot("begun");
     const begun = await rowsIn(first);
     await first.close();
@@ -28,7 +28,7 @@ describeForEachStore("kill -9 during save, restore and rewind", (place) => {
     let killed = await startEmulatorProcess(t, options);
     for (let kill = 0; kill < kills; kill += 1) {
       const before = await rowsIn(killed);
-      await draft(killed.api);
+      await createDraftContract(killed.api);
       const old = await rowsIn(killed);
       const [ask, next] = (
         [

@@ -2,16 +2,16 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import type { Emulator } from "../../../emulator/index.ts";
-import { testFolder } from "../../support/cli/cli-emulator.ts";
-import { draft, getContractStatus, sent } from "../../support/contracts.ts";
-import { emulator, sender, type TestEmulator } from "../../support/emulator.ts";
-import { receiver } from "../../support/receiver.ts";
+import { createTestFolder } from "../../support/cli/cli-emulator.ts";
+import { createDraftContract, createSentContract, getContractStatus } from "../../support/contracts.ts";
+import { createSender, startTestEmulator, type TestEmulator } from "../../support/emulator.ts";
+import { startReceiver } from "../../support/receiver.ts";
 import { bytesSince, stateOf, subscribed } from "./travel.ts";
 
 describe("snapshot API of the library", () => {
   it("saves the state and restores it by name or by the returned value", async (t) => {
-    const on = await emulator(t);
-    const contract = await draft(on.api);
+    const on = await startTestEmulator(t);
+    const contract = await createDraftContract(on.api);
     const at = on.clock.now();
     assert.deepEqual(await on.snapshot("drafted"), { name: "drafted", at });
     const drafted = await stateOf(on);
@@ -20,7 +20,7 @@ describe("snapshot API of the library", () => {
     assert.deepEqual(await on.snapshot(), { name: "snapshot-2", at });
 
     await on.clock.advance({ by: "PT1H" });
-    const other = await draft(on.api);
+    const other = await createDraftContract(on.api);
     assert.deepEqual(await on.restore("drafted"), { backupSnapshot: "before-1" });
     assert.deepEqual([await stateOf(on), on.clock.now()], [drafted, at]);
     assert.deepEqual(await on.restore("before-1"), { backupSnapshot: "before-2" });
@@ -31,7 +31,7 @@ describe("snapshot API of the library", () => {
   });
 
   it("rejects an existing, empty or reserved name and a missing snapshot", async (t) => {
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     await on.snapshot("taken");
     const there = "Snapshot taken already exists. Use another name, or { replace: true }";
     await assert.rejects(on.snapshot("Taken"), { name: "SnapshotExistsError", message: there });
@@ -44,9 +44,12 @@ describe("snapshot API of the library", () => {
 
   it("rejects a rewind without a history or to a time not in the past", async (t) => {
     const message = "The emulator has no history. Start it with a file or a store, and with historyBytes " + "above 0";
-    await assert.rejects((await emulator(t)).rewind({ steps: 1 }), { name: "HistoryUnavailableError", message });
+    await assert.rejects((await startTestEmulator(t)).rewind({ steps: 1 }), {
+      name: "HistoryUnavailableError",
+      message,
+    });
 
-    const on = await emulator(t, { file: join(await testFolder(t), "emulator.json") });
+    const on = await startTestEmulator(t, { file: join(await createTestFolder(t), "emulator.json") });
     await assert.rejects(on.rewind({ to: "2031-01-02T03:04:06Z" }), {
       name: "RewindTargetInFutureError",
       message: "Cannot rewind to the future: virtual time is 2031-01-02T03:04:05.000Z",
@@ -60,8 +63,8 @@ describe("snapshot API of the library", () => {
 
 describe("fork of an emulator", () => {
   it("starts with the current state on separate ports without affecting the original", async (t) => {
-    const on = await emulator(t, { file: join(await testFolder(t), "emulator.json") });
-    const contract = await sent(on.api);
+    const on = await startTestEmulator(t, { file: join(await createTestFolder(t), "emulator.json") });
+    const contract = await createSentContract(on.api);
     await on.clock.advance({ by: "PT1M" });
     const state = await stateOf(on);
     const fork = await forked(t, on);
@@ -85,16 +88,16 @@ describe("fork of an emulator", () => {
   });
 
   it("continues byte for byte like the original, even after the original closes", async (t) => {
-    const on = await emulator(t, { deterministic: true });
-    const sink = await receiver(t);
+    const on = await startTestEmulator(t, { deterministic: true });
+    const sink = await startReceiver(t);
     sink.answer(503);
     await subscribed(on, sink.url);
-    await draft(on.api);
+    await createDraftContract(on.api);
     const fork = await forked(t, on);
     const goOn = async (one: TestEmulator) => {
       const from = sink.received.length;
       const advanced = await one.clock.advance({ by: "PT2H35M" });
-      const made = await draft(one.api);
+      const made = await createDraftContract(one.api);
       await one.clock.advance({ untilIdle: true });
       return { advanced, made, bytes: bytesSince(sink, from) };
     };
@@ -105,7 +108,7 @@ describe("fork of an emulator", () => {
   });
 
   it("copies uploads and scripted faults of the original", async (t) => {
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     const files = [{ filename: "msa.pdf", content_type: "application/pdf" }];
     const { body } = await on.api("POST", "/api/v2.1/public/workspace/files/uploads/", { body: { files } });
     const [{ upload_url: url, file_id }] = (body as { files: [{ upload_url: string; file_id: string }] }).files;
@@ -127,7 +130,7 @@ describe("fork of an emulator", () => {
   });
 
   it("requires a running emulator", async (t) => {
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     await on.close();
     const closed = { name: "EmulatorClosedError", message: /^The emulator is closed/ };
     await assert.rejects(on.fork(), closed);
@@ -138,8 +141,8 @@ describe("fork of an emulator", () => {
   });
 
   it("can be forked again, several times concurrently", async (t) => {
-    const on = await emulator(t);
-    const contract = await draft(on.api);
+    const on = await startTestEmulator(t);
+    const contract = await createDraftContract(on.api);
     const forks = await Promise.all([forked(t, on), forked(t, on), forked(t, on)]);
     const again = await forked(t, forks[0]);
     for (const fork of [...forks, again]) assert.equal(await getContractStatus(fork.api, contract), "DRAFT");
@@ -153,8 +156,8 @@ async function forked(t: TestContext, on: Emulator): Promise<TestEmulator> {
   t.after(() => fork.close());
   const [{ url, clientId, clientSecret }] = fork.clusters as [Emulator["clusters"][number]];
   return Object.assign(fork, {
-    router: sender(fork.routerUrl),
-    api: sender(url, { "client-id": clientId ?? "", "client-secret": clientSecret ?? "" }),
-    ask: sender(fork.controlUrl, { authorization: `Bearer ${fork.token}` }),
+    router: createSender(fork.routerUrl),
+    api: createSender(url, { "client-id": clientId ?? "", "client-secret": clientSecret ?? "" }),
+    ask: createSender(fork.controlUrl, { authorization: `Bearer ${fork.token}` }),
   });
 }

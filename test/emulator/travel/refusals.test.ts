@@ -4,10 +4,10 @@ import { mkdir, readFile, rename, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { svcVersion } from "../../../src/base/version.ts";
-import { testFolder } from "../../support/cli/cli-emulator.ts";
-import { draft } from "../../support/contracts.ts";
-import { type Answer, emulator, plain } from "../../support/emulator.ts";
-import { assertRefused } from "../../support/refused.ts";
+import { createTestFolder } from "../../support/cli/cli-emulator.ts";
+import { createDraftContract } from "../../support/contracts.ts";
+import { pickStatusAndBody, startTestEmulator, type TestResponse } from "../../support/emulator.ts";
+import { assertRejected } from "../../support/refused.ts";
 import { save } from "./travel.ts";
 
 const refusal = (status: number, code: string, message: string, hint?: string) => ({
@@ -23,14 +23,14 @@ const unusable = (name: string, reason: string) =>
   );
 
 /** The line number depends on the demo seed. */
-async function anyLine(answer: Promise<Answer>): Promise<Answer> {
+async function anyLine(answer: Promise<TestResponse>): Promise<TestResponse> {
   const { body, ...rest } = await answer;
   return { ...rest, body: JSON.parse(JSON.stringify(body).replace(/line \d+/, "line N")) };
 }
 
 describe("missing snapshot", () => {
   it("returns no-such-snapshot when shown, restored, compared or removed", async (t) => {
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     const there = (known: string) =>
       refusal(
         404,
@@ -38,21 +38,21 @@ describe("missing snapshot", () => {
         `Snapshot gone not found. Known: ${known}.`,
         "List them with `svc emulator snapshot list`.",
       );
-    assert.deepEqual(plain(await on.ask("GET", "snapshots/gone")), there("none"));
+    assert.deepEqual(pickStatusAndBody(await on.ask("GET", "snapshots/gone")), there("none"));
     await save(on, "a");
     await save(on, "b");
-    await assertRefused(on, () => on.ask("POST", "snapshots/gone/restore"), there("a, b"));
-    assert.deepEqual(plain(await on.ask("GET", "snapshots/gone/diff")), there("a, b"));
-    assert.deepEqual(plain(await on.ask("GET", "snapshots/a/diff?to=gone")), there("a, b"));
-    assert.deepEqual(plain(await on.ask("DELETE", "snapshots/gone")), there("a, b"));
+    await assertRejected(on, () => on.ask("POST", "snapshots/gone/restore"), there("a, b"));
+    assert.deepEqual(pickStatusAndBody(await on.ask("GET", "snapshots/gone/diff")), there("a, b"));
+    assert.deepEqual(pickStatusAndBody(await on.ask("GET", "snapshots/a/diff?to=gone")), there("a, b"));
+    assert.deepEqual(pickStatusAndBody(await on.ask("DELETE", "snapshots/gone")), there("a, b"));
   });
 });
 
 describe("special file next to snapshots", () => {
   const skip = process.platform === "win32" ? "there are no named pipes in folders" : false;
   it("is ignored under any name", { skip }, async (t) => {
-    const file = join(await testFolder(t), "emulator.json");
-    const on = await emulator(t, { file });
+    const file = join(await createTestFolder(t), "emulator.json");
+    const on = await startTestEmulator(t, { file });
     await save(on, "good");
     await mkdir(`${file}.snapshots/dir.json`);
     execFileSync("mkfifo", [`${file}.snapshots/fifo.json`]);
@@ -64,8 +64,8 @@ describe("special file next to snapshots", () => {
     for (const name of ["dir", "fifo"]) {
       const hint = "List them with `svc emulator snapshot list`.";
       const missing = refusal(404, "no_such_snapshot", `Snapshot ${name} not found. Known: good.`, hint);
-      await assertRefused(on, () => on.ask("POST", `snapshots/${name}/restore`), missing);
-      assert.deepEqual(plain(await on.ask("DELETE", `snapshots/${name}`)), missing);
+      await assertRejected(on, () => on.ask("POST", `snapshots/${name}/restore`), missing);
+      assert.deepEqual(pickStatusAndBody(await on.ask("DELETE", `snapshots/${name}`)), missing);
     }
     assert.equal((await on.ask("POST", "snapshots/good/restore")).status, 200);
   });
@@ -73,11 +73,11 @@ describe("special file next to snapshots", () => {
 
 describe("snapshot name", () => {
   it("is unique regardless of case, unless replacement is requested (snapshot-exists)", async (t) => {
-    const on = await emulator(t, { file: join(await testFolder(t), "emulator.json") });
+    const on = await startTestEmulator(t, { file: join(await createTestFolder(t), "emulator.json") });
     await save(on, "Prepared");
     const hint = "Choose another name, or use --replace.";
     const taken = refusal(409, "snapshot_exists", "Snapshot Prepared already exists.", hint);
-    assert.deepEqual(plain(await on.ask("PUT", "snapshots/prepared")), taken);
+    assert.deepEqual(pickStatusAndBody(await on.ask("PUT", "snapshots/prepared")), taken);
     assert.equal((await on.ask("PUT", "snapshots/prepared?replace=true")).status, 201);
     const { body } = await on.ask("GET", "snapshots");
     assert.deepEqual(
@@ -88,7 +88,7 @@ describe("snapshot name", () => {
 
   for (const name of ["..", ".hidden", "a%2Fb", "..%2Femulator", "a b", "a".repeat(65), "before-1", "BEFORE-2"]) {
     it(`rejects ${name}`, async (t) => {
-      const { ask } = await emulator(t);
+      const { ask } = await startTestEmulator(t);
       const { status } = await ask("PUT", `snapshots/${name}`);
       assert.ok(status === 400 || status === 404 || status === 405, String(status));
       assert.deepEqual((await ask("GET", "snapshots")).body, []);
@@ -124,31 +124,31 @@ describe("modified snapshot file", () => {
   };
   for (const [what, [change, reason]] of Object.entries(harm)) {
     it(`returns unusable-snapshot for a file that is ${what}`, async (t) => {
-      const file = join(await testFolder(t), "emulator.json");
-      const on = await emulator(t, { file });
+      const file = join(await createTestFolder(t), "emulator.json");
+      const on = await startTestEmulator(t, { file });
       await save(on, "harmed");
-      await draft(on.api);
+      await createDraftContract(on.api);
       await change(join(`${file}.snapshots`, "harmed.json"));
-      await assertRefused(on, () => anyLine(on.ask("POST", "snapshots/harmed/restore")), unusable("harmed", reason));
+      await assertRejected(on, () => anyLine(on.ask("POST", "snapshots/harmed/restore")), unusable("harmed", reason));
       for (const read of ["snapshots/harmed", "snapshots/harmed/diff"]) {
-        assert.deepEqual(plain(await anyLine(on.ask("GET", read))), unusable("harmed", reason), read);
+        assert.deepEqual(pickStatusAndBody(await anyLine(on.ask("GET", read))), unusable("harmed", reason), read);
       }
       assert.deepEqual(((await on.ask("GET", "snapshots")).body as { name: string }[]).length, 1);
     });
   }
 
   it("returns an error for a renamed file", async (t) => {
-    const folder = join(await testFolder(t), "emulator.json");
-    const on = await emulator(t, { file: folder });
+    const folder = join(await createTestFolder(t), "emulator.json");
+    const on = await startTestEmulator(t, { file: folder });
     await save(on, "one");
     await rename(join(`${folder}.snapshots`, "one.json"), join(`${folder}.snapshots`, "two.json"));
     const reason = "it is the renamed snapshot one; rename it back";
-    await assertRefused(on, () => on.ask("POST", "snapshots/two/restore"), unusable("two", reason));
+    await assertRejected(on, () => on.ask("POST", "snapshots/two/restore"), unusable("two", reason));
   });
 
   it("returns an error for an exported state", async (t) => {
-    const file = join(await testFolder(t), "emulator.json");
-    const on = await emulator(t, { file });
+    const file = join(await createTestFolder(t), "emulator.json");
+    const on = await startTestEmulator(t, { file });
     await save(on, "exported");
     const response = await fetch(`${on.controlUrl}/state`, { headers: { authorization: `Bearer ${on.token}` } });
     await writeFile(join(`${file}.snapshots`, "exported.json"), await response.text());
@@ -158,13 +158,16 @@ describe("modified snapshot file", () => {
   });
 
   it("returns an error for a snapshot of other clusters", async (t) => {
-    const [one, two] = [join(await testFolder(t), "emulator.json"), join(await testFolder(t), "emulator.json")];
-    const other = await emulator(t, { file: one, seed: { clusters: [{ id: "in-1", label: "in" }] } });
+    const [one, two] = [
+      join(await createTestFolder(t), "emulator.json"),
+      join(await createTestFolder(t), "emulator.json"),
+    ];
+    const other = await startTestEmulator(t, { file: one, seed: { clusters: [{ id: "in-1", label: "in" }] } });
     await save(other, "foreign");
-    const on = await emulator(t, { file: two });
+    const on = await startTestEmulator(t, { file: two });
     await save(on, "foreign");
     await rename(join(`${one}.snapshots`, "foreign.json"), join(`${two}.snapshots`, "foreign.json"));
     const reason = "it has the clusters in-1, but this emulator runs eu-1, us-1";
-    await assertRefused(on, () => on.ask("POST", "snapshots/foreign/restore"), unusable("foreign", reason));
+    await assertRejected(on, () => on.ask("POST", "snapshots/foreign/restore"), unusable("foreign", reason));
   });
 });

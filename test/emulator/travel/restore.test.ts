@@ -1,26 +1,26 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { testFolder } from "../../support/cli/cli-emulator.ts";
-import { draft, getContractStatus, sent } from "../../support/contracts.ts";
-import { emulator } from "../../support/emulator.ts";
-import { receiver } from "../../support/receiver.ts";
+import { createTestFolder } from "../../support/cli/cli-emulator.ts";
+import { createDraftContract, createSentContract, getContractStatus } from "../../support/contracts.ts";
+import { startTestEmulator } from "../../support/emulator.ts";
+import { startReceiver } from "../../support/receiver.ts";
 import { bytesSince, restore, save, stateOf, subscribed } from "./travel.ts";
 
 describe("snapshot restore", () => {
   it("repeats the same run byte for byte, with the same time, IDs and retries", async (t) => {
-    const on = await emulator(t, { deterministic: true });
-    const sink = await receiver(t);
+    const on = await startTestEmulator(t, { deterministic: true });
+    const sink = await startReceiver(t);
     sink.answer(503);
     await subscribed(on, sink.url);
-    const contract = await sent(on.api);
+    const contract = await createSentContract(on.api);
     await save(on, "sent");
 
     const goOn = async () => {
       const from = sink.received.length;
       const signed = await on.ask("POST", `contracts/${contract.id}/sign`, { body: {} });
       const advanced = await on.ask("POST", "clock/advance", { body: { by: "PT2H35M" } });
-      const made = await draft(on.api);
+      const made = await createDraftContract(on.api);
       const details = await on.api("GET", `/api/v2.1/public/contracts/${made.id}/`);
       return { signed: signed.body, advanced: advanced.body, details: details.body, bytes: bytesSince(sink, from) };
     };
@@ -31,12 +31,12 @@ describe("snapshot restore", () => {
   });
 
   it("restores the saved state and backs up the previous one", async (t) => {
-    const on = await emulator(t);
-    const contract = await draft(on.api);
+    const on = await startTestEmulator(t);
+    const contract = await createDraftContract(on.api);
     await save(on, "drafted");
     const saved = await stateOf(on);
     await on.ask("POST", "clock/advance", { body: { by: "PT1H" } });
-    const other = await draft(on.api);
+    const other = await createDraftContract(on.api);
     const left = await stateOf(on);
 
     assert.deepEqual(await restore(on, "drafted"), {
@@ -55,10 +55,10 @@ describe("snapshot restore", () => {
   });
 
   it("backs up the state before the first of several restores, and only changes", async (t) => {
-    const on = await emulator(t, { file: join(await testFolder(t), "emulator.json") });
-    await draft(on.api);
+    const on = await startTestEmulator(t, { file: join(await createTestFolder(t), "emulator.json") });
+    await createDraftContract(on.api);
     await save(on, "drafted");
-    await draft(on.api);
+    await createDraftContract(on.api);
     const restored = await Promise.all([restore(on, "drafted"), restore(on, "drafted"), restore(on, "drafted")]);
     assert.deepEqual(
       restored.map((each) => each.backup_snapshot),
@@ -67,12 +67,12 @@ describe("snapshot restore", () => {
   });
 
   it("marks requests of the previous state, because their numbers are reused", async (t) => {
-    const on = await emulator(t);
-    await draft(on.api);
+    const on = await startTestEmulator(t);
+    await createDraftContract(on.api);
     await save(on, "drafted");
-    await draft(on.api);
+    await createDraftContract(on.api);
     await restore(on, "drafted");
-    await draft(on.api);
+    await createDraftContract(on.api);
     const { body } = await on.ask("GET", "requests?operation=contracts.create");
     const told = (body as { items: { id: number; replaced?: true }[] }).items.map(({ id, replaced = false }) => ({
       id,
@@ -88,7 +88,7 @@ describe("snapshot restore", () => {
   });
 
   it("uses separate names for concurrent backups", async (t) => {
-    const on = await emulator(t, { file: join(await testFolder(t), "emulator.json") });
+    const on = await startTestEmulator(t, { file: join(await createTestFolder(t), "emulator.json") });
     const saved = await Promise.all([1, 2].map(() => on.ask("PUT", "snapshots/twice")));
     assert.deepEqual(saved.map(({ status }) => status).sort(), [201, 409]);
   });

@@ -3,22 +3,22 @@ import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import type { EmulatorOptions } from "../../../emulator/index.ts";
-import { testFolder } from "../../support/cli/cli-emulator.ts";
-import { draft, sent } from "../../support/contracts.ts";
-import { emulator, plain, type TestEmulator } from "../../support/emulator.ts";
+import { createTestFolder } from "../../support/cli/cli-emulator.ts";
+import { createDraftContract, createSentContract } from "../../support/contracts.ts";
+import { pickStatusAndBody, startTestEmulator, type TestEmulator } from "../../support/emulator.ts";
 import { describeForEachStore, type StoreOptionsFactory } from "../../support/postgres/kept-places.ts";
-import { receiver } from "../../support/receiver.ts";
-import { assertRefused } from "../../support/refused.ts";
+import { startReceiver } from "../../support/receiver.ts";
+import { assertRejected } from "../../support/refused.ts";
 import { bytesSince, restore, stateOf, subscribed } from "./travel.ts";
 
 /** An emulator with a stored state and a clock that stands still. */
 async function keptAt(place: StoreOptionsFactory, t: TestContext, more: EmulatorOptions = {}) {
   const options = { deterministic: true, ...(await place(t)), ...more };
-  return { options, on: await emulator(t, options) };
+  return { options, on: await startTestEmulator(t, options) };
 }
 
 async function rewind({ ask }: TestEmulator, body: object): Promise<Record<string, unknown>> {
-  const answer = plain(await ask("POST", "rewind", { body }));
+  const answer = pickStatusAndBody(await ask("POST", "rewind", { body }));
   assert.equal(answer.status, 200, JSON.stringify(answer.body));
   return answer.body as Record<string, unknown>;
 }
@@ -61,14 +61,14 @@ const noHistory = refusal(
 describeForEachStore("rewind", (place) => {
   it("undoes a clock advance with or without due entries, also on a running clock", async (t) => {
     const { on } = await keptAt(place, t, { deterministic: false, clock: { mode: "real", speed: 1 } });
-    const sink = await receiver(t);
+    const sink = await startReceiver(t);
     sink.answer(503);
     const minutesSince = (begin: number) => Math.floor((on.clock.now() - begin) / 60_000);
     for (const isAnythingDue of [false, true]) {
       if (isAnythingDue) {
         const hook = { title: "x", url: sink.url, only_for_activities: ["CONTRACT_CREATED"] };
         await on.api("POST", "/api/v2.1/public/webhooks/", { body: hook });
-        await draft(on.api);
+        await createDraftContract(on.api);
         await on.ask("GET", "wait?outcome=retrying");
       }
       const begin = on.clock.now();
@@ -82,9 +82,9 @@ describeForEachStore("rewind", (place) => {
 
   it("does not count reads of the log as steps", async (t) => {
     const { on } = await keptAt(place, t);
-    const sink = await receiver(t);
+    const sink = await startReceiver(t);
     await subscribed(on, sink.url);
-    await draft(on.api);
+    await createDraftContract(on.api);
     await advance(on, { until_idle: true });
     const there = await exported(on);
     await advance(on, { by: "P31D" });
@@ -96,17 +96,17 @@ describeForEachStore("rewind", (place) => {
 
   it("restores the state exported before a request, from which the run repeats", async (t) => {
     const { on } = await keptAt(place, t);
-    const sink = await receiver(t);
+    const sink = await startReceiver(t);
     sink.answer(503);
     await subscribed(on, sink.url);
-    const contract = await sent(on.api);
+    const contract = await createSentContract(on.api);
     await advance(on, { until_idle: true });
     const there = await exported(on);
     const goOn = async () => {
       const from = sink.received.length;
       const signed = await on.ask("POST", `contracts/${contract.id}/sign`, { body: {} });
       const advanced = await advance(on, { by: "PT2H35M" });
-      const made = await draft(on.api);
+      const made = await createDraftContract(on.api);
       return { signed: signed.body, advanced: advanced.body, made, bytes: bytesSince(sink, from) };
     };
     const first = await goOn();
@@ -125,13 +125,17 @@ describeForEachStore("rewind", (place) => {
   it("undoes one request or clock advance at a time, also after restarts", async (t) => {
     const { on, options } = await keptAt(place, t);
     const states = [await exported(on)];
-    for (const step of [() => draft(on.api), () => advance(on, { by: "PT1H" }), () => draft(on.api)]) {
+    for (const step of [
+      () => createDraftContract(on.api),
+      () => advance(on, { by: "PT1H" }),
+      () => createDraftContract(on.api),
+    ]) {
       await step();
       states.push(await exported(on));
     }
     await on.close();
-    const again = await emulator(t, options);
-    await draft(again.api);
+    const again = await startTestEmulator(t, options);
+    await createDraftContract(again.api);
     await rewind(again, { steps: 1 });
     // The restart began a new sequence of IDs.
     const { rows } = JSON.parse(states[3]!);
@@ -141,7 +145,7 @@ describeForEachStore("rewind", (place) => {
     await rewind(again, { steps: 2 });
     assert.equal(await exported(again), states[0]);
     assert.deepEqual(
-      plain(await again.ask("POST", "rewind", { body: { steps: 1 } })),
+      pickStatusAndBody(await again.ask("POST", "rewind", { body: { steps: 1 } })),
       beyond("1 step: the history is empty"),
     );
   });
@@ -157,7 +161,7 @@ describeForEachStore("rewind", (place) => {
       let id = "";
       const steps = [
         async () => {
-          id = (await draft(on.api)).id;
+          id = (await createDraftContract(on.api)).id;
         },
         () => on.api("POST", `/api/v2.1/public/contracts/${id}/send_to_counterparties`),
         () => on.ask("POST", `contracts/${id}/sign`, { body: {} }),
@@ -176,10 +180,10 @@ describeForEachStore("rewind", (place) => {
 
   it("restores the state and the time of a given virtual time", async (t) => {
     const { on } = await keptAt(place, t);
-    const sink = await receiver(t);
+    const sink = await startReceiver(t);
     sink.answer(503);
     await subscribed(on, sink.url);
-    await draft(on.api);
+    await createDraftContract(on.api);
     await advance(on, { by: "PT9M" });
     const there = JSON.parse(await exported(on)).rows;
     await advance(on, { by: "PT5H" });
@@ -195,14 +199,14 @@ describeForEachStore("rewind", (place) => {
 
   it("follows the history of the snapshot after a restore", async (t) => {
     const { on } = await keptAt(place, t);
-    await draft(on.api);
+    await createDraftContract(on.api);
     const one = await exported(on);
-    await draft(on.api);
+    await createDraftContract(on.api);
     await on.snapshot("two");
-    await draft(on.api);
+    await createDraftContract(on.api);
     const third = await requestFor(on, "contracts.create");
     await restore(on, "two");
-    await assertRefused(
+    await assertRejected(
       on,
       () => on.ask("POST", "rewind", { body: { before: third } }),
       beyond(`to before ${third}: the history does not include it`),
@@ -213,10 +217,10 @@ describeForEachStore("rewind", (place) => {
 
   it("starts a new history with an imported or reset state", async (t) => {
     const { on } = await keptAt(place, t);
-    await draft(on.api);
+    await createDraftContract(on.api);
     await on.ask("POST", "reset");
     const reset = await exported(on);
-    await draft(on.api);
+    await createDraftContract(on.api);
     await rewind(on, { steps: 1 });
     assert.equal(await exported(on), reset);
     const { status } = await on.ask("POST", "rewind", { body: { steps: 1 } });
@@ -225,9 +229,9 @@ describeForEachStore("rewind", (place) => {
 
   it("saves no backup if it undoes no step", async (t) => {
     const { on } = await keptAt(place, t);
-    await draft(on.api);
+    await createDraftContract(on.api);
     await rewind(on, { steps: 1 });
-    await draft(on.api);
+    await createDraftContract(on.api);
     const state = await stateOf(on);
     const now = "2031-01-02T03:04:05.000Z";
     for (let i = 0; i < 11; i += 1) {
@@ -243,7 +247,7 @@ describeForEachStore("rewind", (place) => {
   it("is available to programs", async (t) => {
     const { on } = await keptAt(place, t);
     const state = await stateOf(on);
-    await draft(on.api);
+    await createDraftContract(on.api);
     assert.deepEqual(await on.rewind({ steps: 1 }), { backupSnapshot: "before-1" });
     assert.deepEqual(await stateOf(on), state);
     for (const target of [{ steps: 0 }, { before: "T 1" }, { to: "yesterday" }]) {
@@ -256,7 +260,7 @@ describeForEachStore("rewind", (place) => {
 describeForEachStore("what a rewind is refused for, while nothing is changed", (place) => {
   it("rejects a future time (time-in-future) and an unknown cause (rewind-out-of-range)", async (t) => {
     const { on } = await keptAt(place, t);
-    await draft(on.api);
+    await createDraftContract(on.api);
     const ahead = "Cannot rewind to the future: virtual time is 2031-01-02T03:04:05.000Z.";
     const cases: [object, ReturnType<typeof refusal>][] = [
       [
@@ -277,7 +281,7 @@ describeForEachStore("what a rewind is refused for, while nothing is changed", (
       ],
       [{ to: "2030-01-01T00:00:00Z" }, beyond("to 2030-01-01T00:00:00Z: the history does not include that time")],
     ];
-    for (const [body, expected] of cases) await assertRefused(on, () => on.ask("POST", "rewind", { body }), expected);
+    for (const [body, expected] of cases) await assertRejected(on, () => on.ask("POST", "rewind", { body }), expected);
     for (const body of [{}, { steps: 1, before: "request:1" }, { steps: 0 }, { before: "../x" }]) {
       assert.equal((await on.ask("POST", "rewind", { body })).status, 400, JSON.stringify(body));
     }
@@ -286,9 +290,9 @@ describeForEachStore("what a rewind is refused for, while nothing is changed", (
 
   it("returns no-history in memory and without a history", async (t) => {
     const { on } = await keptAt(place, t, { historyBytes: 0 });
-    for (const one of [on, await emulator(t)]) {
-      await draft(one.api);
-      await assertRefused(one, () => one.ask("POST", "rewind", { body: { steps: 1 } }), noHistory);
+    for (const one of [on, await startTestEmulator(t)]) {
+      await createDraftContract(one.api);
+      await assertRejected(one, () => one.ask("POST", "rewind", { body: { steps: 1 } }), noHistory);
     }
   });
 });
@@ -303,35 +307,38 @@ describe("stored history", () => {
 
   it("stays within its size limit and reports its start", async (t) => {
     const historyBytes = 60_000;
-    const file = join(await testFolder(t), "emulator.json");
+    const file = join(await createTestFolder(t), "emulator.json");
     const options = { file, deterministic: true, historyBytes };
     const sizes: number[] = [];
     for (let start = 0; start < 6; start += 1) {
-      const on = await emulator(t, options);
-      for (let i = 0; i < 5; i += 1) await draft(on.api);
+      const on = await startTestEmulator(t, options);
+      for (let i = 0; i < 5; i += 1) await createDraftContract(on.api);
       await advance(on, { by: "PT1H" });
       await on.close();
       sizes.push(await sizeOf(file));
     }
     assert.ok(Math.max(...sizes) > historyBytes / 3 && Math.max(...sizes) <= historyBytes, sizes.join(", "));
-    const on = await emulator(t, options);
-    const { status, body } = plain(await on.ask("POST", "rewind", { body: { steps: 100 } }));
+    const on = await startTestEmulator(t, options);
+    const { status, body } = pickStatusAndBody(await on.ask("POST", "rewind", { body: { steps: 100 } }));
     assert.equal(status, 409);
     const { message } = (body as { error: { message: string } }).error;
     const [, reach] = /\. It reaches back to (2031-[^ ]+Z)\. Nothing was changed\.$/.exec(message) ?? [message];
     assert.ok(Date.parse(reach!) > Date.parse("2031-01-02T03:04:05Z"), message);
     await rewind(on, { to: reach });
     await on.close();
-    const without = await emulator(t, { ...options, historyBytes: 0 });
+    const without = await startTestEmulator(t, { ...options, historyBytes: 0 });
     await without.close();
     assert.equal(await sizeOf(file), 0);
   });
 
   it("reports its start after a rewind, even if the limit left no room", async (t) => {
     // Random IDs have no sequence position to store.
-    const on = await emulator(t, { file: join(await testFolder(t), "emulator.json"), historyBytes: 1_000 });
+    const on = await startTestEmulator(t, {
+      file: join(await createTestFolder(t), "emulator.json"),
+      historyBytes: 1_000,
+    });
     for (let i = 0; i < 3; i += 1) {
-      await draft(on.api);
+      await createDraftContract(on.api);
       await advance(on, { by: "PT1H" });
     }
     await rewind(on, { steps: 2 });
@@ -343,7 +350,7 @@ describe("stored history", () => {
     for (const [body, lacks] of cases) {
       const message = `Cannot rewind ${lacks}. It reaches back to 2031-01-02T05:04:05.000Z. Nothing was changed.`;
       const expected = refusal(409, "rewind_out_of_range", message, more);
-      await assertRefused(on, () => on.ask("POST", "rewind", { body }), expected);
+      await assertRejected(on, () => on.ask("POST", "rewind", { body }), expected);
     }
     const { now, undone } = await rewind(on, { to: "2031-01-02T05:04:05Z" });
     assert.deepEqual({ now, undone }, { now: "2031-01-02T05:04:05.000Z", undone: 0 });

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { plain, type TestEmulator } from "../../support/emulator.ts";
+import { pickStatusAndBody, type TestEmulator } from "../../support/emulator.ts";
 import type { Receiver } from "../../support/receiver.ts";
 
 /** Subscribes a receiver to what happens to contracts, and answers the id of the subscription. */
@@ -23,7 +23,7 @@ export async function save({ ask }: TestEmulator, name: string): Promise<void> {
 
 /** Goes back to a snapshot, and gives the answer. */
 export async function restore({ ask }: TestEmulator, name: string): Promise<Restored> {
-  const { status, body } = plain(await ask("POST", `snapshots/${name}/restore`));
+  const { status, body } = pickStatusAndBody(await ask("POST", `snapshots/${name}/restore`));
   assert.equal(status, 200, JSON.stringify(body));
   return body as Restored;
 }

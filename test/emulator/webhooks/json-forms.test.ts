@@ -2,17 +2,17 @@ import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import type { EmulatorOptions } from "../../../emulator/index.ts";
 import { verifyContentHash } from "../../../src/schemes/webhook.ts";
-import { type CliEmulator, cliEmulator, testFolder } from "../../support/cli/cli-emulator.ts";
+import { type CliEmulator, createTestFolder, startCliEmulator } from "../../support/cli/cli-emulator.ts";
 import { startCommand } from "../../support/cli/following.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
-import { receiver } from "../../support/receiver.ts";
+import { startReceiver } from "../../support/receiver.ts";
 
 const title = "Düsseldorf";
 
 /** The bodies of three events in this form, each checked against its signature. */
 async function bodiesOf(t: TestContext, webhookJson: EmulatorOptions["webhookJson"]) {
-  const { emulator, json } = await cliEmulator(t, { deterministic: true, ...(webhookJson && { webhookJson }) });
-  const app = await receiver(t);
+  const { emulator, json } = await startCliEmulator(t, { deterministic: true, ...(webhookJson && { webhookJson }) });
+  const app = await startReceiver(t);
   const activity = "CONTRACT_SIGNED";
   await json(["webhooks", "create", "--title", "app", "--url", app.url, "--only-for-activities", activity]);
   for (let i = 0; i < 3; i += 1) await json(["webhooks", "trigger", activity, "--set", `contract_title=${title}`]);
@@ -31,8 +31,8 @@ const formOf = (body: string): string =>
 
 describe("--webhook-json", () => {
   it("is an option of svc emulator start", async (t) => {
-    const cwd = await testFolder(t);
-    const app = await receiver(t);
+    const cwd = await createTestFolder(t);
+    const app = await startReceiver(t);
     const svc: CliEmulator["svc"] = (argv, options) => runCli(argv, { cwd, ...options });
     const flags = ["--port", "0", "--clock", "manual", "--webhook-json", "spaced"];
     const emulator = startCommand(svc, ["emulator", "start", ...flags]);

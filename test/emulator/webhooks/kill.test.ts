@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { testFolder } from "../../support/cli/cli-emulator.ts";
-import { draft, initialTime } from "../../support/contracts.ts";
+import { createTestFolder } from "../../support/cli/cli-emulator.ts";
+import { createDraftContract, initialTime } from "../../support/contracts.ts";
 import { type EmulatorProcess, startEmulatorProcess } from "../../support/emulator-process.ts";
-import { receiver } from "../../support/receiver.ts";
+import { startReceiver } from "../../support/receiver.ts";
 
 const subscribe = ({ api }: EmulatorProcess, url: string) =>
   api("POST", "/api/v2.1/public/webhooks/", {
@@ -44,14 +44,14 @@ async function told({ ask }: EmulatorProcess) {
 
 describe("webhook schedule after kill -9", () => {
   it("does not change after a kill between attempts", async (t) => {
-    const file = join(await testFolder(t), "emulator.json");
-    const sink = await receiver(t);
+    const file = join(await createTestFolder(t), "emulator.json");
+    const sink = await startReceiver(t);
     sink.answer(500);
     const start = () => startEmulatorProcess(t, { file, clock: { mode: "manual", start: initialTime } });
 
     let on = await start();
     await subscribe(on, sink.url);
-    await draft(on.api);
+    await createDraftContract(on.api);
     await advance(on, "PT1M");
     const planned = [0, 5, 15, 35, 75, 155];
     const attempts = planned.map((at) => `+${at} 500`);
@@ -76,14 +76,14 @@ describe("webhook schedule after kill -9", () => {
   });
 
   it("repeats an attempt interrupted by a kill", async (t) => {
-    const file = join(await testFolder(t), "emulator.json");
-    const sink = await receiver(t);
+    const file = join(await createTestFolder(t), "emulator.json");
+    const sink = await startReceiver(t);
     sink.answer(500);
     const start = () => startEmulatorProcess(t, { file, clock: { mode: "manual", start: initialTime } });
 
     const before = await start();
     await subscribe(before, sink.url);
-    await draft(before.api);
+    await createDraftContract(before.api);
     await advance(before, "PT1M");
     const reached = new Promise<void>((resolve) => sink.answer(() => resolve()));
     const broken = advance(before, "PT10M").catch(() => "nobody answered");
@@ -100,8 +100,8 @@ describe("webhook schedule after kill -9", () => {
   });
 
   it("retains 10,000 waiting retries in order", async (t) => {
-    const file = join(await testFolder(t), "emulator.json");
-    const sink = await receiver(t);
+    const file = join(await createTestFolder(t), "emulator.json");
+    const sink = await startReceiver(t);
     const start = () => startEmulatorProcess(t, { file, clock: { mode: "manual", start: initialTime } });
     const [receivers, events, unsure] = [2_000, 5, 256];
     const retries = receivers * events;
@@ -113,7 +113,7 @@ describe("webhook schedule after kill -9", () => {
     });
     // One failure less than the limit; the retries come due half a minute apart.
     for (let event = 0; event < events; event += 1) {
-      await draft(first.api);
+      await createDraftContract(first.api);
       await advance(first, "PT30S");
     }
     await first.kill();

@@ -10,7 +10,7 @@ import {
   showDelivery,
 } from "../../../emulator/webhooks/log.ts";
 import { setWebhookEnabled, webhookRows } from "../../../emulator/webhooks/webhooks.ts";
-import { receiver } from "../../support/receiver.ts";
+import { startReceiver } from "../../support/receiver.ts";
 import { createDeliveryFixture, type DeliveryFixture, toMilliseconds } from "../../support/webhooks.ts";
 
 const days = (count: number): number => toMilliseconds(count * 24 * 60);
@@ -34,7 +34,7 @@ const countOf = (store: Store) =>
 describe("resend of a delivery", () => {
   it("makes one attempt outside the schedule, whose success ends the delivery", async (t) => {
     const office = await createDeliveryFixture(t);
-    const sink = await receiver(t);
+    const sink = await startReceiver(t);
     sink.answer(500);
     const id = await office.subscribe(sink.url);
     await office.happen("CONTRACT_CREATED");
@@ -53,7 +53,7 @@ describe("resend of a delivery", () => {
 
   it("does not change the schedule on failure", async (t) => {
     const office = await createDeliveryFixture(t);
-    const sink = await receiver(t);
+    const sink = await startReceiver(t);
     sink.answer(500);
     await office.subscribe(sink.url);
     await office.happen("CONTRACT_CREATED");
@@ -68,7 +68,7 @@ describe("resend of a delivery", () => {
 
   it("resets the failure counter of a disabled webhook without enabling it", async (t) => {
     const office = await createDeliveryFixture(t);
-    const sink = await receiver(t);
+    const sink = await startReceiver(t);
     const id = await office.subscribe(sink.url, { status: "DISABLED_BY_ERROR", failure_count: 6 });
     await office.happen("CONTRACT_CREATED");
     await office.runner.waitUntilIdle();
@@ -79,7 +79,7 @@ describe("resend of a delivery", () => {
 
   it("disables the webhook at the sixth failure", async (t) => {
     const office = await createDeliveryFixture(t);
-    const sink = await receiver(t);
+    const sink = await startReceiver(t);
     sink.answer(500);
     const id = await office.subscribe(sink.url, { failure_count: 5 });
     await office.store.transaction("off", (tx) => setWebhookEnabled(tx, id, false, office.clock.now()));
@@ -95,7 +95,7 @@ describe("resend of a delivery", () => {
 
   it("does not change the delivery if it cannot be sent", async (t) => {
     const office = await createDeliveryFixture(t);
-    const sink = await receiver(t);
+    const sink = await startReceiver(t);
     const id = await office.subscribe(sink.url);
     await office.happen("CONTRACT_CREATED");
     await office.runner.waitUntilIdle();
@@ -106,7 +106,7 @@ describe("resend of a delivery", () => {
 
   it("uses the latest delivery of each contract", async (t) => {
     const office = await createDeliveryFixture(t);
-    const sink = await receiver(t);
+    const sink = await startReceiver(t);
     await office.subscribe(sink.url);
     await office.happen("CONTRACT_CREATED", "CONTRACT_SIGNED");
     const found = await office.store.read((view) => listLatestDeliveries(view, 1, [17, 18, 17]));
@@ -121,8 +121,8 @@ describe("resend of a delivery", () => {
 describe("delivery log", () => {
   it("lists the matches of every filter, newest first in pages", async (t) => {
     const office = await createDeliveryFixture(t);
-    const good = await receiver(t);
-    const bad = await receiver(t);
+    const good = await startReceiver(t);
+    const bad = await startReceiver(t);
     bad.answer(500);
     const one = await office.subscribe(good.url);
     const two = await office.subscribe(bad.url, { only_for_activities: ["CONTRACT_SIGNED"] });
@@ -144,7 +144,7 @@ describe("delivery log", () => {
 
   it("returns the sent body and the response", async (t) => {
     const office = await createDeliveryFixture(t);
-    const sink = await receiver(t);
+    const sink = await startReceiver(t);
     sink.answer((_, response) => void response.writeHead(418).end("no coffee"));
     await office.subscribe(sink.url);
     await office.happen("CONTRACT_CREATED");
@@ -172,8 +172,8 @@ describe("delivery log", () => {
 
   it("retains delivered records for 30 days, and failed and skipped ones for 90", async (t) => {
     const office = await createDeliveryFixture(t);
-    const good = await receiver(t);
-    const bad = await receiver(t);
+    const good = await startReceiver(t);
+    const bad = await startReceiver(t);
     bad.answer(500);
     await office.subscribe(good.url);
     await office.subscribe(bad.url, { failure_count: 5 });
@@ -196,7 +196,7 @@ describe("delivery log", () => {
 
   it("skips due deliveries of a deleted webhook", async (t) => {
     const office = await createDeliveryFixture(t);
-    const sink = await receiver(t);
+    const sink = await startReceiver(t);
     sink.answer(500);
     const id = await office.subscribe(sink.url);
     await office.happen("CONTRACT_CREATED");

@@ -12,7 +12,7 @@ import { systemWallClock } from "../../../src/base/clock.ts";
 import { verifyStandardWebhook } from "../../../src/schemes/standard-webhooks.ts";
 import { verifyContentHash } from "../../../src/schemes/webhook.ts";
 import { startRawServer } from "../../support/raw-server.ts";
-import { receiver } from "../../support/receiver.ts";
+import { startReceiver } from "../../support/receiver.ts";
 import { ManualWallClock, waitForIdle } from "../../support/walls/standing-wall.ts";
 import { createDeliveryFixture, hmacKey } from "../../support/webhooks.ts";
 
@@ -24,7 +24,7 @@ const short = { webhookConnectTimeoutMs: 400, webhookResponseTimeoutMs: 150 };
 describe("delivery attempt", () => {
   it("sends a signed POST of the event with the same bytes each time", async (t) => {
     const { subscribe, happen, runner } = await createDeliveryFixture(t);
-    const sink = await receiver(t);
+    const sink = await startReceiver(t);
     sink.answer(500);
     await subscribe(`${sink.url}/hooks?team=a`, { custom_headers: { "X-Team": "legal" } });
     await happen("CONTRACT_SIGNED");
@@ -55,7 +55,7 @@ describe("delivery attempt", () => {
       const wall = { ...systemWallClock, now: () => now };
       const settings = { webhookSchemes: ["standard"] as const, deterministic };
       const { subscribe, happen, runner } = await createDeliveryFixture(t, { settings, wall });
-      const sink = await receiver(t);
+      const sink = await startReceiver(t);
       sink.answer(500);
       await subscribe(sink.url);
       await happen("CONTRACT_SIGNED");
@@ -93,7 +93,7 @@ describe("delivery attempt", () => {
   ] as const) {
     it(`treats the response ${status} as ${outcome}`, async (t) => {
       const { subscribe, happen, runner, story } = await createDeliveryFixture(t);
-      const sink = await receiver(t);
+      const sink = await startReceiver(t);
       sink.answer((_, response) => void response.writeHead(status, { location: sink.url }).end());
       const id = await subscribe(sink.url);
       await happen("CONTRACT_CREATED");
@@ -132,9 +132,9 @@ describe("delivery attempt", () => {
   it("times out before or during a response, but accepts a slow 2xx", async (t) => {
     const wall = new ManualWallClock();
     const { subscribe, happen, runner, story } = await createDeliveryFixture(t, { settings: short, wall });
-    const hanging = await receiver(t);
-    const trickling = await receiver(t);
-    const slow = await receiver(t);
+    const hanging = await startReceiver(t);
+    const trickling = await startReceiver(t);
+    const slow = await startReceiver(t);
     let finish = () => {};
     const reached = [
       new Promise<void>((resolve) => hanging.answer(() => resolve())),
@@ -181,7 +181,7 @@ describe("delivery attempt", () => {
 
   it("stores the first 64 kB of an endless response and stops reading", async (t) => {
     const { subscribe, happen, runner, store } = await createDeliveryFixture(t);
-    const sink = await receiver(t);
+    const sink = await startReceiver(t);
     sink.answer((_, response) => {
       response.writeHead(200);
       const more = () => {
@@ -275,7 +275,7 @@ describe("webhook destination check", () => {
   });
 
   it("resolves and connects to a listed host name", async (t) => {
-    const sink = await receiver(t);
+    const sink = await startReceiver(t);
     const outgoing = createWebhookSender({
       ...local,
       wall: systemWallClock,
@@ -289,7 +289,7 @@ describe("webhook destination check", () => {
   });
 });
 
-type After = Parameters<typeof receiver>[0];
+type After = Parameters<typeof startReceiver>[0];
 
 async function tcpServer(t: After, talk: (socket: import("node:net").Socket) => void): Promise<string> {
   const server = createTcp((socket) => {

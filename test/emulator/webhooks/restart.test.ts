@@ -7,7 +7,7 @@ import { collections } from "../../../emulator/compose/state/collections.ts";
 import { openFileStore } from "../../../emulator/store/file/file-store.ts";
 import type { Store } from "../../../emulator/store/port.ts";
 import { systemWallClock } from "../../../src/base/clock.ts";
-import { receiver } from "../../support/receiver.ts";
+import { startReceiver } from "../../support/receiver.ts";
 import { createDeliveryFixture, toMilliseconds } from "../../support/webhooks.ts";
 
 async function stateFile(t: TestContext): Promise<() => Promise<Store>> {
@@ -19,7 +19,7 @@ async function stateFile(t: TestContext): Promise<() => Promise<Store>> {
 describe("webhook schedule after a restart", () => {
   it("continues from its last state", async (t) => {
     const open = await stateFile(t);
-    const sink = await receiver(t);
+    const sink = await startReceiver(t);
     sink.answer(500);
     const before = await createDeliveryFixture(t, { store: await open() });
     const id = await before.subscribe(sink.url);
@@ -41,7 +41,7 @@ describe("webhook schedule after a restart", () => {
 
   it("repeats an attempt without a recorded outcome", async (t) => {
     const open = await stateFile(t);
-    const sink = await receiver(t);
+    const sink = await startReceiver(t);
     const reached = new Promise<void>((resolve) => sink.answer(() => resolve()));
     const before = await createDeliveryFixture(t, { store: await open(), wall: impatient });
     const id = await before.subscribe(sink.url);

@@ -2,20 +2,20 @@ import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import type { EmulatorOptions } from "../../../emulator/index.ts";
 import demo from "../../../fixtures/seeds/demo.json" with { type: "json" };
-import { draft } from "../../support/contracts.ts";
-import { emulator } from "../../support/emulator.ts";
-import { receiver } from "../../support/receiver.ts";
+import { createDraftContract } from "../../support/contracts.ts";
+import { startTestEmulator } from "../../support/emulator.ts";
+import { startReceiver } from "../../support/receiver.ts";
 
 /** The attempts for one contract at a dead receiver, by the minute. */
 async function attemptsAt(t: TestContext, options: EmulatorOptions) {
-  const { api, ask, clock } = await emulator(t, options);
-  const sink = await receiver(t);
+  const { api, ask, clock } = await startTestEmulator(t, options);
+  const sink = await startReceiver(t);
   sink.answer(500);
   const only_for_activities = ["CONTRACT_CREATED"];
   const path = "/api/v2.1/public/webhooks/";
   const made = await api("POST", path, { body: { title: "dead", url: sink.url, only_for_activities } });
   assert.equal(made.status, 201, JSON.stringify(made.body));
-  await draft(api);
+  await createDraftContract(api);
   await clock.advance({ untilIdle: true });
   const { items } = (await ask("GET", "/deliveries")).body as { items: Delivery[] };
   const [webhook] = (await ask("GET", "/webhooks")).body as { status: string; retry_schedule: string[] }[];
@@ -73,11 +73,11 @@ describe("retry schedule of a workspace", () => {
     }));
 
   it("rejects a delay that is not a duration", async (t) => {
-    await assert.rejects(emulator(t, { retrySchedule: ["soon"] }), {
+    await assert.rejects(startTestEmulator(t, { retrySchedule: ["soon"] }), {
       name: "InvalidOptionsError",
       message: "startEmulator: retrySchedule.0 must be a duration (5m, PT5M)",
     });
-    await assert.rejects(emulator(t, { seed: seedWith(["366d"]) }), {
+    await assert.rejects(startTestEmulator(t, { seed: seedWith(["366d"]) }), {
       name: "InvalidOptionsError",
       message: /workspaces\[0\]\.retry_schedule\[0\]: must be at most 365 days/,
     });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { setWebhookEnabled } from "../../../emulator/webhooks/webhooks.ts";
-import { receiver } from "../../support/receiver.ts";
+import { startReceiver } from "../../support/receiver.ts";
 import { createDeliveryFixture, toMilliseconds } from "../../support/webhooks.ts";
 
 const dead = ["+0 500", "+5 500", "+15 500", "+35 500", "+75 500", "+155 500"];
@@ -9,7 +9,7 @@ const dead = ["+0 500", "+5 500", "+15 500", "+35 500", "+75 500", "+155 500"];
 describe("retry schedule", () => {
   it("disables a failing webhook after six attempts and skips the seventh", async (t) => {
     const { subscribe, happen, runner, story, subscription } = await createDeliveryFixture(t);
-    const sink = await receiver(t);
+    const sink = await startReceiver(t);
     sink.answer(500);
     const id = await subscribe(sink.url);
 
@@ -30,7 +30,7 @@ describe("retry schedule", () => {
 
   it("counts failures per webhook across concurrent events", async (t) => {
     const { subscribe, happen, runner, story, subscription } = await createDeliveryFixture(t);
-    const sink = await receiver(t);
+    const sink = await startReceiver(t);
     sink.answer(500);
     const id = await subscribe(sink.url);
 
@@ -50,7 +50,7 @@ describe("retry schedule", () => {
 
   it("disables a webhook immediately after six events and skips the seventh", async (t) => {
     const { subscribe, happen, runner, story } = await createDeliveryFixture(t);
-    const sink = await receiver(t);
+    const sink = await startReceiver(t);
     // No request gets a response before all six have arrived, so that all run together.
     const held: (() => void)[] = [];
     sink.answer((_, response) => {
@@ -71,7 +71,7 @@ describe("retry schedule", () => {
 
   it("limits concurrent attempts to six minus the failure counter", async (t) => {
     const { subscribe, happen, runner } = await createDeliveryFixture(t);
-    const sink = await receiver(t);
+    const sink = await startReceiver(t);
     let open = 0;
     let most = 0;
     const held: (() => void)[] = [];
@@ -97,7 +97,7 @@ describe("retry schedule", () => {
 
   it("resets the counter after any 2xx", async (t) => {
     const { subscribe, happen, runner, story, subscription } = await createDeliveryFixture(t);
-    const sink = await receiver(t);
+    const sink = await startReceiver(t);
     sink.answer(500);
     const id = await subscribe(sink.url);
 
@@ -121,7 +121,7 @@ describe("retry schedule", () => {
 
   it("rounds attempts up to the next whole minute with the worker tick", async (t) => {
     const { subscribe, happen, runner, story } = await createDeliveryFixture(t, { settings: { workerTick: true } });
-    const sink = await receiver(t);
+    const sink = await startReceiver(t);
     sink.answer(500);
     const id = await subscribe(sink.url);
 
@@ -136,7 +136,7 @@ describe("retry schedule", () => {
 
   it("continues after the webhook is enabled, without resending skipped events", async (t) => {
     const { subscribe, happen, runner, story, store, subscription, clock } = await createDeliveryFixture(t);
-    const sink = await receiver(t);
+    const sink = await startReceiver(t);
     sink.answer(500);
     const id = await subscribe(sink.url);
     const turn = (on: boolean) => store.transaction("switch", (tx) => setWebhookEnabled(tx, id, on, clock.now()));
@@ -159,10 +159,10 @@ describe("retry schedule", () => {
 
   it("does not delay a healthy receiver because of a failing one", async (t) => {
     const { subscribe, happen, runner, story } = await createDeliveryFixture(t);
-    const hanging = await receiver(t);
+    const hanging = await startReceiver(t);
     const held: (() => void)[] = [];
     hanging.answer((_, response) => void held.push(() => response.writeHead(500).end()));
-    const healthy = await receiver(t);
+    const healthy = await startReceiver(t);
     const dead = await subscribe(hanging.url);
     const well = await subscribe(healthy.url);
 
@@ -185,13 +185,13 @@ describe("retry schedule", () => {
 
   it("does not delay a healthy receiver because of several that hang", async (t) => {
     const { subscribe, happen, runner, story } = await createDeliveryFixture(t);
-    const hanging = await receiver(t);
+    const hanging = await startReceiver(t);
     const held: (() => void)[] = [];
     hanging.answer((_, response) => void held.push(() => response.writeHead(200).end()));
     for (let i = 0; i < 12; i += 1) await subscribe(hanging.url);
     await happen(...Array.from({ length: 6 }, () => "CONTRACT_CREATED" as const));
 
-    const healthy = await receiver(t);
+    const healthy = await startReceiver(t);
     const well = await subscribe(healthy.url);
     const reached = new Promise<void>((resolve) =>
       healthy.answer((_, response) => {

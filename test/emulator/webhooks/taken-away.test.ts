@@ -3,12 +3,12 @@ import { describe, it } from "node:test";
 import { enqueue, schedule } from "../../../emulator/clock/schedule.ts";
 import { deliveries } from "../../../emulator/webhooks/deliveries.ts";
 import { resend } from "../../../emulator/webhooks/log.ts";
-import { receiver } from "../../support/receiver.ts";
+import { startReceiver } from "../../support/receiver.ts";
 import { createDeliveryFixture, type DeliveryFixture, initialTimeMs, toMilliseconds } from "../../support/webhooks.ts";
 
 /** A receiver that responds only on command, and its pending requests. */
-async function hanging(t: Parameters<typeof receiver>[0]) {
-  const sink = await receiver(t);
+async function hanging(t: Parameters<typeof startReceiver>[0]) {
+  const sink = await startReceiver(t);
   const held: ((status: number) => void)[] = [];
   let arrived = () => {};
   sink.answer((_, response) => {
@@ -84,7 +84,7 @@ describe("running attempt", () => {
 
 describe("attempt waiting for capacity", () => {
   /** Two events of a receiver that gets one at a time; the first hangs. */
-  async function waiting(t: Parameters<typeof receiver>[0]) {
+  async function waiting(t: Parameters<typeof startReceiver>[0]) {
     const office = await createDeliveryFixture(t);
     const sink = await hanging(t);
     const id = await office.subscribe(sink.url, { failure_count: 5 });

@@ -8,7 +8,7 @@ import { createDeliveryJobHandlers } from "../../../emulator/webhooks/deliver.ts
 import { attempts, deliveries, webhookEvents } from "../../../emulator/webhooks/deliveries.ts";
 import { dropExpired } from "../../../emulator/webhooks/log.ts";
 import { systemWallClock } from "../../../src/base/clock.ts";
-import { receiver } from "../../support/receiver.ts";
+import { startReceiver } from "../../support/receiver.ts";
 import { createDeliveryFixture, toMilliseconds } from "../../support/webhooks.ts";
 
 const days = (count: number): number => toMilliseconds(count * 24 * 60);
@@ -23,7 +23,7 @@ const idsOf = (store: Store) =>
 describe("removal of expired records", () => {
   it("removes a few records with each attempt", async (t) => {
     const office = await createDeliveryFixture(t);
-    const sink = await receiver(t);
+    const sink = await startReceiver(t);
     await office.subscribe(sink.url);
     await office.happen(...Array.from({ length: 60 }, () => "CONTRACT_CREATED" as const));
     // No webhook receives this one.
@@ -51,7 +51,7 @@ describe("removal of expired records", () => {
 
   it("removes all expired records before the log is read", async (t) => {
     const office = await createDeliveryFixture(t);
-    const sink = await receiver(t);
+    const sink = await startReceiver(t);
     for (let i = 0; i < 3; i += 1) await office.subscribe(sink.url);
     await office.happen(...Array.from({ length: 400 }, () => "CONTRACT_CREATED" as const));
     await office.runner.waitUntilIdle();
@@ -72,7 +72,7 @@ describe("fault script", () => {
   it("receives the attempt number and whether the attempt is a resend", async (t) => {
     const told: PendingAttempt[] = [];
     const office = await createDeliveryFixture(t, { intervene: (about) => void told.push(about) });
-    const sink = await receiver(t);
+    const sink = await startReceiver(t);
     sink.answer(500);
     const id = await office.subscribe(sink.url);
     await office.happen("CONTRACT_CREATED");

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { it } from "node:test";
-import { emulator } from "../../support/emulator.ts";
+import { startTestEmulator } from "../../support/emulator.ts";
 import { installPythonPackages } from "../../support/foreign/installed.ts";
 import { createClientFolder, getEmulatorEnvironment } from "../../support/foreign/journey.ts";
 import { runForJson } from "../../support/foreign/program.ts";
@@ -28,7 +28,7 @@ const names: readonly (readonly [given: string, kept: string])[] = [
 
 it("aiohttp uploads and downloads by signed URLs that yarl re-encodes", { skip: made.missing }, async (t) => {
   if (made.missing !== undefined) return;
-  const world = await emulator(t);
+  const world = await startTestEmulator(t);
   const cwd = await createClientFolder(t, world, import.meta.url, "aiohttp/client.py");
   const argv = ["client.py", JSON.stringify(names.map(([given]) => given))];
   const expected = names.map(([given, kept]) => [200, `The bytes of ${given}`, kept]);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { copyFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { it } from "node:test";
-import { cliEmulator } from "../../support/cli/cli-emulator.ts";
+import { startCliEmulator } from "../../support/cli/cli-emulator.ts";
 import { installNpmPackages } from "../../support/foreign/installed.ts";
 import { runForJson } from "../../support/foreign/program.ts";
 import { createTemporaryFolder } from "../../support/store.ts";
@@ -12,7 +12,7 @@ const made = await installNpmPackages("mermaid@11.12.0", "jsdom@26.1.0");
 
 it("Mermaid parses the diagram of any trace", { skip: made.missing }, async (t) => {
   if (made.missing !== undefined) return;
-  const { svc, emulator } = await cliEmulator(t, { autoSignMs: 600_000 });
+  const { svc, emulator } = await startCliEmulator(t, { autoSignMs: 600_000 });
   const url = 'http://127.0.0.1:9/a"];click%20n0;end?x=<b>&y=#1';
   const webhook = { title: "odd", url, only_for_activities: ["CONTRACT_CREATED"] };
   await emulator.api("POST", "/api/v2.1/public/webhooks/", { body: webhook });

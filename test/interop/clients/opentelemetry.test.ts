@@ -3,7 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { it } from "node:test";
 import { startCollector } from "../../support/collector.ts";
-import { emulator } from "../../support/emulator.ts";
+import { startTestEmulator } from "../../support/emulator.ts";
 import { installPythonPackages } from "../../support/foreign/installed.ts";
 import { runForJson } from "../../support/foreign/program.ts";
 import { waitUntilIdle } from "../../support/refused.ts";
@@ -16,7 +16,7 @@ const kinds: Readonly<Record<string, string>> = { request: "SERVER", event: "PRO
 it("OpenTelemetry message types parse every span of an emulator", { skip: made.missing }, async (t) => {
   if (made.missing !== undefined) return;
   const sink = await startCollector(t);
-  const on = await emulator(t, { autoSignMs: 600_000, otel: { OTEL_EXPORTER_OTLP_ENDPOINT: sink.url } });
+  const on = await startTestEmulator(t, { autoSignMs: 600_000, otel: { OTEL_EXPORTER_OTLP_ENDPOINT: sink.url } });
   await triggerAllTraceKinds(t, on);
   await waitUntilIdle(on);
   const nodes = await listTraceNodes(on);

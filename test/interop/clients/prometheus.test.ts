@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { it } from "node:test";
-import { emulator } from "../../support/emulator.ts";
+import { startTestEmulator } from "../../support/emulator.ts";
 import { installPythonPackages } from "../../support/foreign/installed.ts";
 import { runForJson } from "../../support/foreign/program.ts";
 import { createTemporaryFolder } from "../../support/store.ts";
@@ -21,7 +21,7 @@ type Read = Readonly<Record<string, Family>>;
 
 it("the Prometheus client library parses the metrics in both formats", { skip: made.missing }, async (t) => {
   if (made.missing !== undefined) return;
-  const world = await emulator(t, { autoSignMs: 600_000 });
+  const world = await startTestEmulator(t, { autoSignMs: 600_000 });
   await triggerAllTraceKinds(t, world);
   // The first scrape makes both formats count scrapes.
   await world.ask("GET", "metrics");

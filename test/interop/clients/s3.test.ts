@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { it } from "node:test";
-import { emulator } from "../../support/emulator.ts";
+import { startTestEmulator } from "../../support/emulator.ts";
 import { installNpmPackages, installPythonPackages } from "../../support/foreign/installed.ts";
 import { createClientFolder, getEmulatorEnvironment } from "../../support/foreign/journey.ts";
 import { runForJson } from "../../support/foreign/program.ts";
@@ -11,7 +11,7 @@ const sdk = await installNpmPackages("@aws-sdk/client-s3@3.1175.0");
 
 it("boto3 uploads with checksums and parses the error for an invalid one", { skip: boto3.missing }, async (t) => {
   if (boto3.missing !== undefined) return;
-  const world = await emulator(t);
+  const world = await startTestEmulator(t);
   const cwd = await createClientFolder(t, world, import.meta.url, "s3/client.py");
   assert.deepEqual(
     await runForJson(join(boto3.folder, "bin/python"), ["client.py"], { cwd, env: getEmulatorEnvironment(world) }),
@@ -28,7 +28,7 @@ it("boto3 uploads with checksums and parses the error for an invalid one", { ski
 
 it("AWS SDK uploads aws-chunked bodies with checksums in trailers", { skip: sdk.missing }, async (t) => {
   if (sdk.missing !== undefined) return;
-  const world = await emulator(t);
+  const world = await startTestEmulator(t);
   const cwd = await createClientFolder(t, world, import.meta.url, "s3/client.mjs");
   assert.deepEqual(
     await runForJson(process.execPath, ["client.mjs", sdk.folder], { cwd, env: getEmulatorEnvironment(world) }),

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { it } from "node:test";
-import { emulator } from "../../support/emulator.ts";
+import { startTestEmulator } from "../../support/emulator.ts";
 import { installNpmPackages } from "../../support/foreign/installed.ts";
 import { createClientFolder } from "../../support/foreign/journey.ts";
 import { runProgram } from "../../support/foreign/program.ts";
@@ -27,7 +27,7 @@ it("Newman runs Postman's collection of the contract API with valid credentials"
   skip: made.missing,
 }, async (t) => {
   if (made.missing !== undefined) return;
-  const world = await emulator(t);
+  const world = await startTestEmulator(t);
   const cwd = await createClientFolder(t, world, import.meta.url);
   const bin = join(made.folder, "node_modules/.bin");
   const options = "folderStrategy=Tags,parametersResolution=Example";

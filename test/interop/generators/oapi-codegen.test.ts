@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { it } from "node:test";
-import { emulator } from "../../support/emulator.ts";
+import { startTestEmulator } from "../../support/emulator.ts";
 import { installGoProgram } from "../../support/foreign/installed.ts";
 import { createClientFolder, expectedJourney, getEmulatorEnvironment } from "../../support/foreign/journey.ts";
 import { runForJson, runProgram } from "../../support/foreign/program.ts";
@@ -15,7 +15,7 @@ const made = await installGoProgram(
 
 it(`oapi-codegen ${version} generates a working Go client`, { skip: made.missing }, async (t) => {
   if (made.missing !== undefined) return;
-  const world = await emulator(t);
+  const world = await startTestEmulator(t);
   const cwd = await createClientFolder(t, world, import.meta.url, "oapi-codegen/main.go");
   await runProgram("go", ["mod", "init", "example.test/journey"], { cwd });
   for (const name of ["router", "contracts"]) {

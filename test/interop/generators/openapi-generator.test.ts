@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { copyFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { emulator } from "../../support/emulator.ts";
+import { startTestEmulator } from "../../support/emulator.ts";
 import { installPrograms } from "../../support/foreign/installed.ts";
 import { createClientFolder, expectedJourney, getEmulatorEnvironment } from "../../support/foreign/journey.ts";
 import { canRun, runForJson, runProgram } from "../../support/foreign/program.ts";
@@ -32,7 +32,7 @@ const generate = (folder: string, cwd: string, argv: readonly string[]) =>
 describe(`openapi-generator ${version}`, () => {
   it("generates a working Go client", { skip: made.missing ?? goMissing }, async (t) => {
     if (made.missing !== undefined) return;
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const cwd = await createClientFolder(t, world, import.meta.url, "openapi-generator/main.go");
     for (const name of services) {
       const options = `packageName=${name},withGoMod=false,isGoSubmodule=true`;
@@ -54,7 +54,7 @@ describe(`openapi-generator ${version}`, () => {
   ] as const) {
     it(`generates a working Java client of ${name}`, { skip: made.missing }, async (t) => {
       if (made.missing !== undefined) return;
-      const world = await emulator(t);
+      const world = await startTestEmulator(t);
       const cwd = await createClientFolder(t, world, import.meta.url, `openapi-generator/${program}.java`);
       const packages = `invokerPackage=${name},apiPackage=${name}.api,modelPackage=${name}.model`;
       const options = ["--library", library, "-p", `${packages},openApiNullable=false`];

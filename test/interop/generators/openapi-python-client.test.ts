@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { it } from "node:test";
-import { emulator } from "../../support/emulator.ts";
+import { startTestEmulator } from "../../support/emulator.ts";
 import { installPythonPackages } from "../../support/foreign/installed.ts";
 import { createClientFolder, expectedJourney, getEmulatorEnvironment } from "../../support/foreign/journey.ts";
 import { runForJson, runProgram } from "../../support/foreign/program.ts";
@@ -11,7 +11,7 @@ const made = await installPythonPackages(`openapi-python-client==${version}`);
 
 it(`openapi-python-client ${version} generates a working client`, { skip: made.missing }, async (t) => {
   if (made.missing !== undefined) return;
-  const world = await emulator(t);
+  const world = await startTestEmulator(t);
   const cwd = await createClientFolder(t, world, import.meta.url, "openapi-python-client/journey.py");
   const bin = join(made.folder, "bin");
   for (const name of ["router", "contracts", "emulator"]) {

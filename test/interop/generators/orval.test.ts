@@ -3,7 +3,7 @@ import { symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { it } from "node:test";
 import { fileURLToPath } from "node:url";
-import { emulator } from "../../support/emulator.ts";
+import { startTestEmulator } from "../../support/emulator.ts";
 import { installNpmPackages } from "../../support/foreign/installed.ts";
 import { createClientFolder, expectedJourney, getEmulatorEnvironment } from "../../support/foreign/journey.ts";
 import { runForJson, runProgram } from "../../support/foreign/program.ts";
@@ -15,7 +15,7 @@ const strict = ["--strict", "--noEmit", "--skipLibCheck", "--allowImportingTsExt
 
 it(`orval ${version} generates a working TypeScript client`, { skip: made.missing }, async (t) => {
   if (made.missing !== undefined) return;
-  const world = await emulator(t);
+  const world = await startTestEmulator(t);
   const cwd = await createClientFolder(t, world, import.meta.url, "orval/journey.mts");
   const target = (name: string) => ({
     input: `${name}.json`,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { extractCodeBlocks } from "../../support/cli/pages.ts";
 import { installNpmPackages, installPrograms, installPythonPackages } from "../../support/foreign/installed.ts";
 import { canRun, runProgram } from "../../support/foreign/program.ts";
@@ -35,14 +35,14 @@ describe("Testcontainers recipe", () => {
 
   it("works with Python", { skip: python.missing }, async (t) => {
     if (python.missing !== undefined) return;
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     await writeFile(join(cwd, "recipe.py"), recipe("python"));
     const out = await runProgram(join(python.folder, "bin/mypy"), ["--cache-dir", cwd, "recipe.py"], { cwd });
     assert.match(out, /^Success/);
   });
 
   it("works with Go", { skip: withoutGo }, async (t) => {
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     await writeFile(join(cwd, "sandbox_test.go"), recipe("go"));
     await runProgram("go", ["mod", "init", "example.test/sandbox"], { cwd });
     await runProgram("go", ["get", testcontainersOfGo], { cwd });
@@ -52,7 +52,7 @@ describe("Testcontainers recipe", () => {
 
   it("works with Java", { skip: java.missing }, async (t) => {
     if (java.missing !== undefined) return;
-    const cwd = await testFolder(t);
+    const cwd = await createTestFolder(t);
     await writeFile(join(cwd, "Sandbox.java"), recipe("java"));
     await runProgram("javac", ["-d", ".", "-cp", join(java.folder, "*"), "Sandbox.java"], { cwd });
   });

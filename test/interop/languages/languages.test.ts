@@ -7,7 +7,7 @@ import { homedir } from "node:os";
 import { delimiter, join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
-import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { extractCodeBlocks } from "../../support/cli/pages.ts";
 import { installPrograms, installPythonPackages } from "../../support/foreign/installed.ts";
 import { canRun, runProgram } from "../../support/foreign/program.ts";
@@ -45,7 +45,7 @@ const documented = {
 
 /** A copy of a language's fixtures with its documented example, and the environment for `svc`. */
 async function workshop(t: TestContext, language: keyof typeof documented) {
-  const folder = await testFolder(t);
+  const folder = await createTestFolder(t);
   const cwd = join(folder, language);
   await cp(join(languages, language), cwd, { recursive: true });
   const [example = ""] = extractCodeBlocks("docs/languages.md", language);

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import type { CertifyReport } from "../../../src/cli/commands/certify/receiver/report.ts";
-import { testFolder } from "../../support/cli/cli-emulator.ts";
+import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 import { findFreePort } from "../../support/free-port.ts";
 
@@ -19,7 +19,7 @@ export async function certifyReceiver(
   command: string,
   { mistake = "", probe = 'cat "$STORE"' }: { readonly mistake?: string; readonly probe?: string } = {},
 ): Promise<CertifyResult> {
-  const cwd = await testFolder(t);
+  const cwd = await createTestFolder(t);
   const store = join(cwd, "store.json");
   const to = `http://127.0.0.1:${await findFreePort()}/hooks`;
   const { PATH, HOME } = process.env;

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
 import { documentedServices } from "../../../src/derive/openapi.ts";
-import { emulator, type TestEmulator } from "../../support/emulator.ts";
+import { startTestEmulator, type TestEmulator } from "../../support/emulator.ts";
 import { installPythonPackages } from "../../support/foreign/installed.ts";
 import accepted from "./accepted.json" with { type: "json" };
 
@@ -50,7 +50,7 @@ describe("schemathesis check of the OpenAPI documents", {
   for (const service of documentedServices) {
     it(`finds no difference between ${service} and its document`, { skip: installed.missing }, async (t) => {
       if (installed.missing !== undefined) return;
-      const started = await emulator(t, { deterministic: true });
+      const started = await startTestEmulator(t, { deterministic: true });
       const { leftOut, failures } = accepted[service];
       const document = `${started.controlUrl}/openapi/${service}.json`;
       const { exit, report, met } = await run(t, join(installed.folder, "bin/schemathesis"), service, [

@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { type BulkRequest, type BulkService, type ScriptedResponse, startBulkService } from "./bulk-service.ts";
-import { testFolder } from "./cli-emulator.ts";
+import { createTestFolder } from "./cli-emulator.ts";
 import { type RunOptions, type RunResult, runCli } from "./run-cli.ts";
 
 export type ResponseScript = (
@@ -28,7 +28,7 @@ export async function createBulkFixture(
   owners?: Readonly<Record<string, string>>,
 ): Promise<BulkFixture> {
   const service = await startBulkService(t, script, owners);
-  const cwd = await testFolder(t);
+  const cwd = await createTestFolder(t);
   const write = (name: string, lines: readonly string[]) =>
     writeFile(join(cwd, name), lines.map((line) => `${line}\n`).join(""));
   await write("rows.txt", rows);

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { TestContext } from "node:test";
 import type { EmulatorOptions } from "../../../emulator/index.ts";
 import { buildChildEnvironment } from "../../../src/cli/commands/emulator/exec.ts";
-import { emulator, type TestEmulator } from "../emulator.ts";
+import { startTestEmulator, type TestEmulator } from "../emulator.ts";
 import { type RunOptions, type RunResult, runCli } from "./run-cli.ts";
 
 export interface CliEmulator {
@@ -18,16 +18,19 @@ export interface CliEmulator {
 }
 
 /** Creates a folder that is removed when the test ends. */
-export async function testFolder(t: Pick<TestContext, "after">): Promise<string> {
+export async function createTestFolder(t: Pick<TestContext, "after">): Promise<string> {
   const cwd = await mkdtemp(join(tmpdir(), "svc-test-"));
   t.after(() => rm(cwd, { recursive: true, force: true }));
   return cwd;
 }
 
 /** Starts an emulator for one test, with a command line that uses it. */
-export async function cliEmulator(t: Pick<TestContext, "after">, options: EmulatorOptions = {}): Promise<CliEmulator> {
-  const cwd = await testFolder(t);
-  const started = await emulator(t, options);
+export async function startCliEmulator(
+  t: Pick<TestContext, "after">,
+  options: EmulatorOptions = {},
+): Promise<CliEmulator> {
+  const cwd = await createTestFolder(t);
+  const started = await startTestEmulator(t, options);
   const svc = (argv: string | readonly string[], more: RunOptions = {}) => {
     const host = { env: { SVC_CONFIG_DIR: cwd } } as unknown as Parameters<typeof buildChildEnvironment>[1];
     return runCli(argv, { cwd, ...more, env: { ...buildChildEnvironment(started, host), ...more.env } });

@@ -10,8 +10,8 @@ import type { CommandExample } from "../../../src/derive/command-spec.ts";
 import { contentHash } from "../../../src/schemes/webhook.ts";
 import { root } from "../../structure/repository.ts";
 import { findFreePort } from "../free-port.ts";
-import { receiver } from "../receiver.ts";
-import { type CliEmulator, cliEmulator } from "./cli-emulator.ts";
+import { startReceiver } from "../receiver.ts";
+import { type CliEmulator, startCliEmulator } from "./cli-emulator.ts";
 import type { CliBuild, RunOptions, RunResult } from "./run-cli.ts";
 
 const create = "contracts create --data nda.json";
@@ -239,10 +239,10 @@ interface Staged extends RunResult {
  * responds to prompts, and Ctrl-C ends endless commands.
  */
 async function staged(t: Pick<TestContext, "after">, { argv, stdin }: Example, built: CliBuild): Promise<Staged> {
-  const stage = await cliEmulator(t);
+  const stage = await startCliEmulator(t);
   const { cwd, emulator } = stage;
   const svc: CliEmulator["svc"] = (words, options) => stage.svc(words, { ...options, built });
-  const { url } = await receiver(t);
+  const { url } = await startReceiver(t);
   const address = argv.includes("--command") ? `127.0.0.1:${await findFreePort()}/hooks` : url;
   const line = argv.join(" ");
   const [key = ""] = Object.keys(before)

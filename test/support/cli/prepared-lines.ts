@@ -4,7 +4,7 @@ import type { TestContext } from "node:test";
 import type { CommandDeclaration, CommandSpec } from "../../../src/derive/command-spec.ts";
 import { createMovedWallClock } from "../walls/moved-wall.ts";
 import { loadAllCommands } from "./all-commands.ts";
-import { testFolder } from "./cli-emulator.ts";
+import { createTestFolder } from "./cli-emulator.ts";
 import { type CommandLine, createCommandLines, credentials, testSecret, wordsOf, writeFiles } from "./command-lines.ts";
 import type { HostileEndpoint } from "./hostile-service.ts";
 import { type RunOptions, type RunResult, runCli } from "./run-cli.ts";
@@ -140,7 +140,7 @@ export async function runPrepared(
   flags: readonly string[],
   options: Pick<RunOptions, "onStart" | "env" | "tty"> = {},
 ): Promise<{ result: RunResult; cwd: string; files: CommandLine["files"] }> {
-  const cwd = await testFolder(t);
+  const cwd = await createTestFolder(t);
   const name = wordsOf(line.command);
   const files = {
     ...line.files,

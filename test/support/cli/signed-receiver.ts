@@ -5,7 +5,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import { testFolder } from "./cli-emulator.ts";
+import { createTestFolder } from "./cli-emulator.ts";
 import { type RunOptions, type RunResult, runCli } from "./run-cli.ts";
 
 export const hmacKey = Buffer.alloc(64, 7).toString("base64");
@@ -55,7 +55,7 @@ export async function startSignedReceiver(t: TestContext, rules: ReceiverRules =
     server.closeAllConnections();
     server.close();
   });
-  const cwd = await testFolder(t);
+  const cwd = await createTestFolder(t);
   await writeFile(join(cwd, "hmac.key"), hmacKey);
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hooks`;
   return { url, cwd, bodies, certify: (argv = [], options = {}) => runCertify(cwd, url, argv, options) };

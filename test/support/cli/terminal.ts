@@ -7,7 +7,7 @@ import type { TestContext } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { promisify } from "node:util";
 import { getSvcPath } from "../shipped.ts";
-import { testFolder } from "./cli-emulator.ts";
+import { createTestFolder } from "./cli-emulator.ts";
 
 const run = promisify(execFile);
 const patienceMs = 30_000;
@@ -103,7 +103,7 @@ export async function openTerminal(
       // The program has exited already.
     }
   });
-  const written = join(await testFolder(t), "written");
+  const written = join(await createTestFolder(t), "written");
   await tmux("pipe-pane", "-O", `cat > ${written}`);
   return {
     written: () => readFile(written, "utf8").catch(() => ""),

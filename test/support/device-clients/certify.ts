@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
-import { testFolder } from "../cli/cli-emulator.ts";
+import { createTestFolder } from "../cli/cli-emulator.ts";
 import { runCli } from "../cli/run-cli.ts";
 
 interface Row {
@@ -27,7 +27,7 @@ export async function certifyDeviceClient(
   client: readonly string[],
   flags: readonly string[] = [],
 ) {
-  const cwd = await testFolder(t);
+  const cwd = await createTestFolder(t);
   const env = { ...process.env, SVC_CONFIG_DIR: cwd };
   const argv = ["auth", "certify", "--json", "--report", "report.xml", ...flags, "--", ...client];
   const { exit, out, err } = await runCli(argv, { cwd, env });

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import type { TestContext } from "node:test";
-import { emulator, type TestEmulator } from "../emulator.ts";
+import { startTestEmulator, type TestEmulator } from "../emulator.ts";
 
 const demo = JSON.parse(await readFile(new URL("../../../fixtures/seeds/demo.json", import.meta.url), "utf8"));
 const portal = { client_id: "portal", client_name: "Portal", client_secret: "s3cret:+%" };
@@ -10,7 +10,7 @@ const portal = { client_id: "portal", client_name: "Portal", client_secret: "s3c
  * validate tokens by the machine's clock.
  */
 export const startSignInEmulator = (t: Pick<TestContext, "after">): Promise<TestEmulator> =>
-  emulator(t, {
+  startTestEmulator(t, {
     clock: { mode: "real" },
     seed: { ...demo, oauth_clients: [...demo.oauth_clients, portal] },
   });

@@ -1,4 +1,4 @@
-import type { Answer, TestEmulator } from "../emulator.ts";
+import type { TestEmulator, TestResponse } from "../emulator.ts";
 
 export const deviceGrantType = "urn:ietf:params:oauth:grant-type:device_code";
 export const tokenExchangeType = "urn:ietf:params:oauth:grant-type:token-exchange";
@@ -8,9 +8,9 @@ export interface Device {
   readonly device_code: string;
   readonly user_code: string;
   /** Polls once for the token. */
-  poll(changes?: Readonly<Record<string, unknown>>): Promise<Answer>;
+  poll(changes?: Readonly<Record<string, unknown>>): Promise<TestResponse>;
   /** Reports the decision on the device in the name of a cluster. */
-  decide(status: string, cluster_id?: string, user_code?: string): Promise<Answer>;
+  decide(status: string, cluster_id?: string, user_code?: string): Promise<TestResponse>;
 }
 
 /** Requests the codes of a device for the demo seed's client. */

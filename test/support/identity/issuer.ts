@@ -1,6 +1,6 @@
 import type { TestContext } from "node:test";
 import { exportJWK, type JWTPayload, SignJWT } from "jose";
-import { type Receiver, receiver } from "../receiver.ts";
+import { type Receiver, startReceiver } from "../receiver.ts";
 import { getKeyPair } from "./key-pairs.ts";
 
 interface Published {
@@ -32,7 +32,7 @@ export async function startIssuer(t: Pick<TestContext, "after">): Promise<Issuer
   const pair = await getKeyPair();
   const base = { ...(await exportJWK(pair.publicKey)), kid: "k1", use: "sig", endorsements: ["msteams"] };
   let published: object = base;
-  const server = await receiver(t);
+  const server = await startReceiver(t);
   const metadataUrl = `${server.url}/v1/metadata`;
   server.answer((request, response) => {
     const body =

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Made } from "../contracts.ts";
+import type { ContractIds } from "../contracts.ts";
 import type { TestEmulator } from "../emulator.ts";
 import { getHiddenFields } from "./forms.ts";
 
@@ -53,7 +53,7 @@ export async function submitSuccessfully(
 }
 
 /** Requests the link of a signatory from the contract API. */
-export async function getSigningLink({ api }: Pick<TestEmulator, "api">, { number }: Made, email: string) {
+export async function getSigningLink({ api }: Pick<TestEmulator, "api">, { number }: ContractIds, email: string) {
   const { body } = await api(
     "GET",
     `/api/v2.1/public/contracts/${number}/recipients/recipient_link/?recipient_email=${encodeURIComponent(email)}`,
@@ -69,11 +69,18 @@ interface Participant {
 }
 
 /** Lists the people of a contract from the control plane. */
-export async function listPeople({ ask }: Pick<TestEmulator, "ask">, { id }: Made): Promise<readonly Participant[]> {
+export async function listPeople(
+  { ask }: Pick<TestEmulator, "ask">,
+  { id }: ContractIds,
+): Promise<readonly Participant[]> {
   return ((await ask("GET", `contracts/${id}`)).body as { people: Participant[] }).people;
 }
 
-export async function getRecipientLink(on: Pick<TestEmulator, "ask">, contract: Made, email: string): Promise<string> {
+export async function getRecipientLink(
+  on: Pick<TestEmulator, "ask">,
+  contract: ContractIds,
+  email: string,
+): Promise<string> {
   const { link } = (await listPeople(on, contract)).find((each) => each.email === email)!;
   return link;
 }

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { type Answer, type Sent, sender, type TestEmulator } from "../emulator.ts";
+import { createSender, type TestEmulator, type TestRequest, type TestResponse } from "../emulator.ts";
 
 export const authorizePath = "/api/v1/oauth/authorize/";
 export const tokenPath = "/api/v1/oauth/token/";
@@ -30,11 +30,14 @@ export const formatParameters = (base: ParameterChanges, changes: ParameterChang
   );
 
 /** Sends an authorization request to the router like a browser. */
-export const authorize = ({ router }: Pick<TestEmulator, "router">, changes: ParameterChanges = {}, sent: Sent = {}) =>
-  router("GET", `${authorizePath}?${formatParameters(authorizationRequest, changes)}`, sent);
+export const authorize = (
+  { router }: Pick<TestEmulator, "router">,
+  changes: ParameterChanges = {},
+  sent: TestRequest = {},
+) => router("GET", `${authorizePath}?${formatParameters(authorizationRequest, changes)}`, sent);
 
 /** Returns the parameters of a redirect to the client, with the redirect URI under "". */
-export function getRedirectParameters({ headers }: Answer): Record<string, string> {
+export function getRedirectParameters({ headers }: TestResponse): Record<string, string> {
   const location = new URL(headers.get("location") ?? "none:");
   return { "": `${location.origin}${location.pathname}`, ...Object.fromEntries(location.searchParams) };
 }
@@ -88,7 +91,7 @@ export async function signIn(
 }
 
 export const getUserinfo = ({ routerUrl }: Pick<TestEmulator, "routerUrl">, token: string) =>
-  sender(routerUrl, { authorization: `Bearer ${token}` })("GET", "/api/v1/oauth/userinfo/");
+  createSender(routerUrl, { authorization: `Bearer ${token}` })("GET", "/api/v1/oauth/userinfo/");
 
 /** Lists the findings of the request log about requests to a cluster, oldest first. */
 export async function listFindings({ ask }: Pick<TestEmulator, "ask">, cluster: string): Promise<object[]> {

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import type { TestContext } from "node:test";
 import type { EmulatorOptions } from "../../../emulator/index.ts";
-import { type Answer, sender } from "../emulator.ts";
+import { createSender, type TestResponse } from "../emulator.ts";
 import { getProgramPath } from "../program.ts";
 import { bulkOperations, createBulkBody } from "../routed.ts";
 
@@ -57,8 +57,8 @@ export class SharingProcess {
   }
 
   /** Maps an e-mail through this process. */
-  map(id: string): Promise<Answer> {
-    return sender(this.url)("POST", bulkOperations.emails.path, { body: createBulkBody("emails", "eu-1", [id]) });
+  map(id: string): Promise<TestResponse> {
+    return createSender(this.url)("POST", bulkOperations.emails.path, { body: createBulkBody("emails", "eu-1", [id]) });
   }
 }
 

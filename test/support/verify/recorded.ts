@@ -2,11 +2,11 @@ import type { TestContext } from "node:test";
 import { openReceiver } from "../../../src/cli/connection/webhook-receiver.ts";
 import { openProxy } from "../../../src/verify/proxy.ts";
 import { Recorder } from "../../../src/verify/recorder.ts";
-import { sender, type TestEmulator } from "../emulator.ts";
+import { createSender, type TestEmulator } from "../emulator.ts";
 
 export interface RecordedSession {
   /** Sends a request through the recording proxy with the API key. Each request advances virtual time. */
-  readonly api: ReturnType<typeof sender>;
+  readonly api: ReturnType<typeof createSender>;
   /** URL of a receiver that records webhooks. */
   readonly receiverUrl: string;
   /** Ends the recording after everything is stored. */
@@ -59,7 +59,10 @@ export async function recordSession(
   });
   t.after(() => receiver.close());
   const first = emulator.clusters[0]!;
-  const send = sender(proxy.url, { "client-id": first.clientId ?? "", "client-secret": first.clientSecret ?? "" });
+  const send = createSender(proxy.url, {
+    "client-id": first.clientId ?? "",
+    "client-secret": first.clientSecret ?? "",
+  });
   return {
     receiverUrl: receiver.url,
     async api(method, path, sent) {

@@ -1,18 +1,18 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { emulator, plain } from "../../../support/emulator.ts";
+import { pickStatusAndBody, startTestEmulator } from "../../../support/emulator.ts";
 
 const status = "/api/v2.1/public/contracts/";
 
 async function stage(t: TestContext) {
-  const on = await emulator(t);
+  const on = await startTestEmulator(t);
   const authorization = `Basic ${Buffer.from("billing:demo-billing-password").toString("base64")}`;
   return {
     ...on,
     /** Sends an event through the router and returns the findings of the cluster. */
     async bill(body: object) {
       const answer = await on.router("POST", "/router/v1/billing/webhook", { body, headers: { authorization } });
-      assert.deepEqual(plain(answer), { status: 200, body: {} });
+      assert.deepEqual(pickStatusAndBody(answer), { status: 200, body: {} });
       const { items } = (await on.ask("GET", "requests?path=/router/v1/billing/webhook")).body as {
         items: { findings: { code: string; detail: string }[] }[];
       };
@@ -55,7 +55,7 @@ describe("billing event at an emulated cluster", () => {
       assert.equal((await api("GET", status)).status, 200);
       await bill(event(event_type, subscription));
       assert.equal((await plans())[0]?.[2], true);
-      assert.deepEqual(plain(await api("GET", status)), {
+      assert.deepEqual(pickStatusAndBody(await api("GET", status)), {
         status: 403,
         body: { detail: "This workspace is suspended." },
       });

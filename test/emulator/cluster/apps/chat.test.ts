@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { draft } from "../../../support/contracts.ts";
-import { type Answer, emulator, plain } from "../../../support/emulator.ts";
+import { createDraftContract } from "../../../support/contracts.ts";
+import { pickStatusAndBody, startTestEmulator, type TestResponse } from "../../../support/emulator.ts";
 import { listActivityNames, subscribe } from "../../../support/told.ts";
 
 const chatA = "/router/v1/integrations/chat_a/webhook";
 
 /** Contract T-1 and its comments from chats. */
 async function stage(t: TestContext) {
-  const on = await emulator(t);
+  const on = await startTestEmulator(t);
   const told = await subscribe(t, on, ["CONTRACT_ACTIVITY_LOG_COMMENT_CREATED"]);
-  await draft(on.api);
+  await createDraftContract(on.api);
   const form = (payload: object) => ({
     body: `payload=${encodeURIComponent(JSON.stringify(payload))}`,
     headers: { "content-type": "application/x-www-form-urlencoded" },
@@ -52,7 +52,7 @@ describe("message that names a contract", () => {
   it("creates a comment from chat_a", async (t) => {
     const { event, comments, told } = await stage(t);
     const text = "<@U1> what about T-1?";
-    assert.deepEqual(plain(await event({ type: "app_mention", user: "U7", text })), added);
+    assert.deepEqual(pickStatusAndBody(await event({ type: "app_mention", user: "U7", text })), added);
     assert.deepEqual(await comments(), [text]);
     const [activity] = await told();
     assert.deepEqual(activity?.activity_data.performed_by, { name: "U7" });
@@ -60,7 +60,7 @@ describe("message that names a contract", () => {
 
   it("creates a comment from chat_b", async (t) => {
     const { activity, comments } = await stage(t);
-    assert.deepEqual(plain(await activity({ type: "message", text: "T-1 is urgent" })), {
+    assert.deepEqual(pickStatusAndBody(await activity({ type: "message", text: "T-1 is urgent" })), {
       status: 200,
       body: { type: "message", text: "Comment added to T-1." },
     });
@@ -69,9 +69,9 @@ describe("message that names a contract", () => {
 
   it("ignores messages without a contract and messages from a bot", async (t) => {
     const { event, activity, comments, findings } = await stage(t);
-    assert.deepEqual(plain(await event({ type: "app_mention", text: "hello" })), nothing);
-    assert.deepEqual(plain(await event({ type: "message", bot_id: "B1", text: "T-1" })), nothing);
-    assert.deepEqual(plain(await activity({ type: "typing" })), nothing);
+    assert.deepEqual(pickStatusAndBody(await event({ type: "app_mention", text: "hello" })), nothing);
+    assert.deepEqual(pickStatusAndBody(await event({ type: "message", bot_id: "B1", text: "T-1" })), nothing);
+    assert.deepEqual(pickStatusAndBody(await activity({ type: "typing" })), nothing);
     assert.deepEqual([await comments(), await findings()], [[], []]);
   });
 });
@@ -96,7 +96,7 @@ describe("interaction that names a contract", () => {
   for (const [what, payload, comment] of interactions) {
     it(`creates a comment from ${what} of chat_a`, async (t) => {
       const { interact, comments, told } = await stage(t);
-      assert.deepEqual(plain(await interact(payload)), added);
+      assert.deepEqual(pickStatusAndBody(await interact(payload)), added);
       assert.deepEqual(await comments(), [comment]);
       assert.deepEqual(listActivityNames(await told()), ["CONTRACT_ACTIVITY_LOG_COMMENT_CREATED"]);
     });
@@ -121,7 +121,7 @@ describe("interaction that names a contract", () => {
       const headers = { "x-cluster-key": clusters[0]!.clusterKey };
       await router("POST", "/router/v1/cluster_chat_a_teams/bulk", { body: teams, headers });
       const payload = { type: "block_actions", actions: [{ ...button, value: named }] };
-      assert.deepEqual(plain(await interact(payload, team)), nothing);
+      assert.deepEqual(pickStatusAndBody(await interact(payload, team)), nothing);
       assert.deepEqual([await comments(), await findings()], [[], [finding]]);
     });
   }
@@ -135,12 +135,12 @@ describe("interaction that names a contract", () => {
 
 describe("options menu of chat_a", () => {
   const option = (id: string, name: string) => ({ text: { type: "plain_text", text: `${id} ${name}` }, value: id });
-  const listed = (answer: Answer) => (answer.body as { options: object[] }).options;
+  const listed = (answer: TestResponse) => (answer.body as { options: object[] }).options;
 
   it("lists the workspace's contracts that match the query, newest first", async (t) => {
     const { api, options } = await stage(t);
-    await draft(api, { contract_name: "Order form with Acme" });
-    await draft(api, { contract_name: "NDA with Globex" });
+    await createDraftContract(api, { contract_name: "Order form with Acme" });
+    await createDraftContract(api, { contract_name: "NDA with Globex" });
     assert.deepEqual(listed(await options("nda")), [option("T-3", "NDA with Globex"), option("T-1", "NDA with Acme")]);
     assert.deepEqual(listed(await options("t-2")), [option("T-2", "Order form with Acme")]);
     assert.equal(listed(await options("")).length, 3);
@@ -150,7 +150,7 @@ describe("options menu of chat_a", () => {
 
   it("lists at most 100 contracts with displayable names", async (t) => {
     const { api, options } = await stage(t);
-    for (let at = 0; at < 101; at += 1) await draft(api, { contract_name: "x".repeat(200) });
+    for (let at = 0; at < 101; at += 1) await createDraftContract(api, { contract_name: "x".repeat(200) });
     const all = listed(await options("x")) as { text: { text: string } }[];
     assert.deepEqual([all.length, all[0]?.text.text.length], [100, 75]);
   });

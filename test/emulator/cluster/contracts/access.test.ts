@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { createFieldErrors, draft, initialTime } from "../../../support/contracts.ts";
-import { emulator, plain, type TestEmulator } from "../../../support/emulator.ts";
-import { assertRefused, notFoundResponse, waitUntilIdle } from "../../../support/refused.ts";
+import { createDraftContract, createFieldErrors, initialTime } from "../../../support/contracts.ts";
+import { pickStatusAndBody, startTestEmulator, type TestEmulator } from "../../../support/emulator.ts";
+import { assertRejected, notFoundResponse, waitUntilIdle } from "../../../support/refused.ts";
 
 const max = "max@northwind.example";
 const at = "2031-01-02T03:04:05.000Z";
@@ -24,10 +24,10 @@ async function benSees({ api }: TestEmulator): Promise<boolean> {
 
 describe("contract-details.invite", () => {
   it("grants a user access with the most recently assigned permission", async (t) => {
-    const on = await emulator(t);
-    await draft(on.api);
+    const on = await startTestEmulator(t);
+    await createDraftContract(on.api);
     assert.equal(await benSees(on), false);
-    assert.deepEqual(plain(await invite(on, [{ user_id: 12, ...read, note: "Please look" }])), done);
+    assert.deepEqual(pickStatusAndBody(await invite(on, [{ user_id: 12, ...read, note: "Please look" }])), done);
     assert.equal(await benSees(on), true);
     const row = {
       user: { id: 12, name: "Ben Okafor", email: "ben@northwind.example" },
@@ -42,9 +42,9 @@ describe("contract-details.invite", () => {
   });
 
   it("grants access to all users with a role", async (t) => {
-    const on = await emulator(t);
-    await draft(on.api);
-    assert.deepEqual(plain(await invite(on, [{ role_id: 1, ...read }])), done);
+    const on = await startTestEmulator(t);
+    await createDraftContract(on.api);
+    assert.deepEqual(pickStatusAndBody(await invite(on, [{ role_id: 1, ...read }])), done);
     assert.equal(await benSees(on), false);
     await invite(on, [{ role_id: 2, ...read }]);
     assert.equal(await benSees(on), true);
@@ -55,14 +55,14 @@ describe("contract-details.invite", () => {
   });
 
   it("invites a new user to the workspace once and registers the token", async (t) => {
-    const on = await emulator(t);
-    await draft(on.api);
+    const on = await startTestEmulator(t);
+    await createDraftContract(on.api);
     const rows = [
       { new_user_email: max, ...read },
       { new_user_email: max.toUpperCase(), permission_name: "CONTRACT.EDIT" },
       { new_user_email: "ben@northwind.example", ...read },
     ];
-    assert.deepEqual(plain(await invite(on, rows)), done);
+    assert.deepEqual(pickStatusAndBody(await invite(on, rows)), done);
     await waitUntilIdle(on);
     const { items } = (await on.ask("GET", "invitations?kind=creator")).body as {
       items: { token: string; email: string | null; state: string }[];
@@ -95,10 +95,10 @@ describe("contract-details.invite", () => {
   });
 
   it("returns 404 for an unknown contract number and a composite ID", async (t) => {
-    const on = await emulator(t);
-    await draft(on.api);
-    await assertRefused(on, () => invite(on, [{ user_id: 12, ...read }], 2), notFoundResponse);
-    await assertRefused(on, () => invite(on, [{ user_id: 12, ...read }], "T-1"), notFoundResponse);
+    const on = await startTestEmulator(t);
+    await createDraftContract(on.api);
+    await assertRejected(on, () => invite(on, [{ user_id: 12, ...read }], 2), notFoundResponse);
+    await assertRejected(on, () => invite(on, [{ user_id: 12, ...read }], "T-1"), notFoundResponse);
   });
 
   const required = "Field required";
@@ -139,19 +139,19 @@ describe("contract-details.invite", () => {
   ];
   for (const [what, items, problems] of invalid) {
     it(`rejects ${what} with field errors, without changes`, async (t) => {
-      const on = await emulator(t);
-      await draft(on.api);
-      await assertRefused(on, () => invite(on, items), createFieldErrors(problems));
+      const on = await startTestEmulator(t);
+      await createDraftContract(on.api);
+      await assertRejected(on, () => invite(on, items), createFieldErrors(problems));
     });
   }
 });
 
 describe("contracts.list-v1", () => {
   it("lists contracts by number, newest first, in pages", async (t) => {
-    const on = await emulator(t);
-    await draft(on.api, { external_metadata: { id: "deal-1" } });
-    const { id } = await draft(on.api);
-    await draft(on.api);
+    const on = await startTestEmulator(t);
+    await createDraftContract(on.api, { external_metadata: { id: "deal-1" } });
+    const { id } = await createDraftContract(on.api);
+    await createDraftContract(on.api);
     await on.ask("POST", `contracts/${id}/delete`);
     const list = (query = "") => on.api("GET", `/api/v1/public/contracts/${query}`);
     const first = {
@@ -168,7 +168,7 @@ describe("contracts.list-v1", () => {
       reference_id: "SVC-1",
       created_by: "ada@northwind.example",
     };
-    assert.deepEqual(plain(await list("?page=2&limit=1")), {
+    assert.deepEqual(pickStatusAndBody(await list("?page=2&limit=1")), {
       status: 200,
       body: { page: 2, limit: 1, total_results: 2, results: [first] },
     });
@@ -178,7 +178,7 @@ describe("contracts.list-v1", () => {
       [3, 1],
     );
     assert.deepEqual(
-      plain(await list("?limit=101")),
+      pickStatusAndBody(await list("?limit=101")),
       createFieldErrors({ limit: ["Input should be less than or equal to 100"] }),
     );
   });

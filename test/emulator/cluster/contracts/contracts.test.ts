@@ -1,16 +1,23 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { stylesheetHash } from "../../../../emulator/http/page.ts";
-import { bilateralSigning, draft, initialTime, listRecipients, type Made, sent } from "../../../support/contracts.ts";
-import { emulator, plain, type TestEmulator } from "../../../support/emulator.ts";
-import { assertRefused, notFoundResponse } from "../../../support/refused.ts";
+import {
+  bilateralSigning,
+  type ContractIds,
+  createDraftContract,
+  createSentContract,
+  initialTime,
+  listRecipients,
+} from "../../../support/contracts.ts";
+import { pickStatusAndBody, startTestEmulator, type TestEmulator } from "../../../support/emulator.ts";
+import { assertRejected, notFoundResponse } from "../../../support/refused.ts";
 import { createWorkspaceApi } from "../../../support/workspace-api.ts";
 
 describe("signatory list of a contract", () => {
   it("lists the contacts of the counterparties with the data of recipients", async (t) => {
-    const { api } = await emulator(t);
-    const contract = await sent(api);
-    assert.deepEqual(plain(await api("GET", `/api/v2.1/public/contracts/${contract.id}/recipients/`)), {
+    const { api } = await startTestEmulator(t);
+    const contract = await createSentContract(api);
+    assert.deepEqual(pickStatusAndBody(await api("GET", `/api/v2.1/public/contracts/${contract.id}/recipients/`)), {
       status: 200,
       body: {
         items: [
@@ -35,8 +42,8 @@ describe("signatory list of a contract", () => {
   });
 
   it("reports PENDING until the contract is sent and it is the signatory's turn", async (t) => {
-    const { api } = await emulator(t);
-    const contract = await draft(api, bilateralSigning);
+    const { api } = await startTestEmulator(t);
+    const contract = await createDraftContract(api, bilateralSigning);
     assert.deepEqual(await listRecipients(api, contract), ["ada@northwind.example PENDING", "jo@acme.example PENDING"]);
     await api("POST", `/api/v2.1/public/contracts/${contract.id}/send_to_counterparties`, { body: {} });
     assert.deepEqual(await listRecipients(api, contract), [
@@ -47,7 +54,7 @@ describe("signatory list of a contract", () => {
 });
 
 describe("user ID assignment of a contract", () => {
-  const peopleOf = async ({ api }: TestEmulator, contract: Made) => {
+  const peopleOf = async ({ api }: TestEmulator, contract: ContractIds) => {
     const { body } = await api("GET", `/api/v2.1/public/contracts/${contract.id}/recipients/`);
     const { items } = body as { items: { recipient: { user: { id: number; email: string } } }[] };
     return items.map(({ recipient: { user } }) => [user.email, user.id] as const);
@@ -68,23 +75,26 @@ describe("user ID assignment of a contract", () => {
   });
 
   it("assigns unique IDs to members and outsiders, identical on every contract", async (t) => {
-    const on = await emulator(t);
-    const people = await peopleOf(on, await draft(on.api, signedBy(...outsiders)));
+    const on = await startTestEmulator(t);
+    const people = await peopleOf(on, await createDraftContract(on.api, signedBy(...outsiders)));
     // User IDs of the seed are 11 to 13, 21 and 31.
     assert.deepEqual(people, [
       ["ada@northwind.example", 11],
       ...outsiders.map((email, i) => [email, i < 10 ? i + 1 : i + 4]),
     ]);
-    assert.deepEqual(await peopleOf(on, await draft(on.api, signedBy("P12@acme.example", "p1@acme.example"))), [
-      ["ada@northwind.example", 11],
-      ["P12@acme.example", 15],
-      ["p1@acme.example", 1],
-    ]);
+    assert.deepEqual(
+      await peopleOf(on, await createDraftContract(on.api, signedBy("P12@acme.example", "p1@acme.example"))),
+      [
+        ["ada@northwind.example", 11],
+        ["P12@acme.example", 15],
+        ["p1@acme.example", 1],
+      ],
+    );
   });
 
   it("assigns unique IDs in a workspace created later", async (t) => {
-    const on = await emulator(t);
-    await draft(on.api, signedBy("p1@acme.example", "p2@acme.example"));
+    const on = await startTestEmulator(t);
+    await createDraftContract(on.api, signedBy("p1@acme.example", "p2@acme.example"));
     const signup = { email: "zoe@newco.example", captcha: "yes" };
     const { token } = (await on.router("POST", "/router/v1/trial/signup", { body: signup })).body as { token: string };
     const form = { token, first_name: "Zoe", job_title: "GC", company_name: "Newco", industry: "x", use_case: "x" };
@@ -102,13 +112,13 @@ describe("contract outside the workspace", () => {
   ];
   for (const [method, tail] of routes) {
     it(`returns 404 from ${method} …/${tail} for unknown, foreign and malformed IDs`, async (t) => {
-      const on = await emulator(t);
-      await draft(on.api);
+      const on = await startTestEmulator(t);
+      await createDraftContract(on.api);
       const ask = (id: string) =>
         on.api(method, `/api/v2.1/public/contracts/${id}/${tail}`, method === "POST" ? { body: {} } : {});
-      for (const id of ["T-999", "H-1", "1", "t-1", "T-01"]) await assertRefused(on, () => ask(id), notFoundResponse);
+      for (const id of ["T-999", "H-1", "1", "t-1", "T-01"]) await assertRejected(on, () => ask(id), notFoundResponse);
       const other = await createWorkspaceApi(on, 2);
-      await assertRefused(
+      await assertRejected(
         on,
         () => other(method, `/api/v2.1/public/contracts/T-1/${tail}`, method === "POST" ? { body: {} } : {}),
         notFoundResponse,
@@ -117,24 +127,24 @@ describe("contract outside the workspace", () => {
   }
 
   it("returns 404 for a contract number", async (t) => {
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     const path = "/api/v2.1/public/contracts/7/recipients/recipient_link/?recipient_email=jo@acme.example";
-    await assertRefused(on, () => on.api("GET", path), notFoundResponse);
+    await assertRejected(on, () => on.api("GET", path), notFoundResponse);
   });
 
   it("returns 404 for the contract page, even at another cluster", async (t) => {
-    const { api, clusters } = await emulator(t);
+    const { api, clusters } = await startTestEmulator(t);
     const [here, there] = clusters.map(({ url }) => `${url}/contracts/T-1`);
     assert.equal((await fetch(here!)).status, 404);
-    await draft(api);
+    await createDraftContract(api);
     assert.deepEqual([(await fetch(here!)).status, (await fetch(there!)).status], [200, 404]);
   });
 });
 
 it("contract page escapes names, loads no resources and may be framed", async (t) => {
-  const on = await emulator(t);
+  const on = await startTestEmulator(t);
   const name = "<script>alert('NDA & co')</script>";
-  await draft(on.api, { contract_name: name });
+  await createDraftContract(on.api, { contract_name: name });
   const page = await fetch(`${on.clusters[0]!.url}/contracts/T-1`);
   assert.deepEqual(
     ["content-type", "content-security-policy"].map((header) => page.headers.get(header)),
@@ -149,8 +159,8 @@ it("contract page escapes names, loads no resources and may be framed", async (t
 });
 
 it("contract numbers form one sequence across clusters", async (t) => {
-  const on = await emulator(t);
+  const on = await startTestEmulator(t);
   const other = await createWorkspaceApi(on, 3);
-  assert.equal((await draft(on.api)).id, "T-1");
-  assert.equal((await draft(other, { contract_template_id: 106 })).id, "T-2");
+  assert.equal((await createDraftContract(on.api)).id, "T-1");
+  assert.equal((await createDraftContract(other, { contract_template_id: 106 })).id, "T-2");
 });

@@ -3,26 +3,30 @@ import { describe, it } from "node:test";
 import { namedSeeds } from "../../../../emulator/compose/state/seed.ts";
 import {
   acme,
+  createContractRequest,
   createDomainError,
+  createDraftContract,
   createFieldErrors,
-  draft,
   getContractStatus,
   initialTime,
   jo,
-  request,
 } from "../../../support/contracts.ts";
-import { emulator, plain } from "../../../support/emulator.ts";
-import { assertRefused } from "../../../support/refused.ts";
+import { pickStatusAndBody, startTestEmulator } from "../../../support/emulator.ts";
+import { assertRejected } from "../../../support/refused.ts";
 import { subscribe } from "../../../support/told.ts";
 
 const unknown = (id: unknown) => `Invalid pk "${id}" - object does not exist.`;
 
 describe("creating a contract from a template", () => {
   it("returns the whole record in status DRAFT", async (t) => {
-    const { api, clusters } = await emulator(t);
+    const { api, clusters } = await startTestEmulator(t);
     const metadata = { id: "deal-42", integration_name: "crm", record_type: "deal" };
     assert.deepEqual(
-      plain(await api("POST", "/api/v2.1/public/contracts/", { body: request({ external_metadata: metadata }) })),
+      pickStatusAndBody(
+        await api("POST", "/api/v2.1/public/contracts/", {
+          body: createContractRequest({ external_metadata: metadata }),
+        }),
+      ),
       {
         status: 201,
         body: {
@@ -45,16 +49,16 @@ describe("creating a contract from a template", () => {
   });
 
   it("derives the name from the template and the counterparties", async (t) => {
-    const { api } = await emulator(t);
-    const contract = await draft(api, { contract_name: undefined });
+    const { api } = await startTestEmulator(t);
+    const contract = await createDraftContract(api, { contract_name: undefined });
     const { body } = await api("GET", `/api/v2.1/public/contracts/${contract.id}/status`);
     assert.deepEqual(body, { contract_status: "DRAFT", contract_name: "Mutual NDA - Acme Inc." });
   });
 
   it("emits CONTRACT_CREATED with all contract data, then the metadata", async (t) => {
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     const told = await subscribe(t, on, ["CONTRACT_CREATED", "CONTRACT_EXTERNAL_METADATA_CREATED"]);
-    await draft(on.api, { external_metadata: { id: "deal-42" } });
+    await createDraftContract(on.api, { external_metadata: { id: "deal-42" } });
     const [created, metadata, ...rest] = await told();
     assert.deepEqual(rest, []);
     const ada = { name: "Ada Keller", email: "ada@northwind.example" };
@@ -94,15 +98,15 @@ describe("creating a contract from a template", () => {
   });
 
   it("sends the contract immediately if the workflow configuration requests it", async (t) => {
-    const { api } = await emulator(t);
-    const contract = await draft(api, { workflow_config: { auto_send_to_counterparty: true } });
+    const { api } = await startTestEmulator(t);
+    const contract = await createDraftContract(api, { workflow_config: { auto_send_to_counterparty: true } });
     assert.equal(await getContractStatus(api, contract), "SIGN");
   });
 
   it("accepts an individual by name and an own entity by reference ID", async (t) => {
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     const told = await subscribe(t, on, ["CONTRACT_CREATED"]);
-    await draft(on.api, {
+    await createDraftContract(on.api, {
       counter_party_details: [{ is_individual: true, poc_details: jo }],
       entity_reference_id: "NW-US",
     });
@@ -230,8 +234,12 @@ describe("creating a contract from a template", () => {
   ];
   for (const [what, more, expected] of refusals) {
     it(`rejects ${what}`, async (t) => {
-      const on = await emulator(t);
-      await assertRefused(on, () => on.api("POST", "/api/v2.1/public/contracts/", { body: request(more) }), expected);
+      const on = await startTestEmulator(t);
+      await assertRejected(
+        on,
+        () => on.api("POST", "/api/v2.1/public/contracts/", { body: createContractRequest(more) }),
+        expected,
+      );
     });
   }
 });
@@ -262,15 +270,15 @@ describe("template of a custom seed", () => {
   ];
   for (const [what, more, problems] of refusals) {
     it(`rejects a template ${what}`, async (t) => {
-      const on = await emulator(t, { seed });
-      const create = () => on.api("POST", "/api/v2.1/public/contracts/", { body: request(more) });
-      await assertRefused(on, create, createFieldErrors(problems));
+      const on = await startTestEmulator(t, { seed });
+      const create = () => on.api("POST", "/api/v2.1/public/contracts/", { body: createContractRequest(more) });
+      await assertRejected(on, create, createFieldErrors(problems));
     });
   }
 
   it("applies the defaults of omitted fields", async (t) => {
-    const on = await emulator(t, { seed });
-    const { number } = await draft(on.api, { contract_template_id: 113, contract_data: { pets: true } });
+    const on = await startTestEmulator(t, { seed });
+    const { number } = await createDraftContract(on.api, { contract_template_id: 113, contract_data: { pets: true } });
     const { body } = await on.api(
       "GET",
       `/api/v2.1/public/contracts/${number}/questionnaire/responses/?questionnaire_type=TEMPLATE`,

@@ -1,8 +1,14 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { bilateralSigning, createDomainError, createFieldErrors, draft, sent } from "../../../support/contracts.ts";
-import { emulator, plain } from "../../../support/emulator.ts";
-import { assertRefused, notFoundResponse } from "../../../support/refused.ts";
+import {
+  bilateralSigning,
+  createDomainError,
+  createDraftContract,
+  createFieldErrors,
+  createSentContract,
+} from "../../../support/contracts.ts";
+import { pickStatusAndBody, startTestEmulator } from "../../../support/emulator.ts";
+import { assertRejected, notFoundResponse } from "../../../support/refused.ts";
 import { listActivityNames, subscribe } from "../../../support/told.ts";
 import { createWorkspaceApi } from "../../../support/workspace-api.ts";
 
@@ -11,17 +17,17 @@ const capitalNotFound = { status: 404, body: { detail: "Not Found" } };
 
 describe("contract data", () => {
   it("updates single keys before signature and emits the change", async (t) => {
-    const on = await emulator(t);
-    const contract = await draft(on.api, bilateralSigning);
+    const on = await startTestEmulator(t);
+    const contract = await createDraftContract(on.api, bilateralSigning);
     const told = await subscribe(t, on, ["CONTRACT_DATA_UPDATED"]);
     const patch = (data: unknown) =>
       on.api("PATCH", `/api/v2.1/public/contracts/${contract.id}/contract_data`, { body: { data } });
-    assert.deepEqual(plain(await patch({ seats: 20, plan: "plus" })), {
+    assert.deepEqual(pickStatusAndBody(await patch({ seats: 20, plan: "plus" })), {
       status: 200,
       body: { data: { start_date: "2031-02-01", seats: 20, plan: "plus" } },
     });
     assert.deepEqual(listActivityNames(await told()), ["CONTRACT_DATA_UPDATED"]);
-    await assertRefused(
+    await assertRejected(
       on,
       () => patch({ seats: null, start_date: "2031-02-30", plan: "gold" }),
       createFieldErrors({
@@ -33,7 +39,7 @@ describe("contract data", () => {
       }),
     );
     await on.api("POST", `/api/v2.1/public/contracts/${contract.id}/send_to_counterparties`);
-    await assertRefused(
+    await assertRejected(
       on,
       () => patch({ seats: 21 }),
       createDomainError(
@@ -42,7 +48,7 @@ describe("contract data", () => {
       ),
     );
     for (let n = 0; n < 2; n += 1) await on.ask("POST", `contracts/${contract.id}/sign`);
-    await assertRefused(on, () => patch({ seats: 21 }), {
+    await assertRejected(on, () => patch({ seats: 21 }), {
       status: 400,
       body: { detail: "Contract data of an executed contract cannot be updated.", code: "SVC_PUBLIC_00009" },
     });
@@ -51,20 +57,20 @@ describe("contract data", () => {
 
 describe("contract note", () => {
   it("is empty at first and stored under its ID", async (t) => {
-    const on = await emulator(t);
-    const { id } = await draft(on.api);
-    assert.deepEqual(plain(await on.api("GET", `/api/v2.1/public/contracts/${id}/notes`)), {
+    const on = await startTestEmulator(t);
+    const { id } = await createDraftContract(on.api);
+    assert.deepEqual(pickStatusAndBody(await on.api("GET", `/api/v2.1/public/contracts/${id}/notes`)), {
       status: 200,
       body: { id: 1, text: "" },
     });
     const note = { id: 1, text: "Waits for finance", note_tag: "finance" };
     const body = { text: note.text, note_tag: { name: "finance" } };
-    assert.deepEqual(plain(await on.api("PUT", `/api/v2.1/public/contracts/${id}/notes/1`, { body })), {
+    assert.deepEqual(pickStatusAndBody(await on.api("PUT", `/api/v2.1/public/contracts/${id}/notes/1`, { body })), {
       status: 200,
       body: note,
     });
     assert.deepEqual((await on.api("GET", `/api/v2.1/public/contracts/${id}/notes`)).body, note);
-    await assertRefused(
+    await assertRejected(
       on,
       () => on.api("PUT", `/api/v2.1/public/contracts/${id}/notes/2`, { body }),
       notFoundResponse,
@@ -74,41 +80,44 @@ describe("contract note", () => {
 
 describe("business user", () => {
   it("must belong to the workspace and appears in payloads", async (t) => {
-    const on = await emulator(t);
-    const { number } = await draft(on.api);
+    const on = await startTestEmulator(t);
+    const { number } = await createDraftContract(on.api);
     const told = await subscribe(t, on, ["CONTRACT_VOIDED"]);
     const set = (user_id: number, id = number) =>
       on.api("PATCH", `/api/v2.1/public/contracts/${id}/business_user/`, { body: { user_id } });
-    assert.deepEqual(plain(await set(12)), { status: 200, body: { user_id: 12, contract_id: 1, type: "BUSINESS" } });
+    assert.deepEqual(pickStatusAndBody(await set(12)), {
+      status: 200,
+      body: { user_id: 12, contract_id: 1, type: "BUSINESS" },
+    });
     await on.ask("POST", "contracts/1/void");
     assert.deepEqual((await told())[0]?.business_user, { name: "Ben Okafor", email: "ben@northwind.example" });
-    await assertRefused(
+    await assertRejected(
       on,
       () => set(21),
       createFieldErrors({ user_id: ['Invalid pk "21" - object does not exist.'] }),
     );
-    await assertRefused(on, () => set(12, 2), capitalNotFound);
+    await assertRejected(on, () => set(12, 2), capitalNotFound);
   });
 });
 
 describe("relation between contracts", () => {
   it("makes contracts depend on each other, but rejects a cycle", async (t) => {
-    const on = await emulator(t);
-    for (let n = 0; n < 3; n += 1) await draft(on.api);
+    const on = await startTestEmulator(t);
+    for (let n = 0; n < 3; n += 1) await createDraftContract(on.api);
     const relate = (id: number, related_contract_id: number, relation_type: string) =>
       on.api("POST", `/api/v2.1/public/contracts/${id}/contract_relation/`, {
         body: { related_contract_id, relation_type },
       });
-    assert.deepEqual(plain(await relate(1, 2, "AMENDMENT")), {
+    assert.deepEqual(pickStatusAndBody(await relate(1, 2, "AMENDMENT")), {
       status: 201,
       body: { related_contract_id: 2, relation_type: "AMENDMENT" },
     });
     assert.equal((await relate(3, 2, "PARENT")).status, 201);
     const circular = { status: 400, body: { detail: "Circular contract relation.", code: "SVC_CONTRACTS_00093" } };
-    await assertRefused(on, () => relate(3, 1, "CHILD"), circular);
-    await assertRefused(on, () => relate(1, 3, "PARENT"), circular);
-    await assertRefused(on, () => relate(1, 1, "CHILD"), circular);
-    await assertRefused(
+    await assertRejected(on, () => relate(3, 1, "CHILD"), circular);
+    await assertRejected(on, () => relate(1, 3, "PARENT"), circular);
+    await assertRejected(on, () => relate(1, 1, "CHILD"), circular);
+    await assertRejected(
       on,
       () => relate(1, 9, "CHILD"),
       createFieldErrors({ related_contract_id: ['Invalid pk "9" - object does not exist.'] }),
@@ -118,8 +127,8 @@ describe("relation between contracts", () => {
 
 describe("process metrics response", () => {
   it("reports when a contract passed each step and who must act next", async (t) => {
-    const on = await emulator(t);
-    const contract = await sent(on.api, bilateralSigning);
+    const on = await startTestEmulator(t);
+    const contract = await createSentContract(on.api, bilateralSigning);
     const metrics = async () =>
       (await on.api("GET", `/api/v2.1/public/contracts/${contract.number}/process_metrics/`)).body;
     await on.ask("POST", "clock/advance", { body: { by: "PT1H" } });
@@ -151,41 +160,41 @@ describe("process metrics response", () => {
         signed(false, "2031-01-02T04:04:05Z", "jo@acme.example"),
       ],
     });
-    await assertRefused(on, () => on.api("GET", "/api/v2.1/public/contracts/2/process_metrics/"), capitalNotFound);
+    await assertRejected(on, () => on.api("GET", "/api/v2.1/public/contracts/2/process_metrics/"), capitalNotFound);
   });
 });
 
 it("contract routes return 404 for an invalid contract number", async (t) => {
-  const on = await emulator(t);
+  const on = await startTestEmulator(t);
   const metrics = () => on.api("GET", "/api/v2.1/public/contracts/T-1/process_metrics/");
-  await assertRefused(on, metrics, notFoundResponse);
+  await assertRejected(on, metrics, notFoundResponse);
   const body = { user_id: 12 };
   const owner = () => on.api("PATCH", "/api/v2.1/public/contracts/T-1/business_user/", { body });
-  await assertRefused(on, owner, notFoundResponse);
+  await assertRejected(on, owner, notFoundResponse);
 });
 
 it("contract routes return 404 for a contract of another workspace", async (t) => {
-  const on = await emulator(t);
-  await draft(on.api);
+  const on = await startTestEmulator(t);
+  await createDraftContract(on.api);
   const other = await createWorkspaceApi(on, 2);
-  await assertRefused(
+  await assertRejected(
     on,
     () => other("PATCH", "/api/v2.1/public/contracts/T-1/contract_data", { body: { data: {} } }),
     notFoundResponse,
   );
-  await assertRefused(on, () => other("GET", "/api/v2.1/public/contracts/T-1/notes"), notFoundResponse);
-  await assertRefused(
+  await assertRejected(on, () => other("GET", "/api/v2.1/public/contracts/T-1/notes"), notFoundResponse);
+  await assertRejected(
     on,
     () => other("PUT", "/api/v2.1/public/contracts/T-1/notes/1", { body: { text: "x" } }),
     notFoundResponse,
   );
-  await assertRefused(
+  await assertRejected(
     on,
     () => other("PATCH", "/api/v2.1/public/contracts/1/business_user/", { body: { user_id: 21 } }),
     capitalNotFound,
   );
   const relation = { related_contract_id: 1, relation_type: "CHILD" };
-  await assertRefused(
+  await assertRejected(
     on,
     () => other("POST", "/api/v2.1/public/contracts/1/contract_relation/", { body: relation }),
     notFoundResponse,

@@ -8,8 +8,8 @@ import {
   initialTime,
   jo,
 } from "../../../support/contracts.ts";
-import { emulator, plain } from "../../../support/emulator.ts";
-import { assertRefused } from "../../../support/refused.ts";
+import { pickStatusAndBody, startTestEmulator } from "../../../support/emulator.ts";
+import { assertRejected } from "../../../support/refused.ts";
 import { listActivityNames, subscribe } from "../../../support/told.ts";
 
 const path = "/api/v2.1/public/contracts/executed_contracts/";
@@ -19,14 +19,14 @@ const request = (more: object = {}) =>
 
 describe("import of an executed contract", () => {
   it("returns the whole record with a historical ID and emits only CONTRACT_CREATED", async (t) => {
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     const told = await subscribe(t, on, [
       "CONTRACT_CREATED",
       "CONTRACT_EXECUTED",
       "CONTRACT_SIGNED",
       "CONTRACT_EXTERNAL_METADATA_CREATED",
     ]);
-    assert.deepEqual(plain(await on.api("POST", path, { body: await request() })), {
+    assert.deepEqual(pickStatusAndBody(await on.api("POST", path, { body: await request() })), {
       status: 201,
       body: {
         id: "H-1",
@@ -52,7 +52,7 @@ describe("import of an executed contract", () => {
   });
 
   it("accepts alternative field names and string IDs", async (t) => {
-    const { api } = await emulator(t);
+    const { api } = await startTestEmulator(t);
     const counterparty_details = [{ is_individual: true, poc_details: jo }];
     const body = {
       contract_name: "NDA of 2029",
@@ -68,13 +68,13 @@ describe("import of an executed contract", () => {
   });
 
   it("prefers the specification's field name if both are sent", async (t) => {
-    const { api } = await emulator(t);
+    const { api } = await startTestEmulator(t);
     const body = await request({ file_content: "nonsense", organization_entity_id: 999 });
     assert.equal((await api("POST", path, { body })).status, 201);
   });
 
   it("returns the uploaded bytes", async (t) => {
-    const { api } = await emulator(t);
+    const { api } = await startTestEmulator(t);
     const body = await request();
     await api("POST", path, { body });
     assert.equal(await getContractStatus(api, { id: "H-1", number: 1 }), "EXECUTED");
@@ -138,18 +138,18 @@ describe("import of an executed contract", () => {
   ];
   for (const [what, more, problems] of refusals) {
     it(`rejects ${what}`, async (t) => {
-      const on = await emulator(t);
+      const on = await startTestEmulator(t);
       const body = await request(more);
-      await assertRefused(on, () => on.api("POST", path, { body }), createFieldErrors(problems));
+      await assertRejected(on, () => on.api("POST", path, { body }), createFieldErrors(problems));
     });
   }
 
   it("rejects object configurations, because the workspace has none", async (t) => {
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     const object_configuration_id = "0b8f9f0e-3b1b-4b6e-9c5d-2f4b8f9d1c11";
     const body = await request({ external_metadata: { id: "1", object_configuration_id } });
     const message = "Object configuration not found.";
-    await assertRefused(on, () => on.api("POST", path, { body }), {
+    await assertRejected(on, () => on.api("POST", path, { body }), {
       status: 404,
       body: { detail: message, status_code: 404, code: "SVC_INTEGRATIONS_00021", message },
     });

@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import {
   createDomainError,
+  createDraftContract,
   createFieldErrors,
-  draft,
+  createSentContract,
   getContractStatus,
   listRecipients,
-  sent,
 } from "../../../support/contracts.ts";
-import { emulator, plain } from "../../../support/emulator.ts";
-import { assertRefused, notFoundResponse } from "../../../support/refused.ts";
+import { pickStatusAndBody, startTestEmulator } from "../../../support/emulator.ts";
+import { assertRejected, notFoundResponse } from "../../../support/refused.ts";
 import { listActivityNames, subscribe } from "../../../support/told.ts";
 import { createWorkspaceApi } from "../../../support/workspace-api.ts";
 
@@ -18,8 +18,8 @@ const forbidden = (status: string, words: string) =>
 
 describe("marking for execution", () => {
   it("requests signatures from DRAFT and REDLINING, and unmarking restores the status", async (t) => {
-    const on = await emulator(t);
-    const contract = await draft(on.api);
+    const on = await startTestEmulator(t);
+    const contract = await createDraftContract(on.api);
     const told = await subscribe(t, on, [
       "CONTRACT_MARK_FOR_EXECUTION",
       "CONTRACT_UNMARK_FOR_EXECUTION",
@@ -30,14 +30,14 @@ describe("marking for execution", () => {
     const unmark = () =>
       on.api("POST", `/api/v2.1/public/contracts/${contract.id}/unmark_for_execution`, { body: { note: "Price" } });
     const impossible = { status: 400, body: { detail: "Unable to unmark the contract for execution." } };
-    await assertRefused(on, unmark, impossible);
+    await assertRejected(on, unmark, impossible);
 
-    assert.deepEqual(plain(await mark()), { status: 200, body: "" });
+    assert.deepEqual(pickStatusAndBody(await mark()), { status: 200, body: "" });
     assert.deepEqual(await listRecipients(on.api, contract), ["jo@acme.example IN_PROGRESS"]);
     assert.deepEqual(listActivityNames(await told()), ["CONTRACT_MARK_FOR_EXECUTION", "CONTRACT_SIGNATURE_REQUESTED"]);
-    await assertRefused(on, mark, forbidden("SIGN", "marked for execution"));
+    await assertRejected(on, mark, forbidden("SIGN", "marked for execution"));
 
-    assert.deepEqual(plain(await unmark()), { status: 200, body: "" });
+    assert.deepEqual(pickStatusAndBody(await unmark()), { status: 200, body: "" });
     assert.equal(await getContractStatus(on.api, contract), "REDLINING");
     assert.deepEqual(await listRecipients(on.api, contract), ["jo@acme.example PENDING"]);
     await on.ask("POST", "clock/advance", { body: { by: "PT1H" } });
@@ -46,27 +46,27 @@ describe("marking for execution", () => {
   });
 
   it("rejects a contract without signatories, with an open review or pending approval", async (t) => {
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     const mark = ({ id }: { id: string }) => on.api("POST", `/api/v2.1/public/contracts/${id}/mark_for_execution/`);
-    const nobody = await draft(on.api, { counter_party_details: [] });
-    await assertRefused(
+    const nobody = await createDraftContract(on.api, { counter_party_details: [] });
+    await assertRejected(
       on,
       () => mark(nobody),
       createDomainError("SVC_ASSUMED_102", "No signatories are configured for this contract."),
     );
-    const reviewed = await draft(on.api);
+    const reviewed = await createDraftContract(on.api);
     await on.api("POST", `/api/v2.1/public/contracts/${reviewed.number}/review_request/`, {
       body: { assignee_role_id: 2 },
     });
-    await assertRefused(
+    await assertRejected(
       on,
       () => mark(reviewed),
       createDomainError("SVC_ASSUMED_103", "The review of this contract is not complete."),
     );
-    const approved = await draft(on.api);
+    const approved = await createDraftContract(on.api);
     const approvals = [{ name: "Finance", notes: "", approver_user_id: 12 }];
     await on.api("POST", `/api/v2.1/public/contracts/approvals/${approved.id}/`, { body: { approvals } });
-    await assertRefused(
+    await assertRejected(
       on,
       () => mark(approved),
       createDomainError("SVC_ASSUMED_104", "Approvals of this contract are pending."),
@@ -76,25 +76,25 @@ describe("marking for execution", () => {
 
 describe("voiding through the API", () => {
   it("requires a note, is final, and rejects executed contracts", async (t) => {
-    const on = await emulator(t);
-    const contract = await sent(on.api);
+    const on = await startTestEmulator(t);
+    const contract = await createSentContract(on.api);
     const told = await subscribe(t, on, ["CONTRACT_VOIDED"]);
     const voided = (id: string, body: object) =>
       on.api("POST", `/api/v2.1/public/contracts/${id}/status/void`, { body });
-    await assertRefused(on, () => voided(contract.id, {}), createFieldErrors({ note: ["Field required"] }));
-    await assertRefused(
+    await assertRejected(on, () => voided(contract.id, {}), createFieldErrors({ note: ["Field required"] }));
+    await assertRejected(
       on,
       () => voided(contract.id, { note: "" }),
       createFieldErrors({ note: ["String should have at least 1 character"] }),
     );
-    assert.deepEqual(plain(await voided(contract.id, { note: "Deal lost" })), { status: 204, body: "" });
+    assert.deepEqual(pickStatusAndBody(await voided(contract.id, { note: "Deal lost" })), { status: 204, body: "" });
     assert.equal(await getContractStatus(on.api, contract), "VOIDED");
     assert.deepEqual(listActivityNames(await told()), ["CONTRACT_VOIDED"]);
-    await assertRefused(on, () => voided(contract.id, { note: "again" }), forbidden("VOIDED", "voided"));
+    await assertRejected(on, () => voided(contract.id, { note: "again" }), forbidden("VOIDED", "voided"));
 
-    const executed = await sent(on.api);
+    const executed = await createSentContract(on.api);
     await on.ask("POST", `contracts/${executed.id}/sign`);
-    await assertRefused(on, () => voided(executed.id, { note: "late" }), {
+    await assertRejected(on, () => voided(executed.id, { note: "late" }), {
       status: 400,
       body: { detail: "Cannot void an executed contract." },
     });
@@ -103,12 +103,14 @@ describe("voiding through the API", () => {
 
 describe("review request", () => {
   it("blocks sending a draft until the review is complete", async (t) => {
-    const on = await emulator(t);
-    const contract = await draft(on.api);
+    const on = await startTestEmulator(t);
+    const contract = await createDraftContract(on.api);
     const told = await subscribe(t, on, ["CONTRACT_REVIEW_REQUESTED"]);
     const body = { assignee_user_id: 12, description: "Please" };
     assert.deepEqual(
-      plain(await on.api("POST", `/api/v2.1/public/contracts/${contract.number}/review_request/`, { body })),
+      pickStatusAndBody(
+        await on.api("POST", `/api/v2.1/public/contracts/${contract.number}/review_request/`, { body }),
+      ),
       {
         status: 200,
         body: "",
@@ -116,40 +118,44 @@ describe("review request", () => {
     );
     assert.deepEqual(listActivityNames(await told()), ["CONTRACT_REVIEW_REQUESTED"]);
     const send = () => on.api("POST", `/api/v2.1/public/contracts/${contract.id}/send_to_counterparties`);
-    await assertRefused(on, send, createDomainError("SVC_ASSUMED_103", "The review of this contract is not complete."));
+    await assertRejected(
+      on,
+      send,
+      createDomainError("SVC_ASSUMED_103", "The review of this contract is not complete."),
+    );
     await on.ask("POST", `contracts/${contract.id}/complete-review`);
     assert.equal((await send()).status, 200);
   });
 
   it("accepts one assignee of the workspace, and only before signature", async (t) => {
-    const on = await emulator(t);
-    const contract = await draft(on.api);
+    const on = await startTestEmulator(t);
+    const contract = await createDraftContract(on.api);
     const ask = (body: object) => () =>
       on.api("POST", `/api/v2.1/public/contracts/${contract.number}/review_request/`, { body });
     const noPk = (id: number) => [`Invalid pk "${id}" - object does not exist.`];
-    await assertRefused(on, ask({}), createFieldErrors({ assignee_user_id: ["Field required"] }));
-    await assertRefused(
+    await assertRejected(on, ask({}), createFieldErrors({ assignee_user_id: ["Field required"] }));
+    await assertRejected(
       on,
       ask({ assignee_user_id: 12, assignee_role_id: 1 }),
       createFieldErrors({ assignee_role_id: ["Only one of assignee_user_id and assignee_role_id may be given"] }),
     );
-    await assertRefused(on, ask({ assignee_user_id: 21 }), createFieldErrors({ assignee_user_id: noPk(21) }));
-    await assertRefused(on, ask({ assignee_user_id: 13 }), createFieldErrors({ assignee_user_id: noPk(13) }));
-    await assertRefused(on, ask({ assignee_role_id: 3 }), createFieldErrors({ assignee_role_id: noPk(3) }));
+    await assertRejected(on, ask({ assignee_user_id: 21 }), createFieldErrors({ assignee_user_id: noPk(21) }));
+    await assertRejected(on, ask({ assignee_user_id: 13 }), createFieldErrors({ assignee_user_id: noPk(13) }));
+    await assertRejected(on, ask({ assignee_role_id: 3 }), createFieldErrors({ assignee_role_id: noPk(3) }));
     await on.api("POST", `/api/v2.1/public/contracts/${contract.id}/send_to_counterparties`);
-    await assertRefused(on, ask({ assignee_role_id: 1 }), forbidden("SIGN", "sent for review"));
+    await assertRejected(on, ask({ assignee_role_id: 1 }), forbidden("SIGN", "sent for review"));
   });
 });
 
 describe("resending the signing e-mail", () => {
   it("reminds one signatory by an e-mail delivered a minute later", async (t) => {
-    const on = await emulator(t);
-    const contract = await sent(on.api);
+    const on = await startTestEmulator(t);
+    const contract = await createSentContract(on.api);
     await on.ask("POST", "clock/advance", { body: { by: "PT1H" } });
     const told = await subscribe(t, on, ["CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT", "SIGNING_EMAIL_DELIVERED"]);
     const resend = (email_id: string) =>
       on.api("POST", `/api/v2.1/public/contracts/${contract.id}/signatories/resend_email/`, { body: { email_id } });
-    assert.deepEqual(plain(await resend("jo@acme.example")), { status: 200, body: "" });
+    assert.deepEqual(pickStatusAndBody(await resend("jo@acme.example")), { status: 200, body: "" });
     assert.deepEqual(listActivityNames(await told()), ["CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT"]);
     await on.ask("POST", "clock/advance", { body: { by: "PT1M" } });
     assert.deepEqual(listActivityNames(await told()), ["SIGNING_EMAIL_DELIVERED"]);
@@ -159,12 +165,12 @@ describe("resending the signing e-mail", () => {
   });
 
   it("rejects unknown recipients, those who signed, and other statuses", async (t) => {
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     const resend = (id: string, email_id: string) => () =>
       on.api("POST", `/api/v2.1/public/contracts/${id}/signatories/resend_email/`, { body: { email_id } });
-    const waiting = await draft(on.api);
-    await assertRefused(on, resend(waiting.id, "jo@acme.example"), forbidden("DRAFT", "sent for signature again"));
-    const contract = await sent(on.api, {
+    const waiting = await createDraftContract(on.api);
+    await assertRejected(on, resend(waiting.id, "jo@acme.example"), forbidden("DRAFT", "sent for signature again"));
+    const contract = await createSentContract(on.api, {
       signatories: ["jo", "kim"].map((name) => ({
         name,
         email: `${name}@acme.example`,
@@ -172,13 +178,13 @@ describe("resending the signing e-mail", () => {
         counterparty_name: "Acme Inc.",
       })),
     });
-    await assertRefused(
+    await assertRejected(
       on,
       resend(contract.id, "eve@evil.example"),
       createDomainError("SVC_ASSUMED_107", "eve@evil.example is not a signatory of this contract."),
     );
     await on.ask("POST", `contracts/${contract.id}/sign`, { body: { email: "jo@acme.example" } });
-    await assertRefused(
+    await assertRejected(
       on,
       resend(contract.id, "jo@acme.example"),
       createDomainError("SVC_ASSUMED_108", "jo@acme.example has already signed this contract."),
@@ -188,8 +194,8 @@ describe("resending the signing e-mail", () => {
 
 describe("contract of another workspace", () => {
   it("returns 404 from every execution route", async (t) => {
-    const on = await emulator(t);
-    await draft(on.api);
+    const on = await startTestEmulator(t);
+    await createDraftContract(on.api);
     const other = await createWorkspaceApi(on, 2);
     const routes: readonly (readonly [string, object])[] = [
       ["T-1/mark_for_execution/", {}],
@@ -199,6 +205,6 @@ describe("contract of another workspace", () => {
       ["T-1/signatories/resend_email/", { email_id: "jo@acme.example" }],
     ];
     for (const [tail, body] of routes)
-      await assertRefused(on, () => other("POST", `/api/v2.1/public/contracts/${tail}`, { body }), notFoundResponse);
+      await assertRejected(on, () => other("POST", `/api/v2.1/public/contracts/${tail}`, { body }), notFoundResponse);
   });
 });

@@ -1,31 +1,31 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { draft, initialTime } from "../../../support/contracts.ts";
-import { emulator, plain } from "../../../support/emulator.ts";
-import { assertRefused, notFoundResponse } from "../../../support/refused.ts";
+import { createDraftContract, initialTime } from "../../../support/contracts.ts";
+import { pickStatusAndBody, startTestEmulator } from "../../../support/emulator.ts";
+import { assertRejected, notFoundResponse } from "../../../support/refused.ts";
 import { listActivityNames, subscribe } from "../../../support/told.ts";
 import { createWorkspaceApi } from "../../../support/workspace-api.ts";
 
 describe("external metadata", () => {
   it("creates metadata at the first write, and later replaces record_data as a whole", async (t) => {
-    const on = await emulator(t);
-    const { id } = await draft(on.api);
+    const on = await startTestEmulator(t);
+    const { id } = await createDraftContract(on.api);
     const told = await subscribe(t, on, ["CONTRACT_EXTERNAL_METADATA_CREATED", "CONTRACT_EXTERNAL_METADATA_UPDATED"]);
     const path = `/api/v2.1/public/contracts/${id}/external_metadata`;
-    assert.deepEqual(plain(await on.api("GET", path)), { status: 200, body: { external_metadata: {} } });
+    assert.deepEqual(pickStatusAndBody(await on.api("GET", path)), { status: 200, body: { external_metadata: {} } });
 
     const first = { id: "deal-42", integration_name: "crm", record_data: { stage: "open", owner: "jo" } };
-    assert.deepEqual(plain(await on.api("POST", path, { body: { external_metadata: first } })), {
+    assert.deepEqual(pickStatusAndBody(await on.api("POST", path, { body: { external_metadata: first } })), {
       status: 200,
       body: { external_metadata: first },
     });
     const second = { record_type: "deal", record_data: { stage: "won" } };
     const both = { id: "deal-42", integration_name: "crm", record_type: "deal", record_data: { stage: "won" } };
-    assert.deepEqual(plain(await on.api("POST", path, { body: { external_metadata: second } })), {
+    assert.deepEqual(pickStatusAndBody(await on.api("POST", path, { body: { external_metadata: second } })), {
       status: 200,
       body: { external_metadata: both },
     });
-    assert.deepEqual(plain(await on.api("GET", path)), { status: 200, body: { external_metadata: both } });
+    assert.deepEqual(pickStatusAndBody(await on.api("GET", path)), { status: 200, body: { external_metadata: both } });
     const events = await told();
     assert.deepEqual(listActivityNames(events), [
       "CONTRACT_EXTERNAL_METADATA_CREATED",
@@ -36,15 +36,15 @@ describe("external metadata", () => {
 
   for (const record of ["deal/9", "/a//b", "50% of 1/2 ?#é"]) {
     it(`finds the record ${record}, whose ID contains slashes`, async (t) => {
-      const on = await emulator(t);
-      const { id } = await draft(on.api, { external_metadata: { id: record } });
+      const on = await startTestEmulator(t);
+      const { id } = await createDraftContract(on.api, { external_metadata: { id: record } });
       const path = (text: string) => `/api/v2.1/public/contracts/by_external_metadata/${text}`;
       const found = (await on.api("GET", path(encodeURIComponent(record)))).body as { id: string }[];
       assert.deepEqual(
         found.map((contract) => contract.id),
         [id],
       );
-      assert.deepEqual(plain(await on.api("POST", path(encodeURIComponent(record)))), {
+      assert.deepEqual(pickStatusAndBody(await on.api("POST", path(encodeURIComponent(record)))), {
         status: 405,
         body: { detail: 'Method "POST" not allowed.' },
       });
@@ -52,12 +52,12 @@ describe("external metadata", () => {
   }
 
   it("lists at most 50 contracts of the workspace, newest first", async (t) => {
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     const find = async (api = on.api) =>
       (await api("GET", "/api/v2.1/public/contracts/by_external_metadata/deal%2042:7")).body;
     assert.deepEqual(await find(), []);
-    for (let n = 0; n < 51; n += 1) await draft(on.api, { external_metadata: { id: "deal 42:7" } });
-    await draft(on.api, { external_metadata: { id: "deal 42" } });
+    for (let n = 0; n < 51; n += 1) await createDraftContract(on.api, { external_metadata: { id: "deal 42:7" } });
+    await createDraftContract(on.api, { external_metadata: { id: "deal 42" } });
     const found = (await find()) as { id: string }[];
     assert.deepEqual(
       found.map(({ id }) => id),
@@ -82,30 +82,30 @@ describe("external metadata", () => {
   });
 
   it("rejects unknown contracts and malformed metadata", async (t) => {
-    const on = await emulator(t);
-    await draft(on.api);
+    const on = await startTestEmulator(t);
+    await createDraftContract(on.api);
     const other = await createWorkspaceApi(on, 2);
     const body = { external_metadata: { id: "1" } };
-    await assertRefused(
+    await assertRejected(
       on,
       () => on.api("POST", "/api/v2.1/public/contracts/T-2/external_metadata", { body }),
       notFoundResponse,
     );
-    await assertRefused(
+    await assertRejected(
       on,
       () => other("POST", "/api/v2.1/public/contracts/T-1/external_metadata", { body }),
       notFoundResponse,
     );
-    await assertRefused(on, () => other("GET", "/api/v2.1/public/contracts/T-1/external_metadata"), notFoundResponse);
+    await assertRejected(on, () => other("GET", "/api/v2.1/public/contracts/T-1/external_metadata"), notFoundResponse);
     const put = (external_metadata: unknown) => () =>
       on.api("POST", "/api/v2.1/public/contracts/T-1/external_metadata", { body: { external_metadata } });
-    await assertRefused(on, put(undefined), { status: 400, body: { external_metadata: ["Field required"] } });
-    await assertRefused(on, put({ id: 7 }), {
+    await assertRejected(on, put(undefined), { status: 400, body: { external_metadata: ["Field required"] } });
+    await assertRejected(on, put({ id: 7 }), {
       status: 400,
       body: { external_metadata: { id: ["Input should be a valid string"] } },
     });
     const message = "Object configuration not found.";
-    await assertRefused(on, put({ id: "1", object_configuration_id: "0b8f9f0e-3b1b-4b6e-9c5d-2f4b8f9d1c11" }), {
+    await assertRejected(on, put({ id: "1", object_configuration_id: "0b8f9f0e-3b1b-4b6e-9c5d-2f4b8f9d1c11" }), {
       status: 404,
       body: { detail: message, status_code: 404, code: "SVC_INTEGRATIONS_00021", message },
     });

@@ -5,8 +5,15 @@ import {
   inviteNextSignatories,
 } from "../../../../emulator/cluster/contracts/lifecycle/lifecycle.ts";
 import type { Signatory } from "../../../../emulator/cluster/contracts/rows.ts";
-import { acme, draft, getContractStatus, made, request, sent } from "../../../support/contracts.ts";
-import { emulator, plain } from "../../../support/emulator.ts";
+import {
+  acme,
+  createContractRequest,
+  createDraftContract,
+  createSentContract,
+  getContractStatus,
+  requireContract,
+} from "../../../support/contracts.ts";
+import { pickStatusAndBody, startTestEmulator } from "../../../support/emulator.ts";
 import { measureCostRatio } from "../../../support/growth.ts";
 
 /** Fourfold input takes four times as long if linear, and sixteen times if quadratic. */
@@ -14,7 +21,7 @@ const bound = 9;
 
 describe("contract with very many parts", () => {
   it("takes linear time in the number of parties and contacts", async (t) => {
-    const { api } = await emulator(t);
+    const { api } = await startTestEmulator(t);
     let names = 0;
     const create = (count: number) => async () => {
       names += 1;
@@ -23,7 +30,9 @@ describe("contract with very many parts", () => {
         const poc_details = { first_name: "Jo", last_name: "Doe", email: `jo${i}@acme.example` };
         return { is_individual: false, organization_name, poc_details };
       });
-      await made(api("POST", "/api/v2.1/public/contracts/", { body: request({ counter_party_details }) }));
+      await requireContract(
+        api("POST", "/api/v2.1/public/contracts/", { body: createContractRequest({ counter_party_details }) }),
+      );
     };
     const times = await measureCostRatio(create(4_000), create(1_000), bound);
     assert.ok(times < bound, `${times} times as long`);
@@ -55,27 +64,27 @@ describe("contract with very many parts", () => {
   });
 
   it("reads each ancestor once, regardless of the number of paths", async (t) => {
-    const { api } = await emulator(t);
+    const { api } = await startTestEmulator(t);
     const relate = (from: number, to: number) =>
       api("POST", `/api/v2.1/public/contracts/${from}/contract_relation/`, {
         body: { related_contract_id: to, relation_type: "PARENT" },
       });
-    let below = await draft(api);
+    let below = await createDraftContract(api);
     for (let level = 0; level < 40; level += 1) {
-      const above = await draft(api);
+      const above = await createDraftContract(api);
       // Each relation is listed twice, which doubles the number of paths with each level.
       for (let time = 0; time < 2; time += 1)
         assert.equal((await relate(below.number, above.number)).status < 300, true);
       below = above;
     }
-    const alone = await draft(api);
+    const alone = await createDraftContract(api);
     assert.equal((await relate(alone.number, 1)).status < 300, true);
   });
 });
 
 describe("oversized webhook payload of a request", () => {
   it("rejects the request without changes", async (t) => {
-    const { api } = await emulator(t);
+    const { api } = await startTestEmulator(t);
     const body = (count: number) => ({
       counter_party_details: [{ ...acme, organization_name: "A".repeat(1_000_000) }],
       signatories: Array.from({ length: count }, (_, i) => ({
@@ -86,12 +95,15 @@ describe("oversized webhook payload of a request", () => {
       contract_template_id: 102,
       contract_data: { start_date: "2031-02-01", seats: 3 },
     });
-    const many = await draft(api, body(80));
-    assert.deepEqual(plain(await api("POST", `/api/v2.1/public/contracts/${many.id}/send_to_counterparties`)), {
-      status: 413,
-      body: { detail: "Request body is too large." },
-    });
+    const many = await createDraftContract(api, body(80));
+    assert.deepEqual(
+      pickStatusAndBody(await api("POST", `/api/v2.1/public/contracts/${many.id}/send_to_counterparties`)),
+      {
+        status: 413,
+        body: { detail: "Request body is too large." },
+      },
+    );
     assert.equal(await getContractStatus(api, many), "DRAFT");
-    assert.equal(await getContractStatus(api, await sent(api, body(40))), "SIGN");
+    assert.equal(await getContractStatus(api, await createSentContract(api, body(40))), "SIGN");
   });
 });

@@ -1,23 +1,23 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { draft, type Made } from "../../../support/contracts.ts";
-import { emulator, type TestEmulator } from "../../../support/emulator.ts";
+import { type ContractIds, createDraftContract } from "../../../support/contracts.ts";
+import { startTestEmulator, type TestEmulator } from "../../../support/emulator.ts";
 import { subscribe } from "../../../support/told.ts";
 
-const act = async ({ ask }: TestEmulator, verb: string, { id }: Made) => {
+const act = async ({ ask }: TestEmulator, verb: string, { id }: ContractIds) => {
   const { status, body } = await ask("POST", `contracts/${id}/${verb}`, { body: {} });
   assert.equal(status, 200, JSON.stringify(body));
 };
 
 /** A contract put on hold before its e-mails arrive, and the e-mail activities emitted afterwards. */
 async function onHold(t: TestContext, more: object = {}) {
-  const on = await emulator(t);
+  const on = await startTestEmulator(t);
   const told = await subscribe(t, on, [
     "SIGNING_EMAIL_DELIVERED",
     "SIGNING_EMAIL_NOT_DELIVERED",
     "REDLINING_EMAIL_DELIVERED",
   ]);
-  const contract = await draft(on.api, more);
+  const contract = await createDraftContract(on.api, more);
   await act(on, "send", contract);
   await act(on, "hold", contract);
   const later = async (by: string) => {

@@ -1,20 +1,20 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import {
+  type ContractIds,
   createDomainError,
+  createDraftContract,
   createFieldErrors,
   createUploadRequest,
-  draft,
   initialTime,
-  type Made,
-  made,
+  requireContract,
 } from "../../../support/contracts.ts";
-import { emulator, plain, type TestEmulator } from "../../../support/emulator.ts";
-import { assertRefused, notFoundResponse } from "../../../support/refused.ts";
+import { pickStatusAndBody, startTestEmulator, type TestEmulator } from "../../../support/emulator.ts";
+import { assertRejected, notFoundResponse } from "../../../support/refused.ts";
 import { listActivityNames, subscribe } from "../../../support/told.ts";
 
-const uploaded = async ({ api }: TestEmulator, route: "review" | "sign", more: object = {}): Promise<Made> =>
-  made(
+const uploaded = async ({ api }: TestEmulator, route: "review" | "sign", more: object = {}): Promise<ContractIds> =>
+  requireContract(
     api("POST", `/api/v2.1/public/contracts/upload_${route}_contracts/`, {
       body: await createUploadRequest({
         creator_signatories: [{ email: "ada@northwind.example" }],
@@ -29,20 +29,20 @@ const closed = (reason: string) =>
 
 describe("change of intake form answers", () => {
   it("updates single answers and emits the change", async (t) => {
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     const { id, number } = await uploaded(on, "review");
     const told = await subscribe(t, on, ["CONTRACT_DATA_UPDATED"]);
     const answer = await on.api("PATCH", `/api/v2.1/public/contracts/${id}/intake_form/response`, {
       body: { value: { type: "USD", value: 12 }, region: "EU" },
     });
     const data = { purpose: "Joint project", value: { type: "USD", value: 12 }, region: "EU" };
-    assert.deepEqual(plain(answer), { status: 200, body: { data, created: initialTime } });
+    assert.deepEqual(pickStatusAndBody(answer), { status: 200, body: { data, created: initialTime } });
     assert.deepEqual(listActivityNames(await told()), ["CONTRACT_DATA_UPDATED"]);
 
     const responses = (type: string) =>
       on.api("GET", `/api/v2.1/public/contracts/${number}/questionnaire/responses/?questionnaire_type=${type}`);
     const respondent = { created_by: "Ada Keller", org_name: "Northwind Legal" };
-    assert.deepEqual(plain(await responses("INTAKE_FORM")), {
+    assert.deepEqual(pickStatusAndBody(await responses("INTAKE_FORM")), {
       status: 200,
       body: {
         questionnaire_response_data: data,
@@ -53,7 +53,7 @@ describe("change of intake form answers", () => {
       questionnaire_response_data: {},
       respondents: [{ created_at: "2031-01-02T03:04:05Z", ...respondent }],
     });
-    await assertRefused(
+    await assertRejected(
       on,
       () => responses("OTHER"),
       createFieldErrors({ questionnaire_type: ["Input should be 'INTAKE_FORM' or 'TEMPLATE'"] }),
@@ -61,51 +61,51 @@ describe("change of intake form answers", () => {
   });
 
   it("accepts changes to direct-signature paper until a user signs", async (t) => {
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     const { id } = await uploaded(on, "sign");
     const patch = (body: object) => on.api("PATCH", `/api/v2.1/public/contracts/${id}/intake_form/response`, { body });
     assert.equal((await patch({ purpose: "Other project" })).status, 200);
     await on.ask("POST", `contracts/${id}/sign`, { body: {} });
-    await assertRefused(on, () => patch({ purpose: "Third" }), closed("a signatory has signed"));
+    await assertRejected(on, () => patch({ purpose: "Third" }), closed("a signatory has signed"));
     await on.ask("POST", `contracts/${id}/sign`, { body: {} });
-    await assertRefused(on, () => patch({ purpose: "Third" }), closed("the contract is in status EXECUTED"));
+    await assertRejected(on, () => patch({ purpose: "Third" }), closed("the contract is in status EXECUTED"));
   });
 
   it("rejects changes in signature after review, or without an editable workflow", async (t) => {
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     const patch = (id: string) => () =>
       on.api("PATCH", `/api/v2.1/public/contracts/${id}/intake_form/response`, { body: { purpose: "x" } });
     const reviewed = await uploaded(on, "review");
     await on.ask("POST", `contracts/${reviewed.id}/complete-review`, { body: {} });
     await on.api("POST", `/api/v2.1/public/contracts/${reviewed.id}/mark_for_execution/`, { body: {} });
-    await assertRefused(on, patch(reviewed.id), closed("the contract is in status SIGN"));
+    await assertRejected(on, patch(reviewed.id), closed("the contract is in status SIGN"));
     const fixed = await uploaded(on, "review", { contract_type_id: 302 });
-    await assertRefused(on, patch(fixed.id), closed("its workflow has no editable response"));
-    const template = await draft(on.api);
-    await assertRefused(on, patch(template.id), closed("its workflow has no editable response"));
+    await assertRejected(on, patch(fixed.id), closed("its workflow has no editable response"));
+    const template = await createDraftContract(on.api);
+    await assertRejected(on, patch(template.id), closed("its workflow has no editable response"));
   });
 
   it("validates answers against their questions", async (t) => {
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     const { id, number } = await uploaded(on, "review");
     const patch = (body: unknown) => () =>
       on.api("PATCH", `/api/v2.1/public/contracts/${id}/intake_form/response`, { body });
-    await assertRefused(
+    await assertRejected(
       on,
       patch({ purpose: "", value: "much" }),
       createFieldErrors({ purpose: ["Field required"], value: ["Input should be a valid number"] }),
     );
-    await assertRefused(
+    await assertRejected(
       on,
       patch([1]),
       createFieldErrors({ non_field_errors: ["Invalid data. Expected a dictionary, but got list."] }),
     );
-    await assertRefused(
+    await assertRejected(
       on,
       () => on.api("PATCH", `/api/v2.1/public/contracts/T-${number + 1}/intake_form/response`, { body: {} }),
       notFoundResponse,
     );
     const responses = `/api/v2.1/public/contracts/${number + 1}/questionnaire/responses/?questionnaire_type=INTAKE_FORM`;
-    await assertRefused(on, () => on.api("GET", responses), notFoundResponse);
+    await assertRejected(on, () => on.api("GET", responses), notFoundResponse);
   });
 });

@@ -1,9 +1,16 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { acme, createFieldErrors, draft, initialTime, jo, sent } from "../../../support/contracts.ts";
-import { emulator, type TestEmulator } from "../../../support/emulator.ts";
+import {
+  acme,
+  createDraftContract,
+  createFieldErrors,
+  createSentContract,
+  initialTime,
+  jo,
+} from "../../../support/contracts.ts";
+import { startTestEmulator, type TestEmulator } from "../../../support/emulator.ts";
 import { measureCostRatio } from "../../../support/growth.ts";
-import { assertRefused } from "../../../support/refused.ts";
+import { assertRejected } from "../../../support/refused.ts";
 import { createWorkspaceApi } from "../../../support/workspace-api.ts";
 
 interface Listed {
@@ -30,8 +37,8 @@ const foundBy = async (api: TestEmulator["api"], queries: readonly string[]): Pr
 
 describe("contract list", () => {
   it("lists contracts of the workspace in pages, newest first", async (t) => {
-    const on = await emulator(t);
-    for (let n = 0; n < 12; n += 1) await draft(on.api);
+    const on = await startTestEmulator(t);
+    for (let n = 0; n < 12; n += 1) await createDraftContract(on.api);
     const first = await list(on.api);
     assert.deepEqual(
       { ...first, results: first.results.length },
@@ -89,10 +96,10 @@ describe("contract list", () => {
     "?filter__approvals_pending=false&limit=1": "T-3",
   };
   it("filters by every operator and by text", async (t) => {
-    const on = await emulator(t);
-    await sent(on.api);
+    const on = await startTestEmulator(t);
+    await createSentContract(on.api);
     await on.ask("POST", "clock/advance", { body: { by: "P1D" } });
-    await draft(on.api, {
+    await createDraftContract(on.api, {
       contract_template_id: 104,
       entity_reference_id: "NW-US",
       counter_party_details: [
@@ -103,7 +110,9 @@ describe("contract list", () => {
     });
     await on.api("PATCH", "/api/v2.1/public/contracts/2/business_user/", { body: { user_id: 12 } });
     const kim = { ...jo, first_name: "Kim", email: "kim@solo.example" };
-    const third = await draft(on.api, { counter_party_details: [{ is_individual: true, poc_details: kim }] });
+    const third = await createDraftContract(on.api, {
+      counter_party_details: [{ is_individual: true, poc_details: kim }],
+    });
     await on.ask("POST", `contracts/${third.id}/void`);
     assert.deepEqual(await foundBy(on.api, Object.keys(filters)), filters);
   });
@@ -121,11 +130,11 @@ describe("contract list", () => {
     "?filter__last_updated_on[$gt]=2031-01-02T03:04:05Z": "T-3",
   };
   it("filters by signatures, reviews, approvals and other actions", async (t) => {
-    const on = await emulator(t);
-    const [signed, declined] = [await sent(on.api), await sent(on.api)];
+    const on = await startTestEmulator(t);
+    const [signed, declined] = [await createSentContract(on.api), await createSentContract(on.api)];
     await on.ask("POST", `contracts/${signed.id}/sign`);
     await on.ask("POST", `contracts/${declined.id}/decline`);
-    const { id, number } = await draft(on.api, { contract_template_id: 104 });
+    const { id, number } = await createDraftContract(on.api, { contract_template_id: 104 });
     await on.ask("POST", "clock/advance", { body: { by: "PT1H" } });
     await on.api("PATCH", "/api/v2.1/public/templates/104/", { body: { tags: ["deal"] } });
     await on.api("POST", `/api/v2.1/public/contracts/${number}/review_request/`, { body: { assignee_user_id: 12 } });
@@ -135,8 +144,8 @@ describe("contract list", () => {
   });
 
   it("rejects unknown fields, operators and values", async (t) => {
-    const on = await emulator(t);
-    await draft(on.api);
+    const on = await startTestEmulator(t);
+    await createDraftContract(on.api);
     const wrong: readonly (readonly [string, object])[] = [
       ["?filter__colour=red", { filter__colour: ["Invalid filter field"] }],
       ["?filter__toString=x", { filter__toString: ["Invalid filter field"] }],
@@ -148,12 +157,12 @@ describe("contract list", () => {
       ["?page=0", { page: ["Input should be greater than or equal to 1"] }],
     ];
     for (const [query, problems] of wrong) {
-      await assertRefused(on, () => on.api("GET", `/api/v2.1/public/contracts/${query}`), createFieldErrors(problems));
+      await assertRejected(on, () => on.api("GET", `/api/v2.1/public/contracts/${query}`), createFieldErrors(problems));
     }
   });
 
   it("combines filters by intersection", async (t) => {
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     await severalContracts(on);
     const every = ids(await all(on.api));
     const alone = new Map<string, readonly string[]>();
@@ -177,9 +186,9 @@ describe("contract list", () => {
   });
 
   it("reads one page at most if an index covers the filter", async (t) => {
-    const on = await emulator(t);
-    await draft(on.api);
-    const rare = await sent(on.api, { contract_template_id: 104 });
+    const on = await startTestEmulator(t);
+    await createDraftContract(on.api);
+    const rare = await createSentContract(on.api, { contract_template_id: 104 });
     await multiply(on, 20_000);
     const times = (query: string, below?: number) =>
       measureCostRatio(
@@ -233,7 +242,7 @@ async function severalContracts({ api, ask }: TestEmulator): Promise<void> {
   const parties = [[acme], [globex, kim], [kim], [acme, globex]];
   for (let n = 0; n < 24; n += 1) {
     const more = { contract_template_id: n % 3 === 0 ? 104 : 101, counter_party_details: parties[n % 4] };
-    const { id } = await (n % 5 < 2 ? sent : draft)(api, more);
+    const { id } = await (n % 5 < 2 ? createSentContract : createDraftContract)(api, more);
     if (n % 11 === 7) await ask("POST", `contracts/${id}/delete`);
     await ask("POST", "clock/advance", { body: { by: "P1D" } });
   }

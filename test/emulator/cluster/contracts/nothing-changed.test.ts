@@ -1,8 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { bilateralSigning, createUploadRequest, draft, made } from "../../../support/contracts.ts";
-import { emulator, type TestEmulator } from "../../../support/emulator.ts";
-import { assertRefused } from "../../../support/refused.ts";
+import {
+  bilateralSigning,
+  createDraftContract,
+  createUploadRequest,
+  requireContract,
+} from "../../../support/contracts.ts";
+import { startTestEmulator, type TestEmulator } from "../../../support/emulator.ts";
+import { assertRejected } from "../../../support/refused.ts";
 import { listActivityNames, subscribe } from "../../../support/told.ts";
 
 const base = "/api/v2.1/public";
@@ -11,9 +16,9 @@ const office = { line_one: "2 High Street", city_name: "Leeds", country_name: "U
 
 /** A contract of each kind whose data can be changed, with a counterparty and a key pointer. */
 async function arranged({ api }: TestEmulator): Promise<void> {
-  await draft(api, bilateralSigning);
+  await createDraftContract(api, bilateralSigning);
   const body = await createUploadRequest({ intake_form_data: { purpose: "Joint project" } });
-  await made(api("POST", `${base}/contracts/upload_review_contracts/`, { body }));
+  await requireContract(api("POST", `${base}/contracts/upload_review_contracts/`, { body }));
   await api("POST", `${party}/addresses/`, { body: office });
   const pointer = { key_pointer_field_name: "purpose", value: "Sales" };
   await api("POST", `${base}/contracts/T-2/key_pointers/bulk`, { body: { key_pointers: [pointer] } });
@@ -40,18 +45,18 @@ describe("request without changes", () => {
   ];
   for (const [method, path, body] of requests) {
     it(`does not write or emit for ${method} ${path} ${JSON.stringify(body)}`, async (t) => {
-      const on = await emulator(t);
+      const on = await startTestEmulator(t);
       await arranged(on);
       const { status, body: answer } = await on.api(method, path, { body });
       assert.equal(status, 200, JSON.stringify(answer));
-      await assertRefused(on, () => on.api(method, path, { body }), { status, body: answer });
+      await assertRejected(on, () => on.api(method, path, { body }), { status, body: answer });
     });
   }
 
   it("emits the first metadata as created, even if the contract had none", async (t) => {
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     const told = await subscribe(t, on, ["CONTRACT_EXTERNAL_METADATA_CREATED", "CONTRACT_EXTERNAL_METADATA_UPDATED"]);
-    const { id } = await draft(on.api, { external_metadata: {} });
+    const { id } = await createDraftContract(on.api, { external_metadata: {} });
     const write = (external_metadata: object) =>
       on.api("POST", `${base}/contracts/${id}/external_metadata`, { body: { external_metadata } });
     await write({});

@@ -7,10 +7,10 @@ import {
   getContractStatus,
   initialTime,
   listRecipients,
-  made,
+  requireContract,
 } from "../../../support/contracts.ts";
-import { emulator, plain } from "../../../support/emulator.ts";
-import { assertRefused } from "../../../support/refused.ts";
+import { pickStatusAndBody, startTestEmulator } from "../../../support/emulator.ts";
+import { assertRejected } from "../../../support/refused.ts";
 import { listActivityNames, subscribe } from "../../../support/told.ts";
 
 const review = "/api/v2.1/public/contracts/upload_review_contracts/";
@@ -40,7 +40,7 @@ const record = (url: string, status: string) => ({
 
 describe("third-party paper for review", () => {
   it("blocks signature until the review is complete", async (t) => {
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     const told = await subscribe(t, on, [
       "CONTRACT_CREATED",
       "CONTRACT_REVIEW_REQUESTED",
@@ -49,18 +49,22 @@ describe("third-party paper for review", () => {
       "CONTRACT_SIGNATURE_REQUESTED",
     ]);
     const answer = await on.api("POST", review, { body: await createUploadRequest() });
-    assert.deepEqual(plain(answer), { status: 201, body: record(on.clusters[0]!.url, "REDLINING") });
+    assert.deepEqual(pickStatusAndBody(answer), { status: 201, body: record(on.clusters[0]!.url, "REDLINING") });
     const first = listActivityNames(await told());
     const mark = () => on.api("POST", "/api/v2.1/public/contracts/T-1/mark_for_execution/", { body: {} });
-    await assertRefused(on, mark, createDomainError("SVC_ASSUMED_103", "The review of this contract is not complete."));
-    await assertRefused(
+    await assertRejected(
+      on,
+      mark,
+      createDomainError("SVC_ASSUMED_103", "The review of this contract is not complete."),
+    );
+    await assertRejected(
       on,
       () => on.api("POST", "/api/v2.1/public/contracts/T-1/send_to_counterparties", { body: {} }),
       createDomainError("SVC_ASSUMED_101", "A contract in status REDLINING cannot be sent to counterparties."),
     );
 
     await on.ask("POST", "contracts/T-1/complete-review", { body: {} });
-    assert.deepEqual(plain(await mark()), { status: 200, body: "" });
+    assert.deepEqual(pickStatusAndBody(await mark()), { status: 200, body: "" });
     assert.equal(await getContractStatus(on.api, { id: "T-1", number: 1 }), "SIGN");
     assert.deepEqual(first, ["CONTRACT_CREATED", "CONTRACT_REVIEW_REQUESTED"]);
     assert.deepEqual(listActivityNames(await told()), [
@@ -71,8 +75,9 @@ describe("third-party paper for review", () => {
   });
 
   it("accepts a reviewer by address or role, and a counterparty by workspace", async (t) => {
-    const { api, ask } = await emulator(t);
-    const upload = async (more: object) => made(api("POST", review, { body: await createUploadRequest(more) }));
+    const { api, ask } = await startTestEmulator(t);
+    const upload = async (more: object) =>
+      requireContract(api("POST", review, { body: await createUploadRequest(more) }));
     await upload({ contract_type_id: 302 });
     await upload({ reviewer: { org_user_email: "BEN@northwind.example", description: "Section 4" } });
     await upload({ reviewer: { role_id: 1 }, counterparty_organization_name: undefined, counterparty_workspace_id: 9 });
@@ -95,7 +100,7 @@ describe("third-party paper for review", () => {
 
 describe("third-party paper for signature", () => {
   it("proceeds directly to signature by both sides", async (t) => {
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     const told = await subscribe(t, on, [
       "CONTRACT_CREATED",
       "CONTRACT_EXTERNAL_METADATA_CREATED",
@@ -104,7 +109,7 @@ describe("third-party paper for signature", () => {
       "SIGNING_EMAIL_DELIVERED",
     ]);
     const answer = await on.api("POST", sign, { body: await createUploadRequest(ready) });
-    assert.deepEqual(plain(answer), { status: 201, body: record(on.clusters[0]!.url, "SIGN") });
+    assert.deepEqual(pickStatusAndBody(answer), { status: 201, body: record(on.clusters[0]!.url, "SIGN") });
     assert.deepEqual(await listRecipients(on.api, { id: "T-1", number: 1 }), [
       "ada@northwind.example IN_PROGRESS",
       "jo@acme.example IN_PROGRESS",
@@ -172,27 +177,27 @@ describe("third-party paper validation", () => {
   ] as const) {
     for (const [what, more, expected] of both) {
       it(`rejects paper ${route} ${what}`, async (t) => {
-        const on = await emulator(t);
+        const on = await startTestEmulator(t);
         const body = await createUploadRequest({ ...ready, ...more });
-        await assertRefused(on, () => on.api("POST", path, { body }), expected);
+        await assertRejected(on, () => on.api("POST", path, { body }), expected);
       });
     }
   }
 
   it("rejects paper on a route that its contract type does not support", async (t) => {
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     const words = "The contract type is not linked to a published third-party paper upload workflow.";
     const expected = createDomainError("SVC_CONTRACTS_00289", words);
     const forReview = await createUploadRequest({ contract_type_id: 303 });
     const forSignature = await createUploadRequest({ ...ready, contract_type_id: 302 });
-    await assertRefused(on, () => on.api("POST", review, { body: forReview }), expected);
-    await assertRefused(on, () => on.api("POST", sign, { body: forSignature }), expected);
+    await assertRejected(on, () => on.api("POST", review, { body: forReview }), expected);
+    await assertRejected(on, () => on.api("POST", sign, { body: forSignature }), expected);
   });
 
   it("rejects a reviewer from another workspace", async (t) => {
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     const body = await createUploadRequest({ reviewer: { org_user_email: "dina@contoso.example", role_id: 3 } });
-    await assertRefused(
+    await assertRejected(
       on,
       () => on.api("POST", review, { body }),
       createFieldErrors({
@@ -205,21 +210,21 @@ describe("third-party paper validation", () => {
   });
 
   it("rejects paper for signature without signatories or required answers", async (t) => {
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     const neither = await createUploadRequest();
-    await assertRefused(
+    await assertRejected(
       on,
       () => on.api("POST", sign, { body: neither }),
       createFieldErrors({ creator_signatories: ["Field required"], intake_form_data: { purpose: ["Field required"] } }),
     );
     const contact = await createUploadRequest({ ...ready, counterparty_poc_details: undefined });
-    await assertRefused(
+    await assertRejected(
       on,
       () => on.api("POST", sign, { body: contact }),
       createFieldErrors({ counterparty_poc_details: ["Field required"] }),
     );
     const nobody = await createUploadRequest({ ...ready, creator_signatories: [] });
-    await assertRefused(
+    await assertRejected(
       on,
       () => on.api("POST", sign, { body: nobody }),
       createFieldErrors({ creator_signatories: ["This list may not be empty."] }),

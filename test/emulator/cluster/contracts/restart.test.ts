@@ -1,16 +1,24 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { createUploadRequest, getContractStatus, listRecipients, made, sent } from "../../../support/contracts.ts";
-import { emulator } from "../../../support/emulator.ts";
+import {
+  createSentContract,
+  createUploadRequest,
+  getContractStatus,
+  listRecipients,
+  requireContract,
+} from "../../../support/contracts.ts";
+import { startTestEmulator } from "../../../support/emulator.ts";
 import { createTemporaryFolder } from "../../../support/store.ts";
 
 describe("emulator restart with contracts", () => {
   it("preserves contracts and continues their timers", async (t) => {
     const file = join(await createTemporaryFolder(t), "emulator.json");
-    const first = await emulator(t, { file, autoSignMs: 600_000 });
-    const contract = await sent(first.api, { external_metadata: { id: "deal-42", record_data: { stage: "won" } } });
-    const theirs = await made(
+    const first = await startTestEmulator(t, { file, autoSignMs: 600_000 });
+    const contract = await createSentContract(first.api, {
+      external_metadata: { id: "deal-42", record_data: { stage: "won" } },
+    });
+    const theirs = await requireContract(
       first.api("POST", "/api/v2.1/public/contracts/upload_review_contracts/", {
         body: await createUploadRequest({ intake_form_data: { purpose: "Joint project" } }),
       }),
@@ -18,7 +26,7 @@ describe("emulator restart with contracts", () => {
     const before = (await first.ask("GET", "state")).body as { rows: { contracts: unknown } };
     await first.close();
 
-    const second = await emulator(t, { file, autoSignMs: 600_000 });
+    const second = await startTestEmulator(t, { file, autoSignMs: 600_000 });
     const after = (await second.ask("GET", "state")).body as { rows: { contracts: unknown } };
     assert.deepEqual(after.rows.contracts, before.rows.contracts);
     await second.ask("POST", "clock/advance", { body: { by: "PT10M" } });

@@ -3,19 +3,19 @@ import { describe, it } from "node:test";
 import {
   acme,
   createDomainError,
+  createDraftContract,
   createFieldErrors,
-  draft,
   getContractStatus,
   listRecipients,
 } from "../../../support/contracts.ts";
-import { emulator, plain } from "../../../support/emulator.ts";
-import { assertRefused } from "../../../support/refused.ts";
+import { pickStatusAndBody, startTestEmulator } from "../../../support/emulator.ts";
+import { assertRejected } from "../../../support/refused.ts";
 import { subscribe } from "../../../support/told.ts";
 
 describe("sending a contract to its counterparties", () => {
   it("requests signatures, and emits the e-mail delivery a minute later", async (t) => {
-    const on = await emulator(t);
-    const contract = await draft(on.api);
+    const on = await startTestEmulator(t);
+    const contract = await createDraftContract(on.api);
     const told = await subscribe(t, on, [
       "CONTRACT_SIGNATURE_REQUESTED",
       "CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT",
@@ -24,7 +24,7 @@ describe("sending a contract to its counterparties", () => {
     const answer = await on.api("POST", `/api/v2.1/public/contracts/${contract.id}/send_to_counterparties`, {
       body: {},
     });
-    assert.deepEqual(plain(answer), { status: 200, body: {} });
+    assert.deepEqual(pickStatusAndBody(answer), { status: 200, body: {} });
     assert.equal(await getContractStatus(on.api, contract), "SIGN");
 
     const [requested, notified, ...rest] = await told();
@@ -56,8 +56,8 @@ describe("sending a contract to its counterparties", () => {
   });
 
   it("invites each signatory once in signing order", async (t) => {
-    const on = await emulator(t);
-    const contract = await draft(on.api, {
+    const on = await startTestEmulator(t);
+    const contract = await createDraftContract(on.api, {
       counter_party_details: [acme],
       signatories: ["jo", "kim", "lee"].map((name, i) => ({
         name,
@@ -109,8 +109,8 @@ describe("sending a contract to its counterparties", () => {
   });
 
   it("sends the contract for review first if the template requires it", async (t) => {
-    const on = await emulator(t);
-    const contract = await draft(on.api, { contract_template_id: 104 });
+    const on = await startTestEmulator(t);
+    const contract = await createDraftContract(on.api, { contract_template_id: 104 });
     const told = await subscribe(t, on, ["CONTRACT_SENT_TO_COUNTERPARTY", "CONTRACT_SIGNATURE_REQUESTED"]);
     await on.api("POST", `/api/v2.1/public/contracts/${contract.id}/send_to_counterparties`, {
       body: { cc_emails: ["cc@acme.example"] },
@@ -126,8 +126,8 @@ describe("sending a contract to its counterparties", () => {
   });
 
   it("emits the delivery of the review e-mail to all recipients, including copies", async (t) => {
-    const on = await emulator(t);
-    const contract = await draft(on.api, { contract_template_id: 104 });
+    const on = await startTestEmulator(t);
+    const contract = await createDraftContract(on.api, { contract_template_id: 104 });
     const told = await subscribe(t, on, ["REDLINING_EMAIL_DELIVERED"]);
     await on.api("POST", `/api/v2.1/public/contracts/${contract.id}/send_to_counterparties`, {
       body: { to_emails: ["legal@acme.example"], cc_emails: ["jo@acme.example"] },
@@ -143,23 +143,23 @@ describe("sending a contract to its counterparties", () => {
   });
 
   it("rejects a second request and invalid fields", async (t) => {
-    const on = await emulator(t);
-    const contract = await draft(on.api);
+    const on = await startTestEmulator(t);
+    const contract = await createDraftContract(on.api);
     const send = (body: object) =>
       on.api("POST", `/api/v2.1/public/contracts/${contract.id}/send_to_counterparties`, { body });
-    await assertRefused(
+    await assertRejected(
       on,
       () => send({ to_emails: "jo@acme.example" }),
       createFieldErrors({ to_emails: ["Input should be a valid list"] }),
     );
     const attachment = { file_name: "a.pdf", mime_type: "application/pdf", content_base64: "%PDF-1.7" };
-    await assertRefused(
+    await assertRejected(
       on,
       () => send({ attachment_formats: ["PDF"], extra_attachments: [attachment] }),
       createFieldErrors({ extra_attachments: { "0": { content_base64: ["Input should be valid base64"] } } }),
     );
     assert.equal((await send({})).status, 200);
-    await assertRefused(
+    await assertRejected(
       on,
       () => send({}),
       createDomainError("SVC_ASSUMED_101", "A contract in status SIGN cannot be sent to counterparties."),
@@ -167,9 +167,9 @@ describe("sending a contract to its counterparties", () => {
   });
 
   it("rejects a contract without signatories", async (t) => {
-    const on = await emulator(t);
-    const contract = await draft(on.api, { counter_party_details: [] });
-    await assertRefused(
+    const on = await startTestEmulator(t);
+    const contract = await createDraftContract(on.api, { counter_party_details: [] });
+    await assertRejected(
       on,
       () => on.api("POST", `/api/v2.1/public/contracts/${contract.id}/send_to_counterparties`, { body: {} }),
       createDomainError("SVC_ASSUMED_102", "No signatories are configured for this contract."),
@@ -177,21 +177,21 @@ describe("sending a contract to its counterparties", () => {
   });
 
   it("rejects a contract with an open review or a pending approval", async (t) => {
-    const on = await emulator(t);
-    const reviewed = await draft(on.api);
+    const on = await startTestEmulator(t);
+    const reviewed = await createDraftContract(on.api);
     await on.api("POST", `/api/v2.1/public/contracts/${reviewed.number}/review_request/`, {
       body: { assignee_user_id: 12 },
     });
-    await assertRefused(
+    await assertRejected(
       on,
       () => on.api("POST", `/api/v2.1/public/contracts/${reviewed.id}/send_to_counterparties`, { body: {} }),
       createDomainError("SVC_ASSUMED_103", "The review of this contract is not complete."),
     );
-    const approved = await draft(on.api);
+    const approved = await createDraftContract(on.api);
     await on.api("POST", `/api/v2.1/public/contracts/approvals/${approved.id}/`, {
       body: { approvals: [{ name: "Finance", notes: "", approver_user_id: 12 }] },
     });
-    await assertRefused(
+    await assertRejected(
       on,
       () => on.api("POST", `/api/v2.1/public/contracts/${approved.id}/send_to_counterparties`, { body: {} }),
       createDomainError("SVC_ASSUMED_104", "Approvals of this contract are pending."),

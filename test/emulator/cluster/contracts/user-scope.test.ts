@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { draft } from "../../../support/contracts.ts";
-import { emulator, plain, type TestEmulator } from "../../../support/emulator.ts";
+import { createDraftContract } from "../../../support/contracts.ts";
+import { pickStatusAndBody, startTestEmulator, type TestEmulator } from "../../../support/emulator.ts";
 import { notFoundResponse } from "../../../support/refused.ts";
 
 const ben = "ben@northwind.example";
@@ -11,7 +11,9 @@ const routes = ["status", "key_pointers", "notes", "content"];
 async function isShown({ api }: TestEmulator, id: string, scoping: string | undefined = "true"): Promise<boolean> {
   const headers = { "user-email": ben, ...(scoping !== undefined && { "Enforce-User-Scoping": scoping }) };
   const answers = await Promise.all(
-    routes.map(async (route) => plain(await api("GET", `/api/v2.1/public/contracts/${id}/${route}`, { headers }))),
+    routes.map(async (route) =>
+      pickStatusAndBody(await api("GET", `/api/v2.1/public/contracts/${id}/${route}`, { headers })),
+    ),
   );
   const shown = answers.map(({ status }) => status === 200);
   for (const [i, answer] of answers.entries()) if (!shown[i]) assert.deepEqual(answer, notFoundResponse);
@@ -21,8 +23,8 @@ async function isShown({ api }: TestEmulator, id: string, scoping: string | unde
 
 describe("Enforce-User-Scoping", () => {
   it("hides contracts of other users only if the header is set", async (t) => {
-    const on = await emulator(t);
-    const { id } = await draft(on.api);
+    const on = await startTestEmulator(t);
+    const { id } = await createDraftContract(on.api);
     assert.equal(await isShown(on, id), false);
     assert.equal(await isShown(on, id, "True"), false);
     assert.equal(await isShown(on, id, "false"), true);
@@ -40,20 +42,20 @@ describe("Enforce-User-Scoping", () => {
     made: async ({ api }) => {
       const asBen: TestEmulator["api"] = (method, path, sent) =>
         api(method, path, { ...sent, headers: { "user-email": ben } });
-      return (await draft(asBen)).id;
+      return (await createDraftContract(asBen)).id;
     },
     owns: async ({ api }) => {
-      const { id, number } = await draft(api);
+      const { id, number } = await createDraftContract(api);
       await api("PATCH", `/api/v2.1/public/contracts/${number}/business_user/`, { body: { user_id: 12 } });
       return id;
     },
     "reviews, in person or by role": async ({ api }) => {
-      const { id, number } = await draft(api);
+      const { id, number } = await createDraftContract(api);
       await api("POST", `/api/v2.1/public/contracts/${number}/review_request/`, { body: { assignee_role_id: 2 } });
       return id;
     },
     approves: async ({ api }) => {
-      const { id } = await draft(api);
+      const { id } = await createDraftContract(api);
       const approvals = [{ name: "Budget", notes: "", approver_user_id: 12 }];
       await api("POST", `/api/v2.1/public/contracts/approvals/${id}/`, { body: { approvals } });
       return id;
@@ -61,12 +63,12 @@ describe("Enforce-User-Scoping", () => {
     signs: async ({ api }) => {
       const signatories = [{ name: "Ben", email: ben.toUpperCase(), is_counterparty_signatory: false }];
       const contract_data = { start_date: "2031-02-01", seats: 3 };
-      return (await draft(api, { contract_template_id: 102, contract_data, signatories })).id;
+      return (await createDraftContract(api, { contract_template_id: 102, contract_data, signatories })).id;
     },
   };
   for (const [tie, make] of Object.entries(ties)) {
     it(`shows contracts that the user ${tie}`, async (t) => {
-      const on = await emulator(t);
+      const on = await startTestEmulator(t);
       assert.equal(await isShown(on, await make(on)), true);
     });
   }

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { emulator } from "../../../support/emulator.ts";
+import { startTestEmulator } from "../../../support/emulator.ts";
 
 const counterpartiesPath = "/api/v2.1/public/counter_parties/";
 
 describe("e-mail address of a contact", () => {
   it("allows an internationalized domain, like Django and pydantic, and rejects other text", async (t) => {
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     const create = (contact_email: string) =>
       on.api("POST", counterpartiesPath, { body: { is_individual: true, contact_name: "Kim", contact_email } });
     for (const email of ["kim@bücher.example", "kim@xn--bcher-kva.example", "kim+tag@пример.рф"]) {

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { createPdfBase64, draft } from "../../../support/contracts.ts";
-import { emulator, plain } from "../../../support/emulator.ts";
-import { assertRefused, notFoundResponse } from "../../../support/refused.ts";
+import { createDraftContract, createPdfBase64 } from "../../../support/contracts.ts";
+import { pickStatusAndBody, startTestEmulator } from "../../../support/emulator.ts";
+import { assertRejected, notFoundResponse } from "../../../support/refused.ts";
 import { type DeliveredEvent, listActivityNames, subscribe } from "../../../support/told.ts";
 import { createWorkspaceApi } from "../../../support/workspace-api.ts";
 
@@ -15,7 +15,7 @@ const list = (...results: unknown[]) => ({ page: 1, limit: 10, total_results: re
 
 describe("counterparties.create", () => {
   it("stores an organization with its contact and address, and emits all three", async (t) => {
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     const told = await subscribe(t, on, [
       "COUNTER_PARTY_CREATED",
       "COUNTER_PARTY_CONTACT_CREATED",
@@ -42,8 +42,8 @@ describe("counterparties.create", () => {
       custom_fields: { vendor_id: 7 },
       brand_name: "ACME",
     };
-    assert.deepEqual(plain(answer), { status: 201, body: record });
-    assert.deepEqual(plain(await on.api("GET", at(1))), { status: 200, body: record });
+    assert.deepEqual(pickStatusAndBody(answer), { status: 201, body: record });
+    assert.deepEqual(pickStatusAndBody(await on.api("GET", at(1))), { status: 200, body: record });
 
     const by = { performed_by: { name: "Ada Keller", email: "ada@northwind.example" } };
     const timestamp = "2031-01-02T03:04:05.000000Z";
@@ -62,11 +62,11 @@ describe("counterparties.create", () => {
   });
 
   it("stores an individual under the individual's name", async (t) => {
-    const { api } = await emulator(t);
+    const { api } = await startTestEmulator(t);
     const answer = await api("POST", counterpartiesPath, {
       body: { is_individual: true, contact_name: "Kim Lee", contact_email: "kim@lee.example" },
     });
-    assert.deepEqual(plain(answer), {
+    assert.deepEqual(pickStatusAndBody(answer), {
       status: 201,
       body: {
         id: 1,
@@ -98,8 +98,8 @@ describe("counterparties.create", () => {
   ];
   for (const [what, body, fields] of malformed) {
     it(`rejects ${what}`, async (t) => {
-      const on = await emulator(t);
-      await assertRefused(on, () => on.api("POST", counterpartiesPath, { body }), { status: 400, body: fields });
+      const on = await startTestEmulator(t);
+      await assertRejected(on, () => on.api("POST", counterpartiesPath, { body }), { status: 400, body: fields });
     });
   }
 });
@@ -124,10 +124,10 @@ describe("counterparty activities of a contract", () => {
     );
 
   it("emits new counterparties of a template contract before the contract, with their addresses", async (t) => {
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     const next = await subscribe(t, on, told);
     const other = { is_individual: true, poc_details: { ...poc, email: "kim@lee.example" } };
-    await draft(on.api, { counter_party_details: [party, other] });
+    await createDraftContract(on.api, { counter_party_details: [party, other] });
     assert.deepEqual(few(await next()), [
       ["COUNTER_PARTY_CREATED", 1],
       ["COUNTER_PARTY_CONTACT_CREATED", 1, 1],
@@ -147,7 +147,9 @@ describe("counterparty activities of a contract", () => {
       phone: "123",
     });
     // The second request emits only new data, with the contract of the counterparty.
-    await draft(on.api, { counter_party_details: [{ ...party, poc_details: { ...poc, email: "al@acme.example" } }] });
+    await createDraftContract(on.api, {
+      counter_party_details: [{ ...party, poc_details: { ...poc, email: "al@acme.example" } }],
+    });
     const [contact, ...rest] = await next();
     assert.deepEqual(
       [contact?.activity, contact?.contract_id, contact?.activity_data.contact_id],
@@ -157,7 +159,7 @@ describe("counterparty activities of a contract", () => {
   });
 
   it("emits new counterparties of an import and of third-party paper", async (t) => {
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     const next = await subscribe(t, on, told);
     const file = {
       file_name: "a.pdf",
@@ -191,7 +193,7 @@ describe("counterparty activities of a contract", () => {
 
 describe("counterparties.list, counterparties.show and counterparties.update", () => {
   it("lists a page, filtered by contact or custom field", async (t) => {
-    const { api } = await emulator(t);
+    const { api } = await startTestEmulator(t);
     const ids = async (query: string) => {
       const { body } = await api("GET", `${counterpartiesPath}${query}`);
       const { results, ...page } = body as { results: { id: number }[] };
@@ -212,7 +214,7 @@ describe("counterparties.list, counterparties.show and counterparties.update", (
   });
 
   it("updates the given fields only and emits the change", async (t) => {
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     await on.api("POST", counterpartiesPath, { body: { ...acme, brand_name: "ACME", custom_fields: { a: 1, b: 2 } } });
     const told = await subscribe(t, on, ["COUNTER_PARTY_UPDATED"]);
     const answer = await on.api("PATCH", at(1), { body: { name: "Acme Inc.", custom_fields: { b: 3 } } });
@@ -225,16 +227,16 @@ describe("counterparties.list, counterparties.show and counterparties.update", (
       custom_fields: { a: 1, b: 3 },
       brand_name: "ACME",
     };
-    assert.deepEqual(plain(answer), { status: 200, body: record });
+    assert.deepEqual(pickStatusAndBody(answer), { status: 200, body: record });
     assert.deepEqual((await on.api("GET", at(1))).body, record);
     assert.deepEqual(listActivityNames(await told()), ["COUNTER_PARTY_UPDATED"]);
   });
 
   it("rejects a counterparty of another workspace", async (t) => {
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     await (await createWorkspaceApi(on, 2))("POST", counterpartiesPath, { body: acme });
     assert.deepEqual((await on.api("GET", counterpartiesPath)).body, list());
-    await assertRefused(on, () => on.api("PATCH", at(1), { body: { name: "" } }), {
+    await assertRejected(on, () => on.api("PATCH", at(1), { body: { name: "" } }), {
       status: 400,
       body: { name: ["String should have at least 1 character"] },
     });
@@ -257,11 +259,11 @@ describe("counterparty of another workspace", () => {
   ];
   for (const [operation, method, path, body] of calls) {
     it(`returns 404 from ${operation}`, async (t) => {
-      const on = await emulator(t);
+      const on = await startTestEmulator(t);
       await (await createWorkspaceApi(on, 2))("POST", counterpartiesPath, {
         body: { ...acme, contact_name: jo.name, contact_email: jo.email, primary_address: office },
       });
-      for (const id of [1, 99]) await assertRefused(on, () => on.api(method, path(id), { body }), notFoundResponse);
+      for (const id of [1, 99]) await assertRejected(on, () => on.api(method, path(id), { body }), notFoundResponse);
     });
   }
 });

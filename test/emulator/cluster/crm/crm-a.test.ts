@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { signCrmA } from "../../../../src/schemes/crm.ts";
-import { draft } from "../../../support/contracts.ts";
-import { emulator, plain, type TestEmulator } from "../../../support/emulator.ts";
+import { createDraftContract } from "../../../support/contracts.ts";
+import { pickStatusAndBody, startTestEmulator, type TestEmulator } from "../../../support/emulator.ts";
 
 const iframe = "/router/v1/crm_a/iframe";
 const cards = "/router/v1/crm_a/cards";
@@ -38,7 +38,7 @@ interface Cards {
 }
 
 async function crm(t: TestContext) {
-  const world = await emulator(t);
+  const world = await startTestEmulator(t);
   const ask = asCrm(world);
   return {
     world,
@@ -46,7 +46,7 @@ async function crm(t: TestContext) {
     cluster: world.clusters[0]!.url,
     /** A contract of a CRM record, found by the lookup of `external-metadata`. */
     contractOf: (id: string, more: object = {}, name = `Of ${id}`) =>
-      draft(world.api, { contract_name: name, external_metadata: { id, ...more } }),
+      createDraftContract(world.api, { contract_name: name, external_metadata: { id, ...more } }),
     cards: async (query: string, who = acting) => (await ask(`${cards}?${query}&${who}`)).body as Cards,
   };
 }
@@ -58,7 +58,7 @@ describe("crm_a card list for a record", () => {
     const page = `${cluster}/contracts/${id}`;
     const frame = (label: string, uri: string) => ({ type: "IFRAME", width: 890, height: 748, uri, label });
     const answer = await ask(`${cards}?${deal}&${acting}`);
-    assert.deepEqual(plain(answer), {
+    assert.deepEqual(pickStatusAndBody(answer), {
       status: 200,
       body: {
         results: [

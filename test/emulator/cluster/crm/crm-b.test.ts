@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { signCrmB } from "../../../../src/schemes/crm.ts";
-import { emulator, plain, sender, type TestEmulator } from "../../../support/emulator.ts";
+import { createSender, pickStatusAndBody, startTestEmulator, type TestEmulator } from "../../../support/emulator.ts";
 
 const path = "/router/v1/crm_b/";
 const form = { "content-type": "application/x-www-form-urlencoded" };
@@ -24,7 +24,7 @@ const contextIn = (page: unknown): unknown => {
 
 describe("crm_b canvas page", () => {
   it("contains the context of the signed request without the CRM's tokens", async (t) => {
-    const answer = await open(await emulator(t), signed());
+    const answer = await open(await startTestEmulator(t), signed());
     assert.equal(answer.status, 200);
     assert.equal(answer.headers.get("content-type"), "text/html; charset=utf-8");
     assert.deepEqual(contextIn(answer.body), envelope.context);
@@ -33,7 +33,7 @@ describe("crm_b canvas page", () => {
   });
 
   it("accepts multipart form data and a request without a context", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const parts = new FormData();
     parts.set("signed_request", signed({ issuedAt: null }));
     const answer = await fetch(world.routerUrl + path, { method: "POST", body: parts });
@@ -41,22 +41,22 @@ describe("crm_b canvas page", () => {
   });
 
   it("responds to a GET without a context", async (t) => {
-    const { status, body } = await (await emulator(t)).router("GET", path);
+    const { status, body } = await (await startTestEmulator(t)).router("GET", path);
     assert.equal(status, 200);
     assert.match(String(body), /<h1>Contracts in crm_b<\/h1>/);
     assert.equal(contextIn(body), undefined);
   });
 
   it("rejects an invalid signed request that bypassed the router", async (t) => {
-    const world = await emulator(t);
-    const router = sender(world.clusters[0]!.url);
+    const world = await startTestEmulator(t);
+    const router = createSender(world.clusters[0]!.url);
     const expected = { status: 401, body: { detail: "Invalid signed request" } };
-    assert.deepEqual(plain(await open({ router }, signed(envelope, "else"))), expected);
-    assert.deepEqual(plain(await router("POST", path, { body: "", headers: form })), expected);
+    assert.deepEqual(pickStatusAndBody(await open({ router }, signed(envelope, "else"))), expected);
+    assert.deepEqual(pickStatusAndBody(await router("POST", path, { body: "", headers: form })), expected);
   });
 
   it("loads its front end from index_url_override if it is allowed", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const at = (url: string) => `?index_url_override=${encodeURIComponent(url)}`;
     for (const answer of [
       await open(world, signed(), at("https://front.example/app/?v=2")),
@@ -68,7 +68,7 @@ describe("crm_b canvas page", () => {
     }
     for (const answer of [
       await world.router("GET", path + at("")),
-      await sender(world.clusters[0]!.url)("GET", path + at("https://else.example/")),
+      await createSender(world.clusters[0]!.url)("GET", path + at("https://else.example/")),
     ]) {
       assert.equal(answer.status, 200);
       assert.ok(!String(answer.body).includes("<iframe"));

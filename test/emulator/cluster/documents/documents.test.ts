@@ -4,21 +4,21 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { PDFDocument } from "@cantoo/pdf-lib";
 import { findPdfProblem } from "../../../../emulator/cluster/pdf/reader.ts";
-import { testFolder } from "../../../support/cli/cli-emulator.ts";
+import { createTestFolder } from "../../../support/cli/cli-emulator.ts";
 import {
   createDomainError,
+  createDraftContract,
   createFieldErrors,
   createPdf,
-  draft,
+  createSentContract,
   getContractStatus,
   initialTime,
   jo,
-  made,
-  sent,
+  requireContract,
 } from "../../../support/contracts.ts";
-import { emulator, plain, type TestEmulator } from "../../../support/emulator.ts";
+import { pickStatusAndBody, startTestEmulator, type TestEmulator } from "../../../support/emulator.ts";
 import { startPdfReader } from "../../../support/pdf/pdf-reader.ts";
-import { assertRefused, notFoundResponse } from "../../../support/refused.ts";
+import { assertRejected, notFoundResponse } from "../../../support/refused.ts";
 import { listActivityNames, subscribe } from "../../../support/told.ts";
 import { createWorkspaceApi } from "../../../support/workspace-api.ts";
 
@@ -40,8 +40,8 @@ const docx = Buffer.concat([Buffer.from("PK\x03\x04", "latin1"), Buffer.alloc(40
 
 describe("contract download", () => {
   it("generates a PDF from the template and the data", async (t) => {
-    const on = await emulator(t);
-    const contract = await draft(on.api);
+    const on = await startTestEmulator(t);
+    const contract = await createDraftContract(on.api);
     const { headers, bytes } = await download(on, contract.id);
     assert.equal(headers.get("content-type"), "application/pdf");
     assert.equal(headers.get("content-disposition"), 'attachment; filename="NDA with Acme.pdf"');
@@ -51,20 +51,20 @@ describe("contract download", () => {
   });
 
   it("generates a PDF for a contract whose name is invalid in a header", async (t) => {
-    const on = await emulator(t);
-    const contract = await draft(on.api, { contract_name: "NDA ".repeat(500_000) });
+    const on = await startTestEmulator(t);
+    const contract = await createDraftContract(on.api, { contract_name: "NDA ".repeat(500_000) });
     const { headers, bytes } = await download(on, contract.id);
     assert.equal(headers.get("content-disposition"), `attachment; filename="${"NDA ".repeat(50)}.pdf"`);
     assert.equal(await findPdfProblem(bytes, pdfs), undefined);
   });
 
   it("returns the newest uploaded version, directly and by an unauthenticated link", async (t) => {
-    const on = await emulator(t);
-    const contract = await draft(on.api);
+    const on = await startTestEmulator(t);
+    const contract = await createDraftContract(on.api);
     const told = await subscribe(t, on, ["CONTRACT_VERSION_UPLOADED"]);
     const second = await createPdf(2);
     const body = { document_name: "v2.pdf", document_base_64: second.toString("base64") };
-    assert.deepEqual(plain(await upload(on, contract.number, body)), { status: 201, body: "" });
+    assert.deepEqual(pickStatusAndBody(await upload(on, contract.number, body)), { status: 201, body: "" });
     assert.deepEqual(listActivityNames(await told()), ["CONTRACT_VERSION_UPLOADED"]);
     assert.deepEqual((await download(on, contract.id)).bytes, second);
 
@@ -88,8 +88,8 @@ describe("contract download", () => {
   ];
   for (const [sent, kept, shown] of names) {
     it(`stores ${JSON.stringify(sent)} as ${kept} and offers this name for download`, async (t) => {
-      const on = await emulator(t);
-      const { id, number } = await draft(on.api);
+      const on = await startTestEmulator(t);
+      const { id, number } = await createDraftContract(on.api);
       const bytes = await createPdf();
       const answer = await upload(on, number, { document_name: sent, document_base_64: bytes.toString("base64") });
       assert.equal(answer.status, 201);
@@ -102,11 +102,11 @@ describe("contract download", () => {
   }
 
   it("returns a DOCX if one exists, or the PDF on request", async (t) => {
-    const on = await emulator(t);
-    const contract = await draft(on.api);
+    const on = await startTestEmulator(t);
+    const contract = await createDraftContract(on.api);
     const link = (format: string) =>
       on.api("POST", `/api/v2.1/public/contracts/${contract.id}/download_link`, { body: { format } });
-    await assertRefused(
+    await assertRejected(
       on,
       () => link("DOCX"),
       createDomainError("SVC_ASSUMED_114", "This contract has no DOCX document."),
@@ -120,7 +120,7 @@ describe("contract download", () => {
   });
 
   it("returns no PDF of paper without a PDF version", async (t) => {
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     const answer = on.api("POST", "/api/v2.1/public/contracts/upload_review_contracts/", {
       body: {
         contract_name: "Their paper",
@@ -131,13 +131,13 @@ describe("contract download", () => {
         counterparty_poc_details: jo,
       },
     });
-    const { id } = await made(answer);
+    const { id } = await requireContract(answer);
     const { body } = await on.ask("GET", "state");
     const state = body as { rows: { contracts: { versions: object[] }[] } };
     state.rows.contracts[0]!.versions = [];
     assert.equal((await on.ask("PUT", "state", { body: state })).status, 200);
     const expected = createDomainError("SVC_ASSUMED_114", "This contract has no PDF document.");
-    await assertRefused(on, () => on.api("POST", `/api/v2.1/public/contracts/${id}/download`), expected);
+    await assertRejected(on, () => on.api("POST", `/api/v2.1/public/contracts/${id}/download`), expected);
   });
 });
 
@@ -146,7 +146,7 @@ describe("document preview", () => {
     api("POST", "/api/v2.1/public/contracts/preview/", { body });
 
   it("generates a PDF from a template and some answers without creating a contract", async (t) => {
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     const before = await on.ask("GET", "state");
     const body = { contract_template_id: 102, contract_data: { seats: 3 } };
     const { status, headers, body: bytes } = await preview(on.api, body);
@@ -159,13 +159,13 @@ describe("document preview", () => {
   });
 
   it("rejects a template of another workspace and invalid answers", async (t) => {
-    const on = await emulator(t);
-    await assertRefused(
+    const on = await startTestEmulator(t);
+    await assertRejected(
       on,
       () => preview(on.api, { contract_template_id: 103 }),
       createFieldErrors({ contract_template_id: ['Invalid pk "103" - object does not exist.'] }),
     );
-    await assertRefused(
+    await assertRejected(
       on,
       () => preview(on.api, { contract_template_id: 102, contract_data: { seats: "three" } }),
       createFieldErrors({ contract_data: { seats: ["Input should be a valid integer"] } }),
@@ -174,9 +174,9 @@ describe("document preview", () => {
 });
 
 it("generated documents are stored only if a link refers to them", async (t) => {
-  const folder = await testFolder(t);
-  const on = await emulator(t, { file: join(folder, "emulator.json") });
-  const { id } = await draft(on.api);
+  const folder = await createTestFolder(t);
+  const on = await startTestEmulator(t, { file: join(folder, "emulator.json") });
+  const { id } = await createDraftContract(on.api);
   await download(on, id);
   await on.api("GET", `/api/v2.1/public/contracts/${id}/content`);
   assert.deepEqual(await readdir(join(folder, "files")), []);
@@ -186,11 +186,11 @@ it("generated documents are stored only if a link refers to them", async (t) => 
 
 describe("DOCX download of a contract", () => {
   it("returns the newest version, or an older one on request", async (t) => {
-    const on = await emulator(t);
-    const { number } = await draft(on.api);
+    const on = await startTestEmulator(t);
+    const { number } = await createDraftContract(on.api);
     const ask = (body?: object) => on.api("POST", `/api/v2.1/public/contracts/${number}/download_docx/`, { body });
     const none = createDomainError("SVC_ASSUMED_114", "This contract has no DOCX document.");
-    await assertRefused(on, () => ask({ fallback_to_last_available_docx: true }), none);
+    await assertRejected(on, () => ask({ fallback_to_last_available_docx: true }), none);
 
     await upload(on, number, { document_name: "v1.docx", document_base_64: docx.toString("base64") });
     const { status, headers, body } = await ask();
@@ -204,15 +204,15 @@ describe("DOCX download of a contract", () => {
       ],
     );
     await upload(on, number, { document_name: "v2.pdf", document_base_64: (await createPdf()).toString("base64") });
-    await assertRefused(on, () => ask({}), none);
+    await assertRejected(on, () => ask({}), none);
     assert.equal((await ask({ fallback_to_last_available_docx: true })).status, 200);
   });
 });
 
 describe("contract text", () => {
   it("returns the text of the generated PDF, as a whole or by line", async (t) => {
-    const on = await emulator(t);
-    const { id } = await draft(on.api);
+    const on = await startTestEmulator(t);
+    const { id } = await createDraftContract(on.api);
     const content = (query = "") => on.api("GET", `/api/v2.1/public/contracts/${id}/content${query}`);
     const lines = [
       "NDA with Acme",
@@ -223,7 +223,7 @@ describe("contract text", () => {
       "Jo Doe: not signed",
     ];
     const about = { contract_id: 1, extraction_status: "completed", last_updated: initialTime };
-    assert.deepEqual(plain(await content()), {
+    assert.deepEqual(pickStatusAndBody(await content()), {
       status: 200,
       body: { ...about, content_format: "text", content: lines.join("\n") },
     });
@@ -235,8 +235,8 @@ describe("contract text", () => {
   });
 
   it("returns the text of the newest or requested PDF version, not of a DOCX", async (t) => {
-    const on = await emulator(t);
-    const { id, number } = await draft(on.api);
+    const on = await startTestEmulator(t);
+    const { id, number } = await createDraftContract(on.api);
     await upload(on, number, { document_name: "v1.pdf", document_base_64: (await createPdf()).toString("base64") });
     await upload(on, number, { document_name: "v2.docx", document_base_64: docx.toString("base64") });
     const content = (query = "") => on.api("GET", `/api/v2.1/public/contracts/${id}/content${query}`);
@@ -249,17 +249,17 @@ describe("contract text", () => {
       last_updated: initialTime,
     });
     const unknown = { contract_version_id: ['Invalid pk "9" - object does not exist.'] };
-    await assertRefused(on, () => content("?contract_version_id=9"), createFieldErrors(unknown));
+    await assertRejected(on, () => content("?contract_version_id=9"), createFieldErrors(unknown));
   });
 
   it("rejects a document with any unreadable page", async (t) => {
-    const on = await emulator(t);
-    const { id, number } = await draft(on.api);
+    const on = await startTestEmulator(t);
+    const { id, number } = await createDraftContract(on.api);
     const whole = (await createPdf(2, { useObjectStreams: false })).toString("latin1");
     const broken = Buffer.from(whole.replace("[ 4 0 R 5 0 R ]", "[ 4 0 R 9 0 R ]"), "latin1");
     const version = { document_name: "v1.pdf", document_base_64: broken.toString("base64") };
     assert.equal((await upload(on, number, version)).status, 201);
-    assert.deepEqual(plain(await on.api("GET", `/api/v2.1/public/contracts/${id}/content`)), {
+    assert.deepEqual(pickStatusAndBody(await on.api("GET", `/api/v2.1/public/contracts/${id}/content`)), {
       status: 200,
       body: { contract_id: 1, content_format: "text", extraction_status: "failed" },
     });
@@ -268,17 +268,17 @@ describe("contract text", () => {
 
 describe("version upload", () => {
   it("executes the contract if the version is executed, regardless of missing signatures", async (t) => {
-    const on = await emulator(t);
-    const contract = await sent(on.api);
+    const on = await startTestEmulator(t);
+    const contract = await createSentContract(on.api);
     const told = await subscribe(t, on, ["CONTRACT_VERSION_UPLOADED", "CONTRACT_EXECUTED", "SIGNING_EMAIL_DELIVERED"]);
     const document = { document_name: "signed.pdf", document_base_64: (await createPdf()).toString("base64") };
     const refusal = createDomainError("SVC_ASSUMED_101", "A contract in status SIGN cannot be given a new version.");
-    await assertRefused(on, () => upload(on, contract.number, document), refusal);
+    await assertRejected(on, () => upload(on, contract.number, document), refusal);
     assert.equal((await upload(on, contract.number, { ...document, is_executed_version: true })).status, 201);
     assert.equal(await getContractStatus(on.api, contract), "EXECUTED");
     await on.ask("POST", "clock/advance", { body: { by: "PT1H" } });
     assert.deepEqual(listActivityNames(await told()), ["CONTRACT_VERSION_UPLOADED", "CONTRACT_EXECUTED"]);
-    await assertRefused(
+    await assertRejected(
       on,
       () => upload(on, contract.number, { ...document, is_executed_version: true }),
       createDomainError("SVC_ASSUMED_101", "A contract in status EXECUTED cannot be given an executed version."),
@@ -304,23 +304,23 @@ describe("version upload", () => {
   ];
   for (const [what, body, problems] of wrong) {
     it(`rejects ${what}`, async (t) => {
-      const on = await emulator(t);
-      const { number } = await draft(on.api);
-      await assertRefused(on, () => upload(on, number, body), createFieldErrors(problems));
+      const on = await startTestEmulator(t);
+      const { number } = await createDraftContract(on.api);
+      await assertRejected(on, () => upload(on, number, body), createFieldErrors(problems));
     });
   }
 });
 
 describe("upload of supporting documents", () => {
   it("accepts a supporting document for a contract", async (t) => {
-    const on = await emulator(t);
-    const { id } = await draft(on.api);
+    const on = await startTestEmulator(t);
+    const { id } = await createDraftContract(on.api);
     const body = { name: "Prices", file_name: "prices.txt", file_base64: "MTAgRVVSCg==" };
-    assert.deepEqual(plain(await on.api("POST", `/api/v2.1/public/supported_documents/${id}/`, { body })), {
+    assert.deepEqual(pickStatusAndBody(await on.api("POST", `/api/v2.1/public/supported_documents/${id}/`, { body })), {
       status: 201,
       body: { id: 1, name: "Prices", created: initialTime },
     });
-    await assertRefused(
+    await assertRejected(
       on,
       () => on.api("POST", `/api/v2.1/public/supported_documents/${id}/`, { body: { ...body, file_base64: "10 EUR" } }),
       createFieldErrors({ file_base64: ["Input should be valid base64"] }),
@@ -329,28 +329,28 @@ describe("upload of supporting documents", () => {
 });
 
 it("document routes return 404 for a contract of another workspace", async (t) => {
-  const on = await emulator(t);
-  await draft(on.api);
+  const on = await startTestEmulator(t);
+  await createDraftContract(on.api);
   const other = await createWorkspaceApi(on, 2);
   const document = { document_name: "v2.pdf", document_base_64: (await createPdf()).toString("base64") };
   const supporting = { name: "Prices", file_name: "prices.txt", file_base64: "MTAgRVVSCg==" };
-  await assertRefused(on, () => other("POST", "/api/v2.1/public/contracts/T-1/download"), notFoundResponse);
-  await assertRefused(
+  await assertRejected(on, () => other("POST", "/api/v2.1/public/contracts/T-1/download"), notFoundResponse);
+  await assertRejected(
     on,
     () => other("POST", "/api/v2.1/public/contracts/1/download_docx/", { body: {} }),
     notFoundResponse,
   );
-  await assertRefused(on, () => other("GET", "/api/v2.1/public/contracts/T-1/content"), notFoundResponse);
-  await assertRefused(
+  await assertRejected(on, () => other("GET", "/api/v2.1/public/contracts/T-1/content"), notFoundResponse);
+  await assertRejected(
     on,
     () => other("POST", "/api/v2.1/public/contracts/T-1/download_link", { body: {} }),
     notFoundResponse,
   );
-  await assertRefused(
+  await assertRejected(
     on,
     () => other("POST", "/api/v2.1/public/contracts/1/contract_version/", { body: document }),
     notFoundResponse,
   );
   const path = "/api/v2.1/public/supported_documents/T-1/";
-  await assertRefused(on, () => other("POST", path, { body: supporting }), notFoundResponse);
+  await assertRejected(on, () => other("POST", path, { body: supporting }), notFoundResponse);
 });

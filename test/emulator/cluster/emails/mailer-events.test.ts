@@ -3,8 +3,8 @@ import { describe, it } from "node:test";
 import { emails, findEmail, sendEmail } from "../../../../emulator/domain/emails.ts";
 import { openMemoryStore } from "../../../../emulator/store/memory-store.ts";
 import { systemWallClock } from "../../../../src/base/clock.ts";
-import { draft, sent } from "../../../support/contracts.ts";
-import { emulator, plain, type TestEmulator } from "../../../support/emulator.ts";
+import { createDraftContract, createSentContract } from "../../../support/contracts.ts";
+import { pickStatusAndBody, startTestEmulator, type TestEmulator } from "../../../support/emulator.ts";
 import { waitUntilIdle } from "../../../support/refused.ts";
 import { listActivityNames, subscribe } from "../../../support/told.ts";
 
@@ -39,14 +39,14 @@ const told = [
 
 describe("event of the e-mail provider", () => {
   it("stores the event with the e-mail's metadata and emits an activity", async (t) => {
-    const on = await emulator(t);
-    await sent(on.api);
+    const on = await startTestEmulator(t);
+    await createSentContract(on.api);
     const next = await subscribe(t, on, told);
     const [{ metadata: Metadata }] = (await emailsOn(on)) as [Email];
     const answer = await on.router("POST", path, {
       body: { RecordType: "Open", Metadata, Recipient: "jo@acme.example" },
     });
-    assert.deepEqual(plain(answer), { status: 200, body: {} });
+    assert.deepEqual(pickStatusAndBody(answer), { status: 200, body: {} });
     const events = (await next()).map(
       ({ activity, activity_data: { performed_by, timestamp: _, ...data }, contract_id }) => ({
         activity,
@@ -69,9 +69,9 @@ describe("event of the e-mail provider", () => {
   });
 
   it("matches the newest e-mail by recipient, contract and purpose without an ID", async (t) => {
-    const on = await emulator(t);
-    await sent(on.api);
-    await sent(on.api);
+    const on = await startTestEmulator(t);
+    await createSentContract(on.api);
+    await createSentContract(on.api);
     const of = (Metadata: object, more: object) =>
       on.router("POST", path, {
         body: { RecordType: "Click", Metadata: { cluster_id: "eu-1", ...Metadata }, ...more },
@@ -94,13 +94,13 @@ describe("event of the e-mail provider", () => {
   });
 
   it("accepts an unknown or invalid event with a finding, without changes", async (t) => {
-    const on = await emulator(t);
-    await sent(on.api);
+    const on = await startTestEmulator(t);
+    await createSentContract(on.api);
     await waitUntilIdle(on);
     const before = (await on.ask("GET", "state")).body;
     const Metadata = { cluster_id: "eu-1", email_id: "1" };
     for (const event of [{ RecordType: "SubscriptionChange" }, {}, { RecordType: 1 }, { RecordType: "__proto__" }]) {
-      assert.deepEqual(plain(await on.router("POST", path, { body: { ...event, Metadata } })), {
+      assert.deepEqual(pickStatusAndBody(await on.router("POST", path, { body: { ...event, Metadata } })), {
         status: 200,
         body: {},
       });
@@ -116,8 +116,8 @@ describe("event of the e-mail provider", () => {
   });
 
   it("emits a bounce instead of the delivery, and a repeated bounce twice", async (t) => {
-    const on = await emulator(t);
-    await sent(on.api);
+    const on = await startTestEmulator(t);
+    await createSentContract(on.api);
     const next = await subscribe(t, on, told);
     const [{ metadata: Metadata }] = (await emailsOn(on)) as [Email];
     for (let time = 0; time < 2; time += 1) {
@@ -135,8 +135,8 @@ describe("event of the e-mail provider", () => {
   });
 
   it("stores the event of a deleted contract silently, and retains the last hundred", async (t) => {
-    const on = await emulator(t);
-    await sent(on.api);
+    const on = await startTestEmulator(t);
+    await createSentContract(on.api);
     const [{ metadata: Metadata }] = (await emailsOn(on)) as [Email];
     await on.ask("POST", "contracts/T-1/delete", { body: {} });
     const next = await subscribe(t, on, told);
@@ -150,9 +150,9 @@ describe("event of the e-mail provider", () => {
 });
 
 it("opened link of a signatory or contact counts as clicked", async (t) => {
-  const on = await emulator(t);
-  await sent(on.api);
-  await draft(on.api, { contract_template_id: 104 });
+  const on = await startTestEmulator(t);
+  await createSentContract(on.api);
+  await createDraftContract(on.api, { contract_template_id: 104 });
   await on.api("POST", "/api/v2.1/public/contracts/T-2/send_to_counterparties", { body: {} });
   const next = await subscribe(t, on, ["SIGNING_EMAIL_LINK_CLICKED", "REDLINING_EMAIL_LINK_CLICKED"]);
   const [redlining, signing] = await emailsOn(on);
@@ -194,8 +194,8 @@ it("lookup of the e-mail behind a link reads no other e-mail", async (t) => {
 });
 
 it("reminder is a separate e-mail, and a draft sends none", async (t) => {
-  const on = await emulator(t);
-  await draft(on.api);
+  const on = await startTestEmulator(t);
+  await createDraftContract(on.api);
   assert.deepEqual(await emailsOn(on), []);
   await on.api("POST", "/api/v2.1/public/contracts/T-1/send_to_counterparties", { body: {} });
   await on.api("POST", "/api/v2.1/public/contracts/T-1/signatories/resend_email/", {

@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { namedSeeds } from "../../../../emulator/compose/state/seed.ts";
 import { unemulatedRoutes } from "../../../../src/api/contracts/unemulated-routes.ts";
-import { emulator, plain, sender } from "../../../support/emulator.ts";
+import { createSender, pickStatusAndBody, startTestEmulator } from "../../../support/emulator.ts";
 
 describe("unknown path at a cluster", () => {
   it("returns 404 with the nearest operation below the public API or control plane", async (t) => {
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     for (const path of [
       "/api/v2.1/public/contract/",
       "/api/v2/public/contracts/",
@@ -16,7 +16,11 @@ describe("unknown path at a cluster", () => {
       "/_emulator/ready",
       "/_emulator/metrics",
     ]) {
-      assert.deepEqual(plain(await on.api("GET", path)), { status: 404, body: { detail: "Not found." } }, path);
+      assert.deepEqual(
+        pickStatusAndBody(await on.api("GET", path)),
+        { status: 404, body: { detail: "Not found." } },
+        path,
+      );
     }
     const { body } = await on.ask("GET", "clusters/eu-1/inbox");
     assert.equal((body as { total: number }).total, 0);
@@ -28,7 +32,7 @@ describe("unknown path at a cluster", () => {
 
   it("returns 501 for a known route, unless the seed scripts a response", async (t) => {
     const path = "/api/v2.1/public/contracts/1/related_contracts/";
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     const notBuilt = {
       status: 501,
       body: {
@@ -40,8 +44,8 @@ describe("unknown path at a cluster", () => {
         },
       },
     };
-    assert.deepEqual(plain(await on.api("GET", path)), notBuilt);
-    assert.deepEqual(plain(await on.api("GET", path.slice(0, -1))), notBuilt);
+    assert.deepEqual(pickStatusAndBody(await on.api("GET", path)), notBuilt);
+    assert.deepEqual(pickStatusAndBody(await on.api("GET", path.slice(0, -1))), notBuilt);
     for (const { path, missing } of unemulatedRoutes) {
       const asked = path.replace(/\{\w+\}/g, "1").replace("*", "some/thing");
       const { status, body } = await on.api("POST", asked, { body: {} });
@@ -52,16 +56,19 @@ describe("unknown path at a cluster", () => {
     assert.equal((body as { total: number }).total, 0);
 
     const answers = [{ method: "GET", path, status: 200, body: { items: [] } }];
-    const scripted = await emulator(t, { seed: { ...namedSeeds.demo, apps: { answers } } });
-    assert.deepEqual(plain(await scripted.api("GET", path)), { status: 200, body: { items: [] } });
+    const scripted = await startTestEmulator(t, { seed: { ...namedSeeds.demo, apps: { answers } } });
+    assert.deepEqual(pickStatusAndBody(await scripted.api("GET", path)), { status: 200, body: { items: [] } });
   });
 
   it("echoes other paths like forwarded ones, with a finding and an inbox entry", async (t) => {
-    const on = await emulator(t);
-    assert.deepEqual(plain(await sender(on.clusters[1]!.url)("POST", "/public/things?x=1", { body: {} })), {
-      status: 200,
-      body: { cluster_id: "us-1", method: "POST", path: "/public/things" },
-    });
+    const on = await startTestEmulator(t);
+    assert.deepEqual(
+      pickStatusAndBody(await createSender(on.clusters[1]!.url)("POST", "/public/things?x=1", { body: {} })),
+      {
+        status: 200,
+        body: { cluster_id: "us-1", method: "POST", path: "/public/things" },
+      },
+    );
     const { body: log } = await on.ask("GET", "requests?service=contracts");
     const [{ findings }] = (log as { items: { findings: object[] }[] }).items as [never];
     assert.deepEqual(findings, [
@@ -72,8 +79,8 @@ describe("unknown path at a cluster", () => {
   });
 
   it("returns 404 under --strict=paths, except for events of apps", async (t) => {
-    const on = await emulator(t, { strict: ["paths"] });
-    const send = sender(on.clusters[1]!.url);
+    const on = await startTestEmulator(t, { strict: ["paths"] });
+    const send = createSender(on.clusters[1]!.url);
     assert.equal((await send("POST", "/public/things?x=1", { body: {} })).status, 404);
     for (const [path, body] of [
       ["/router/v1/integrations/chat_a/webhook/event/", {}],
@@ -81,7 +88,7 @@ describe("unknown path at a cluster", () => {
       ["/router/v1/integrations/chat_b/webhook/messaging", {}],
       ["/router/v1/billing/webhook", {}],
     ] as const) {
-      assert.deepEqual(plain(await send("POST", path, { body: {} })), { status: 200, body }, path);
+      assert.deepEqual(pickStatusAndBody(await send("POST", path, { body: {} })), { status: 200, body }, path);
     }
     const { body } = await on.ask("GET", "clusters/us-1/inbox");
     const rows = (body as { items: { status: number }[] }).items;
@@ -92,13 +99,13 @@ describe("unknown path at a cluster", () => {
   });
 
   it("decodes the path before matching: an escaped slash is a separator", async (t) => {
-    const on = await emulator(t, { seed: { ...namedSeeds.demo, apps: { answers } } });
+    const on = await startTestEmulator(t, { seed: { ...namedSeeds.demo, apps: { answers } } });
     const redirect = "/router/v1/oauth2.0/external";
     const echo = (path: string) => ({ cluster_id: "eu-1", method: "GET", path });
     const divided = await on.router("GET", `${redirect}/a%2Fb/redirect`);
-    assert.deepEqual(plain(divided), { status: 200, body: echo(`${redirect}/a%2Fb/redirect`) });
+    assert.deepEqual(pickStatusAndBody(divided), { status: 200, body: echo(`${redirect}/a%2Fb/redirect`) });
     assert.equal(divided.headers.get("x-svc-matched"), "catch-all");
-    const send = sender(on.clusters[0]!.url);
+    const send = createSender(on.clusters[0]!.url);
     for (const [path, status, body] of [
       ["/api%2Fv2.1/public/nowhere", 404, { detail: "Not found." }],
       ["/%72outer/v1/oauth2.0/external/ProviderA/redirect", 404, { detail: "Unknown or used state" }],
@@ -106,7 +113,7 @@ describe("unknown path at a cluster", () => {
       ["/scripted/%c3%a4+c", 200, { escaped: true }],
       ["/100%/x", 200, echo("/100%/x")],
     ] as const) {
-      assert.deepEqual(plain(await send("GET", path)), { status, body }, path);
+      assert.deepEqual(pickStatusAndBody(await send("GET", path)), { status, body }, path);
     }
     const { status, body } = await on.router("GET", "/.well-known/oauth%2Dauthorization-server");
     assert.deepEqual([status, (body as { issuer: string }).issuer], [200, on.routerUrl]);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { emulator, type TestEmulator } from "../../../support/emulator.ts";
+import { startTestEmulator, type TestEmulator } from "../../../support/emulator.ts";
 import { getLinks } from "../../../support/identity/forms.ts";
 import {
   authorizationRequest,
@@ -23,7 +23,7 @@ const eli = "eli@fabrikam.example";
 
 describe("authorization request", () => {
   it("lists the users of all clusters with a sign-in link for each", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const { status, headers, body } = await authorize(world);
     assert.equal(status, 200);
     assert.match(headers.get("content-type")!, /^text\/html/);
@@ -44,7 +44,7 @@ describe("authorization request", () => {
   });
 
   it("accepts a POST form", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const answer = await world.router("POST", authorizePath, {
       body: formatParameters(authorizationRequest, { svc_user: ada }),
       headers: { "content-type": "application/x-www-form-urlencoded" },
@@ -54,7 +54,7 @@ describe("authorization request", () => {
   });
 
   it("preserves the client's query byte for byte, and adds no state", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const iss = encodeURIComponent(world.routerUrl);
     for (const [redirect_uri, more] of [
       [callbackUrl, "?"],
@@ -71,7 +71,7 @@ describe("authorization request", () => {
   });
 
   it("shows an error page for a user who is not active in any cluster", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     for (const svc_user of ["nobody@x.example", "cleo@northwind.example"]) {
       const { status, body, headers } = await authorize(world, { svc_user });
       assert.deepEqual([status, headers.get("location")], [404, null]);
@@ -110,7 +110,7 @@ describe("authorization request", () => {
   for (const [client_id, redirect_uri, allowed] of redirects) {
     it(`${allowed ? "redirects" : "does not redirect"} ${client_id} to ${redirect_uri}`, async (t) => {
       const seed = { clusters: [{ id: "eu-1", label: "eu" }], oauth_clients: clients };
-      const world = await emulator(t, { seed });
+      const world = await startTestEmulator(t, { seed });
       const answer = await authorize(world, { client_id, redirect_uri, prompt: "none" });
       assert.equal(answer.status, allowed ? 302 : 400);
       if (allowed) assert.ok(answer.headers.get("location")!.startsWith(redirect_uri!));
@@ -119,7 +119,7 @@ describe("authorization request", () => {
   }
 
   it("shows an error page for an unknown client, with escaped text", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     for (const client_id of [undefined, "<script>"]) {
       const { status, body, headers } = await authorize(world, { client_id });
       assert.deepEqual([status, headers.get("location")], [400, null]);
@@ -149,7 +149,7 @@ describe("authorization request", () => {
   ];
   for (const [changes, problem] of problems) {
     it(`redirects ${JSON.stringify(changes)} to the client with ${JSON.stringify(problem)}`, async (t) => {
-      const world = await emulator(t);
+      const world = await startTestEmulator(t);
       const answer = await authorize(world, changes);
       assert.equal(answer.status, 302);
       assert.deepEqual(getRedirectParameters(answer), {
@@ -166,7 +166,7 @@ describe("repeated parameter", () => {
   const target = (more: string) => `${authorizePath}?${formatParameters(authorizationRequest, {})}&${more}`;
 
   it("redirects to the client with invalid_request", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const answer = await world.router("GET", target("scope=openid"));
     assert.equal(answer.status, 302);
     assert.deepEqual(getRedirectParameters(answer), {
@@ -180,7 +180,7 @@ describe("repeated parameter", () => {
 
   for (const more of ["client_id=demo-web", `redirect_uri=${encodeURIComponent("http://127.0.0.1:9/other")}`]) {
     it(`shows an error page if the redirect target is ambiguous: ${more}`, async (t) => {
-      const world = await emulator(t);
+      const world = await startTestEmulator(t);
       const { status, body, headers } = await world.router("GET", target(more));
       assert.deepEqual([status, headers.get("location")], [400, null]);
       assert.match(String(body), /is repeated/);
@@ -190,7 +190,7 @@ describe("repeated parameter", () => {
 
 describe("OAuth scope", () => {
   it("grants known scopes and records a finding for unknown ones", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const { scope, refresh_token } = await signIn(world, ada, { scope: "openid contracts:read email admin" });
     assert.equal(scope, "openid email");
     assert.deepEqual(await listFindings(world, "eu-1"), [{ code: "scope-ignored", detail: "contracts:read admin" }]);
@@ -200,7 +200,7 @@ describe("OAuth scope", () => {
   });
 
   it("grants only the subject if all scopes are unknown", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const { scope, id_token, access_token } = await signIn(world, ada, { scope: "contracts:read" });
     assert.deepEqual([scope, id_token], ["", undefined]);
     assert.deepEqual((await getUserinfo(world, access_token)).body, { sub: "11", cluster: "eu-1" });
@@ -215,7 +215,7 @@ describe("sign-in session", () => {
   const hour = 3_600_000;
 
   it("starts with a sign-in and skips the next one at any cluster", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     for (const [email, cluster] of [
       [ada, "eu-1"],
       [eli, "us-1"],
@@ -232,13 +232,13 @@ describe("sign-in session", () => {
   });
 
   it("scopes its cookie to the proxy's path of the router", async (t) => {
-    const world = await emulator(t, { publicUrl: "https://sandbox.example/twin" });
+    const world = await startTestEmulator(t, { publicUrl: "https://sandbox.example/twin" });
     const { attributes } = await begin(world, ada);
     assert.equal(attributes[0], "Path=/twin/api/v1/oauth/");
   });
 
   it("does not skip a sign-in that the client requires", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const { cookie } = await begin(world, ada);
     const status = async (changes: Record<string, string>) =>
       (await authorize(world, { ...changes, login_hint: ada }, { headers: { cookie } })).status;
@@ -250,7 +250,7 @@ describe("sign-in session", () => {
   });
 
   it("does not skip a sign-in with max_age=0, even without elapsed time", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const { cookie } = await begin(world, ada);
     const headers = { cookie };
     assert.equal((await authorize(world, { max_age: "0" }, { headers })).status, 200);
@@ -259,7 +259,7 @@ describe("sign-in session", () => {
   });
 
   it("rejects prompt=none at a cluster where the user is unknown", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const { cookie } = await begin(world, eli);
     await world.router("POST", "/router/v1/cluster_clients/bulk", {
       body: { client_ids: ["demo-cli"], cluster_id: "eu-1" },
@@ -270,7 +270,7 @@ describe("sign-in session", () => {
   });
 
   it("expires after twelve virtual hours", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const { cookie } = await begin(world, ada);
     const silent = async () =>
       getRedirectParameters(await authorize(world, { prompt: "none", login_hint: ada }, { headers: { cookie } })).error;
@@ -281,7 +281,7 @@ describe("sign-in session", () => {
   });
 
   it("rejects an unknown state", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const cookie = "svc_session=eu-1_guess";
     const answer = await authorize(world, { prompt: "none", login_hint: ada }, { headers: { cookie } });
     assert.equal(getRedirectParameters(answer).error, "login_required");
@@ -293,7 +293,7 @@ describe("id_token_hint", () => {
     (await authorize(world, { svc_user })).headers.get("set-cookie")!.split("; ")[0]!;
 
   it("signs in the named user at any cluster, even after it expired", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     for (const [email, cluster] of [
       [ada, "eu-1"],
       [eli, "us-1"],
@@ -308,7 +308,7 @@ describe("id_token_hint", () => {
   });
 
   it("returns login_required with prompt=none if another user is signed in", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const required = {
       "": callbackUrl,
       error: "login_required",
@@ -328,7 +328,7 @@ describe("id_token_hint", () => {
   });
 
   it("prompts for a sign-in as the named user if another user is signed in", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const { id_token } = await signIn(world, ada);
     const headers = { cookie: await cookieOf(world, "ben@northwind.example") };
     const page = await authorize(world, { id_token_hint: id_token }, { headers });
@@ -341,7 +341,7 @@ describe("id_token_hint", () => {
   });
 
   it("rejects an access token and an altered ID token as invalid_request", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const { id_token, access_token } = await signIn(world, ada);
     const [head, , signature] = id_token.split(".");
     const claims = Buffer.from(JSON.stringify({ ...decodeJwtPart(id_token, 1), sub: "31" })).toString("base64url");

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { emulator, sender } from "../../../support/emulator.ts";
+import { createSender, startTestEmulator } from "../../../support/emulator.ts";
 
 const paths = ["/api/v1/oauth/token/", "/api/v1/oauth/authorize/", "/router/v1/oauth2.0/token/"];
 
@@ -19,10 +19,10 @@ for (const path of paths) {
   for (const [what, body] of Object.entries(bodies)) {
     for (const type of ["application/json", "application/x-www-form-urlencoded"]) {
       it(`${path} rejects ${what} as ${type} without changes`, async (t) => {
-        const world = await emulator(t);
+        const world = await startTestEmulator(t);
         const before = (await world.ask("GET", "state")).body;
         const { url } = world.clusters[0]!;
-        const { status } = await sender(url)("POST", path, { body, headers: { "content-type": type } });
+        const { status } = await createSender(url)("POST", path, { body, headers: { "content-type": type } });
         assert.ok(status >= 400 && status < 500, String(status));
         assert.deepEqual((await world.ask("GET", "state")).body, before);
       });
@@ -31,7 +31,7 @@ for (const path of paths) {
 }
 
 it("userinfo and authorization reject malformed and oversized credentials", async (t) => {
-  const world = await emulator(t);
+  const world = await startTestEmulator(t);
   const { url } = world.clusters[0]!;
   for (const authorization of [
     "Bearer",
@@ -39,10 +39,10 @@ it("userinfo and authorization reject malformed and oversized credentials", asyn
     `Bearer ${"x.".repeat(4_000)}`,
     "Bearer eyJhbGciOiJSUzI1NiJ9.bnVsbA.x",
   ]) {
-    const answer = await sender(url)("GET", "/api/v1/oauth/userinfo/", { headers: { authorization } });
+    const answer = await createSender(url)("GET", "/api/v1/oauth/userinfo/", { headers: { authorization } });
     assert.equal(answer.status, 401, authorization.slice(0, 40));
   }
   const cookie = `svc_session=eu-1_${"x".repeat(4_000)}; svc_session=%ff`;
-  const answer = await sender(url)("GET", "/api/v1/oauth/authorize/?client_id=demo-cli", { headers: { cookie } });
+  const answer = await createSender(url)("GET", "/api/v1/oauth/authorize/?client_id=demo-cli", { headers: { cookie } });
   assert.equal(answer.status, 400);
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { emulator, plain } from "../../../support/emulator.ts";
+import { pickStatusAndBody, startTestEmulator } from "../../../support/emulator.ts";
 import {
   authorizationRequest,
   authorize,
@@ -14,7 +14,7 @@ import {
   pkceVerifier,
   requestToken,
 } from "../../../support/identity/sign-in.ts";
-import { assertRefused } from "../../../support/refused.ts";
+import { assertRejected } from "../../../support/refused.ts";
 
 const [{ client_id, client_secret }] = confidentialClientSeed.oauth_clients;
 const [{ email }] = confidentialClientSeed.users;
@@ -31,7 +31,7 @@ const proven = (code: string, changes: ParameterChanges = {}) => ({
 
 describe("confidential client", () => {
   it("may omit PKCE, which records a finding", async (t) => {
-    const world = await emulator(t, { seed: confidentialClientSeed });
+    const world = await startTestEmulator(t, { seed: confidentialClientSeed });
     const code = await getAuthorizationCode(world, email, withoutPkce);
     assert.deepEqual(await listFindings(world, "eu-1"), [
       { code: "no-pkce", detail: "demo portal sent no code_challenge" },
@@ -41,18 +41,18 @@ describe("confidential client", () => {
   });
 
   it("rejects a verifier for a code issued without a challenge", async (t) => {
-    const world = await emulator(t, { seed: confidentialClientSeed });
+    const world = await startTestEmulator(t, { seed: confidentialClientSeed });
     const code = await getAuthorizationCode(world, email, withoutPkce);
-    await assertRefused(world, () => requestToken(world, proven(code, { code_verifier: pkceVerifier })), {
+    await assertRejected(world, () => requestToken(world, proven(code, { code_verifier: pkceVerifier })), {
       status: 400,
       body: { error: "invalid_grant", error_description: "The authorization request had no code_challenge" },
     });
   });
 
   it("requires the verifier after a challenge, without a finding", async (t) => {
-    const world = await emulator(t, { seed: confidentialClientSeed });
+    const world = await startTestEmulator(t, { seed: confidentialClientSeed });
     const code = await getAuthorizationCode(world, email, { client_id });
-    await assertRefused(world, () => requestToken(world, proven(code)), {
+    await assertRejected(world, () => requestToken(world, proven(code)), {
       status: 400,
       body: invalid("code_verifier is missing"),
     });
@@ -61,14 +61,14 @@ describe("confidential client", () => {
   });
 
   it("requires a challenge if the request names a method", async (t) => {
-    const world = await emulator(t, { seed: confidentialClientSeed });
+    const world = await startTestEmulator(t, { seed: confidentialClientSeed });
     const answer = await authorize(world, { ...withoutPkce, code_challenge_method: "S256", svc_user: email });
     const problem = invalid("code_challenge_method requires code_challenge");
     assert.deepEqual(getRedirectParameters(answer), { ...back, ...problem, iss: world.routerUrl });
   });
 
   it("requires PKCE with --strict=pkce", async (t) => {
-    const world = await emulator(t, { seed: confidentialClientSeed, strict: ["pkce"] });
+    const world = await startTestEmulator(t, { seed: confidentialClientSeed, strict: ["pkce"] });
     const answer = await authorize(world, { ...withoutPkce, svc_user: email });
     const problem = invalid("code_challenge is missing: PKCE is required");
     assert.deepEqual(getRedirectParameters(answer), { ...back, ...problem, iss: world.routerUrl });
@@ -76,8 +76,8 @@ describe("confidential client", () => {
 });
 
 it("public client always requires PKCE", async (t) => {
-  const world = await emulator(t);
+  const world = await startTestEmulator(t);
   const answer = await authorize(world, { ...withoutPkce, client_id: "demo-cli", svc_user: email });
-  assert.deepEqual(plain(answer).status, 302);
+  assert.deepEqual(pickStatusAndBody(answer).status, 302);
   assert.equal(getRedirectParameters(answer).error_description, "code_challenge is missing: PKCE is required");
 });

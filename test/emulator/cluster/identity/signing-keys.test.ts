@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { calculateJwkThumbprint } from "jose";
 import vectors from "../../../../fixtures/vectors/signatures-and-protocols.json" with { type: "json" };
-import { emulator, sender, type TestEmulator } from "../../../support/emulator.ts";
+import { createSender, startTestEmulator, type TestEmulator } from "../../../support/emulator.ts";
 import { decodeJwtPart, signIn } from "../../../support/identity/sign-in.ts";
 
 interface Jwk {
@@ -37,7 +37,7 @@ describe("signing key of a cluster", () => {
     assert.equal(thumbprint(jwk), kid);
     assert.equal(await calculateJwkThumbprint(jwk), kid);
 
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const keys = await keysOf(world);
     assert.deepEqual(
       keys.map(({ n: _, ...rest }) => rest),
@@ -55,17 +55,17 @@ describe("signing key of a cluster", () => {
     const folder = await mkdtemp(join(tmpdir(), "svc-keys-"));
     t.after(() => rm(folder, { recursive: true }));
     const file = join(folder, "emulator.json");
-    const first = await emulator(t, { file });
+    const first = await startTestEmulator(t, { file });
     const sets = await Promise.all([keysOf(first), keysOf(first), keysOf(first)]);
     assert.deepEqual(sets[1], sets[0]);
     assert.deepEqual(sets[2], sets[0]);
     await first.close();
-    assert.deepEqual(await keysOf(await emulator(t, { file })), sets[0]);
+    assert.deepEqual(await keysOf(await startTestEmulator(t, { file })), sets[0]);
   });
 
   it("can be defined by the seed", async (t) => {
     const jwk = generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey.export({ format: "jwk" });
-    const world = await emulator(t, { seed: seedWith({ signing_keys: [{ cluster_id: "us-1", jwk }] }) });
+    const world = await startTestEmulator(t, { seed: seedWith({ signing_keys: [{ cluster_id: "us-1", jwk }] }) });
     const [eu, us] = await keysOf(world);
     assert.equal(us!.n, jwk.n);
     assert.notEqual(eu!.n, jwk.n);
@@ -74,8 +74,8 @@ describe("signing key of a cluster", () => {
   it("is derived from the seed under --deterministic and differs by cluster", async (t) => {
     const deterministic = true;
     const [one, same] = [
-      await keysOf(await emulator(t, { seed: seedWith(), deterministic })),
-      await keysOf(await emulator(t, { seed: seedWith(), deterministic })),
+      await keysOf(await startTestEmulator(t, { seed: seedWith(), deterministic })),
+      await keysOf(await startTestEmulator(t, { seed: seedWith(), deterministic })),
     ];
     assert.deepEqual(same, one);
     // The key is the same in every version, so that tokens in fixtures remain valid.
@@ -87,15 +87,15 @@ describe("signing key of a cluster", () => {
   });
 
   it("differs in every other state", async (t) => {
-    const [one, other] = [await keysOf(await emulator(t)), await keysOf(await emulator(t))];
+    const [one, other] = [await keysOf(await startTestEmulator(t)), await keysOf(await startTestEmulator(t))];
     assert.notDeepEqual(one, other);
   });
 });
 
 it("OpenID configuration of a cluster contains its own URLs", async (t) => {
-  const world = await emulator(t);
+  const world = await startTestEmulator(t);
   const { url } = world.clusters[1]!;
-  const { body } = await sender(url)("GET", "/.well-known/openid-configuration");
+  const { body } = await createSender(url)("GET", "/.well-known/openid-configuration");
   const { issuer, jwks_uri, token_endpoint } = body as Record<string, string>;
   assert.deepEqual(
     [issuer, jwks_uri, token_endpoint],

@@ -1,7 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { formatBasicHeader } from "../../../../src/schemes/http-authorization.ts";
-import { emulator, plain, type Sent, sender, type TestEmulator } from "../../../support/emulator.ts";
+import {
+  createSender,
+  pickStatusAndBody,
+  startTestEmulator,
+  type TestEmulator,
+  type TestRequest,
+} from "../../../support/emulator.ts";
 import {
   callbackUrl,
   confidentialClientSeed,
@@ -18,7 +24,7 @@ import {
   type Tokens,
   tokenPath,
 } from "../../../support/identity/sign-in.ts";
-import { assertRefused } from "../../../support/refused.ts";
+import { assertRejected } from "../../../support/refused.ts";
 
 const ada = "ada@northwind.example";
 const eli = "eli@fabrikam.example";
@@ -30,7 +36,7 @@ const refusal = (error: string, error_description: string, status = 400) => ({
 
 describe("authorization code", () => {
   it("returns tokens that state the user, the sign-in time and the cluster", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const code = await getAuthorizationCode(world, eli, { nonce: "n-0S6", scope: "openid email" });
     await world.clock.advance({ by: 60_000 });
     const answer = await requestToken(world, createExchangeFields(code));
@@ -57,13 +63,13 @@ describe("authorization code", () => {
   });
 
   it("returns no ID token without the openid scope", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const tokens = await signIn(world, ada, { scope: "email" });
     assert.equal(tokens.id_token, undefined);
   });
 
   it("accepts a JSON request", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const { status } = await world.router("POST", tokenPath, {
       body: createExchangeFields(await getAuthorizationCode(world, ada)),
     });
@@ -94,17 +100,17 @@ describe("authorization code", () => {
   ];
   for (const [what, changes, expected] of wrong) {
     it(`rejects a request ${what} without invalidating the code`, async (t) => {
-      const world = await emulator(t);
+      const world = await startTestEmulator(t);
       const good = createExchangeFields(await getAuthorizationCode(world, eli));
-      await assertRefused(world, () => requestToken(world, { ...good, ...changes }), expected);
+      await assertRejected(world, () => requestToken(world, { ...good, ...changes }), expected);
       assert.equal((await requestToken(world, good)).status, 200);
     });
   }
 
   it("is rejected by another cluster", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const code = (await getAuthorizationCode(world, eli)).replace("us-1_", "eu-1_");
-    await assertRefused(
+    await assertRejected(
       world,
       () => requestToken(world, createExchangeFields(code)),
       refusal("invalid_grant", "The code is unknown"),
@@ -112,10 +118,10 @@ describe("authorization code", () => {
   });
 
   it("expires after ten virtual minutes", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const code = await getAuthorizationCode(world, ada);
     await world.clock.advance({ by: 600_000 });
-    await assertRefused(
+    await assertRejected(
       world,
       () => requestToken(world, createExchangeFields(code)),
       refusal("invalid_grant", "The code has expired"),
@@ -123,14 +129,17 @@ describe("authorization code", () => {
   });
 
   it("revokes its refresh tokens when it is used twice", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const code = await getAuthorizationCode(world, ada);
     const { refresh_token } = (await requestToken(world, createExchangeFields(code))).body as Tokens;
     assert.deepEqual(
-      plain(await requestToken(world, createExchangeFields(code))),
+      pickStatusAndBody(await requestToken(world, createExchangeFields(code))),
       refusal("invalid_grant", "The code was used before; its refresh tokens are revoked"),
     );
-    assert.deepEqual(plain(await refresh(world, refresh_token)), refusal("invalid_grant", "The token is unknown"));
+    assert.deepEqual(
+      pickStatusAndBody(await refresh(world, refresh_token)),
+      refusal("invalid_grant", "The token is unknown"),
+    );
   });
 });
 
@@ -139,7 +148,7 @@ const refresh = (world: TestEmulator, refresh_token: string, changes: ParameterC
 
 describe("refresh token", () => {
   it("returns new tokens for the same user and a new refresh token", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const first = await signIn(world, eli, { nonce: "n" });
     await world.clock.advance({ by: 60_000 });
     const { status, body } = await refresh(world, first.refresh_token);
@@ -154,21 +163,24 @@ describe("refresh token", () => {
   });
 
   it("revokes only its own token family when it is used twice", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const [mine, other] = [await signIn(world, ada), await signIn(world, ada)];
     const next = (await refresh(world, mine.refresh_token)).body as Tokens;
     assert.deepEqual(
-      plain(await refresh(world, mine.refresh_token)),
+      pickStatusAndBody(await refresh(world, mine.refresh_token)),
       refusal("invalid_grant", "The token was used before; its successors are revoked"),
     );
-    assert.deepEqual(plain(await refresh(world, next.refresh_token)), refusal("invalid_grant", "The token is unknown"));
+    assert.deepEqual(
+      pickStatusAndBody(await refresh(world, next.refresh_token)),
+      refusal("invalid_grant", "The token is unknown"),
+    );
     assert.equal((await refresh(world, other.refresh_token)).status, 200);
   });
 
   it("accepts a narrower scope and rejects a wider one", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const { refresh_token } = await signIn(world, ada, { scope: "openid email" });
-    await assertRefused(
+    await assertRejected(
       world,
       () => refresh(world, refresh_token, { scope: "openid profile" }),
       refusal("invalid_scope", "The scope exceeds the granted scope"),
@@ -180,21 +192,21 @@ describe("refresh token", () => {
   });
 
   it("belongs to one client and expires after thirty virtual days", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const { refresh_token } = await signIn(world, ada);
     const unknown = refusal("invalid_grant", "The token is unknown");
-    await assertRefused(world, () => refresh(world, refresh_token, { client_id: "demo-web" }), unknown);
-    await assertRefused(world, () => refresh(world, "eu-1_guess"), unknown);
-    await assertRefused(world, () => refresh(world, refresh_token.replace("eu-1_", "us-1_")), unknown);
+    await assertRejected(world, () => refresh(world, refresh_token, { client_id: "demo-web" }), unknown);
+    await assertRejected(world, () => refresh(world, "eu-1_guess"), unknown);
+    await assertRejected(world, () => refresh(world, refresh_token.replace("eu-1_", "us-1_")), unknown);
     await world.clock.advance({ by: 30 * 24 * 3_600_000 });
-    await assertRefused(world, () => refresh(world, refresh_token), refusal("invalid_grant", "The token has expired"));
+    await assertRejected(world, () => refresh(world, refresh_token), refusal("invalid_grant", "The token has expired"));
     await world.clock.advance({ by: 24 * 3_600_000 });
     await signIn(world, ada);
-    await assertRefused(world, () => refresh(world, refresh_token), unknown);
+    await assertRejected(world, () => refresh(world, refresh_token), unknown);
   });
 
   it("survives a restart and is revoked with its user", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const { refresh_token } = await signIn(world, ada);
     const state = (await world.ask("GET", "state")).body as {
       rows: { users: { email: string; is_active: boolean }[] };
@@ -204,7 +216,7 @@ describe("refresh token", () => {
     const kept = (await refresh(world, refresh_token)).body as Tokens;
     assert.ok(kept.refresh_token);
     await world.ask("PUT", "state", { body: state });
-    await assertRefused(
+    await assertRejected(
       world,
       () => refresh(world, refresh_token),
       refusal("invalid_grant", "The user is no longer active"),
@@ -222,20 +234,20 @@ describe("confidential client", () => {
     ["in the body", { client_id, client_secret: secret }, {}],
   ] as const) {
     it(`authenticates with its secret ${how}`, async (t) => {
-      const world = await emulator(t, { seed });
+      const world = await startTestEmulator(t, { seed });
       const code = await getAuthorizationCode(world, ada, { client_id });
       assert.equal((await requestToken(world, { ...createExchangeFields(code), ...fields }, headers)).status, 200);
     });
   }
 
   it("rejects a missing or wrong client secret", async (t) => {
-    const world = await emulator(t, { seed });
+    const world = await startTestEmulator(t, { seed });
     const good = { ...createExchangeFields(await getAuthorizationCode(world, ada, { client_id })), client_id };
     const expected = refusal("invalid_client", "The client is unknown, or its secret is wrong", 401);
-    await assertRefused(world, () => requestToken(world, good), expected);
-    await assertRefused(world, () => requestToken(world, { ...good, client_secret: "guess" }), expected);
+    await assertRejected(world, () => requestToken(world, good), expected);
+    await assertRejected(world, () => requestToken(world, { ...good, client_secret: "guess" }), expected);
     const authorization = formatBasicHeader({ ...encoded, password: "guess" });
-    await assertRefused(world, () => requestToken(world, good, { authorization }), expected);
+    await assertRejected(world, () => requestToken(world, good, { authorization }), expected);
     const challenged = await requestToken(world, good, { authorization });
     assert.equal(challenged.headers.get("www-authenticate"), 'Basic realm="oauth"');
     assert.equal((await requestToken(world, good)).headers.get("www-authenticate"), null);
@@ -260,7 +272,7 @@ describe("token request", () => {
       ...confidentialClientSeed,
       oauth_clients: [...confidentialClientSeed.oauth_clients, { client_id: "pub", client_name: "P" }],
     };
-    const world = await emulator(t, { seed });
+    const world = await startTestEmulator(t, { seed });
     const [{ client_id, client_secret }] = confidentialClientSeed.oauth_clients;
     const good = { ...createExchangeFields(await getAuthorizationCode(world, ada, { client_id })), client_id };
     const authorization = formatBasicHeader({ user: "demo+portal", password: encodeURIComponent(client_secret) });
@@ -268,14 +280,14 @@ describe("token request", () => {
       "invalid_request",
       "The client authenticates both by HTTP basic and by parameters, or sends two client IDs",
     );
-    await assertRefused(world, () => requestToken(world, { ...good, client_secret }, { authorization }), twice);
-    await assertRefused(world, () => requestToken(world, { ...good, client_id: "pub" }, { authorization }), twice);
-    const cluster = sender(world.clusters[0]!.url, formHeaders);
+    await assertRejected(world, () => requestToken(world, { ...good, client_secret }, { authorization }), twice);
+    await assertRejected(world, () => requestToken(world, { ...good, client_id: "pub" }, { authorization }), twice);
+    const cluster = createSender(world.clusters[0]!.url, formHeaders);
     const body = `${formatParameters({}, good)}&code=eu-1_other`;
     const repeated = refusal("invalid_request", "code is repeated");
-    await assertRefused(world, () => cluster("POST", tokenPath, { body }), repeated);
+    await assertRejected(world, () => cluster("POST", tokenPath, { body }), repeated);
     const missing = refusal("invalid_request", "grant_type is missing");
-    await assertRefused(world, () => cluster("POST", tokenPath, { body: "code=c" }), missing);
+    await assertRejected(world, () => cluster("POST", tokenPath, { body: "code=c" }), missing);
     const { status, headers } = await requestToken(world, good, { authorization });
     assert.deepEqual([status, headers.get("cache-control"), headers.get("pragma")], [200, "no-store", "no-cache"]);
   });
@@ -283,9 +295,9 @@ describe("token request", () => {
 
 describe("access token", () => {
   it("returns the claims of its user within its scope", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const told = async (scope: string) =>
-      plain(await getUserinfo(world, (await signIn(world, eli, { scope })).access_token));
+      pickStatusAndBody(await getUserinfo(world, (await signIn(world, eli, { scope })).access_token));
     const sub = { sub: "31", cluster: "us-1" };
     const email = { email: eli, email_verified: true };
     assert.deepEqual(await told("openid"), { status: 200, body: sub });
@@ -296,21 +308,21 @@ describe("access token", () => {
     });
   });
 
-  const carriers: [string, (access_token: string) => Sent][] = [
+  const carriers: [string, (access_token: string) => TestRequest][] = [
     ["header", (access_token) => ({ headers: { authorization: `Bearer ${access_token}` } })],
     ["form", (access_token) => ({ headers: formHeaders, body: formatParameters({}, { access_token }) })],
   ];
   for (const [where, carry] of carriers) {
     it(`returns the same claims for a POST with the token in its ${where}`, async (t) => {
-      const world = await emulator(t);
+      const world = await startTestEmulator(t);
       const { access_token } = await signIn(world, eli);
       const answer = await world.router("POST", "/api/v1/oauth/userinfo/", carry(access_token));
-      assert.deepEqual(plain(answer), plain(await getUserinfo(world, access_token)));
+      assert.deepEqual(pickStatusAndBody(answer), pickStatusAndBody(await getUserinfo(world, access_token)));
     });
   }
 
   it("rejects a request that sends the token twice", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const { access_token } = await signIn(world, ada);
     const both = {
       headers: { ...formHeaders, authorization: `Bearer ${access_token}` },
@@ -318,12 +330,12 @@ describe("access token", () => {
     };
     const answer = await world.router("POST", "/api/v1/oauth/userinfo/", both);
     const why = "The access token cannot be sent both in the header and in the form";
-    assert.deepEqual(plain(answer), refusal("invalid_request", why));
+    assert.deepEqual(pickStatusAndBody(answer), refusal("invalid_request", why));
     assert.equal(answer.headers.get("www-authenticate"), 'Bearer error="invalid_request"');
   });
 
   it("rejects an invalid token in a POST and ignores a token in a URL", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const { access_token } = await signIn(world, ada);
     const gone = refusal(
       "invalid_token",
@@ -336,13 +348,13 @@ describe("access token", () => {
       [`/api/v1/oauth/userinfo/?access_token=${access_token}`, {}, missing, 'Bearer realm="oauth"'],
     ] as const) {
       const answer = await world.router("POST", target, { headers });
-      assert.deepEqual(plain(answer), refused);
+      assert.deepEqual(pickStatusAndBody(answer), refused);
       assert.equal(answer.headers.get("www-authenticate"), challenge);
     }
   });
 
   it("expires after one virtual hour, with or without its cluster prefix", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const { access_token } = await signIn(world, ada);
     assert.equal((await getUserinfo(world, `eu-1_${access_token}`)).status, 200);
     await world.clock.advance({ by: 3_600_000 - 1 });
@@ -352,7 +364,7 @@ describe("access token", () => {
   });
 
   it("rejects an altered, foreign or wrong-type token, or one without a user", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const { access_token, id_token } = await signIn(world, ada);
     const [header, claims, signature] = access_token.split(".") as [string, string, string];
     const as = (changes: object) =>
@@ -367,7 +379,7 @@ describe("access token", () => {
     ]) {
       const answer = await getUserinfo(world, token);
       assert.deepEqual(
-        plain(answer),
+        pickStatusAndBody(answer),
         refusal("invalid_token", "The access token is altered or expired, or its user is no longer active", 401),
         token,
       );

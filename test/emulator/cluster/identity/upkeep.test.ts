@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { emulator, type TestEmulator } from "../../../support/emulator.ts";
+import { startTestEmulator, type TestEmulator } from "../../../support/emulator.ts";
 import {
   authorize,
   createExchangeFields,
@@ -21,7 +21,7 @@ const countOf = async ({ ask }: TestEmulator, collection: string) => {
 
 describe("removal of expired rows", () => {
   it("removes a code ten minutes after its expiry when the next is issued", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const code = await getAuthorizationCode(world, ada);
     await world.clock.advance({ by: 20 * minute - 1 });
     await getAuthorizationCode(world, ada);
@@ -37,7 +37,7 @@ describe("removal of expired rows", () => {
   });
 
   it("removes an ended session when the next one starts", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     await authorize(world, { svc_user: ada });
     await world.clock.advance({ by: 12 * 60 * minute - 1 });
     await authorize(world, { svc_user: ada });
@@ -48,7 +48,7 @@ describe("removal of expired rows", () => {
   });
 
   it("removes a refresh token a day after its expiry when the next is issued", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const { refresh_token } = await signIn(world, ada);
     const refreshed = async () =>
       (await requestToken(world, { client_id: "demo-cli", grant_type: "refresh_token", refresh_token })).body;

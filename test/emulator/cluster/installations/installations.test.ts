@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { emulator, plain, sender, type TestEmulator } from "../../../support/emulator.ts";
+import { createSender, pickStatusAndBody, startTestEmulator, type TestEmulator } from "../../../support/emulator.ts";
 import { getHiddenFields } from "../../../support/identity/forms.ts";
 import { listFindings } from "../../../support/identity/sign-in.ts";
-import { assertRefused, waitUntilIdle } from "../../../support/refused.ts";
+import { assertRejected, waitUntilIdle } from "../../../support/refused.ts";
 
 const form = { "content-type": "application/x-www-form-urlencoded" };
 
@@ -46,7 +46,7 @@ describe("chat_a installation", () => {
     [3, "us-1"],
   ] as const) {
     it(`redeems the state once, only at ${cluster}, and maps the team`, async (t) => {
-      const world = await emulator(t);
+      const world = await startTestEmulator(t);
       const { state, authorization_url } = await begin(world, "chat_a", { workspace_id });
       const back = await submit(world, authorization_url, { team_id: "T-NEW", name: "Newcomers" });
       assert.match(
@@ -57,14 +57,14 @@ describe("chat_a installation", () => {
       assert.doesNotMatch(state, /^(?:eu|us)-1_/, "the router cannot know whose it is");
 
       const others = world.clusters.filter(({ id }) => id !== cluster);
-      for (const { url } of others) assert.deepEqual(plain(await sender(url)("GET", back)), unknown);
-      assert.deepEqual(plain(await world.router("GET", back)), {
+      for (const { url } of others) assert.deepEqual(pickStatusAndBody(await createSender(url)("GET", back)), unknown);
+      assert.deepEqual(pickStatusAndBody(await world.router("GET", back)), {
         status: 200,
         body: { cluster_id: cluster, workspace_id, app: "chat_a", account: { id: "T-NEW", name: "Newcomers" } },
       });
       await waitUntilIdle(world);
       assert.deepEqual(await owners(world, "T-NEW"), [cluster]);
-      await assertRefused(world, () => world.router("GET", back), unknown);
+      await assertRejected(world, () => world.router("GET", back), unknown);
 
       const event = { type: "event_callback", team_id: "T-NEW", event: { type: "app_mention" } };
       await world.router("POST", "/router/v1/integrations/chat_a/webhook/event/", { body: event });
@@ -77,13 +77,13 @@ describe("chat_a installation", () => {
   }
 
   it("rejects a missing or unknown state and an unknown code", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const { state } = await begin(world, "chat_a");
     for (const query of ["", "?code=c0de", "?code=c0de&state=guess", "?error=access_denied", "?state=eu-1_x"]) {
-      await assertRefused(world, () => world.router("GET", withinDefault + query), unknown);
+      await assertRejected(world, () => world.router("GET", withinDefault + query), unknown);
     }
     for (const query of [`?state=${state}`, `?state=${state}&code=guess`]) {
-      await assertRefused(world, () => world.router("GET", withinDefault + query), {
+      await assertRejected(world, () => world.router("GET", withinDefault + query), {
         status: 400,
         body: { detail: "Unknown or used code" },
       });
@@ -95,28 +95,28 @@ describe("chat_a installation", () => {
   });
 
   it("maps no team if the user denies the installation", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     // The error comes from the cluster that started the installation, not from the first one.
     const { authorization_url } = await begin(world, "chat_a", { workspace_id: 3 });
     const back = await submit(world, authorization_url, { decision: "deny", team_id: "T-NEW" });
-    assert.deepEqual(plain(await world.router("GET", back)), {
+    assert.deepEqual(pickStatusAndBody(await world.router("GET", back)), {
       status: 400,
       body: { detail: "The installation was denied: access_denied" },
     });
     const refused = (detail: string) => [{ code: "installation-refused", detail }];
     assert.deepEqual(await listFindings(world, "eu-1"), refused("Unknown or used state"));
     assert.deepEqual(await listFindings(world, "us-1"), refused("The installation was denied: access_denied"));
-    assert.deepEqual(plain(await world.router("GET", back)), unknown);
+    assert.deepEqual(pickStatusAndBody(await world.router("GET", back)), unknown);
     await waitUntilIdle(world);
     assert.deepEqual(await owners(world, "T-NEW"), []);
   });
 
   it("rejects a code of another provider", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const theirs = await begin(world, "ProviderA", { approve_as: "ada@northwind.example" });
     const code = new URL(theirs.redirect_url!).searchParams.get("code");
     const { state } = await begin(world, "chat_a");
-    await assertRefused(world, () => world.router("GET", `${withinDefault}?code=${code}&state=${state}`), {
+    await assertRejected(world, () => world.router("GET", `${withinDefault}?code=${code}&state=${state}`), {
       status: 400,
       body: { detail: "Unknown or used code" },
     });
@@ -133,14 +133,14 @@ describe("chat_a installation", () => {
       ],
       users: [{ id: 1, workspace_id: 1, name: "Ada", email: "ada@northwind.example" }],
     };
-    const world = await emulator(t, { seed });
+    const world = await startTestEmulator(t, { seed });
     const { authorization_url, redirect_url } = await begin(world, "chat_a", { approve_as: "T1" });
     assert.match(redirect_url!, /\/destinations\/europe\/chat_a\/oauth_redirect\?/);
     assert.match(await submit(world, authorization_url, { team_id: "T1" }), /\/destinations\/europe\/chat_a\//);
   });
 
   it("maps the team to its last installation until the workspace is deleted", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const { id } = (await world.ask("POST", "workspaces", { body: { name: "Team A" } })).body as { id: number };
     for (const workspace_id of [3, 1, id]) {
       const { redirect_url } = await begin(world, "chat_a", { workspace_id, approve_as: "T-NEW" });
@@ -159,18 +159,18 @@ describe("chat_a installation", () => {
 describe("installation of an external provider", () => {
   for (const app of ["ProviderA", "ProviderB", "ProviderC"]) {
     it(`connects an account at ${app} once, only at the cluster that started it`, async (t) => {
-      const world = await emulator(t);
+      const world = await startTestEmulator(t);
       const { id, state, authorization_url } = await begin(world, app, { workspace_id: 3 });
       assert.match(state, /^us-1_/);
       const back = await submit(world, authorization_url, { email: "eli@fabrikam.example", name: "Eli" });
       assert.match(back, new RegExp(`^/router/v1/oauth2\\.0/external/${app}/redirect\\?code=`));
-      assert.deepEqual(plain(await sender(world.clusters[0]!.url)("GET", back)), unknown);
+      assert.deepEqual(pickStatusAndBody(await createSender(world.clusters[0]!.url)("GET", back)), unknown);
       const account = { id: "eli@fabrikam.example", name: "Eli" };
-      assert.deepEqual(plain(await world.router("GET", back)), {
+      assert.deepEqual(pickStatusAndBody(await world.router("GET", back)), {
         status: 200,
         body: { cluster_id: "us-1", workspace_id: 3, app, account },
       });
-      await assertRefused(world, () => world.router("GET", back), unknown);
+      await assertRejected(world, () => world.router("GET", back), unknown);
       const at = "2031-01-02T03:04:05.000Z";
       const row = { id, app, cluster_id: "us-1", workspace_id: 3, status: "INSTALLED", account };
       assert.deepEqual(await listed(world), [{ ...row, begun_at: at, ended_at: at }]);
@@ -178,26 +178,26 @@ describe("installation of an external provider", () => {
   }
 
   it("rejects an invalid state, another provider, and a failed sign-in", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const { state, redirect_url } = await begin(world, "ProviderA", { approve_as: "ada@northwind.example" });
     const redirect = (provider: string, query: string) => () =>
       world.router("GET", `/router/v1/oauth2.0/external/${provider}/redirect${query}`);
     for (const query of ["", "?code=c", "?code=c&state=eu-1_guess", "?code=c&state=guess", "?error=access_denied"]) {
-      await assertRefused(world, redirect("ProviderA", query), unknown);
+      await assertRejected(world, redirect("ProviderA", query), unknown);
     }
-    await assertRefused(world, redirect("ProviderB", new URL(redirect_url!).search), unknown);
-    assert.deepEqual(plain(await redirect("ProviderA", `?error=server_error&state=${state}`)()), {
+    await assertRejected(world, redirect("ProviderB", new URL(redirect_url!).search), unknown);
+    assert.deepEqual(pickStatusAndBody(await redirect("ProviderA", `?error=server_error&state=${state}`)()), {
       status: 400,
       body: { detail: "The installation was denied: server_error" },
     });
-    await assertRefused(world, redirect("ProviderA", new URL(redirect_url!).search), unknown);
+    await assertRejected(world, redirect("ProviderA", new URL(redirect_url!).search), unknown);
   });
 });
 
 describe("starting an installation on the control plane", () => {
   it("requires an existing workspace and an installable app", async (t) => {
-    const world = await emulator(t);
-    await assertRefused(world, () => world.ask("POST", "installations/chat_a", { body: { workspace_id: 99 } }), {
+    const world = await startTestEmulator(t);
+    await assertRejected(world, () => world.ask("POST", "installations/chat_a", { body: { workspace_id: 99 } }), {
       status: 404,
       body: {
         error: {
@@ -211,7 +211,7 @@ describe("starting an installation on the control plane", () => {
   });
 
   it("prompts for the team or account, again after invalid input", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const { authorization_url } = await begin(world, "chat_a");
     const page = String((await world.router("GET", authorization_url.slice(world.routerUrl.length))).body);
     assert.match(page, /<h1>Connect chat_a<\/h1>/);

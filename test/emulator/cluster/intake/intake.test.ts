@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { emulator, plain, type TestEmulator } from "../../../support/emulator.ts";
-import { assertRefused, notFoundResponse } from "../../../support/refused.ts";
+import { pickStatusAndBody, startTestEmulator, type TestEmulator } from "../../../support/emulator.ts";
+import { assertRejected, notFoundResponse } from "../../../support/refused.ts";
 import { createWorkspaceApi } from "../../../support/workspace-api.ts";
 
 const path = "/api/v1/public/legal_intake/";
@@ -31,7 +31,7 @@ async function created(api: Api, body: object = {}): Promise<{ id: number; publi
 
 describe("intake.create", () => {
   it("creates an intake with its files, users and metadata", async (t) => {
-    const { api } = await emulator(t);
+    const { api } = await startTestEmulator(t);
     const { file_id, upload_url } = await fileOf(api);
     await fetch(upload_url, { method: "PUT", body: "%PDF", headers: { "content-type": "application/pdf" } });
     const answer = await api("POST", path, {
@@ -81,7 +81,7 @@ describe("intake.create", () => {
   });
 
   it("requires only a title and a workflow, and accepts null for other fields", async (t) => {
-    const { api } = await emulator(t);
+    const { api } = await startTestEmulator(t);
     const { body } = await api("POST", path, {
       body: {
         title: "Help",
@@ -101,7 +101,7 @@ describe("intake.create", () => {
   });
 
   it("accepts a file without bytes and records a finding", async (t) => {
-    const { api, ask } = await emulator(t);
+    const { api, ask } = await startTestEmulator(t);
     const { file_id } = await fileOf(api);
     await created(api, { file_ids: [file_id] });
     const { body } = await ask("GET", "requests?operation=intake.create");
@@ -113,32 +113,32 @@ describe("intake.create", () => {
   });
 
   it("rejects file IDs of another workspace", async (t) => {
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     const foreign = (await fileOf(await createWorkspaceApi(on, 2))).file_id;
     const own = (await fileOf(on.api)).file_id;
     const expected = domain("One or more file_ids not found in workspace");
     for (const file_ids of [[foreign], [own, foreign], ["4d0b0f5e-8f4b-4f43-9c4e-0a3c5a2f6f10"], ["no-uuid"], [""]]) {
       const body = { title: "Help", workflow_id: 201, file_ids };
-      await assertRefused(on, () => on.api("POST", path, { body }), expected);
+      await assertRejected(on, () => on.api("POST", path, { body }), expected);
     }
   });
 
   it("rejects unpublished, unknown and foreign workflows with the same error", async (t) => {
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     const expected = domain("This workflow has no published version for the workspace");
     for (const workflow_id of [202, 204, 999, -1]) {
-      await assertRefused(on, () => on.api("POST", path, { body: { title: "Help", workflow_id } }), expected);
+      await assertRejected(on, () => on.api("POST", path, { body: { title: "Help", workflow_id } }), expected);
     }
   });
 
   it("rejects a workflow that is not for intakes", async (t) => {
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     const body = { title: "Help", workflow_id: 203 };
-    await assertRefused(on, () => on.api("POST", path, { body }), domain("This workflow is not an INTAKE_WORKFLOW"));
+    await assertRejected(on, () => on.api("POST", path, { body }), domain("This workflow is not an INTAKE_WORKFLOW"));
   });
 
   it("validates fields, then publication, then workflow kind, then files", async (t) => {
-    const { api } = await emulator(t);
+    const { api } = await startTestEmulator(t);
     const told = async (body: object) => {
       const answer = (await api("POST", path, { body })).body as { message?: string };
       return answer.message ?? answer;
@@ -207,29 +207,29 @@ describe("intake.create", () => {
   ];
   for (const [what, body, fields] of malformed) {
     it(`rejects ${what}`, async (t) => {
-      const on = await emulator(t);
-      await assertRefused(on, () => on.api("POST", path, { body }), { status: 400, body: fields });
+      const on = await startTestEmulator(t);
+      await assertRejected(on, () => on.api("POST", path, { body }), { status: 400, body: fields });
     });
   }
 });
 
 describe("intake.show", () => {
   it("returns the created intake", async (t) => {
-    const { api } = await emulator(t);
+    const { api } = await startTestEmulator(t);
     const intake = await created(api);
-    assert.deepEqual(plain(await api("GET", `${path}${intake.id}/`)), { status: 200, body: intake });
+    assert.deepEqual(pickStatusAndBody(await api("GET", `${path}${intake.id}/`)), { status: 200, body: intake });
   });
 });
 
 describe("intake.update", () => {
   it("changes the given fields only, and null clears description and due date", async (t) => {
-    const { api, ask } = await emulator(t);
+    const { api, ask } = await startTestEmulator(t);
     const before = await created(api, { description: "d", due_date: "2031-02-01T00:00:00Z", metadata: { a: "b" } });
     await ask("POST", "clock/advance", { body: { by: "PT1H" } });
     const changed = await api("PATCH", `${path}${before.id}/`, {
       body: { status: "IN_PROGRESS", priority: "LOW", description: null, due_date: null },
     });
-    assert.deepEqual(plain(changed), {
+    assert.deepEqual(pickStatusAndBody(changed), {
       status: 200,
       body: {
         ...before,
@@ -251,7 +251,7 @@ describe("intake.update", () => {
   });
 
   it("rejects malformed changes", async (t) => {
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     const { id } = await created(on.api);
     const cases: [body: object, fields: unknown][] = [
       [{ title: null }, { title: ["Input should be a valid string"] }],
@@ -267,30 +267,30 @@ describe("intake.update", () => {
       ],
     ];
     for (const [body, fields] of cases) {
-      await assertRefused(on, () => on.api("PATCH", `${path}${id}/`, { body }), { status: 400, body: fields });
+      await assertRejected(on, () => on.api("PATCH", `${path}${id}/`, { body }), { status: 400, body: fields });
     }
   });
 });
 
 describe("intake.delete", () => {
   it("returns 403, not 404, for unknown, deleted and foreign intakes", async (t) => {
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     const own = await created(on.api);
     const other = await createWorkspaceApi(on, 2);
     const foreign = await created(other, { workflow_id: 204 });
-    assert.deepEqual(plain(await on.api("DELETE", `${path}${own.id}/`)), { status: 204, body: "" });
+    assert.deepEqual(pickStatusAndBody(await on.api("DELETE", `${path}${own.id}/`)), { status: 204, body: "" });
 
     for (const id of [own.id, foreign.id, 999]) {
-      await assertRefused(on, () => on.api("GET", `${path}${id}/`), denied);
-      await assertRefused(on, () => on.api("PATCH", `${path}${id}/`, { body: { title: "Mine" } }), denied);
-      await assertRefused(on, () => on.api("DELETE", `${path}${id}/`), denied);
+      await assertRejected(on, () => on.api("GET", `${path}${id}/`), denied);
+      await assertRejected(on, () => on.api("PATCH", `${path}${id}/`, { body: { title: "Mine" } }), denied);
+      await assertRejected(on, () => on.api("DELETE", `${path}${id}/`), denied);
     }
     assert.equal((await other("GET", `${path}${foreign.id}/`)).status, 200);
 
     // The service has no path with an invalid ID.
     for (const method of ["GET", "PATCH", "DELETE"]) {
       const sent = method === "PATCH" ? { body: { title: "Mine" } } : {};
-      await assertRefused(on, () => on.api(method, `${path}abc/`, sent), notFoundResponse);
+      await assertRejected(on, () => on.api(method, `${path}abc/`, sent), notFoundResponse);
     }
   });
 });
@@ -298,8 +298,8 @@ describe("intake.delete", () => {
 describe("intake.list", () => {
   const titles = (body: unknown) => (body as { intakes: { title: string }[] }).intakes.map(({ title }) => title);
 
-  async function withThree(t: Parameters<typeof emulator>[0]): Promise<Api> {
-    const { api, ask } = await emulator(t);
+  async function withThree(t: Parameters<typeof startTestEmulator>[0]): Promise<Api> {
+    const { api, ask } = await startTestEmulator(t);
     await created(api, { title: "b, first", priority: "LOW" });
     await ask("POST", "clock/advance", { body: { by: "PT1M" } });
     await created(api, { title: "A second", priority: "HIGH", description: "about PRIVACY" });
@@ -368,14 +368,14 @@ describe("intake.list", () => {
   }
 
   it("rejects an unknown sort field and invalid pages", async (t) => {
-    const { api } = await emulator(t);
+    const { api } = await startTestEmulator(t);
     for (const sort of ["size", "toString", "-", "--title"]) {
-      assert.deepEqual(plain(await api("GET", `${path}?sort=${sort}`)), {
+      assert.deepEqual(pickStatusAndBody(await api("GET", `${path}?sort=${sort}`)), {
         status: 400,
         body: { detail: "Invalid sort field" },
       });
     }
-    assert.deepEqual(plain(await api("GET", `${path}?limit=101&page=0`)), {
+    assert.deepEqual(pickStatusAndBody(await api("GET", `${path}?limit=101&page=0`)), {
       status: 400,
       body: {
         page: ["Input should be greater than or equal to 1"],
@@ -385,7 +385,7 @@ describe("intake.list", () => {
   });
 
   it("omits deleted intakes and those of other workspaces", async (t) => {
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     await created(on.api, { title: "mine" });
     const gone = await created(on.api, { title: "gone" });
     await created(await createWorkspaceApi(on, 2), { title: "theirs", workflow_id: 204 });

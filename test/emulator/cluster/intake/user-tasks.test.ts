@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createFieldErrors } from "../../../support/contracts.ts";
-import { emulator, plain, type TestEmulator } from "../../../support/emulator.ts";
-import { assertRefused } from "../../../support/refused.ts";
+import { pickStatusAndBody, startTestEmulator, type TestEmulator } from "../../../support/emulator.ts";
+import { assertRejected } from "../../../support/refused.ts";
 
 const intakes = "/api/v1/public/legal_intake/";
 const toBen = { entity_id: "12", entity_type: "ORG_USER", assignee_type: "ASSIGNED_TO" };
@@ -29,7 +29,7 @@ const task = {
 
 describe("user-tasks.create", () => {
   it("returns a task that the intake also lists", async (t) => {
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     await intake(on);
     const given = await give(on, {
       title: "Ask for the budget",
@@ -37,12 +37,12 @@ describe("user-tasks.create", () => {
       task_category: "INTAKE_TASK",
       task_associations: [aboutIntake(1), aboutIntake(1)],
     });
-    assert.deepEqual(plain(given), { status: 201, body: task });
+    assert.deepEqual(pickStatusAndBody(given), { status: 201, body: task });
     assert.deepEqual(await tasksOf(on), [task]);
   });
 
   it("accepts a due date, which passes with virtual time", async (t) => {
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     await intake(on);
     const more = { notes: "By Friday", priority: "HIGH", absolute_due_date: "2031-01-03T05:04:05.700+02:00" };
     const given = await give(on, {
@@ -52,7 +52,7 @@ describe("user-tasks.create", () => {
       ...more,
     });
     const dated = { ...task, ...more, absolute_due_date: "2031-01-03T03:04:05Z", status: "UPCOMING" };
-    assert.deepEqual(plain(given), { status: 201, body: dated });
+    assert.deepEqual(pickStatusAndBody(given), { status: 201, body: dated });
     await on.ask("POST", "clock/advance", { body: { by: "P1D" } });
     assert.deepEqual(await tasksOf(on), [dated]);
     await on.ask("POST", "clock/advance", { body: { to: "2031-01-03T03:04:05.001Z" } });
@@ -60,13 +60,13 @@ describe("user-tasks.create", () => {
   });
 
   it("lists a task in its own intake and in user-tasks.list, newest first", async (t) => {
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     await intake(on);
     await give(on, { title: "Renew the lease", assignees: [toBen], task_category: "OBLIGATION_TASK" });
     await give(on, { title: task.title, assignees: [], task_associations: [aboutIntake(1)] });
     assert.deepEqual(await tasksOf(on), [{ ...task, id: 2 }]);
     const row = { workspace_id: 1, created_at: "2031-01-02T03:04:05.000Z" };
-    assert.deepEqual(plain(await on.ask("GET", "user-tasks")), {
+    assert.deepEqual(pickStatusAndBody(await on.ask("GET", "user-tasks")), {
       status: 200,
       body: {
         items: [
@@ -110,9 +110,9 @@ describe("user-tasks.create", () => {
   ];
   for (const [what, body, problems] of invalid) {
     it(`rejects ${what} with field errors, without changes`, async (t) => {
-      const on = await emulator(t);
+      const on = await startTestEmulator(t);
       await intake(on);
-      await assertRefused(on, () => give(on, body), createFieldErrors(problems));
+      await assertRejected(on, () => give(on, body), createFieldErrors(problems));
     });
   }
 });

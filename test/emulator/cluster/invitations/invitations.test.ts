@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { hashEmail } from "../../../../src/schemes/email-hash.ts";
-import { sent } from "../../../support/contracts.ts";
-import { emulator, plain, sender, type TestEmulator } from "../../../support/emulator.ts";
+import { createSentContract } from "../../../support/contracts.ts";
+import { createSender, pickStatusAndBody, startTestEmulator, type TestEmulator } from "../../../support/emulator.ts";
 import { waitUntilIdle } from "../../../support/refused.ts";
 
 const notFound = { status: 404, body: { detail: "Invitation not found" } };
@@ -31,8 +31,8 @@ describe("invitation token", () => {
   ];
   for (const [path, body] of found) {
     it(`returns the invitation at ${path}, whether the token is mapped or not`, async (t) => {
-      const on = await emulator(t);
-      assert.deepEqual(plain(await on.router("GET", path)), { status: 200, body });
+      const on = await startTestEmulator(t);
+      assert.deepEqual(pickStatusAndBody(await on.router("GET", path)), { status: 200, body });
       const { clusterKey } = on.clusters[0]!;
       for (const [kind, token] of [
         ["creator", creator],
@@ -41,10 +41,10 @@ describe("invitation token", () => {
         const unmap = { body: { tokens: [token], cluster_id: "eu-1" }, headers: { "x-cluster-key": clusterKey } };
         assert.equal((await on.router("DELETE", `/router/v1/cluster_tokens/bulk/${kind}`, unmap)).status, 200);
       }
-      assert.deepEqual(plain(await on.router("GET", path)), { status: 200, body });
-      const [eu, us] = on.clusters.map(({ url }) => sender(url));
-      assert.deepEqual(plain(await eu!("GET", path)), { status: 200, body });
-      assert.deepEqual(plain(await us!("GET", path)), notFound);
+      assert.deepEqual(pickStatusAndBody(await on.router("GET", path)), { status: 200, body });
+      const [eu, us] = on.clusters.map(({ url }) => createSender(url));
+      assert.deepEqual(pickStatusAndBody(await eu!("GET", path)), { status: 200, body });
+      assert.deepEqual(pickStatusAndBody(await us!("GET", path)), notFound);
     });
   }
 
@@ -57,13 +57,13 @@ describe("invitation token", () => {
     "/auth/v3/invite_info/?token=",
   ]) {
     it(`returns 404 at ${path}`, async (t) => {
-      assert.deepEqual(plain(await (await emulator(t)).router("GET", path)), notFound);
+      assert.deepEqual(pickStatusAndBody(await (await startTestEmulator(t)).router("GET", path)), notFound);
     });
   }
 
   it("names the recipient and the contract after the contract is sent", async (t) => {
-    const on = await emulator(t);
-    const { id } = await sent(on.api);
+    const on = await startTestEmulator(t);
+    const { id } = await createSentContract(on.api);
     const emails = (await on.ask("GET", "emails?recipient=jo@acme.example")).body as { items: { token: string }[] };
     const { token } = emails.items[0]!;
     assert.match(token, /^counterparty-[\w-]{24}$/);
@@ -78,7 +78,7 @@ describe("invitation token", () => {
       contract: { id, contract_name: "NDA with Acme", contract_status: "SIGN" },
     };
     const answer = await on.router("GET", `/v3/contract-invite/counter_party/by_token/${token}`);
-    assert.deepEqual(plain(answer), { status: 200, body: expected });
+    assert.deepEqual(pickStatusAndBody(answer), { status: 200, body: expected });
   });
 });
 
@@ -87,7 +87,7 @@ describe("lookup of sign-in methods", () => {
     router("POST", "/api/v1/svc_auth/login_v2/", { body: { email } });
 
   it("returns the sign-in URLs of an active member", async (t) => {
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     const { status, body } = await login(on, " ELI@fabrikam.example ");
     const { sign_in, ...rest } = body as { sign_in: { method: string; provider: string; login_url: string }[] };
     assert.deepEqual(
@@ -118,7 +118,7 @@ describe("lookup of sign-in methods", () => {
 
   for (const email of ["nobody@northwind.example", "cleo@northwind.example", "", "__proto__"]) {
     it(`returns 404 for ${email || "an empty address"}`, async (t) => {
-      assert.deepEqual(plain(await login(await emulator(t), email)), {
+      assert.deepEqual(pickStatusAndBody(await login(await startTestEmulator(t), email)), {
         status: 404,
         body: { detail: "No account with this e-mail" },
       });
@@ -126,10 +126,10 @@ describe("lookup of sign-in methods", () => {
   }
 
   it("requires an address", async (t) => {
-    const on = await emulator(t);
-    const ask = sender(on.clusters[0]!.url);
+    const on = await startTestEmulator(t);
+    const ask = createSender(on.clusters[0]!.url);
     for (const body of ["", "[]", '{"email":1}', "{"]) {
-      assert.deepEqual(plain(await ask("POST", "/api/v1/svc_auth/login_v2/", { body })), {
+      assert.deepEqual(pickStatusAndBody(await ask("POST", "/api/v1/svc_auth/login_v2/", { body })), {
         status: 400,
         body: { detail: "The request has no email" },
       });
@@ -154,19 +154,19 @@ describe("sign-up with a provider", () => {
   const max = "max@newco.example";
 
   it("creates the account and the workspace for later sign-ins", async (t) => {
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     assert.equal((await withProvider(on, "login", max, "us-1")).status, 404);
     const made = await withProvider(on, "signup", max, "us-1");
     assert.equal(made.status, 200, JSON.stringify(made.body));
     const { user_id, workspace_id } = made.body as { user_id: number; workspace_id: number };
     await waitUntilIdle(on);
-    assert.deepEqual(plain(await withProvider(on, "login", max, "us-1")), plain(made));
-    assert.deepEqual(plain(await withProvider(on, "signup", max, "us-1")), plain(made));
+    assert.deepEqual(pickStatusAndBody(await withProvider(on, "login", max, "us-1")), pickStatusAndBody(made));
+    assert.deepEqual(pickStatusAndBody(await withProvider(on, "signup", max, "us-1")), pickStatusAndBody(made));
     const home = await on.router("GET", `/router/v1/cluster_emails/email/${hashEmail(max)}`);
     assert.deepEqual(home.body, { email_hash: hashEmail(max), cluster_id: "us-1" });
     const all = (await on.ask("GET", "workspaces")).body as { id: number; client_id: string; client_secret: string }[];
     const { client_id, client_secret } = all.find(({ id }) => id === workspace_id)!;
-    const api = sender(on.routerUrl, { "client-id": client_id, "client-secret": client_secret });
+    const api = createSender(on.routerUrl, { "client-id": client_id, "client-secret": client_secret });
     const users = (await api("GET", "/api/v2.1/public/auth/users/")).body as { results: { id: number }[] };
     assert.deepEqual(
       users.results.map(({ id }) => id),
@@ -175,14 +175,14 @@ describe("sign-up with a provider", () => {
   });
 
   it("rejects a user of another cluster and a deactivated user", async (t) => {
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     const refused = { status: 400, body: { detail: "An account with this e-mail exists" } };
-    assert.deepEqual(plain(await withProvider(on, "signup", "eli@fabrikam.example")), refused);
-    assert.deepEqual(plain(await withProvider(on, "signup", "cleo@northwind.example")), refused);
+    assert.deepEqual(pickStatusAndBody(await withProvider(on, "signup", "eli@fabrikam.example")), refused);
+    assert.deepEqual(pickStatusAndBody(await withProvider(on, "signup", "cleo@northwind.example")), refused);
   });
 
   it("accepts the invitation of an invited user and ends its token", async (t) => {
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     const signup = { email: "zoe@newco.example", captcha: "yes" };
     const { token } = (await on.router("POST", "/router/v1/trial/signup", { body: signup })).body as { token: string };
     const form = { first_name: "Zoe", job_title: "Counsel", company_name: "Newco", industry: "x", use_case: "y" };
@@ -214,7 +214,7 @@ describe("sign-up with a provider", () => {
     await waitUntilIdle(on);
     assert.deepEqual(await shown(), { ...expected, state: "ACCEPTED" });
     assert.deepEqual(await owners(), []);
-    assert.deepEqual(plain(await withProvider(on, "login", max)), plain(account));
+    assert.deepEqual(pickStatusAndBody(await withProvider(on, "login", max)), pickStatusAndBody(account));
     const login = await on.router("POST", "/api/v1/svc_auth/login_v2/", { body: { email: max } });
     assert.equal((login.body as { name: string }).name, "Max");
   });

@@ -1,9 +1,14 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { busy, PdfReader } from "../../../../emulator/cluster/pdf/reader.ts";
-import { createExecutedImport, createPdfBase64, createUploadRequest, made } from "../../../support/contracts.ts";
-import { emulator } from "../../../support/emulator.ts";
-import { assertRefused } from "../../../support/refused.ts";
+import {
+  createExecutedImport,
+  createPdfBase64,
+  createUploadRequest,
+  requireContract,
+} from "../../../support/contracts.ts";
+import { startTestEmulator } from "../../../support/emulator.ts";
+import { assertRejected } from "../../../support/refused.ts";
 
 describe("PDF reader without free capacity", () => {
   const contracts = "/api/v2.1/public/contracts";
@@ -20,11 +25,13 @@ describe("PDF reader without free capacity", () => {
   ];
   for (const [path, body] of uploads) {
     it(`rejects a request to ${path}, which succeeds when retried`, async (t) => {
-      const world = await emulator(t);
-      await made(world.api("POST", `${contracts}/upload_review_contracts/`, { body: await createUploadRequest() }));
+      const world = await startTestEmulator(t);
+      await requireContract(
+        world.api("POST", `${contracts}/upload_review_contracts/`, { body: await createUploadRequest() }),
+      );
       const request = { body: await body() };
       const { mock } = t.mock.method(PdfReader.prototype, "read", async () => busy);
-      await assertRefused(world, () => world.api("POST", `${contracts}/${path}`, request), refused);
+      await assertRejected(world, () => world.api("POST", `${contracts}/${path}`, request), refused);
       mock.restore();
       assert.equal((await world.api("POST", `${contracts}/${path}`, request)).status, 201);
     });

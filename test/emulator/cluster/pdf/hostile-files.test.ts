@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { draft } from "../../../support/contracts.ts";
-import { emulator, plain } from "../../../support/emulator.ts";
+import { createDraftContract } from "../../../support/contracts.ts";
+import { pickStatusAndBody, startTestEmulator } from "../../../support/emulator.ts";
 import * as hostile from "../../../support/pdf/hostile-pdfs.ts";
 
 it("recursive and inflating PDFs have no text and do not block other requests", async (t) => {
-  const on = await emulator(t);
-  const { id, number } = await draft(on.api);
+  const on = await startTestEmulator(t);
+  const { id, number } = await createDraftContract(on.api);
   const files = [
     hostile.createSelfDrawingPdf(),
     hostile.createMutuallyDrawingPdf(),
@@ -29,7 +29,7 @@ it("recursive and inflating PDFs have no text and do not block other requests", 
     }
     assert.equal(isRead, false, "ten other requests were answered while it was read");
     const expected = { contract_id: 1, content_format: "text", extraction_status: "failed" };
-    assert.deepEqual(plain(await reading), { status: 200, body: expected });
+    assert.deepEqual(pickStatusAndBody(await reading), { status: 200, body: expected });
     assert.deepEqual((await on.ask("GET", "state")).body, before.body);
   }
   const { body } = await on.ask("GET", "requests?operation=documents.content");

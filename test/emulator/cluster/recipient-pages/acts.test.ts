@@ -1,7 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { draft, getContractStatus, listRecipients, sent } from "../../../support/contracts.ts";
-import { emulator, type TestEmulator } from "../../../support/emulator.ts";
+import {
+  createDraftContract,
+  createSentContract,
+  getContractStatus,
+  listRecipients,
+} from "../../../support/contracts.ts";
+import { startTestEmulator, type TestEmulator } from "../../../support/emulator.ts";
 import {
   getButtons,
   getRecipientLink,
@@ -26,12 +31,13 @@ const ordered = {
   contract_data: { start_date: "2031-02-01", seats: 3 },
 };
 
-const redlining = (on: TestEmulator) => sent(on.api, { contract_template_id: 104, contract_name: "Negotiated" });
+const redlining = (on: TestEmulator) =>
+  createSentContract(on.api, { contract_template_id: 104, contract_name: "Negotiated" });
 
 describe("contract page of a recipient", () => {
   it("allows a signatory to sign and shows the signature after a reload", async (t) => {
-    const on = await emulator(t);
-    const contract = await sent(on.api);
+    const on = await startTestEmulator(t);
+    const contract = await createSentContract(on.api);
     const told = await subscribe(t, on, ["CONTRACT_SIGNED", "CONTRACT_EXECUTED"]);
     const link = await getSigningLink(on, contract, jo);
     const page = await openPage(link);
@@ -62,8 +68,8 @@ describe("contract page of a recipient", () => {
   });
 
   it("allows a signatory to decline with a reason and shows the next step", async (t) => {
-    const on = await emulator(t);
-    const contract = await sent(on.api);
+    const on = await startTestEmulator(t);
+    const contract = await createSentContract(on.api);
     const link = await getSigningLink(on, contract, jo);
     const after = await submitSuccessfully(link, { act: "decline", text: "Wrong amount" });
     assert.match(
@@ -79,8 +85,8 @@ describe("contract page of a recipient", () => {
   });
 
   it("prompts each signatory in turn and shows the next one to others", async (t) => {
-    const on = await emulator(t);
-    const contract = await sent(on.api, ordered);
+    const on = await startTestEmulator(t);
+    const contract = await createSentContract(on.api, ordered);
     const [adas, jos] = [await getSigningLink(on, contract, ada), await getSigningLink(on, contract, jo)];
     const waiting = await openPage(adas);
     assert.match(waiting.text, /You are Ada\. .*It is not your turn Waiting for Jo to sign\. .*Signs after others/);
@@ -94,7 +100,7 @@ describe("contract page of a recipient", () => {
   });
 
   it("allows a counterparty to complete its review and sign with one link", async (t) => {
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     const contract = await redlining(on);
     const { items } = (await on.ask("GET", "emails?contract=T-1")).body as { items: { link: string }[] };
     const link = items[0]!.link;
@@ -107,8 +113,8 @@ describe("contract page of a recipient", () => {
   });
 
   it("allows every review recipient to act, but not recipients of a copy", async (t) => {
-    const on = await emulator(t);
-    const contract = await draft(on.api, { contract_template_id: 104 });
+    const on = await startTestEmulator(t);
+    const contract = await createDraftContract(on.api, { contract_template_id: 104 });
     const body = { to_emails: ["Max@acme.example"], cc_emails: ["copy@acme.example"] };
     await on.api("POST", `/api/v2.1/public/contracts/${contract.id}/send_to_counterparties`, { body });
     const { items } = (await on.ask("GET", "emails?contract=T-1")).body as { items: { link: string; mode: string }[] };
@@ -121,8 +127,8 @@ describe("contract page of a recipient", () => {
   });
 
   it("allows members of the workspace to review and approve in sequence", async (t) => {
-    const on = await emulator(t);
-    const contract = await draft(on.api);
+    const on = await startTestEmulator(t);
+    const contract = await createDraftContract(on.api);
     const told = await subscribe(t, on, ["CONTRACT_REVIEW_COMPLETED", "CONTRACT_APPROVAL_COMPLETED"]);
     const approvals = [
       { name: "Legal", notes: "", approver_role_id: 1, order: 1 },
@@ -163,8 +169,8 @@ describe("contract page of a recipient", () => {
   });
 
   it("accepts comments from users whose turn it is, and shows each user's own", async (t) => {
-    const on = await emulator(t);
-    const contract = await sent(on.api);
+    const on = await startTestEmulator(t);
+    const contract = await createSentContract(on.api);
     const told = await subscribe(t, on, ["CONTRACT_ACTIVITY_LOG_COMMENT_CREATED"]);
     const comments = `/api/v2.1/public/contracts/${contract.number}/comments/`;
     await on.api("POST", comments, { body: { comment: "For us alone" } });
@@ -187,8 +193,8 @@ describe("contract page of a recipient", () => {
   });
 
   it("records once that the link of the e-mail was opened", async (t) => {
-    const on = await emulator(t);
-    const contract = await sent(on.api);
+    const on = await startTestEmulator(t);
+    const contract = await createSentContract(on.api);
     const told = await subscribe(t, on, ["MAILER_EMAIL_EVENT", "SIGNING_EMAIL_LINK_CLICKED", "SIGNING_EMAIL_OPENED"]);
     const link = await getSigningLink(on, contract, jo);
     const clicked = ["MAILER_EMAIL_EVENT", "SIGNING_EMAIL_LINK_CLICKED"];

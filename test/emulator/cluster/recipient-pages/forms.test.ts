@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { draft, type Made, sent } from "../../../support/contracts.ts";
-import { emulator, type TestEmulator } from "../../../support/emulator.ts";
+import { type ContractIds, createDraftContract, createSentContract } from "../../../support/contracts.ts";
+import { startTestEmulator, type TestEmulator } from "../../../support/emulator.ts";
 import { getHiddenFields } from "../../../support/identity/forms.ts";
 import {
   getButtons,
@@ -27,9 +27,9 @@ const ordered = {
   contract_data: { start_date: "2031-02-01", seats: 3 },
 };
 
-async function scene(t: Parameters<typeof emulator>[0], more: object = {}) {
-  const on = await emulator(t);
-  const contract = await sent(on.api, more);
+async function scene(t: Parameters<typeof startTestEmulator>[0], more: object = {}) {
+  const on = await startTestEmulator(t);
+  const contract = await createSentContract(on.api, more);
   const link = await getSigningLink(on, contract, jo);
   await openPage(link);
   return { on, contract, link };
@@ -81,7 +81,7 @@ describe("form of a recipient page", () => {
 
   it("rejects a missing token and the token of another user or contract", async (t) => {
     const { on, link } = await scene(t);
-    const other = await getSigningLink(on, await sent(on.api), jo);
+    const other = await getSigningLink(on, await createSentContract(on.api), jo);
     const tokens = [getHiddenFields((await openPage(other)).html).form_token!, "", "x", "\u0000", "x".repeat(100_000)];
     for (const form_token of tokens) await refused(on, () => submitForm(link, { act: "sign", form_token }), changed);
   });
@@ -116,8 +116,8 @@ describe("form of a recipient page", () => {
   }
 
   it("reports the reason if the transition is rejected", async (t) => {
-    const on = await emulator(t);
-    const contract = await sent(on.api, { contract_template_id: 104 });
+    const on = await startTestEmulator(t);
+    const contract = await createSentContract(on.api, { contract_template_id: 104 });
     const state = (await on.ask("GET", "state")).body as { rows: { contracts: { signatories: object[] }[] } };
     state.rows.contracts[0]!.signatories = [];
     assert.equal((await on.ask("PUT", "state", { body: state })).status, 200);
@@ -185,8 +185,8 @@ describe("form of a recipient page", () => {
 
 it("contract pages escape names that contain tags", async (t) => {
   const tag = `"'><script>alert(1)</script>&amp;`;
-  const on = await emulator(t);
-  const contract: Made = await draft(on.api, {
+  const on = await startTestEmulator(t);
+  const contract: ContractIds = await createDraftContract(on.api, {
     contract_name: tag,
     counter_party_details: [
       { is_individual: false, organization_name: tag, poc_details: { first_name: tag, last_name: tag, email: jo } },

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { createDomainError, createPdf, draft, sent } from "../../../support/contracts.ts";
-import { emulator, plain } from "../../../support/emulator.ts";
+import { createDomainError, createDraftContract, createPdf, createSentContract } from "../../../support/contracts.ts";
+import { pickStatusAndBody, startTestEmulator } from "../../../support/emulator.ts";
 import { getLinks } from "../../../support/identity/forms.ts";
 import { getSigningLink, openPage, type RecipientPage, submitForm } from "../../../support/identity/recipient-page.ts";
-import { assertRefused, notFoundResponse } from "../../../support/refused.ts";
+import { assertRejected, notFoundResponse } from "../../../support/refused.ts";
 import { subscribe } from "../../../support/told.ts";
 
 const ada = "ada@northwind.example";
@@ -38,8 +38,8 @@ const notTheirs = {
 
 describe("generation of recipient links", () => {
   it("generates stable links that differ by recipient and contract", async (t) => {
-    const on = await emulator(t);
-    const [first, second] = [await sent(on.api, both), await sent(on.api, both)];
+    const on = await startTestEmulator(t);
+    const [first, second] = [await createSentContract(on.api, both), await createSentContract(on.api, both)];
     const links = [
       await getSigningLink(on, first, ada),
       await getSigningLink(on, first, jo),
@@ -53,8 +53,8 @@ describe("generation of recipient links", () => {
   });
 
   it("omits links from logs", async (t) => {
-    const on = await emulator(t);
-    const link = await getSigningLink(on, await sent(on.api), jo);
+    const on = await startTestEmulator(t);
+    const link = await getSigningLink(on, await createSentContract(on.api), jo);
     await openPage(link);
     const { items } = (await on.ask("GET", "requests")).body as { items: { target: string }[] };
     const pages = items.map(({ target }) => target).filter((target) => target.startsWith("/contracts/"));
@@ -63,15 +63,15 @@ describe("generation of recipient links", () => {
 
   it("generates identical links in a run with the same seed", async (t) => {
     const link = async () => {
-      const on = await emulator(t, { deterministic: true });
-      return new URL(await getSigningLink(on, await sent(on.api), jo)).search;
+      const on = await startTestEmulator(t, { deterministic: true });
+      return new URL(await getSigningLink(on, await createSentContract(on.api), jo)).search;
     };
     assert.equal(await link(), await link());
   });
 
   it("rejects a link with another name, key or contract", async (t) => {
-    const on = await emulator(t);
-    const [first, second] = [await sent(on.api, both), await sent(on.api, both)];
+    const on = await startTestEmulator(t);
+    const [first, second] = [await createSentContract(on.api, both), await createSentContract(on.api, both)];
     const link = await getSigningLink(on, first, jo);
     const wrong = [
       { person: ada },
@@ -92,8 +92,8 @@ describe("generation of recipient links", () => {
   });
 
   it("rejects links to missing, deleted and foreign contracts", async (t) => {
-    const on = await emulator(t);
-    const contract = await sent(on.api);
+    const on = await startTestEmulator(t);
+    const contract = await createSentContract(on.api);
     const link = await getSigningLink(on, contract, jo);
     const none = async (url: string, id: string) =>
       assert.deepEqual(plainPage(await openPage(url)), {
@@ -111,8 +111,8 @@ describe("generation of recipient links", () => {
   });
 
   it("issues links only to signatories and counterparty contacts", async (t) => {
-    const on = await emulator(t);
-    const { number } = await sent(on.api);
+    const on = await startTestEmulator(t);
+    const { number } = await createSentContract(on.api);
     const recipient = `/api/v2.1/public/contracts/${number}/recipients/recipient_link/?recipient_email=`;
     const embedded = (id: number) => `/api/v2.1/public/embedded/contracts/${id}/counter_party/?cp_email_id=`;
     const { link } = (await on.api("GET", `${recipient}${jo}`)).body as { link: string };
@@ -122,21 +122,21 @@ describe("generation of recipient links", () => {
     assert.match(policy!, /^default-src 'none'; style-src 'sha256-[^']*'; base-uri 'none'; form-action 'self'$/);
     const eve = "eve@evil.example";
     const stranger = createDomainError("SVC_ASSUMED_107", `${eve} is not a signatory of this contract.`);
-    await assertRefused(on, () => on.api("GET", `${recipient}${eve}`), stranger);
+    await assertRejected(on, () => on.api("GET", `${recipient}${eve}`), stranger);
     const noContact = `${eve} is not a contact of a counterparty of this contract.`;
-    await assertRefused(
+    await assertRejected(
       on,
       () => on.api("GET", `${embedded(number)}${eve}`),
       createDomainError("SVC_ASSUMED_115", noContact),
     );
-    await assertRefused(on, () => on.api("GET", `${embedded(7)}${jo}`), notFoundResponse);
+    await assertRejected(on, () => on.api("GET", `${embedded(7)}${jo}`), notFoundResponse);
   });
 });
 
 describe("contract_link", () => {
   it("shows the contract to unauthenticated users without actions", async (t) => {
-    const on = await emulator(t);
-    await sent(on.api);
+    const on = await startTestEmulator(t);
+    await createSentContract(on.api);
     const told = await subscribe(t, on, ["MAILER_EMAIL_EVENT"]);
     const url = `${on.clusters[0]!.url}/contracts/T-1`;
     const page = await openPage(url);
@@ -162,8 +162,8 @@ describe("contract_link", () => {
     ["VOIDED", "Void (VOIDED) Next No pending actions.", ["void"]],
   ] as const) {
     it(`shows the next step in ${status}`, async (t) => {
-      const on = await emulator(t);
-      const { id } = await draft(on.api);
+      const on = await startTestEmulator(t);
+      const { id } = await createDraftContract(on.api);
       const api = (path: string, body = {}) => on.api("POST", `/api/v2.1/public/contracts/${id}/${path}`, { body });
       const moves: Record<string, () => Promise<unknown>> = {
         send: () => api("send_to_counterparties"),
@@ -188,8 +188,8 @@ describe("document behind a link", () => {
   const inline = (name: string) => [200, "application/pdf", "nosniff", `inline; filename="${name}"`];
 
   it("equals the downloaded document of a template contract", async (t) => {
-    const on = await emulator(t);
-    const contract = await sent(on.api);
+    const on = await startTestEmulator(t);
+    const contract = await createSentContract(on.api);
     const link = await getSigningLink(on, contract, jo);
     const download = await fetch(`${on.clusters[0]!.url}/api/v2.1/public/contracts/${contract.id}/download`, {
       method: "POST",
@@ -204,8 +204,8 @@ describe("document behind a link", () => {
   });
 
   it("returns the newest version, inline for a PDF and as a download otherwise", async (t) => {
-    const on = await emulator(t);
-    const contract = await draft(on.api);
+    const on = await startTestEmulator(t);
+    const contract = await createDraftContract(on.api);
     const url = `${on.clusters[0]!.url}/contracts/T-1`;
     const upload = async (document_name: string, document_base_64: string) => {
       const path = `/api/v2.1/public/contracts/${contract.number}/contract_version/`;
@@ -227,10 +227,10 @@ describe("document behind a link", () => {
   });
 
   it("rejects a POST and does not serve subpaths", async (t) => {
-    const on = await emulator(t);
-    await sent(on.api);
+    const on = await startTestEmulator(t);
+    await createSentContract(on.api);
     const url = `${on.clusters[0]!.url}/contracts/T-1`;
     assert.equal((await fetch(`${url}/document`, { method: "POST" })).status, 405);
-    assert.deepEqual(plain(await on.router("GET", "/contracts/T-1/document/more")).status, 200);
+    assert.deepEqual(pickStatusAndBody(await on.router("GET", "/contracts/T-1/document/more")).status, 200);
   });
 });

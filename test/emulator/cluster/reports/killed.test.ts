@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { hashEmail } from "../../../../src/schemes/email-hash.ts";
-import { sent } from "../../../support/contracts.ts";
+import { createSentContract } from "../../../support/contracts.ts";
 import { type EmulatorProcess, startEmulatorProcess } from "../../../support/emulator-process.ts";
 import { waitUntilIdle } from "../../../support/refused.ts";
 import { createTemporaryFolder } from "../../../support/store.ts";
@@ -22,7 +22,7 @@ async function stage(t: TestContext) {
 async function sendAll({ api }: EmulatorProcess): Promise<void> {
   for (const [i, email] of addresses.entries()) {
     const signatory = { name: `S${i}`, email, is_counterparty_signatory: true, counterparty_name: "Acme Inc." };
-    await sent(api, { signatories: [signatory] });
+    await createSentContract(api, { signatories: [signatory] });
   }
 }
 

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { hashEmail } from "../../../../src/schemes/email-hash.ts";
-import { sent } from "../../../support/contracts.ts";
-import { emulator, type TestEmulator } from "../../../support/emulator.ts";
+import { createSentContract } from "../../../support/contracts.ts";
+import { startTestEmulator, type TestEmulator } from "../../../support/emulator.ts";
 import { waitUntilIdle } from "../../../support/refused.ts";
 import { createTemporaryFolder } from "../../../support/store.ts";
 
@@ -26,14 +26,14 @@ async function reported({ ask }: TestEmulator, operation: string): Promise<strin
 
 describe("report of a sent contract", () => {
   it("registers signatories and counterparty tokens at the router, one request each", async (t) => {
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     const signatories = ["ann", "bob", "cy"].map((name) => ({
       name,
       email: `${name}@acme.example`,
       is_counterparty_signatory: name !== "cy",
       ...(name !== "cy" && { counterparty_name: "Acme Inc." }),
     }));
-    await sent(on.api, { contract_template_id: 101, signatories: signatories.slice(0, 2) });
+    await createSentContract(on.api, { contract_template_id: 101, signatories: signatories.slice(0, 2) });
     await waitUntilIdle(on);
     assert.deepEqual(await owners(on, hashEmail("ann@acme.example")), ["signatories eu-1"]);
     assert.deepEqual(await owners(on, hashEmail("bob@acme.example")), ["signatories eu-1"]);
@@ -43,14 +43,14 @@ describe("report of a sent contract", () => {
   });
 
   it("requires two requests for ten signatories, and none for a resend", async (t) => {
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     const signatories = Array.from({ length: 10 }, (_, i) => ({
       name: `S${i}`,
       email: `s${i}@acme.example`,
       is_counterparty_signatory: true,
       counterparty_name: "Acme Inc.",
     }));
-    const { id } = await sent(on.api, { signatories });
+    const { id } = await createSentContract(on.api, { signatories });
     await waitUntilIdle(on);
     const calls = [
       ...(await reported(on, "signatories.add")),
@@ -71,8 +71,8 @@ describe("report of a sent contract", () => {
     ["deleted", (on: TestEmulator, id: string) => on.ask("POST", `contracts/${id}/delete`, { body: {} })],
   ] as const) {
     it(`ends the tokens of a contract that is ${how}, but retains its signatories`, async (t) => {
-      const on = await emulator(t);
-      const { id } = await sent(on.api);
+      const on = await startTestEmulator(t);
+      const { id } = await createSentContract(on.api);
       await waitUntilIdle(on);
       const token = await tokenOf(on, "jo@acme.example");
       assert.deepEqual(await owners(on, token), ["counterparty_tokens eu-1"]);
@@ -87,14 +87,14 @@ describe("report of a sent contract", () => {
 
   it("retries a rejected report with doubling delays, up to six times", async (t) => {
     const log: string[] = [];
-    const on = await emulator(t, { log: (line) => log.push(line) });
+    const on = await startTestEmulator(t, { log: (line) => log.push(line) });
     const fault = { direction: "incoming", operation: "signatories.add", status: 503, count: 7 };
     assert.equal((await on.ask("POST", "faults", { body: fault })).status, 201);
-    const first = await sent(on.api);
+    const first = await createSentContract(on.api);
     const times = await tries(on);
     assert.deepEqual(times, [0, 1, 3, 7, 15, 31]);
     assert.deepEqual(log, [`the router rejected report-signatories ${first.number} 6 times. It is not retried`]);
-    await sent(on.api);
+    await createSentContract(on.api);
     assert.deepEqual(await tries(on), [...times, 94, 95]);
     assert.deepEqual(await owners(on, hashEmail("jo@acme.example")), ["signatories eu-1"]);
   });
@@ -124,12 +124,12 @@ describe("report of a sent contract", () => {
 
   it("sends a rejected report after a restart", async (t) => {
     const file = join(await createTemporaryFolder(t), "emulator.json");
-    const before = await emulator(t, { file });
+    const before = await startTestEmulator(t, { file });
     const fault = { direction: "incoming", operation: "signatories.add", status: 503 };
     assert.equal((await before.ask("POST", "faults", { body: fault })).status, 201);
-    await sent(before.api);
+    await createSentContract(before.api);
     await before.close();
-    const after = await emulator(t, { file, clock: { mode: "manual" } });
+    const after = await startTestEmulator(t, { file, clock: { mode: "manual" } });
     assert.deepEqual(await owners(after, hashEmail("jo@acme.example")), []);
     await after.clock.advance({ by: 60_000 });
     assert.deepEqual(await owners(after, hashEmail("jo@acme.example")), ["signatories eu-1"]);
@@ -137,10 +137,10 @@ describe("report of a sent contract", () => {
 
   it("sends pending reports before the emulator closes", async (t) => {
     const file = join(await createTemporaryFolder(t), "emulator.json");
-    const before = await emulator(t, { file });
-    await sent(before.api);
+    const before = await startTestEmulator(t, { file });
+    await createSentContract(before.api);
     await before.close();
-    const after = await emulator(t, { file, clock: { mode: "manual" } });
+    const after = await startTestEmulator(t, { file, clock: { mode: "manual" } });
     assert.deepEqual(await owners(after, hashEmail("jo@acme.example")), ["signatories eu-1"]);
     assert.deepEqual(await owners(after, await tokenOf(after, "jo@acme.example")), ["counterparty_tokens eu-1"]);
   });
@@ -148,13 +148,13 @@ describe("report of a sent contract", () => {
 
 /** Two contracts whose signatories the router rejected at first. `before` counts its requests so far. */
 async function refusedTwice(t: TestContext): Promise<TestEmulator & { readonly before: number }> {
-  const on = await emulator(t);
+  const on = await startTestEmulator(t);
   const fault = { direction: "incoming", operation: "signatories.add", status: 503 };
   const { status, body } = await on.ask("POST", "faults", { body: fault });
   assert.equal(status, 201);
   for (const name of ["ann", "bob"]) {
     const person = { name, email: `${name}@acme.example`, is_counterparty_signatory: true };
-    await sent(on.api, { signatories: [{ ...person, counterparty_name: "Acme Inc." }] });
+    await createSentContract(on.api, { signatories: [{ ...person, counterparty_name: "Acme Inc." }] });
     await waitUntilIdle(on);
   }
   assert.equal((await on.ask("DELETE", `faults/${(body as { id: number }).id}`)).status, 204);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { emulator, plain } from "../../../support/emulator.ts";
-import { assertRefused, notFoundResponse } from "../../../support/refused.ts";
+import { pickStatusAndBody, startTestEmulator } from "../../../support/emulator.ts";
+import { assertRejected, notFoundResponse } from "../../../support/refused.ts";
 import { createWorkspaceApi } from "../../../support/workspace-api.ts";
 
 const uploads = "/api/v2.1/public/workspace/files/uploads/";
@@ -19,7 +19,7 @@ const pdf = { filename: "msa.pdf", content_type: "application/pdf" };
 
 describe("files.initialize", () => {
   it("returns an ID and a URL that is valid for 15 virtual minutes per file", async (t) => {
-    const { api, clusters } = await emulator(t);
+    const { api, clusters } = await startTestEmulator(t);
     const answer = await api("POST", uploads, { body: { files: [pdf, { ...pdf, filename: "nda.pdf" }] } });
     assert.equal(answer.status, 200);
     const { files } = answer.body as { files: Upload[] };
@@ -53,7 +53,7 @@ describe("files.initialize", () => {
   ];
   for (const [filename, content_type, kept] of names) {
     it(`stores ${JSON.stringify(filename.slice(0, 20))} as ${JSON.stringify(kept.slice(0, 20))}`, async (t) => {
-      const { api } = await emulator(t);
+      const { api } = await startTestEmulator(t);
       const answer = await api("POST", uploads, { body: { files: [{ filename, content_type }] } });
       const [file] = (answer.body as { files: Upload[] }).files;
       assert.equal(file?.filename, kept);
@@ -98,15 +98,15 @@ describe("files.initialize", () => {
   ];
   for (const [what, body, fields] of malformed) {
     it(`rejects ${what}`, async (t) => {
-      const on = await emulator(t);
-      await assertRefused(on, () => on.api("POST", uploads, { body }), { status: 400, body: fields });
+      const on = await startTestEmulator(t);
+      await assertRejected(on, () => on.api("POST", uploads, { body }), { status: 400, body: fields });
     });
   }
 });
 
 describe("files.show", () => {
   it("returns a download URL for the uploaded bytes", async (t) => {
-    const { api } = await emulator(t);
+    const { api } = await startTestEmulator(t);
     const { body } = await api("POST", uploads, {
       body: { files: [{ filename: "ä (1).txt", content_type: "text/plain" }] },
     });
@@ -137,21 +137,21 @@ describe("files.show", () => {
   });
 
   it("returns the file as soon as its upload is initialized", async (t) => {
-    const { api } = await emulator(t);
+    const { api } = await startTestEmulator(t);
     const { body } = await api("POST", uploads, { body: { files: [pdf] } });
     const [file] = (body as { files: Upload[] }).files;
     assert.equal((await api("GET", fileAt(file!.file_id))).status, 200);
   });
 
   it("rejects an unknown file and a file of another workspace", async (t) => {
-    const on = await emulator(t);
-    await assertRefused(on, () => on.api("GET", fileAt("4d0b0f5e-8f4b-4f43-9c4e-0a3c5a2f6f10")), notFoundResponse);
-    await assertRefused(on, () => on.api("GET", fileAt("no-uuid")), notFoundResponse);
+    const on = await startTestEmulator(t);
+    await assertRejected(on, () => on.api("GET", fileAt("4d0b0f5e-8f4b-4f43-9c4e-0a3c5a2f6f10")), notFoundResponse);
+    await assertRejected(on, () => on.api("GET", fileAt("no-uuid")), notFoundResponse);
 
     const other = await createWorkspaceApi(on, 2);
     const { body } = await other("POST", uploads, { body: { files: [pdf] } });
     const foreign = (body as { files: Upload[] }).files[0]!.file_id;
     assert.equal((await other("GET", fileAt(foreign))).status, 200);
-    assert.deepEqual(plain(await on.api("GET", fileAt(foreign))), notFoundResponse);
+    assert.deepEqual(pickStatusAndBody(await on.api("GET", fileAt(foreign))), notFoundResponse);
   });
 });

@@ -21,7 +21,7 @@ import { StoreFailedError } from "../../../../emulator/store/port.ts";
 import { DeclaredFailureError, fail } from "../../../../src/api/failures.ts";
 import { systemWallClock } from "../../../../src/base/clock.ts";
 import { createRandomIds } from "../../../../src/base/ids.ts";
-import { emulator, type TestEmulator } from "../../../support/emulator.ts";
+import { startTestEmulator, type TestEmulator } from "../../../support/emulator.ts";
 import { createTemporaryFolder } from "../../../support/store.ts";
 
 interface Upload {
@@ -119,7 +119,7 @@ const missing = (key: string) => answered(404, documents["storage-no-such-key"].
 
 describe("storage.put", () => {
   it("accepts bytes and returns only their MD5 as ETag", async (t) => {
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     const answer = await put((await initialized(on)).upload_url, "hello");
     assert.deepEqual(
       { status: answer.status, etag: answer.headers.get("etag"), body: await answer.text() },
@@ -128,7 +128,7 @@ describe("storage.put", () => {
   });
 
   it("accepts an empty body and a body of unknown length", async (t) => {
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     const { file_id, upload_url } = await initialized(on);
     assert.equal((await put(upload_url, "")).headers.get("etag"), '"d41d8cd98f00b204e9800998ecf8427e"');
     assert.equal(await (await fetch(await downloadUrl(on, file_id))).text(), "");
@@ -149,7 +149,7 @@ describe("storage.put", () => {
   });
 
   it("replaces the object if it is sent again before the URL expires", async (t) => {
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     const { file_id, upload_url } = await initialized(on);
     await put(upload_url, "first");
     await put(upload_url, "second");
@@ -157,7 +157,7 @@ describe("storage.put", () => {
   });
 
   it("accepts an upload until its 15 virtual minutes end", async (t) => {
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     const { file_id, upload_url } = await initialized(on);
     await on.ask("POST", "clock/advance", { body: { by: "PT14M59S" } });
     assert.equal((await put(upload_url, "in time")).status, 200);
@@ -168,7 +168,7 @@ describe("storage.put", () => {
   });
 
   it("rejects an upload from expires_at on, which has a resolution of seconds", async (t) => {
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     await on.ask("POST", "clock/advance", { body: { to: "2031-01-02T03:04:05.702Z" } });
     const { upload_url, expires_at } = await initialized(on);
     assert.equal(expires_at, "2031-01-02T03:19:05Z");
@@ -191,7 +191,7 @@ describe("storage.put", () => {
   ];
   for (const [what, change] of tampered) {
     it(`rejects a URL with ${what}`, async (t) => {
-      const on = await emulator(t);
+      const on = await startTestEmulator(t);
       const { file_id, upload_url } = await initialized(on);
       assert.notEqual(change(upload_url), upload_url);
       assert.deepEqual(await error(await put(change(upload_url), "evil")), mismatch);
@@ -205,7 +205,7 @@ describe("storage.put", () => {
   ];
   for (const [what, headers] of types) {
     it(`rejects an upload with ${what}`, async (t) => {
-      const on = await emulator(t);
+      const on = await startTestEmulator(t);
       const { file_id, upload_url } = await initialized(on);
       assert.deepEqual(await error(await put(upload_url, "bytes", headers)), mismatch);
       assert.deepEqual(await error(await fetch(await downloadUrl(on, file_id))), missing(`${file_id}/msa.pdf`));
@@ -213,13 +213,13 @@ describe("storage.put", () => {
   }
 
   it("rejects a body without a content type", async (t) => {
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     const { upload_url } = await initialized(on);
     assert.deepEqual(await error(await put(upload_url, new Uint8Array([1, 2, 3]), {})), mismatch);
   });
 
   it("accepts credentials with a finding, because object storage would ignore them", async (t) => {
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     const { upload_url } = await initialized(on);
     const headers = { "content-type": "application/pdf", "client-id": "a", "client-secret": "b" };
     assert.equal((await put(upload_url, "bytes", headers)).status, 200);
@@ -232,7 +232,7 @@ describe("storage.put", () => {
   });
 
   it("rejects credentials under --strict=storage", async (t) => {
-    const on = await emulator(t, { strict: ["storage"] });
+    const on = await startTestEmulator(t, { strict: ["storage"] });
     const { file_id, upload_url } = await initialized(on);
     for (const name of ["client-id", "client-secret"]) {
       const answer = await put(upload_url, "bytes", { "content-type": "application/pdf", [name]: "x" });
@@ -242,7 +242,7 @@ describe("storage.put", () => {
   });
 
   it("rejects an upload with a declared size over 5 GiB immediately", async (t) => {
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     const { file_id, upload_url } = await initialized(on);
     const large = { "content-type": "application/pdf", "content-length": 5 * 1024 ** 3 + 1 };
     const sending = httpRequest(upload_url, { method: "PUT", headers: large });
@@ -258,7 +258,7 @@ describe("storage.put", () => {
 
   it("rejects an upload while the disk is full, and accepts it afterwards", async (t) => {
     const folder = await createTemporaryFolder(t);
-    const on = await emulator(t, { file: join(folder, "emulator.json") });
+    const on = await startTestEmulator(t, { file: join(folder, "emulator.json") });
     const { file_id, upload_url } = await initialized(on);
     await rm(join(folder, "files"), { recursive: true });
     await writeFile(join(folder, "files"), "of somebody else");
@@ -291,7 +291,7 @@ describe("storage.put", () => {
 
 describe("storage.get", () => {
   it("rejects an upload URL, as a PUT rejects a download URL", async (t) => {
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     const { file_id, upload_url } = await initialized(on);
     assert.deepEqual(await error(await fetch(upload_url)), mismatch);
     const url = await downloadUrl(on, file_id);
@@ -299,7 +299,7 @@ describe("storage.get", () => {
   });
 
   it("rejects another method like a mismatched signature", async (t) => {
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     const { file_id, upload_url } = await initialized(on);
     await put(upload_url, "bytes");
     const url = await downloadUrl(on, file_id);
@@ -312,7 +312,7 @@ describe("storage.get", () => {
   });
 
   it("rejects a URL after 15 virtual minutes", async (t) => {
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     const { file_id, upload_url } = await initialized(on);
     await put(upload_url, "bytes");
     const url = await downloadUrl(on, file_id);
@@ -322,7 +322,7 @@ describe("storage.get", () => {
   });
 
   it("returns an error before the upload", async (t) => {
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     const { file_id } = await initialized(on);
     assert.deepEqual(await error(await fetch(await downloadUrl(on, file_id))), missing(`${file_id}/msa.pdf`));
   });
@@ -330,7 +330,7 @@ describe("storage.get", () => {
 
 describe("storage path without an object", () => {
   it("returns 404 without forwarding the request", async (t) => {
-    const { clusters } = await emulator(t);
+    const { clusters } = await startTestEmulator(t);
     for (const path of ["/_storage", "/_storage/", "/_storage/x", "/_storage/a/b/c"]) {
       for (const method of ["GET", "PUT", "POST"]) {
         const { status } = await fetch(clusters[0]!.url + path, { method });

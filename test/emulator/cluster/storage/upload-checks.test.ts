@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { emulator } from "../../../support/emulator.ts";
+import { startTestEmulator } from "../../../support/emulator.ts";
 
 /** The published check values of CRCs and digests for "123456789". */
 const sums: Readonly<Record<string, string>> = {
@@ -15,7 +15,7 @@ const base64 = (hex: string): string => Buffer.from(hex, "hex").toString("base64
 
 /** A file with the content "first", and the response and content after an upload. */
 async function stage(t: TestContext) {
-  const { api } = await emulator(t);
+  const { api } = await startTestEmulator(t);
   const files = [{ filename: "digits.txt", content_type: "text/plain" }];
   const { body } = await api("POST", "/api/v2.1/public/workspace/files/uploads/", { body: { files } });
   const [{ file_id, upload_url }] = (body as { files: [{ file_id: string; upload_url: string }] }).files;

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createRateLimit } from "../../../../emulator/cluster/workspace/credentials.ts";
 import { DeclaredFailureError, fail } from "../../../../src/api/failures.ts";
-import { emulator, plain, sender } from "../../../support/emulator.ts";
-import { assertRefused } from "../../../support/refused.ts";
+import { createSender, pickStatusAndBody, startTestEmulator } from "../../../support/emulator.ts";
+import { assertRejected } from "../../../support/refused.ts";
 import { createWorkspaceApi } from "../../../support/workspace-api.ts";
 
 const intakes = "/api/v1/public/legal_intake/";
@@ -16,12 +16,12 @@ const denied = { status: 403, body: { detail: "You do not have permission to per
 
 describe("client-id and client-secret", () => {
   it("grants access to their own workspace", async (t) => {
-    const { api } = await emulator(t);
+    const { api } = await startTestEmulator(t);
     assert.equal((await api("GET", key)).status, 200);
   });
 
   it("requires both credentials and accepts no bearer token instead", async (t) => {
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     const { url, clientId = "", clientSecret = "" } = on.clusters[0]!;
     const incomplete: Record<string, string>[] = [
       {},
@@ -31,12 +31,12 @@ describe("client-id and client-secret", () => {
       { authorization: "Bearer abc" },
     ];
     for (const headers of incomplete) {
-      await assertRefused(on, () => sender(url)("POST", intakes, { headers, body: intake }), none);
+      await assertRejected(on, () => createSender(url)("POST", intakes, { headers, body: intake }), none);
     }
   });
 
   it("rejects a client-secret of another client-id or cluster", async (t) => {
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     const { url, clientId = "", clientSecret = "" } = on.clusters[0]!;
     const elsewhere = on.clusters[1]!;
     const pairs: [id: string, secret: string][] = [
@@ -49,17 +49,17 @@ describe("client-id and client-secret", () => {
     for (const [id, secret] of pairs) {
       const headers = { "client-id": id, "client-secret": secret };
       const expected = secret === "" ? none : wrong;
-      await assertRefused(on, () => sender(url)("POST", intakes, { headers, body: intake }), expected);
+      await assertRejected(on, () => createSender(url)("POST", intakes, { headers, body: intake }), expected);
     }
   });
 
   it("checks credentials before the body", async (t) => {
-    const { clusters } = await emulator(t);
-    const answer = await sender(clusters[0]!.url)("POST", intakes, {
+    const { clusters } = await startTestEmulator(t);
+    const answer = await createSender(clusters[0]!.url)("POST", intakes, {
       headers: { "content-type": "application/json" },
       body: "{",
     });
-    assert.deepEqual(plain(answer), none);
+    assert.deepEqual(pickStatusAndBody(answer), none);
   });
 });
 
@@ -67,17 +67,17 @@ describe("unsupported method", () => {
   const notAllowed = { status: 405, body: { detail: 'Method "PUT" not allowed.' } };
 
   it("returns 405 only with valid credentials", async (t) => {
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     const { url, clientId = "" } = on.clusters[0]!;
-    assert.deepEqual(plain(await on.api("PUT", intakes, { body: "{" })), notAllowed);
-    await assertRefused(on, () => sender(url)("PUT", intakes), none);
+    assert.deepEqual(pickStatusAndBody(await on.api("PUT", intakes, { body: "{" })), notAllowed);
+    await assertRejected(on, () => createSender(url)("PUT", intakes), none);
     const headers = { "client-id": clientId, "client-secret": "wrong" };
-    await assertRefused(on, () => sender(url)("PUT", intakes, { headers }), wrong);
+    await assertRejected(on, () => createSender(url)("PUT", intakes, { headers }), wrong);
   });
 
   it("logs the reason of the rejection", async (t) => {
-    const on = await emulator(t);
-    await sender(on.clusters[0]!.url)("PUT", intakes);
+    const on = await startTestEmulator(t);
+    await createSender(on.clusters[0]!.url)("PUT", intakes);
     const { body } = await on.ask("GET", "requests");
     const [{ status, failure } = {}] = (body as { items: { status: number; failure?: string }[] }).items;
     assert.deepEqual({ status, failure }, { status: 401, failure: "no-credentials" });
@@ -86,7 +86,7 @@ describe("unsupported method", () => {
 
 describe("user-email", () => {
   it("attributes the request to the named member", async (t) => {
-    const { api } = await emulator(t);
+    const { api } = await startTestEmulator(t);
     for (const email of ["ben@northwind.example", " BEN@Northwind.example "]) {
       const { body } = await api("POST", intakes, { body: intake, headers: { "user-email": email } });
       assert.deepEqual((body as { created_by: unknown }).created_by, {
@@ -99,23 +99,23 @@ describe("user-email", () => {
   });
 
   it("must belong to an active member of the key's workspace", async (t) => {
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     // Cleo was deactivated, Dina is of another workspace.
     for (const email of ["cleo@northwind.example", "dina@contoso.example", "nobody@northwind.example"]) {
       const headers = { "user-email": email };
-      await assertRefused(on, () => on.api("POST", intakes, { body: intake, headers }), denied);
+      await assertRejected(on, () => on.api("POST", intakes, { body: intake, headers }), denied);
     }
   });
 });
 
 describe("SVC_RATE_LIMIT", () => {
   it("limits requests per workspace and second", async (t) => {
-    const on = await emulator(t, { rateLimit: 2 });
+    const on = await startTestEmulator(t, { rateLimit: 2 });
     const answers = await Promise.all([1, 2, 3, 4].map(() => on.api("GET", key)));
     const refused = answers.filter(({ status }) => status === 429);
     // Four requests take less than a second. A slower machine causes fewer rejections.
     assert.ok(refused.length > 0);
-    assert.deepEqual(plain(refused[0]!), {
+    assert.deepEqual(pickStatusAndBody(refused[0]!), {
       status: 429,
       body: { detail: "Request was throttled. Expected available in 1 second." },
     });

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import demo from "../../../../fixtures/seeds/demo.json" with { type: "json" };
-import { emulator, plain } from "../../../support/emulator.ts";
-import { assertRefused, notFoundResponse } from "../../../support/refused.ts";
+import { pickStatusAndBody, startTestEmulator } from "../../../support/emulator.ts";
+import { assertRejected, notFoundResponse } from "../../../support/refused.ts";
 
 const base = "/api/v2.1/public";
 
@@ -20,7 +20,7 @@ const manyTemplates = {
 
 describe("templates.list", () => {
   it("lists templates of the workspace by tags, counterparty kind and archive status", async (t) => {
-    const { api } = await emulator(t, { seed: manyTemplates });
+    const { api } = await startTestEmulator(t, { seed: manyTemplates });
     const found = async (query: string) => {
       const { status, body } = await api("GET", `${base}/templates/${query}`);
       assert.equal(status, 200, JSON.stringify(body));
@@ -40,7 +40,7 @@ describe("templates.list", () => {
     const actual: Record<string, number[]> = {};
     for (const query of Object.keys(expected)) actual[query] = await found(query);
     assert.deepEqual(actual, expected);
-    assert.deepEqual(plain(await api("GET", `${base}/templates/?cp_types=Robot`)), {
+    assert.deepEqual(pickStatusAndBody(await api("GET", `${base}/templates/?cp_types=Robot`)), {
       status: 400,
       body: { cp_types: { 0: ["Input should be 'Organisation' or 'Individual'"] } },
     });
@@ -49,15 +49,15 @@ describe("templates.list", () => {
 
 describe("templates.update", () => {
   it("replaces the tags that templates.show returns", async (t) => {
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     const nda = { id: 101, name: "Mutual NDA", contract_type_id: 301, tags: [] };
-    assert.deepEqual(plain(await on.api("GET", `${base}/templates/101/`)), { status: 200, body: nda });
+    assert.deepEqual(pickStatusAndBody(await on.api("GET", `${base}/templates/101/`)), { status: 200, body: nda });
     const tagged = { ...nda, tags: ["sales", "eu"] };
     const answer = await on.api("PATCH", `${base}/templates/101/`, { body: { tags: ["sales", "eu", "sales"] } });
-    assert.deepEqual(plain(answer), { status: 200, body: tagged });
+    assert.deepEqual(pickStatusAndBody(answer), { status: 200, body: tagged });
     assert.deepEqual((await on.api("GET", `${base}/templates/101/`)).body, tagged);
     assert.deepEqual((await on.api("PATCH", `${base}/templates/101/`, { body: {} })).body, tagged);
-    await assertRefused(on, () => on.api("PATCH", `${base}/templates/101/`, { body: { tags: [""] } }), {
+    await assertRejected(on, () => on.api("PATCH", `${base}/templates/101/`, { body: { tags: [""] } }), {
       status: 400,
       body: { tags: { 0: ["String should have at least 1 character"] } },
     });
@@ -66,10 +66,13 @@ describe("templates.update", () => {
 
 describe("templates.metadata", () => {
   it("returns the contract_data that a template requires", async (t) => {
-    const { api } = await emulator(t);
+    const { api } = await startTestEmulator(t);
     const none = { attributes: [], counter_party_kind: "Both" };
-    assert.deepEqual(plain(await api("GET", `${base}/templates/101/metadata`)), { status: 200, body: none });
-    assert.deepEqual(plain(await api("GET", `${base}/templates/102/metadata`)), {
+    assert.deepEqual(pickStatusAndBody(await api("GET", `${base}/templates/101/metadata`)), {
+      status: 200,
+      body: none,
+    });
+    assert.deepEqual(pickStatusAndBody(await api("GET", `${base}/templates/102/metadata`)), {
       status: 200,
       body: {
         attributes: [
@@ -102,9 +105,9 @@ describe("template or contract type of another workspace", () => {
   ];
   for (const [operation, method, path, foreign, body] of reads) {
     it(`returns the error of an invalid ID from ${operation}`, async (t) => {
-      const on = await emulator(t);
+      const on = await startTestEmulator(t);
       for (const id of [foreign, "999", "abc"]) {
-        await assertRefused(on, () => on.api(method, `${base}${path(id)}`, { body }), notFoundResponse);
+        await assertRejected(on, () => on.api(method, `${base}${path(id)}`, { body }), notFoundResponse);
       }
     });
   }
@@ -112,8 +115,8 @@ describe("template or contract type of another workspace", () => {
 
 describe("contract-types.list", () => {
   it("lists contract types with signing entities and form questions", async (t) => {
-    const { api } = await emulator(t);
-    assert.deepEqual(plain(await api("GET", `${base}/contract_types/`)), {
+    const { api } = await startTestEmulator(t);
+    assert.deepEqual(pickStatusAndBody(await api("GET", `${base}/contract_types/`)), {
       status: 200,
       body: [
         { id: 301, name: "NDA" },
@@ -121,7 +124,7 @@ describe("contract-types.list", () => {
         { id: 303, name: "Order Form" },
       ],
     });
-    assert.deepEqual(plain(await api("GET", `${base}/contract_types/301/entities`)), {
+    assert.deepEqual(pickStatusAndBody(await api("GET", `${base}/contract_types/301/entities`)), {
       status: 200,
       body: [
         {
@@ -154,7 +157,7 @@ describe("contract-types.list", () => {
         },
       ],
     });
-    assert.deepEqual(plain(await api("GET", `${base}/contract_types/301/intake_form/questionnaire/`)), {
+    assert.deepEqual(pickStatusAndBody(await api("GET", `${base}/contract_types/301/intake_form/questionnaire/`)), {
       status: 200,
       body: [
         { display_label: "Purpose", variable: "purpose", type: "string", required: true },
@@ -169,8 +172,8 @@ const states = { id: 2, name: "United States", code2: "US" };
 
 describe("organizations.entities", () => {
   it("lists entities of the workspace", async (t) => {
-    const { api } = await emulator(t);
-    assert.deepEqual(plain(await api("GET", `${base}/organizations/entities/`)), {
+    const { api } = await startTestEmulator(t);
+    assert.deepEqual(pickStatusAndBody(await api("GET", `${base}/organizations/entities/`)), {
       status: 200,
       body: [
         {
@@ -224,7 +227,7 @@ describe("organizations.types", () => {
           }
         : workspace,
     );
-    const on = await emulator(t, { seed: { ...demo, workspaces } });
+    const on = await startTestEmulator(t, { seed: { ...demo, workspaces } });
     const gmbh = { id: 1, name: "GmbH", jurisdiction: germany };
     const llc = { id: 2, name: "LLC", jurisdiction: states };
     const partnership = { id: 3, name: "Partnership" };
@@ -234,7 +237,7 @@ describe("organizations.types", () => {
     assert.deepEqual(await types("?jurisdiction_iso_code=us"), [llc, partnership]);
 
     const message = "Jurisdiction XX is not configured in the workspace.";
-    await assertRefused(on, () => on.api("GET", `${base}/organizations/types/?jurisdiction_iso_code=XX`), {
+    await assertRejected(on, () => on.api("GET", `${base}/organizations/types/?jurisdiction_iso_code=XX`), {
       status: 400,
       body: { detail: message, status_code: 400, code: "SVC_ASSUMED_203", message },
     });
@@ -253,7 +256,7 @@ describe("users.list", () => {
   const cleo = { id: 13, email: "cleo@northwind.example", name: "Cleo Martin", roles: [], is_active: false };
 
   it("lists active and deactivated users with roles, by part of name or address", async (t) => {
-    const { api } = await emulator(t);
+    const { api } = await startTestEmulator(t);
     const { body } = await api("GET", `${base}/auth/users/`);
     const { results, ...page } = body as { results: { id: number }[] };
     assert.deepEqual(page, { page: 1, limit: 10, total_results: 3 });
@@ -262,12 +265,12 @@ describe("users.list", () => {
       [11, 12, 13],
     );
     const one = { page: 1, limit: 10, total_results: 1 };
-    assert.deepEqual(plain(await api("GET", `${base}/auth/users/?user_email=ADA@`)), {
+    assert.deepEqual(pickStatusAndBody(await api("GET", `${base}/auth/users/?user_email=ADA@`)), {
       status: 200,
       body: { ...one, results: [ada] },
     });
     assert.deepEqual((await api("GET", `${base}/auth/users/?user_name=martin`)).body, { ...one, results: [cleo] });
-    assert.deepEqual(plain(await api("GET", `${base}/auth/users/?limit=1000`)), {
+    assert.deepEqual(pickStatusAndBody(await api("GET", `${base}/auth/users/?limit=1000`)), {
       status: 400,
       body: { limit: ["Input should be less than or equal to 100"] },
     });
@@ -276,8 +279,8 @@ describe("users.list", () => {
 
 describe("users.roles", () => {
   it("lists roles of the workspace", async (t) => {
-    const { api } = await emulator(t);
-    assert.deepEqual(plain(await api("GET", `${base}/auth/roles/`)), {
+    const { api } = await startTestEmulator(t);
+    assert.deepEqual(pickStatusAndBody(await api("GET", `${base}/auth/roles/`)), {
       status: 200,
       body: {
         active_roles: [

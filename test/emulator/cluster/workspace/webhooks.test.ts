@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import demo from "../../../../fixtures/seeds/demo.json" with { type: "json" };
-import { emulator, plain, type TestEmulator } from "../../../support/emulator.ts";
-import { receiver } from "../../../support/receiver.ts";
-import { assertRefused, notFoundResponse } from "../../../support/refused.ts";
+import { pickStatusAndBody, startTestEmulator, type TestEmulator } from "../../../support/emulator.ts";
+import { startReceiver } from "../../../support/receiver.ts";
+import { assertRejected, notFoundResponse } from "../../../support/refused.ts";
 import { createWorkspaceApi } from "../../../support/workspace-api.ts";
 
 const path = "/api/v2.1/public/webhooks/";
@@ -41,11 +41,11 @@ const createIn = async (api: TestEmulator["api"], body: object = {}) =>
 
 describe("webhooks.create", () => {
   it("registers a receiver and returns its data", async (t) => {
-    const { api } = await emulator(t);
+    const { api } = await startTestEmulator(t);
     const answer = await api("POST", path, {
       body: { ...hook, description: "For the CRM", custom_headers: { " X-Abc-Key ": "v" } },
     });
-    assert.deepEqual(plain(answer), {
+    assert.deepEqual(pickStatusAndBody(answer), {
       status: 201,
       body: {
         id: 1,
@@ -66,7 +66,7 @@ describe("webhooks.create", () => {
   });
 
   it("numbers webhooks across all workspaces of the emulator", async (t) => {
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     const elsewhere = await createWorkspaceApi(on, 3);
     assert.deepEqual([await createIn(on.api), await createIn(elsewhere), await createIn(on.api)], [1, 2, 3]);
   });
@@ -82,7 +82,7 @@ describe("webhooks.create", () => {
   ];
   for (const url of accepted) {
     it(`accepts ${url}`, async (t) => {
-      const { api } = await emulator(t);
+      const { api } = await startTestEmulator(t);
       assert.equal((await api("POST", path, { body: { ...hook, url } })).status, 201);
     });
   }
@@ -100,19 +100,19 @@ describe("webhooks.create", () => {
   ];
   for (const url of refused) {
     it(`rejects ${url}`, async (t) => {
-      const on = await emulator(t);
-      await assertRefused(on, () => on.api("POST", path, { body: { ...hook, url } }), badUrl);
+      const on = await startTestEmulator(t);
+      await assertRejected(on, () => on.api("POST", path, { body: { ...hook, url } }), badUrl);
     });
   }
 
   it("accepts http to the hosts of --webhook-allow", async (t) => {
-    const { api } = await emulator(t, { webhookAllow: ["receiver.example", "other.example:80"] });
+    const { api } = await startTestEmulator(t, { webhookAllow: ["receiver.example", "other.example:80"] });
     for (const url of ["http://receiver.example/", "http://other.example/"])
       assert.equal((await api("POST", path, { body: { ...hook, url } })).status, 201);
   });
 
   it("records a finding for an http receiver", async (t) => {
-    const { api, ask } = await emulator(t);
+    const { api, ask } = await startTestEmulator(t);
     await createIn(api);
     await createIn(api, { url: "http://127.0.0.1:9/hook" });
     const { items } = (await ask("GET", "requests?service=contracts")).body as { items: { findings: object[] }[] };
@@ -123,7 +123,7 @@ describe("webhooks.create", () => {
   });
 
   it("records a finding for a receiver that is the emulator itself", async (t) => {
-    const { api, ask, routerUrl, clusters } = await emulator(t);
+    const { api, ask, routerUrl, clusters } = await startTestEmulator(t);
     const port = new URL(routerUrl).port;
     const own = [`${routerUrl}/hook`, `http://localhost:${port}/`, `http://[::1]:${port}/`, `${clusters[0]!.url}/x`];
     for (const url of own) await createIn(api, { url });
@@ -139,9 +139,9 @@ describe("webhooks.create", () => {
   });
 
   it("accepts only https under --strict=receivers", async (t) => {
-    const on = await emulator(t, { strict: ["receivers"] });
+    const on = await startTestEmulator(t, { strict: ["receivers"] });
     assert.equal((await on.api("POST", path, { body: hook })).status, 201);
-    await assertRefused(on, () => on.api("POST", path, { body: { ...hook, url: "http://127.0.0.1:9/" } }), badUrl);
+    await assertRejected(on, () => on.api("POST", path, { body: { ...hook, url: "http://127.0.0.1:9/" } }), badUrl);
   });
 
   const custom = "Header names must be custom names that start with X-.";
@@ -162,28 +162,28 @@ describe("webhooks.create", () => {
   ];
   for (const [name, value, problem] of headers) {
     it(`rejects the custom header ${JSON.stringify(name)}: ${JSON.stringify(value)}`, async (t) => {
-      const on = await emulator(t);
+      const on = await startTestEmulator(t);
       const body = { ...hook, custom_headers: { "X-Fine": "v", [name]: value } };
       const expected = { status: 400, body: { custom_headers: { [name]: [problem] } } };
-      await assertRefused(on, () => on.api("POST", path, { body }), expected);
+      await assertRejected(on, () => on.api("POST", path, { body }), expected);
     });
   }
 
   it("rejects duplicate custom headers in different case", async (t) => {
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     const body = { ...hook, custom_headers: { "X-Abc": "1", "x-abc": "2" } };
     const expected = { status: 400, body: { custom_headers: { "x-abc": ["This header is repeated."] } } };
-    await assertRefused(on, () => on.api("POST", path, { body }), expected);
+    await assertRejected(on, () => on.api("POST", path, { body }), expected);
   });
 
   it("reports malformed fields individually", async (t) => {
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     const required = ["Field required"];
-    await assertRefused(on, () => on.api("POST", path, { body: {} }), {
+    await assertRejected(on, () => on.api("POST", path, { body: {} }), {
       status: 400,
       body: { title: required, url: required, only_for_activities: required },
     });
-    await assertRefused(on, () => on.api("POST", path, { body: { ...hook, only_for_activities: [] } }), {
+    await assertRejected(on, () => on.api("POST", path, { body: { ...hook, only_for_activities: [] } }), {
       status: 400,
       body: { only_for_activities: ["List should have at least 1 item after validation, not 0"] },
     });
@@ -196,37 +196,37 @@ describe("webhooks.create", () => {
   });
 
   it("requires the permission Developer Settings", async (t) => {
-    const on = await emulator(t, { seed: withoutSettings });
-    await assertRefused(on, () => on.api("POST", path, { body: hook }), noPermission);
+    const on = await startTestEmulator(t, { seed: withoutSettings });
+    await assertRejected(on, () => on.api("POST", path, { body: hook }), noPermission);
   });
 });
 
 describe("webhooks.delete", () => {
   it("ends delivery to the webhook", async (t) => {
-    const { api } = await emulator(t);
+    const { api } = await startTestEmulator(t);
     const id = await createIn(api);
-    assert.deepEqual(plain(await api("DELETE", `${path}${id}`)), { status: 204, body: "" });
-    assert.deepEqual(plain(await api("DELETE", `${path}${id}`)), unknownHook);
+    assert.deepEqual(pickStatusAndBody(await api("DELETE", `${path}${id}`)), { status: 204, body: "" });
+    assert.deepEqual(pickStatusAndBody(await api("DELETE", `${path}${id}`)), unknownHook);
   });
 
   it("rejects a webhook of another workspace", async (t) => {
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     const other = await createWorkspaceApi(on, 2);
     const id = await createIn(other);
-    await assertRefused(on, () => on.api("DELETE", `${path}${id}`), unknownHook);
-    await assertRefused(on, () => on.api("DELETE", `${path}abc`), notFoundResponse);
+    await assertRejected(on, () => on.api("DELETE", `${path}${id}`), unknownHook);
+    await assertRejected(on, () => on.api("DELETE", `${path}abc`), notFoundResponse);
     assert.equal((await other("DELETE", `${path}${id}`)).status, 204);
   });
 
   it("requires the permission Developer Settings", async (t) => {
-    const on = await emulator(t, { seed: withoutSettings });
-    await assertRefused(on, () => on.api("DELETE", `${path}1`), noPermission);
+    const on = await startTestEmulator(t, { seed: withoutSettings });
+    await assertRejected(on, () => on.api("DELETE", `${path}1`), noPermission);
   });
 });
 
 describe("webhooks.hmac-key", () => {
   it("returns a stable 64-byte key of the workspace", async (t) => {
-    const on = await emulator(t, { seed: withoutSettings });
+    const on = await startTestEmulator(t, { seed: withoutSettings });
     const keyOf = async (api: TestEmulator["api"]) => {
       const { status, body } = await api("GET", `${path}hmac_key/`);
       assert.equal(status, 200);
@@ -264,37 +264,37 @@ describe("webhooks.re-trigger", () => {
   }
 
   it("resends the latest delivery of a contract", async (t) => {
-    const on = await emulator(t);
-    const target = await receiver(t);
+    const on = await startTestEmulator(t);
+    const target = await startReceiver(t);
     await createIn(on.api, { url: target.url, only_for_activities: ["CONTRACT_CREATED"] });
     const id = await createdContract(on.api);
     await on.ask("POST", "clock/advance", { body: { by: "PT1S" } });
     assert.equal(target.received.length, 1);
 
     const answer = await on.api("POST", retrigger, { body: { contract_ids: [id] } });
-    assert.deepEqual(plain(answer), { status: 200, body: { message: "Success" } });
+    assert.deepEqual(pickStatusAndBody(answer), { status: 200, body: { message: "Success" } });
     await on.ask("POST", "clock/advance", { body: { by: "PT1S" } });
     assert.equal(target.received.length, 2);
     assert.deepEqual(target.received[1]!.body, target.received[0]!.body);
   });
 
   it("accepts only contracts of the workspace with activities", async (t) => {
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     const untold = await createdContract(on.api);
     for (const contract_ids of [[untold], [999], [untold, 999]]) {
-      await assertRefused(on, () => on.api("POST", retrigger, { body: { contract_ids } }), nothing);
+      await assertRejected(on, () => on.api("POST", retrigger, { body: { contract_ids } }), nothing);
     }
     const other = await createWorkspaceApi(on, 2);
-    await assertRefused(on, () => other("POST", retrigger, { body: { contract_ids: [untold] } }), nothing);
+    await assertRejected(on, () => other("POST", retrigger, { body: { contract_ids: [untold] } }), nothing);
   });
 
   it("requires at least one integer ID", async (t) => {
-    const on = await emulator(t);
-    await assertRefused(on, () => on.api("POST", retrigger, { body: { contract_ids: [] } }), {
+    const on = await startTestEmulator(t);
+    await assertRejected(on, () => on.api("POST", retrigger, { body: { contract_ids: [] } }), {
       status: 400,
       body: { contract_ids: ["List should have at least 1 item after validation, not 0"] },
     });
-    await assertRefused(on, () => on.api("POST", retrigger, { body: { contract_ids: ["T-1"] } }), {
+    await assertRejected(on, () => on.api("POST", retrigger, { body: { contract_ids: ["T-1"] } }), {
       status: 400,
       body: { contract_ids: { 0: ["Input should be a valid integer, unable to parse string as an integer"] } },
     });

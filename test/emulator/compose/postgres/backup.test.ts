@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { describe, it } from "node:test";
-import { createUploadRequest, made } from "../../../support/contracts.ts";
-import { emulator, sender, type TestEmulator } from "../../../support/emulator.ts";
+import { createUploadRequest, requireContract } from "../../../support/contracts.ts";
+import { createSender, startTestEmulator, type TestEmulator } from "../../../support/emulator.ts";
 import { postgresSkipReason, startPostgresServer } from "../../../support/postgres/server.ts";
 import { restore, save, stateOf } from "../../travel/travel.ts";
 
@@ -21,15 +21,15 @@ async function downloaded({ clusters: [first] }: TestEmulator, id: string): Prom
 
 /** Whether an old token is still accepted. */
 const clockAs = async ({ routerUrl }: TestEmulator, token: string): Promise<number> =>
-  (await sender(`${routerUrl}/_emulator`, tokenHeader(token))("GET", "clock")).status;
+  (await createSender(`${routerUrl}/_emulator`, tokenHeader(token))("GET", "clock")).status;
 
 describe("backup of a PostgreSQL sandbox", { skip: postgresSkipReason }, () => {
   const server = startPostgresServer();
 
   it("restores contracts, uploads, snapshots, tokens and keys from pg_dump", async (t) => {
     const schema = server().freshSchema();
-    const first = await emulator(t, { store: server().url(), schema, ephemeral: false });
-    const { id } = await made(
+    const first = await startTestEmulator(t, { store: server().url(), schema, ephemeral: false });
+    const { id } = await requireContract(
       first.api("POST", "/api/v2.1/public/contracts/upload_review_contracts/", { body: await createUploadRequest() }),
     );
     const { body } = await first.ask("POST", "tokens/ci", { body: { role: "operate" } });
@@ -47,7 +47,7 @@ describe("backup of a PostgreSQL sandbox", { skip: postgresSkipReason }, () => {
       stdio: ["pipe", "ignore", "pipe"],
     });
 
-    const second = await emulator(t, { store: restored, schema, ephemeral: false });
+    const second = await startTestEmulator(t, { store: restored, schema, ephemeral: false });
     assert.deepEqual(
       [second.token, second.clusters.map(({ clientSecret }) => clientSecret), await clockAs(second, token)],
       [first.token, first.clusters.map(({ clientSecret }) => clientSecret), 200],

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { Readiness } from "../../../../src/api/emulator/lifecycle.ts";
-import { sender } from "../../../support/emulator.ts";
+import { createSender } from "../../../support/emulator.ts";
 import { MappingClients } from "../../../support/postgres/mapping-clients.ts";
 import { postgresSkipReason, startPostgresServer } from "../../../support/postgres/server.ts";
 import { type SharingProcess, startSharingProcesses } from "../../../support/postgres/sharing.ts";
@@ -16,7 +16,7 @@ const refusals = [
 /** The role that each process reports. */
 const rolesOf = async (processes: readonly SharingProcess[]) => {
   const asked = processes.map(async ({ url }) => {
-    const { status, body } = await sender(url)("GET", "/_emulator/ready");
+    const { status, body } = await createSender(url)("GET", "/_emulator/ready");
     return `${status} ${Readiness.parse(body).role}`;
   });
   return (await Promise.all(asked)).sort();
@@ -24,7 +24,7 @@ const rolesOf = async (processes: readonly SharingProcess[]) => {
 
 /** The mapped e-mails, as any process reports them. */
 async function mappedAt({ url }: SharingProcess): Promise<ReadonlySet<string>> {
-  const { body } = await sender(`${url}/_emulator`, { authorization: "Bearer the-token" })("GET", "state");
+  const { body } = await createSender(`${url}/_emulator`, { authorization: "Bearer the-token" })("GET", "state");
   return new Set(Object.keys((body as { mappings: { cluster_emails: object } }).mappings.cluster_emails));
 }
 

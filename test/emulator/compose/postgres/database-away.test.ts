@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { type EmulatorOptions, startEmulator } from "../../../../emulator/index.ts";
-import { emulator, plain, sender, type TestEmulator } from "../../../support/emulator.ts";
+import { createSender, pickStatusAndBody, startTestEmulator, type TestEmulator } from "../../../support/emulator.ts";
 import { postgresSkipReason, startPostgresServer } from "../../../support/postgres/server.ts";
 import { startStallingProxy } from "../../../support/postgres/stalling-proxy.ts";
 import { bulkOperations, createBulkBody } from "../../../support/routed.ts";
@@ -36,7 +36,7 @@ async function standby(t: TestContext, options: EmulatorOptions): Promise<Router
     ended.abort();
     await over;
   });
-  return sender(url);
+  return createSender(url);
 }
 
 describe("unreachable database", { skip: postgresSkipReason }, () => {
@@ -44,22 +44,26 @@ describe("unreachable database", { skip: postgresSkipReason }, () => {
 
   it("makes leader and standby reject writes", async (t) => {
     const options = { store: server().url(), schema: server().freshSchema() };
-    const leader = await emulator(t, { ...options, ephemeral: false });
+    const leader = await startTestEmulator(t, { ...options, ephemeral: false });
     const second = await standby(t, options);
     assert.equal((await map(second, "before-1")).status, 200);
     await server().stop("SIGQUIT");
     t.after(() => server().start());
-    assert.deepEqual(plain(await map(leader.router, "away-1")), refused);
-    assert.deepEqual(plain(await map(second, "away-2")), refused);
+    assert.deepEqual(pickStatusAndBody(await map(leader.router, "away-1")), refused);
+    assert.deepEqual(pickStatusAndBody(await map(second, "away-2")), refused);
   });
 
   it("makes a single process reject writes until the database is back", async (t) => {
-    const alone = await emulator(t, { store: server().url(), schema: server().freshSchema(), ephemeral: false });
+    const alone = await startTestEmulator(t, {
+      store: server().url(),
+      schema: server().freshSchema(),
+      ephemeral: false,
+    });
     assert.equal((await map(alone.router, "before-1")).status, 200);
-    const ready = async () => plain(await alone.router("GET", "/_emulator/ready"));
+    const ready = async () => pickStatusAndBody(await alone.router("GET", "/_emulator/ready"));
     const before = await ready();
     await server().stop("SIGINT");
-    assert.deepEqual(plain(await map(alone.router, "away-1")), refused);
+    assert.deepEqual(pickStatusAndBody(await map(alone.router, "away-1")), refused);
     const why = "The state cannot be written; reads continue";
     assert.deepEqual(await ready(), { status: 503, body: { ...(before.body as object), why } });
     await server().start();
@@ -72,7 +76,7 @@ describe("unreachable database", { skip: postgresSkipReason }, () => {
     const proxy = await startStallingProxy(t, server());
     const store = server().url().replace(server().folder, proxy.folder);
     const schema = server().freshSchema();
-    const leader = await emulator(t, { store, schema, ephemeral: false, leaseMs: 600 });
+    const leader = await startTestEmulator(t, { store, schema, ephemeral: false, leaseMs: 600 });
     t.after(() => proxy.goOn());
     assert.equal((await leader.router("GET", "/")).status, 200);
     proxy.stall();

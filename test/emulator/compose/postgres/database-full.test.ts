@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { emulator, plain } from "../../../support/emulator.ts";
+import { pickStatusAndBody, startTestEmulator } from "../../../support/emulator.ts";
 import { mountSmallDisk } from "../../../support/files/small-disk.ts";
 import { postgresSkipReason, startPostgresServer } from "../../../support/postgres/server.ts";
 import { bulkOperations, createBulkBody } from "../../../support/routed.ts";
@@ -16,9 +16,11 @@ describe("full disk of the database", { skip: postgresSkipReason }, () => {
     if (folder === undefined) return t.skip("no small disk can be mounted here");
     const database = await server().databaseIn(folder);
     t.after(() => server().stop("SIGQUIT"));
-    const world = await emulator(t, { store: server().url({ database }), ephemeral: false });
+    const world = await startTestEmulator(t, { store: server().url({ database }), ephemeral: false });
     const map = async (id: string) =>
-      plain(await world.router("POST", bulkOperations.emails.path, { body: createBulkBody("emails", "eu-1", [id]) }));
+      pickStatusAndBody(
+        await world.router("POST", bulkOperations.emails.path, { body: createBulkBody("emails", "eu-1", [id]) }),
+      );
     const files = [{ filename: "msa.pdf", content_type: "application/pdf" }];
     const { body } = await world.api("POST", "/api/v2.1/public/workspace/files/uploads/", { body: { files } });
     const [{ upload_url: url }] = (body as { files: [{ upload_url: string }] }).files;

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { request } from "node:http";
 import { describe, it, type TestContext } from "node:test";
 import { type Emulator, type EmulatorOptions, startEmulator } from "../../../../emulator/index.ts";
-import { emulator, sender, type TestEmulator } from "../../../support/emulator.ts";
+import { createSender, startTestEmulator, type TestEmulator } from "../../../support/emulator.ts";
 import { postgresSkipReason, startPostgresServer } from "../../../support/postgres/server.ts";
-import { receiver } from "../../../support/receiver.ts";
+import { startReceiver } from "../../../support/receiver.ts";
 import { bulkOperations, createBulkBody } from "../../../support/routed.ts";
 
 interface Logged {
@@ -32,7 +32,7 @@ describe("standby of a PostgreSQL store", { skip: postgresSkipReason }, () => {
   /** A leader and the URL of its standby, with separate options. */
   async function pair(t: TestContext, ofLeader: EmulatorOptions = {}, ofStandby: EmulatorOptions = ofLeader) {
     const place = { store: server().url(), schema: server().freshSchema() };
-    const leader = await emulator(t, { ...place, ephemeral: false, ...ofLeader });
+    const leader = await startTestEmulator(t, { ...place, ephemeral: false, ...ofLeader });
     const ended = new AbortController();
     let leads: Promise<Emulator> | undefined;
     const { routerUrl } = await new Promise<{ routerUrl: string }>((following, reject) => {
@@ -43,7 +43,7 @@ describe("standby of a PostgreSQL store", { skip: postgresSkipReason }, () => {
       ended.abort();
       await leads?.then((late) => late.close()).catch(() => {});
     });
-    return { leader, url: routerUrl, standby: sender(routerUrl) };
+    return { leader, url: routerUrl, standby: createSender(routerUrl) };
   }
 
   it("rejects foreign hosts on every path without forwarding", async (t) => {
@@ -104,7 +104,7 @@ describe("standby of a PostgreSQL store", { skip: postgresSkipReason }, () => {
   });
 
   it("does not repeat a request if a back end responds like a standby", async (t) => {
-    const backEnd = await receiver(t);
+    const backEnd = await startReceiver(t);
     backEnd.answer((_, response) => response.writeHead(503, { "x-svc-not-leading": "1" }).end("busy"));
     const clusters = [{ id: "eu-1", label: "eu", key: "key-of-eu-1", external_url: backEnd.url }];
     const { standby } = await pair(t, { seed: { clusters } });

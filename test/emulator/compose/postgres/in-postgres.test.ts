@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { RunningCluster } from "../../../../emulator/index.ts";
 import { startEmulator } from "../../../../emulator/index.ts";
-import { emulator, type TestEmulator } from "../../../support/emulator.ts";
+import { startTestEmulator, type TestEmulator } from "../../../support/emulator.ts";
 import { startEmulatorProcess } from "../../../support/emulator-process.ts";
 import { postgresSkipReason, startPostgresServer } from "../../../support/postgres/server.ts";
 import { bulkOperations, createBulkBody } from "../../../support/routed.ts";
@@ -33,14 +33,14 @@ describe("emulator in PostgreSQL", { skip: postgresSkipReason }, () => {
 
   it("restores rows, keys, snapshots and its token after a restart", async (t) => {
     const options = { ...place(), ephemeral: false };
-    const first = await emulator(t, options);
+    const first = await startTestEmulator(t, options);
     await mapped(first, 1);
     await save(first, "kept");
     await mapped(first, 2);
     const seen = await stateOf(first);
     const { token, clusters } = first;
     await first.close();
-    const second = await emulator(t, options);
+    const second = await startTestEmulator(t, options);
     assert.deepEqual(
       { token: second.token, clusters: keysOf(second.clusters), store: second.store, state: await stateOf(second) },
       { token, clusters: keysOf(clusters), store: server().url(), state: seen },
@@ -48,7 +48,7 @@ describe("emulator in PostgreSQL", { skip: postgresSkipReason }, () => {
     await restore(second, "kept");
     assert.deepEqual(await mappedIn(second), ["e1"]);
     await second.close();
-    const third = await emulator(t, options);
+    const third = await startTestEmulator(t, options);
     assert.deepEqual([await mappedIn(third), await snapshotNames(third)], [["e1"], ["before-1", "kept"]]);
   });
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { emulator, sender } from "../../../support/emulator.ts";
+import { createSender, startTestEmulator } from "../../../support/emulator.ts";
 import { postgresSkipReason, startPostgresServer } from "../../../support/postgres/server.ts";
 import { startSharingProcesses } from "../../../support/postgres/sharing.ts";
 
@@ -23,11 +23,11 @@ describe("process that loses leadership while it opens the state", { skip: postg
 
   it("continues to wait and leads later", async (t) => {
     const options = { store: server().url(), schema: server().freshSchema(), leaseMs: 1_200, deterministic: true };
-    const first = await emulator(t, { ...options, ephemeral: false });
+    const first = await startTestEmulator(t, { ...options, ephemeral: false });
     await first.close();
     await server().sql((sql) => sql.unsafe(usurped(options.schema)));
     const [one] = await startSharingProcesses(t, 1, options);
-    assert.equal((await sender(one!.url)("GET", "/_emulator/ready")).status, 200);
+    assert.equal((await createSender(one!.url)("GET", "/_emulator/ready")).status, 200);
     assert.equal((await one!.map("e1")).status, 200);
   });
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { type EmulatorOptions, startEmulator } from "../../../../emulator/index.ts";
-import { emulator, sender, type TestEmulator } from "../../../support/emulator.ts";
+import { createSender, startTestEmulator, type TestEmulator } from "../../../support/emulator.ts";
 import { postgresSkipReason, startPostgresServer } from "../../../support/postgres/server.ts";
 import { bulkOperations, createBulkBody } from "../../../support/routed.ts";
 import { stateOf } from "../../travel/travel.ts";
@@ -26,8 +26,8 @@ async function startedOn(t: TestContext, options: EmulatorOptions) {
   });
   t.after(() => started.close());
   const { routerUrl, token } = started;
-  const ask = sender(`${routerUrl}/_emulator`, { authorization: `Bearer ${token}` });
-  return { router: sender(routerUrl), ask, leaders };
+  const ask = createSender(`${routerUrl}/_emulator`, { authorization: `Bearer ${token}` });
+  return { router: createSender(routerUrl), ask, leaders };
 }
 
 describe("copy of a database whose leader continues", { skip: postgresSkipReason }, () => {
@@ -36,7 +36,7 @@ describe("copy of a database whose leader continues", { skip: postgresSkipReason
   for (const what of ["a dump in another database", "all data on another server"]) {
     it(`gives ${what} a leader of its own`, async (t) => {
       const schema = server().freshSchema();
-      const original = await emulator(t, { store: server().url(), schema, ephemeral: false, leaseMs: 600 });
+      const original = await startTestEmulator(t, { store: server().url(), schema, ephemeral: false, leaseMs: 600 });
       await map(original, "e1");
       let store = server().url({ database: "copied" });
       if (what.startsWith("a dump")) {
@@ -87,7 +87,7 @@ describe("database that lost acknowledged data under a running leader", { skip: 
     it(`rejects writes after it ${what}, and serves the remaining data after a restart`, async (t) => {
       const options = { store: server().url(), schema: server().freshSchema(), leaseMs: 600 };
       const log: string[] = [];
-      const leader = await emulator(t, { ...options, ephemeral: false, log: (line) => log.push(line) });
+      const leader = await startTestEmulator(t, { ...options, ephemeral: false, log: (line) => log.push(line) });
       await map(leader, "e1");
       const dump = server().dump(options.schema);
       await map(leader, "e2");
@@ -109,7 +109,7 @@ describe("database that lost acknowledged data under a running leader", { skip: 
         ],
       );
       await leader.close();
-      const next = await emulator(t, { ...options, ephemeral: false });
+      const next = await startTestEmulator(t, { ...options, ephemeral: false });
       assert.deepEqual([(await map(next, "e4")).status, await mapped(next)], [200, ["e1", "e4"]]);
     });
   }

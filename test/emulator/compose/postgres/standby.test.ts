@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { type Emulator, type EmulatorOptions, startEmulator } from "../../../../emulator/index.ts";
 import { Readiness } from "../../../../src/api/emulator/lifecycle.ts";
-import { emulator, sender } from "../../../support/emulator.ts";
+import { createSender, startTestEmulator } from "../../../support/emulator.ts";
 import { postgresSkipReason, startPostgresServer } from "../../../support/postgres/server.ts";
 import { bulkOperations, createBulkBody } from "../../../support/routed.ts";
 
 interface Standby {
   /** The address of the router in this process. */
-  readonly router: ReturnType<typeof sender>;
+  readonly router: ReturnType<typeof createSender>;
   readonly url: string;
   readonly leader: string;
   /** Resolves when it leads. */
@@ -27,10 +27,10 @@ async function standby(t: TestContext, options: EmulatorOptions): Promise<Standb
     ended.abort();
     await leads?.then((emulator) => emulator.close()).catch(() => {});
   });
-  return { router: sender(at.routerUrl), url: at.routerUrl, leader: at.leader, leads: leads! };
+  return { router: createSender(at.routerUrl), url: at.routerUrl, leader: at.leader, leads: leads! };
 }
 
-const map = (router: ReturnType<typeof sender>, id: string) =>
+const map = (router: ReturnType<typeof createSender>, id: string) =>
   router("POST", bulkOperations.emails.path, { body: createBulkBody("emails", "eu-1", [id]) });
 
 describe("standby of a shared PostgreSQL store", { skip: postgresSkipReason }, () => {
@@ -39,11 +39,11 @@ describe("standby of a shared PostgreSQL store", { skip: postgresSkipReason }, (
 
   it("forwards requests, streams and uploads to the leader", async (t) => {
     const options = place();
-    const leader = await emulator(t, { ...options, ephemeral: false });
+    const leader = await startTestEmulator(t, { ...options, ephemeral: false });
     const second = await standby(t, options);
     assert.equal(second.leader, leader.routerUrl);
     assert.deepEqual((await map(second.router, "e1")).status, 200);
-    const control = sender(`${second.url}/_emulator`, { authorization: `Bearer ${leader.token}` });
+    const control = createSender(`${second.url}/_emulator`, { authorization: `Bearer ${leader.token}` });
     const { body } = await control("GET", "state");
     assert.ok("e1" in (body as { mappings: { cluster_emails: object } }).mappings.cluster_emails);
     const long = "x".repeat(3 << 20);
@@ -60,9 +60,9 @@ describe("standby of a shared PostgreSQL store", { skip: postgresSkipReason }, (
 
   it("reports its role and the leader, which only a store has", async (t) => {
     const options = place();
-    const leader = await emulator(t, { ...options, ephemeral: false });
+    const leader = await startTestEmulator(t, { ...options, ephemeral: false });
     const second = await standby(t, options);
-    const asked = async (router: ReturnType<typeof sender>) => {
+    const asked = async (router: ReturnType<typeof createSender>) => {
       // As a load balancer sees them, without details that only their own machine gets.
       const headers = { "x-forwarded-for": "192.0.2.7" };
       const answers = await Promise.all(
@@ -82,13 +82,13 @@ describe("standby of a shared PostgreSQL store", { skip: postgresSkipReason }, (
         [standsBy, standsBy],
       ],
     );
-    const roles = async (on: ReturnType<typeof sender>) => {
+    const roles = async (on: ReturnType<typeof createSender>) => {
       const { body } = await on("GET", "/_emulator/metrics", { headers: { authorization: `Bearer ${leader.token}` } });
       return String(body).match(/^svc_role.*$/gm);
     };
     const scraped = [`svc_role{instance_id="${leader.instanceId}",role="leader",leader="${leader.routerUrl}"} 1`];
     assert.deepEqual([await roles(leader.router), await roles(second.router)], [scraped, scraped]);
-    const alone = await emulator(t);
+    const alone = await startTestEmulator(t);
     assert.deepEqual(
       (await asked(alone.router)).map(({ body }) => body),
       [{ instance_id: alone.instanceId }, { instance_id: alone.instanceId }],
@@ -97,10 +97,10 @@ describe("standby of a shared PostgreSQL store", { skip: postgresSkipReason }, (
 
   it("stops alone when requested", async (t) => {
     const options = place();
-    const leader = await emulator(t, { ...options, ephemeral: false });
+    const leader = await startTestEmulator(t, { ...options, ephemeral: false });
     const second = await standby(t, options);
     const stop = (token: string) =>
-      sender(`${second.url}/_emulator`, { authorization: `Bearer ${token}` })("POST", "stop");
+      createSender(`${second.url}/_emulator`, { authorization: `Bearer ${token}` })("POST", "stop");
     assert.equal((await stop("wrong")).status, 401);
     assert.equal((await stop(leader.token)).status, 202);
     await assert.rejects(second.leads, { name: "CandidacyAbortedError" });
@@ -109,7 +109,7 @@ describe("standby of a shared PostgreSQL store", { skip: postgresSkipReason }, (
 
   it("takes over leadership without a failed request", async (t) => {
     const options = place();
-    const leader = await emulator(t, { ...options, ephemeral: false });
+    const leader = await startTestEmulator(t, { ...options, ephemeral: false });
     const second = await standby(t, options);
     let isOver = false;
     const statuses: number[] = [];
@@ -132,7 +132,7 @@ describe("standby of a shared PostgreSQL store", { skip: postgresSkipReason }, (
     isOver = true;
     await sending;
     assert.deepEqual([...new Set(statuses)], [200]);
-    const { body } = await sender(now.controlUrl, { authorization: `Bearer ${leader.token}` })("GET", "state");
+    const { body } = await createSender(now.controlUrl, { authorization: `Bearer ${leader.token}` })("GET", "state");
     const { cluster_emails } = (body as { mappings: { cluster_emails: object } }).mappings;
     assert.deepEqual(
       ids.filter((id) => !(id in cluster_emails)),

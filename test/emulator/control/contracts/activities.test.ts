@@ -2,17 +2,17 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { activities } from "../../../../src/api/activities.ts";
 import { contentHash, contentHashHeader } from "../../../../src/schemes/webhook.ts";
-import { draft, getContractStatus, initialTime } from "../../../support/contracts.ts";
-import { emulator } from "../../../support/emulator.ts";
-import { receiver } from "../../../support/receiver.ts";
+import { createDraftContract, getContractStatus, initialTime } from "../../../support/contracts.ts";
+import { startTestEmulator } from "../../../support/emulator.ts";
+import { startReceiver } from "../../../support/receiver.ts";
 import { subscribe } from "../../../support/told.ts";
 
 describe("trigger of each of the 39 activities", () => {
   for (const activity of activities) {
     it(`delivers a signed ${activity} without changing its contract`, async (t) => {
-      const { api, ask, clusters } = await emulator(t);
-      const target = await receiver(t);
-      const contract = await draft(api);
+      const { api, ask, clusters } = await startTestEmulator(t);
+      const target = await startReceiver(t);
+      const contract = await createDraftContract(api);
       await api("POST", "/api/v2.1/public/webhooks/", {
         body: { title: "test", url: target.url, only_for_activities: [activity] },
       });
@@ -43,8 +43,8 @@ describe("trigger of each of the 39 activities", () => {
 
 describe("custom payload", () => {
   it("adds and removes fields or replaces the payload, and rejects invalid changes", async (t) => {
-    const on = await emulator(t);
-    await draft(on.api);
+    const on = await startTestEmulator(t);
+    await createDraftContract(on.api);
     const told = await subscribe(t, on, ["CONTRACT_SIGNED"]);
     const fire = (changes: object) =>
       on.ask("POST", "activities", { body: { activity: "CONTRACT_SIGNED", contract_id: 1, ...changes } });

@@ -1,22 +1,28 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { acme, createUploadRequest, draft, made, sent } from "../../../support/contracts.ts";
-import { emulator, plain } from "../../../support/emulator.ts";
-import { assertRefused } from "../../../support/refused.ts";
+import {
+  acme,
+  createDraftContract,
+  createSentContract,
+  createUploadRequest,
+  requireContract,
+} from "../../../support/contracts.ts";
+import { pickStatusAndBody, startTestEmulator } from "../../../support/emulator.ts";
+import { assertRejected } from "../../../support/refused.ts";
 import { subscribe } from "../../../support/told.ts";
 
 const at = "2031-01-02T03:04:05.000Z";
 
 describe("emulator-contracts.list", () => {
   it("lists contracts of all workspaces, including deleted ones, newest first in pages", async (t) => {
-    const on = await emulator(t);
-    await draft(on.api, { contract_name: "First" });
-    await sent(on.api, { contract_name: "Second" });
+    const on = await startTestEmulator(t);
+    await createDraftContract(on.api, { contract_name: "First" });
+    await createSentContract(on.api, { contract_name: "Second" });
     await on.ask("POST", "contracts/T-1/delete", { body: {} });
     const row = { cluster_id: "eu-1", workspace_id: 1, created_at: at, updated_at: at };
     const second = { contract_id: 2, composite_id: "T-2", contract_status: "SIGN", contract_name: "Second", ...row };
     const first = { contract_id: 1, composite_id: "T-1", contract_status: "DRAFT", contract_name: "First", ...row };
-    assert.deepEqual(plain(await on.ask("GET", "contracts")), {
+    assert.deepEqual(pickStatusAndBody(await on.ask("GET", "contracts")), {
       status: 200,
       body: {
         items: [
@@ -35,9 +41,9 @@ describe("emulator-contracts.list", () => {
 
 describe("emulator-contracts.show", () => {
   it("shows the reviewers of a contract, by name or by role", async (t) => {
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     const upload = async (reviewer: object) =>
-      made(
+      requireContract(
         on.api("POST", "/api/v2.1/public/contracts/upload_review_contracts/", {
           body: await createUploadRequest({ reviewer }),
         }),
@@ -66,14 +72,14 @@ describe("emulator-contracts.show", () => {
   });
 
   it("shows the entity and the details of the counterparties", async (t) => {
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     const address = { line_one: "2 High Street", city: "Munich", country_iso_code: "DE", tax_id: "DE 1" };
     const organization_details = { jurisdiction_iso_code: "DE", address };
     const details = { organization_type: "Corporation", organization_details };
-    await draft(on.api, { counter_party_details: [{ ...acme, ...details }] });
+    await createDraftContract(on.api, { counter_party_details: [{ ...acme, ...details }] });
     const embedded = "/api/v2.1/public/embedded/contracts/1/counter_party/?cp_email_id=jo@acme.example";
     const { url } = (await on.api("GET", embedded)).body as { url: string };
-    assert.deepEqual(plain(await on.ask("GET", "contracts/T-1")), {
+    assert.deepEqual(pickStatusAndBody(await on.ask("GET", "contracts/T-1")), {
       status: 200,
       body: {
         contract_id: 1,
@@ -101,13 +107,16 @@ describe("emulator-contracts.show", () => {
 
 describe("entity change of a contract", () => {
   it("replaces the own entity and emits the change once", async (t) => {
-    const on = await emulator(t);
-    await draft(on.api);
+    const on = await startTestEmulator(t);
+    await createDraftContract(on.api);
     const told = await subscribe(t, on, ["CONTRACT_ENTITY_UPDATED"]);
     const body = { reference_id: "NW-US", email: "ben@northwind.example" };
     const moved = { contract_id: 1, composite_id: "T-1", contract_status: "DRAFT", contract_name: "NDA with Acme" };
     for (let time = 0; time < 2; time += 1) {
-      assert.deepEqual(plain(await on.ask("POST", "contracts/T-1/entity", { body })), { status: 200, body: moved });
+      assert.deepEqual(pickStatusAndBody(await on.ask("POST", "contracts/T-1/entity", { body })), {
+        status: 200,
+        body: moved,
+      });
     }
     const [once, ...again] = await told();
     assert.deepEqual(again, []);
@@ -121,18 +130,18 @@ describe("entity change of a contract", () => {
   });
 
   it("rejects an unknown entity name and a contract out for signature", async (t) => {
-    const on = await emulator(t);
-    await draft(on.api);
-    await sent(on.api);
+    const on = await startTestEmulator(t);
+    await createDraftContract(on.api);
+    await createSentContract(on.api);
     const entity = (id: string, reference_id: string) => () =>
       on.ask("POST", `contracts/${id}/entity`, { body: { reference_id } });
-    await assertRefused(on, entity("T-1", "CT-FR"), {
+    await assertRejected(on, entity("T-1", "CT-FR"), {
       status: 400,
       body: {
         error: { code: "no_such_entity", message: "Entity CT-FR not found in the workspace. Known: NW-DE, NW-US." },
       },
     });
-    await assertRefused(on, entity("T-2", "NW-US"), {
+    await assertRejected(on, entity("T-2", "NW-US"), {
       status: 400,
       body: {
         error: {
@@ -145,9 +154,9 @@ describe("entity change of a contract", () => {
   });
 
   it("updates an open contract and its signatories when a counterparty is renamed", async (t) => {
-    const on = await emulator(t);
-    await draft(on.api);
-    await sent(on.api);
+    const on = await startTestEmulator(t);
+    await createDraftContract(on.api);
+    await createSentContract(on.api);
     const told = await subscribe(t, on, ["COUNTER_PARTY_UPDATED", "CONTRACT_ENTITY_UPDATED"]);
     const rename = (body: object) => on.api("PATCH", "/api/v2.1/public/counter_parties/1", { body });
     await rename({ name: "Acme GmbH" });

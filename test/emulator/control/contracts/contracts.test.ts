@@ -3,21 +3,21 @@ import { describe, it } from "node:test";
 import { activities } from "../../../../src/api/activities.ts";
 import {
   bilateralSigning,
+  type ContractIds,
   createDomainError,
+  createDraftContract,
+  createSentContract,
   createUploadRequest,
-  draft,
   getContractStatus,
   listRecipients,
-  type Made,
-  made,
-  sent,
+  requireContract,
 } from "../../../support/contracts.ts";
-import { emulator, plain, type TestEmulator } from "../../../support/emulator.ts";
-import { assertRefused } from "../../../support/refused.ts";
+import { pickStatusAndBody, startTestEmulator, type TestEmulator } from "../../../support/emulator.ts";
+import { assertRejected } from "../../../support/refused.ts";
 import { listActivityNames, subscribe } from "../../../support/told.ts";
 import { createWorkspaceApi } from "../../../support/workspace-api.ts";
 
-const act = ({ ask }: TestEmulator, { id }: Made, verb: string, body: object = {}) =>
+const act = ({ ask }: TestEmulator, { id }: ContractIds, verb: string, body: object = {}) =>
   ask("POST", `contracts/${id}/${verb}`, { body });
 
 const noSuchContract = (id: string) => ({
@@ -34,8 +34,8 @@ const noSuchContract = (id: string) => ({
 const forbidden = (status: string, words: string) =>
   createDomainError("SVC_ASSUMED_101", `A contract in status ${status} cannot be ${words}.`);
 
-const uploaded = async ({ api }: TestEmulator, more: object = {}): Promise<Made> =>
-  made(
+const uploaded = async ({ api }: TestEmulator, more: object = {}): Promise<ContractIds> =>
+  requireContract(
     api("POST", "/api/v2.1/public/contracts/upload_review_contracts/", {
       body: await createUploadRequest({ contract_type_id: 302, ...more }),
     }),
@@ -43,10 +43,10 @@ const uploaded = async ({ api }: TestEmulator, more: object = {}): Promise<Made>
 
 describe("signing", () => {
   it("executes the contract with the last signature and emits the execution", async (t) => {
-    const on = await emulator(t);
-    const contract = await sent(on.api);
+    const on = await startTestEmulator(t);
+    const contract = await createSentContract(on.api);
     const told = await subscribe(t, on, ["CONTRACT_SIGNED", "CONTRACT_EXECUTED"]);
-    assert.deepEqual(plain(await act(on, contract, "sign", { email: "JO@acme.example", note: "Fine" })), {
+    assert.deepEqual(pickStatusAndBody(await act(on, contract, "sign", { email: "JO@acme.example", note: "Fine" })), {
       status: 200,
       body: {
         contract_id: 1,
@@ -65,9 +65,9 @@ describe("signing", () => {
   });
 
   it("accepts only the next signatory in order", async (t) => {
-    const on = await emulator(t);
-    const contract = await sent(on.api, bilateralSigning);
-    await assertRefused(
+    const on = await startTestEmulator(t);
+    const contract = await createSentContract(on.api, bilateralSigning);
+    await assertRejected(
       on,
       () => act(on, contract, "sign", { email: "ada@northwind.example" }),
       createDomainError("SVC_ASSUMED_109", "jo@acme.example signs before ada@northwind.example."),
@@ -77,7 +77,7 @@ describe("signing", () => {
       "ada@northwind.example IN_PROGRESS",
       "jo@acme.example COMPLETED signed",
     ]);
-    await assertRefused(
+    await assertRejected(
       on,
       () => act(on, contract, "sign", { email: "jo@acme.example" }),
       createDomainError(
@@ -90,13 +90,13 @@ describe("signing", () => {
   });
 
   it("rejects other users and other statuses", async (t) => {
-    const on = await emulator(t);
-    const contract = await draft(on.api);
-    await assertRefused(on, () => act(on, contract, "sign"), forbidden("DRAFT", "signed"));
-    await assertRefused(on, () => act(on, contract, "decline"), forbidden("DRAFT", "declined"));
+    const on = await startTestEmulator(t);
+    const contract = await createDraftContract(on.api);
+    await assertRejected(on, () => act(on, contract, "sign"), forbidden("DRAFT", "signed"));
+    await assertRejected(on, () => act(on, contract, "decline"), forbidden("DRAFT", "declined"));
     await on.api("POST", `/api/v2.1/public/contracts/${contract.id}/send_to_counterparties`);
     for (const verb of ["sign", "decline"]) {
-      await assertRefused(
+      await assertRejected(
         on,
         () => act(on, contract, verb, { email: "eve@evil.example" }),
         createDomainError(
@@ -108,8 +108,8 @@ describe("signing", () => {
   });
 
   it("happens automatically in sequence with autoSignMs, restarting after a hold", async (t) => {
-    const on = await emulator(t, { autoSignMs: 600_000 });
-    const contract = await sent(on.api, bilateralSigning);
+    const on = await startTestEmulator(t, { autoSignMs: 600_000 });
+    const contract = await createSentContract(on.api, bilateralSigning);
     const at = async (time: string) => {
       await on.ask("POST", "clock/advance", { body: { to: `2031-01-02T${time}Z` } });
       return [await getContractStatus(on.api, contract), ...(await listRecipients(on.api, contract))];
@@ -130,8 +130,8 @@ describe("signing", () => {
 
 describe("declining", () => {
   it("returns a template contract to DRAFT and resets all signatories", async (t) => {
-    const on = await emulator(t);
-    const contract = await sent(on.api);
+    const on = await startTestEmulator(t);
+    const contract = await createSentContract(on.api);
     const told = await subscribe(t, on, ["CONTRACT_SIGNATURE_DECLINED", "SIGNING_EMAIL_DELIVERED"]);
     await act(on, contract, "decline", { note: "Wrong amount" });
     assert.equal(await getContractStatus(on.api, contract), "DRAFT");
@@ -150,15 +150,15 @@ describe("declining", () => {
   });
 
   it("rejects signatories who are out of order or have signed", async (t) => {
-    const on = await emulator(t);
-    const contract = await sent(on.api, bilateralSigning);
-    await assertRefused(
+    const on = await startTestEmulator(t);
+    const contract = await createSentContract(on.api, bilateralSigning);
+    await assertRejected(
       on,
       () => act(on, contract, "decline", { email: "ada@northwind.example" }),
       createDomainError("SVC_ASSUMED_109", "jo@acme.example signs before ada@northwind.example."),
     );
     await act(on, contract, "sign");
-    await assertRefused(
+    await assertRejected(
       on,
       () => act(on, contract, "decline", { email: "jo@acme.example" }),
       createDomainError(
@@ -171,17 +171,17 @@ describe("declining", () => {
 
 describe("reviews and approvals", () => {
   it("completes an internal review, and starts signature after the counterparty's", async (t) => {
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     const ours = await uploaded(on);
     const told = await subscribe(t, on, ["CONTRACT_REVIEW_COMPLETED", "CONTRACT_SIGNATURE_REQUESTED"]);
     await act(on, ours, "complete-review", { email: "ben@northwind.example" });
     assert.equal(await getContractStatus(on.api, ours), "REDLINING");
-    await assertRefused(
+    await assertRejected(
       on,
       () => act(on, ours, "complete-review"),
       createDomainError("SVC_ASSUMED_105", "No review of this contract is open."),
     );
-    const theirs = await draft(on.api, { contract_template_id: 104 });
+    const theirs = await createDraftContract(on.api, { contract_template_id: 104 });
     await on.api("POST", `/api/v2.1/public/contracts/${theirs.id}/send_to_counterparties`);
     await act(on, theirs, "complete-review");
     assert.equal(await getContractStatus(on.api, theirs), "SIGN");
@@ -191,10 +191,10 @@ describe("reviews and approvals", () => {
   });
 
   it("rejects the end of a counterparty's review without signatories", async (t) => {
-    const on = await emulator(t);
-    const contract = await draft(on.api, { contract_template_id: 104, counter_party_details: [] });
+    const on = await startTestEmulator(t);
+    const contract = await createDraftContract(on.api, { contract_template_id: 104, counter_party_details: [] });
     await on.api("POST", `/api/v2.1/public/contracts/${contract.id}/send_to_counterparties`);
-    await assertRefused(
+    await assertRejected(
       on,
       () => act(on, contract, "complete-review"),
       createDomainError("SVC_ASSUMED_102", "No signatories are configured for this contract."),
@@ -202,8 +202,8 @@ describe("reviews and approvals", () => {
   });
 
   it("approves in sequence until no approval is pending", async (t) => {
-    const on = await emulator(t);
-    const contract = await draft(on.api);
+    const on = await startTestEmulator(t);
+    const contract = await createDraftContract(on.api);
     const told = await subscribe(t, on, ["CONTRACT_APPROVAL_COMPLETED"]);
     await on.api("POST", `/api/v2.1/public/contracts/approvals/${contract.id}/`, {
       body: {
@@ -224,7 +224,7 @@ describe("reviews and approvals", () => {
     await act(on, contract, "approve");
     assert.deepEqual((await approvals()).toSorted(), ["Finance APPROVED", "Legal APPROVED"]);
     assert.equal((await told()).length, 2);
-    await assertRefused(
+    await assertRejected(
       on,
       () => act(on, contract, "approve"),
       createDomainError("SVC_ASSUMED_106", "No approval of this contract is pending."),
@@ -234,8 +234,8 @@ describe("reviews and approvals", () => {
 
 describe("voiding, holding, deleting", () => {
   it("voids every contract that is not executed", async (t) => {
-    const on = await emulator(t);
-    const contract = await sent(on.api);
+    const on = await startTestEmulator(t);
+    const contract = await createSentContract(on.api);
     const told = await subscribe(t, on, ["CONTRACT_VOIDED"]);
     await act(on, contract, "void", { note: "Deal lost" });
     assert.equal(await getContractStatus(on.api, contract), "VOIDED");
@@ -247,23 +247,23 @@ describe("voiding, holding, deleting", () => {
       ["complete-review", "reviewed"],
       ["approve", "approved"],
     ] as const) {
-      await assertRefused(on, () => act(on, contract, verb), forbidden("VOIDED", words));
+      await assertRejected(on, () => act(on, contract, verb), forbidden("VOIDED", words));
     }
-    const executed = await sent(on.api);
+    const executed = await createSentContract(on.api);
     await act(on, executed, "sign");
-    await assertRefused(on, () => act(on, executed, "void"), {
+    await assertRejected(on, () => act(on, executed, "void"), {
       status: 400,
       body: { detail: "Cannot void an executed contract." },
     });
   });
 
   it("holds and resumes in the earlier status, emitting only changed metrics", async (t) => {
-    const on = await emulator(t);
-    const contract = await sent(on.api);
+    const on = await startTestEmulator(t);
+    const contract = await createSentContract(on.api);
     const told = await subscribe(t, on, [...activities]);
     await act(on, contract, "hold");
     assert.equal(await getContractStatus(on.api, contract), "ON_HOLD");
-    await assertRefused(on, () => act(on, contract, "sign"), forbidden("ON_HOLD", "signed"));
+    await assertRejected(on, () => act(on, contract, "sign"), forbidden("ON_HOLD", "signed"));
     await act(on, contract, "resume");
     assert.equal(await getContractStatus(on.api, contract), "SIGN");
     const few = (await told()).map(({ activity, contract_status }) => [activity, contract_status]);
@@ -274,8 +274,8 @@ describe("voiding, holding, deleting", () => {
   });
 
   it("deletes in any status, after which the contract is 404 and not listed", async (t) => {
-    const on = await emulator(t);
-    const contract = await sent(on.api);
+    const on = await startTestEmulator(t);
+    const contract = await createSentContract(on.api);
     const told = await subscribe(t, on, ["CONTRACT_DELETED"]);
     assert.equal(contract.id, "T-1");
     assert.equal((await on.ask("POST", "contracts/T-1/delete")).status, 200);
@@ -287,27 +287,27 @@ describe("voiding, holding, deleting", () => {
       total_results: 0,
       results: [],
     });
-    await assertRefused(on, () => act(on, contract, "sign"), noSuchContract("T-1"));
+    await assertRejected(on, () => act(on, contract, "sign"), noSuchContract("T-1"));
   });
 });
 
 describe("contract parameter of a control plane request", () => {
   it("accepts a contract number or a composite ID", async (t) => {
-    const on = await emulator(t);
-    await draft(on.api);
+    const on = await startTestEmulator(t);
+    await createDraftContract(on.api);
     assert.equal((await on.ask("POST", "contracts/1/hold")).status, 200);
     assert.equal((await on.ask("POST", "contracts/T-1/resume", { body: {} })).status, 200);
   });
 
   it("rejects an unknown contract in every action", async (t) => {
-    const on = await emulator(t);
-    await draft(on.api);
+    const on = await startTestEmulator(t);
+    await createDraftContract(on.api);
     for (const verb of ["sign", "decline", "complete-review", "approve", "void", "hold", "resume", "delete"]) {
       for (const id of ["2", "T-2", "H-1", "nda"]) {
-        await assertRefused(on, () => on.ask("POST", `contracts/${id}/${verb}`, { body: {} }), noSuchContract(id));
+        await assertRejected(on, () => on.ask("POST", `contracts/${id}/${verb}`, { body: {} }), noSuchContract(id));
       }
     }
-    await assertRefused(
+    await assertRejected(
       on,
       () => on.ask("POST", "activities", { body: { activity: "CONTRACT_SIGNED", contract_id: "T-2" } }),
       noSuchContract("T-2"),
@@ -317,14 +317,14 @@ describe("contract parameter of a control plane request", () => {
 
 describe("triggering an activity", () => {
   it("uses the newest contract of any workspace by default", async (t) => {
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     const fire = () => on.ask("POST", "activities", { body: { activity: "CONTRACT_SIGNED" } });
     const about = (contract_id: number) => ({
       status: 200,
       body: { activity: "CONTRACT_SIGNED", contract_id, composite_id: `T-${contract_id}`, deliveries: [] },
     });
-    const bare = await emulator(t, { seed: "empty" });
-    await assertRefused(bare, () => bare.ask("POST", "activities", { body: { activity: "CONTRACT_SIGNED" } }), {
+    const bare = await startTestEmulator(t, { seed: "empty" });
+    await assertRejected(bare, () => bare.ask("POST", "activities", { body: { activity: "CONTRACT_SIGNED" } }), {
       status: 404,
       body: {
         error: {
@@ -335,18 +335,21 @@ describe("triggering an activity", () => {
       },
     });
     const purchases = await createWorkspaceApi(on, 2);
-    const [first, second] = [await draft(purchases, { contract_template_id: 103 }), await draft(on.api)];
-    const third = await draft(purchases, { contract_template_id: 103 });
-    assert.deepEqual(plain(await fire()), about(third.number));
+    const [first, second] = [
+      await createDraftContract(purchases, { contract_template_id: 103 }),
+      await createDraftContract(on.api),
+    ];
+    const third = await createDraftContract(purchases, { contract_template_id: 103 });
+    assert.deepEqual(pickStatusAndBody(await fire()), about(third.number));
     await act(on, third, "delete");
-    assert.deepEqual(plain(await fire()), about(second.number));
+    assert.deepEqual(pickStatusAndBody(await fire()), about(second.number));
     await act(on, second, "delete");
-    assert.deepEqual(plain(await fire()), about(first.number));
+    assert.deepEqual(pickStatusAndBody(await fire()), about(first.number));
   });
 
   it("adds the given keys to activity_data", async (t) => {
-    const on = await emulator(t);
-    await draft(on.api);
+    const on = await startTestEmulator(t);
+    await createDraftContract(on.api);
     const told = await subscribe(t, on, ["SIGNING_EMAIL_OPENED"]);
     const data = { device: "phone" };
     await on.ask("POST", "activities", { body: { activity: "SIGNING_EMAIL_OPENED", contract_id: "T-1", data } });
@@ -364,13 +367,13 @@ describe("triggering an activity", () => {
   });
 
   it("overrides fields of the payload and rejects unknown ones", async (t) => {
-    const on = await emulator(t);
-    await draft(on.api);
+    const on = await startTestEmulator(t);
+    await createDraftContract(on.api);
     const told = await subscribe(t, on, ["CONTRACT_SIGNED"]);
     const fire = (overrides: object) =>
       on.ask("POST", "activities", { body: { activity: "CONTRACT_SIGNED", contract_id: 1, overrides, wait: true } });
     assert.equal((await fire({ contract_title: "Lease" })).status, 200);
-    await assertRefused(on, () => fire({ "activity_data.performed_by.nme": "Jo" }), {
+    await assertRejected(on, () => fire({ "activity_data.performed_by.nme": "Jo" }), {
       status: 400,
       body: {
         error: {

@@ -1,10 +1,15 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { createUploadRequest, draft, type Made, made } from "../../../support/contracts.ts";
-import { emulator, type TestEmulator } from "../../../support/emulator.ts";
+import {
+  type ContractIds,
+  createDraftContract,
+  createUploadRequest,
+  requireContract,
+} from "../../../support/contracts.ts";
+import { startTestEmulator, type TestEmulator } from "../../../support/emulator.ts";
 import { subscribe } from "../../../support/told.ts";
 
-const act = async ({ ask }: TestEmulator, { id }: Made, verb: string, body: object = {}) => {
+const act = async ({ ask }: TestEmulator, { id }: ContractIds, verb: string, body: object = {}) => {
   const { status, body: answer } = await ask("POST", `contracts/${id}/${verb}`, { body });
   assert.equal(status, 200, JSON.stringify(answer));
 };
@@ -14,7 +19,7 @@ const ben = { name: "Ben Okafor", email: "ben@northwind.example" };
 const jo = { name: "Jo Doe", email: "jo@acme.example" };
 
 /** Requested approvals with their status. */
-async function approvals({ api }: TestEmulator, { id }: Made): Promise<string[]> {
+async function approvals({ api }: TestEmulator, { id }: ContractIds): Promise<string[]> {
   const { body } = await api("GET", `/api/v2.1/public/contracts/approvals/${id}/`);
   const { results } = body as { results: { approval: { approval_name: string; status: string } }[] };
   return results.map(({ approval }) => `${approval.approval_name} ${approval.status}`);
@@ -22,14 +27,14 @@ async function approvals({ api }: TestEmulator, { id }: Made): Promise<string[]>
 
 describe("review or approval without a named user", () => {
   it("acts as a requested user, not as the contract's owner", async (t) => {
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     // The contract type requires a review by a role, which Ben has.
-    const reviewed = await made(
+    const reviewed = await requireContract(
       on.api("POST", "/api/v2.1/public/contracts/upload_review_contracts/", {
         body: await createUploadRequest({ contract_type_id: 302 }),
       }),
     );
-    const approved = await draft(on.api);
+    const approved = await createDraftContract(on.api);
     await on.ask("POST", `contracts/${approved.id}/request-approval`, { body: { email: ben.email } });
     const told = await subscribe(t, on, ["CONTRACT_REVIEW_COMPLETED", "CONTRACT_APPROVAL_COMPLETED"]);
     await act(on, reviewed, "complete-review");
@@ -41,10 +46,10 @@ describe("review or approval without a named user", () => {
   });
 
   it("acts as the contact in the counterparty's review, under the contact's name", async (t) => {
-    const on = await emulator(t);
+    const on = await startTestEmulator(t);
     const told = await subscribe(t, on, ["CONTRACT_SIGNATURE_REQUESTED"]);
     for (const body of [{}, { email: "JO@acme.example" }]) {
-      const contract = await draft(on.api, { contract_template_id: 104 });
+      const contract = await createDraftContract(on.api, { contract_template_id: 104 });
       await act(on, contract, "send");
       await act(on, contract, "complete-review", body);
     }
@@ -57,8 +62,8 @@ describe("review or approval without a named user", () => {
 
 describe("approval by a role", () => {
   it("accepts only a member with the role", async (t) => {
-    const on = await emulator(t);
-    const contract = await draft(on.api);
+    const on = await startTestEmulator(t);
+    const contract = await createDraftContract(on.api);
     const told = await subscribe(t, on, ["CONTRACT_APPROVAL_COMPLETED"]);
     await on.api("POST", `/api/v2.1/public/contracts/approvals/${contract.id}/`, {
       body: {

@@ -1,21 +1,21 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import {
+  type ContractIds,
   createDomainError,
-  draft,
+  createDraftContract,
+  createSentContract,
   getContractStatus,
   listRecipients,
-  type Made,
-  sent,
 } from "../../../support/contracts.ts";
-import { emulator, plain, type TestEmulator } from "../../../support/emulator.ts";
-import { assertRefused } from "../../../support/refused.ts";
+import { pickStatusAndBody, startTestEmulator, type TestEmulator } from "../../../support/emulator.ts";
+import { assertRejected } from "../../../support/refused.ts";
 import { listActivityNames, subscribe } from "../../../support/told.ts";
 
-const act = ({ ask }: TestEmulator, { id }: Made, verb: string, body: object = {}) =>
+const act = ({ ask }: TestEmulator, { id }: ContractIds, verb: string, body: object = {}) =>
   ask("POST", `contracts/${id}/${verb}`, { body });
 
-const turns = async ({ ask }: TestEmulator, { id }: Made): Promise<string[]> => {
+const turns = async ({ ask }: TestEmulator, { id }: ContractIds): Promise<string[]> => {
   const { people } = (await ask("GET", `contracts/${id}`)).body as {
     people: readonly { email: string; turn: readonly string[] }[];
   };
@@ -26,17 +26,17 @@ const ben = { email: "ben@northwind.example" };
 
 describe("actions of a contract owner on the control plane", () => {
   it("sends the contract and invites its signatories, like the contract API", async (t) => {
-    const on = await emulator(t);
-    const contract = await draft(on.api);
+    const on = await startTestEmulator(t);
+    const contract = await createDraftContract(on.api);
     const told = await subscribe(t, on, ["CONTRACT_SIGNATURE_REQUESTED"]);
-    assert.deepEqual(plain(await act(on, contract, "send")), {
+    assert.deepEqual(pickStatusAndBody(await act(on, contract, "send")), {
       status: 200,
       body: { contract_id: 1, composite_id: "T-1", contract_status: "SIGN", contract_name: "NDA with Acme" },
     });
     assert.deepEqual(await listRecipients(on.api, contract), ["jo@acme.example IN_PROGRESS"]);
     const [requested] = await told();
     assert.deepEqual(requested?.activity_data.performed_by, { name: "Ada Keller", email: "ada@northwind.example" });
-    await assertRefused(
+    await assertRejected(
       on,
       () => act(on, contract, "send"),
       createDomainError("SVC_ASSUMED_101", "A contract in status SIGN cannot be sent to counterparties."),
@@ -44,8 +44,8 @@ describe("actions of a contract owner on the control plane", () => {
   });
 
   it("withdraws the contract from signature and marks it for execution again", async (t) => {
-    const on = await emulator(t);
-    const contract = await sent(on.api);
+    const on = await startTestEmulator(t);
+    const contract = await createSentContract(on.api);
     assert.equal((await act(on, contract, "unmark")).status, 200);
     assert.equal(await getContractStatus(on.api, contract), "REDLINING");
     assert.equal((await act(on, contract, "unmark")).status, 400);
@@ -54,8 +54,8 @@ describe("actions of a contract owner on the control plane", () => {
   });
 
   it("requests a review and an approval, which block sending", async (t) => {
-    const on = await emulator(t);
-    const contract = await draft(on.api);
+    const on = await startTestEmulator(t);
+    const contract = await createDraftContract(on.api);
     const told = await subscribe(t, on, ["CONTRACT_REVIEW_REQUESTED", "CONTRACT_APPROVAL_REQUESTED"]);
     assert.equal((await act(on, contract, "request-review", ben)).status, 200);
     assert.equal((await act(on, contract, "send")).status, 400);
@@ -77,9 +77,9 @@ describe("actions of a contract owner on the control plane", () => {
   });
 
   it("rejects sending and marking without signatories or with an open step", async (t) => {
-    const on = await emulator(t);
-    const nobody = await draft(on.api, { counter_party_details: [] });
-    const [reviewed, approved] = [await draft(on.api), await draft(on.api)];
+    const on = await startTestEmulator(t);
+    const nobody = await createDraftContract(on.api, { counter_party_details: [] });
+    const [reviewed, approved] = [await createDraftContract(on.api), await createDraftContract(on.api)];
     await act(on, reviewed, "request-review", ben);
     await act(on, approved, "request-approval", ben);
     for (const verb of ["send", "mark"]) {
@@ -88,21 +88,21 @@ describe("actions of a contract owner on the control plane", () => {
         [reviewed, "SVC_ASSUMED_103", "The review of this contract is not complete."],
         [approved, "SVC_ASSUMED_104", "Approvals of this contract are pending."],
       ] as const) {
-        await assertRefused(on, () => act(on, contract, verb), createDomainError(code, message));
+        await assertRejected(on, () => act(on, contract, verb), createDomainError(code, message));
       }
     }
   });
 
   it("rejects all requests after execution", async (t) => {
-    const on = await emulator(t);
-    const contract = await sent(on.api);
+    const on = await startTestEmulator(t);
+    const contract = await createSentContract(on.api);
     assert.equal((await act(on, contract, "sign", { email: "jo@acme.example" })).status, 200);
     for (const [verb, words] of [
       ["mark", "marked for execution"],
       ["request-review", "sent for review"],
       ["request-approval", "sent for approval"],
     ] as const) {
-      await assertRefused(
+      await assertRejected(
         on,
         () => act(on, contract, verb, verb === "mark" ? {} : ben),
         createDomainError("SVC_ASSUMED_101", `A contract in status EXECUTED cannot be ${words}.`),
@@ -111,10 +111,10 @@ describe("actions of a contract owner on the control plane", () => {
   });
 
   it("rejects users who are not active members", async (t) => {
-    const on = await emulator(t);
-    const contract = await draft(on.api);
+    const on = await startTestEmulator(t);
+    const contract = await createDraftContract(on.api);
     for (const verb of ["request-review", "request-approval"]) {
-      await assertRefused(on, () => act(on, contract, verb, { email: "jo@acme.example" }), {
+      await assertRejected(on, () => act(on, contract, verb, { email: "jo@acme.example" }), {
         status: 404,
         body: {
           error: {
@@ -127,8 +127,8 @@ describe("actions of a contract owner on the control plane", () => {
   });
 
   it("returns 404 for an unknown contract", async (t) => {
-    const on = await emulator(t);
-    const nowhere = { id: "T-9" } as Made;
+    const on = await startTestEmulator(t);
+    const nowhere = { id: "T-9" } as ContractIds;
     for (const verb of ["send", "mark", "unmark", "request-review", "request-approval"]) {
       assert.equal((await act(on, nowhere, verb)).status, 404, verb);
     }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { signChatA } from "../../../../src/schemes/chat-a.ts";
-import { plain } from "../../../support/emulator.ts";
+import { pickStatusAndBody } from "../../../support/emulator.ts";
 import { startRoutedEmulator } from "../../../support/routed.ts";
 
 const event = "/router/v1/integrations/chat_a/webhook/event/";
@@ -34,7 +34,7 @@ describe("chat_a", () => {
       body,
       headers: { "content-type": "application/json", ...retry },
     });
-    assert.deepEqual(plain(answer), { status: 202, body: "" });
+    assert.deepEqual(pickStatusAndBody(answer), { status: 202, body: "" });
     assert.deepEqual(world.eu.received, []);
     const [got] = world.us.received;
     assert.equal(got?.body.toString(), body);
@@ -66,7 +66,7 @@ describe("chat_a", () => {
   it("responds to url_verification directly", async (t) => {
     const world = await startRoutedEmulator(t);
     const body = { type: "url_verification", token: "t", challenge: "3eZbrw1a" };
-    assert.deepEqual(plain(await world.router("POST", event, { body })), {
+    assert.deepEqual(pickStatusAndBody(await world.router("POST", event, { body })), {
       status: 200,
       body: { challenge: "3eZbrw1a" },
     });
@@ -77,7 +77,7 @@ describe("chat_a", () => {
     const world = await startRoutedEmulator(t, { apps: { chat_a: { signing_secret: "s3cret" } } });
     const check = async (path: string) => {
       const answer = await world.router("POST", path, { body: "ssl_check=1&token=t", headers: formHeaders });
-      return plain(answer);
+      return pickStatusAndBody(answer);
     };
     for (const path of [interaction, within("default").interaction]) {
       assert.deepEqual(await check(path), { status: 200, body: {} }, path);
@@ -110,14 +110,14 @@ describe("chat_a", () => {
     const press = (path: string) => world.router("POST", path, payload({ team: { id: "T1" } }));
     const destined = within("us").interaction;
     for (const path of [interaction, destined]) {
-      assert.deepEqual(plain(await press(path)), { status: 200, body: {} });
+      assert.deepEqual(pickStatusAndBody(await press(path)), { status: 200, body: {} });
     }
-    assert.deepEqual(plain(await press(options)), { status: 200, body: "" });
+    assert.deepEqual(pickStatusAndBody(await press(options)), { status: 200, body: "" });
 
     world.us.answer((_, response) => response.end('{"response_action":"clear"}'));
-    assert.deepEqual(plain(await press(interaction)), { status: 200, body: { response_action: "clear" } });
+    assert.deepEqual(pickStatusAndBody(await press(interaction)), { status: 200, body: { response_action: "clear" } });
     world.us.answer(500);
-    assert.deepEqual(plain(await press(interaction)), { status: 500, body: "" });
+    assert.deepEqual(pickStatusAndBody(await press(interaction)), { status: 500, body: "" });
   });
 
   it("forwards a message only within its destination", async (t) => {
@@ -138,7 +138,7 @@ describe("chat_a", () => {
     const path = `${within("default").oauthRedirect}?code=c&state=us-1_s`;
     world.eu.answer(400);
     world.us.answer((_, response) => response.end("installed"));
-    assert.deepEqual(plain(await world.router("GET", path)), { status: 200, body: "installed" });
+    assert.deepEqual(pickStatusAndBody(await world.router("GET", path)), { status: 200, body: "installed" });
     assert.deepEqual(world.reached(), [`eu GET ${path}`, `us GET ${path}`]);
   });
 
@@ -150,7 +150,7 @@ describe("chat_a", () => {
       ["GET", oauthRedirect] as const,
     ];
     for (const [method, path] of requests) {
-      assert.deepEqual(plain(await world.router(method, path)), {
+      assert.deepEqual(pickStatusAndBody(await world.router(method, path)), {
         status: 404,
         body: { detail: "Unknown destination: mars" },
       });
@@ -163,16 +163,16 @@ describe("chat_a", () => {
     const { interaction, event: eventPath } = within("mars");
     const refused = { status: 404, body: { detail: "Unknown destination: mars" } };
     const probe = { body: "ssl_check=1", headers: { "content-type": "application/x-www-form-urlencoded" } };
-    assert.deepEqual(plain(await router("POST", interaction, probe)), refused);
+    assert.deepEqual(pickStatusAndBody(await router("POST", interaction, probe)), refused);
     const challenge = { type: "url_verification", challenge: "c" };
-    assert.deepEqual(plain(await router("POST", eventPath, { body: challenge })), refused);
+    assert.deepEqual(pickStatusAndBody(await router("POST", eventPath, { body: challenge })), refused);
   });
 
   it("uses a separate timeout setting for clusters", async (t) => {
     const world = await startRoutedEmulator(t, { chatUpstreamTimeoutMs: 40 });
     await world.map("teams", "us-1", ["T1"]);
     world.us.answer(() => {});
-    assert.deepEqual(plain(await world.router("POST", event, { body: { team_id: "T1" } })), {
+    assert.deepEqual(pickStatusAndBody(await world.router("POST", event, { body: { team_id: "T1" } })), {
       status: 504,
       body: { detail: "Cluster us-1 did not answer in time" },
     });
@@ -213,7 +213,7 @@ describe("chat_a", () => {
       for (const [name, headers] of Object.entries(attempts)) {
         for (const path of [event, interaction, options, ...Object.values(webhooks)]) {
           assert.deepEqual(
-            plain(await world.router("POST", path, { body, headers })),
+            pickStatusAndBody(await world.router("POST", path, { body, headers })),
             { status: 401, body: { detail: "Invalid request signature" } },
             name,
           );

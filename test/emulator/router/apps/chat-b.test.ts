@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { plain } from "../../../support/emulator.ts";
+import { pickStatusAndBody } from "../../../support/emulator.ts";
 import { botApp, type Issuer, serviceUrl, startIssuer, type TokenChanges } from "../../../support/identity/issuer.ts";
 import { type RoutedEmulator, startRoutedEmulator } from "../../../support/routed.ts";
 
@@ -12,9 +12,9 @@ interface Stage {
   readonly world: RoutedEmulator;
   readonly issuer: Issuer;
   /** Sends an activity with the authorization. Returns the response's status and body. */
-  send(authorization: string | undefined, body?: unknown): Promise<ReturnType<typeof plain>>;
+  send(authorization: string | undefined, body?: unknown): Promise<ReturnType<typeof pickStatusAndBody>>;
   /** Sends an activity with a token of the issuer. */
-  sendSigned(changes?: TokenChanges, body?: unknown): Promise<ReturnType<typeof plain>>;
+  sendSigned(changes?: TokenChanges, body?: unknown): Promise<ReturnType<typeof pickStatusAndBody>>;
 }
 
 /** Starts a router that trusts the issuer of the test and maps tenant-1 to us-1. */
@@ -25,7 +25,9 @@ async function stage(t: TestContext): Promise<Stage> {
   });
   await world.map("integrations", "us-1", ["tenant-1"]);
   const send: Stage["send"] = async (authorization, body = activity) =>
-    plain(await world.router("POST", path, { body, headers: authorization === undefined ? {} : { authorization } }));
+    pickStatusAndBody(
+      await world.router("POST", path, { body, headers: authorization === undefined ? {} : { authorization } }),
+    );
   return {
     world,
     issuer: other,
@@ -51,7 +53,7 @@ describe("chat_b", () => {
       body,
       headers: { "content-type": "application/json; charset=utf-8", authorization },
     });
-    assert.deepEqual(plain(answer), { status: 202, body: "" });
+    assert.deepEqual(pickStatusAndBody(answer), { status: 202, body: "" });
     const [got] = world.us.received;
     assert.deepEqual(
       [got?.body.toString(), got?.headers.authorization, got?.headers["content-type"]],

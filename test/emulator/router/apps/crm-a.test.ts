@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { type CrmAVersion, signCrmA } from "../../../../src/schemes/crm.ts";
 import { hashEmail } from "../../../../src/schemes/email-hash.ts";
-import { plain } from "../../../support/emulator.ts";
+import { pickStatusAndBody } from "../../../support/emulator.ts";
 import { type RoutedEmulator, startRoutedEmulator } from "../../../support/routed.ts";
 
 const iframe = "/router/v1/crm_a/iframe";
@@ -82,13 +82,13 @@ describe("crm_a", () => {
     world.eu.answer((_, response) =>
       response.writeHead(200, { "content-type": "application/json" }).end('{"results":[]}'),
     );
-    assert.deepEqual(plain(await open(world, cards)), { status: 200, body: { results: [] } });
+    assert.deepEqual(pickStatusAndBody(await open(world, cards)), { status: 200, body: { results: [] } });
   });
 
   it("reports an unreachable cluster", async (t) => {
     const world = await start(t);
     world.eu.answer((_, response) => response.destroy());
-    assert.deepEqual(plain(await open(world, cards)), {
+    assert.deepEqual(pickStatusAndBody(await open(world, cards)), {
       status: 502,
       body: { detail: "Cluster eu-1 is unreachable" },
     });
@@ -106,21 +106,21 @@ describe("crm_a", () => {
     const world = await start(t);
     assert.equal((await open(world, cards, { version: "v3", unnamed: true })).status, 200);
     assert.equal((await open(world, cards, { version: "v1", unnamed: true })).status, 200);
-    assert.deepEqual(plain(await open(world, cards, { version: "v2", unnamed: true })), refused);
+    assert.deepEqual(pickStatusAndBody(await open(world, cards, { version: "v2", unnamed: true })), refused);
   });
 
   it("accepts only a signature that is fresh by either clock", async (t) => {
     const world = await start(t);
     for (const at of [now, now - 300_000, Date.now()]) assert.equal((await open(world, cards, { at })).status, 200);
     const strict = await start(t, { strict: ["signatures"] });
-    assert.deepEqual(plain(await open(strict, cards, { at: Date.now() - 1_000_000 })), refused);
-    assert.deepEqual(plain(await open(strict, cards, { at: now - 300_001 })), refused);
+    assert.deepEqual(pickStatusAndBody(await open(strict, cards, { at: Date.now() - 1_000_000 })), refused);
+    assert.deepEqual(pickStatusAndBody(await open(strict, cards, { at: now - 300_001 })), refused);
   });
 
   it("verifies signatures over the public URL if it differs from the listener's", async (t) => {
     const world = await start(t, { publicUrl: "https://router.example" });
     assert.equal((await open(world, `${iframe}?a=1`, { url: `https://router.example${iframe}?a=1` })).status, 200);
-    assert.deepEqual(plain(await open(world, `${iframe}?a=1`)), refused);
+    assert.deepEqual(pickStatusAndBody(await open(world, `${iframe}?a=1`)), refused);
   });
 
   it("rejects missing and wrong signatures", async (t) => {
@@ -137,9 +137,9 @@ describe("crm_a", () => {
     };
     for (const path of [cards, iframe]) {
       for (const [name, headers] of Object.entries(attempts)) {
-        assert.deepEqual(plain(await world.router("GET", path, { headers })), refused, `${path} ${name}`);
+        assert.deepEqual(pickStatusAndBody(await world.router("GET", path, { headers })), refused, `${path} ${name}`);
       }
-      assert.deepEqual(plain(await world.router("GET", path)), refused);
+      assert.deepEqual(pickStatusAndBody(await world.router("GET", path)), refused);
     }
     assert.deepEqual(world.reached(), []);
   });
@@ -151,7 +151,7 @@ describe("crm_a", () => {
       { code: "crm-a-signature-v1", detail: "version 1 of a GET signs only the secret" },
     ]);
     const strict = await start(t, { strict: ["signatures"] });
-    assert.deepEqual(plain(await open(strict, cards, { version: "v1" })), refused);
+    assert.deepEqual(pickStatusAndBody(await open(strict, cards, { version: "v1" })), refused);
     assert.equal((await open(strict, cards, { version: "v2" })).status, 200);
   });
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { signCrmB } from "../../../../src/schemes/crm.ts";
 import { hashEmail } from "../../../../src/schemes/email-hash.ts";
-import { plain } from "../../../support/emulator.ts";
+import { pickStatusAndBody } from "../../../support/emulator.ts";
 import { type RoutedEmulator, startRoutedEmulator } from "../../../support/routed.ts";
 
 const path = "/router/v1/crm_b/";
@@ -58,8 +58,8 @@ describe("crm_b", () => {
     const world = await startRoutedEmulator(t, { apps });
     world.eu.answer((_, response) => response.destroy());
     const expected = { status: 502, body: { detail: "Cluster eu-1 is unreachable" } };
-    assert.deepEqual(plain(await open(world, signed())), expected);
-    assert.deepEqual(plain(await world.router("GET", path)), expected);
+    assert.deepEqual(pickStatusAndBody(await open(world, signed())), expected);
+    assert.deepEqual(pickStatusAndBody(await world.router("GET", path)), expected);
   });
 
   it("rejects a request with an invalid signature", async (t) => {
@@ -76,14 +76,14 @@ describe("crm_b", () => {
       signCrmB(secret, "{{{"),
     ]) {
       const expected = { status: 401, body: { detail: "Invalid signed request" } };
-      assert.deepEqual(plain(await open(world, attempt)), expected, attempt);
+      assert.deepEqual(pickStatusAndBody(await open(world, attempt)), expected, attempt);
     }
   });
 
   it("reports the missing field in FastAPI's format", async (t) => {
     const world = await startRoutedEmulator(t, { apps });
     for (const text of ["other=1", "signed_request="]) {
-      const { status, body } = plain(await world.router("POST", path, { body: text, headers: form }));
+      const { status, body } = pickStatusAndBody(await world.router("POST", path, { body: text, headers: form }));
       assert.equal(status, 422);
       assert.deepEqual(
         (body as { detail: { loc: unknown; type: string }[] }).detail.map(({ loc, type }) => [loc, type]),
@@ -118,8 +118,8 @@ describe("crm_b", () => {
         "%",
       ]) {
         const expected = { status: 400, body: { detail: "index_url_override is not an allowed origin" } };
-        assert.deepEqual(plain(await open(world, signed(), at(url))), expected, url);
-        assert.deepEqual(plain(await world.router("GET", path + at(url))), expected, url);
+        assert.deepEqual(pickStatusAndBody(await open(world, signed(), at(url))), expected, url);
+        assert.deepEqual(pickStatusAndBody(await world.router("GET", path + at(url))), expected, url);
       }
       assert.deepEqual(world.reached(), []);
     });

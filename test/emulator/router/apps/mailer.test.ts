@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { blackholeLimits } from "../../../../emulator/router/apps/mailer.ts";
-import { emulator, plain, type TestEmulator } from "../../../support/emulator.ts";
+import { pickStatusAndBody, startTestEmulator, type TestEmulator } from "../../../support/emulator.ts";
 import { startRoutedEmulator } from "../../../support/routed.ts";
 
 describe("mailer blackhole", () => {
@@ -10,8 +10,8 @@ describe("mailer blackhole", () => {
     const path = "/router/v1/mailer/inbound/blackhole";
     const headers = { "content-type": "message/rfc822" };
     const body = Buffer.from([0xff, 0x00, 0x41]);
-    assert.deepEqual(plain(await world.router("POST", path, { body, headers })), { status: 200, body: {} });
-    assert.deepEqual(plain(await world.router("POST", path)), { status: 200, body: {} });
+    assert.deepEqual(pickStatusAndBody(await world.router("POST", path, { body, headers })), { status: 200, body: {} });
+    assert.deepEqual(pickStatusAndBody(await world.router("POST", path)), { status: 200, body: {} });
     assert.deepEqual(world.reached(), []);
 
     const { body: state } = await world.ask("GET", "state");
@@ -35,7 +35,7 @@ describe("unauthenticated mail", () => {
   const path = "/router/v1/mailer/inbound/blackhole";
 
   it("is limited in number by dropping the oldest", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     for (let sent = 0; sent < blackholeLimits.count + 3; sent += 50) {
       const some = Array.from({ length: Math.min(50, blackholeLimits.count + 3 - sent) });
       await Promise.all(some.map(() => world.router("POST", path, { body: "x" })));
@@ -45,7 +45,7 @@ describe("unauthenticated mail", () => {
   });
 
   it("is limited in size, but always includes the newest mail", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     // About a third of the byte limit after base64 encoding.
     const third = Buffer.alloc(Math.floor(blackholeLimits.bytes / 4) - 100);
     const sizes = [third, third, third, third, "small", Buffer.alloc(blackholeLimits.bytes), "last"];

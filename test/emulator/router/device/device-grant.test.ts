@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import demo from "../../../../fixtures/seeds/demo.json" with { type: "json" };
-import { emulator, plain } from "../../../support/emulator.ts";
+import { pickStatusAndBody, startTestEmulator } from "../../../support/emulator.ts";
 import { createOAuthError, startDeviceAuthorization } from "../../../support/identity/devices.ts";
-import { assertRefused } from "../../../support/refused.ts";
+import { assertRejected } from "../../../support/refused.ts";
 
 const path = "/router/v1/oauth2.0/device/code/";
 const decidePath = "/router/v1/oauth2.0/device/cluster_info/";
@@ -11,7 +11,7 @@ const minute = 60_000;
 
 describe("device authorization request", () => {
   it("returns the codes and the verification URL", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const { status, headers, body } = await world.router("POST", path, { body: { client_id: "demo-cli" } });
     const { device_code, user_code, ...rest } = body as Record<string, string>;
     assert.equal(status, 200);
@@ -29,10 +29,10 @@ describe("device authorization request", () => {
   it("can be a form from a standard client, unless --strict=bodies is set", async (t) => {
     const body = "client_id=demo-cli&scope=openid";
     const headers = { "content-type": "application/x-www-form-urlencoded;charset=UTF-8" };
-    const lenient = await emulator(t);
+    const lenient = await startTestEmulator(t);
     assert.equal((await lenient.router("POST", path, { body, headers })).status, 200);
-    const strict = await emulator(t, { strict: ["bodies"] });
-    await assertRefused(strict, () => strict.router("POST", path, { body, headers }), {
+    const strict = await startTestEmulator(t, { strict: ["bodies"] });
+    await assertRejected(strict, () => strict.router("POST", path, { body, headers }), {
       status: 422,
       body: {
         detail: [
@@ -48,22 +48,22 @@ describe("device authorization request", () => {
   });
 
   it("is rejected for an unknown client", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const begin = () => world.router("POST", path, { body: { client_id: "nobody" } });
-    await assertRefused(world, begin, createOAuthError("invalid_client"));
+    await assertRejected(world, begin, createOAuthError("invalid_client"));
     assert.equal((await begin()).headers.get("cache-control"), "no-store");
   });
 
   it("device-grant.create-client rejects long names and clients over the limit (client-name-too-long, too-many-clients)", async (t) => {
     const oauth_clients = Array.from({ length: 9_999 }, (_, i) => ({ client_id: `cli_${i}`, client_name: "x" }));
-    const { router } = await emulator(t, { seed: { ...demo, oauth_clients } });
+    const { router } = await startTestEmulator(t, { seed: { ...demo, oauth_clients } });
     const create = (client_name: string) => router("POST", "/router/v1/oauth2.0/client/", { body: { client_name } });
-    assert.deepEqual(plain(await create("x".repeat(1_001))), {
+    assert.deepEqual(pickStatusAndBody(await create("x".repeat(1_001))), {
       status: 400,
       body: { detail: "The name of a client must be at most 1,000 characters." },
     });
     assert.equal((await create("The last")).status, 200);
-    assert.deepEqual(plain(await create("One more")), {
+    assert.deepEqual(pickStatusAndBody(await create("One more")), {
       status: 400,
       body: {
         detail: "The emulator stores at most 10,000 OAuth clients. To remove created clients, run svc emulator reset.",
@@ -72,21 +72,21 @@ describe("device authorization request", () => {
   });
 
   it("accepts a newly created client", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const created = await world.router("POST", "/router/v1/oauth2.0/client/", { body: { client_name: "Add-in" } });
     const { client_id, ...rest } = created.body as { client_id: string };
     assert.deepEqual({ status: created.status, rest }, { status: 200, rest: { client_name: "Add-in" } });
     const added = await startDeviceAuthorization(world, client_id);
-    assert.deepEqual(plain(await added.poll()), createOAuthError("authorization_pending"));
+    assert.deepEqual(pickStatusAndBody(await added.poll()), createOAuthError("authorization_pending"));
   });
 });
 
 describe("decision about a user code", () => {
   it("maps the code to the cluster, for any spelling of the code", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const { user_code, decide } = await startDeviceAuthorization(world);
     const typed = ` ${user_code.toLowerCase().replace("-", " ")}`;
-    assert.deepEqual(plain(await decide("AUTHORIZED", "us-1", typed)), {
+    assert.deepEqual(pickStatusAndBody(await decide("AUTHORIZED", "us-1", typed)), {
       status: 200,
       body: { user_code: typed, status: "AUTHORIZED", cluster_id: "us-1" },
     });
@@ -95,22 +95,22 @@ describe("decision about a user code", () => {
   });
 
   it("is accepted only from the cluster that the pending grant is bound to", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const { decide, poll } = await startDeviceAuthorization(world);
     assert.equal((await decide("PENDING", "us-1")).status, 200);
     assert.equal((await decide("PENDING", "us-1")).status, 200);
     for (const status of ["PENDING", "AUTHORIZED", "DENIED"]) {
-      await assertRefused(world, () => decide(status, "eu-1"), {
+      await assertRejected(world, () => decide(status, "eu-1"), {
         status: 409,
         body: { detail: "The device grant is bound to another cluster" },
       });
     }
-    assert.deepEqual(plain(await poll()), createOAuthError("authorization_pending"));
+    assert.deepEqual(pickStatusAndBody(await poll()), createOAuthError("authorization_pending"));
     assert.equal((await decide("DENIED", "us-1")).status, 200);
   });
 
   it("can be repeated but not changed by the same cluster", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const decided = { status: 409, body: { detail: "The device grant has been decided already" } };
     for (const [first, other] of [
       ["AUTHORIZED", "DENIED"],
@@ -124,27 +124,27 @@ describe("decision about a user code", () => {
         ["PENDING", "eu-1"],
         [first, "us-1"],
       ] as const) {
-        await assertRefused(world, () => decide(status, cluster), decided);
+        await assertRejected(world, () => decide(status, cluster), decided);
       }
     }
   });
 
   it("requires a known user code that has not expired", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const { decide } = await startDeviceAuthorization(world);
-    await assertRefused(world, () => decide("AUTHORIZED", "eu-1", "BBBB-BBBB"), {
+    await assertRejected(world, () => decide("AUTHORIZED", "eu-1", "BBBB-BBBB"), {
       status: 404,
       body: { detail: "Unknown user code" },
     });
     await world.clock.advance({ by: 15 * minute });
-    await assertRefused(world, () => decide("AUTHORIZED"), {
+    await assertRejected(world, () => decide("AUTHORIZED"), {
       status: 400,
       body: { detail: "The user code has expired" },
     });
   });
 
   it("requires a known cluster and rejects the key of another one", async (t) => {
-    const world = await emulator(t, { strict: ["keys"] });
+    const world = await startTestEmulator(t, { strict: ["keys"] });
     const [eu, us] = world.clusters;
     const { user_code } = await startDeviceAuthorization(world);
     const decide = (cluster_id: string, key?: string) => () =>
@@ -152,13 +152,13 @@ describe("decision about a user code", () => {
         body: { user_code, status: "AUTHORIZED", cluster_id },
         ...(key && { headers: { "x-cluster-key": key } }),
       });
-    await assertRefused(world, decide("eu-1"), { status: 401, body: { detail: "Missing cluster key" } });
-    await assertRefused(world, decide("eu-1", "guess"), { status: 401, body: { detail: "Invalid cluster key" } });
-    await assertRefused(world, decide("ap-9", eu!.clusterKey), {
+    await assertRejected(world, decide("eu-1"), { status: 401, body: { detail: "Missing cluster key" } });
+    await assertRejected(world, decide("eu-1", "guess"), { status: 401, body: { detail: "Invalid cluster key" } });
+    await assertRejected(world, decide("ap-9", eu!.clusterKey), {
       status: 404,
       body: { detail: "Unknown cluster: ap-9" },
     });
-    await assertRefused(world, decide("eu-1", us!.clusterKey), {
+    await assertRejected(world, decide("eu-1", us!.clusterKey), {
       status: 403,
       body: { detail: "This cluster key is not of cluster eu-1" },
     });
@@ -166,7 +166,7 @@ describe("decision about a user code", () => {
   });
 
   it("is removed with the workspace data of the bound cluster", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const mine = await startDeviceAuthorization(world);
     const others = await startDeviceAuthorization(world);
     await mine.decide("PENDING", "eu-1");
@@ -178,13 +178,13 @@ describe("decision about a user code", () => {
   });
 
   it("is removed one day after the code expired", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const { poll } = await startDeviceAuthorization(world);
     await world.clock.advance({ by: 15 * minute + 23 * 60 * minute });
     await startDeviceAuthorization(world);
-    assert.deepEqual(plain(await poll()), createOAuthError("expired_token"));
+    assert.deepEqual(pickStatusAndBody(await poll()), createOAuthError("expired_token"));
     await world.clock.advance({ by: 60 * minute });
     await startDeviceAuthorization(world);
-    assert.deepEqual(plain(await poll()), createOAuthError("invalid_grant"));
+    assert.deepEqual(pickStatusAndBody(await poll()), createOAuthError("invalid_grant"));
   });
 });

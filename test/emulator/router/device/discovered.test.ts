@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { formatBasicHeader } from "../../../../src/schemes/http-authorization.ts";
-import { emulator, plain, type TestEmulator } from "../../../support/emulator.ts";
+import { pickStatusAndBody, startTestEmulator, type TestEmulator } from "../../../support/emulator.ts";
 import { createOAuthError, deviceGrantType, startDeviceAuthorization } from "../../../support/identity/devices.ts";
 import { confidentialClientSeed, type ParameterChanges, requestToken } from "../../../support/identity/sign-in.ts";
-import { receiver } from "../../../support/receiver.ts";
-import { assertRefused } from "../../../support/refused.ts";
+import { startReceiver } from "../../../support/receiver.ts";
+import { assertRejected } from "../../../support/refused.ts";
 
 const newest = async ({ ask }: TestEmulator) =>
   ((await ask("GET", "requests?operation=oidc.token")).body as { items: { findings: object[] }[] }).items.at(-1)
@@ -24,10 +24,10 @@ async function discovered(world: TestEmulator, client_id = "demo-cli") {
 
 describe("discovered token endpoint", () => {
   it("redeems a device code, with a finding", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const { poll, decide } = await discovered(world);
-    assert.deepEqual(plain(await poll()), createOAuthError("authorization_pending"));
-    assert.deepEqual(plain(await poll()), createOAuthError("slow_down"));
+    assert.deepEqual(pickStatusAndBody(await poll()), createOAuthError("authorization_pending"));
+    assert.deepEqual(pickStatusAndBody(await poll()), createOAuthError("slow_down"));
     await decide("AUTHORIZED");
     await world.clock.advance({ by: 10_000 });
     const { status, headers, body } = await poll();
@@ -50,7 +50,7 @@ describe("discovered token endpoint", () => {
         detail: "the specification redeems device codes at /router/v1/oauth2.0/token/",
       },
     ]);
-    await assertRefused(world, () => poll(), createOAuthError("invalid_grant"));
+    await assertRejected(world, () => poll(), createOAuthError("invalid_grant"));
   });
 
   for (const [what, status, after, expected] of [
@@ -58,11 +58,11 @@ describe("discovered token endpoint", () => {
     ["expired", "AUTHORIZED", 900_000, "expired_token"],
   ] as const) {
     it(`reports a code as ${what}`, async (t) => {
-      const world = await emulator(t);
+      const world = await startTestEmulator(t);
       const { poll, decide } = await discovered(world);
       await decide(status);
       await world.clock.advance({ by: after });
-      assert.deepEqual(plain(await poll()), createOAuthError(expected));
+      assert.deepEqual(pickStatusAndBody(await poll()), createOAuthError(expected));
     });
   }
 
@@ -78,23 +78,23 @@ describe("discovered token endpoint", () => {
     ["with a guessed code", { device_code: "guess" }, createOAuthError("invalid_grant")],
   ] as const) {
     it(`rejects a poll ${what}`, async (t) => {
-      const world = await emulator(t);
+      const world = await startTestEmulator(t);
       const { poll, decide } = await discovered(world);
       await decide("AUTHORIZED");
-      await assertRefused(world, () => poll(changes), expected);
+      await assertRejected(world, () => poll(changes), expected);
       assert.equal((await poll()).status, 200);
     });
   }
 
   it("requires client authentication from a confidential client", async (t) => {
-    const world = await emulator(t, { seed: confidentialClientSeed });
+    const world = await startTestEmulator(t, { seed: confidentialClientSeed });
     const [{ client_id, client_secret }] = confidentialClientSeed.oauth_clients;
     const { poll, decide } = await discovered(world, client_id);
     await decide("AUTHORIZED");
-    await assertRefused(world, () => poll(), createOAuthError("invalid_client", 401));
+    await assertRejected(world, () => poll(), createOAuthError("invalid_client", 401));
     const wrong = { authorization: formatBasicHeader({ user: "demo+portal", password: "guess" }) };
     const refused = await poll({ client_id: undefined }, wrong);
-    assert.deepEqual(plain(refused), createOAuthError("invalid_client", 401));
+    assert.deepEqual(pickStatusAndBody(refused), createOAuthError("invalid_client", 401));
     assert.equal(refused.headers.get("www-authenticate"), 'Basic realm="oauth"');
     const right = {
       authorization: formatBasicHeader({ user: "demo+portal", password: encodeURIComponent(client_secret) }),
@@ -103,8 +103,8 @@ describe("discovered token endpoint", () => {
   });
 
   it("forwards the specified path to the cluster", async (t) => {
-    const cluster = await receiver(t);
-    const world = await emulator(t, {
+    const cluster = await startReceiver(t);
+    const world = await startTestEmulator(t, {
       seed: {
         clusters: [{ id: "eu-1", label: "eu", external_url: cluster.url }],
         oauth_clients: [{ client_id: "demo-cli", client_name: "Demo" }],
@@ -114,7 +114,7 @@ describe("discovered token endpoint", () => {
     await decide("AUTHORIZED");
     const tokens = { access_token: "at", token_type: "Bearer", expires_in: 60, scope: "openid", of_their_own: [1] };
     cluster.answer((_, response) => response.end(JSON.stringify(tokens)));
-    assert.deepEqual(plain(await poll()), { status: 200, body: tokens });
+    assert.deepEqual(pickStatusAndBody(await poll()), { status: 200, body: tokens });
     assert.deepEqual(
       cluster.received.map(({ method, url, body }) => [
         method,
@@ -126,6 +126,6 @@ describe("discovered token endpoint", () => {
     cluster.answer((_, response) => response.destroy());
     const other = await discovered(world);
     await other.decide("AUTHORIZED");
-    assert.deepEqual(plain(await other.poll()), createOAuthError("temporarily_unavailable", 503));
+    assert.deepEqual(pickStatusAndBody(await other.poll()), createOAuthError("temporarily_unavailable", 503));
   });
 });

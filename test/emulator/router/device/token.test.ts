@@ -3,12 +3,12 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { emulator, plain } from "../../../support/emulator.ts";
+import { pickStatusAndBody, startTestEmulator } from "../../../support/emulator.ts";
 import { createOAuthError, startDeviceAuthorization, tokenExchangeType } from "../../../support/identity/devices.ts";
 import { confidentialClientSeed, formHeaders, listFindings } from "../../../support/identity/sign-in.ts";
 import type { Receiver } from "../../../support/receiver.ts";
-import { receiver } from "../../../support/receiver.ts";
-import { assertRefused } from "../../../support/refused.ts";
+import { startReceiver } from "../../../support/receiver.ts";
+import { assertRejected } from "../../../support/refused.ts";
 
 const seconds = (count: number) => count * 1_000;
 const tokens = { access_token: "at", token_type: "Bearer", expires_in: 60, scope: "openid", of_their_own: [1] };
@@ -16,8 +16,8 @@ const down = { status: 503, body: { error: "temporarily_unavailable" } };
 
 /** Starts a router whose only cluster is a receiver of the test. */
 async function behindReceiver(t: Pick<TestContext, "after">, options: { file?: string; cluster?: Receiver } = {}) {
-  const cluster = options.cluster ?? (await receiver(t));
-  const world = await emulator(t, {
+  const cluster = options.cluster ?? (await startReceiver(t));
+  const world = await startTestEmulator(t, {
     file: options.file,
     upstreamTimeoutMs: 1_000,
     seed: {
@@ -35,9 +35,9 @@ const says = (cluster: Receiver, status: number, body: unknown) =>
 
 describe("device token endpoint", () => {
   it("returns tokens once after the decision", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const { poll, decide } = await startDeviceAuthorization(world);
-    assert.deepEqual(plain(await poll()), createOAuthError("authorization_pending"));
+    assert.deepEqual(pickStatusAndBody(await poll()), createOAuthError("authorization_pending"));
     await decide("AUTHORIZED");
     await world.clock.advance({ by: seconds(5) });
     const { status, body, headers } = await poll();
@@ -49,11 +49,11 @@ describe("device token endpoint", () => {
     assert.match(String(refresh_token), /^eu-1_[\w-]{43}$/);
     assert.equal(headers.get("cache-control"), "no-store");
     await world.clock.advance({ by: seconds(5) });
-    await assertRefused(world, () => poll(), createOAuthError("invalid_grant"));
+    await assertRejected(world, () => poll(), createOAuthError("invalid_grant"));
   });
 
   it("adds 5 s to the interval permanently after each early poll", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const { poll } = await startDeviceAuthorization(world);
     const errorAfter = async (wait: number) => {
       await world.clock.advance({ by: seconds(wait) });
@@ -82,34 +82,34 @@ describe("device token endpoint", () => {
   });
 
   it("returns access_denied after a denial", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const { poll, decide } = await startDeviceAuthorization(world);
     await decide("DENIED");
-    assert.deepEqual(plain(await poll()), createOAuthError("access_denied"));
+    assert.deepEqual(pickStatusAndBody(await poll()), createOAuthError("access_denied"));
   });
 
   it("returns expired_token after 15 virtual minutes, even after an approval", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const { poll, decide } = await startDeviceAuthorization(world);
     await decide("AUTHORIZED");
     await world.clock.advance({ by: seconds(900) });
-    await assertRefused(world, () => poll(), createOAuthError("expired_token"));
+    await assertRejected(world, () => poll(), createOAuthError("expired_token"));
   });
 
   it("requires the matching client and a known device code", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const { poll, decide } = await startDeviceAuthorization(world);
     await decide("AUTHORIZED");
-    await assertRefused(world, () => poll({ client_id: "demo-web" }), createOAuthError("invalid_grant"));
-    await assertRefused(world, () => poll({ client_id: "nobody" }), createOAuthError("invalid_client"));
-    await assertRefused(world, () => poll({ device_code: "guess" }), createOAuthError("invalid_grant"));
+    await assertRejected(world, () => poll({ client_id: "demo-web" }), createOAuthError("invalid_grant"));
+    await assertRejected(world, () => poll({ client_id: "nobody" }), createOAuthError("invalid_client"));
+    await assertRejected(world, () => poll({ device_code: "guess" }), createOAuthError("invalid_grant"));
     assert.equal((await poll()).status, 200);
   });
 
   it("requires one of the two grant types", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const { poll } = await startDeviceAuthorization(world);
-    await assertRefused(world, () => poll({ grant_type: "password" }), {
+    await assertRejected(world, () => poll({ grant_type: "password" }), {
       status: 422,
       body: {
         detail: [
@@ -129,12 +129,12 @@ describe("device token endpoint", () => {
   });
 
   it("rejects repeated form parameters", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const { device_code } = await startDeviceAuthorization(world);
     const fields = `client_id=demo-cli&device_code=${device_code}&client_id=demo-web`;
     const why = { error: "invalid_request", error_description: "client_id is repeated" };
     for (const path of ["/router/v1/oauth2.0/token/", "/router/v1/oauth2.0/device/code/"]) {
-      await assertRefused(world, () => world.router("POST", path, { body: fields, headers: formHeaders }), {
+      await assertRejected(world, () => world.router("POST", path, { body: fields, headers: formHeaders }), {
         status: 400,
         body: why,
       });
@@ -149,7 +149,7 @@ describe("device token endpoint", () => {
   });
 
   it("reports a confidential client without authentication as a finding", async (t) => {
-    const world = await emulator(t, { seed: confidentialClientSeed });
+    const world = await startTestEmulator(t, { seed: confidentialClientSeed });
     const [{ client_id, client_secret }] = confidentialClientSeed.oauth_clients;
     const { poll, decide } = await startDeviceAuthorization(world, client_id);
     await decide("AUTHORIZED");
@@ -166,7 +166,7 @@ describe("device token endpoint", () => {
   });
 
   it("returns the token type after a token exchange", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const { poll, decide } = await startDeviceAuthorization(world);
     await decide("AUTHORIZED");
     const { status, body } = await poll({ grant_type: tokenExchangeType });
@@ -185,7 +185,7 @@ describe("device token response", () => {
     assert.equal(cluster.received.length, 0);
     await decide("AUTHORIZED");
     await world.clock.advance({ by: seconds(5) });
-    assert.deepEqual(plain(await poll({ subject_token: "s" })), { status: 200, body: tokens });
+    assert.deepEqual(pickStatusAndBody(await poll({ subject_token: "s" })), { status: 200, body: tokens });
     assert.deepEqual(
       cluster.received.map(({ method, url, body }) => [method, url, JSON.parse(body.toString())]),
       [
@@ -209,7 +209,7 @@ describe("device token response", () => {
     says(cluster, 200, without);
     const { poll, decide } = await startDeviceAuthorization(world);
     await decide("AUTHORIZED");
-    assert.deepEqual(plain(await poll()), { status: 200, body: { ...without, scope: "" } });
+    assert.deepEqual(pickStatusAndBody(await poll()), { status: 200, body: { ...without, scope: "" } });
   });
 
   it("has no lifetime if the cluster omits the lifetime", async (t) => {
@@ -218,7 +218,7 @@ describe("device token response", () => {
     says(cluster, 200, without);
     const { poll, decide } = await startDeviceAuthorization(world);
     await decide("AUTHORIZED");
-    assert.deepEqual(plain(await poll()), { status: 200, body: without });
+    assert.deepEqual(pickStatusAndBody(await poll()), { status: 200, body: without });
   });
 
   it("omits invalid fields, because a cluster issues tokens only once", async (t) => {
@@ -227,7 +227,7 @@ describe("device token response", () => {
     says(cluster, 200, { ...fitting, expires_in: -1, refresh_token: null, scope: null });
     const { poll, decide } = await startDeviceAuthorization(world);
     await decide("AUTHORIZED");
-    assert.deepEqual(plain(await poll()), { status: 200, body: { ...fitting, scope: "" } });
+    assert.deepEqual(pickStatusAndBody(await poll()), { status: 200, body: { ...fitting, scope: "" } });
     assert.deepEqual(await listFindings(world, "router"), [
       { code: "no-cluster-key", detail: "x-cluster-key is absent" },
       {
@@ -251,9 +251,9 @@ describe("device token response", () => {
     const first = poll();
     await asked;
     await world.clock.advance({ by: seconds(5) });
-    assert.deepEqual(plain(await poll()), createOAuthError("authorization_pending"));
+    assert.deepEqual(pickStatusAndBody(await poll()), createOAuthError("authorization_pending"));
     answer();
-    assert.deepEqual(plain(await first), { status: 200, body: tokens });
+    assert.deepEqual(pickStatusAndBody(await first), { status: 200, body: tokens });
     assert.equal(cluster.received.length, 1);
   });
 
@@ -275,11 +275,11 @@ describe("device token response", () => {
       await decide("AUTHORIZED");
       trouble(cluster);
       const refused = await poll();
-      assert.deepEqual(plain(refused), down);
+      assert.deepEqual(pickStatusAndBody(refused), down);
       assert.equal(refused.headers.get("retry-after"), "5");
       says(cluster, 200, tokens);
       await world.clock.advance({ by: seconds(5) });
-      assert.deepEqual(plain(await poll()), { status: 200, body: tokens });
+      assert.deepEqual(pickStatusAndBody(await poll()), { status: 200, body: tokens });
     });
   }
 
@@ -294,7 +294,7 @@ describe("device token response", () => {
       const { poll, decide } = await startDeviceAuthorization(world);
       await decide("AUTHORIZED");
       says(cluster, 400, { error: theirs });
-      assert.deepEqual(plain(await poll()), createOAuthError(ours));
+      assert.deepEqual(pickStatusAndBody(await poll()), createOAuthError(ours));
     });
   }
 
@@ -318,7 +318,7 @@ describe("device token response", () => {
     const again = await behindReceiver(t, { file, cluster });
     await again.world.clock.advance({ by: seconds(5) });
     const body = { device_code, client_id: "demo-cli", grant_type: "urn:ietf:params:oauth:grant-type:device_code" };
-    assert.deepEqual(plain(await again.world.router("POST", "/router/v1/oauth2.0/token/", { body })), {
+    assert.deepEqual(pickStatusAndBody(await again.world.router("POST", "/router/v1/oauth2.0/token/", { body })), {
       status: 200,
       body: tokens,
     });

@@ -5,7 +5,7 @@ import { mappingTables } from "../../../../emulator/router/mapping/tables.ts";
 import { openMemoryStore } from "../../../../emulator/store/memory-store.ts";
 import type { Transaction } from "../../../../emulator/store/port.ts";
 import { systemWallClock } from "../../../../src/base/clock.ts";
-import { plain } from "../../../support/emulator.ts";
+import { pickStatusAndBody } from "../../../support/emulator.ts";
 import { bulkOperations, clusterKeys, type RoutedEmulator, startRoutedEmulator } from "../../../support/routed.ts";
 
 const tables = Object.keys(bulkOperations) as (keyof typeof bulkOperations)[];
@@ -33,7 +33,7 @@ describe("cluster list", () => {
       cluster_wopi_oo_url: `${url}/wopi`,
       sidebar_backend_url: `${url}/sidebar`,
     });
-    assert.deepEqual(plain(await world.router("GET", "/router/v1/clusters/")), {
+    assert.deepEqual(pickStatusAndBody(await world.router("GET", "/router/v1/clusters/")), {
       status: 200,
       body: [info("eu-1", "eu", world.eu.url), info("us-1", "us", world.us.url)],
     });
@@ -41,7 +41,7 @@ describe("cluster list", () => {
 
   it("reports a writable store", async (t) => {
     const world = await startRoutedEmulator(t);
-    assert.deepEqual(plain(await world.router("GET", "/")), { status: 200, body: { database: true } });
+    assert.deepEqual(pickStatusAndBody(await world.router("GET", "/")), { status: 200, body: { database: true } });
   });
 });
 
@@ -57,7 +57,7 @@ describe("workspace data deletion", () => {
     const before = (await world.ask("GET", "state")).body;
 
     const body = everything(["mine", "foreign", "unknown"]);
-    assert.deepEqual(plain(await offboard(world, "eu-1", body)), { status: 200, body: true });
+    assert.deepEqual(pickStatusAndBody(await offboard(world, "eu-1", body)), { status: 200, body: true });
     const after = (await world.ask("GET", "state")).body;
     assert.notDeepEqual(after, before);
 
@@ -79,12 +79,12 @@ describe("workspace data deletion", () => {
     );
 
     assert.deepEqual(
-      plain(await offboard(world, "eu-1", body)),
+      pickStatusAndBody(await offboard(world, "eu-1", body)),
       { status: 200, body: true },
       "again, and nothing left",
     );
     assert.deepEqual((await world.ask("GET", "state")).body, after);
-    assert.deepEqual(plain(await offboard(world, "eu-1", {})), { status: 200, body: true });
+    assert.deepEqual(pickStatusAndBody(await offboard(world, "eu-1", {})), { status: 200, body: true });
     assert.deepEqual((await world.ask("GET", "state")).body, after);
   });
 
@@ -96,7 +96,7 @@ describe("workspace data deletion", () => {
     const before = (await world.ask("GET", "state")).body;
 
     const attempt = async (cluster: string, headers = {}) =>
-      plain(await offboard(world, cluster, everything(["a"]), headers));
+      pickStatusAndBody(await offboard(world, cluster, everything(["a"]), headers));
     assert.deepEqual(await attempt("eu-1"), { status: 401, body: { detail: "Missing cluster key" } });
     assert.deepEqual(await attempt("eu-1", key("x")), { status: 401, body: { detail: "Invalid cluster key" } });
     assert.deepEqual(await attempt("ap-9", key(clusterKeys["us-1"])), {
@@ -108,7 +108,7 @@ describe("workspace data deletion", () => {
       body: { detail: "This cluster key is not of cluster eu-1" },
     });
     const wrong = await offboard(world, "eu-1", { user_codes: [1] }, key(clusterKeys["eu-1"]));
-    assert.deepEqual(plain(wrong), {
+    assert.deepEqual(pickStatusAndBody(wrong), {
       status: 422,
       body: {
         detail: [

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { plain } from "../../../support/emulator.ts";
+import { pickStatusAndBody } from "../../../support/emulator.ts";
 import { bulkOperations, clusterKeys, createBulkBody, startRoutedEmulator } from "../../../support/routed.ts";
 
 const tables = Object.keys(bulkOperations) as (keyof typeof bulkOperations)[];
@@ -55,7 +55,7 @@ describe("mapping table", () => {
         const before = await world.ask("GET", "state");
 
         const attempt = async (body: unknown, headers = {}) =>
-          plain(await world.router(method, path, { body, headers }));
+          pickStatusAndBody(await world.router(method, path, { body, headers }));
         const wish = createBulkBody(table, "eu-1", ["a", "z"]);
         assert.deepEqual(await attempt(wish), { status: 401, body: { detail: "Missing cluster key" } });
         assert.deepEqual(await attempt(wish, key("guess")), { status: 401, body: { detail: "Invalid cluster key" } });
@@ -84,12 +84,12 @@ describe("mapping table", () => {
     const { router } = await startRoutedEmulator(t);
     const body = createBulkBody("teams", "eu-1", ["T1"]);
     const map = async (authorization: string) =>
-      plain(await router("POST", bulkOperations.teams.path, { body, headers: { authorization } }));
+      pickStatusAndBody(await router("POST", bulkOperations.teams.path, { body, headers: { authorization } }));
     const unknownKey = await router("POST", bulkOperations.teams.path, {
       body,
       headers: { "x-cluster-key": "something-else" },
     });
-    assert.deepEqual(await map("Bearer something-else"), plain(unknownKey));
+    assert.deepEqual(await map("Bearer something-else"), pickStatusAndBody(unknownKey));
     assert.deepEqual([unknownKey.status, (await map("Basic eDp5")).status], [401, 200]);
   });
 
@@ -127,7 +127,8 @@ describe("mapping table", () => {
   ] as const) {
     it(`looks up a ${name} with any valid key`, async (t) => {
       const world = await startRoutedEmulator(t);
-      const show = async (id: string, headers = {}) => plain(await world.router("GET", path(id), { headers }));
+      const show = async (id: string, headers = {}) =>
+        pickStatusAndBody(await world.router("GET", path(id), { headers }));
 
       await world.map(name === "email_hash" ? "emails" : "clients", "us-1", ["a"]);
       const found = { status: 200, body: { [name]: "a", cluster_id: "us-1" } };
@@ -140,7 +141,7 @@ describe("mapping table", () => {
       });
 
       const strict = await startRoutedEmulator(t, { strict: ["keys"] });
-      assert.deepEqual(plain(await strict.router("GET", path("a"))), {
+      assert.deepEqual(pickStatusAndBody(await strict.router("GET", path("a"))), {
         status: 401,
         body: { detail: "Missing cluster key" },
       });
@@ -153,7 +154,7 @@ describe("mapping table", () => {
     await world.map("emails", "eu-1", odd);
     for (const id of odd.filter((id) => id !== "")) {
       const answer = await world.router("GET", `/router/v1/cluster_emails/email/${encodeURIComponent(id)}`);
-      assert.deepEqual(plain(answer), { status: 200, body: { email_hash: id, cluster_id: "eu-1" } });
+      assert.deepEqual(pickStatusAndBody(answer), { status: 200, body: { email_hash: id, cluster_id: "eu-1" } });
     }
   });
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { draft } from "../../../support/contracts.ts";
-import { emulator, plain, type TestEmulator } from "../../../support/emulator.ts";
+import { createDraftContract } from "../../../support/contracts.ts";
+import { pickStatusAndBody, startTestEmulator, type TestEmulator } from "../../../support/emulator.ts";
 import { startRoutedEmulator } from "../../../support/routed.ts";
 
 const firstRecipient = async (api: TestEmulator["api"], id: string) => {
@@ -14,7 +14,7 @@ const path = "/router/v1/contract_signatories/";
 describe("contract signatory table", () => {
   it("adds one or several rows, and reuses equal rows of a cluster", async (t) => {
     const { router } = await startRoutedEmulator(t);
-    const add = async (body: unknown) => plain(await router("POST", path, { body }));
+    const add = async (body: unknown) => pickStatusAndBody(await router("POST", path, { body }));
     const first = { id: 1, uuid: "u-1", cluster: "eu-1", signatory_hash: "h" };
     const second = { id: 2, uuid: null, cluster: "us-1", signatory_hash: "h" };
 
@@ -34,11 +34,11 @@ describe("contract signatory table", () => {
   });
 
   it("assigns IDs from a separate sequence", async (t) => {
-    const { api, router } = await emulator(t);
-    await draft(api);
+    const { api, router } = await startTestEmulator(t);
+    await createDraftContract(api);
     const { body } = await router("POST", path, { body: { signatory_hash: "h", cluster: "eu-1" } });
     assert.deepEqual(body, [{ id: 1, uuid: null, cluster: "eu-1", signatory_hash: "h" }]);
-    await draft(api);
+    await createDraftContract(api);
     const { recipient } = await firstRecipient(api, "T-2");
     assert.equal(recipient.id, 2);
   });
@@ -47,7 +47,7 @@ describe("contract signatory table", () => {
     const { router, ask } = await startRoutedEmulator(t);
     const before = (await ask("GET", "state")).body;
     const good = { signatory_hash: "h", cluster: "eu-1" };
-    assert.deepEqual(plain(await router("POST", path, { body: [good, { ...good, cluster: "ap-9" }] })), {
+    assert.deepEqual(pickStatusAndBody(await router("POST", path, { body: [good, { ...good, cluster: "ap-9" }] })), {
       status: 404,
       body: { detail: "Unknown cluster: ap-9" },
     });

@@ -1,7 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import demo from "../../../../fixtures/seeds/demo.json" with { type: "json" };
-import { type Answer, emulator, type Sent, type TestEmulator } from "../../../support/emulator.ts";
+import {
+  startTestEmulator,
+  type TestEmulator,
+  type TestRequest,
+  type TestResponse,
+} from "../../../support/emulator.ts";
 import { startRoutedEmulator } from "../../../support/routed.ts";
 
 const app = "https://spa.example:8443";
@@ -20,7 +25,7 @@ const openPaths: readonly (readonly [method: string, path: string, status: numbe
 ];
 
 /** Returns the response headers that decide whether a browser lets a page of another origin read the response. */
-const corsIn = ({ headers }: Answer) =>
+const corsIn = ({ headers }: TestResponse) =>
   Object.fromEntries([...headers].filter(([name]) => name.startsWith("access-control-") || name === "vary"));
 
 const shownTo = (origin: string) => ({
@@ -30,11 +35,14 @@ const shownTo = (origin: string) => ({
 });
 const shownToNone = { vary: "origin" };
 
-const from = (origin: string, { headers, ...sent }: Sent = {}): Sent => ({ ...sent, headers: { ...headers, origin } });
+const from = (origin: string, { headers, ...sent }: TestRequest = {}): TestRequest => ({
+  ...sent,
+  headers: { ...headers, origin },
+});
 
 describe("an OAuth client in a browser", () => {
   it("reads discovery, keys, token and userinfo from a registered redirect origin", async (t) => {
-    const { router } = await emulator(t, { seed });
+    const { router } = await startTestEmulator(t, { seed });
     for (const [method, path, status] of openPaths) {
       const answer = await router(method, path, from(app));
       assert.deepEqual([answer.status, corsIn(answer)], [status, shownTo(app)], path);
@@ -42,7 +50,7 @@ describe("an OAuth client in a browser", () => {
   });
 
   it("can send a token and a content type, but no cookie", async (t) => {
-    const { router } = await emulator(t, { seed });
+    const { router } = await startTestEmulator(t, { seed });
     for (const [method, path] of openPaths) {
       const asks = { "access-control-request-method": method, "access-control-request-headers": "authorization" };
       const answer = await router("OPTIONS", path, from(app, { headers: asks }));
@@ -73,7 +81,7 @@ describe("an OAuth client in a browser", () => {
     "null",
   ]) {
     it(`cannot read from ${origin} without a registered redirect URI`, async (t) => {
-      const { router } = await emulator(t, { seed });
+      const { router } = await startTestEmulator(t, { seed });
       for (const [method, path, status] of openPaths) {
         const answer = await router(method, path, from(origin));
         assert.deepEqual([answer.status, corsIn(answer)], [status, shownToNone], path);
@@ -88,7 +96,7 @@ describe("an OAuth client in a browser", () => {
   }
 
   it("cannot read other endpoints", async (t) => {
-    const { router } = await emulator(t, { seed });
+    const { router } = await startTestEmulator(t, { seed });
     for (const [method, path] of [
       ["GET", "/"],
       ["GET", "/api/v1/oauth/authorize/?client_id=spa"],
@@ -101,7 +109,7 @@ describe("an OAuth client in a browser", () => {
   });
 
   it("can read the response of a scripted fault", async (t) => {
-    const world: TestEmulator = await emulator(t, { seed });
+    const world: TestEmulator = await startTestEmulator(t, { seed });
     await world.ask("POST", "faults", { body: { direction: "incoming", operation: "oidc.token", status: 503 } });
     const answer = await world.router("POST", "/api/v1/oauth/token/", from(app));
     assert.deepEqual([answer.status, corsIn(answer)], [503, shownTo(app)]);

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { emulator, plain } from "../../../support/emulator.ts";
+import { pickStatusAndBody, startTestEmulator } from "../../../support/emulator.ts";
 import { deviceGrantType } from "../../../support/identity/devices.ts";
 import { formHeaders } from "../../../support/identity/sign-in.ts";
 import type { Receiver } from "../../../support/receiver.ts";
-import { receiver } from "../../../support/receiver.ts";
+import { startReceiver } from "../../../support/receiver.ts";
 import { startRoutedEmulator } from "../../../support/routed.ts";
 
 const keysPath = "/.well-known/jwks.json";
@@ -33,7 +33,7 @@ describe("OpenID key set", () => {
     says(world.eu, { keys: [eu] });
     says(world.us, { keys: [us] });
     const first = await world.router("GET", keysPath);
-    assert.deepEqual(plain(first), { status: 200, body: { keys: [eu, us] } });
+    assert.deepEqual(pickStatusAndBody(first), { status: 200, body: { keys: [eu, us] } });
     assert.equal(first.headers.get("cache-control"), "no-store");
     says(world.eu, { keys: [] });
     assert.deepEqual((await world.router("GET", keysPath)).body, { keys: [us] });
@@ -87,7 +87,7 @@ describe("OpenID key set", () => {
     const world = await startRoutedEmulator(t);
     broken(world.eu);
     broken(world.us);
-    assert.deepEqual(plain(await world.router("GET", keysPath)), noCluster);
+    assert.deepEqual(pickStatusAndBody(await world.router("GET", keysPath)), noCluster);
   });
 });
 
@@ -105,7 +105,7 @@ describe("OpenID configuration", () => {
       id_token_signing_alg_values_supported: ["RS256", "ES256"],
     });
     const answer = await world.router("GET", configurationPath);
-    assert.deepEqual(plain(answer), {
+    assert.deepEqual(pickStatusAndBody(answer), {
       status: 200,
       body: {
         issuer: "https://router.example",
@@ -133,13 +133,13 @@ describe("OpenID configuration", () => {
     const { body } = await world.router("GET", configurationPath);
     assert.deepEqual((body as { scopes_supported: unknown }).scopes_supported, ["us"]);
     broken(world.us);
-    assert.deepEqual(plain(await world.router("GET", configurationPath)), noCluster);
+    assert.deepEqual(pickStatusAndBody(await world.router("GET", configurationPath)), noCluster);
   });
 });
 
 describe("metadata of the OAuth server", () => {
   it("contains the OAuth part of the OpenID configuration", async (t) => {
-    const { router, routerUrl } = await emulator(t);
+    const { router, routerUrl } = await startTestEmulator(t);
     const { body: configuration } = await router("GET", configurationPath);
     const answer = await router("GET", metadataPath);
     const common = {
@@ -156,7 +156,7 @@ describe("metadata of the OAuth server", () => {
       code_challenge_methods_supported: ["S256"],
       authorization_response_iss_parameter_supported: true,
     };
-    assert.deepEqual(plain(answer), { status: 200, body: common });
+    assert.deepEqual(pickStatusAndBody(answer), { status: 200, body: common });
     assert.equal(answer.headers.get("cache-control"), "no-store");
     assert.deepEqual(configuration, {
       ...common,
@@ -182,13 +182,13 @@ describe("metadata of the OAuth server", () => {
     assert.deepEqual([scopes_supported, claims_supported], [["us"], undefined]);
     assert.deepEqual(world.reached(), [`eu GET ${configurationPath}`, `us GET ${configurationPath}`]);
     broken(world.us);
-    assert.deepEqual(plain(await world.router("GET", metadataPath)), noCluster);
+    assert.deepEqual(pickStatusAndBody(await world.router("GET", metadataPath)), noCluster);
   });
 });
 
 describe("a token request", () => {
   it("is forwarded unchanged to the longest cluster ID that prefixes its code", async (t) => {
-    const [eu, west] = [await receiver(t), await receiver(t)];
+    const [eu, west] = [await startReceiver(t), await startReceiver(t)];
     const world = await startRoutedEmulator(t, {
       seed: {
         clusters: [
@@ -201,11 +201,11 @@ describe("a token request", () => {
     const send = (body: string | object, headers = {}) => world.router("POST", tokenPath, { body, headers });
     says(eu, { by: "eu" });
     says(west, { error: "invalid_grant" }, 400);
-    assert.deepEqual(plain(await send("grant_type=authorization_code&code=eu_c%20d&x=1", form)), {
+    assert.deepEqual(pickStatusAndBody(await send("grant_type=authorization_code&code=eu_c%20d&x=1", form)), {
       status: 200,
       body: { by: "eu" },
     });
-    assert.deepEqual(plain(await send({ grant_type: "refresh_token", refresh_token: "eu_west_r" })), {
+    assert.deepEqual(pickStatusAndBody(await send({ grant_type: "refresh_token", refresh_token: "eu_west_r" })), {
       status: 400,
       body: { error: "invalid_grant" },
     });
@@ -233,7 +233,7 @@ describe("a token request", () => {
     it(`is rejected for ${JSON.stringify(body)} with ${JSON.stringify(refusal)}`, async (t) => {
       const world = await startRoutedEmulator(t);
       const answer = await world.router("POST", tokenPath, body && { body });
-      assert.deepEqual(plain(answer), { status: 400, body: refusal });
+      assert.deepEqual(pickStatusAndBody(answer), { status: 400, body: refusal });
       assert.equal(answer.headers.get("cache-control"), "no-store");
       assert.deepEqual(world.reached(), []);
     });
@@ -255,7 +255,10 @@ describe("a token request", () => {
     it(`is an invalid_request with the body ${body} as ${type}`, async (t) => {
       const world = await startRoutedEmulator(t);
       const answer = await world.router("POST", tokenPath, { body, headers: { "content-type": type } });
-      assert.deepEqual(plain(answer), { status: 400, body: { error: "invalid_request", error_description } });
+      assert.deepEqual(pickStatusAndBody(answer), {
+        status: 400,
+        body: { error: "invalid_request", error_description },
+      });
       assert.deepEqual(world.reached(), []);
     });
   }
@@ -272,7 +275,9 @@ describe("a token request", () => {
   it("returns a gateway error if the cluster is down or slow", async (t) => {
     const world = await startRoutedEmulator(t, { upstreamTimeoutMs: 1_000 });
     const send = async () =>
-      plain(await world.router("POST", tokenPath, { body: { grant_type: "refresh_token", refresh_token: "us-1_r" } }));
+      pickStatusAndBody(
+        await world.router("POST", tokenPath, { body: { grant_type: "refresh_token", refresh_token: "us-1_r" } }),
+      );
     broken(world.us);
     assert.deepEqual(await send(), { status: 502, body: { detail: "Cluster us-1 is unreachable" } });
     world.us.answer(() => {});
@@ -289,7 +294,7 @@ describe("userinfo request", () => {
       const world = await startRoutedEmulator(t);
       says(world.us, { sub: "31" });
       const answer = await world.router("GET", userinfoPath, { headers: { authorization: `Bearer ${token}` } });
-      assert.deepEqual(plain(answer), { status: 200, body: { sub: "31" } });
+      assert.deepEqual(pickStatusAndBody(answer), { status: 200, body: { sub: "31" } });
       assert.equal(world.us.received[0]!.headers.authorization, `Bearer ${token}`);
       assert.deepEqual(world.eu.received, []);
     });
@@ -299,7 +304,7 @@ describe("userinfo request", () => {
     it(`is rejected without an error code (RFC 6750, 3.1) for ${authorization}`, async (t) => {
       const world = await startRoutedEmulator(t);
       const answer = await world.router("GET", userinfoPath, authorization ? { headers: { authorization } } : {});
-      assert.deepEqual(plain(answer), { status: 401, body: { detail: "Not authenticated" } });
+      assert.deepEqual(pickStatusAndBody(answer), { status: 401, body: { detail: "Not authenticated" } });
       assert.equal(answer.headers.get("www-authenticate"), 'Bearer realm="oauth"');
       assert.deepEqual(world.reached(), []);
     });
@@ -310,7 +315,7 @@ describe("userinfo request", () => {
     it(`is rejected for the invalid token ${authorization}`, async (t) => {
       const world = await startRoutedEmulator(t);
       const answer = await world.router("GET", userinfoPath, { headers: { authorization } });
-      assert.deepEqual(plain(answer), { status: 401, body: { detail: "Invalid access token" } });
+      assert.deepEqual(pickStatusAndBody(answer), { status: 401, body: { detail: "Invalid access token" } });
       assert.equal(answer.headers.get("www-authenticate"), 'Bearer error="invalid_token"');
       assert.deepEqual(world.reached(), []);
     });
@@ -318,7 +323,7 @@ describe("userinfo request", () => {
 });
 
 it("the router detects a cluster URL that is its own", async (t) => {
-  const front = await receiver(t);
+  const front = await startReceiver(t);
   const world = await startRoutedEmulator(t, {
     seed: { clusters: [{ id: "eu-1", label: "eu", external_url: front.url }] },
   });

@@ -3,8 +3,8 @@ import { createHash, randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { request as httpRequest } from "node:http";
 import { describe, it } from "node:test";
-import { emulator, plain } from "../../../support/emulator.ts";
-import { receiver } from "../../../support/receiver.ts";
+import { pickStatusAndBody, startTestEmulator } from "../../../support/emulator.ts";
+import { startReceiver } from "../../../support/receiver.ts";
 import { type RoutedEmulator, startRoutedEmulator } from "../../../support/routed.ts";
 
 /** Sends a request without the normalization of a client library. */
@@ -188,7 +188,7 @@ describe("failing cluster", () => {
   it("causes a 502 if it refuses the connection", async (t) => {
     const world = await toEu(t);
     world.eu.answer((_, response) => response.destroy());
-    assert.deepEqual(plain(await world.router("GET", "/x?client_id=app")), {
+    assert.deepEqual(pickStatusAndBody(await world.router("GET", "/x?client_id=app")), {
       status: 502,
       body: { detail: "Cluster eu-1 is unreachable" },
     });
@@ -200,7 +200,7 @@ describe("failing cluster", () => {
     world.eu.answer((_, response) => {
       closed = once(response, "close");
     });
-    assert.deepEqual(plain(await world.router("GET", "/x?client_id=app")), {
+    assert.deepEqual(pickStatusAndBody(await world.router("GET", "/x?client_id=app")), {
       status: 504,
       body: { detail: "Cluster eu-1 did not answer in time" },
     });
@@ -280,7 +280,7 @@ describe("failing cluster", () => {
       const again = await fetch(`${world.routerUrl}${url}`, { headers: { via: headers.via ?? "" } });
       response.writeHead(again.status).end(await again.text());
     });
-    assert.deepEqual(plain(await world.router("GET", "/x?client_id=app")), {
+    assert.deepEqual(pickStatusAndBody(await world.router("GET", "/x?client_id=app")), {
       status: 508,
       body: { detail: "The request was forwarded by this router already; a cluster URL points at the router itself" },
     });
@@ -302,7 +302,10 @@ describe("request without a known owner", () => {
       response.writeHead(200).end("us");
     });
     const answer = await world.router("PATCH", "/x", { body });
-    assert.deepEqual([plain(answer), answer.headers.get("x-svc-matched")], [{ status: 201, body: "eu" }, "catch-all"]);
+    assert.deepEqual(
+      [pickStatusAndBody(answer), answer.headers.get("x-svc-matched")],
+      [{ status: 201, body: "eu" }, "catch-all"],
+    );
     for (const { received } of [world.eu, world.us]) {
       assert.deepEqual(
         received.map(({ method, url, body: bytes }) => [method, url, bytes.toString()]),
@@ -321,7 +324,7 @@ describe("request without a known owner", () => {
       });
     });
     world.us.answer((_, response) => response.end("first"));
-    assert.deepEqual(plain(await world.router("POST", "/x", { body })), { status: 200, body: "first" });
+    assert.deepEqual(pickStatusAndBody(await world.router("POST", "/x", { body })), { status: 200, body: "first" });
     finish();
     assert.equal(await finished, true);
   });
@@ -343,7 +346,7 @@ describe("request without a known owner", () => {
       world.eu.answer((_, response) => response.writeHead(eu).end("eu"));
       world.us.answer((_, response) => response.writeHead(us).end("us"));
       const lowest = eu <= us ? "eu" : "us";
-      assert.deepEqual(plain(await world.router("GET", "/x")), { status: expected, body: lowest });
+      assert.deepEqual(pickStatusAndBody(await world.router("GET", "/x")), { status: expected, body: lowest });
     });
   }
 
@@ -351,9 +354,9 @@ describe("request without a known owner", () => {
     const world = await startRoutedEmulator(t, { clock: { mode: "real" } });
     world.eu.answer((_, response) => response.destroy());
     world.us.answer((_, response) => response.writeHead(404).end("us"));
-    assert.deepEqual(plain(await world.router("GET", "/x")), { status: 404, body: "us" });
+    assert.deepEqual(pickStatusAndBody(await world.router("GET", "/x")), { status: 404, body: "us" });
     world.us.answer((_, response) => response.destroy());
-    assert.deepEqual(plain(await world.router("GET", "/x")), {
+    assert.deepEqual(pickStatusAndBody(await world.router("GET", "/x")), {
       status: 502,
       body: { detail: "No cluster is reachable" },
     });
@@ -369,13 +372,13 @@ describe("request without a known owner", () => {
       });
     });
     world.eu.answer((_, response) => response.writeHead(404).end("eu"));
-    assert.deepEqual(plain(await world.router("GET", "/x")), { status: 404, body: "eu" });
+    assert.deepEqual(pickStatusAndBody(await world.router("GET", "/x")), { status: 404, body: "eu" });
     finish();
     assert.equal(await finished, true);
 
     world.us.answer(() => {});
     world.eu.answer((_, response) => response.destroy());
-    assert.deepEqual(plain(await world.router("GET", "/x")), {
+    assert.deepEqual(pickStatusAndBody(await world.router("GET", "/x")), {
       status: 504,
       body: { detail: "Cluster us-1 did not answer in time" },
     });
@@ -383,7 +386,7 @@ describe("request without a known owner", () => {
 });
 
 it("the router forwards a request to a backend with a path in its URL", async (t) => {
-  const backend = await receiver(t);
+  const backend = await startReceiver(t);
   const seed = { clusters: [{ id: "eu-1", label: "eu", external_url: `${backend.url}/base` }] };
   const world = await startRoutedEmulator(t, { seed });
   await world.router("GET", "/x?y=1");
@@ -394,7 +397,7 @@ it("the router forwards a request to a backend with a path in its URL", async (t
 });
 
 it("the router adds the virtual time once, even if the cluster sends it", async (t) => {
-  const world = await emulator(t);
+  const world = await startTestEmulator(t);
   const { clientId = "", clientSecret = "" } = world.clusters[0]!;
   const headers = { "client-id": clientId, "client-secret": clientSecret };
   const answer = await world.router("GET", "/api/v2.1/public/webhooks/hmac_key/", { headers });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { emulator } from "../../../support/emulator.ts";
+import { startTestEmulator } from "../../../support/emulator.ts";
 import { startRawServer } from "../../../support/raw-server.ts";
 import { read, talk } from "../../http/serving.ts";
 
@@ -69,7 +69,7 @@ describe("forwarding of unusual cluster responses", () => {
     it(`forwards ${name}`, async (t) => {
       const cluster = await startRawServer(t, ...pieces);
       const seed = { clusters: [{ id: "eu-1", label: "eu", external_url: cluster.url }] };
-      const world = await emulator(t, { seed });
+      const world = await startTestEmulator(t, { seed });
       const { host } = new URL(world.routerUrl);
       // The second request checks that the connection to the cluster is reusable or replaced.
       for (const path of ["/a", "/b"]) {

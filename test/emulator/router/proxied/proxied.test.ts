@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { hashEmail } from "../../../../src/schemes/email-hash.ts";
-import { emulator, plain, type Sent } from "../../../support/emulator.ts";
+import { pickStatusAndBody, startTestEmulator, type TestRequest } from "../../../support/emulator.ts";
 import { startRoutedEmulator } from "../../../support/routed.ts";
 
 const both = ["eu", "us"];
 const events = "/api/v1/emails/mailer/webhook";
 const login = "/api/v1/svc_auth/login_v2/";
-const cases: [string, string, string[], Sent?][] = [
+const cases: [string, string, string[], TestRequest?][] = [
   ["GET", "/contract-invite/creator/by_token/creator", ["us"]],
   ["GET", "/contract-invite/creator/by_token/counterparty", both],
   ["GET", "/contract-invite/counter_party/by_token/counterparty", ["us"]],
@@ -49,7 +49,7 @@ describe("proxied route", () => {
       world.us.answer((_, response) => response.end("us"));
 
       const answer = await world.router(method, path, sent);
-      assert.deepEqual(plain(answer), { status: 200, body: expected[0] });
+      assert.deepEqual(pickStatusAndBody(answer), { status: 200, body: expected[0] });
       assert.equal(answer.headers.get("x-svc-matched"), null);
       assert.deepEqual(
         world.reached(),
@@ -87,9 +87,9 @@ describe("proxied route", () => {
       const world = await startRoutedEmulator(t);
       await world.map("creators", "us-1", ["creator"]);
       world.us.answer((_, response) => response.writeHead(410).end("gone"));
-      assert.deepEqual(plain(await world.router("GET", path)), { status: 410, body: "gone" });
+      assert.deepEqual(pickStatusAndBody(await world.router("GET", path)), { status: 410, body: "gone" });
       world.us.answer((_, response) => response.destroy());
-      assert.deepEqual(plain(await world.router("GET", path)), {
+      assert.deepEqual(pickStatusAndBody(await world.router("GET", path)), {
         status: 502,
         body: { detail: "Cluster us-1 is unreachable" },
       });
@@ -98,8 +98,9 @@ describe("proxied route", () => {
 });
 
 it("the router offers the test captcha based on the client's address", async (t) => {
-  const world = await emulator(t);
-  const show = async (headers = {}) => plain(await world.router("GET", "/api/v1/auth/captcha-config", { headers }));
+  const world = await startTestEmulator(t);
+  const show = async (headers = {}) =>
+    pickStatusAndBody(await world.router("GET", "/api/v1/auth/captcha-config", { headers }));
   assert.deepEqual(await show(), { status: 200, body: { use_test_captcha: true } });
   assert.deepEqual(await show({ "x-forwarded-for": "203.0.113.9" }), {
     status: 200,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { hashEmail } from "../../../../src/schemes/email-hash.ts";
-import { emulator, plain, type Sent } from "../../../support/emulator.ts";
+import { pickStatusAndBody, startTestEmulator, type TestRequest } from "../../../support/emulator.ts";
 import { type RoutedEmulator, startRoutedEmulator } from "../../../support/routed.ts";
 
 const jwt = (claims: object): string =>
@@ -24,7 +24,7 @@ async function owned(t: Parameters<typeof startRoutedEmulator>[0]): Promise<Rout
   return world;
 }
 
-const cases: Record<string, [string, Sent?]> = {
+const cases: Record<string, [string, TestRequest?]> = {
   "cluster_id in the query": ["/x?cluster_id=us-1"],
   "cluster_id in a JSON body": ["/x", { body: { cluster_id: "us-1" } }],
   "cluster_id in a form": ["/x", { body: "cluster_id=us-1", headers: form }],
@@ -75,7 +75,7 @@ describe("owner lookup of the catch-all", () => {
 });
 
 describe("broadcast of the catch-all", () => {
-  const everywhere: Record<string, [string, Sent?]> = {
+  const everywhere: Record<string, [string, TestRequest?]> = {
     "the request has no identifier": ["/x"],
     "the apparent query is part of the path": ["/x&client_id=app"],
     "an identifier is unmapped": ["/x?client_id=unknown"],
@@ -100,16 +100,19 @@ describe("broadcast of the catch-all", () => {
 });
 
 it("the router serves the contract API under its own URL, by client-id", async (t) => {
-  const world = await emulator(t);
+  const world = await startTestEmulator(t);
   const key = { "client-id": world.clusters[1]!.clientId!, "client-secret": world.clusters[1]!.clientSecret! };
   const path = "/api/v2.1/public/webhooks/hmac_key/";
   const answer = await world.router("GET", path, { headers: key });
-  assert.deepEqual(plain(answer), { status: 200, body: { hmac_key: world.clusters[1]!.hmacKey } });
+  assert.deepEqual(pickStatusAndBody(answer), { status: 200, body: { hmac_key: world.clusters[1]!.hmacKey } });
   assert.equal(answer.headers.get("x-svc-matched"), "catch-all");
-  assert.deepEqual(plain(await world.router("GET", path, { headers: { ...key, "client-secret": "guess" } })), {
-    status: 401,
-    body: { detail: "Incorrect authentication credentials." },
-  });
+  assert.deepEqual(
+    pickStatusAndBody(await world.router("GET", path, { headers: { ...key, "client-secret": "guess" } })),
+    {
+      status: 401,
+      body: { detail: "Incorrect authentication credentials." },
+    },
+  );
 });
 
 it("the catch-all prefers the earlier kind of identifier", async (t) => {

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { hashEmail } from "../../../../src/schemes/email-hash.ts";
-import { emulator, plain, type TestEmulator } from "../../../support/emulator.ts";
-import { assertRefused } from "../../../support/refused.ts";
+import { pickStatusAndBody, startTestEmulator, type TestEmulator } from "../../../support/emulator.ts";
+import { assertRejected } from "../../../support/refused.ts";
 import { startRoutedEmulator } from "../../../support/routed.ts";
 
 const signup = "/router/v1/trial/signup";
@@ -58,9 +58,9 @@ describe("user with a mapped address", () => {
     it(`cannot sign up for a trial as ${JSON.stringify(spelling)}`, async (t) => {
       const world = await startRoutedEmulator(t);
       await world.map("emails", "us-1", [hashEmail(zoe)]);
-      await assertRefused(world, () => begin(world, spelling), exists);
+      await assertRejected(world, () => begin(world, spelling), exists);
       const back = await wayBack(world, spelling.trim());
-      await assertRefused(world, () => world.router("GET", back), exists);
+      await assertRejected(world, () => world.router("GET", back), exists);
     });
   }
 
@@ -69,9 +69,9 @@ describe("user with a mapped address", () => {
     const token = await pending(world, zoe);
     await world.map("emails", "us-1", [hashEmail(zoe)]);
     const send = () => world.router("POST", complete, { body: { ...form, token, cluster_location: "eu-1" } });
-    await assertRefused(world, send, exists);
+    await assertRejected(world, send, exists);
     assert.deepEqual(world.reached(), [], "no cluster is asked for a workspace");
-    await assertRefused(world, () => begin(world, zoe), exists);
+    await assertRejected(world, () => begin(world, zoe), exists);
   });
 
   it("stays in their cluster if mapped during the completion request", async (t) => {
@@ -82,10 +82,10 @@ describe("user with a mapped address", () => {
       response.writeHead(201).end('{"workspace_id":70,"client_id":"wc","creator_tokens":["ct"]}');
     });
     const send = () => world.router("POST", complete, { body: { ...form, token, cluster_location: "eu-1" } });
-    assert.deepEqual(plain(await send()), exists);
+    assert.deepEqual(pickStatusAndBody(await send()), exists);
     assert.deepEqual(await homeOf(world), { email_hash: hashEmail(zoe), cluster_id: "us-1" });
     assert.equal((await world.router("GET", "/router/v1/cluster_clients/client/wc")).status, 404);
-    await assertRefused(world, send, exists);
+    await assertRejected(world, send, exists);
     const { body } = await world.ask("GET", "requests?path=/router/v1/trial/signup/complete");
     const noted = (body as { items: { findings: { code: string }[] }[] }).items
       .flatMap(({ findings }) => findings)
@@ -98,18 +98,18 @@ describe("user with a mapped address", () => {
 
 describe("user of a workspace", () => {
   it("cannot sign up, even without a mapping", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const users = (await world.api("GET", "/api/v2.1/public/auth/users/")).body as { results: { email: string }[] };
     const { email } = users.results[0]!;
     const key = { "x-cluster-key": world.clusters[0]!.clusterKey };
     const body = { email_hash_list: [hashEmail(email)], cluster_id: world.clusters[0]!.id };
     const removed = await world.router("DELETE", "/router/v1/cluster_emails/bulk", { body, headers: key });
     assert.equal(removed.status, 200);
-    await assertRefused(world, () => begin(world, ` ${email.toUpperCase()}`), exists);
+    await assertRejected(world, () => begin(world, ` ${email.toUpperCase()}`), exists);
   });
 
   it("receives the workspace created before a restart by repeating the request", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const token = await pending(world, zoe);
     const eu = world.clusters[0]!;
     const asked = { ...form, last_name: null, signup_token: token, email: zoe, invited_users: [] };
@@ -119,7 +119,7 @@ describe("user of a workspace", () => {
       body: JSON.stringify(asked),
     });
     const { workspace_id } = (await made.json()) as { workspace_id: number };
-    assert.deepEqual(plain(await world.router("POST", complete, { body: { ...form, token } })), {
+    assert.deepEqual(pickStatusAndBody(await world.router("POST", complete, { body: { ...form, token } })), {
       status: 200,
       body: { cluster_id: "eu-1", workspace_id, cluster_url: `${eu.url}/` },
     });
@@ -128,7 +128,7 @@ describe("user of a workspace", () => {
 
 describe("concurrent signup with one address", () => {
   it("counts as one signup and creates one workspace", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const [backs, tokens] = [
       await wayBack(world, zoe),
       await Promise.all(spellings.map((each) => pending(world, each))),
@@ -148,6 +148,6 @@ describe("concurrent signup with one address", () => {
     assert.equal((await homeOf(world)).cluster_id, won.cluster_id);
     const after = (await world.ask("GET", "workspaces")).body as unknown[];
     assert.equal(after.length, before.length + 1);
-    for (const spelling of spellings) await assertRefused(world, () => begin(world, spelling), exists);
+    for (const spelling of spellings) await assertRejected(world, () => begin(world, spelling), exists);
   });
 });

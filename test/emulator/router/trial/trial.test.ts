@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { hashEmail } from "../../../../src/schemes/email-hash.ts";
-import { emulator, plain, sender, type TestEmulator } from "../../../support/emulator.ts";
-import { assertRefused } from "../../../support/refused.ts";
+import { createSender, pickStatusAndBody, startTestEmulator, type TestEmulator } from "../../../support/emulator.ts";
+import { assertRejected } from "../../../support/refused.ts";
 import { startRoutedEmulator } from "../../../support/routed.ts";
 import { trialSignupFields } from "../../../support/trial.ts";
 
@@ -17,7 +17,7 @@ async function pending({ router }: Pick<TestEmulator, "router">, email = person.
 
 describe("a trial signup", () => {
   it("is pending by e-mail, and does not change if repeated", async (t) => {
-    const { router } = await emulator(t);
+    const { router } = await startTestEmulator(t);
     const first = await router("POST", signup, { body: person });
     const { token, ...rest } = first.body as { token: string };
     assert.deepEqual(
@@ -26,7 +26,7 @@ describe("a trial signup", () => {
     );
     assert.match(token, /^trl_[\w-]{32}$/);
     const again = await router("POST", signup, { body: { ...person, email: " zoe@newco.EXAMPLE" } });
-    assert.deepEqual(plain(again), plain(first));
+    assert.deepEqual(pickStatusAndBody(again), pickStatusAndBody(first));
     const other = await router("POST", signup, { body: { ...person, email: "other@newco.example" } });
     assert.equal((other.body as { id: number }).id, 2);
   });
@@ -47,18 +47,18 @@ describe("a trial signup", () => {
   for (const [captcha, forwardedFor, passes] of captchas) {
     it(`${passes ? "passes" : "fails"} with the captcha "${captcha}" from ${forwardedFor ?? "this machine"}`, async (t) => {
       const apps = { captcha: { captcha_token: "from-the-seed", test_addresses: ["127.0.0.1", "10.0.0.7"] } };
-      const world = await emulator(t, { seed: { clusters: [{ id: "eu-1", label: "eu" }], apps } });
+      const world = await startTestEmulator(t, { seed: { clusters: [{ id: "eu-1", label: "eu" }], apps } });
       const headers: Record<string, string> = forwardedFor === undefined ? {} : { "x-forwarded-for": forwardedFor };
       const send = () => world.router("POST", signup, { body: { ...person, captcha }, headers });
       if (passes) assert.equal((await send()).status, 200);
-      else await assertRefused(world, send, failed);
+      else await assertRejected(world, send, failed);
     });
   }
 });
 
 describe("signup completion", () => {
   it("creates a workspace with a working API key and maps its users", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const token = await pending(world);
     const invited_users = [
       { email: "a@newco.example", first_name: "A" },
@@ -68,7 +68,7 @@ describe("signup completion", () => {
       body: { ...trialSignupFields, token, cluster_location: "us", invited_users },
     });
     const us = world.clusters[1]!;
-    assert.deepEqual(plain(answer), {
+    assert.deepEqual(pickStatusAndBody(answer), {
       status: 200,
       body: { cluster_id: "us-1", workspace_id: 4, cluster_url: `${us.url}/` },
     });
@@ -87,7 +87,7 @@ describe("signup completion", () => {
     assert.equal(await where(`/router/v1/cluster_clients/client/${made.client_id}`), "us-1");
     for (const creator of creators) assert.equal(await where(`/auth/v3/invite_info/?token=${creator}`), "us-1");
 
-    const api = sender(us.url, { "client-id": made.client_id, "client-secret": made.client_secret });
+    const api = createSender(us.url, { "client-id": made.client_id, "client-secret": made.client_secret });
     const users = (await api("GET", "/api/v2.1/public/auth/users/")).body as { results: Record<string, unknown>[] };
     assert.deepEqual(
       users.results.map(({ name, email, designation, is_active }) => ({ name, email, designation, is_active })),
@@ -109,7 +109,7 @@ describe("signup completion", () => {
     ["eu-1", "eu-1"],
   ] as const) {
     it(`uses ${cluster} for the location ${cluster_location}`, async (t) => {
-      const world = await emulator(t);
+      const world = await startTestEmulator(t);
       const token = await pending(world);
       const { status, body } = await world.router("POST", complete, {
         body: { ...trialSignupFields, token, cluster_location },
@@ -119,18 +119,18 @@ describe("signup completion", () => {
   }
 
   it("requires an unused token and an existing location", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const token = await pending(world);
     const send = (body: object) => () => world.router("POST", complete, { body: { ...trialSignupFields, ...body } });
     const unknown = { status: 404, body: { detail: "Unknown or used signup token" } };
-    await assertRefused(world, send({ token: "trl_x" }), unknown);
-    await assertRefused(world, send({ token, cluster_location: "moon" }), {
+    await assertRejected(world, send({ token: "trl_x" }), unknown);
+    await assertRejected(world, send({ token, cluster_location: "moon" }), {
       status: 400,
       body: { detail: "Unknown cluster location: moon" },
     });
     assert.equal((await send({ token })()).status, 200);
-    await assertRefused(world, send({ token }), unknown);
-    await assertRefused(world, () => world.router("POST", signup, { body: person }), {
+    await assertRejected(world, send({ token }), unknown);
+    await assertRejected(world, () => world.router("POST", signup, { body: person }), {
       status: 400,
       body: { detail: "An account with this e-mail exists" },
     });
@@ -153,7 +153,7 @@ describe("signup completion", () => {
     await asked;
     assert.equal((await world.router("POST", complete, { body, headers })).status, 404);
     answer();
-    assert.deepEqual(plain(await first), {
+    assert.deepEqual(pickStatusAndBody(await first), {
       status: 200,
       body: { cluster_id: "us-1", workspace_id: 70, cluster_url: `${world.us.url}/` },
     });
@@ -175,10 +175,13 @@ describe("signup completion", () => {
       const world = await startRoutedEmulator(t);
       const token = await pending(world);
       world.eu.answer((_, response) => response.writeHead(201).end(told));
-      assert.deepEqual(plain(await world.router("POST", complete, { body: { ...trialSignupFields, token } })), {
-        status: 200,
-        body: { cluster_id: "eu-1", workspace_id: null, cluster_url: `${world.eu.url}/` },
-      });
+      assert.deepEqual(
+        pickStatusAndBody(await world.router("POST", complete, { body: { ...trialSignupFields, token } })),
+        {
+          status: 200,
+          body: { cluster_id: "eu-1", workspace_id: null, cluster_url: `${world.eu.url}/` },
+        },
+      );
       const { body } = await world.router("GET", `/router/v1/cluster_emails/email/${hashEmail(person.email)}`);
       assert.deepEqual(body, { email_hash: hashEmail(person.email), cluster_id: "eu-1" });
     });
@@ -190,27 +193,27 @@ describe("signup completion", () => {
     const taken = { takesBack: true };
     const send = () => world.router("POST", complete, { body: { ...trialSignupFields, token } });
     world.eu.answer((_, response) => response.destroy());
-    await assertRefused(world, send, { status: 502, body: { detail: "Cluster eu-1 is unreachable" } }, taken);
+    await assertRejected(world, send, { status: 502, body: { detail: "Cluster eu-1 is unreachable" } }, taken);
     world.eu.answer((_, response) => response.writeHead(409, { "x-why": "name" }).end('{"error":"Taken"}'));
-    await assertRefused(world, send, { status: 409, body: { error: "Taken" } }, taken);
+    await assertRejected(world, send, { status: 409, body: { error: "Taken" } }, taken);
     assert.equal((await send()).headers.get("x-why"), "name");
     world.eu.answer(() => {});
-    await assertRefused(world, send, { status: 504, body: { detail: "Cluster eu-1 did not answer in time" } }, taken);
+    await assertRejected(world, send, { status: 504, body: { detail: "Cluster eu-1 did not answer in time" } }, taken);
     world.eu.answer(204);
     assert.equal((await send()).status, 200);
   });
 
   it("returns the same workspace if repeated with the token", async (t) => {
-    const world = await emulator(t);
+    const world = await startTestEmulator(t);
     const [eu] = world.clusters;
     const asked = { signup_token: "t", email: "z@n.example", ...trialSignupFields, invited_users: [] };
     const ask = (key: string, body: unknown = asked) =>
-      sender(eu!.url)("POST", "/api/v1/organization/trial_signup/", { body, headers: { "x-cluster-key": key } });
+      createSender(eu!.url)("POST", "/api/v1/organization/trial_signup/", { body, headers: { "x-cluster-key": key } });
     const first = await ask(eu!.clusterKey);
     assert.equal(first.status, 201);
-    assert.deepEqual(plain(await ask(eu!.clusterKey)), plain(first));
-    await assertRefused(world, () => ask("guess"), { status: 401, body: { detail: "Invalid cluster key" } });
-    await assertRefused(world, () => ask(eu!.clusterKey, { ...asked, email: 1 }), {
+    assert.deepEqual(pickStatusAndBody(await ask(eu!.clusterKey)), pickStatusAndBody(first));
+    await assertRejected(world, () => ask("guess"), { status: 401, body: { detail: "Invalid cluster key" } });
+    await assertRejected(world, () => ask(eu!.clusterKey, { ...asked, email: 1 }), {
       status: 400,
       body: { detail: "The request is not a valid workspace request" },
     });

@@ -8,7 +8,7 @@ import { openFileBlobs } from "../../../../emulator/store/file/blob-collection.t
 import { openFileStore } from "../../../../emulator/store/file/file-store.ts";
 import type { Store } from "../../../../emulator/store/port.ts";
 import { systemWallClock } from "../../../../src/base/clock.ts";
-import { emulator } from "../../../support/emulator.ts";
+import { startTestEmulator } from "../../../support/emulator.ts";
 import { mountSmallDisk } from "../../../support/files/small-disk.ts";
 import {
   collections,
@@ -143,7 +143,7 @@ describe("full disk", () => {
   it("causes uploads to fail as declared until space is available", async (t) => {
     const folder = await mountSmallDisk(t);
     if (folder === undefined) return t.skip("no small disk can be mounted here");
-    const world = await emulator(t, { file: join(folder, "emulator.json") });
+    const world = await startTestEmulator(t, { file: join(folder, "emulator.json") });
     const files = [{ filename: "msa.pdf", content_type: "application/pdf" }];
     const { body } = await world.api("POST", "/api/v2.1/public/workspace/files/uploads/", { body: { files } });
     const [{ upload_url: url }] = (body as { files: [{ upload_url: string }] }).files;

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { sender } from "../../../../support/emulator.ts";
+import { createSender } from "../../../../support/emulator.ts";
 import { postgresSkipReason, startPostgresServer } from "../../../../support/postgres/server.ts";
-import { receiver } from "../../../../support/receiver.ts";
+import { startReceiver } from "../../../../support/receiver.ts";
 import { Emulators } from "./emulators.ts";
 
 /** `KILLS=1000 npm run kills` takes an hour. */
@@ -38,13 +38,13 @@ describe("cluster of emulators under 16 HTTP writers", together, () => {
   }
 
   async function begun(t: TestContext, processes: number) {
-    const sink = await receiver(t);
+    const sink = await startReceiver(t);
     const place = { store: server().url(), schema: server().freshSchema() };
     const emulators = new Emulators(t, { ...place, deterministic: true, clock: { mode: "manual" } });
     const first = await emulators.start();
     const { token, clusters } = await first.leads;
     const { url, clientId = "", clientSecret = "" } = clusters[0]!;
-    const api = sender(url, { "client-id": clientId, "client-secret": clientSecret });
+    const api = createSender(url, { "client-id": clientId, "client-secret": clientSecret });
     const hook = { title: "Hooks", url: sink.url, only_for_activities: ["CONTRACT_CREATED"] };
     assert.equal((await api("POST", "/api/v2.1/public/webhooks/", { body: hook })).status, 201);
     for (let more = 1; more < processes; more += 1) await emulators.start();
@@ -55,7 +55,7 @@ describe("cluster of emulators under 16 HTTP writers", together, () => {
   /** Asserts that nothing was lost, duplicated or reordered, and returns a summary. */
   async function holds({ emulators, sink, token }: Awaited<ReturnType<typeof begun>>, kills: number): Promise<string> {
     const { asked, answered } = emulators;
-    const ask = sender((await emulators.leader()).routerUrl, { authorization: `Bearer ${token}` });
+    const ask = createSender((await emulators.leader()).routerUrl, { authorization: `Bearer ${token}` });
     assert.equal((await ask("POST", "/_emulator/clock/advance", { body: { until_idle: true } })).status, 200);
     const state = (await ask("GET", "/_emulator/state")).body as State;
     const mapped = new Set(Object.keys(state.mappings.cluster_emails).filter((name) => name.startsWith("w")));

@@ -5,7 +5,7 @@ import { createInterface } from "node:readline";
 import type { TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Emulator } from "../../../../../emulator/index.ts";
-import { sender } from "../../../../support/emulator.ts";
+import { createSender } from "../../../../support/emulator.ts";
 import { bulkOperations, createBulkBody } from "../../../../support/routed.ts";
 import { getBundleFolder } from "../../../../support/shipped.ts";
 
@@ -134,7 +134,7 @@ export class Emulators {
   async #map({ routerUrl }: Running, name: string): Promise<boolean> {
     this.asked.emails.add(name);
     const body = createBulkBody("emails", "eu-1", [name]);
-    const answer = await this.#ask(() => sender(routerUrl)("POST", bulkOperations.emails.path, { body }));
+    const answer = await this.#ask(() => createSender(routerUrl)("POST", bulkOperations.emails.path, { body }));
     if (answer) this.answered.emails.add(name);
     return answer !== undefined;
   }
@@ -143,7 +143,7 @@ export class Emulators {
     this.asked.events.add(name);
     const body = { activity: "CONTRACT_CREATED", payload: { name } };
     const answer = await this.#ask(() =>
-      sender(routerUrl, { authorization: `Bearer ${token}` })("POST", "/_emulator/activities", { body }),
+      createSender(routerUrl, { authorization: `Bearer ${token}` })("POST", "/_emulator/activities", { body }),
     );
     const { deliveries } = (answer ?? {}) as { deliveries?: number[] };
     if (deliveries) this.answered.events.set(name, deliveries[0]!);
