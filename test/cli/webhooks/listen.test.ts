@@ -23,15 +23,8 @@ async function withContract(t: TestContext) {
 describe("svc webhooks listen", () => {
   it("creates a webhook, verifies deliveries and removes the webhook at the end", async (t) => {
     const { svc, json } = await withContract(t);
-    const listening = startCommand(svc, [
-      "webhooks",
-      "listen",
-      "--activities",
-      "contract_signed,CONTRACT_VOIDED",
-      "--count",
-      "2",
-      "--json",
-    ]);
+    const argv = "webhooks listen --activities contract_signed,CONTRACT_VOIDED --count 2 --json";
+    const listening = startCommand(svc, argv.split(" "));
     await listening.saw('"ready"');
     const [subscription] = await json<{ id: number; only_for_activities: string[] }[]>("emulator webhooks");
     assert.deepEqual(subscription!.only_for_activities, ["CONTRACT_SIGNED", "CONTRACT_VOIDED"]);

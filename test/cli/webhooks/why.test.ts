@@ -39,10 +39,8 @@ describe("svc webhooks why", () => {
     await emulator.clock.advance({ by: 3 * 3_600_000 });
     const { out } = await svc(`webhooks why ${dead}`);
     assert.match(out, /05:39:05\.000Z {2}connection_refused {2}attempt 6 of 7 {2}/);
-    assert.match(
-      (await svc("emulator trace webhook:1")).out,
-      /08:19:05\.000Z .*planned: attempt 7 {2}retry 6, 160 min/,
-    );
+    const trace = await svc("emulator trace webhook:1");
+    assert.match(trace.out, /08:19:05\.000Z .*planned: attempt 7 {2}retry 6, 160 min/);
     assert.match(
       out,
       /\n\nFailing since 2031-01-02T03:04:05.*\nLast attempt: connection refused\.\nDisabled after 6 consecutive failures, at 2031-01-02T05:39:05.000Z \(attempt:1\.6\)\. Scheduled attempts are skipped\.\n/,
