@@ -9,9 +9,9 @@ import type { RewindTarget } from "../travel/rewind.ts";
 import type { Snapshots } from "../travel/snapshots.ts";
 import { watchActivity } from "./activity.ts";
 import { type CleanupStack, EmulatorClosedError } from "./cleanup-stack.ts";
-import type { ProcessContext } from "./leader-session.ts";
 import type { LeadershipLifecycle } from "./leadership-lifecycle.ts";
 import { InvalidOptionsError } from "./options.ts";
+import type { ProcessContext } from "./process-context.ts";
 
 export { InvalidSnapshotError, SnapshotExistsError, SnapshotNotFoundError } from "../travel/replace-state.ts";
 export { HistoryUnavailableError, RewindOutOfRangeError, RewindTargetInFutureError } from "../travel/rewind.ts";

@@ -22,7 +22,7 @@ import type { Store } from "../store/port.ts";
 import { exportTraces, type TraceExport } from "../trace/export.ts";
 import { createDeliveryJobHandlers } from "../webhooks/deliver.ts";
 import type { CleanupStack } from "./cleanup-stack.ts";
-import type { ProcessContext } from "./leader-session.ts";
+import type { ProcessContext } from "./process-context.ts";
 
 interface EngineOptions {
   readonly store: Store;

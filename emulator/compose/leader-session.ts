@@ -1,8 +1,5 @@
-import type { Liveness, Readiness } from "../../src/api/emulator/lifecycle.ts";
-import type { WallClock } from "../../src/base/clock.ts";
 import { createRandomIds } from "../../src/base/ids.ts";
 import { defaultSchema } from "../../src/base/postgres-url.ts";
-import type { Observer } from "../../src/verify/observed/apply.ts";
 import type { Runner } from "../clock/runner.ts";
 import { VirtualClock } from "../clock/virtual-clock.ts";
 import { Inbox } from "../cluster/inbox.ts";
@@ -12,66 +9,32 @@ import { hasAccount } from "../cluster/workspace/trial-workspace.ts";
 import { createTokenMask } from "../control/access/credentials.ts";
 import { Sessions } from "../control/console/sessions.ts";
 import { Feed } from "../control/events/feed.ts";
-import type { Counters } from "../control/metrics/counters.ts";
 import type { Cluster, ClusterRow } from "../domain/clusters.ts";
 import { ControlTokens, dropTokens } from "../domain/control-tokens.ts";
 import { createRenewableIds } from "../domain/provider.ts";
-import type { Settings } from "../domain/settings.ts";
 import { Faults, findIncomingFault } from "../faults/faults.ts";
-import type { CausePropagator } from "../http/outgoing/cause-propagator.ts";
-import type { RequestLog } from "../http/request-log/request-log.ts";
-import type { EmulatorOptions, RunningCluster } from "../published.d.ts";
+import type { RunningCluster } from "../published.d.ts";
 import { IssuerKeys } from "../router/apps/issuer-keys.ts";
 import { allowsBrowserApp } from "../router/oidc/discovery.ts";
 import type { Blobs } from "../store/blobs.ts";
 import type { Cause } from "../store/cause.ts";
-import { type CauseRowFactory, readLastRequestNumber } from "../store/causes.ts";
-import type { ClaimedRunFile } from "../store/file/run-file.ts";
+import { readLastRequestNumber } from "../store/causes.ts";
 import { type Store, StoreFailedError } from "../store/port.ts";
 import type { Leadership } from "../store/postgres/leadership.ts";
 import { Snapshots } from "../travel/snapshots.ts";
 import { observeWebhooks } from "../webhooks/deliveries.ts";
-import type { DeliveryNotifier } from "../webhooks/record.ts";
 import { CleanupStack } from "./cleanup-stack.ts";
 import { createTraceExport, flushReports, startEngine } from "./engine.ts";
-import { createConsoleReader, type Listeners, toReachableUrl } from "./listeners.ts";
+import { createConsoleReader, toReachableUrl } from "./listeners.ts";
 import { checkClusterUrls, resolvePublicUrl, resolveStartTime } from "./options.ts";
+import type { ProcessContext } from "./process-context.ts";
 import { createClusterParts, createRouterParts, toRunningCluster } from "./service-parts.ts";
-import { type HotStandby, toLeaderAddress } from "./standby.ts";
+import { toLeaderAddress } from "./standby.ts";
 import { collections } from "./state/collections.ts";
 import { createSeedWriter, formatStaleTimeWarning } from "./state/initial-state.ts";
 import { type DatabaseOptions, openState, watchFiles } from "./state/open-state.ts";
-import { getStandardSet, type Seed } from "./state/seed.ts";
+import { getStandardSet } from "./state/seed.ts";
 import type { StateSource } from "./state-source.ts";
-
-/** Resources that a process has from start to end, whether it leads or not. */
-export interface ProcessContext {
-  readonly options: EmulatorOptions;
-  readonly seed: Seed;
-  readonly wall: WallClock;
-  readonly readiness: Readiness;
-  readonly process: NonNullable<Liveness["process"]>;
-  readonly file: string | undefined;
-  /** The router's address after it is bound. */
-  readonly routerUrl: string;
-  readonly settings: Settings;
-  readonly requestLog: RequestLog;
-  readonly deliveries: DeliveryNotifier;
-  readonly counters: Counters;
-  readonly createCauseRow: CauseRowFactory;
-  readonly links: CausePropagator;
-  readonly listeners: Listeners;
-  /** Undefined if the state is not shared. */
-  readonly standby: HotStandby | undefined;
-  readonly runFile: ClaimedRunFile;
-  /** Undefined to use the declared behavior. */
-  readonly observer: Observer | undefined;
-  /** When it aborts, pending work is no longer awaited. */
-  readonly closeSignal: AbortSignal;
-  readonly log: (line: string) => void;
-  /** Ends the process's use of it after the pending response is sent. */
-  readonly stop: () => void;
-}
 
 export interface LeaderSessionOptions {
   readonly origin?: StateSource | undefined;

@@ -1,7 +1,8 @@
 import { withTimeout } from "../../src/base/timing.ts";
 import { StateFormatError, StoreFailedError } from "../store/port.ts";
 import type { Leadership } from "../store/postgres/leadership.ts";
-import { type LeaderSession, type ProcessContext, startLeaderSession } from "./leader-session.ts";
+import { type LeaderSession, startLeaderSession } from "./leader-session.ts";
+import type { ProcessContext } from "./process-context.ts";
 import type { StateSource } from "./state-source.ts";
 
 /** Delay before the next attempt to lead if the database is unreachable. */

@@ -1,5 +1,6 @@
 import { constants, fdatasync, write } from "node:fs";
 import { type FileHandle, link, open, readdir, rename, rm } from "node:fs/promises";
+import { basename, dirname, join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { lookupTable } from "../base/object.ts";
 import { makeFolder } from "./folders.ts";
@@ -98,6 +99,24 @@ const toDiskFile = (handle: FileHandle): DiskFile => ({
   datasync: () => datasync(handle.fd),
   close: () => handle.close(),
 });
+
+/** Creates a folder and its parents durably, so that a crash does not remove them. */
+export async function makeFolderDurably(disk: Disk, path: string): Promise<void> {
+  const topmost = await disk.makeFolder(path);
+  if (topmost === undefined) return;
+  for (let folder = resolve(path); ; folder = dirname(folder)) {
+    await disk.syncFolder(dirname(folder));
+    if (folder.length <= resolve(topmost).length) return;
+  }
+}
+
+/** An unused path next to a file: `<file>.<word>`, `<file>.<word>-2`, … */
+export async function freeName(disk: Disk, file: string, word: string): Promise<string> {
+  const names = new Set(await disk.list(dirname(file)));
+  let name = `${basename(file)}.${word}`;
+  for (let i = 2; names.has(name); i += 1) name = `${basename(file)}.${word}-${i}`;
+  return join(dirname(file), name);
+}
 
 /** The text at the beginning of a file, up to that length. */
 export async function readBeginning(disk: Disk, path: string, maxBytes: number): Promise<string> {

@@ -1,16 +1,5 @@
 import { mkdir, readlink, realpath, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
-import type { Disk } from "./disk.ts";
-
-/** Creates a folder and its parents durably, so that a crash does not remove them. */
-export async function makeFolderDurably(disk: Disk, path: string): Promise<void> {
-  const topmost = await disk.makeFolder(path);
-  if (topmost === undefined) return;
-  for (let folder = resolve(path); ; folder = dirname(folder)) {
-    await disk.syncFolder(dirname(folder));
-    if (folder.length <= resolve(topmost).length) return;
-  }
-}
 
 /**
  * The path that all names of a file lead to: absolute and without links. A file that does not exist has one too: links
@@ -30,14 +19,6 @@ export async function resolveRealPath(path: string): Promise<string> {
   // Everything except a dangling link is a file that will be created.
   const leadsTo = await readlink(beneath).catch(() => undefined);
   return leadsTo === undefined ? beneath : resolveRealPath(resolve(realFolder, leadsTo));
-}
-
-/** An unused path next to a file: `<file>.<word>`, `<file>.<word>-2`, … */
-export async function freeName(disk: Disk, file: string, word: string): Promise<string> {
-  const names = new Set(await disk.list(dirname(file)));
-  let name = `${basename(file)}.${word}`;
-  for (let i = 2; names.has(name); i += 1) name = `${basename(file)}.${word}-${i}`;
-  return join(dirname(file), name);
 }
 
 /**

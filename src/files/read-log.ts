@@ -1,7 +1,6 @@
 import { dirname } from "node:path";
 import { pluralize } from "../base/text.ts";
-import type { Disk } from "./disk.ts";
-import { freeName } from "./folders.ts";
+import { type Disk, freeName } from "./disk.ts";
 import { type LogPosition, type ParsedLine, parseLine, verifyLine } from "./log-line.ts";
 
 /*

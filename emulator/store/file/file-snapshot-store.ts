@@ -1,8 +1,7 @@
 import { lstat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { parseTemporaryName, writeFileAtomic } from "../../../src/files/atomic-write.ts";
-import { type Disk, describeFsError, isMissing, systemDisk } from "../../../src/files/disk.ts";
-import { makeFolderDurably } from "../../../src/files/folders.ts";
+import { type Disk, describeFsError, isMissing, makeFolderDurably, systemDisk } from "../../../src/files/disk.ts";
 import { readLines } from "../../../src/files/read-log.ts";
 import { FileWriteError } from "../port.ts";
 import { compareByName, isSameName, isSnapshotName, type SnapshotStore } from "../snapshot-store.ts";

@@ -7,10 +7,10 @@ import {
   type DiskFile,
   getFsErrorReason,
   isFsError,
+  makeFolderDurably,
   openFilesRemedies,
   systemDisk,
 } from "../../../src/files/disk.ts";
-import { makeFolderDurably } from "../../../src/files/folders.ts";
 import { type LogPosition, startPosition } from "../../../src/files/log-line.ts";
 import { saveTornTail } from "../../../src/files/read-log.ts";
 import { LiveStore } from "../live/live-store.ts";

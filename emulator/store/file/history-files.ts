@@ -1,6 +1,5 @@
 import { dirname, join } from "node:path";
-import type { Disk } from "../../../src/files/disk.ts";
-import { makeFolderDurably } from "../../../src/files/folders.ts";
+import { type Disk, makeFolderDurably } from "../../../src/files/disk.ts";
 import type { Change } from "../live/state.ts";
 import type { Commit, Moment } from "../port.ts";
 import { getJournalPath } from "./journal.ts";

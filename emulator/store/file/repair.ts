@@ -1,6 +1,5 @@
 import { dirname } from "node:path";
-import { type Disk, isMissing, systemDisk } from "../../../src/files/disk.ts";
-import { freeName } from "../../../src/files/folders.ts";
+import { type Disk, freeName, isMissing, systemDisk } from "../../../src/files/disk.ts";
 import { startPosition } from "../../../src/files/log-line.ts";
 import type { Repair } from "../../published.d.ts";
 import type { State } from "../live/state.ts";

@@ -5,8 +5,7 @@ import type { WallClock } from "../../../src/base/clock.ts";
 import { createLog, readJobLog } from "../../../src/cli/commands/router/bulk/log/log-file.ts";
 import { OpenJob } from "../../../src/cli/commands/router/bulk/log/open-job.ts";
 import { formatResultLine, resultsHeader } from "../../../src/cli/commands/router/bulk/log/results.ts";
-import type { Disk } from "../../../src/files/disk.ts";
-import { makeFolderDurably } from "../../../src/files/folders.ts";
+import { type Disk, makeFolderDurably } from "../../../src/files/disk.ts";
 import { createSeededRandom } from "../../support/files/crashes.ts";
 import { DiskCrashedError, ForgetfulDisk, type RandomSource } from "../../support/files/forgetful-disk.ts";
 
