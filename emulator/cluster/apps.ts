@@ -13,9 +13,9 @@ import { createJsonResponse } from "./response.ts";
 interface Remark {
   readonly author: string;
   readonly text: string;
-  /** Fields that may name the contract, in order of precedence. */
+  /** Fields that can name the contract, in order of precedence. */
   readonly places: readonly (string | undefined)[];
-  /** Whether it must name a contract: a button does, a message may. */
+  /** True if the request must name a contract. A button must, a message need not. */
   readonly isAboutContract: boolean;
 }
 
@@ -23,7 +23,8 @@ const webhooks = /^\/router\/v1\/integrations\/(?:destinations\/[^/]+\/)?(chat_[
 
 /**
  * Responds to forwarded requests of chat_a and chat_b (DECISIONS.md, R21 and R22). A message or an interaction that
- * names a contract becomes a comment on it; a menu gets the matching contracts. Undefined for any other request.
+ * names a contract becomes a comment on the contract. A menu gets the matching contracts. Returns undefined for any
+ * other request.
  */
 export async function respondToChat(
   request: ReceivedRequest,
@@ -51,7 +52,7 @@ export async function respondToChat(
   return createJsonResponse(200, app === "chat_a" ? { text } : { type: "message", text });
 }
 
-/** A form has it in a field. The body of an event is the payload itself. */
+/** Forms send the payload in a field. The body of an event is the payload itself. */
 function parsePayload(request: ReceivedRequest) {
   const form = parseForm(request);
   return parseJsonObject(form ? form.get("payload") : request.body);
@@ -97,7 +98,7 @@ function parseChatARemark(payload: Payload): Remark | undefined {
   };
 }
 
-/** Input of a form of chat_a: `state.values.<block>.<action>.value`. */
+/** Returns the input of a chat_a form, which is at `state.values.<block>.<action>.value`. */
 function findInput(payload: Payload): string | undefined {
   const values = getTexts(payload, "view", "state", "values") ?? getTexts(payload, "state", "values");
   const inputs = Object.values(values ?? {}).flatMap((block) => (isObject(block) ? Object.values(block) : []));
@@ -135,7 +136,7 @@ async function findWorkspace(view: View, teams: Texts, { cluster }: ClusterConte
   return workspace;
 }
 
-/** The composite id of the contract with the new comment; undefined: none. */
+/** Adds the comment and returns the composite id of its contract, or undefined if no contract is named. */
 async function addRemark(
   tx: Transaction,
   { author, text, places, isAboutContract }: Remark,
@@ -162,17 +163,17 @@ async function addRemark(
   return named;
 }
 
-/** The maximum length of a message in chat_a, which needs no sign-in. */
+/** Maximum length of a message in chat_a, which needs no sign-in. */
 const maxComment = 40_000;
 
 const isOfWorkspace = ({ workspace_id, deleted_at }: Contract, { id }: Workspace): boolean =>
   workspace_id === id && deleted_at === null;
 
-/** The maximum number of options in a menu of chat_a, and the maximum length of their names. */
+/** Limits of chat_a: the number of options in a menu, and the length of their names. */
 const maxOptions = 100;
 const maxOptionText = 75;
 
-/** The newest contracts whose name or composite id contains the query. */
+/** Returns the newest contracts whose name or composite id contains the query. */
 async function listOptions(
   view: View,
   payload: Payload,
@@ -193,9 +194,7 @@ async function listOptions(
   };
 }
 
-/**
- * Whether a workspace is suspended after an event, by the event type. An event with the subscription has its status.
- */
+/** Suspension of the workspace by event type. Other events carry the status in their subscription. */
 const isSuspendingEvent = lookupTable<boolean>({
   subscription_paused: true,
   subscription_cancelled: true,
@@ -207,7 +206,8 @@ const isSuspendingEvent = lookupTable<boolean>({
 });
 
 /**
- * Handles an event of the billing provider: the plan of the named workspace, and its suspension (DECISIONS.md, R32).
+ * Handles an event of the billing provider, which changes the plan or the suspension of the named workspace
+ * (DECISIONS.md, R32).
  */
 export async function acceptBillingEvent(
   { body }: ReceivedRequest,
@@ -238,7 +238,7 @@ const parsePlan = (event: unknown): string | undefined =>
   findString(event, "content", "subscription", "plan_id") ??
   findString(event, "content", "subscription", "subscription_items", "0", "item_price_id");
 
-/** Undefined: the event does not say. */
+/** Returns undefined if the event does not contain the status. */
 function isSuspendedBy(event: unknown): boolean | undefined {
   const status = findString(event, "content", "subscription", "status");
   if (status !== undefined) return status === "paused" || status === "cancelled";

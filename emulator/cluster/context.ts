@@ -23,7 +23,7 @@ export interface StandardSet extends Pick<Workspace, "organization_types" | "jur
   readonly workflows: readonly Workflow[];
 }
 
-/** The caller that client-id, client-secret and user-email identify. */
+/** The caller, authenticated by client-id, client-secret and user-email. */
 export interface AuthenticatedMember {
   readonly workspace: Workspace;
   readonly user: User;

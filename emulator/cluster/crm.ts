@@ -15,7 +15,7 @@ import { createJsonResponse, createPageResponse, createRedirect } from "./respon
 interface AppPage {
   readonly title: string;
   readonly content: Html;
-  /** Passed to the front end as JSON within the page. */
+  /** Context that the front end gets as JSON within the page. */
   readonly context?: object | undefined;
   /** The URL of a page from which the front end is loaded. */
   readonly frontEnd?: URL | undefined;
@@ -29,7 +29,7 @@ front.addEventListener("load", () => {
 });`;
 const sendContextHash = createHash("sha256").update(sendContext).digest("base64");
 
-/** A page that a CRM shows in a frame. Any page may frame it, but it only loads the front end. */
+/** Renders a page that a CRM shows in a frame. Any page can frame it, but it only loads the front end. */
 export function renderAppPage({ title, content, context, frontEnd }: AppPage): Passthrough {
   const page = createPage(
     title,
@@ -53,7 +53,7 @@ const renderContext = (context: object): Html =>
 
 const iframePath = "/router/v1/crm_a/iframe";
 
-/** The page of the named contract, or of a contract of the record (DECISIONS.md, R29). */
+/** Responds with the page of the named contract, or of a contract of the record (DECISIONS.md, R29). */
 async function openIframe(
   { target }: ReceivedRequest,
   context: ClusterContext,
@@ -79,7 +79,7 @@ ${links.length > 0 ? html`<ul>${links}</ul>` : html`<p>No contract names this re
   return renderAppPage({ title: "Contracts in crm_a", content, context: page });
 }
 
-/** A composite or plain id. An unknown one leads to an error page. */
+/** Accepts a composite or a plain id. An unknown id leads to an error page. */
 async function renderContractPage(
   id: string,
   actingIn: readonly number[],
@@ -90,7 +90,10 @@ async function renderContractPage(
   return `${cluster.url}/contracts/${encodeURIComponent(found ? formatCompositeId(row) : id)}`;
 }
 
-/** A card for each contract of the record. Every link opens in the CRM, or in a browser (DECISIONS.md, R29). */
+/**
+ * Responds with a card for each contract of the record. Every link opens in the CRM, or in a browser (DECISIONS.md,
+ * R29).
+ */
 async function listCards(
   { target }: ReceivedRequest,
   context: ClusterContext,
@@ -132,7 +135,7 @@ const findContracts = async (
 ): Promise<readonly Contract[]> =>
   record === undefined ? [] : store.read((view) => listContractsOfRecord(view, actingIn, record));
 
-/** Workspaces of the person who acts in the CRM. Only contracts of these are visible. */
+/** Returns the workspaces of the person who acts in the CRM. Only contracts of these workspaces are visible. */
 async function findActingWorkspaces(
   query: URLSearchParams,
   { store, cluster }: ClusterContext,
@@ -153,12 +156,12 @@ export const crmARoutes = {
 const path = "/router/v1/crm_b/";
 const title = "Contracts in crm_b";
 
-/** The canvas page with the context of the signed request (DECISIONS.md, R28). */
+/** Responds with the canvas page and the context of the signed request (DECISIONS.md, R28). */
 async function openCanvas(request: ReceivedRequest, { store }: ClusterContext): Promise<Passthrough> {
   const { crm_b } = await store.read(readApps);
   const { signed_request = "" } = readFormFields(request);
   const opened = openCrmB(crm_b.consumer_secret, signed_request);
-  // The router has checked this already. A request that bypassed it is checked here.
+  // The router checks this for forwarded requests. Direct requests are checked here.
   if (!opened.ok) return createJsonResponse(401, { detail: "Invalid signed request" });
   const { context } = opened.envelope;
   return renderAppPage({
@@ -168,13 +171,13 @@ async function openCanvas(request: ReceivedRequest, { store }: ClusterContext): 
       organization: findString(context, "organization", "name"),
       place: findString(context, "environment", "displayLocation"),
     }),
-    // `client` in the same envelope contains the tokens of the CRM, which must not be in a page.
+    // The CRM's tokens are in `client` of the same envelope, and must not be in a page.
     context: typeof context === "object" && context !== null ? context : {},
     frontEnd: allowFrontEnd(resolveFrontEnd(crm_b, parseFrontEnd(request))),
   });
 }
 
-/** The same page without a context, for an unsigned request. */
+/** Responds with the canvas page without a context, for an unsigned request. */
 async function showCanvas(request: ReceivedRequest, { store }: ClusterContext): Promise<Passthrough> {
   const { crm_b } = await store.read(readApps);
   return renderAppPage({
@@ -194,18 +197,18 @@ export const crmBRoutes = { [`POST ${path}`]: openCanvas, [`GET ${path}`]: showC
 
 interface CrmRecord {
   readonly id: string;
-  /** CONTACT, DEAL, … if the CRM sends it. */
+  /** The type of record, such as CONTACT or DEAL, if the CRM sends it. */
   readonly type: string | undefined;
 }
 
 /** DECISIONS.md, R29 */
 const maxCards = 5;
-/** Maximum number of contracts that are checked, because a record's id may belong to several types. */
+/** Maximum number of contracts that are checked. A record's id can belong to several types. */
 const maxInspected = 50;
 
 /**
- * The contracts whose external metadata names the record, in these workspaces, newest first. Other workspaces of the
- * cluster may be connected to the same CRM, but this person may not see them (DECISIONS.md, R29).
+ * Returns the contracts whose external metadata names the record, in these workspaces, newest first. Other workspaces
+ * of the cluster can be connected to the same CRM, but this person cannot see them (DECISIONS.md, R29).
  */
 async function listContractsOfRecord(
   view: View,
@@ -223,10 +226,10 @@ async function listContractsOfRecord(
     .slice(0, maxCards);
 }
 
-/** Types only differ if both sides have one. */
+/** A missing type matches every type. */
 const matchesName = (requested: string | undefined, named: string | undefined): boolean =>
   requested === undefined || named === undefined || requested.toLowerCase() === named.toLowerCase();
 
-/** The page of a contract (DECISIONS.md, C25). */
+/** Returns the URL of a contract's page (DECISIONS.md, C25). */
 const buildPageUrl = ({ cluster }: Pick<ClusterContext, "cluster">, row: Contract): string =>
   `${cluster.url}${buildContractPath(row)}`;

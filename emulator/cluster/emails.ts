@@ -13,11 +13,11 @@ import { readContractFacts } from "./contracts/records.ts";
 import { type Contract, contracts } from "./contracts/rows.ts";
 import { createJsonResponse } from "./response.ts";
 
-/** An event of the e-mail provider. Its other keys depend on its kind. */
+/** An event of the e-mail provider. Its other keys depend on its type. */
 const Event = z.looseObject({
   RecordType: z.string(),
   Metadata: dictionary(z.string()),
-  /** For a delivery, an opening or a click. A bounce and a complaint have `Email`. */
+  /** Address of a delivery, an opening or a click. A bounce and a complaint have `Email` instead. */
   Recipient: z.string().optional(),
   Email: z.string().optional(),
   OriginalLink: z.string().optional(),
@@ -55,11 +55,11 @@ export async function acceptMailerEvent(
 
 const isKnown = (type: string): type is MailerEvent => Object.hasOwn(mailerEvents, type);
 
-/** The clicked URL, or the reason for the failed delivery. */
+/** Returns the clicked URL, or the reason for the failed delivery. */
 const getDetail = ({ OriginalLink, Description }: Event): string | null =>
   (OriginalLink ?? Description)?.slice(0, 1_000) ?? null;
 
-/** The data of the nine e-mail activities. `occured_at` has this spelling on the wire (DECISIONS.md, F21). */
+/** Returns the data of the nine e-mail activities. `occured_at` has this spelling on the wire (DECISIONS.md, F21). */
 export const buildEmailEventData = (
   { recipient, mode }: Pick<Email, "recipient" | "mode">,
   at: number,
@@ -68,8 +68,8 @@ export const buildEmailEventData = (
 });
 
 /**
- * Stores the provider's event about an e-mail and emits its activities: one for the event, and one for its meaning if
- * the e-mail is about a contract (DECISIONS.md, R27). A deleted contract emits nothing.
+ * Stores the provider's event about an e-mail and emits its activities. An e-mail about a contract has a second
+ * activity for the meaning of the event (DECISIONS.md, R27). A deleted contract emits nothing.
  */
 export async function emitEmailEvent(
   tx: Transaction,
@@ -92,13 +92,13 @@ export async function emitEmailEvent(
   await emit(tx, clock, { ...common, activity: `${kind}_EMAIL_${mailerEvents[event.type]}`, data });
 }
 
-/** Whether the provider has already reported a delivery or its failure. */
+/** Reports whether the provider has already reported a delivery or its failure. */
 export const hasDeliveryOutcome = ({ events }: Email): boolean =>
   events.some(({ type }) => ["DELIVERED", "NOT_DELIVERED"].includes(mailerEvents[type]));
 
 /**
- * Opening the link of an e-mail counts as a click: the event is stored and emitted once, for the newest e-mail to that
- * person about the contract (DECISIONS.md, C23). Without an e-mail nothing happens.
+ * Records that a person opened the link of an e-mail, which counts as a click. The event is stored and emitted once,
+ * for the newest e-mail to that person about the contract (DECISIONS.md, C23). It does nothing if there is no e-mail.
  */
 export async function recordLinkOpened(
   { store, clock }: Pick<ClusterContext, "store" | "clock">,

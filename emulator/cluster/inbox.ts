@@ -19,8 +19,8 @@ import { createJsonResponse } from "./response.ts";
 import { createTrialWorkspace } from "./workspace/trial-workspace.ts";
 
 /**
- * Unknown paths of the contract API, in any version (DECISIONS.md, C24), and of the storage are 404. So is the control
- * plane, which only the router's listener serves.
+ * Paths of the contract API in any version (DECISIONS.md, C24), of the storage and of the control plane. Unknown ones
+ * are 404. Only the router's listener serves the control plane.
  */
 const servedPaths = /^\/(?:api\/v\d+(?:\.\d+)?\/public|_storage|_emulator)(?:\/|$)/;
 
@@ -46,7 +46,7 @@ const known = lookupTable<InboxResponder>({
 
 const identityPath = /^\/(?:\.well-known|api\/v1\/oauth|api\/v1\/svc_auth\/oauth|router\/v1\/oauth2\.0)\//;
 
-/** Tokens and keys. Signing is loaded on demand, because few runs of an emulator need it. */
+/** Issues tokens and keys. Signing is loaded on demand, because few runs of an emulator need it. */
 async function respondAsIdentity(
   request: ReceivedRequest,
   path: string,
@@ -59,14 +59,15 @@ async function respondAsIdentity(
 }
 
 /**
- * Responds to forwarded requests as an emulated cluster: with the seed's script, otherwise as the cluster would,
- * otherwise with an echo, or 404 with `--strict=paths` (DECISIONS.md, R38). All requests are logged in the inbox.
+ * Returns the handler of forwarded requests for an emulated cluster. It responds with the seed's script, or as the
+ * cluster would, or with an echo, or with 404 under `--strict=paths` (DECISIONS.md, R38). All requests are logged in
+ * the inbox.
  */
 export const createForwardedHandler =
   (cluster: ClusterContext, inbox: Inbox) =>
   async (request: ReceivedRequest, finding: ReportFinding): Promise<Passthrough | undefined> => {
     const context = { ...cluster, store: new CausedStore(cluster.store, request.cause) };
-    // A request of a person's browser that was not forwarded, so it is not in the inbox.
+    // A person's browser requests this page directly, so the request is not in the inbox.
     const page = await handleRecipientPage(request, context, finding);
     if (page) return page;
     const { path } = parseRequestTarget(request.target);
@@ -97,11 +98,11 @@ function respondWithEcho(
 ) {
   if (settings.strict.has("paths")) return undefined;
   finding("unknown-path", "answered with an echo; the real cluster may not have this path");
-  // As it was sent.
+  // The path is returned exactly as it was sent.
   return createJsonResponse(200, { cluster_id: cluster.id, method, path: target.split("?", 1)[0] });
 }
 
-/** A public route that the emulator does not have; undefined if the service does not have it either. */
+/** Rejects a public route that the emulator does not have. Returns undefined if the service does not have it either. */
 function respondUnemulated(path: string): Passthrough | undefined {
   const route = findUnemulatedRoute(path);
   if (route === undefined) return undefined;
@@ -112,7 +113,7 @@ function respondUnemulated(path: string): Passthrough | undefined {
 
 async function respondAsScripted({ method }: ReceivedRequest, path: string, { store, cluster }: ClusterContext) {
   const { answers } = await store.read(readApps);
-  // A seed may contain the encoded or the decoded path.
+  // A seed can contain the encoded or the decoded path.
   const isAt = (given: string) => given === path || parseRequestTarget(given).path === path;
   const found = answers.find(
     (each) => each.method === method && (each.cluster_id ?? cluster.id) === cluster.id && isAt(each.path),
@@ -133,8 +134,8 @@ export interface InboxRow {
 }
 
 /**
- * A stored row, with its headers and its body as one string each. Dozens of small strings would take three times as
- * much memory, and a slice of the body would retain the whole chunk.
+ * A stored row, with its headers and its body as one string each. Many small strings would take three times as much
+ * memory, and a slice of the body would retain the whole chunk.
  */
 interface PackedRow extends Omit<InboxRow, "rawHeaders" | "body"> {
   /** Alternating names and values, one per line, because no header contains a line end. */
@@ -152,7 +153,7 @@ export class Inbox {
   readonly #hideSecrets: (text: string) => string;
   #lastId = 0;
 
-  /** `hideSecrets`: redacts secrets that readers of the inbox may not see. */
+  /** `hideSecrets` redacts secrets that readers of the inbox are not allowed to see. */
   constructor(maxBytes: number, hideSecrets = (text: string) => text) {
     this.#log = new ByteBoundedLog(maxBytes);
     this.#hideSecrets = hideSecrets;
@@ -177,7 +178,6 @@ export class Inbox {
     return this.#log.amount;
   }
 
-  /** Oldest first. */
   list(): readonly InboxRow[] {
     return this.#log
       .list()

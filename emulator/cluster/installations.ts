@@ -13,7 +13,7 @@ import { scheduleReport } from "./reports/report.ts";
 import { createJsonResponse, readOAuthParameters } from "./response.ts";
 
 /**
- * Starts an installation. Its state names the cluster if the router reads it. The state of chat_a does not, because its
+ * Starts an installation. The state names the cluster if the router reads it. The state of chat_a does not, because its
  * redirects go to all clusters of a destination (specification, oauth_redirect).
  */
 export async function beginInstallation(
@@ -42,8 +42,8 @@ const chatARedirect = /^\/router\/v1\/integrations\/destinations\/[^/]+\/chat_a\
 const providerRedirect = /^\/router\/v1\/oauth2\.0\/external\/([^/]+)\/redirect$/;
 
 /**
- * Handles the redirect at the end of an installation that this cluster started, once; undefined for any other request.
- * An unknown state gets a 404, so that the response of the issuing cluster is used, whatever it is.
+ * Handles the redirect at the end of an installation that this cluster started, once. An unknown state gets a 404, so
+ * the router uses the response of the issuing cluster. Returns undefined for any other request.
  */
 export async function completeInstallation(
   request: ReceivedRequest,
@@ -78,7 +78,7 @@ export async function completeInstallation(
 }
 
 /**
- * The installation of a connected app in a workspace. The cluster issues a state, and the redirect that returns it
+ * The installation of a connected app in a workspace. The cluster issues a state, and the redirect with that state
  * completes the installation (DECISIONS.md, R21, R26).
  */
 export const Installation = z.strictObject({
@@ -89,9 +89,9 @@ export const Installation = z.strictObject({
   /** Valid for one redirect. */
   state: z.string(),
   status: z.enum(["PENDING", "INSTALLED", "REFUSED"]),
-  /** The team of chat_a, or the account at a provider; null until it is installed. */
+  /** The team of chat_a, or the account at a provider. Null until the app is installed. */
   account: z.strictObject({ id: z.string(), name: z.string() }).nullable(),
-  /** Virtual milliseconds, as is the next. */
+  /** Start and end of the installation, in virtual milliseconds. */
   begun_at: storedTime(z.int()),
   ended_at: storedTime(z.int()).nullable(),
 });

@@ -21,7 +21,7 @@ export const createPageResponse = (status: number, { text, headers }: HtmlPage):
     Buffer.from(text),
   );
 
-/** A redirect. The location only contains URI characters, so it cannot inject headers. */
+/** Creates a redirect. The location only contains URI characters, so it cannot inject headers. */
 export const createRedirect = (location: string, headers: Headers = {}): Passthrough =>
   new Passthrough(302, Object.entries({ location, "cache-control": "no-store", ...headers }).flat(), Buffer.alloc(0));
 
@@ -34,14 +34,14 @@ export const createOAuthError = (
 ): Passthrough =>
   createJsonResponse(status, { error, error_description: description }, { "cache-control": "no-store", ...headers });
 
-/** Shape C while it is built: fields, rows keyed by index, messages (DECISIONS.md, F4). */
+/** Shape C during construction: fields, rows keyed by index, messages (DECISIONS.md, F4). */
 export type FieldProblems = { [field: string]: readonly string[] | FieldProblems };
 
-/** Collects the problems of the fields of a body, so that one response lists all of them. */
+/** Collects the problems of a body's fields, so that one response lists all of them. */
 export class Problems {
   readonly #found: FieldProblems = Object.create(null);
 
-  /** `path` leads from the body to the field: `add(["counter_party_details", 0, "organization_name"], "…")`. */
+  /** `path` leads from the body to the field, as in `add(["counter_party_details", 0, "organization_name"], "…")`. */
   add(path: readonly (string | number)[], ...messages: readonly string[]): void {
     let at = this.#found;
     for (const key of path.slice(0, -1)) {
@@ -55,7 +55,7 @@ export class Problems {
     for (const [key, messages] of Object.entries(problems ?? {})) this.add([...path, key], ...messages);
   }
 
-  /** Undefined: there was no problem. */
+  /** Undefined if there was no problem. */
   get found(): FieldProblems | undefined {
     return Object.keys(this.#found).length > 0 ? this.#found : undefined;
   }
@@ -77,7 +77,7 @@ export function paginateList<Row>(rows: readonly Row[], { page, limit }: Paging)
   return { page, limit, total_results: rows.length, results: rows.slice(start, start + limit) };
 }
 
-/** A page of a slice of a collection. Only that page is read. */
+/** Returns a page of a slice of a collection. Only the rows of the page are read. */
 export async function paginateSlice<Row extends object, Index extends string>(
   view: View,
   from: Rows<Row, Index>,
@@ -100,8 +100,8 @@ export const mapPage = async <Row, Result>(
 export type OAuthParameters = Readonly<Record<string, string>>;
 
 /**
- * The parameters of an OAuth request: from the query of a GET, otherwise from a form or a JSON object (DECISIONS.md,
- * R5).
+ * Returns the parameters of an OAuth request, from the query of a GET, otherwise from a form or a JSON object
+ * (DECISIONS.md, R5).
  */
 export function readOAuthParameters(request: ReceivedRequest): OAuthParameters {
   if (request.method === "GET") {
@@ -112,7 +112,7 @@ export function readOAuthParameters(request: ReceivedRequest): OAuthParameters {
   return dropEmpty(form ? [...form] : Object.entries(parseJsonObject(request.body) ?? {}));
 }
 
-/** A repeated parameter in the query of a GET, otherwise in a form; undefined: none. */
+/** Returns a repeated parameter in the query of a GET, otherwise in a form, or undefined if there is none. */
 export function findRepeatedParameter(request: ReceivedRequest): string | undefined {
   const sent = request.method === "GET" ? getQuery(request.target) : parseForm(request)?.toString();
   return sent === undefined || exceedsFieldLimit(sent) ? undefined : findRepeatedField(parseFields(sent));

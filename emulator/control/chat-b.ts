@@ -35,7 +35,10 @@ export const chatBIssuerHandlers = {
   },
 } satisfies ControlHandlers;
 
-/** The issuer's private key, which is created on first use because that takes longer than starting an emulator. */
+/**
+ * Returns the issuer's private key. It is created on first use, because creating it takes longer than starting an
+ * emulator.
+ */
 async function getIssuerKey({ store, settings }: Pick<ControlContext, "store" | "settings">) {
   const [storedKey] = await store.read((view) => view.list(chatBKeys));
   if (storedKey) return storedKey;
@@ -43,7 +46,7 @@ async function getIssuerKey({ store, settings }: Pick<ControlContext, "store" | 
   const jwk = await createPrivateJwk(settings.deterministic ? `chat_b\0${appId}` : undefined);
   const kid = await calculateJwkThumbprint(jwk);
   return store.transaction("make the key of chat_b", async (tx) => {
-    // Of several requests that found none, the first one here wins.
+    // Concurrent requests can each create a key. The first stored key is used.
     const [first] = await tx.list(chatBKeys);
     if (first) return first;
     const row = { kid, jwk: { ...jwk } };

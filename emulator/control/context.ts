@@ -32,10 +32,10 @@ export interface ControlContext extends HandlerContext {
   readonly requestLog: RequestLog;
   readonly counters: Counters;
   readonly faults: Faults;
-  /** Requests that were forwarded to each emulated cluster, by its id. */
+  /** Requests that were forwarded to each emulated cluster, by the cluster's id. */
   readonly inboxes: ReadonlyMap<string, Inbox>;
   readonly snapshots: Snapshots;
-  /** Undefined: spans are not exported. */
+  /** Undefined if spans are not exported. */
   readonly spans: TraceExport | undefined;
   readonly instance: Instance;
   getStandardSet(): StandardSet;
@@ -43,19 +43,19 @@ export interface ControlContext extends HandlerContext {
   readonly tokens: ControlTokens;
   readonly feed: FollowableEvents;
   readonly readConsole: ReadConsole;
-  /** Undefined: there are no observations of a recorded service. */
+  /** Undefined if there are no observations of a recorded service. */
   readonly observedClaims: ObservedClaims | undefined;
 }
 
 export interface Instance {
   readonly id: string;
-  /** Identity of this process, and its role among those that share its store. */
+  /** Returns the identity of this process, and its role among the processes that share its store. */
   getReadiness(): Readiness;
   /** Details of the process for programs on the same machine. */
   readonly process: NonNullable<Liveness["process"]>;
-  /** Key that signs the forms of its pages; new at each start. */
+  /** Key that signs the forms of the pages. Each start creates a new one. */
   readonly formKey: Uint8Array;
-  /** Writes the seed into an empty state, with the same keys and secrets as at the start. */
+  /** Returns a function that writes the seed into an empty state, with the same keys and secrets as at the start. */
   loadInitialState(): Promise<(tx: Transaction) => void>;
   /** Stops the emulator after the current response is sent. */
   stop(): void;
@@ -67,15 +67,15 @@ export type ControlHandlers<W extends HandlerContext = ControlContext> = Partial
 >;
 
 export interface ConsoleAsset {
-  /** Contains a hash of its bytes. */
+  /** Contains a hash of the file's bytes. */
   readonly name: string;
   readonly type: string;
   readonly bytes: Uint8Array;
-  /** Compressed for browsers that accept brotli, to a third of the size. */
+  /** The bytes compressed with brotli. */
   readonly compressed: Uint8Array;
 }
 
-/** The console's files from the build. Their names are in the page. */
+/** Files of the console from the build. The page contains their names. */
 export interface ConsoleBundle {
   readonly script: string;
   readonly style: string;
@@ -83,11 +83,11 @@ export interface ConsoleBundle {
   readonly assets: ReadonlyMap<string, ConsoleAsset>;
 }
 
-/** Reads it on the first request. */
+/** Reads the bundle on the first request. */
 export type ReadConsole = () => Promise<ConsoleBundle>;
 export interface FollowableEvents {
-  /** All events after an id, until the signal is aborted. */
+  /** Yields all events after an id, until the signal is aborted. */
   follow(after: string | undefined, signal: AbortSignal): AsyncIterable<EventFrames>;
-  /** The number of followers, and the events stored for those who reconnect. */
+  /** The number of followers, and the events that are buffered for reconnects. */
   readonly amount: BufferUsage & { readonly streams: number };
 }

@@ -136,7 +136,7 @@ async function readHeaders(view: View, { id, webhook_id, workspace_id, created_a
   };
 }
 
-/** Includes the state of the subscription, which decides about the planned attempt (DECISIONS.md, C18). */
+/** The records include the state of the webhook, which decides about the planned attempt (DECISIONS.md, C18). */
 export async function toDeliveryRecords(view: View, rows: readonly Delivery[], settings: ScheduleSettings) {
   const owners = await view.getAll(workspaces, rows, ({ workspace_id }) => workspace_id);
   const receivers = await view.getAll(webhookRows, rows, ({ webhook_id }) => webhook_id);

@@ -6,7 +6,7 @@ import type { Store, View } from "../store/port.ts";
 import { type Attempt, attempts, type Delivery, deliveries } from "../webhooks/deliveries.ts";
 import { getRetentionEnd } from "../webhooks/record.ts";
 
-/** An event of a delivery: an attempt, or its end without one. */
+/** An event of a delivery: an attempt, or its end without an attempt. */
 export interface DeliveryEvent {
   readonly delivery: Delivery;
   readonly attempt: Attempt | undefined;
@@ -17,8 +17,8 @@ export interface DeliveryEvent {
 const pageSize = 100;
 
 /**
- * Every attempt and every skip from now on, in order, until the signal is aborted. Once this resolves, no event is
- * missed, however late the first one is read.
+ * Yields every further attempt and skip in order, until the signal is aborted. No event is missed after this promise
+ * resolves, even if the first event is read later.
  */
 export async function streamDeliveryEvents(
   store: Store,
@@ -30,10 +30,9 @@ export async function streamDeliveryEvents(
   return follow(signal, (ring) => store.watch([deliveries], ring), look);
 }
 
-/** Finds new attempts and skips. Attempts are only ever added. A skip is found by its retention time. */
+/** Finds new attempts and skips. Attempts are append-only. A skip is found by its retention time. */
 class DeliveryEventReader {
   #newest: Attempt | undefined;
-  /** Virtual time of the last read, and the skips that it found. */
   #lastReadMs: number;
   #skipped = new Set<number>();
 
@@ -74,7 +73,7 @@ class DeliveryEventReader {
     const known = this.#newest;
     for (let offset = 0; ; offset += pageSize) {
       const page = await view.list(attempts, { reverse: true, offset, limit: pageSize });
-      // The newest known attempt may have been dropped in the meantime. Earlier attempts are not new either.
+      // The newest known attempt may have been dropped since the last read. Earlier attempts are not new either.
       const end = page.findIndex((row) => known !== undefined && !isNews(row, known));
       found.push(...(end < 0 ? page : page.slice(0, end)));
       if (end >= 0 || page.length < pageSize) break;

@@ -88,7 +88,7 @@ const outcome = {
 
 const nameDevice = (userCode: string): string => `device ${toUserCodeKey(userCode)}`;
 
-/** The page that asks for a code. The input stays, to be corrected. */
+/** Renders the page that asks for a code. The rejected input stays in the field. */
 const renderEntryPage = (problem?: string, typed?: string): HtmlPage =>
   createPage(
     "Connect a device",
@@ -99,7 +99,10 @@ const renderEntryPage = (problem?: string, typed?: string): HtmlPage =>
 
 type FormValues = Pick<DeviceDecision, "user_code" | "cluster_id" | "email">;
 
-/** The page that asks whether to approve the device with a code, or the page for a new code if this one is invalid. */
+/**
+ * Renders the page that asks whether to approve the device with a code. An invalid code leads to the page for a new
+ * code.
+ */
 async function renderQuestion(
   context: Pick<ControlContext, "store" | "clock" | "clusters" | "instance">,
   { user_code, cluster_id, email }: FormValues,
@@ -145,7 +148,10 @@ interface DeviceDecision {
 
 type DecisionProblem = UndecidableReason | "no-cluster" | "no-person";
 
-/** Decides about a user code like the clusters' operation, and stores who decided, so that the tokens are for them. */
+/**
+ * Decides about a user code like the clusters' operation. The decider is stored, so the tokens are issued for this
+ * person.
+ */
 export async function decideDeviceGrant(
   tx: Transaction,
   { clusters, clock }: Pick<ControlContext, "clusters" | "clock">,

@@ -36,7 +36,7 @@ interface EmailQuery {
   readonly purpose?: EmailPurpose | undefined;
 }
 
-/** Newest first, by the index that usually finds the fewest. The other filters are compared. */
+/** Returns e-mails, newest first, by the index that usually finds the fewest. The other filters are compared. */
 async function listMatching(
   view: View,
   { contract, recipient, purpose }: EmailQuery,
@@ -81,7 +81,7 @@ export async function toEmailRecords(
   });
 }
 
-/** The service's own texts are not known (DECISIONS.md, R27). */
+/** The service's own texts are not public (DECISIONS.md, R27). */
 function composeEmail({ purpose, mode }: Email, contract: string, sender: string): { subject: string; text: string } {
   if (mode === "cc") return { subject: `Copy: ${contract}`, text: `${sender} sent you a copy of “${contract}”.` };
   switch (purpose) {

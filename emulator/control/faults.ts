@@ -8,7 +8,7 @@ export const faultHandlers = {
     if (operation !== undefined && !registry.some(({ id }) => id === operation)) {
       fail("invalid-control-input", { problems: [`operation: ${operation} not found`] });
     }
-    // Checked immediately, because a fault would delay the request itself.
+    // The result is checked immediately, because the fault would delay the request itself.
     const row = request.cause.createRow?.(undefined);
     return toFaultRecord(faults.add(body, row && { id: row.id, createRow: () => row }));
   },

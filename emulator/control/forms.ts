@@ -7,8 +7,8 @@ import type { ControlContext } from "./context.ts";
 type CsrfContext = Pick<ControlContext, "instance">;
 
 /**
- * A hidden form value that other sites cannot know. It binds the form to this emulator and to one object, such as a
- * user code (DECISIONS.md, E7).
+ * Returns a hidden form value that other sites cannot guess. It binds the form to this emulator and to one object, such
+ * as a user code (DECISIONS.md, E7).
  */
 export const createCsrfToken = ({ instance }: CsrfContext, about: string): string =>
   computeHmac("sha256", instance.formKey, about).toString("base64url");

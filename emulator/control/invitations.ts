@@ -49,7 +49,9 @@ export const invitationHandlers = {
 
 type InvitationQuery = InputOf<typeof listInvitations>["query"];
 
-/** Issued invitations, newest first, then those of seeds. With an index, only the rows of the page are read. */
+/**
+ * Returns issued invitations, newest first, and then those of seeds. With an index, only the rows of the page are read.
+ */
 async function listMatching(view: View, wanted: InvitationQuery) {
   const { limit, offset, ...compared } = wanted;
   const slice = selectSlice(wanted);

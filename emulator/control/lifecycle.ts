@@ -38,7 +38,7 @@ export const describeProcess = (
   request: ReceivedRequest,
 ): Liveness => ({
   ...readiness,
-  // A proxy may forward without a trace of it.
+  // A proxy can forward a request without any forwarding header.
   ...(readiness.public_url === undefined && isDirectLoopbackRequest(request) && { process }),
 });
 
@@ -53,7 +53,7 @@ const sumOf = (amounts: readonly BufferUsage[]): BufferUsage =>
     { count: 0, bytes: 0, max_bytes: 0, dropped: 0 },
   );
 
-/** The documents. `/docs` and `/openapi.json` have no special meaning (DECISIONS.md, R17). */
+/** Serves the OpenAPI documents. `/docs` and `/openapi.json` have no special meaning (DECISIONS.md, R17). */
 export const openApiHandlers = {
   "emulator.openapi": ({ params }, { clusters, request, observedClaims }) => {
     const name = params.document.replace(/\.json$/, "") as DocumentedService;
@@ -65,14 +65,14 @@ export const openApiHandlers = {
 
 const documents = new Map<DocumentedService, ReturnType<typeof buildOpenApi>>();
 
-/** Cached: building is slow, and anyone may request it at any rate. */
+/** The document is cached, because building is slow and unauthenticated clients can request it at any rate. */
 function buildDocument(name: DocumentedService): ReturnType<typeof buildOpenApi> {
   const known = documents.get(name) ?? buildOpenApi(name, declarations);
   documents.set(name, known);
   return known;
 }
 
-/** Address of the service under the host name that the client uses, possibly with another port. */
+/** Returns the address of the service under the host name that the client uses, possibly with another port. */
 function listServers(name: DocumentedService, clusters: readonly Cluster[], origin: string): readonly Server[] {
   if (name !== "contracts") return [{ url: origin, description: "This emulator" }];
   return clusters.map(({ id, url, reachedAt, external }) => ({
@@ -99,7 +99,7 @@ export const controlClusterHandlers = {
             url,
             own_url: reachedAt,
             external,
-            // Removing it also removes the routing data of all its workspaces.
+            // The key can remove a cluster, which also removes the routing data of all its workspaces.
             cluster_key: caller.token.workspace === undefined ? key : formatHiddenValue("a token without a workspace"),
             client_id: first?.client_id ?? null,
             client_secret: first?.client_secret ?? null,

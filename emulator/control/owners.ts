@@ -31,7 +31,9 @@ export const ownerHandlers = {
     }),
 } satisfies ControlHandlers;
 
-/** Possible kinds of an identifier of unknown kind, in the look-up order of the router (DECISIONS.md, R14). */
+/**
+ * Returns the possible kinds of an identifier of unknown kind, in the look-up order of the router (DECISIONS.md, R14).
+ */
 function listCandidates(given: string) {
   const identifier = isEmailHash(given) ? given.toLowerCase() : given;
   const keys = [

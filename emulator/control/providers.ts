@@ -25,7 +25,7 @@ import { createCsrfToken, requireCsrfToken, sendPage } from "./forms.ts";
 type ProviderContext = Pick<ControlContext, "store" | "clock" | "wall" | "ids" | "settings" | "instance">;
 type ProviderForm = InputOf<typeof submitProviderPage>["body"];
 
-/** The object that a form of this page is bound to. */
+/** Returns the object to which a form of this page is bound. */
 const nameVisit = ({ flow, provider, state, destination = "" }: ProviderVisit): string =>
   `provider ${flow} ${provider} ${destination} ${state}`;
 
@@ -57,7 +57,8 @@ const noAddress = "The e-mail address is not valid.";
 const isForTeam = ({ flow, provider }: ProviderVisit): boolean => flow === "install" && provider === "chat_a";
 
 /**
- * The form is submitted to the callback of the flow, which may be at a real back end and redirect to its own front end.
+ * Renders the form, which is submitted to the callback of the flow. The callback can be at a real back end that
+ * redirects to its own front end.
  */
 function renderQuestion(
   context: ProviderContext,

@@ -59,8 +59,8 @@ export const requestHandlers = {
 >;
 
 /**
- * A filter for the requests that a caller may see. With a token of one workspace: those with its API key and the
- * caller's own.
+ * Returns a filter for the requests that a caller can see. A token bound to a workspace sees the requests with the
+ * workspace's API key and its own requests.
  */
 async function selectOwn({
   caller: { token },
@@ -74,7 +74,10 @@ async function selectOwn({
     rawHeaders.some((name, i) => i % 2 === 0 && name.toLowerCase() === "client-id" && rawHeaders[i + 1] === key);
 }
 
-/** Requests that only read the control plane cause no events, because followers read again at each event. */
+/**
+ * Reports whether a request only reads the control plane. Such requests cause no events, because followers read again
+ * at each event.
+ */
 export const isControlPlaneRead = ({ service, method }: LoggedRequest): boolean =>
   service === "emulator" && method === "GET";
 
@@ -91,7 +94,7 @@ function filterOf(filters: Filters): (entry: LoggedRequest) => boolean {
     (id === undefined || entry.id === id);
 }
 
-/** The log may be smaller than a burst of requests, so entries for the reader are buffered separately. */
+/** The log can be smaller than a burst of requests, so entries for the reader are buffered separately. */
 async function* watchRequests(log: RequestLog, wanted: (entry: LoggedRequest) => boolean, signal: AbortSignal) {
   const backlog = new Backlog<LoggedRequest>();
   const watch = (ring: () => void) =>
@@ -105,12 +108,12 @@ async function* watchRequests(log: RequestLog, wanted: (entry: LoggedRequest) =>
   }
 }
 
-/** The JSON of a request without the values of secret fields; undefined if it is not JSON. */
+/** Returns the JSON of a request without the values of secret fields, or undefined if the body is not JSON. */
 function presentBody(body: Buffer | undefined): unknown {
   return body === undefined ? undefined : redactBody(tryParseJson(body.toString("utf8")));
 }
 
-/** An entry in the control plane's format, without secrets. */
+/** Returns an entry in the control plane's format, without secrets. */
 export function toRequestRecord(entry: LoggedRequest) {
   const { listener, service, operation, method, status, failure, findings } = entry;
   const isUnknown =
@@ -140,7 +143,10 @@ export function toRequestRecord(entry: LoggedRequest) {
   };
 }
 
-/** A cluster also serves the pages of contracts, so their responses are not mistakes. */
+/**
+ * Reports whether a response is a page of a contract. A cluster also serves these pages, so their responses are not
+ * mistakes.
+ */
 const isOwnPage = ({ listener, status, findings }: LoggedRequest): boolean =>
   listener !== "router" && [200, 303].includes(status) && findings.every(({ code }) => code !== "unknown-path");
 

@@ -33,7 +33,7 @@ export const traceHandlers = {
     const ref = parseRef(params.ref, fail);
     requireOwn(ref, params.ref, context);
     if (!(await look(store, runner, ref))) fail("no-such-trace", { ref: params.ref });
-    // After a reset the trace is gone.
+    // A reset removes the trace.
     const readShownNodes = async () => (await look(store, runner, ref))?.nodes.map(toShownNode) ?? [];
     return streamWhileAllowed(context, (signal) => watchChanges(store, signal, readShownNodes));
   },
@@ -42,7 +42,7 @@ export const traceHandlers = {
 const parseRef = (ref: string, fail: Fail<"malformed-ref">): TraceRef =>
   parseTraceRef(ref) ?? fail("malformed-ref", { ref });
 
-/** Causes of one workspace are hidden from others. Requests, timers and clock advances belong to none. */
+/** Hides the causes of one workspace from others. Requests, timers and clock advances belong to no workspace. */
 function requireOwn(
   { by }: TraceRef,
   ref: string,
@@ -59,7 +59,7 @@ async function look(store: Store, runner: Runner, ref: TraceRef) {
   return { ...buildTrace(rows, { only, does: (kind) => runner.describeKind(kind) }), more: rows.more };
 }
 
-/** Existing entries, then new and changed ones, until the signal is aborted. */
+/** Yields existing entries, then new and changed ones, until the signal is aborted. */
 function watchChanges<Node extends { readonly id: string }>(
   store: Store,
   signal: AbortSignal,

@@ -73,7 +73,7 @@ export const waitHandlers = {
   },
 } satisfies ControlHandlers;
 
-/** Whether a webhook exists, or has stored deliveries. */
+/** Reports whether a webhook exists, or has stored deliveries. */
 const isKnown = async (view: View, webhook: number): Promise<boolean> =>
   (await view.get(webhookRows, webhook)) !== undefined ||
   (await view.count(deliveries, { by: "webhook", equals: webhook })) > 0;
@@ -142,7 +142,7 @@ async function checkDeliveries(view: View, awaited: ContractWaitQuery): Promise<
 
 async function checkStatus(view: View, contractId: number, wanted: ContractStatus): Promise<WaitState> {
   const row = await view.get(contracts, contractId);
-  // It was deleted in the meantime, so it has no status.
+  // The contract was deleted during the wait, so it has no status.
   if (!row || row.deleted_at !== null) return { reached: false };
   const contract = {
     contract_id: row.id,

@@ -58,7 +58,7 @@ function toWebhookRecord(
   };
 }
 
-/** One request resends at most this many, and starts none after this wall-clock time. */
+/** Limits of one request: the number of deliveries, and the wall-clock time after which no further one starts. */
 const maxConcurrent = 100;
 const maxResendMs = 20_000;
 
@@ -66,7 +66,7 @@ type ResendContext = Pick<ControlContext, "store" | "clock" | "runner" | "wall" 
   readonly fail: Fail<"no-such-webhook">;
 };
 
-/** Oldest first, one after another. If the receiver is down, the rest is not sent. */
+/** Resends deliveries, oldest first and one after another. It stops if the receiver is down. */
 async function resendAll(id: number, { store, clock, runner, wall, settings, fail }: ResendContext) {
   const unsent = await store.read(async (view) => {
     const webhook = (await view.get(webhookRows, id)) ?? fail("no-such-webhook", { id });
@@ -80,7 +80,7 @@ async function resendAll(id: number, { store, clock, runner, wall, settings, fai
     if (wall.monotonicNow() - startedAt > maxResendMs) break;
     const requested = await store.transaction("emulator-webhooks.resend", async (tx) => {
       const [delivery, webhook] = [await tx.get(deliveries, number), await tx.get(webhookRows, id)];
-      // Deliveries that the schedule has sent in the meantime are not sent twice.
+      // The schedule may have sent the delivery since it was listed.
       if (!delivery || (webhook && !isToSend(delivery, webhook, clock.now()))) return undefined;
       return { outcome: runner.waitForOutcome(resend(tx, delivery, clock.now()).id) };
     });
@@ -99,7 +99,10 @@ async function resendAll(id: number, { store, clock, runner, wall, settings, fai
   return { items: await store.read((view) => toListRecords(view, made, settings)), remaining: unsent.length - passed };
 }
 
-/** Everything that has not arrived, except first attempts that the schedule is sending or about to send. */
+/**
+ * Reports whether a delivery is still to be sent. First attempts that the schedule is sending or about to send are
+ * excluded.
+ */
 const isToSend = (row: Delivery, { status }: Webhook, now: number): boolean =>
   isUndelivered({ ...row, webhook_status: status }) || isAwaitingRetry(row, now);
 

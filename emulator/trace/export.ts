@@ -29,19 +29,19 @@ import { buildTrace, toShownNode } from "./tree.ts";
  */
 const maxWaiting = 2_048;
 const batchSize = 512;
-/** Spans in quick succession are sent together. */
+/** Time for which spans are collected before a batch is sent. */
 const batchDelayMs = 200;
-/** Delay after a temporary failure, doubled each time. Spans that still fail after the last retry are dropped. */
+/** Delays after temporary failures. Spans that still fail after the last retry are dropped. */
 const retryDelaysMs = [1_000, 2_000, 4_000, 8_000, 16_000];
-/** How long the shutdown of the emulator waits for the remaining spans. */
+/** Maximum time for which the shutdown of the emulator waits for the remaining spans. */
 const maxShutdownMs = 2_000;
 
 export interface ExportAmount {
   readonly sent: number;
   readonly waiting: number;
-  /** Spans that did not fit into the queue, or could not be sent. */
+  /** Number of spans that did not fit into the queue, or could not be sent. */
   readonly dropped: number;
-  /** Why the last POST failed, in a word; null: it did not. */
+  /** Reason for the failure of the last POST, in a word. Null if the POST succeeded. */
   readonly error: string | null;
 }
 
@@ -57,16 +57,16 @@ interface ExporterOptions {
   readonly requestLog: RequestLog;
   readonly collector: Collector;
   readonly resource: SpanAttributes;
-  /** Omits wall-clock times. */
+  /** True if spans have no wall-clock times. */
   readonly deterministic: boolean;
   /** Called when exports start to fail, and with the number of lost spans at the end. */
   readonly log: (line: string) => void;
 }
 
 /**
- * Exports each node of every trace as a span once it is durable, and a request once it is answered. Writers only add a
- * name to a bounded queue; the span is read when it is sent. A delivery is exported at its start, because its outcome
- * is in its attempts.
+ * Exports each node of every trace as a span once it is durable, and a request once its response is sent. Writers only
+ * add a name to a bounded queue, and the span is read when it is sent. A delivery is exported at its start, because its
+ * attempts contain its outcome.
  */
 export function exportTraces(options: ExporterOptions): TraceExport {
   return new Exporter(options);
@@ -74,7 +74,7 @@ export function exportTraces(options: ExporterOptions): TraceExport {
 
 interface FinishedCause {
   readonly answered: RequestOutcome | undefined;
-  /** Approximate time of the event, which is published as soon as it is durable. */
+  /** Approximate wall-clock time of the event, which is published as soon as it is durable. */
   readonly wallAt: number;
 }
 
@@ -174,7 +174,7 @@ class Exporter implements TraceExport {
     this.#dropped += names.size - acceptedCount;
   }
 
-  /** Existing nodes only: a reset may have removed the rest. */
+  /** Skips nodes that no longer exist, for example after a reset. */
   async #gatherSpans(names: ReadonlyMap<string, FinishedCause>) {
     const { store, deterministic } = this.#options;
     const rows = await store.read((view) => gatherTraceNodes(view, names.keys())).catch(() => undefined);
@@ -187,7 +187,7 @@ class Exporter implements TraceExport {
     });
   }
 
-  /** Returns how many of them the collector accepted. */
+  /** Returns the number of spans that the collector accepted. */
   async #deliverSpans(body: string, count: number): Promise<number> {
     const { collector, wall } = this.#options;
     for (const pauseMs of [...retryDelaysMs, undefined]) {
@@ -201,7 +201,7 @@ class Exporter implements TraceExport {
     return 0;
   }
 
-  /** Reports the start of a failure, and its end. */
+  /** Logs the start of a failure, and its end. */
   #report(problem: string | null): void {
     const { log, collector } = this.#options;
     const before = this.#error;
@@ -214,7 +214,10 @@ class Exporter implements TraceExport {
   }
 }
 
-/** Collections whose new rows are exported. A delivery is written again with each attempt and each postponement. */
+/**
+ * Returns the name of a new row that is exported. A delivery is written again with each attempt and each postponement,
+ * so only its first write counts.
+ */
 function getRowName({ collection, before, after }: RowChange): string | undefined {
   if (after === undefined || before !== undefined) return undefined;
   switch (collection) {
@@ -238,7 +241,7 @@ const describeProblem = (exported: ExportResult): string | null => {
 const mayPass = (exported: ExportResult): boolean =>
   "reason" in exported || [429, 502, 503, 504].includes(exported.status);
 
-/** OTLP, "Partial Success": the response has the number of rejected spans. */
+/** The response contains the number of rejected spans (OTLP, "Partial Success"). */
 function countRejected(body: Buffer): number {
   const count = /"rejectedSpans"\s*:\s*"?(\d{1,9})/.exec(body.toString("utf8"))?.[1];
   return Number(count ?? 0);

@@ -16,28 +16,30 @@ import {
 } from "../webhooks/deliveries.ts";
 import { type Webhook, webhookRows } from "../webhooks/webhooks.ts";
 
-/** The rows of a trace, including their causes if they are stored. */
+/** Rows of a trace, including their causes if these are stored. */
 export interface TraceRows {
   readonly causes: ReadonlyMap<string, CauseRow>;
   readonly events: ReadonlyMap<number, WebhookEvent>;
   readonly deliveries: ReadonlyMap<number, Delivery>;
   readonly attempts: readonly Attempt[];
-  /** All attempts of each delivery in order, whether they are in the trace or not. */
+  /** All attempts of each delivery in order, including attempts of other traces. */
   readonly made: ReadonlyMap<number, readonly Attempt[]>;
   /** Scheduled entries, except deliveries, which have their own times. */
   readonly waiting: readonly ScheduledEntry[];
   readonly subscriptions: ReadonlyMap<number, Webhook>;
   /** Composite ids of the contracts of events, by event. */
   readonly contracts: ReadonlyMap<number, string>;
-  /** The limit of rows was exceeded. */
+  /** True if the limit of rows was exceeded. */
   readonly more: boolean;
 }
 
-/** Limit of rows, which each request holds in memory. */
+/** Maximum number of rows that a request reads into memory. */
 export const maxTraceRows = 10_000;
 const maxDeliveriesPerWebhook = 100;
 
-/** Reads the rows of a trace: the requested one, its causes, and its effects; undefined if nothing is stored. */
+/**
+ * Reads the rows of a trace: the requested one, its causes, and its effects. Returns undefined if nothing is stored.
+ */
 export async function gatherTrace(view: View, ref: TraceRef): Promise<TraceRows | undefined> {
   const gathering = new TraceGatherer(view);
   await gathering.begin(ref);
@@ -45,7 +47,8 @@ export async function gatherTrace(view: View, ref: TraceRef): Promise<TraceRows 
 }
 
 /**
- * Reads the rows of the named nodes, with their causes and without their effects; undefined if none of them is stored.
+ * Reads the rows of the named nodes, with their causes and without their effects. Returns undefined if none of them is
+ * stored.
  */
 export async function gatherTraceNodes(view: View, names: Iterable<string>): Promise<TraceRows | undefined> {
   const gathering = new TraceGatherer(view);
@@ -53,7 +56,7 @@ export async function gatherTraceNodes(view: View, names: Iterable<string>): Pro
   return gathering.findRows();
 }
 
-/** The contract in a request's path, by either id (DECISIONS.md, C12). */
+/** Matches the contract in a request's path, by either id (DECISIONS.md, C12). */
 const contractInPath = /\/contracts\/((?:[TH]-)?\d{1,15})(?:[/? ]|$)/;
 
 export type TraceRef =
@@ -69,7 +72,8 @@ const contract = /^[TH]-([1-9]\d{0,14})$/;
 const trace = /^(?!0{32})[0-9a-f]{32}$/;
 
 /**
- * Parses `request:12`, `T-1`, `delivery:3` and the like, or a W3C trace id in either case; undefined for anything else.
+ * Parses a name such as `request:12`, `T-1` or `delivery:3`, or a W3C trace id in either case. Returns undefined for
+ * anything else.
  */
 export function parseTraceRef(given: string): TraceRef | undefined {
   const lower = given.toLowerCase();
@@ -78,7 +82,7 @@ export function parseTraceRef(given: string): TraceRef | undefined {
   if (trace.test(text)) return { by: "trace", id: text };
   const [, by, id] = row.exec(text) ?? [];
   if (by) return { by: by as "event" | "delivery" | "webhook", id: Number(id) };
-  // Attempts come with all others of their delivery, because each follows from the one before.
+  // An attempt is read with all others of its delivery, because each follows from the previous one.
   const [, ofAttempt] = attempt.exec(text) ?? [];
   if (ofAttempt) return { by: "delivery", id: Number(ofAttempt) };
   const [composite, number] = contract.exec(text) ?? [];
@@ -125,7 +129,7 @@ class TraceGatherer {
     }
   }
 
-  /** A single row by its name in traces. */
+  /** Adds a single row by its name in traces. */
   async addNamed(name: string): Promise<void> {
     const view = this.#view;
     const key = name.slice(name.indexOf(":") + 1);
@@ -171,7 +175,7 @@ class TraceGatherer {
     return this.#causes.size + this.#events.size + this.#deliveries.size + this.#attempts.size;
   }
 
-  /** As many as the limit allows. */
+  /** Returns as many rows as the limit allows. */
   async #listSome<Row extends object, Index extends string>(
     from: Rows<Row, Index>,
     slice: IndexQuery<Index>,
@@ -203,7 +207,7 @@ class TraceGatherer {
     await this.#addWaiting(await this.#listSome(schedule, { by: "endable", equals: toContractKey(id) }));
   }
 
-  /** Effects of a cause, without those that only concern other contracts. */
+  /** Adds the effects of a cause, without effects that only concern other contracts. */
   async #addEffects(cause: string, contract: number): Promise<void> {
     for (const next of await this.#listSome(causes, { by: "before", equals: cause })) {
       const events = await this.#listSome(webhookEvents, { by: "cause", equals: next.id });
@@ -213,7 +217,7 @@ class TraceGatherer {
     }
   }
 
-  /** A cause with all its effects and the entries that became due because it advanced the clock. */
+  /** Adds a cause with all its effects and the entries that became due because it advanced the clock. */
   async #addCauseWithEffects(row: CauseRow | undefined): Promise<void> {
     if (!row || this.#completedCauses.has(row.id)) return;
     this.#completedCauses.add(row.id);
@@ -243,7 +247,7 @@ class TraceGatherer {
     for (const attempt of await listAttempts(this.#view, row)) await this.#addAttempt(attempt);
   }
 
-  /** A delivery without its attempts. */
+  /** Adds a delivery without its attempts. */
   async #addDelivery(row: Delivery | undefined): Promise<void> {
     if (!row || this.#deliveries.has(row.id)) return;
     this.#deliveries.set(row.id, row);
@@ -251,7 +255,7 @@ class TraceGatherer {
     await this.#addEvent(await this.#view.get(webhookEvents, row.event_id));
   }
 
-  /** An attempt with its delivery, but without the other attempts. */
+  /** Adds an attempt with its delivery, but without the other attempts. */
   async #addAttempt(row: Attempt): Promise<void> {
     this.#attempts.set(`${row.delivery_id}/${row.number}`, row);
     await this.#addCause(row.moved_by);
@@ -261,14 +265,14 @@ class TraceGatherer {
     await this.#addDelivery(await this.#view.get(deliveries, row.delivery_id));
   }
 
-  /** An event without its effects. */
+  /** Adds an event without its effects. */
   async #addEvent(event: WebhookEvent | undefined): Promise<void> {
     if (!event || this.#events.has(event.id)) return;
     this.#events.set(event.id, event);
     await this.#addCause(event.cause);
   }
 
-  /** A cause and earlier ones, without their effects. */
+  /** Adds a cause and earlier ones, without their effects. */
   async #addCause(id: string | null): Promise<void> {
     if (id === null || this.#causes.has(id)) return;
     const row = await this.#view.get(causes, id);
@@ -291,15 +295,15 @@ const listAttempts = async (view: View, row: Delivery): Promise<readonly Attempt
 
 const minute = 60_000;
 
-/** `20 min`, `90 s`. */
+/** Formats a duration as `20 min` or `90 s`. */
 const formatSpan = (ms: number): string => (ms % minute === 0 ? `${ms / minute} min` : `${ms / 1_000} s`);
 
-/** Result of an attempt, in a word: `503`, `connection_refused`. */
+/** Formats the result of an attempt in a word, such as `503` or `connection_refused`. */
 export const formatAttemptResult = ({ status, error }: Attempt): string => error?.code ?? String(status);
 
 const describeMove = (by: string | null): string => (by === null ? "" : `; ${by} advanced the clock`);
 
-/** `tamper`, as requested. */
+/** Describes a fault as it was requested, such as `tamper`. */
 const describeFault = (fault: AttemptFault | null): string =>
   fault === null ? "" : `; scripted: ${formatFault(fault)}`;
 export const formatFault = ({ effect, cause }: AttemptFault): string =>
@@ -315,7 +319,7 @@ export function explainCause({ id, before, parent_span, moved_by }: CauseRow): s
 export const explainEvent = (cause: string | null): string =>
   cause === null ? "the cause is not retained" : `caused by ${cause}`;
 
-/** The cause of a delivery, with a hint if nothing was sent because of its address. */
+/** Describes the cause of a delivery, with a hint if the receiver's address prevented the request. */
 export function explainDelivery({ webhook_id, activity, outcome }: Delivery, receiver: Webhook | undefined): string {
   const mismatch = `webhook ${webhook_id} is subscribed to ${activity}`;
   if (outcome !== "skipped_not_allowed") return mismatch;
@@ -323,7 +327,10 @@ export function explainDelivery({ webhook_id, activity, outcome }: Delivery, rec
   return `${mismatch}, but its address is not allowed${how}`;
 }
 
-/** `retry 3, 20 min after 503`. `made`: the known attempts of its delivery, in order. */
+/**
+ * Describes an attempt, such as `retry 3, 20 min after 503`. `made` contains the known attempts of its delivery, in
+ * order.
+ */
 export function explainAttempt(attempt: Attempt, made: readonly Attempt[]): string {
   const { resend, cause, moved_by, fault } = attempt;
   const more = `${describeMove(moved_by)}${describeFault(fault)}`;

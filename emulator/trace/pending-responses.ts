@@ -4,16 +4,18 @@ import type { CauseRow } from "../store/cause.ts";
 
 const maxKnown = 2_048;
 
-/** Requests whose rows exist and whose responses are still pending: a row is durable before its request is answered. */
+/** Requests whose rows exist and whose responses are still pending. A row is durable before the response is sent. */
 export class PendingResponses {
   readonly #onFinished: (name: string, answered: RequestOutcome | undefined) => void;
   readonly #unwatch: () => void;
   readonly #awaited = new Set<string>();
   readonly #known = new Map<number, RequestOutcome>();
-  /** An earlier request that is not in the list was answered long ago. */
+  /** Requests before this one are complete unless they are in the list. */
   #oldestKnown: number;
 
-  /** Publishes each pending request with its response, and the remaining ones at the end without one. */
+  /**
+   * Publishes each pending request with its response. At the end, the remaining ones are published without a response.
+   */
   constructor(log: RequestLog, onFinished: (name: string, answered: RequestOutcome | undefined) => void) {
     this.#onFinished = onFinished;
     this.#oldestKnown = log.lastNumber;
@@ -26,7 +28,10 @@ export class PendingResponses {
     return this.#awaited.size;
   }
 
-  /** False: it is not a request, or its response is already known, so it can be published at once. */
+  /**
+   * Returns false if the name is not a request, or if its response is already known. The caller can then publish it
+   * immediately.
+   */
   wait(name: string): boolean {
     const number = Number(/^request:(\d+)$/.exec(name)?.[1] ?? 0);
     const answered = this.#known.get(number);
@@ -36,7 +41,7 @@ export class PendingResponses {
     return true;
   }
 
-  /** The state was replaced, so the same numbers occur again. */
+  /** Numbers of requests occur again after the state is replaced. */
   forget(): void {
     this.#known.clear();
     this.#oldestKnown = 0;
@@ -64,7 +69,7 @@ export class PendingResponses {
 export type RequestOutcome = Pick<LoggedRequest, "id" | "at" | "wallAt" | "status" | "durationMs">;
 
 /**
- * The response to the request of a cause; undefined if it is unknown. Causes do not contain it: they are written before
- * the response is sent, and a second write for each would be too slow.
+ * Returns the response to the request of a cause, or undefined if it is unknown. Causes do not contain the response,
+ * because they are written before it is sent. A second write for each cause would be too slow.
  */
 export type FindRequestOutcome = (row: Pick<CauseRow, "id" | "at">) => RequestOutcome | undefined;

@@ -28,15 +28,15 @@ import {
 import type { FindRequestOutcome } from "./pending-responses.ts";
 
 interface TreeOptions {
-  /** Only nodes of this W3C trace. */
+  /** Restricts the tree to nodes of this W3C trace. */
   readonly only?: string | undefined;
-  /** Describes what a scheduled entry does when it is due. */
+  /** Describes the effect of a scheduled entry when it is due. */
   readonly does: (kind: string) => string | undefined;
-  /** Results of requests, which rows do not contain. Omitted: none are shown. */
+  /** Returns results of requests, which rows do not contain. No results are shown if it is omitted. */
   readonly findAnswer?: FindRequestOutcome | undefined;
 }
 
-/** The tree of events and causes, built from rows. The same rows give the same tree, also after a restart. */
+/** Builds the tree of events and causes from rows. The same rows give the same tree, also after a restart. */
 export function buildTrace(rows: TraceRows, { only, does, findAnswer }: TreeOptions): Trace {
   const builder = new NodeBuilder(rows, findAnswer);
   const all = [
@@ -54,7 +54,7 @@ export function buildTrace(rows: TraceRows, { only, does, findAnswer }: TreeOpti
   return { nodes, planned: planned.filter(({ parent }) => ids.has(parent)).sort((a, b) => a.due - b.due) };
 }
 
-/** Creates nodes. Missing fields are null. */
+/** Creates nodes, in which missing fields are null. */
 class NodeBuilder {
   readonly #rows: TraceRows;
   readonly #findAnswer: FindRequestOutcome | undefined;
@@ -115,7 +115,7 @@ class NodeBuilder {
     };
   }
 
-  /** A resend follows from its request, all others from their delivery. */
+  /** A resend follows from its request. Other attempts follow from their delivery. */
   createAttemptNode(row: Attempt): TraceNode {
     const delivery = this.#rows.deliveries.get(row.delivery_id);
     const event = delivery && this.#rows.events.get(delivery.event_id);
@@ -152,14 +152,14 @@ class NodeBuilder {
     };
   }
 
-  /** Scheduled and requested attempts are counted separately, although their ids are not. */
+  /** Scheduled and requested attempts are counted separately, although they share one sequence of ids. */
   #turn({ delivery_id, number, resend }: Attempt): string {
     const made = this.#rows.made.get(delivery_id) ?? [];
     const place = made.filter((one) => one.resend === resend && one.number <= number).length;
     return `${resend ? "resend" : "attempt"} ${place}`;
   }
 
-  /** Undefined if there is none, or it is not stored. */
+  /** Returns undefined if there is no cause, or if it is not stored. */
   #findCause(id: string | null | undefined): CauseRow | undefined {
     return id ? this.#rows.causes.get(id) : undefined;
   }
@@ -167,7 +167,7 @@ class NodeBuilder {
 
 type Position = Pick<TraceNode, "id" | "parent" | "trace" | "span" | "parent_span">;
 
-/** Position of a node, from its name and its cause, which may belong to another trace. */
+/** Returns the position of a node, from its name and its cause, which can belong to another trace. */
 const toPosition = (id: string, trace: string, parent: Pick<CauseRow, "id" | "trace"> | undefined): Position => ({
   id,
   parent: parent?.id ?? null,
@@ -196,7 +196,7 @@ const toPlannedEntry = ({ kind, due, cause }: ScheduledEntry, does: TreeOptions[
   because: `scheduled by ${cause ?? "a cause that is not retained"}`,
 });
 
-/** Parents come before their children, and siblings are in chronological order. */
+/** Sorts parents before their children, and siblings in chronological order. */
 function sortInTreeOrder(nodes: readonly TraceNode[]): TraceNode[] {
   const ids = new Set(nodes.map(({ id }) => id));
   const rooted = nodes.map((node) =>
@@ -219,23 +219,23 @@ function sortInTreeOrder(nodes: readonly TraceNode[]): TraceNode[] {
 
 const compareByTime = (a: TraceNode, b: TraceNode): number => a.at - b.at || compareByNumber(a.id, b.id);
 
-/** `attempt:3.2` comes before `attempt:3.10`. Names without a common prefix keep their order. */
+/** `attempt:3.2` comes before `attempt:3.10`. Names without a common prefix stay in order. */
 function compareByNumber(a: string, b: string): number {
   return parseNumber(a) - parseNumber(b);
 }
 const parseNumber = (id: string): number => Number(id.slice(id.search(/[:.]\d+$/) + 1));
 
-/** One event and its cause. Times are milliseconds. */
+/** An event with its cause. Times are in milliseconds. */
 interface TraceNode {
   readonly id: string;
   readonly kind: "request" | "advance" | "timer" | "event" | "delivery" | "attempt";
-  /** Id of the node from which it follows; null: it is a root, or its cause is not stored. */
+  /** Id of the node from which it follows. Null for a root, or if the cause is not stored. */
   readonly parent: string | null;
-  /** Its W3C trace, its span, and the parent span, which may be the client's. */
+  /** W3C trace id, span id, and parent span id, which can be the client's. */
   readonly trace: string;
   readonly span: string;
   readonly parent_span: string | null;
-  /** Virtual. */
+  /** Virtual milliseconds. */
   readonly at: number;
   readonly wall_at: number | null;
   readonly duration_ms: number | null;
@@ -246,7 +246,7 @@ interface TraceNode {
   readonly contract: string | null;
   readonly webhook_id: number | null;
   readonly outcome: Outcome | null;
-  /** Not a part of `because`, which a span has from the start of its delivery. */
+  /** It is not a part of `because`, which a span has from the start of its delivery. */
   readonly disabled_by: string | null;
   readonly status: number | null;
   readonly error: string | null;
@@ -254,7 +254,6 @@ interface TraceNode {
 
 interface PlannedEntry {
   readonly parent: string;
-  /** Virtual milliseconds. */
   readonly due: number;
   readonly what: string;
   readonly because: string;

@@ -14,10 +14,10 @@ interface ServedState {
 }
 
 /**
- * Replaces the served state and its clock. Claims of requests that have ended are released in it, and tokens of the
- * control plane stay. Running entries belong to the old state, so their outcomes are not stored. Returns the running
- * entries of the schedule. `onRestored` replaces the data in memory at the same moment; `stood`: the time of its clock
- * and the position of ids.
+ * Replaces the served state and its clock, and returns the running entries of the schedule. Claims of completed
+ * requests are released in the new state, and control tokens stay. Running entries belong to the old state, so their
+ * outcomes are not stored. `onRestored` replaces the data in memory at the same moment. `stood.ids` is the position of
+ * the new state's id sequence.
  */
 export async function replaceState(
   { store, runner, clusters, tokens }: ServedState,
@@ -64,7 +64,7 @@ export class SnapshotNotFoundError extends Error {
   }
 }
 
-/** A snapshot has that name, or one that differs only in case. */
+/** Thrown if a snapshot has that name, or one that differs only in case. */
 export class SnapshotExistsError extends Error {
   override readonly name = "SnapshotExistsError";
   readonly taken: string;
@@ -75,7 +75,7 @@ export class SnapshotExistsError extends Error {
   }
 }
 
-/** A snapshot that cannot be used: damaged, of another version, or not a snapshot. Nothing was changed. */
+/** Thrown for an unusable snapshot, which is damaged, of another version, or not a snapshot. Nothing was changed. */
 export class InvalidSnapshotError extends Error {
   override readonly name = "InvalidSnapshotError";
   readonly snapshot: string;

@@ -3,11 +3,11 @@ import type { CauseRow } from "../store/cause.ts";
 import type { Commit, History, HistoryStart } from "../store/port.ts";
 
 export type RewindTarget =
-  /** To this virtual time, in milliseconds. */
+  /** Rewinds to this virtual time, in milliseconds. */
   | { readonly to: number }
-  /** To the state before this cause, such as `request:12`. */
+  /** Rewinds to the state before this cause, such as `request:12`. */
   | { readonly before: string }
-  /** To the state before this many of the last external requests and clock advances that changed the state. */
+  /** Rewinds this many of the last external requests and clock advances that changed the state. */
   | { readonly steps: number };
 
 type CauseMap = ReadonlyMap<string, CauseRow>;
@@ -18,25 +18,25 @@ interface PresentState {
 }
 
 export interface RewindPoint {
-  /** The first cause to undo; undefined if there is none. */
+  /** The first cause to undo. Undefined if there is none. */
   readonly first: Commit | undefined;
   /** The causes to undo, each with its own causes, innermost first. */
   readonly chains: readonly CauseChain[];
-  /** The cause before which it lies; undefined if the target is a time. */
+  /** The cause before which the point lies. Undefined if the target is a time. */
   readonly before: string | undefined;
   /** Position of the id sequence, if it is known. */
   readonly ids: unknown;
-  /** Start of the history; undefined if it was not read that far. */
+  /** Start of the history. Undefined if it was not read that far. */
   readonly reach: HistoryStart | undefined;
 }
 
 type CauseChain = readonly [cause: string, ...string[]];
 
-/** The stored history does not go back far enough. */
+/** Thrown if the stored history does not go back far enough. */
 export class RewindOutOfRangeError extends Error {
   override readonly name = "RewindOutOfRangeError";
   readonly reach: HistoryStart;
-  /** Its number of requests and clock advances, if the target is a number of steps. */
+  /** Number of requests and clock advances in the history, if the target is a number of steps. */
   readonly steps: number | undefined;
 
   constructor(reach: HistoryStart, steps: number | undefined) {
@@ -48,7 +48,7 @@ export class RewindOutOfRangeError extends Error {
   }
 }
 
-/** The history of the current state is not stored. */
+/** Thrown if the history of the current state is not stored. */
 export class HistoryUnavailableError extends Error {
   override readonly name = "HistoryUnavailableError";
 
@@ -57,10 +57,9 @@ export class HistoryUnavailableError extends Error {
   }
 }
 
-/** The target is not in the past. */
+/** Thrown if the target is not in the past. */
 export class RewindTargetInFutureError extends Error {
   override readonly name = "RewindTargetInFutureError";
-  /** Virtual milliseconds. */
   readonly now: number;
 
   constructor(now: number) {
@@ -69,33 +68,33 @@ export class RewindTargetInFutureError extends Error {
   }
 }
 
-/** The number of a request or a clock advance, which are counted together in chronological order. */
+/** Matches the number of a request or a clock advance. Both share one chronological sequence. */
 const numbered = /^(?:request|advance):(\d+)$/;
 
-/** Undefined for other causes. */
+/** Returns undefined for other causes. */
 export function parseCauseNumber(cause: string): number | undefined {
   const number = numbered.exec(cause)?.[1];
   return number === undefined ? undefined : Number(number);
 }
 
-/** The first stored cause: a request, or a clock advance. */
+/** Returns the first stored cause, which is a request or a clock advance. */
 export const findOrigin = (chain: CauseChain): string => chain.at(-1)!;
 
-/** Finds the target. Fails with RewindOutOfRangeError. */
+/** Finds the point of a target. Fails with RewindOutOfRangeError. */
 export async function findRewindPoint(
   history: History,
   target: RewindTarget,
   present: PresentState,
 ): Promise<RewindPoint> {
   const search = new RewindSearch(target, present.causes);
-  // Concurrent commits are undone with the rest. Their causes are not known.
+  // Concurrent commits are undone with the rest. Their causes are unknown.
   const reach = await history.visit((commit) => commit.number > present.line || search.visit(commit));
   const found = search.findPoint(reach);
   if (!found) throw new RewindOutOfRangeError(reach ?? { number: 0 }, search.counted);
   return found;
 }
 
-/** A commit, and the one before it or the start of the history. */
+/** A commit, with the previous one or the start of the history. */
 interface HistoryLine {
   readonly commit: Commit;
   before: Commit | HistoryStart | undefined;
@@ -113,10 +112,10 @@ class RewindSearch {
   readonly #target: RewindTarget;
   readonly #causes: CauseMap;
   readonly #seen = new Map<string, HistoryEnd>();
-  /** For a number of steps. */
+  /** Used for a number of steps. */
   readonly #steps: LastNumbers;
   #last: HistoryLine | undefined;
-  /** For a time: the oldest cause after it. */
+  /** Used for a time. It is the oldest cause after that time. */
   #after: HistoryLine | undefined;
   #hasTime = false;
 
@@ -126,12 +125,12 @@ class RewindSearch {
     this.#steps = new LastNumbers("steps" in target ? target.steps : 0);
   }
 
-  /** The number of steps; undefined if they are not counted. */
+  /** Number of steps. Undefined if steps are not counted. */
   get counted(): number | undefined {
     return "steps" in this.#target ? this.#steps.size : undefined;
   }
 
-  /** False: older commits are not needed. */
+  /** Returns false if older commits are not needed. */
   visit(commit: Commit): boolean {
     const line: HistoryLine = { commit, before: undefined };
     if (this.#last) this.#last.before = commit;
@@ -142,7 +141,10 @@ class RewindSearch {
     return true;
   }
 
-  /** Undefined: it is beyond the stored history. `reach`: start of the history, if all of it was read. */
+  /**
+   * Returns undefined if the point is beyond the stored history. `reach` is the start of the history, if all of it was
+   * read.
+   */
   findPoint(reach: HistoryStart | undefined): RewindPoint | undefined {
     if (this.#last) this.#last.before ??= reach;
     const target = this.#target;
@@ -159,7 +161,7 @@ class RewindSearch {
     return first && this.#buildPoint(first, before, reach);
   }
 
-  /** Virtual time never decreases along the history: a cause changes nothing before it occurs. */
+  /** Virtual time never decreases along the history, because a cause changes nothing before it occurs. */
   #isTooOld({ at }: Commit): boolean {
     if (at === undefined) return false;
     const target = this.#target;
@@ -188,7 +190,7 @@ class RewindSearch {
     return chain;
   }
 
-  /** Whether it is one of the causes to undo, or belongs to a later step. */
+  /** Reports whether the chain contains a cause to undo, or belongs to a later step. */
   #isOf(chain: CauseChain, before: string): boolean {
     if (!("steps" in this.#target)) return chain.includes(before);
     const number = parseCauseNumber(findOrigin(chain));
@@ -206,12 +208,12 @@ class RewindSearch {
   }
 }
 
-/** This many causes with the highest numbers, which are the ones that a user counts. */
+/** The causes with the highest numbers, up to a count. Users count steps in these numbers. */
 class LastNumbers {
   readonly #count: number;
   #all: { readonly cause: string; readonly number: number }[] = [];
   readonly #known = new Set<string>();
-  /** The earliest of them; undefined while there are fewer. */
+  /** The earliest of the numbers. Undefined until the count is reached. */
   first: string | undefined;
 
   constructor(count: number) {
@@ -226,7 +228,7 @@ class LastNumbers {
     const number = parseCauseNumber(cause);
     if (this.#count === 0 || number === undefined || this.#known.has(cause)) return;
     this.#known.add(cause);
-    // Most arrive in descending order.
+    // Most numbers arrive in descending order.
     if (this.first !== undefined && number < parseCauseNumber(this.first)!) return;
     this.#all.push({ cause, number });
     if (this.#all.length < this.#count) return;

@@ -46,41 +46,41 @@ interface SnapshotContext {
 }
 
 export interface SnapshotInfo extends StoredSnapshot {
-  /** Virtual milliseconds; undefined if the document has none, so that it is damaged or not a snapshot. */
+  /** Virtual milliseconds. Undefined if the document is damaged or not a snapshot. */
   readonly at: number | undefined;
-  /** ISO time of the wall clock; undefined with --deterministic. */
+  /** ISO time of the wall clock. Undefined with --deterministic. */
   readonly savedAt: string | undefined;
 }
 
 export interface RestoreResult {
-  /** The name under which the previous state was saved; undefined if nothing was undone. */
+  /** Name under which the previous state was saved. Undefined if nothing was undone. */
   readonly backupSnapshot: string | undefined;
   /** Running entries of the schedule, whose outcomes were not stored. */
   readonly dropped: readonly ScheduledEntry[];
 }
 
 export interface RewindResult extends RestoreResult {
-  /** Number of undone external requests and clock advances. The first clock advance may be undone in part. */
+  /** Number of undone external requests and clock advances. The first clock advance can be undone in part. */
   readonly undone: number;
 }
 
 export interface Diff extends DiffReport {
   readonly from: string;
-  /** Null: the current state. */
+  /** Null for the current state. */
   readonly to: string | null;
 }
 
-/** Names under which the current state is saved: `before-1`, `before-2`, … */
+/** Matches the names of backups of the current state: `before-1`, `before-2`, … */
 const beforeName = /^before-(\d+)$/i;
-/** Maximum number of these. The newest stay. */
+/** Maximum number of backups. The newest stay. */
 const maxBackups = 10;
 
-/** How long a snapshot waits for running entries, in wall-clock time, because a receiver may hang. */
+/** Wall-clock time for which a snapshot waits for running entries, because a receiver can hang. */
 const patienceMs = 1_000;
 
 export class Snapshots {
   readonly #context: SnapshotContext;
-  /** Serializes changes of the list of snapshots, because a free name is found before it is used. */
+  /** Serializes changes to the list of snapshots, because a free name is found before it is used. */
   #changing: Promise<unknown> = Promise.resolve();
   readonly #watchers = new Set<() => void>();
 
@@ -88,7 +88,7 @@ export class Snapshots {
     this.#context = context;
   }
 
-  /** Saves the current state without blocking requests. Fails with SnapshotExistsError unless `replace`. */
+  /** Saves the current state without blocking requests. Fails with SnapshotExistsError unless `replace` is set. */
   save(name: string, { replace = false }: { readonly replace?: boolean } = {}): Promise<SnapshotInfo> {
     return this.#runExclusive(async () => {
       const { snapshotStore } = this.#context;
@@ -100,10 +100,14 @@ export class Snapshots {
     });
   }
 
-  /** The document of a snapshot, which is not stored. It has the state at the time when its first chunk is read. */
+  /**
+   * Returns the document of a snapshot, which is not stored. It contains the state at the time when its first chunk is
+   * read.
+   */
   async exportPresent(name: string): Promise<AsyncIterable<Uint8Array>> {
     const { store, runner, clock, wall } = this.#context;
-    // A running attempt would be repeated after each restore. If the clock runs, there is always one.
+    // A running attempt would be repeated after each restore. A running clock almost always has one, so there is no
+    // wait.
     if (clock.mode !== "real") await withTimeout(wall, patienceMs, runner.waitUntilIdle());
     return addChecksum(store.export(() => this.#buildHead(name)));
   }
@@ -129,7 +133,7 @@ export class Snapshots {
     });
   }
 
-  /** Calls the function when the list may have changed. Returns a function that stops it. */
+  /** Calls the function when the list may have changed. Returns a function that stops watching. */
   watch(changed: () => void): () => void {
     this.#watchers.add(changed);
     return () => this.#watchers.delete(changed);
@@ -140,7 +144,7 @@ export class Snapshots {
   }
 
   /**
-   * Differences of another snapshot, or of the current state. Fails with SnapshotNotFoundError and
+   * Returns the differences to another snapshot, or to the current state. Fails with SnapshotNotFoundError and
    * InvalidSnapshotError.
    */
   async diff(from: string, to: string | undefined): Promise<Diff> {
@@ -155,12 +159,12 @@ export class Snapshots {
     return { from, to: to ?? null, ...describeDiff(changes, ...scripted, (kind) => runner.describeKind(kind)) };
   }
 
-  /** Control tokens are not restored. */
+  /** Control tokens are not compared, because a restore does not change them. */
   get #compared(): readonly Collection[] {
     return this.collections.filter((one) => one !== controlTokens);
   }
 
-  /** Whether only time has changed. The sizes usually answer this. */
+  /** Reports whether only time has changed. The sizes of the stores usually decide this. */
   async #isSame(other: Store, beside: SnapshotHead["beside"]): Promise<boolean> {
     const { store, faults } = this.#context;
     const compared = this.#compared.filter((one) => one !== causes);
@@ -170,7 +174,7 @@ export class Snapshots {
       .same;
   }
 
-  /** The whole state of a snapshot. Fails with SnapshotNotFoundError and InvalidSnapshotError. */
+  /** Loads the whole state of a snapshot. Fails with SnapshotNotFoundError and InvalidSnapshotError. */
   async load(name: string): Promise<LoadedState & { readonly snapshotHead: SnapshotHead }> {
     const { snapshotStore, store } = this.#context;
     const document = await snapshotStore.open(name);
@@ -203,7 +207,7 @@ export class Snapshots {
     });
   }
 
-  /** Replaces the current state, which is saved first, by an exported state, which has no history. */
+  /** Replaces the current state by an exported state, which has no history. The current state is saved first. */
   replace(next: Store): Promise<RestoreResult> {
     return this.#runExclusive(async () => {
       const { faults, requestLog } = this.#context;
@@ -214,7 +218,7 @@ export class Snapshots {
   }
 
   /**
-   * Rewinds along the history of the current state, which is saved. Scripted faults stay. Fails with
+   * Rewinds along the history of the current state, which is saved first. Scripted faults stay. Fails with
    * HistoryUnavailableError, RewindTargetInFutureError and RewindOutOfRangeError, without changes.
    */
   rewind(target: RewindTarget): Promise<RewindResult> {
@@ -235,7 +239,7 @@ export class Snapshots {
       return { backupSnapshot: undefined, undone: 0, dropped: [] };
     const { store: next, past } = await history.restoreAfter(first ? first.number - 1 : present.line);
     const storedCauses = await next.read(async (view) => new Set((await view.list(causes)).map(({ id }) => id)));
-    // The history only has later results.
+    // The history only contains later results of a stored cause.
     if (before !== undefined && storedCauses.has(before))
       throw new RewindOutOfRangeError(reach ?? { number: 0 }, undefined);
     const startedAt = present.causes.get(before ?? first?.cause ?? "")?.at ?? first?.at;
@@ -247,15 +251,15 @@ export class Snapshots {
     const place = IdPosition.safeParse(ids).data ?? null;
     const requests = findLastNumber(chains.flat(), storedCauses) ?? requestLog.lastNumber;
     const beside = { faults: faults.toStored(), ids: place, requests, place: past };
-    // A clock advance may be undone in part.
+    // A clock advance can be undone in part.
     const steps = new Set(chains.map(findOrigin).filter((id) => parseCauseNumber(id) !== undefined));
     const undone = [...steps].filter((id) => !storedCauses.has(id) || id.startsWith("advance:")).length;
     return { ...(await this.#restoreStore(next, beside, first !== undefined)), undone };
   }
 
   /**
-   * Replaces the current state. It is saved first, unless only time has changed. Ten backups are kept, and none is
-   * removed in vain.
+   * Replaces the current state. It is saved first, unless only time has changed. Old backups are only removed if a new
+   * one was saved.
    */
   async #restoreStore(next: Store, beside: SnapshotHead["beside"], isKept = true): Promise<RestoreResult> {
     const { snapshotStore, faults, ids, requestLog, report } = this.#context;
@@ -284,7 +288,7 @@ export class Snapshots {
     if (!isKept) return { backupSnapshot: undefined, dropped };
     const backupNames = names.filter((name) => beforeName.test(name));
     for (const old of backupNames.slice(0, Math.max(0, backupNames.length + 1 - maxBackups))) {
-      // The state is replaced. Files that cannot be removed now are removed the next time.
+      // The state is already replaced. The next restore removes files that cannot be removed now.
       await snapshotStore.remove(old).catch(() => {});
     }
     return { backupSnapshot, dropped };
@@ -339,20 +343,19 @@ const countRows = (store: Store, collections: readonly Collection[]): Promise<nu
     ),
   );
 
-/** The number of the last request before these; undefined if none of them has a number. */
+/** Returns the number of the last request before these causes, or undefined if none of them has a number. */
 function findLastNumber(used: readonly string[], stored: ReadonlySet<string>): number | undefined {
   const lastStored = [...stored].reduce((last, id) => Math.max(last, parseCauseNumber(id) ?? 0), 0);
-  // Stored causes continue to have effects. They are older.
+  // Stored causes still have effects, but they are older.
   const numbers = used.map((id) => parseCauseNumber(id) ?? 0).filter((number) => number > lastStored);
   return numbers.length === 0 ? undefined : numbers.reduce((first, number) => Math.min(first, number)) - 1;
 }
 
 const SnapshotDescription = z.object({
-  /** Its name, so that a renamed file is recognized. */
+  /** The name identifies a renamed file. */
   name: z.string(),
-  /** Virtual milliseconds. */
   at: z.int(),
-  /** ISO time of the wall clock; null with --deterministic, where the wall clock leaves no trace. */
+  /** ISO time of the wall clock. Null with --deterministic, where no wall-clock time is stored. */
   saved_at: z.string().nullable(),
 });
 type SnapshotDescription = z.infer<typeof SnapshotDescription>;
@@ -361,7 +364,7 @@ type SnapshotDescription = z.infer<typeof SnapshotDescription>;
 const Beside = z.object({
   faults: StoredFaults,
   ids: IdPosition.nullable(),
-  /** The number of the last request. */
+  /** Number of the last request. */
   requests: z.int(),
   /** Last line of the store's history, if it is stored. */
   place: z.object({ number: z.int(), checksum: z.int() }).nullish(),
@@ -371,8 +374,8 @@ export const SnapshotHead = z.object({ snapshot: SnapshotDescription, beside: Be
 export type SnapshotHead = z.infer<typeof SnapshotHead>;
 
 /**
- * Metadata in the first lines of a document, without reading the rest; undefined if it has none. Each field is on one
- * line.
+ * Parses the metadata in the first lines of a document, without reading the rest. Returns undefined if there is none.
+ * Each field is on one line.
  */
 function parseAbout(firstBlock: string): SnapshotDescription | undefined {
   const line = /^"snapshot": (.*),$/m.exec(firstBlock)?.[1];

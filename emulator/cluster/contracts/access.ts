@@ -23,7 +23,6 @@ const Access = z.strictObject({
   permission_name: z.enum(contractPermissions),
   note: z.string().nullable(),
   invited_by: z.int(),
-  /** Virtual milliseconds. */
   invited_at: storedTime(z.number()),
 });
 type Access = z.infer<typeof Access>;
@@ -57,7 +56,7 @@ export const accessHandlers = {
 type Items = InputOf<typeof inviteToContract>["body"]["items"];
 const onlyOneInvitee = "Only one of user_id, role_id, new_user_email can be given";
 
-/** Each row must name one user, role or address of the workspace. */
+/** Each row must name exactly one user, role or address of the workspace. */
 async function findProblems(
   view: View,
   { workspace }: AuthenticatedMember,
@@ -77,7 +76,8 @@ async function findProblems(
 }
 
 /**
- * The member with an address. An unknown address becomes a member and is invited, and the router gets the invite token.
+ * Returns the member with an address. An unknown address becomes a member and is invited, and the router gets the
+ * invite token.
  */
 async function getMemberByEmail(
   tx: Transaction,
@@ -98,8 +98,8 @@ interface PermissionInput {
 }
 
 /**
- * The contract of a composite id. Also `not-found` if the caller asks for the user's permissions and the user may not
- * see it.
+ * Returns the contract of a composite id. Rejects with `not-found` also if the caller asks for the user's permissions
+ * and the user has no access to the contract.
  */
 export async function requireInScope(
   view: View,
@@ -112,7 +112,10 @@ export async function requireInScope(
   return scoped && !(await isConcerned(view, row, caller.user)) ? fail("not-found") : row;
 }
 
-/** Which contracts concern a user is not public. Here it is everyone involved. */
+/**
+ * The specification does not define which contracts concern a user. The emulator returns every contract in which the
+ * user is involved.
+ */
 const isConcerned = async (view: View, row: Contract, user: User): Promise<boolean> =>
   row.created_by === user.id ||
   row.business_user_id === user.id ||
@@ -121,6 +124,6 @@ const isConcerned = async (view: View, row: Contract, user: User): Promise<boole
   row.signatories.some((each) => toAddressKey(each.email) === toAddressKey(user.email)) ||
   (await listAccess(view, row)).some((each) => isFor(user, each.user_id, each.role_id));
 
-/** Whether the row refers to this user, directly or by a role. */
+/** Reports whether the row refers to this user, directly or by a role. */
 const isFor = ({ id, roles }: User, userId: number | null, roleId: number | null): boolean =>
   userId === id || (roleId !== null && roles.includes(roleId));

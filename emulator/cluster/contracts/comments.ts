@@ -41,7 +41,6 @@ export const commentHandlers = {
     }),
 } satisfies ClusterHandlers;
 
-/** Adds a user's comment to the activity log of a contract. */
 export async function addComment(
   tx: Transaction,
   { clock }: { readonly clock: Clock },
@@ -56,9 +55,8 @@ export async function addComment(
   return row;
 }
 
-/** The comments of a contract, oldest first. */
 export const listComments = (view: View, { id }: Contract): Promise<readonly Comment[]> =>
   view.list(comments, { by: "contract", equals: id });
 
-// Replies can only be written in the application.
+// The public API has no replies, because they can only be written in the application.
 const toCommentRecord = ({ id, contract_id, comment }: Comment) => ({ id, contract_id, comment, replies: [] });

@@ -25,7 +25,7 @@ export const contractHandlers = {
       await emitCounterpartyChanges(tx, { clock, caller }, changes);
       const created = await createByTransition(tx, context, draft, "create-from-template", { by });
       const options = body.send_to_counterparty_config;
-      // Only missing signatories can prevent sending a new draft.
+      // A missing signatory is the only reason why a new draft cannot be sent.
       const refuse = fail as Fail<"no-signatories"> as Fail<RejectionCode<"send">>;
       const row = body.workflow_config?.auto_send_to_counterparty
         ? await transition(tx, context, created, "send", { by, addressees: getAddressees(options) }, refuse)
@@ -78,7 +78,7 @@ interface SendOptions {
 
 const getAddressees = (options: SendOptions | null | undefined) => ({ to: options?.to_emails, cc: options?.cc_emails });
 
-/** The response for recipients has their rows (DECISIONS.md, F13). */
+/** The response for recipients contains their rows (DECISIONS.md, F13). */
 export function listRecipients(view: View, contract: Contract): Promise<z.input<typeof Recipient>[]> {
   return Promise.all(contract.signatories.map((signatory, i) => toRecipient(view, contract, signatory, i + 1)));
 }

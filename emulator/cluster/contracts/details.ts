@@ -21,7 +21,7 @@ import {
   toWorkspaceKey,
 } from "./rows.ts";
 
-/** Data that is stored next to a contract (DECISIONS.md, F22). */
+/** Handlers for the data that is stored next to a contract (DECISIONS.md, F22). */
 export const contractDetailHandlers = {
   "contract-details.update-data": ({ params, body }, { store, clock, caller, fail, finding }) =>
     store.transaction("contract-details.update-data", async (tx) => {
@@ -94,7 +94,7 @@ async function storeAnswers(
   await emitContractEvent(tx, { clock, by: toPerformer(caller), at }, "CONTRACT_DATA_UPDATED", after);
 }
 
-/** A contract has one note, which is empty at first. Its id is the contract's number. */
+/** Each contract has one note, which is empty at first. The note's id is the contract's number. */
 const noteOf = ({ id, note }: Contract) => ({
   id,
   text: note?.text ?? "",
@@ -102,7 +102,8 @@ const noteOf = ({ id, note }: Contract) => ({
 });
 
 /**
- * Whether a contract is the ancestor or a direct or indirect descendant of it. Each contract on the path is read once.
+ * Reports whether `row` is the ancestor or one of its direct or indirect descendants. Each contract on the path is read
+ * once.
  */
 async function isDescendant(view: View, row: Contract, ancestorId: number): Promise<boolean> {
   const seen = new Set([row.id]);
@@ -119,7 +120,7 @@ async function isDescendant(view: View, row: Contract, ancestorId: number): Prom
   return false;
 }
 
-/** The progress of a contract (DECISIONS.md, F22). */
+/** Returns the progress of a contract (DECISIONS.md, F22). */
 const processMetrics = (row: Contract): ResultOf<typeof showProcessMetrics> => ({
   contract_status: row.status,
   type_of_workflow: row.kind === "TEMPLATE_CONTRACT" ? "TEMPLATE_WORKFLOW" : "UPLOAD_WORKFLOW",
@@ -135,7 +136,7 @@ const processMetrics = (row: Contract): ResultOf<typeof showProcessMetrics> => (
   contract_turns: { no_of_turns: row.reviews.filter((review) => review.by === "counterparty").length },
 });
 
-/** Whether that response differs between two versions of a contract (DECISIONS.md, C23). */
+/** Reports whether the progress response differs between two versions of a contract (DECISIONS.md, C23). */
 export const haveMetricsChanged = (before: Contract, after: Contract): boolean =>
   JSON.stringify(processMetrics(before)) !== JSON.stringify(processMetrics(after));
 
@@ -144,7 +145,7 @@ const formatTime = (at: number | null): string | null => (at === null ? null : t
 /** DECISIONS.md, F6 */
 const maxFound = 50;
 
-/** Keys of the contract in external systems (DECISIONS.md, C13 and F14). */
+/** Handlers for the keys of a contract in external systems (DECISIONS.md, C13 and F14). */
 export const externalMetadataHandlers = {
   "external-metadata.put": ({ params, body }, { store, clock, caller, fail }) =>
     store.transaction("external-metadata.put", async (tx) => {
@@ -176,11 +177,11 @@ export const externalMetadataHandlers = {
 /** Metadata without keys changes nothing and emits nothing (DECISIONS.md, C13). */
 const isEmpty = (metadata: ExternalMetadata): boolean => Object.keys(metadata).length === 0;
 
-/** Stored parts of a new contract's metadata. */
+/** Returns the stored parts of a new contract's metadata. */
 export const normalizeMetadata = (metadata: ExternalMetadata | null | undefined): ExternalMetadata | null =>
   metadata == null || isEmpty(metadata) ? null : metadata;
 
-/** Emulated workspaces have no object configurations, so every name is unknown (DECISIONS.md, F5). */
+/** Rejects every name, because emulated workspaces have no object configurations (DECISIONS.md, F5). */
 export function requireKnownConfiguration(
   metadata: ExternalMetadata | null | undefined,
   fail: Fail<"unknown-object-configuration">,

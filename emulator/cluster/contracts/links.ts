@@ -4,29 +4,29 @@ import { clusterRows } from "../../domain/clusters.ts";
 import type { View } from "../../store/port.ts";
 import { type Contract, formatCompositeId } from "./rows.ts";
 
-/** Public page of a contract, at its cluster (DECISIONS.md, C25). */
+/** Returns the path of a contract's public page at its cluster (DECISIONS.md, C25). */
 export const buildContractPath = (contract: Contract): string => `/contracts/${formatCompositeId(contract)}`;
 
 /**
- * Page on which a person reads a contract and acts on it. The link is the credential, because there is no sign-in. Its
- * key is derived from the contract, the address and the cluster's key, so it is not stored and survives restarts
- * (DECISIONS.md, C25).
+ * Returns the path of the page on which a person reads a contract and acts on it. The link is the credential, because
+ * there is no sign-in. Its key is derived from the contract, the address and the cluster's key, so it is not stored and
+ * survives restarts (DECISIONS.md, C25).
  */
 export async function buildPersonPath(view: View, contract: Contract, email: string): Promise<string> {
   return (await createPersonPathBuilder(view, contract))(email);
 }
 
-/** The same for several people of one contract. */
+/** Returns a function that builds the paths for several people of one contract. */
 export async function createPersonPathBuilder(view: View, contract: Contract): Promise<(email: string) => string> {
   const keyFor = await createKeyMaker(view, contract);
   return (email) => `${buildContractPath(contract)}?${buildQuery(email, keyFor)}`;
 }
 
-/** The query of such a link, for other pages about the same person. */
+/** Returns the query of a person's link, for other pages about the same person. */
 export const buildPersonQuery = async (view: View, contract: Contract, email: string): Promise<string> =>
   buildQuery(email, await createKeyMaker(view, contract));
 
-/** Whether that is the key in this person's links. */
+/** Reports whether `given` is the key in this person's links. */
 export const isPersonsKey = async (view: View, contract: Contract, email: string, given: string): Promise<boolean> =>
   isEqualInConstantTime(given, (await createKeyMaker(view, contract))("link", toAddressKey(email)));
 

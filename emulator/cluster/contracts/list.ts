@@ -47,8 +47,8 @@ export const contractListHandlers = {
 } satisfies ClusterHandlers;
 
 /**
- * The smallest set of contracts that contains every match of the filters. A filter without an index, or with a string,
- * has to read all of it.
+ * Returns the smallest set of contracts that contains every match of the filters. A filter without an index, or with a
+ * string, requires a read of the whole set.
  */
 async function findNarrowestSlice(view: View, workspaceId: number, sets: readonly Candidates[]): Promise<Candidates> {
   const fullSlice = { slices: [selectWorkspace(workspaceId)], covers: 0 };
@@ -61,10 +61,13 @@ async function findNarrowestSlice(view: View, workspaceId: number, sets: readonl
   return sized.reduce((least, each) => (each.size < least.size ? each : least)).candidates;
 }
 
-/** Whether a slice is in the order of the list: one value, or a range of contract numbers. */
+/** Reports whether a slice is in the order of the list. A single value and a range of contract numbers are. */
 const isInOrder = ({ by, equals }: ContractSlice): boolean => by === "number" || equals !== undefined;
 
-/** Whether a contract, entity or party has that name, or a party has that address (DECISIONS.md, F18). */
+/**
+ * Reports whether the text matches the name of the contract, an entity or a party, or the address of a party
+ * (DECISIONS.md, F18).
+ */
 function matchesText(row: Contract, { entities }: NameLookup, text: string | undefined): boolean {
   if (text === undefined) return true;
   const parties = row.counterparties.flatMap(({ name, poc }) => [name, poc?.email ?? ""]);
@@ -95,7 +98,9 @@ type ValueReader = (row: Contract, names: NameLookup) => readonly FilterValue[];
 const listSignatoryNames = (row: Contract, which: (action: Contract["signatories"][number]["action"]) => boolean) =>
   row.signatories.filter(({ action }) => which(action)).map(({ email }) => email);
 
-/** The compared values of each filter. A field that the emulator does not store has no values, so nothing equals it. */
+/**
+ * Compared values of each filter. A field that the emulator does not store has no values, so no comparison succeeds.
+ */
 const values: Readonly<Record<ContractFilter, ValueReader>> = {
   approvals_pending: (row) => [String(row.approvals.some(({ status }) => status === "PENDING"))],
   assigned_to: (row) => row.reviews.flatMap((review) => review.reviewer_user_id ?? []),
@@ -125,14 +130,14 @@ const values: Readonly<Record<ContractFilter, ValueReader>> = {
   tags: (row, { tags }) => tags.get(row.template_id ?? 0) ?? [],
 };
 
-/** A filter of the query: its condition, and whether the field's values satisfy it. */
+/** A filter of the query: its condition, and the check of a field's values. */
 interface Filter extends FilterBounds {
   readonly matches: (found: readonly FilterValue[]) => boolean;
 }
 
 const dates: ReadonlySet<ContractFilter> = new Set(["created_at", "execution_date", "expiring_at", "last_updated_on"]);
 
-/** The filters of the query. Unknown ones and invalid values are reported. */
+/** Returns the filters of the query. Unknown filters and invalid values are reported. */
 function parseFilters(query: Readonly<Record<string, unknown>>, problems: Problems): readonly Filter[] {
   const filters: Filter[] = [];
   for (const [key, given] of Object.entries(query)) {
@@ -195,7 +200,7 @@ const ranges: Readonly<Record<"$gt" | "$gte" | "$lt" | "$lte", (bound: number) =
 type ContractIndex = keyof (typeof contracts)["indexes"];
 type ContractSlice = IndexQuery<ContractIndex>;
 
-/** The condition of a filter that an index may answer: one of these values, or a range (inclusive). */
+/** The condition of a filter that an index can evaluate: one of these values, or a range (inclusive). */
 interface FilterBounds {
   readonly field: ContractFilter;
   readonly equals?: readonly string[];
@@ -204,7 +209,7 @@ interface FilterBounds {
 }
 
 /**
- * Index slices that contain exactly the contracts that match some of the filters. A contract may be in several slices.
+ * Index slices that contain exactly the contracts that match some of the filters. A contract can be in several slices.
  */
 interface Candidates {
   readonly slices: readonly ContractSlice[];
@@ -212,7 +217,7 @@ interface Candidates {
   readonly covers: number;
 }
 
-/** Index slice of the contracts with a value; undefined: there are none. */
+/** Returns the index slice of the contracts with a value, or undefined if there are none. */
 type IndexLookup = (value: string) => readonly [by: ContractIndex, value: string | number] | undefined;
 
 const lookUpByEmail: IndexLookup = (value) => ["party_email", value.toLowerCase()];
@@ -237,7 +242,7 @@ const slicesRanges: Partial<Readonly<Record<ContractFilter, ContractIndex>>> = {
   last_updated_on: "updated",
 };
 
-/** Candidates from the indexes: a set for each indexed filter, or for each indexed range of a field. */
+/** Returns a set of slices for each indexed filter and for each indexed range of a field. */
 function findCandidates(workspaceId: number, filters: readonly FilterBounds[]): readonly Candidates[] {
   const toValue = (of: string | number) => toWorkspaceKey(workspaceId, of);
 

@@ -26,9 +26,9 @@ export interface ResolvedParties {
 }
 
 /**
- * The parties of a contract, each with its row in the workspace's list of counterparties. Unknown ones are created with
- * their addresses, and new contacts are added (DECISIONS.md, C8 to C10). A party that is named repeatedly is looked up
- * and written once.
+ * Returns the parties of a contract, each with its row in the workspace's list of counterparties. Unknown
+ * counterparties are created with their addresses, and new contacts are added (DECISIONS.md, C8 to C10). A party that
+ * is named repeatedly is looked up and written once.
  */
 export async function resolveParties(
   tx: Transaction,
@@ -61,7 +61,6 @@ export async function resolveParties(
 interface CounterpartyDraft {
   readonly row: Counterparty;
   readonly isNew: boolean;
-  /** The keys of the addresses of all contacts. */
   readonly addresses: Set<string>;
   readonly added: Contact[];
 }
@@ -108,8 +107,8 @@ function addContact(
 }
 
 /**
- * The address in `organization_details`, in the form of the list of counterparties. Its other keys are stored in the
- * contract.
+ * Returns the address in `organization_details` in the form of the list of counterparties. Its other keys are stored in
+ * the contract.
  */
 function toAddress(details: PartyInput["organization_details"], { jurisdictions }: Workspace): NewAddress | null {
   const address = details?.address as z.output<typeof Address> | undefined;
@@ -127,7 +126,7 @@ function toAddress(details: PartyInput["organization_details"], { jurisdictions 
   };
 }
 
-/** The party in the `counterparty_…` fields of an upload, or undefined. */
+/** Returns the party in the `counterparty_…` fields of an upload, or undefined. */
 export function parsePartyFields({
   counterparty_organization_name: name,
   counterparty_is_individual,
@@ -153,10 +152,12 @@ interface PartyContext {
   readonly by: Performer;
 }
 
-/** Whether the parties of a contract may still change, which is before it can be signed. */
+/** Reports whether the parties of a contract can still change. They are fixed once the contract can be signed. */
 export const isContractEditable = ({ status }: Contract): boolean => status === "DRAFT" || status === "REDLINING";
 
-/** Assigns an entity to the contract and emits that, unless it is assigned already (DECISIONS.md, C23). */
+/**
+ * Assigns an entity to the contract and emits the change, unless the entity is already assigned (DECISIONS.md, C23).
+ */
 export async function replaceEntity(
   tx: Transaction,
   context: PartyContext,

@@ -12,7 +12,7 @@ import { type Contract, formatCompositeId, formatReferenceId } from "./rows.ts";
 
 type RecordContext = Pick<ClusterContext, "cluster">;
 
-/** The record for creation and for the look-up by external metadata (DECISIONS.md, F10). */
+/** Returns the record for creation and for the look-up by external metadata (DECISIONS.md, F10). */
 export async function toCreatedContract(
   view: View,
   where: RecordContext,
@@ -63,7 +63,7 @@ async function toContractRecord(view: View, { cluster }: RecordContext, row: Con
   };
 }
 
-/** The contract in webhook payloads (DECISIONS.md, F21). */
+/** Returns the contract as webhook payloads contain it (DECISIONS.md, F21). */
 export async function readContractFacts(view: View, row: Contract): Promise<ContractFacts> {
   const type = await view.get(contractTypes, row.contract_type_id);
   const entity = row.entity_id === null ? undefined : await view.get(entities, row.entity_id);
@@ -107,7 +107,7 @@ async function getPerson(view: View, userId: number): Promise<Performer> {
   return user ? { name: user.name, email: user.email } : { name: "" };
 }
 
-/** Name of a contact, who may have no last name. */
+/** Returns the name of a contact. The last name is optional. */
 export const formatFullName = ({
   first_name,
   last_name,
@@ -116,7 +116,7 @@ export const formatFullName = ({
   readonly last_name: string;
 }): string => `${first_name} ${last_name}`.trim();
 
-/** The party that must act next (DECISIONS.md, F9); undefined if there is none. */
+/** Returns the party that must act next (DECISIONS.md, F9), or undefined if there is none. */
 export function findPendingParty(row: Contract): "CREATOR_PARTY" | "COUNTER_PARTY" | "BOTH" | undefined {
   switch (row.status) {
     case "DRAFT":
@@ -139,8 +139,9 @@ export function findPendingParty(row: Contract): "CREATOR_PARTY" | "COUNTER_PART
 export const toPerformer = ({ user }: AuthenticatedMember): Performer => ({ name: user.name, email: user.email });
 
 /**
- * Emits an activity of a person on a contract that does not change its status. `at`: virtual milliseconds, by default
- * now. `data`: other keys of `activity_data`. They are assumed, because no payload with them is public.
+ * Emits a person's activity on a contract that does not change its status. `at` is in virtual milliseconds and defaults
+ * to now. `data` contains other keys of `activity_data`. These keys are assumed, because no payload with them is
+ * public.
  */
 export async function emitContractEvent(
   tx: Transaction,

@@ -6,7 +6,7 @@ import { defineRows, type View } from "../../store/port.ts";
 import { storedTime } from "../../store/stored-time.ts";
 import type { AuthenticatedMember } from "../context.ts";
 
-/** The kinds that the public routes can make, as webhook payloads name them (DECISIONS.md, F9). */
+/** Contract kinds that the public routes can create, as webhook payloads name them (DECISIONS.md, F9). */
 export const contractKinds = [
   "TEMPLATE_CONTRACT",
   "THIRD_PARTY_CONTRACT",
@@ -24,10 +24,10 @@ export const Signatory = z.strictObject({
   counterparty_name: z.string().nullable(),
   title: z.string(),
   note: z.string().nullable(),
-  /** Null: may sign at any time. */
+  /** Null if the person can sign at any time. */
   sign_order: z.int().nullable(),
   created_at: storedTime(z.number()),
-  /** When this person last got the contract to sign. */
+  /** Time of the last request for a signature. */
   sent_at: storedTime(z.number()).nullable(),
   action: z
     .strictObject({ is_success: z.boolean(), notes: z.string().nullable(), at: storedTime(z.number()) })
@@ -36,7 +36,7 @@ export const Signatory = z.strictObject({
 });
 export type Signatory = z.infer<typeof Signatory>;
 
-/** A counterparty in the contract; `counterparty_id` is its row in the workspace's list. */
+/** A counterparty in the contract. `counterparty_id` is its row in the workspace's list. */
 export const Party = z.strictObject({
   counterparty_id: z.int(),
   is_individual: z.boolean(),
@@ -48,7 +48,7 @@ export const Party = z.strictObject({
 });
 export type Party = z.infer<typeof Party>;
 
-/** A review that blocks signing while it is open, either `internal` or by the counterparty. */
+/** A review, either `internal` or by the counterparty. An open review blocks signing. */
 export const Review = z.strictObject({
   id: z.int(),
   by: z.enum(["internal", "counterparty"]),
@@ -60,7 +60,7 @@ export const Review = z.strictObject({
 });
 export type Review = z.infer<typeof Review>;
 
-/** An approval (DECISIONS.md, F22). PENDING blocks signing of a contract under review. */
+/** An approval (DECISIONS.md, F22). A PENDING one blocks signing of a contract under review. */
 export const Approval = z.strictObject({
   id: z.int(),
   name: z.string(),
@@ -83,7 +83,7 @@ export type Approval = z.infer<typeof Approval>;
 
 const StoredBlob = z.strictObject({ sha256: z.string(), md5: z.string(), size: z.int() });
 
-/** A document of the contract. The newest version is last, and the bytes are a blob. */
+/** A document of the contract, whose bytes are a blob. The newest version is last. */
 export const Version = z.strictObject({
   id: z.int(),
   file_name: z.string(),
@@ -112,11 +112,11 @@ export const Contract = z.strictObject({
   name: z.string(),
   kind: z.enum(contractKinds),
   status: z.enum(contractStatuses),
-  /** Status after a resume; null unless it is on hold. */
+  /** Status after a resume. Null unless the contract is on hold. */
   held_from: z.enum(contractStatuses).nullable(),
   contract_type_id: z.int(),
   template_id: z.int().nullable(),
-  /** Sending first shares it with the counterparty for review (from the template). */
+  /** True if sending first shares the contract with the counterparty for review (from the template). */
   counterparty_review: z.boolean(),
   entity_id: z.int().nullable(),
   contract_data: dictionary(z.unknown()),
@@ -128,7 +128,7 @@ export const Contract = z.strictObject({
   external_metadata: ExternalMetadata.nullable(),
   versions: z.array(Version),
   note: z.strictObject({ text: z.string(), note_tag: z.string().nullable() }).nullable(),
-  /** The parent contracts, of which it is a child, an addendum or an amendment. */
+  /** The parent contracts. This contract is their child, addendum or amendment. */
   parents: z.array(z.strictObject({ contract_id: z.int(), relation_type: z.string() })),
   supporting_documents: z.array(
     z.strictObject({
@@ -143,19 +143,19 @@ export const Contract = z.strictObject({
   business_user_id: z.int(),
   created_at: storedTime(z.number()),
   updated_at: storedTime(z.number()),
-  /** When it was shared with the counterparty, sent to the signatories, and executed. */
+  /** Times of sharing with the counterparty, of sending to the signatories, and of execution. */
   sent_to_counterparty_at: storedTime(z.number()).nullable(),
   sent_for_signature_at: storedTime(z.number()).nullable(),
   executed_at: storedTime(z.number()).nullable(),
-  /** Deleted contracts are always 404. */
+  /** Deleted contracts are always reported as 404. */
   deleted_at: storedTime(z.number()).nullable(),
 });
 export type Contract = z.infer<typeof Contract>;
 
-/** An index value that belongs to a workspace. */
+/** Returns an index value that is scoped to a workspace. */
 export const toWorkspaceKey = (workspaceId: number, value: string | number): string => `${workspaceId} ${value}`;
 
-/** A non-negative integer as a string that sorts numerically. */
+/** Returns a non-negative integer as a string that sorts numerically. */
 export const toSortableString = (value: number): string => String(value).padStart(16, "0");
 
 /** Deleted contracts are still stored, but not in any index. */
@@ -183,7 +183,6 @@ export const contracts = defineRows<
     supporting_document: (row) => row.supporting_documents.map(({ id }) => id),
   },
   indexes: {
-    /** Reversed: the newest first. */
     number: (row) => toIndexValue(row, toSortableString(row.id)),
     status: (row) => toIndexValue(row, row.status),
     type: (row) => toIndexValue(row, row.contract_type_id),
@@ -193,21 +192,21 @@ export const contracts = defineRows<
     updated: (row) => toIndexValue(row, toSortableString(row.updated_at)),
     external: (row) =>
       row.external_metadata?.id === undefined ? undefined : toIndexValue(row, row.external_metadata.id),
-    /** The counterparty's id. The last entry is its newest contract (DECISIONS.md, C17). */
+    /** Index by the counterparty's id. The last entry is its newest contract (DECISIONS.md, C17). */
     counterparty: (row) =>
       row.deleted_at === null ? row.counterparties.map((party) => party.counterparty_id) : undefined,
   },
 });
 
-/** All contracts of a workspace, newest first if reversed. */
+/** Selects all contracts of a workspace, oldest first. A reversed read is newest first. */
 export const selectWorkspace = (workspaceId: number) =>
   ({ by: "number", from: toWorkspaceKey(workspaceId, ""), to: toWorkspaceKey(workspaceId, "~") }) as const;
 
-/** `T-12`, or `H-12` for a contract executed outside the service (DECISIONS.md, F1). */
+/** Returns `T-12`, or `H-12` for a contract that was executed outside of the service (DECISIONS.md, F1). */
 export const formatCompositeId = (row: Pick<Contract, "id" | "kind">): string =>
   `${row.kind === "EXECUTED_CONTRACT" ? "H" : "T"}-${row.id}`;
 
-/** The contracts of these rows; undefined if a row has none. */
+/** Returns the composite ids of the rows' contracts, or undefined for a row without a contract. */
 export async function readCompositeIds(
   view: View,
   sources: readonly { readonly contract_id: number | null }[],
@@ -219,8 +218,8 @@ export async function readCompositeIds(
 export const formatReferenceId = (row: Pick<Contract, "id">): string => `SVC-${row.id}`;
 
 /**
- * The contract of a composite id. `not-found` if it is unknown, deleted, in another workspace, or has the wrong prefix
- * or none: such paths only accept the composite form (DECISIONS.md, C12).
+ * Returns the contract of a composite id. Rejects with `not-found` if it is unknown, deleted or in another workspace. A
+ * wrong or missing prefix is also rejected, because such paths only accept the composite form (DECISIONS.md, C12).
  */
 export async function requireContract(
   view: View,
@@ -233,7 +232,7 @@ export async function requireContract(
   return row && formatCompositeId(row) === composite ? row : fail("not-found");
 }
 
-/** The contract of a plain integer id, for the paths with one (DECISIONS.md, F23). */
+/** Returns the contract of a plain integer id, for the paths with one (DECISIONS.md, F23). */
 export async function requireContractNumber(
   view: View,
   caller: AuthenticatedMember,

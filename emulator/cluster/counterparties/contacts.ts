@@ -24,7 +24,7 @@ export const counterpartyContactHandlers = {
   "counterparty-contacts.create": ({ params, body }, context) =>
     context.store.transaction("counterparty-contacts.create", async (tx) => {
       const row = await requireCounterparty(tx, context.caller, params, context.fail);
-      // There must always be a primary contact.
+      // Every counterparty must have a primary contact.
       const is_primary = body.is_primary || row.contacts.length === 0;
       const contact = { id: tx.next("counterparty_contact"), name: body.name, email: body.email, is_primary };
       const after = { ...row, contacts: ensureSinglePrimary([...row.contacts, contact], contact) };
@@ -73,8 +73,8 @@ interface ContactChange {
 }
 
 /**
- * Applies changes to existing contacts in order, and emits those that differ afterwards. At most one contact stays
- * primary. Returns the contacts of the changes, each once.
+ * Applies changes to existing contacts in order, and emits the contacts that differ afterwards. At most one contact
+ * stays primary. Returns each changed contact once.
  */
 async function updateContacts(
   tx: Transaction,

@@ -92,7 +92,7 @@ function toCounterpartyRecord(row: Counterparty): ResultOf<typeof showCounterpar
   };
 }
 
-/** Fields that require each other, and the label, which depends on the workspace. */
+/** Checks fields that require each other, and the label, which depends on the workspace. */
 function findProblems(body: InputOf<typeof createCounterparty>["body"], { organization_types }: Workspace) {
   const contact = ["contact_name", "contact_email"] as const;
   const hasContactField = contact.some((name) => body[name] !== undefined);
@@ -112,7 +112,7 @@ function findProblems(body: InputOf<typeof createCounterparty>["body"], { organi
 
 const customFilter = "filter_custom__";
 
-/** The rows that match the query; undefined: all. */
+/** Returns a filter for the query, or undefined if it matches all rows. */
 function toFilter(query: Readonly<Record<string, unknown>>): ((row: Counterparty) => boolean) | undefined {
   const email = query.filter__client_email_address;
   const custom = Object.entries(query).filter(([name]) => name.startsWith(customFilter));

@@ -75,7 +75,7 @@ export const counterparties = defineRows<Counterparty, "workspace" | "name">({
   },
 });
 
-/** The counterparty in a path. Rejects with `not-found` if it is unknown or in another workspace. */
+/** Returns the counterparty in a path. Rejects with `not-found` if it is unknown or in another workspace. */
 export const requireCounterparty = (
   view: View,
   caller: AuthenticatedMember,
@@ -88,7 +88,7 @@ interface PrimaryCandidate {
   readonly is_primary: boolean;
 }
 
-/** The list with a replaced row. If that row is primary, no other one stays primary. */
+/** Returns the list with a replaced row. If that row is primary, no other row stays primary. */
 export const ensureSinglePrimary = <Row extends PrimaryCandidate>(rows: readonly Row[], changed: Row): Row[] =>
   rows.map((row) => {
     if (row.id === changed.id) return changed;
@@ -103,9 +103,9 @@ export interface EventContext {
 }
 
 /**
- * Emits a change of a counterparty with its newest contract. Without a contract the contract keys are missing
- * (DECISIONS.md, C17). No payload of these activities is public. The ids in `activity_data` are assumed: without them a
- * receiver could not identify the counterparty, contact or address.
+ * Emits a change of a counterparty with its newest contract. The contract keys are missing if there is no contract
+ * (DECISIONS.md, C17). No payload of these activities is public. The ids in `activity_data` are assumed, because a
+ * receiver could not identify the counterparty, contact or address without them.
  */
 export const emitCounterpartyEvent = (
   tx: Transaction,
@@ -115,7 +115,10 @@ export const emitCounterpartyEvent = (
   part: CounterpartyPart = {},
 ): Promise<void> => emitEach(tx, context, row, [[activity, part]]);
 
-/** Emits what a contract has added to the counterparties: each new one, then its contacts and addresses in order. */
+/**
+ * Emits the additions of a contract to the counterparties. Each new counterparty comes first, then its contacts and
+ * addresses in order.
+ */
 export async function emitCounterpartyChanges(
   tx: Transaction,
   context: EventContext,

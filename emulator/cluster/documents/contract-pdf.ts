@@ -8,7 +8,7 @@ import { type Contract, formatCompositeId, formatReferenceId, type Version } fro
 import type { Sheet } from "../pdf/render.ts";
 import { sanitizeFilename } from "../storage/storage.ts";
 
-/** A document for a response: an uploaded version, whose bytes are a blob, or a generated one. */
+/** A document for a response: a generated one, or an uploaded version, whose bytes are a blob. */
 export type ContractDocument = StoredDocument | GeneratedDocument;
 
 interface NamedFile {
@@ -30,7 +30,7 @@ export function findNewestVersion({ versions }: Contract, contentType: string): 
   return found && { ...found, version_id: found.id };
 }
 
-/** The current document: the newest version, or the text of the template (DECISIONS.md, F19). */
+/** Returns the current document: the newest version, or the text of the template (DECISIONS.md, F19). */
 export async function getLatestDocument(
   { versions }: Contract,
   sheet: Sheet | undefined,
@@ -39,16 +39,16 @@ export async function getLatestDocument(
   return versions.at(-1) ?? (sheet && (await generatePdf(sheet, finding)));
 }
 
-/** Source of a contract's document; undefined if it was uploaded as a file. */
+/** Returns the source of a contract's document, or undefined if the document was uploaded as a file. */
 export const createContractSheet = async (view: View, row: Contract): Promise<Sheet | undefined> =>
   row.template_id === null ? undefined : buildSheet(view, row);
 
-/** It is in a header, which is limited to a few thousand characters. */
+/** Maximum length of a file name. The name is in a header, which is limited to a few thousand characters. */
 const maxNameLength = 200;
 
 /**
- * The PDF of a sheet. It is not stored, because it can be generated again. Characters that the font does not have are a
- * finding.
+ * Generates the PDF of a sheet. The PDF is not stored, because it can be generated again. Characters that the font does
+ * not have are reported as a finding.
  */
 export async function generatePdf(sheet: Sheet, finding: ReportFinding): Promise<GeneratedDocument> {
   const { renderPdf } = await import("../pdf/render.ts");
@@ -63,7 +63,7 @@ export async function generatePdf(sheet: Sheet, finding: ReportFinding): Promise
   return { file_name, content_type: pdfType, bytes };
 }
 
-/** Stores the bytes of the document as a blob, for a row to refer to. */
+/** Stores the bytes of the document as a blob to which a row can refer. */
 export async function storeDocument(blobs: Blobs, document: ContractDocument): Promise<StoredDocument> {
   return "blob" in document ? document : { ...document, blob: await storeFile(blobs, document.bytes) };
 }
@@ -115,7 +115,7 @@ function listAnswerRows(questions: readonly Question[], answers: Readonly<Record
 }
 
 const toText = (answer: unknown): string => (typeof answer === "string" ? answer : toExactJson(answer));
-/** Stores the bytes of an inline document, before the transaction that refers to it. */
+/** Stores the bytes of an inline document. It must run before the transaction that refers to the blob. */
 export const storeFile = (blobs: Blobs, file: Buffer): Promise<Blob> => blobs.put(yieldOnce(file), file.length);
 
 async function* yieldOnce(file: Buffer): AsyncGenerator<Uint8Array, void> {
@@ -124,7 +124,7 @@ async function* yieldOnce(file: Buffer): AsyncGenerator<Uint8Array, void> {
 
 export const pdfType = "application/pdf";
 
-/** The row of a document version, with the next number. */
+/** Returns the row of a document version with the next number. */
 export function createVersion(
   tx: Transaction,
   by: User,
@@ -133,7 +133,7 @@ export function createVersion(
 ): Version {
   const id = tx.next("contract_version");
   const { content_type = pdfType, is_executed_version = false } = given;
-  // It appears in URLs and in the header of a download.
+  // The name appears in URLs and in the header of a download.
   const file_name = sanitizeFilename(given.file_name, content_type === pdfType ? "pdf" : "docx");
   return { id, file_name, content_type, blob: given.blob, is_executed_version, uploaded_at: at, uploaded_by: by.id };
 }

@@ -32,7 +32,7 @@ import {
   storeFile,
 } from "./contract-pdf.ts";
 
-/** The text of a version, or of the PDF that is generated for a template contract (DECISIONS.md, F19). */
+/** Responds with the text of a version, or of the PDF that is generated for a template contract (DECISIONS.md, F19). */
 const respondWithContent: Handlers<"documents.content", ClusterContext, AuthenticatedMember>["documents.content"] =
   async ({ params, query, headers }, { store, blobs, pdfs, caller, fail, finding }) => {
     const { row, sheet } = await store.read(async (view) => {
@@ -49,7 +49,7 @@ const respondWithContent: Handlers<"documents.content", ClusterContext, Authenti
     const reading = await readPdfText(await concatBody(await readDocument(blobs, document)), pdfs);
     if (reading === busy) return { ...about, extraction_status: "pending" as const };
     if (reading.problem !== undefined) {
-      // The service does not report this. The request log does.
+      // The service does not report this problem, but the request log does.
       finding("unreadable-pdf", reading.problem);
       return { ...about, extraction_status: "failed" as const };
     }
@@ -174,7 +174,9 @@ type DocumentCall = ClusterContext & {
   readonly finding: ReportFinding;
 };
 
-/** The document of a contract in a format. Created outside of transactions, because generating a PDF is slow. */
+/**
+ * Returns the document of a contract in a format. It runs outside of transactions, because generating a PDF is slow.
+ */
 async function getDocument(
   composite: string,
   format: DownloadFormat,
@@ -196,7 +198,7 @@ interface Upload {
   readonly content_type: string;
 }
 
-/** A new version must be a PDF or a DOCX by its name and by its bytes (DECISIONS.md, F6). */
+/** Requires a PDF or a DOCX by its name and by its bytes (DECISIONS.md, F6). */
 async function getUpload(
   name: string,
   base64: string,
@@ -212,7 +214,7 @@ async function getUpload(
     return fail("invalid-fields", { document_name: ["Value should be a file name that ends in .pdf or .docx"] });
   }
   const file = decodeFileBase64(base64);
-  // A DOCX is a ZIP archive. Only a word processor can tell whether it opens.
+  // A DOCX is a ZIP archive. The contents of the archive are not checked.
   const zipped = file?.subarray(0, 4).equals(Buffer.from("PK\x03\x04", "latin1"));
   if (!file || !zipped) return fail("invalid-fields", { document_base_64: ["Input should be a valid DOCX"] });
   return { file, content_type: docxType };

@@ -32,20 +32,19 @@ const authorizePath = "/api/v1/oauth/authorize/";
 /** RFC 6749, 4.1.2 recommends at most ten minutes. */
 const codeLifetimeMs = 10 * 60 * 1_000;
 
-/** An authorization request that may be answered by a redirect to its client. */
+/** An authorization request whose response can be a redirect to its client. */
 interface Authorization {
   readonly parameters: OAuthParameters;
   readonly clientId: string;
-  /** The unchanged value from the client. */
+  /** The unchanged value that the client sent. */
   readonly redirectTo: string;
-  /** The only user who may sign in, if the client named one by id_token_hint. */
+  /** The only user who is allowed to sign in, if the client named one by id_token_hint. */
   readonly expectedSub: string | undefined;
 }
 
 /**
- * Authenticates a person for a client (OpenID Connect Core, 3.1.2). PKCE with S256 is required of public clients. A
- * page offers every user; `svc_user=<e-mail>` skips it. `prompt=none` without a session is rejected (DECISIONS.md,
- * R35).
+ * Authenticates a person for a client (OpenID Connect Core, 3.1.2). Public clients must use PKCE with S256. A page
+ * offers every user, and `svc_user=<e-mail>` skips it. `prompt=none` without a session is rejected (DECISIONS.md, R35).
  */
 export async function authorize(
   request: ReceivedRequest,
@@ -55,13 +54,14 @@ export async function authorize(
   const parameters = readOAuthParameters(request);
   const { client_id = "", redirect_uri, cluster_id } = parameters;
   if (cluster_id !== undefined && cluster_id !== context.cluster.id) {
-    // The router requests this cluster directly. This person came here without the router, and is redirected to it.
+    // The router requests this cluster directly. A person who reached the cluster without the router is redirected to
+    // the router.
     const other = await context.store.read((view) => view.get(clusterRows, cluster_id));
     const { publicUrl } = context.settings;
     if (other) return createRedirect(`${publicUrl}${authorizePath}?${new URLSearchParams(parameters)}`);
   }
   const repeated = findRepeatedParameter(request);
-  // A repeated client_id or redirect_uri cannot be redirected to.
+  // A repeated client_id or redirect_uri makes the redirect target ambiguous.
   if (repeated === "client_id" || repeated === "redirect_uri")
     return createProblemPage(400, `${formatRepeatedParameter(repeated)}.`);
   const client = await context.store.read((view) => view.get(oauthClients, client_id));
@@ -111,7 +111,7 @@ function findProblem(parameters: OAuthParameters, needsPkce: boolean): Record<st
   if (prompts.includes("none") && prompts.length > 1)
     return createInvalidRequest("prompt must be none, or must not include none");
   if (!/^\d{1,15}$/.test(max_age)) return createInvalidRequest("max_age must be a number of seconds");
-  // It is stored with the code. The limit is the emulator's own (DECISIONS.md, E11).
+  // The nonce is stored with the code. The limit is the emulator's own (DECISIONS.md, E11).
   if ((parameters.nonce ?? "").length > 1_000) return createInvalidRequest("nonce has more than 1,000 characters");
   return findPkceProblem(parameters, needsPkce);
 }
@@ -196,7 +196,7 @@ async function grant(
 }
 
 /**
- * The redirect back to a client. `iss` identifies the issuer (RFC 9207). The existing redirect URI stays byte for byte
+ * Redirects back to a client. `iss` identifies the issuer (RFC 9207). The existing redirect URI stays byte for byte
  * (RFC 6749, 3.1.2), because clients and proxies may compare it.
  */
 function redirectBack(
@@ -213,8 +213,9 @@ function redirectBack(
 const loopback = /^(?:127\.\d{1,3}\.\d{1,3}\.\d{1,3}|\[::1\]|localhost)$/;
 
 /**
- * The redirect URI of an authorization request, if the client may use it: a registered one (a loopback one with any
- * port, RFC 8252, 7.3), or any https or loopback one if none is registered (DECISIONS.md, R35).
+ * Returns the redirect URI of an authorization request, if the client is allowed to use it. It must be registered, and
+ * a loopback URI can have any port (RFC 8252, 7.3). Without registered URIs, any https or loopback URI is allowed
+ * (DECISIONS.md, R35).
  */
 function findAllowedRedirect(client: OAuthClient, given: string | undefined): string | undefined {
   const url = given === undefined || !absoluteUri.test(given) ? undefined : tryParseUrl(given);
@@ -226,10 +227,10 @@ function findAllowedRedirect(client: OAuthClient, given: string | undefined): st
   return matches ? given : undefined;
 }
 
-/** Parameters that are appended to a redirect URI and must not already be there (RFC 6749, 3.1). */
+/** Parameters that are appended to a redirect URI, which must not contain them (RFC 6749, 3.1). */
 const answered = ["code", "state", "iss", "error", "error_description"];
 
-/** The characters of a URI without a fragment (RFC 3986, 2 and 4.3). Only browsers treat a backslash as a slash. */
+/** Characters of a URI without a fragment (RFC 3986, 2 and 4.3). Only browsers treat a backslash as a slash. */
 const absoluteUri = /^[\w\-.~:/?[\]@!$&'()*+,;=%]+$/;
 
 const isLoopback = ({ hostname }: URL): boolean => loopback.test(hostname);
@@ -278,7 +279,7 @@ async function beginSession(
     signed_in_at: now,
     expires_at: now + lifetimeMs,
   });
-  // A proxy may serve the router under a path.
+  // A proxy can serve the router under a path.
   const path = new URL(`${settings.publicUrl}/api/v1/oauth/`).pathname;
   const attributes = `Path=${path}; Max-Age=${lifetimeMs / 1_000}; HttpOnly; SameSite=Lax`;
   return { "set-cookie": formatSessionCookie(`${cluster.id}_${id}`, attributes) };

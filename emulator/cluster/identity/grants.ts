@@ -8,13 +8,13 @@ import { storedDeadline, storedTime } from "../../store/stored-time.ts";
 const granted = {
   cluster_id: z.string(),
   client_id: z.string(),
-  /** null: the client itself, if the cluster has no user for it. */
+  /** Null for the client itself, if the cluster has no user for it. */
   user_id: z.int().nullable(),
   /** Words separated by spaces. */
   scope: z.string(),
-  /** When the person signed in; virtual milliseconds, like all times here. */
+  /** Time of the sign-in, in virtual milliseconds. */
   signed_in_at: storedTime(z.int()),
-  /** All tokens from one consent, which are revoked together. */
+  /** Identifies the tokens of one consent, which are revoked together. */
   family: z.string(),
   expires_at: storedDeadline(z.int()),
   used: z.boolean(),
@@ -25,13 +25,13 @@ export const AuthorizationCode = z.strictObject({
   ...granted,
   code: z.string(),
   redirect_uri: z.string(),
-  /** null: a confidential client that sent none. */
+  /** Null for a confidential client that sent none. */
   code_challenge: z.string().nullable(),
   nonce: z.string().nullable(),
 });
 export type AuthorizationCode = z.infer<typeof AuthorizationCode>;
 
-/** A refresh token for a single use, without the prefix of its cluster. */
+/** A single-use refresh token, without the prefix of its cluster. */
 export const RefreshToken = z.strictObject({ ...granted, token: z.string() });
 export type RefreshToken = z.infer<typeof RefreshToken>;
 
@@ -65,7 +65,7 @@ export const sessions = defineRows<Session, "expires_at">({
   indexes: { expires_at: (row) => row.expires_at },
 });
 
-/** The approver of a device, if the control plane or its page named one (DECISIONS.md, R30). */
+/** Approvers of devices, for grants whose approver the control plane or its page named (DECISIONS.md, R30). */
 export const deviceApprovals = defineRows<{ readonly device_code: string; readonly user_id: number }>({
   name: "device_approvals",
   schema: z.strictObject({ device_code: z.string(), user_id: z.int() }),
@@ -88,10 +88,10 @@ export const providerStates = defineRows<z.infer<typeof ProviderState>>({
   indexes: {},
 });
 
-/** The lifetime of access and ID tokens, in seconds of virtual time. */
+/** Lifetime of access and ID tokens, in seconds of virtual time. */
 export const accessTokenLifetimeSeconds = 3_600;
 
-/** The active users of a cluster with that address, one for each workspace. */
+/** Returns the active users of a cluster with that address, one for each workspace. */
 export async function listUsersByEmail(view: View, clusterId: string, email: string): Promise<readonly User[]> {
   const found: User[] = [];
   for (const user of await view.list(users, { by: "email", equals: toAddressKey(email) })) {
@@ -103,13 +103,13 @@ export async function listUsersByEmail(view: View, clusterId: string, email: str
 export const findUserByEmail = async (view: View, clusterId: string, email: string): Promise<User | undefined> =>
   (await listUsersByEmail(view, clusterId, email))[0];
 
-/** The user with that number, if they are still active at the cluster. */
+/** Returns the user with that number, if they are still active at the cluster. */
 export async function findUserById(view: View, clusterId: string, id: number): Promise<User | undefined> {
   const user = await view.get(users, id);
   return user?.is_active && (await isOf(view, clusterId, user)) ? user : undefined;
 }
 
-/** The default user of a cluster, for whom the API key of its first workspace acts. */
+/** Returns the default user of a cluster, for whom the API key of its first workspace acts. */
 export async function getFirstUser(view: View, clusterId: string): Promise<User | undefined> {
   const workspace = await getFirstWorkspace(view, clusterId);
   return workspace && findUserById(view, clusterId, workspace.acting_user_id);
@@ -119,15 +119,15 @@ async function isOf(view: View, clusterId: string, user: User): Promise<boolean>
   return (await view.get(workspaces, user.workspace_id))?.cluster_id === clusterId;
 }
 
-/** Scopes that a client may request (OpenID Connect Core, 5.4 and 11). */
+/** Scopes that a client can request (OpenID Connect Core, 5.4 and 11). */
 export const supportedScopes = ["openid", "profile", "email", "offline_access"];
 
-/** The default scope, as for a device (specification, DeviceGrantTokenCreateRequest). */
+/** Default scope, which is also the default for a device (specification, DeviceGrantTokenCreateRequest). */
 export const defaultScope = "openid profile email";
 
 export const parseScope = (scope: string): string[] => scope.split(" ").filter((word) => word !== "");
 
-/** A scope without unknown words, which are ignored (OpenID Connect Core, 3.1.2.1). */
+/** Removes unknown words from a scope, which are ignored (OpenID Connect Core, 3.1.2.1). */
 export const filterKnownScope = (scope: string): string =>
   parseScope(scope)
     .filter((word) => supportedScopes.includes(word))
@@ -136,7 +136,7 @@ export const filterKnownScope = (scope: string): string =>
 export const findUnknownScopes = (scope: string): string[] =>
   parseScope(scope).filter((word) => !supportedScopes.includes(word));
 
-/** Claims about a person under a scope, in addition to `sub`. */
+/** Returns the claims about a person under a scope, in addition to `sub`. */
 export function buildClaims(user: User, scope: string): Readonly<Record<string, unknown>> {
   const requested = parseScope(scope);
   return {

@@ -40,7 +40,10 @@ export const identityRoutes = lookupTable<RouteHandler>({
   "GET /api/v1/svc_auth/oauth/signup/callback": completeProviderSignIn("signup"),
 });
 
-/** The cluster's own OpenID configuration, in which the router replaces the URLs (OpenID Connect Discovery, 3). */
+/**
+ * Responds with the cluster's own OpenID configuration, in which the router replaces the URLs (OpenID Connect
+ * Discovery, 3).
+ */
 export async function getOpenIdConfiguration(_: ReceivedRequest, { cluster }: ClusterContext): Promise<Passthrough> {
   const toUrl = (path: string) => `${cluster.url}${path}`;
   return createJsonResponse(200, {
@@ -58,7 +61,7 @@ export async function getOpenIdConfiguration(_: ReceivedRequest, { cluster }: Cl
     token_endpoint_auth_methods_supported: ["none", "client_secret_basic", "client_secret_post"],
     code_challenge_methods_supported: ["S256"],
     request_parameter_supported: false,
-    // If it is missing, clients assume that they are supported.
+    // Clients assume support if this key is missing.
     request_uri_parameter_supported: false,
     prompt_values_supported: ["none", "login", "select_account"],
     authorization_response_iss_parameter_supported: true,
@@ -77,9 +80,9 @@ const tokenExchange = "urn:ietf:params:oauth:grant-type:token-exchange";
 const issuedType = { issued_token_type: "urn:ietf:params:oauth:token-type:access_token" };
 
 /**
- * Issues the tokens of a device whose user code was approved. The router only requests them then, by forwarding the
- * poll, because only the router checks the grant (DECISIONS.md, R30). The tokens are for the named approver, or for the
- * acting user of the first workspace.
+ * Issues the tokens of a device whose user code was approved. The router checks the grant and forwards the poll only
+ * after the approval (DECISIONS.md, R30). The tokens are for the named approver, or for the acting user of the first
+ * workspace.
  */
 async function issueDeviceToken(request: ReceivedRequest, context: ClusterContext): Promise<Passthrough> {
   const parameters = readOAuthParameters(request);
@@ -93,7 +96,7 @@ async function issueDeviceToken(request: ReceivedRequest, context: ClusterContex
     const approval = await tx.get(deviceApprovals, device_code);
     if (approval) tx.delete(deviceApprovals, device_code);
     const user = approval ? await findUserById(tx, cluster.id, approval.user_id) : await getFirstUser(tx, cluster.id);
-    // Never the tokens of another user.
+    // Tokens of another user must not be issued.
     if (approval && !user) return undefined;
     const granted = {
       client_id,
@@ -110,7 +113,9 @@ async function issueDeviceToken(request: ReceivedRequest, context: ClusterContex
   return createJsonResponse(200, { ...tokens, ...exchanged }, noStoreHeaders);
 }
 
-/** The user of an access token (OpenID Connect Core, 5.3). The token may have the prefix of its cluster. */
+/**
+ * Responds with the user of an access token (OpenID Connect Core, 5.3). The token can have the prefix of its cluster.
+ */
 async function respondWithUserinfo(request: ReceivedRequest, context: ClusterContext): Promise<Passthrough> {
   const given = readAccessToken(request);
   if (given === "twice") return createRepeatedTokenError();
@@ -121,7 +126,7 @@ async function respondWithUserinfo(request: ReceivedRequest, context: ClusterCon
 
   const { sub = "", client_id, scope } = claims;
   const ofCluster = { cluster: context.cluster.id };
-  // The client acts for itself.
+  // A client without a user acts for itself.
   if (sub === client_id) return createJsonResponse(200, { sub, ...ofCluster });
   const user = await context.store.read((view) => findUserById(view, context.cluster.id, Number(sub)));
   return user
@@ -130,7 +135,8 @@ async function respondWithUserinfo(request: ReceivedRequest, context: ClusterCon
 }
 
 /**
- * In the header, or in the form of a POST (RFC 6750, 2.1 and 2.2): a URL with a token would be logged in many places.
+ * Reads the token from the header, or from the form of a POST (RFC 6750, 2.1 and 2.2). A token in a URL is not
+ * accepted, because URLs are logged.
  */
 function readAccessToken(request: ReceivedRequest): string | "twice" | undefined {
   const [, bearer] = /^bearer\s+(\S.*)$/i.exec(request.headers.authorization ?? "") ?? [];
@@ -155,8 +161,8 @@ function createRejection(code: "no-access-token" | "refused-token"): Passthrough
 }
 
 /**
- * How the person with an address signs in: by any provider, because their stand-in accepts everyone (DECISIONS.md,
- * R34).
+ * Responds with the login options of an address. Every provider is offered, because their stand-in accepts everyone
+ * (DECISIONS.md, R34).
  */
 export async function getLoginOptions(
   { body }: Pick<ReceivedRequest, "body">,

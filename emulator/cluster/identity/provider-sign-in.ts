@@ -17,10 +17,13 @@ import { findUserByEmail, providerStates } from "./grants.ts";
 
 type SignInFlow = "login" | "signup";
 
-/** Also the sign-ins of trial signups. */
+/** Providers of logins, and of the sign-ins of trial signups. */
 const providers = ["ProviderA", "ProviderB", "ProviderC"] as const;
 
-/** Starts a login or a signup with a provider. The state brings the callback to this cluster (DECISIONS.md, R25). */
+/**
+ * Returns a handler that starts a login or a signup with a provider. The state brings the callback to this cluster
+ * (DECISIONS.md, R25).
+ */
 export const startProviderSignIn =
   (flow: SignInFlow) =>
   async (request: ReceivedRequest, { store, cluster, settings, ids }: ClusterContext): Promise<Passthrough> => {
@@ -39,8 +42,8 @@ export const startProviderSignIn =
   };
 
 /**
- * Accepts the provider's identity of a person. A login needs a user of the cluster with that address. A signup creates
- * one if there is none.
+ * Returns a handler that accepts the provider's identity of a person. A login requires a user of the cluster with that
+ * address. A signup creates one if there is none.
  */
 export const completeProviderSignIn =
   (flow: SignInFlow) =>
@@ -79,8 +82,8 @@ interface ProviderAccount {
 }
 
 /**
- * The account for a signup with a provider. It accepts an open invitation, or creates a workspace with the person as
- * the owner (DECISIONS.md, R25). Undefined: the account belongs to another cluster.
+ * Returns the account for a signup with a provider. It accepts an open invitation, or creates a workspace with the
+ * person as the owner (DECISIONS.md, R25). Returns undefined if the account belongs to another cluster.
  */
 async function findOrCreateAccount(
   tx: Transaction,
@@ -101,7 +104,7 @@ async function findOrCreateAccount(
   return tx.get(users, acting_user_id);
 }
 
-/** Maximum number of offered addresses. Others can be typed. */
+/** Maximum number of offered addresses. A person can type any other address. */
 const maxShownUsers = 50;
 
 interface SignInPagePerson {
@@ -112,16 +115,16 @@ interface SignInPagePerson {
 }
 
 /**
- * The page on which a person chooses a user. It lists the users of all emulated clusters, because a request with an
- * unmapped client reaches every cluster, and any of their pages may be shown. Each link names its cluster, which takes
- * precedence over anything else in the request (DECISIONS.md, R14).
+ * Renders the page on which a person chooses a user. It lists the users of all emulated clusters, because a request
+ * with an unmapped client reaches every cluster, and any of their pages can be shown. Each link names its cluster,
+ * which takes precedence over anything else in the request (DECISIONS.md, R14).
  */
 export async function createSignInPage(
   view: View,
   parameters: OAuthParameters,
   clientName: string,
 ): Promise<Passthrough> {
-  // The client's login hint must not redirect to that person's cluster.
+  // The client's login hint must not redirect to another person's cluster.
   const { svc_user: _, prompt: __, cluster_id: ___, login_hint, ...kept } = parameters;
   const links = (await listPeople(view)).map(
     ({ name, email, workspace, cluster_id }): Html =>
@@ -150,7 +153,7 @@ async function listPeople(view: View): Promise<SignInPagePerson[]> {
   return people;
 }
 
-/** An active user of an emulated cluster. Real back ends do not have the emulator's users. */
+/** Returns an active user of an emulated cluster. Real back ends do not have the emulator's users. */
 async function findPerson(
   view: View,
   { is_active, name, email, workspace_id }: User,
@@ -162,8 +165,9 @@ async function findPerson(
 }
 
 /**
- * For a person who is unknown at this cluster. If every cluster got the request, the one that knows them responds. If
- * only this one did, they get a link to it. An unknown person gets a link back.
+ * Renders the page for a person who is unknown at this cluster. If every cluster got the request, the person's own
+ * cluster responds. If only this cluster did, the page links to the person's cluster. A person whom no cluster has gets
+ * a link back.
  */
 export async function createUnknownUserPage(
   view: View,
@@ -184,6 +188,6 @@ export async function createUnknownUserPage(
   return createProblemPage(404, problem, html`<a href="${others}">Choose another user</a>`);
 }
 
-/** An error page for a person, if there is no redirect, optionally with a link. */
+/** Renders an error page for a person when there is no redirect, optionally with a link. */
 export const createProblemPage = (status: number, problem: string, way?: Html): Passthrough =>
   createPageResponse(status, createPage("Sign-in failed", html`<p>${problem}</p>${way && html`<p>${way}</p>`}`));

@@ -7,7 +7,7 @@ import type { ClusterContext } from "../context.ts";
 
 const base64url = z.string().regex(/^[\w-]+$/);
 
-/** An RSA key as RFC 7517 writes it. */
+/** An RSA key in the format of RFC 7517. */
 const PrivateJwk = z.strictObject({
   kty: z.literal("RSA"),
   n: base64url,
@@ -21,7 +21,7 @@ const PrivateJwk = z.strictObject({
 });
 export type PrivateJwk = z.infer<typeof PrivateJwk>;
 
-/** The key with which a cluster signs its tokens, created once and stored (DECISIONS.md, R35). */
+/** The key with which a cluster signs its tokens. It is created once and stored (DECISIONS.md, R35). */
 export const SigningKey = z.strictObject({ cluster_id: z.string(), jwk: PrivateJwk });
 export type SigningKey = z.infer<typeof SigningKey>;
 
@@ -33,8 +33,8 @@ export const signingKeys = defineRows<SigningKey>({
 });
 
 /**
- * The cluster's key. Creating one takes longer than starting an emulator, so it is created on first use. With
- * --deterministic it is derived from the cluster's own key, which is derived from the seed.
+ * Returns the cluster's key. It is created on first use, because creating one takes longer than starting an emulator.
+ * With --deterministic it is derived from the cluster's own key, which is derived from the seed.
  */
 export async function getSigningKey({
   store,
@@ -45,7 +45,7 @@ export async function getSigningKey({
   if (storedKey) return storedKey.jwk;
   const jwk = await createPrivateJwk(settings.deterministic ? `${cluster.id}\0${cluster.key}` : undefined);
   return store.transaction("make a signing key", async (tx) => {
-    // Of several requests that found none, the first one here wins.
+    // Concurrent requests can each create a key. The first stored key is used.
     const first = await tx.get(signingKeys, cluster.id);
     if (first) return first.jwk;
     tx.put(signingKeys, { cluster_id: cluster.id, jwk });
@@ -53,7 +53,7 @@ export async function getSigningKey({
   });
 }
 
-/** A 2048-bit RSA key. The same seed gives the same key. */
+/** Returns a 2048-bit RSA key. The same seed gives the same key. */
 export async function createPrivateJwk(seed: string | undefined): Promise<PrivateJwk> {
   if (seed !== undefined) return deriveSeededJwk(seed);
   const { privateKey } = await promisify(generateKeyPair)("rsa", { modulusLength: 2048 });
@@ -63,7 +63,7 @@ export async function createPrivateJwk(seed: string | undefined): Promise<Privat
 const e = 65_537n;
 const primeBytes = 128;
 
-/** Derived by hand, because node:crypto only generates random keys. */
+/** Derives a key from a seed. node:crypto only generates random keys. */
 async function deriveSeededJwk(seed: string): Promise<PrivateJwk> {
   const ids = createSeededIds(seed);
   const one = await findNextPrime(ids.bytes(primeBytes));
@@ -83,7 +83,10 @@ async function deriveSeededJwk(seed: string): Promise<PrivateJwk> {
   };
 }
 
-/** The first suitable prime after a random start, with both top bits set so that the product of two has 2048 bits. */
+/**
+ * Returns the first suitable prime after a random start. Both top bits are set, so the product of two such primes has
+ * 2048 bits.
+ */
 async function findNextPrime(random: Buffer): Promise<bigint> {
   random[0]! |= 0xc0;
   random[primeBytes - 1]! |= 1;
@@ -91,22 +94,20 @@ async function findNextPrime(random: Buffer): Promise<bigint> {
   const smallPrimes = listPrimesBelow(1_000);
   const remainders = smallPrimes.map((prime) => Number(first % BigInt(prime)));
   for (let more = 0; ; more += 2) {
-    // Five of six candidates are multiples of a small prime, which is quick to check without a full primality test in a
-    // thread.
+    // Five of six candidates are multiples of a small prime. This check avoids a full primality test for them.
     if (smallPrimes.some((prime, i) => (remainders[i]! + more) % prime === 0)) continue;
     const candidate = first + BigInt(more);
     if (candidate % e !== 1n && (await promisify(checkPrime)(candidate))) return candidate;
   }
 }
 
-/** The odd ones. */
 function listPrimesBelow(end: number): number[] {
   const found: number[] = [];
   for (let n = 3; n < end; n += 2) if (found.every((prime) => n % prime !== 0)) found.push(n);
   return found;
 }
 
-/** The inverse of `a` modulo `m`, by Euclid's algorithm. */
+/** Returns the inverse of `a` modulo `m`, by Euclid's algorithm. */
 function invertModulo(a: bigint, m: bigint): bigint {
   let [r, next] = [m, a % m];
   let [t, nextT] = [0n, 1n];

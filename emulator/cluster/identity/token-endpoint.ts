@@ -100,7 +100,7 @@ function findPkceProblem(challenge: string | null, verifier: string | undefined)
     : createInvalidGrant("code_verifier does not match");
 }
 
-/** The token is exchanged for a new one. A second use means that it was stolen (RFC 9700, 4.14). */
+/** The token is replaced by a new one. A second use indicates a stolen token (RFC 9700, 4.14). */
 const redeemRefreshToken: GrantRedeemer = async (tx, context, parameters, clientId) => {
   const { refresh_token, scope } = parameters;
   if (refresh_token === undefined) return createOAuthError("invalid_request", "refresh_token is missing");
@@ -129,7 +129,7 @@ const redeemers = lookupTable<GrantRedeemer>({
 const stripPrefix = ({ cluster }: ClusterContext, token: string): string =>
   token.startsWith(`${cluster.id}_`) ? token.slice(cluster.id.length + 1) : token;
 
-/** Whether the person of a grant still exists. A client that acts for itself always does. */
+/** Reports whether the person of a grant still exists. A client that acts for itself always does. */
 const isForKnownUser = async (
   tx: Transaction,
   { cluster }: ClusterContext,

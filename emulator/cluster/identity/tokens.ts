@@ -16,14 +16,14 @@ import { getSigningKey, type PrivateJwk, signingKeys } from "./signing-keys.ts";
 type SigningContext = Pick<ClusterContext, "store" | "cluster" | "settings" | "clock" | "ids">;
 
 const refreshLifetimeMs = 30 * 24 * 60 * 60 * 1_000;
-/** How long an expired refresh token is reported as expired instead of unknown. */
+/** Time for which an expired refresh token is reported as expired instead of unknown. */
 const expiredRetentionMs = 24 * 60 * 60 * 1_000;
 
 export type TokenGrant = Pick<RefreshToken, "client_id" | "user_id" | "scope" | "signed_in_at" | "family"> & {
   readonly nonce?: string | null;
 };
 
-/** RFC 6749, 5.1, without the refresh token. */
+/** The response of RFC 6749, 5.1, without the refresh token. */
 interface TokenSet {
   readonly access_token: string;
   readonly token_type: "Bearer";
@@ -33,8 +33,8 @@ interface TokenSet {
 }
 
 /**
- * Signs an access token and, for the scope `openid`, an ID token. Times are virtual. There is no `nbf`, which real
- * clients would check against the wall clock (DECISIONS.md, P7). The issuer is the router, whichever cluster signs.
+ * Signs an access token and, for the scope `openid`, an ID token. Times are virtual. There is no `nbf`, because real
+ * clients would check it against the wall clock (DECISIONS.md, P7). The issuer is the router for every cluster.
  */
 export async function issueTokens(context: SigningContext, granted: TokenGrant): Promise<TokenSet> {
   const { store, cluster, settings, clock, ids } = context;
@@ -43,7 +43,7 @@ export async function issueTokens(context: SigningContext, granted: TokenGrant):
   const now = Math.floor(clock.now() / 1_000);
   const common = {
     iss: settings.publicUrl,
-    // Without a person the client acts for itself (RFC 9068, 2.2).
+    // A client without a person acts for itself (RFC 9068, 2.2).
     sub: user_id === null ? client_id : String(user_id),
     cluster: cluster.id,
     iat: now,
@@ -72,7 +72,7 @@ async function signToken(context: SigningContext, typ: string, claims: JWTPayloa
   return new SignJWT(claims).setProtectedHeader({ alg: "RS256", kid, typ }).sign(await importJWK(jwk, "RS256"));
 }
 
-/** The claims of an access token of this cluster; undefined if it is foreign, altered, or expired. */
+/** Returns the claims of an access token of this cluster, or undefined if it is foreign, altered or expired. */
 export async function verifyAccessToken(context: SigningContext, token: string): Promise<JWTPayload | undefined> {
   const payload = await verifyToken(await getSigningKey(context), token, {
     typ: "at+jwt",
@@ -83,8 +83,8 @@ export async function verifyAccessToken(context: SigningContext, token: string):
 }
 
 /**
- * The subject of an ID token that a cluster of this issuer signed; undefined for any other token. It may have expired
- * (OpenID Connect Core, 3.1.2.1, id_token_hint).
+ * Returns the subject of an ID token that a cluster of this issuer signed, or undefined for any other token. The token
+ * may have expired (OpenID Connect Core, 3.1.2.1, id_token_hint).
  */
 export async function verifyIdTokenSubject(
   { store, settings }: SigningContext,
@@ -110,7 +110,7 @@ async function verifyToken(
   }
 }
 
-/** The public part of the cluster's key, for its key set. */
+/** Returns the public part of the cluster's key, for its key set. */
 export async function getPublicJwk(context: SigningContext): Promise<Readonly<Record<string, string>>> {
   const jwk = await getSigningKey(context);
   const { kty, n, e } = jwk;

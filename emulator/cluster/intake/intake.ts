@@ -23,7 +23,7 @@ import {
 } from "./rows.ts";
 
 export const intakeHandlers = {
-  // The checks are in this order (DECISIONS.md, C7): fields, published, INTAKE_WORKFLOW, files.
+  // The order of the checks is fields, published, INTAKE_WORKFLOW, files (DECISIONS.md, C7).
   "intake.create": ({ body }, { store, clock, ids, caller, fail, finding }) =>
     store.transaction("intake.create", async (tx) => {
       const { workspace } = caller;
@@ -95,7 +95,7 @@ export const intakeHandlers = {
     }),
 } satisfies ClusterHandlers;
 
-/** The intake with an id. An unknown, deleted or foreign one is 403, not 404 (DECISIONS.md, F3). */
+/** Returns the intake with an id. An unknown, deleted or foreign one is 403, not 404 (DECISIONS.md, F3). */
 async function requireIntake(
   view: View,
   workspace: Workspace,
@@ -157,7 +157,7 @@ const orders = lookupTable<IntakeOrder>({
   title: (a, b) => compareText(a.title.toLowerCase(), b.title.toLowerCase()),
 });
 
-/** A page of the workspace's intakes, newest first by default (DECISIONS.md, F8). */
+/** Returns a page of the workspace's intakes, newest first by default (DECISIONS.md, F8). */
 async function listIntakePage(
   view: View,
   workspace: Workspace,
@@ -193,7 +193,7 @@ const sortRows = (rows: Intake[], order: IntakeOrder | undefined): Intake[] => (
 
 function parseOrder(sort: string | undefined, fail: Fail<"invalid-sort">): IntakeOrder | undefined {
   if (sort === undefined) return undefined;
-  // A plus in a query string means a space, so an unescaped leading + arrives as one.
+  // A plus in a query string means a space, so an unescaped leading + arrives as a space.
   const [, sign, name] = /^([-+ ]?)(.*)$/.exec(sort)!;
   const order = (Object.hasOwn(orders, name!) ? orders[name!] : undefined) ?? fail("invalid-sort");
   return sign === "-" ? (a, b) => order(b, a) : order;
@@ -211,7 +211,7 @@ function matches(row: Intake, query: IntakeQuery): boolean {
   );
 }
 
-/** The four spellings of a filter. All that are present must match. */
+/** Reports whether a value matches the four spellings of a filter. All given spellings must match. */
 function matchesFilter(value: string, query: IntakeQuery, field: "filter__priority" | "filter__status"): boolean {
   const wanted = query[field] ?? value;
   const equals = query[`${field}[$eq]`] ?? value;

@@ -25,7 +25,6 @@ export const Intake = z.strictObject({
   description: z.string().nullable(),
   status: z.enum(["DRAFT", "PENDING", "IN_PROGRESS", "BLOCKED", "COMPLETED", "DISCARDED"]),
   priority: z.enum(["LOW", "MEDIUM", "HIGH"]),
-  /** Virtual milliseconds. */
   due_at: storedDeadline(z.number()).nullable(),
   metadata: dictionary(z.string()),
   workflow_id: z.int(),
@@ -36,7 +35,7 @@ export const Intake = z.strictObject({
   created_by: z.int(),
   created_at: storedTime(z.number()),
   modified_at: storedTime(z.number()),
-  /** Deleted intakes are stored, but treated as unknown. */
+  /** Deleted intakes stay stored but are treated as unknown. */
   deleted_at: storedTime(z.number()).nullable(),
 });
 export type Intake = z.infer<typeof Intake>;
@@ -50,16 +49,16 @@ export const intakes = defineRows<Intake, "workspace">({
   indexes: { workspace: (row) => (row.deleted_at === null ? row.workspace_id : undefined) },
 });
 
-/** The intake with an id; undefined for an unknown, deleted or foreign one. */
+/** Returns the intake with an id, or undefined if it is unknown, deleted or foreign. */
 export async function findIntake(view: View, workspace: Workspace, id: number): Promise<Intake | undefined> {
   const row = await view.get(intakes, id);
   return row && row.workspace_id === workspace.id && row.deleted_at === null ? row : undefined;
 }
 
-/** `I-0081` (DECISIONS.md, F8). */
+/** Returns a reference such as `I-0081` (DECISIONS.md, F8). */
 export const formatIntakeReference = ({ id }: Pick<Intake, "id">): string => `I-${String(id).padStart(4, "0")}`;
 
-/** An intake in the format of the list. */
+/** Returns an intake in the format of the list. */
 export async function toIntakeRecord(view: View, row: Intake): Promise<z.infer<typeof IntakeRecord>> {
   const workflow = await view.get(workflows, row.workflow_id);
   if (!workflow) throw new Error(`Intake ${row.id} is of workflow ${row.workflow_id}, which does not exist`);
@@ -86,7 +85,7 @@ export async function toIntakeRecord(view: View, row: Intake): Promise<z.infer<t
   };
 }
 
-/** Assignees of an intake or a task: active users of the workspace. */
+/** Returns the assignees of an intake or a task, who must be active users of the workspace. */
 export async function requireAssignees(
   view: View,
   workspace: Workspace,
@@ -145,7 +144,6 @@ const UserTask = z.strictObject({
   workspace_id: z.int(),
   title: z.string(),
   notes: z.string().nullable(),
-  /** Virtual milliseconds. */
   due_at: storedDeadline(z.number()).nullable(),
   priority: z.enum(["LOW", "MEDIUM", "HIGH"]),
   task_category: z.enum(taskCategories),
@@ -164,7 +162,7 @@ export const userTasks = defineRows<UserTask, "intake">({
   indexes: { intake: (row) => row.intake_ids },
 });
 
-/** A task in the format of intakes. No public route completes one. */
+/** Returns a task in the format of intakes. No public route completes a task. */
 export function toTaskRecord(row: UserTask, now: number): z.infer<typeof Task> {
   const due = row.due_at === null ? null : toIsoSeconds(row.due_at);
   return {
@@ -172,7 +170,7 @@ export function toTaskRecord(row: UserTask, now: number): z.infer<typeof Task> {
     title: row.title,
     notes: row.notes,
     absolute_due_date: due,
-    // By the date in its shown format.
+    // The status is computed from the formatted date.
     status: due === null ? "NO_DATE" : Date.parse(due) < now ? "OVERDUE" : "UPCOMING",
     priority: row.priority,
     intake_task_status: "PENDING",

@@ -22,7 +22,9 @@ import { scheduleReport } from "../reports/report.ts";
 import { createJsonResponse } from "../response.ts";
 import { createPersonId } from "../workspace/users.ts";
 
-/** Makes a user a member of a workspace, who is inactive until they accept the invitation (DECISIONS.md, R24). */
+/**
+ * Adds a user as a member of a workspace. The member is inactive until they accept the invitation (DECISIONS.md, R24).
+ */
 export async function inviteMember(
   tx: Transaction,
   { clock, ids }: Pick<ClusterContext, "clock" | "ids">,
@@ -45,7 +47,7 @@ export async function inviteMember(
 type InvitedPerson = Pick<Invitation, "email" | "name">;
 
 /**
- * Invites people to a contract, each once. Returns their tokens by address, and whether there is a new one for the
+ * Invites people to a contract, each once. Returns their tokens by address, and whether there is a new token for the
  * cluster to report (DECISIONS.md, R34).
  */
 export async function inviteCounterparties(
@@ -59,7 +61,7 @@ export async function inviteCounterparties(
   if (people.length === 0) return { tokens, isNew };
   const workspace = await tx.get(workspaces, workspace_id);
   for (const { email, name } of people) {
-    // A person gets the same token for the same contract every time, and it cannot be forged.
+    // A person always gets the same token for the same contract, and the token cannot be forged.
     const mark = computeHmacText("sha256", workspace?.hmac_key ?? "", `${contract_id} ${toAddressKey(email)}`);
     const token = `counterparty-${mark.slice(0, 24)}`;
     tokens.set(email, token);
@@ -80,14 +82,16 @@ export async function endInvitations(tx: Transaction, { id }: Contract, at: numb
   if (open.length > 0) scheduleReport(tx, "report-invitations", id, at);
 }
 
-/** An invitation that a cluster issued, or one from the seed, which has neither a name nor a time. */
+/**
+ * An invitation that a cluster issued or that the seed defines. The seed's invitations have neither a name nor a time.
+ */
 export interface AnyInvitation extends Omit<Invitation, "user_id" | "email" | "name" | "issued_at"> {
   readonly email: string | null;
   readonly name: string | null;
   readonly issued_at: number | null;
 }
 
-/** The fields of an invitation for the person with its token, and for the control plane. */
+/** Returns the fields of an invitation that the invited person and the control plane can see. */
 export const pickSharedFields = ({ token, kind, state, email, name, cluster_id }: AnyInvitation) => ({
   token,
   kind,
@@ -97,7 +101,7 @@ export const pickSharedFields = ({ token, kind, state, email, name, cluster_id }
   cluster_id,
 });
 
-/** The invite tokens that a seed defines for a workspace, as invitations. */
+/** Returns the invite tokens that a seed defines for a workspace, as invitations. */
 export const listSeededInvitations = (workspace: Workspace): readonly AnyInvitation[] => [
   ...workspace.creator_tokens.map((token) => createSeeded("creator", token, workspace)),
   ...workspace.counterparty_tokens.map((token) => createSeeded("counterparty", token, workspace)),
@@ -121,13 +125,13 @@ const Invitation = z.strictObject({
   kind: z.enum(invitationKinds),
   cluster_id: z.string(),
   workspace_id: z.int(),
-  /** The member who is inactive until it is accepted; null for a counterparty. */
+  /** The member, who is inactive until the invitation is accepted. Null for a counterparty. */
   user_id: z.int().nullable(),
   /** Null for a member. */
   contract_id: z.int().nullable(),
   email: z.string(),
   name: z.string(),
-  /** ENDED: the contract is executed, voided or deleted. */
+  /** ENDED means that the contract is executed, voided or deleted. */
   state: z.enum(["PENDING", "ACCEPTED", "ENDED"]),
   /** Virtual milliseconds. */
   issued_at: storedTime(z.number()),
@@ -139,7 +143,7 @@ export const invitations = defineRows<Invitation, "open" | "user" | "contract" |
   schema: Invitation,
   key: (row) => row.token,
   indexes: {
-    /** The pending ones, by workspace. */
+    /** Pending invitations, by workspace. */
     open: (row) => (row.state === "PENDING" ? row.workspace_id : undefined),
     user: (row) => row.user_id ?? undefined,
     contract: (row) => row.contract_id ?? undefined,
@@ -148,7 +152,7 @@ export const invitations = defineRows<Invitation, "open" | "user" | "contract" |
   },
 });
 
-/** A member accepts the invitation and becomes active. Undefined for an invitation of a counterparty. */
+/** Accepts an invitation as a member, who becomes active. Returns undefined for an invitation of a counterparty. */
 export async function acceptInvitation(tx: Transaction, invitation: Invitation, at: number): Promise<User | undefined> {
   const user = invitation.user_id === null ? undefined : await tx.get(users, invitation.user_id);
   if (!user) return undefined;
@@ -163,8 +167,8 @@ const userInvite = /^\/organization\/user-invite\/by_token\/([^/]+)$/;
 const inviteInfo = "/auth/v3/invite_info/";
 
 /**
- * Responds with the invitation of a token that this cluster issued, and with 404 for any other token, so that a
- * broadcast finds the right cluster (DECISIONS.md, R34). Undefined for other requests.
+ * Responds with the invitation of a token that this cluster issued. Any other token gets a 404, so a broadcast finds
+ * the right cluster (DECISIONS.md, R34). Returns undefined for other requests.
  */
 export async function respondToInvitation(
   { method, target }: Pick<ReceivedRequest, "method" | "target">,
@@ -183,7 +187,7 @@ export async function respondToInvitation(
 
 interface InvitationQuery {
   readonly token: string;
-  /** Undefined: of either kind. */
+  /** Undefined for both kinds. */
   readonly kind?: InvitationKind | undefined;
 }
 

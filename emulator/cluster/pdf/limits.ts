@@ -1,12 +1,13 @@
-/** Limits for reading one PDF. A larger one is rejected with a message that names the limit. */
+/** Limits for reading one PDF. The error message of a larger file names the exceeded limit. */
 export const pdfLimits = {
-  /** Wall-clock time since the file was passed to the process. */
+  /** Wall-clock time after the process gets the file. */
   timeMs: 10_000,
-  /** For objects, and the same again for bytes, counted as they are allocated: a kilobyte may expand to a gigabyte. */
+  /**
+   * Limit for objects, and a second limit of the same size for allocated bytes. A kilobyte can expand to a gigabyte.
+   */
   memoryMb: 512,
-  /** Characters of text. */
   textLength: 5_000_000,
-  /** Limits of waiting files: their number, their total size, and their waiting time. */
+  /** Limits of waiting files: number, total size, and waiting time. */
   waiting: 1_000,
   waitingBytes: 256 * 1024 * 1024,
   waitMs: 30_000,
@@ -18,23 +19,26 @@ export const memoryLimitMessage = `reading it takes more than ${pdfLimits.memory
 export const textLimitMessage = `its text is longer than ${pdfLimits.textLength / 1_000_000} million characters`;
 export const nestingLimitMessage = "it is nested too deeply";
 
-/** Whether a file exceeded a limit. Work on it may still continue. */
+/** Reports whether a file exceeded a limit, in which case the process may still be working on it. */
 export const isLimit = (problem: string | undefined): boolean =>
   problem !== undefined &&
   [timeLimitMessage, memoryLimitMessage, textLimitMessage, nestingLimitMessage].includes(problem);
 
 export const parseFailureMessage = "it cannot be parsed";
 
-/** Request to the process that reads PDFs: whether a file is valid, or also its text. */
+/** Request to the process that reads PDFs: a check of the file, or its text. */
 export interface PdfTask {
   readonly goal: "check" | "text";
   readonly file: Uint8Array;
 }
 
-/** The text of a PDF, line by line (empty if it was not requested), or why it cannot be read. */
+/** The text of a PDF, line by line (empty if it was not requested), or the reason why it cannot be read. */
 export type PdfReadResult =
   | { readonly lines: readonly string[]; readonly problem?: undefined }
   | { readonly problem: string; readonly lines?: undefined };
 
-/** Message of the process: that it is ready, or the result of a file. `broken`: it must not read another one. */
+/**
+ * Message of the process: its readiness, or the result of a file. If `broken` is set, the process must not read another
+ * file.
+ */
 export type WorkerMessage = { readonly up: true } | { readonly reading: PdfReadResult; readonly broken: boolean };

@@ -1,10 +1,10 @@
 import { pdfLimits } from "./limits.ts";
 
-// Prepares the globals of the process that reads PDFs. It must be imported before pdfjs-dist.
+// Prepares the globals of the process that reads PDFs. This module must be imported before pdfjs-dist.
 
 /**
- * Counts the bytes that this process allocates, and rejects more than the limit. V8's own limit does not cover the
- * memory of typed arrays, into which compressed streams are decoded.
+ * The budget limits the bytes that this process allocates. V8's own limit does not cover the memory of typed arrays,
+ * into which compressed streams are decoded.
  */
 let remainingBytes = Number.POSITIVE_INFINITY;
 
@@ -16,7 +16,9 @@ export const beginBudget = (): void => {
   remainingBytes = pdfLimits.memoryMb * 1024 * 1024;
 };
 
-/** Whether the budget was exceeded. The parser treats some of its errors as gaps in a document and continues. */
+/**
+ * Reports whether the budget was exceeded. The parser treats some of its errors as gaps in a document and continues.
+ */
 export const isOverBudget = (): boolean => remainingBytes < 0;
 
 function take(bytes: number): void {
@@ -46,24 +48,26 @@ function countCalls(name: string, bytes: (given: readonly unknown[]) => number):
   globals[name] = proxy;
 }
 
-/** A view of a buffer needs no memory, because the buffer was counted. */
+/** A view of a buffer counts as zero, because the buffer itself was counted. */
 function getLength(given: unknown): number {
   if (typeof given === "number") return given;
   if (typeof given !== "object" || given === null || !("length" in given)) return 0;
   return Number(given.length) || 0;
 }
 
-// Decompressors that bypass the budget. The parser does not need them: it has its own in JavaScript, and images are not
-// read.
+// These decompressors bypass the budget. The parser does not need them, because it has its own in JavaScript and images
+// are not read.
 for (const name of ["DecompressionStream", "WebAssembly"]) Reflect.deleteProperty(globals, name);
 
-// While the parser loads, it looks for a browser's drawing classes and warns without them. Nothing is drawn here.
+// The parser warns if the drawing classes of a browser are missing when it loads. Nothing is drawn here.
 for (const name of ["DOMMatrix", "ImageData", "Path2D"]) globals[name] ??= class {};
 
 const { log } = console;
 console.log = () => {};
 
-/** Restores console.log, which hides the parser's warning about the missing canvas package while it loads. */
+/**
+ * Restores console.log. It is replaced while the parser loads, which hides a warning about the missing canvas package.
+ */
 export const restoreConsole = (): void => {
   console.log = log;
 };

@@ -10,14 +10,14 @@ import {
   textLimitMessage,
   type WorkerMessage,
 } from "./limits.ts";
-// The order matters: globals, then the worker (which then runs in this thread), then the library.
+// The order of the imports matters: globals, then the worker (which then runs in this thread), then the library.
 import { beginBudget, isOverBudget, restoreConsole } from "./pdfjs-globals.ts";
 import "pdfjs-dist/legacy/build/pdf.worker.mjs";
 import { getDocument, type PDFDocumentProxy, type PDFPageProxy, VerbosityLevel } from "pdfjs-dist/legacy/build/pdf.mjs";
 
 /**
- * The process that reads PDFs, one after another. It is not a thread: a thread that exceeds its memory limit at the
- * wrong time (as a table grows) crashes the whole process, and no file may crash the emulator.
+ * The process that reads PDFs, one after another. It is not a thread, because a thread that exceeds its memory limit
+ * can crash the whole process. No file may crash the emulator.
  */
 
 restoreConsole();
@@ -29,13 +29,13 @@ process.on("message", async (task: PdfTask) => {
   send({ reading, broken: isLimit(reading.problem) });
 });
 
-// The parser throws errors that cannot be caught, for example when a form draws itself.
+// The parser throws some errors outside of any promise, for example when a form draws itself.
 process.on("uncaughtException", (error) => send({ reading: { problem: formatParseError(error) }, broken: true }));
 
-// Ctrl-C reaches every process of a terminal, but the emulator decides when this one ends.
+// Ctrl-C reaches every process of a terminal, but the emulator ends this process.
 process.on("SIGINT", () => {});
 
-// A killed emulator sends no message, and a malicious file may block the event loop, so a thread checks.
+// A killed emulator sends no message, and a malicious file can block the event loop, so a thread checks the parent.
 const watch = `
   const parent = require("node:worker_threads").workerData;
   const still = new Int32Array(new SharedArrayBuffer(4));
@@ -85,10 +85,10 @@ async function readText(document: PDFDocumentProxy): Promise<PdfReadResult> {
   return { lines };
 }
 
-/** Undefined: it is longer than that. */
+/** Returns the text of a page, or undefined if it is longer than `maxLength`. */
 async function readPageText(page: PDFPageProxy, maxLength: number): Promise<string | undefined> {
   let text = "";
-  // In chunks as they arrive, so that no more is read than needed.
+  // The text is read in chunks, and reading stops at the limit.
   const pieces = page.streamTextContent().getReader();
   for (let piece = await pieces.read(); !piece.done; piece = await pieces.read()) {
     for (const item of piece.value.items) if ("str" in item) text += item.hasEOL ? `${item.str}\n` : item.str;
@@ -102,7 +102,7 @@ async function openDocument(
   read: (document: PDFDocumentProxy) => Promise<PdfReadResult>,
 ): Promise<PdfReadResult> {
   const task = getDocument({
-    // The library needs a plain Uint8Array, and transfers its memory.
+    // The library needs a plain Uint8Array whose memory it can transfer.
     data: new Uint8Array(file),
     verbosity: VerbosityLevel.ERRORS,
     stopAtErrors: true,

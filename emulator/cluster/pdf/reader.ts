@@ -17,8 +17,8 @@ import {
 export const busy = Symbol("busy");
 
 /**
- * Reads PDFs in another process, one at a time in order of arrival. The first file starts the process, unless an
- * earlier reader left one. After a file that exceeded a limit the process is replaced.
+ * Reads PDFs in another process, one at a time in order of arrival. The first file starts the process, unless a closed
+ * reader left one. The process is replaced after a file that exceeded a limit.
  */
 export class PdfReader {
   readonly #wall: WallClock;
@@ -31,7 +31,10 @@ export class PdfReader {
     this.#wall = wall;
   }
 
-  /** `busy`: too many files wait, or this one has waited too long. Rejects if no process can be started. */
+  /**
+   * Resolves with `busy` if too many files wait, or if this file has waited too long. Rejects if no process can be
+   * started.
+   */
   async read(goal: PdfTask["goal"], file: Uint8Array): Promise<PdfReadResult | typeof busy> {
     if (!(await this.#waitForTurn(file.length))) return busy;
     try {
@@ -63,7 +66,7 @@ export class PdfReader {
       process.end();
       return { problem: timeLimitMessage };
     }
-    // An earlier file may have left the process in a bad state, so this file is tried again.
+    // An earlier file may have left the process in a bad state, so this file is tried again in a new process.
     return process.isFit || isFresh ? reading : this.#readNow(task);
   }
 
@@ -77,7 +80,7 @@ export class PdfReader {
     throw new Error(`The PDF reader did not start within ${pdfLimits.startMs / 1_000} seconds`);
   }
 
-  /** Resolves with whether the turn came. */
+  /** Resolves with false if the file has waited too long. */
   #waitForTurn(bytes: number): Promise<boolean> {
     if (this.#isClosed || this.#isFull(bytes)) return Promise.resolve(false);
     if (!this.#isReading) {
@@ -115,8 +118,8 @@ interface QueuedRead {
 }
 
 /**
- * The process of a closed reader, for the next one. It takes a third of a second to start, and tests start one emulator
- * after another. It does not keep this process alive, and ends with it.
+ * The process of a closed reader, for reuse by the next one. A start takes a third of a second, and tests start one
+ * emulator after another. The spare does not prevent this process from exiting.
  */
 let spare: ReadingProcess | undefined;
 
@@ -142,17 +145,19 @@ export async function checkPdf(base64: string, pdfs: PdfReader, fail: Fail<"pdfs
   return problem === undefined ? { file } : { problem: `Input should be a valid PDF: ${problem}` };
 }
 
-/** Why a file is not a PDF; undefined if it is one. */
+/** Returns the reason why a file is not a PDF, or undefined if it is one. */
 export async function findPdfProblem(file: Buffer, pdfs: PdfReader): Promise<string | undefined | typeof busy> {
   const reading = await pdfs.read("check", file);
   return reading === busy ? reading : reading.problem;
 }
 
-/** The text of a PDF, line by line, or why it cannot be read, for example because a later page is damaged. */
+/**
+ * Returns the text of a PDF, line by line, or the reason why it cannot be read. A damaged later page is such a reason.
+ */
 export const readPdfText = (file: Buffer, pdfs: PdfReader): Promise<PdfReadResult | typeof busy> =>
   pdfs.read("text", file);
 
-/** The client side of the reading process. It keeps this process alive only while a request is pending. */
+/** The client side of the reading process. It prevents this process from exiting only while a request is pending. */
 export class ReadingProcess {
   readonly #child: ChildProcess;
   #onMessage: (message: WorkerMessage | ReadingFailure) => void = () => {};
@@ -165,7 +170,7 @@ export class ReadingProcess {
   constructor() {
     this.#child = fork(fileURLToPath(entry), [], {
       execArgv: [...(isSource ? process.execArgv : []), `--max-old-space-size=${pdfLimits.memoryMb}`],
-      // Options of debuggers and coverage must not be inherited.
+      // The process must not inherit the options of debuggers and coverage.
       env: isSource ? process.env : { ...process.env, NODE_OPTIONS: "" },
       serialization: "advanced",
       stdio: ["ignore", "ignore", "ignore", "ipc"],
@@ -183,7 +188,7 @@ export class ReadingProcess {
     });
   }
 
-  /** Whether it can read another file. */
+  /** True if the process can read another file. */
   get isFit(): boolean {
     return !this.#hasEnded;
   }
@@ -192,11 +197,11 @@ export class ReadingProcess {
     return this.#isFresh;
   }
 
-  /** Never rejects. Never resolves if the file keeps the process busy forever. */
+  /** Never rejects. It does not resolve while the file keeps the process busy. */
   async read(task: PdfTask): Promise<PdfReadResult> {
     this.#isFresh = false;
     const answer = this.#nextMessage();
-    // A failure to send is noticed when the process ends.
+    // The exit of the process reports a failure to send.
     this.#child.send(task, () => {});
     const message = await answer;
     if ("reading" in message) return message.reading;
@@ -229,10 +234,10 @@ export class ReadingProcess {
 
 interface ReadingFailure {
   readonly error: string;
-  /** V8 aborted, as it does at its memory limit. */
+  /** True if V8 aborted, which happens at its memory limit. */
   readonly outOfMemory: boolean;
 }
 
-/** In the bundle all files are in one folder. Otherwise the TypeScript loader is passed on. */
+/** All files of the bundle are in one folder. When run from source, the process also needs the TypeScript loader. */
 const isSource = import.meta.url.endsWith(".ts");
 const entry = new URL(isSource ? "./process.ts" : "./pdf-process.js", import.meta.url);

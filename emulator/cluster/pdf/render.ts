@@ -7,37 +7,33 @@ import { TrueTypeFont } from "./true-type.ts";
 export interface Sheet {
   readonly title: string;
   readonly subtitle: string;
-  /** Label and text, one below the other. */
   readonly rows: readonly (readonly [label: string, text: string])[];
-  /** The date of the file, in virtual milliseconds. */
+  /** Date in the metadata of the file, in virtual milliseconds. */
   readonly at: number;
 }
 
 const page = { width: 595, height: 842, margin: 56 } as const;
 const lineHeight = 16;
 
-/** No contract has more rows. The rest of a sheet is omitted, which the last line states (DECISIONS.md, E11). */
+/** Maximum number of pages. The rest of a sheet is omitted, and the last line says so (DECISIONS.md, E11). */
 export const maxPages = 100;
 const omissionNotice = "The rest is omitted.";
 
-/** Maximum lengths: a longer string does not fit on all pages, a longer title not on one. */
+/** Maximum lengths. A longer string does not fit on all pages, and a longer title does not fit on one. */
 const maxTextLength = 1_000_000;
 const maxTitleLength = 1_000;
 
 export interface RenderedPdf {
   readonly bytes: Buffer;
-  /** Characters that the font does not have. Each is replaced by a question mark. */
+  /** Characters that the font does not have. Each is rendered as a question mark. */
   readonly missing: readonly string[];
 }
 
-/**
- * Generates a PDF with A4 pages. The same sheet gives the same bytes. It yields after each page, and every sheet is
- * quick to generate, however long its strings are.
- */
+/** Generates a PDF with A4 pages. The same sheet gives the same bytes. It yields to the event loop after each page. */
 export async function renderPdf(sheet: Sheet): Promise<RenderedPdf> {
   const document = await PDFDocument.create();
   const fonts = await loadFonts();
-  // Both are loaded already; only the names differ.
+  // The fonts are loaded already, so the name selects one of them.
   document.registerFontkit({ create: (_, name) => (name === "bold" ? fonts.bold : fonts.regular) });
   const regular = await document.embedFont(emptyFile, { subset: true, postscriptName: "regular" });
   const bold = await document.embedFont(emptyFile, { subset: true, postscriptName: "bold" });
@@ -52,7 +48,7 @@ export async function renderPdf(sheet: Sheet): Promise<RenderedPdf> {
 
   let current = document.addPage([page.width, page.height]);
   let y = page.height - page.margin;
-  /** False: all pages are full. */
+  /** Returns false if all pages are full. */
   const write = async (text: string, font: PDFFont, size: number): Promise<boolean> => {
     for (const line of wrapText(toPrintable(text.slice(0, maxTextLength)), font, size)) {
       if (y < page.margin) {
@@ -82,7 +78,7 @@ const emptyFile = new Uint8Array();
 
 const maxMissing = 20;
 
-/** The normalized text, with a question mark for each character that the font does not have. */
+/** Returns the normalized text with a question mark for each character that the font does not have. */
 function replaceMissing(text: string, font: TrueTypeFont, missing: Set<string>): string {
   return text.normalize("NFC").replace(/[^\x20-\x7e\n]/gu, (character) => {
     if (font.has(character.codePointAt(0)!)) return character;
@@ -111,7 +107,7 @@ export const fontFiles = { regular: "DejaVuSans.ttf", bold: "DejaVuSans-Bold.ttf
 
 let loaded: Promise<{ readonly regular: TrueTypeFont; readonly bold: TrueTypeFont }> | undefined;
 
-/** Loaded for the first generated document. */
+/** Loads the fonts on first use. */
 export function loadFonts() {
   loaded ??= Promise.all([loadFont(fontFiles.regular), loadFont(fontFiles.bold)]).then(([regular, bold]) => ({
     regular,
@@ -123,7 +119,7 @@ export function loadFonts() {
 const loadFont = async (name: string): Promise<TrueTypeFont> =>
   new TrueTypeFont(await readFontFile(name), name.replace(/\.ttf$/, ""));
 
-/** The build writes reduced versions next to the bundle. Otherwise they are read from their package. */
+/** The build writes reduced fonts next to the bundle. Without a build they are read from their package. */
 const readFontFile = (name: string): Promise<Buffer> =>
   readFile(new URL(`./fonts/${name}`, import.meta.url)).catch(() =>
     readFile(createRequire(import.meta.url).resolve(`dejavu-fonts-ttf/ttf/${name}`)),

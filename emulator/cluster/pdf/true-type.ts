@@ -1,11 +1,11 @@
-/** A glyph of a font, in the form that the PDF library expects. */
+/** A glyph of a font, as the PDF library expects it. */
 interface Glyph {
   readonly id: number;
   readonly codePoints: number[];
   readonly advanceWidth: number;
 }
 
-/** Unicode blocks with characters that documents can show: Latin, Greek, Cyrillic, and punctuation. */
+/** Unicode blocks of the characters that documents can show: Latin, Greek, Cyrillic, and punctuation. */
 const covered: readonly (readonly [first: number, last: number])[] = [
   [0x0020, 0x007e],
   [0x00a0, 0x024f],
@@ -20,8 +20,8 @@ const isCovered = (codePoint: number): boolean =>
   covered.some(([first, last]) => codePoint >= first && codePoint <= last);
 
 /**
- * A TrueType font (ISO/IEC 14496-22) in the interface of pdf-lib: characters, widths, and subsets. By hand: font
- * libraries are as large as the rest of the emulator, because they shape scripts that are not shown here.
+ * A TrueType font (ISO/IEC 14496-22) with the interface that pdf-lib expects: characters, widths, and subsets. Font
+ * libraries are not used, because they support complex scripts and are as large as the rest of the emulator.
  */
 export class TrueTypeFont {
   readonly #bytes: Buffer;
@@ -75,7 +75,8 @@ export class TrueTypeFont {
   }
 
   /**
-   * One glyph for each character, from left to right. Characters that the font does not have must be replaced before.
+   * Returns one glyph for each character, from left to right. The caller must have replaced characters that the font
+   * does not have.
    */
   layout(text: string): { glyphs: Glyph[] } {
     return { glyphs: [...text].map((character) => this.#glyphs.get(character.codePointAt(0)!)!) };
@@ -89,7 +90,7 @@ export class TrueTypeFont {
     return this.#tables.get(tag) ?? Buffer.alloc(0);
   }
 
-  /** The outline of a glyph; empty for a space. */
+  /** Returns the outline of a glyph, which is empty for a space. */
   getOutline(id: number): Buffer {
     const loca = this.getTable("loca");
     const isLong = this.getTable("head").readInt16BE(50) === 1;
@@ -97,7 +98,7 @@ export class TrueTypeFont {
     return this.getTable("glyf").subarray(readOffset(id), readOffset(id + 1));
   }
 
-  /** Width and side bearing of a glyph, from `hmtx`. */
+  /** Returns the width and side bearing of a glyph, from `hmtx`. */
   getMetrics(id: number): Buffer {
     const [count, hmtx] = [this.getTable("hhea").readUInt16BE(34), this.getTable("hmtx")];
     if (id < count) return hmtx.subarray(4 * id, 4 * id + 4);
@@ -110,7 +111,9 @@ export class TrueTypeFont {
   }
 }
 
-/** Characters and their glyphs from the first Unicode table, in segments (format 4), which all current fonts have. */
+/**
+ * Yields characters and their glyphs from the first Unicode table in segments (format 4), which all current fonts have.
+ */
 function* listGlyphIds(cmap: Buffer): Generator<[codePoint: number, id: number]> {
   const tables = Array.from({ length: cmap.readUInt16BE(2) }, (_, at) => cmap.subarray(cmap.readUInt32BE(8 + 8 * at)));
   const table = tables.find((each) => each.readUInt16BE(0) === 4);
@@ -133,7 +136,7 @@ function* listGlyphIds(cmap: Buffer): Generator<[codePoint: number, id: number]>
 
 export class FontSubset {
   readonly #font: TrueTypeFont;
-  /** The glyphs of the font in the order of their new ids. The first replaces missing characters. */
+  /** Glyphs of the font in the order of their new ids. The first one replaces missing characters. */
   readonly #ids = [0];
   readonly #newIds = new Map([[0, 0]]);
 
@@ -149,10 +152,10 @@ export class FontSubset {
     return this.#ids.push(id) - 1;
   }
 
-  /** `cmap` maps characters to glyphs, if the subset must be readable as a font. */
+  /** `cmap` maps characters to glyphs. It is needed if the subset must be readable as a font. */
   encode(cmap?: Buffer): Uint8Array {
     const outlines: Buffer[] = [];
-    // Grows by the parts of composite glyphs.
+    // The parts of composite glyphs are appended during the loop.
     for (let at = 0; at < this.#ids.length; at += 1)
       outlines.push(this.#withNewParts(this.#font.getOutline(this.#ids[at]!)));
     const count = this.#ids.length;
@@ -177,7 +180,7 @@ export class FontSubset {
     return buildFontFile(all);
   }
 
-  /** An outline, padded to an even length. Composite ones have the new ids of their parts. */
+  /** Returns an outline, padded to an even length. Composite glyphs get the new ids of their parts. */
   #withNewParts(outline: Buffer): Buffer {
     const copy = Buffer.alloc(outline.length + (outline.length & 1));
     outline.copy(copy);
@@ -192,7 +195,7 @@ export class FontSubset {
   }
 }
 
-/** The concatenated tables of a font, after a directory of their offsets. */
+/** Returns the tables of a font after a directory of their offsets. */
 function buildFontFile(tables: Readonly<Record<string, Buffer>>): Buffer {
   const named = Object.entries(tables)
     .filter(([, table]) => table.length > 0)
@@ -221,7 +224,7 @@ function buildFontFile(tables: Readonly<Record<string, Buffer>>): Buffer {
   return Buffer.concat(parts);
 }
 
-/** The font with only the glyphs of the covered blocks, which saves a third of a megabyte per font. */
+/** Returns the font with only the glyphs of the covered blocks, which saves a third of a megabyte per font. */
 export function reduceFont(bytes: Uint8Array): Uint8Array {
   const font = new TrueTypeFont(bytes);
   const subset = font.createSubset();
@@ -230,7 +233,10 @@ export function reduceFont(bytes: Uint8Array): Uint8Array {
   return subset.encode(buildCharacterMap(characters, ids));
 }
 
-/** A character map with one segment for each character (format 4), which is simple and only read once. */
+/**
+ * Returns a character map with one segment for each character (format 4). The map is only read once, so its size does
+ * not matter.
+ */
 function buildCharacterMap(characters: readonly number[], ids: readonly number[]): Buffer {
   const count = characters.length + 1;
   const map = Buffer.alloc(12 + 16 + 8 * count);

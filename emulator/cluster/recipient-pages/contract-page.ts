@@ -25,7 +25,7 @@ ${renderSignatories(about)}`;
   return createPageResponse(200, createPage(about.contract.name, content, allowFraming));
 }
 
-/** The page of a person, with their past and open actions; `done`: the last form. */
+/** Renders the page of a person with their past and open actions. `done` is the action of the last form. */
 export function renderPersonPage(
   about: ContractView,
   to: RecipientView,
@@ -71,7 +71,6 @@ const renderDocumentLink = ({ path, format }: NonNullable<ContractView["document
 
 const renderComment = (text: string): Html => html`<li class="as-typed">${text}</li>`;
 
-/** In signing order. */
 const renderSignatories = ({ contract }: ContractView): Html => html`<h2>Signatories</h2>
 ${
   contract.signatories.length === 0
@@ -87,14 +86,14 @@ const renderSignatory = (each: Signatory, contract: Contract): Html => {
   return html`<li>${isolateName(each.name)}<br><small>${joinHtml(about, ", ")}</small><br>${renderState(each, contract)}</li>`;
 };
 
-/** The last requested action. A declined contract keeps it until signing starts again. */
+/** Describes the last requested action. A declined contract keeps its action until signing starts again. */
 function renderState({ action, sent_at }: Signatory, { status }: Contract): Html {
   if (action) return html`${action.is_success ? "Signed" : "Declined"} ${formatTime(action.at)}`;
   if (sent_at !== null && status === "SIGN") return html`Asked to sign ${formatTime(sent_at)}`;
   return html`${status === "SIGN" ? "Signs after others" : "Has not signed"}`;
 }
 
-/** Forms for a person whose turn it is: one for each kind of action, and one for a comment. */
+/** Renders one form for each kind of pending action, and one for a comment. */
 export function renderForms({ actions, token }: RecipientView, typed: OAuthParameters = {}): readonly Html[] {
   const works = new Set(actions.map(({ work }) => work));
   const hidden = renderHiddenFields({ form_token: token });
@@ -117,7 +116,7 @@ export function renderForms({ actions, token }: RecipientView, typed: OAuthParam
 const renderSignForm = (text: string | undefined): Html => html`${renderField("Note (optional)", text)}
 <p><button name="act" value="sign">Sign</button></p>`;
 
-/** It cannot be undone, so it is hidden in a disclosure, which serves as a confirmation without a script. */
+/** Declining cannot be undone, so it is hidden in a disclosure, which serves as a confirmation without a script. */
 const renderDeclining = (isOpen: boolean, form: Html): Html =>
   html`<details${new Html(isOpen ? " open" : "")}><summary>Decline</summary>
 <p>The contract goes back to its owner. It cannot be signed until it is sent again.</p>
@@ -134,12 +133,15 @@ const renderApproveForm = (
 const renderCommentForm = (text: string | undefined): Html => html`${renderField("Comment", text, "required")}
 <p><button name="act" value="comment" class="other">Add the comment</button></p>`;
 
-/** A textarea drops a leading line break, so an extra one is inserted. */
+/** Browsers drop a leading line break in a textarea, so an extra one is inserted. */
 const renderField = (label: string, text: string | undefined, required?: "required"): Html =>
   html`<p><label>${label}: <textarea name="text" rows="2" maxlength="${maxTextLength}" ${required}>
 ${text}</textarea></label></p>`;
 
-/** The current document of a contract. A PDF is shown, others are downloaded. Undefined if there is none. */
+/**
+ * Returns the current document of a contract, or undefined if there is none. A PDF is shown inline, other types are
+ * downloaded.
+ */
 export async function createDocumentResponse(
   contract: Contract,
   { store, blobs }: Pick<ClusterContext, "store" | "blobs">,
@@ -168,7 +170,7 @@ const statusWords: Readonly<Record<ContractStatus, string>> = {
   VOIDED: "Void",
 };
 
-/** Isolates a name, whose writing direction may differ from the sentence around it. */
+/** Isolates a name, whose writing direction can differ from the sentence around it. */
 const isolateName = (text: string): Html => html`<bdi>${text}</bdi>`;
 
 function describePendingActions({ contract, turns, owner }: ContractView): Html {
@@ -186,7 +188,7 @@ function describePendingActions({ contract, turns, owner }: ContractView): Html 
   }
 }
 
-/** More names than these are only counted. */
+/** Maximum number of names in a sentence. Further people are only counted. */
 const maxShownNames = 5;
 
 /** Groups actions. Approvals are separate from each other. */
@@ -199,7 +201,7 @@ function groupActions(turns: readonly PendingAction[]): PendingAction[][] {
   return [...found.values()];
 }
 
-/** All invited signatories must sign, while one reviewer or approver is enough. */
+/** Describes the pending actions. All invited signatories must sign, while one reviewer or approver is enough. */
 function describeActions(turns: readonly PendingAction[]): Html {
   const { work } = turns[0]!;
   const people = dropDuplicates(turns);

@@ -15,7 +15,7 @@ import { assignPersonIds, findPersonId } from "../workspace/users.ts";
 import { createContractView, createRecipientView, type Recipient } from "./page-model.ts";
 import { formatTime, type PendingAction } from "./pending-actions.ts";
 
-/** Why a form was rejected, in words for the person who submitted it. */
+/** Error message for the person who submitted a form. */
 export interface FormProblem {
   readonly status: number;
   readonly words: string;
@@ -32,7 +32,10 @@ interface ActionContext {
   readonly text: string | undefined;
 }
 
-/** Actions of the forms' buttons, and the turn that each requires; undefined: any person with a turn. */
+/**
+ * Actions of the forms' buttons, and the pending action that each requires. An action without one is available to any
+ * person with a pending action.
+ */
 const acts = lookupTable<{
   readonly for?: PendingAction["work"];
   readonly act: (acting: ActionContext) => Promise<unknown>;
@@ -66,7 +69,7 @@ const acts = lookupTable<{
   },
 });
 
-/** Checks that do not depend on the contract. Undefined if the form does not belong to the page. */
+/** Checks a form without reading the contract. Returns undefined if the form does not belong to the page. */
 export function validateForm({ act = "", text }: OAuthParameters): FormProblem | undefined {
   if (acts[act] === undefined) return { status: 400, words: "The form is not from this page." };
   if (act === "comment" && !text?.trim()) return { status: 400, words: "The comment is empty." };
@@ -77,8 +80,8 @@ export function validateForm({ act = "", text }: OAuthParameters): FormProblem |
 }
 
 /**
- * Performs the action of a form in the caller's transaction, if it is that person's turn and the contract is still as
- * the page showed it. Throws if the move itself is rejected.
+ * Performs the action of a form in the caller's transaction. The person must have a pending action, and the contract
+ * must be unchanged since the page was rendered. Throws if the transition is rejected.
  */
 export async function performFormAction(
   tx: Transaction,
@@ -102,14 +105,14 @@ export async function performFormAction(
   return undefined;
 }
 
-/** The message of a rejected move, as in the contract API. */
+/** Returns the message of a rejected transition, which the contract API also uses. */
 export function toFormProblem(error: unknown): FormProblem {
   if (!(error instanceof DeclaredFailureError)) throw error;
   const { status, body } = failures[error.code] as Failure<unknown>;
   return { status, words: (body(error.data) as { readonly detail: string }).detail };
 }
 
-/** The completed form, from the page's URL. */
+/** Confirmations by the completed action, which is in the page's URL. */
 const words = lookupTable<string>({
   sign: "You signed this contract.",
   decline: "You declined to sign this contract.",
@@ -125,7 +128,7 @@ export function buildCompletedPath(target: string, act: string): string {
   return `${path}?${parameters}`;
 }
 
-/** The confirmation of a person's last action, or of their signature if nothing is open. */
+/** Returns the confirmation of a person's last action, or of their signature if nothing is open. */
 export function describeCompletedAction(
   contract: Contract,
   { email }: Recipient,

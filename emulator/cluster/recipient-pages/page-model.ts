@@ -22,7 +22,7 @@ export interface RecipientView {
   readonly person: Recipient;
   readonly actions: readonly PendingAction[];
   readonly comments: readonly string[];
-  /** The token in the forms, which is valid while the contract is as the page showed it. */
+  /** CSRF token of the forms, which is valid until the contract changes. */
   readonly token: string;
 }
 
@@ -68,7 +68,7 @@ export interface Recipient {
 
 export interface OpenedContract {
   readonly contract: Contract;
-  /** Undefined: anyone. */
+  /** Undefined for a visitor without a personal link. */
   readonly person: Recipient | undefined;
 }
 
@@ -81,7 +81,7 @@ export interface ContractLink {
   readonly query: URLSearchParams;
 }
 
-/** Target of a link (DECISIONS.md, C25). */
+/** Returns the target of a link (DECISIONS.md, C25). */
 export async function openLink(
   view: View,
   { cluster, composite, query }: ContractLink,

@@ -13,11 +13,16 @@ interface NamedPerson {
   readonly email: string;
 }
 
-/** An open action of a contract. Everyone listed may perform it; one is enough for a review or an approval. */
+/**
+ * An open action of a contract. Every listed person can perform it. One of them is enough for a review or an approval.
+ */
 export type PendingAction = NamedPerson &
   ({ readonly work: "sign" | "review" } | { readonly work: "approve"; readonly approval: number });
 
-/** Whose turn it is on a contract, and for which action (DECISIONS.md, C11, C22); empty if no action is open. */
+/**
+ * Returns the people who must act on a contract, with their actions (DECISIONS.md, C11, C22). The list is empty if no
+ * action is open.
+ */
 export async function listPendingActions(view: View, contract: Contract): Promise<readonly PendingAction[]> {
   switch (contract.status) {
     case "SIGN":
@@ -49,7 +54,7 @@ async function listApprovalTurns(view: View, contract: Contract): Promise<Pendin
   return turns;
 }
 
-/** An internal review without a reviewer belongs to the owner. */
+/** Returns the reviewers of a review. The owner reviews an internal review without a reviewer. */
 export async function listReviewers(view: View, contract: Contract, review: Review): Promise<readonly NamedPerson[]> {
   if (review.by === "counterparty") return listCounterpartyContacts(view, contract);
   const { reviewer_user_id, reviewer_role_id } = review;
@@ -57,7 +62,7 @@ export async function listReviewers(view: View, contract: Contract, review: Revi
   return findMembers(view, contract, owner, reviewer_role_id);
 }
 
-/** People of the counterparty: their contacts, and other recipients of the contract's review. */
+/** Returns the people of the counterparty: its contacts, and other recipients of the contract's review. */
 export async function listCounterpartyContacts(view: View, contract: Contract): Promise<readonly NamedPerson[]> {
   const contacts = contract.counterparties.flatMap(({ poc }) =>
     poc ? { name: formatFullName(poc), email: poc.email } : [],
@@ -69,7 +74,7 @@ export async function listCounterpartyContacts(view: View, contract: Contract): 
   return dropDuplicates([...contacts, ...addressees]);
 }
 
-/** The active member of the workspace with that number, or all members with the role. */
+/** Returns the active member of the workspace with that number, or all members with the role. */
 export async function findMembers(
   view: View,
   { workspace_id }: Contract,
@@ -84,7 +89,7 @@ export async function findMembers(
   return members.filter((user) => isOne(user) && user.roles.includes(roleId));
 }
 
-/** Each person once, with the name that comes first. */
+/** Returns each person once, with the name that comes first. */
 export function dropDuplicates<Person extends NamedPerson>(people: readonly Person[]): readonly Person[] {
   const known = new Map<string, Person>();
   for (const person of people) {
@@ -96,10 +101,10 @@ export function dropDuplicates<Person extends NamedPerson>(people: readonly Pers
 interface Participant {
   readonly name: string;
   readonly email: string;
-  /** URL of their page, at the contract's cluster. */
+  /** URL of the person's page, at the contract's cluster. */
   readonly path: string;
   readonly turn: readonly PendingAction["work"][];
-  /** When they signed in the current round of signatures. */
+  /** Time of the signature in the current round. */
   readonly signedAt: number | null;
 }
 
@@ -108,7 +113,10 @@ function findSigningTime({ signatories }: Contract, email: string): number | nul
   return ownSignature?.action?.is_success ? ownSignature.action.at : null;
 }
 
-/** Everyone who signs, reviews or approves a contract, or represents the counterparty, once each, with their links. */
+/**
+ * Returns everyone who signs, reviews or approves a contract, or represents the counterparty. Each person appears once,
+ * with their link.
+ */
 export async function listParticipants(view: View, contract: Contract): Promise<readonly Participant[]> {
   const { signatories, reviews, approvals } = contract;
   const found = [
@@ -131,7 +139,7 @@ export async function listParticipants(view: View, contract: Contract): Promise<
   );
 }
 
-/** To the minute in UTC, like the emulator's clock. */
+/** Formats a time to the minute in UTC, like the emulator's clock. */
 export function formatTime(at: number): Html {
   const iso = new Date(at).toISOString();
   return html`<time datetime="${iso}">${iso.slice(0, 16).replace("T", " at ")} UTC</time>`;

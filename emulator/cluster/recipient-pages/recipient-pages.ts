@@ -25,8 +25,8 @@ import {
 const contractPath = /^\/contracts\/([TH]-\d{1,15})(\/document)?$/;
 
 /**
- * The pages behind `contract_link` and the links of recipients, and their document (DECISIONS.md, C25); undefined for
- * any other request.
+ * Serves the pages behind `contract_link` and the links of recipients, and their document (DECISIONS.md, C25). Returns
+ * undefined for any other request.
  */
 export async function handleRecipientPage(
   request: ReceivedRequest,

@@ -8,7 +8,7 @@ export interface BulkOperation {
   readonly buildBody: (texts: readonly string[], clusterId: string) => unknown;
 }
 
-/** Sends reports by bulk operations, without empty ones. Returns whether the router accepted all of them. */
+/** Sends non-empty reports by bulk operations. Returns whether the router accepted all of them. */
 export type ReportSendFunction = (
   ...reports: readonly (readonly [bulk: BulkOperation, texts: readonly string[]])[]
 ) => Promise<boolean>;
@@ -17,11 +17,11 @@ interface BatcherOptions {
   readonly line: RouterClient;
   readonly wall: WallClock;
   readonly gather: GatheringLimits;
-  /** Sends one request after another, so that the order is the same in every run. */
+  /** True if requests are sent one after another, so that their order is the same in every run. */
   readonly inTurn: boolean;
 }
 
-/** Limits of gathering: a pause, a wall-clock time, or a number of reports. */
+/** Limits of a batch: the pause between reports, the wall-clock time, and the number of reports. */
 interface GatheringLimits {
   readonly pauseMs: number;
   readonly maxWaitMs: number;
@@ -35,10 +35,13 @@ interface GatheredReport {
   accepted: Promise<boolean>;
 }
 
-/** Batches reports in quick succession, because each request to the router costs as much as sending a contract. */
+/**
+ * Batches reports that follow each other quickly, because each request to the router costs as much as sending a
+ * contract.
+ */
 export class ReportBatcher {
   readonly #options: BatcherOptions;
-  /** Open batches by sender, operation, cluster and key. */
+  /** Open batches by signal, operation, cluster and key. */
   readonly #gathering = new WeakMap<AbortSignal, Map<string, GatheredReport>>();
 
   constructor(options: BatcherOptions) {
@@ -57,7 +60,7 @@ export class ReportBatcher {
     };
   }
 
-  /** Resolves with whether the router accepted these strings. */
+  /** Resolves with true if the router accepted these strings. */
   async #send(sender: ReportSender, bulk: BulkOperation, texts: readonly string[]): Promise<boolean> {
     if (texts.length === 0) return true;
     const batch = this.#joinBatch(sender, bulk);
@@ -65,7 +68,7 @@ export class ReportBatcher {
     batch.addedAt = this.#options.wall.monotonicNow();
     if (batch.parts.length >= this.#options.gather.most) batch.isFull.abort("full");
     const wasAccepted = await batch.accepted;
-    // One invalid report fails the whole batch, and the others must not suffer.
+    // One invalid report fails the whole batch, so the reports are sent again one by one.
     return wasAccepted || batch.parts.length === 1 ? wasAccepted : this.#call(sender, bulk, texts);
   }
 
@@ -103,5 +106,5 @@ export class ReportBatcher {
   }
 }
 
-/** Whether the response is a success. Without a response it is not. */
+/** Reports whether the response is a success. A missing response is a failure. */
 export const isAccepted = (status: number | undefined): boolean => status !== undefined && status < 300;

@@ -43,11 +43,11 @@ const tokensEnded = createTokenOperation("DELETE", "counter_party");
 const creatorTokensMapped = createTokenOperation("POST", "creator");
 const creatorTokensEnded = createTokenOperation("DELETE", "creator");
 
-/** Contents of each kind of report, from the current state; undefined if there is nothing to report. */
+/** Contents of each kind of report, from the current state. Undefined if there is nothing to report. */
 const reportContents: Readonly<Record<ReportKind, (view: View, id: number) => Promise<Report | undefined>>> = {
   /**
-   * The signatories of a contract and its invited people. They are one job, because both are known when it is sent
-   * (DECISIONS.md, R33).
+   * Reports the signatories of a contract and its invited people. One job reports both, because both are known when the
+   * contract is sent (DECISIONS.md, R33).
    */
   "report-signatories": async (view, id) => {
     const contract = await view.get(contracts, id);
@@ -60,7 +60,7 @@ const reportContents: Readonly<Record<ReportKind, (view: View, id: number) => Pr
     };
   },
 
-  /** The invitations to a contract are mapped while they are open (DECISIONS.md, R34). */
+  /** Maps the invitations to a contract while they are open (DECISIONS.md, R34). */
   "report-invitations": async (view, id) => {
     const { cluster_id, open, over } = await listTokens(view, { by: "contract", equals: id });
     if (cluster_id === undefined) return undefined;
@@ -68,8 +68,8 @@ const reportContents: Readonly<Record<ReportKind, (view: View, id: number) => Pr
   },
 
   /**
-   * A member: the token while they are invited. After that, their address, the API key of the workspace if it acts for
-   * them, and the end of the token.
+   * Reports the token of an invited member. After the acceptance it reports the member's address, the API key of the
+   * workspace if it acts for the member, and the end of the token.
    */
   "report-member": async (view, id) => {
     const user = await view.get(users, id);
@@ -88,7 +88,7 @@ const reportContents: Readonly<Record<ReportKind, (view: View, id: number) => Pr
     };
   },
 
-  /** The team of chat_a in which an app was installed belongs to the cluster of the workspace (DECISIONS.md, R21). */
+  /** Maps the chat_a team in which an app was installed to the cluster of the workspace (DECISIONS.md, R21). */
   "report-installation": async (view, id) => {
     const { cluster_id, account } = (await view.get(installations, id)) ?? {};
     if (!cluster_id || !account) return undefined;
@@ -100,7 +100,7 @@ const reportContents: Readonly<Record<ReportKind, (view: View, id: number) => Pr
   },
 };
 
-/** The open and ended tokens of a contract or a member, and the cluster that issued them. */
+/** Returns the open and ended tokens of a contract or a member, and the cluster that issued them. */
 async function listTokens(view: View, slice: IndexQuery<"contract" | "user">) {
   const open: string[] = [];
   const over: string[] = [];
@@ -112,7 +112,9 @@ async function listTokens(view: View, slice: IndexQuery<"contract" | "user">) {
   return { cluster_id, open, over };
 }
 
-/** An address of another cluster stays there: a signup does not move addresses (DECISIONS.md, R23). */
+/**
+ * Maps an address unless it belongs to another cluster, because a signup does not move addresses (DECISIONS.md, R23).
+ */
 async function mapAddress(ask: SendRouterRequest, hash: string, cluster_id: string): Promise<boolean> {
   const known = await ask("GET", `/router/v1/cluster_emails/email/${hash}`);
   if (known !== 404) return isAccepted(known);
@@ -123,27 +125,27 @@ interface ReportContext {
   readonly clock: Clock;
   readonly wall: WallClock;
   readonly line: RouterClient;
-  /** Sends a report. Reports do not wait for each other. */
+  /** True if reports wait for each other, so that their order is the same in every run. */
   readonly deterministic: boolean;
-  /** Called when the router has rejected so many attempts that the cluster gives up. */
+  /** Called after the last failed retry, with a log line. */
   readonly giveUp: (line: string) => void;
 }
 
 /**
- * Virtual minutes before each retry of a report that the router did not accept. After the last one the cluster gives
- * up.
+ * Virtual minutes before each retry of a report that the router did not accept. The cluster gives up after the last
+ * one.
  */
 const backOffMinutes = [1, 2, 4, 8, 16];
 
 /**
- * The delay is not noticeable, a busy machine sends several contracts in that time, and half of the schedule's slots
+ * The pause is not noticeable, but a busy machine sends several contracts in that time. Half of the schedule's slots
  * stay free.
  */
 const gather = { pauseMs: 25, maxWaitMs: 250, most: 32 };
 
 /**
- * Handlers for the scheduled reports of clusters to the router. The ref of an entry is the id of a contract or a
- * member, and the number of its failures.
+ * Returns handlers for the scheduled reports of clusters to the router. The ref of an entry contains the id of a
+ * contract or a member, and the number of failures.
  */
 export function createReportJobHandlers(context: ReportContext): JobHandlers {
   const { line, wall, deterministic } = context;
@@ -172,7 +174,7 @@ export function createReportJobHandlers(context: ReportContext): JobHandlers {
   return Object.fromEntries(reportKinds.map((kind) => [kind, createHandler(kind)]));
 }
 
-/** Undefined for an external back end, which reports by itself. */
+/** Returns undefined for an external back end, which sends its own reports. */
 async function findKey(view: View, clusterId: string): Promise<string | undefined> {
   const row = await view.get(clusterRows, clusterId);
   return row?.external_url === null ? row.key : undefined;

@@ -5,7 +5,10 @@ import { sendRequest } from "../../http/outgoing/webhook-sender.ts";
 import type { Cause } from "../../store/cause.ts";
 import type { Transaction } from "../../store/port.ts";
 
-/** A cluster's report to the router. The job reads the current state when it runs, so a late report is not outdated. */
+/**
+ * Kinds of a cluster's reports to the router. The job reads the current state when it runs, so a late report is not
+ * outdated.
+ */
 export const reportKinds = [
   "report-signatories",
   "report-invitations",
@@ -17,11 +20,11 @@ export type ReportKind = (typeof reportKinds)[number];
 export const isReport = (kind: string): kind is ReportKind => isOneOf(reportKinds, kind);
 
 /**
- * Schedules a report about what this transaction changes. The job is due at once and committed with the transaction
- * (DECISIONS.md, R33, R34). `id`: of the contract, the member or the installation.
+ * Schedules a report about the changes of this transaction. The job is due immediately and committed with the
+ * transaction (DECISIONS.md, R33, R34). `id` is the id of the contract, the member or the installation.
  */
 export function scheduleReport(tx: Transaction, kind: ReportKind, id: number, due: number): void {
-  // One at a time per contract, so that a token is not mapped after the contract has ended.
+  // Reports of a contract run one at a time, so a token is not mapped after the contract has ended.
   enqueue(tx, { due, kind, concurrency_key: `report of ${subjects[kind]} ${id}`, ref: formatReportRef(id, 0) });
 }
 
@@ -32,7 +35,7 @@ const subjects: Readonly<Record<ReportKind, string>> = {
   "report-installation": "installation",
 };
 
-/** `<id> <attempts that failed>` */
+/** Formats `<id> <failed attempts>`. */
 export const formatReportRef = (id: string | number, failures: number): string => `${id} ${failures}`;
 
 export function parseReportRef(ref: string): { readonly id: string; readonly failures: number } {
@@ -45,7 +48,7 @@ export interface ReportSender {
   /** The key with which the cluster authenticates to the router. */
   readonly key: string;
   readonly cause: Cause | undefined;
-  /** Aborted when reports must end: the emulator closes, or the contract belongs to a replaced state. */
+  /** Aborted when the emulator closes, or when the contract belongs to a replaced state. */
   readonly signal: AbortSignal;
 }
 
@@ -54,7 +57,7 @@ export interface RouterClient {
   ask(sender: ReportSender, ...call: Parameters<SendRouterRequest>): ReturnType<SendRouterRequest>;
 }
 
-/** One request to the router. Resolves with the status of the response; undefined if none came in time. */
+/** Sends one request to the router. Resolves with the status of the response, or undefined after a timeout. */
 export type SendRouterRequest = (
   method: "GET" | "POST" | "DELETE",
   path: string,

@@ -6,16 +6,16 @@ import type { ClusterContext } from "../context.ts";
 
 /** An object in the signed storage: a workspace file, or a document for download. */
 export const StoredObject = z.strictObject({
-  /** UUID. For a workspace file it is the `file_id`. */
+  /** UUID, which is the `file_id` of a workspace file. */
   key: z.string(),
   cluster_id: z.string(),
   workspace_id: z.int(),
   purpose: z.enum(["workspace-file", "document"]),
   filename: z.string(),
-  /** From the initialization. The PUT must have exactly this value. */
+  /** Content type of the initialization. The PUT must have exactly this value. */
   content_type: z.string(),
   created_at: storedTime(z.number()),
-  /** The bytes; null until they are uploaded. */
+  /** The bytes. Null until they are uploaded. */
   blob: z.strictObject({ sha256: z.string(), md5: z.string(), size: z.int() }).nullable(),
 });
 export type StoredObject = z.infer<typeof StoredObject>;
@@ -29,7 +29,7 @@ export const storedObjects = defineRows<StoredObject>({
 
 const StorageKey = z.strictObject({ cluster_id: z.string(), key: z.string() });
 
-/** Key that signs a cluster's URLs. It is part of the state, so that URLs survive a restart. */
+/** Keys that sign the URLs of clusters. They are part of the state, so URLs survive a restart. */
 export const storageKeys = defineRows<z.infer<typeof StorageKey>>({
   name: "storage_keys",
   schema: StorageKey,
@@ -43,8 +43,8 @@ export const signedUrlSeconds = 15 * 60;
 type SigningContext = Pick<ClusterContext, "cluster" | "clock" | "ids">;
 
 /**
- * A URL for one method on one object, valid for 15 virtual minutes. A PUT is bound to the object's content type.
- * Created in a transaction, because the first one of a cluster creates its signing key.
+ * Returns a URL for one method on one object, valid for 15 virtual minutes. A PUT is bound to the object's content
+ * type. It requires a transaction, because the first URL of a cluster creates the signing key.
  */
 export async function signObjectUrl(
   tx: Transaction,
@@ -70,7 +70,7 @@ async function getSigningKey(tx: Transaction, { cluster, ids }: SigningContext):
   return key;
 }
 
-/** The key that verifies a cluster's URLs; undefined before the first one is signed. */
+/** Returns the key that verifies a cluster's URLs, or undefined before the first one is signed. */
 export async function findStorageKey(view: View, clusterId: string): Promise<Buffer | undefined> {
   const row = await view.get(storageKeys, clusterId);
   return row && Buffer.from(row.key, "base64");

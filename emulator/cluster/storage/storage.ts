@@ -12,7 +12,7 @@ import type { ClusterContext, ClusterHandlers } from "../context.ts";
 import { findStorageKey, type StoredObject, signObjectUrl, storedObjects } from "./objects.ts";
 import { verifyUpload } from "./upload-checks.ts";
 
-/** Any page may upload and download by a signed URL, because the URL itself is the credential. */
+/** Any page can upload and download by a signed URL, because the URL itself is the credential. */
 const cors = { "access-control-allow-origin": "*", "access-control-expose-headers": "etag" } as const;
 
 export const storageHandlers: Handlers<"storage.put" | "storage.get", ClusterContext, unknown> = {
@@ -20,7 +20,7 @@ export const storageHandlers: Handlers<"storage.put" | "storage.get", ClusterCon
     rejectCredentials(context);
     const object = await requireSigned("PUT", params.object_key, context);
     const { maxBytes } = putObject.request.body;
-    // A file with a declared length over the limit is not read.
+    // A file is not read if its declared length exceeds the limit.
     if (Number(context.request.headers["content-length"]) > maxBytes) return rejectTooLarge(context, maxBytes);
     try {
       const bytes = verifyUpload(context.request.headers, body, createRequestIds(context), context.fail);
@@ -66,10 +66,13 @@ const rejectTooLarge = (
 type SignatureRejecter = Fail<"storage-expired" | "storage-signature-mismatch">;
 type StorageCall = ClusterContext & Pick<Call<never, unknown>, "request"> & { readonly fail: SignatureRejecter };
 
-/** The object of a signed URL. The virtual time of the request's arrival counts (DECISIONS.md, P24). */
+/**
+ * Returns the object of a signed URL. The expiry is compared with the virtual time of the request's arrival
+ * (DECISIONS.md, P24).
+ */
 async function requireSigned(method: "GET" | "PUT", key: string, context: StorageCall): Promise<StoredObject> {
   const { request, clock, store, cluster, fail } = context;
-  // Undeclared methods are rejected here.
+  // Undeclared methods also reach this function.
   if (request.method !== method) return fail("storage-signature-mismatch", createRequestIds(context));
   const nowMs = clock.now();
   const [object, signingKey] = await store.read(async (view) => [
@@ -81,7 +84,7 @@ async function requireSigned(method: "GET" | "PUT", key: string, context: Storag
   const verdict = verifySignedUrl({
     key: signingKey,
     method,
-    // Signed for the public address, because a proxy may send a different host.
+    // The URL is signed for the public address, because a proxy can send a different host.
     url: (cluster.url === cluster.reachedAt ? request.origin : cluster.url) + request.target,
     contentType: request.headers["content-type"],
     nowMs,
@@ -106,19 +109,22 @@ function rejectCredentials(
   context.finding("credentials-on-storage", `${sent.join(" and ")} must not be sent to a signed URL`);
 }
 
-/** The extension for names without one (DECISIONS.md, F7). Loaded on demand, because few files need it. */
+/**
+ * Returns the extension for names without one (DECISIONS.md, F7). The list is loaded on demand, because few files need
+ * it.
+ */
 async function findExtension(contentType: string): Promise<string | undefined> {
-  // A CommonJS package that a split bundle imports dynamically only has `default`.
+  // A split bundle that imports a CommonJS package dynamically only gets `default`.
   const { default: mediaTypes } = await import("mime-types");
-  // Arbitrary bytes: `.bin` would add nothing.
+  // `.bin` would add no information about arbitrary bytes.
   return contentType === "application/octet-stream" ? undefined : mediaTypes.extension(contentType) || undefined;
 }
 
 const maxObjectKeyLength = 255;
 
 /**
- * The name under which a file is stored: the last part of a path, without control characters and characters that file
- * systems reject, at most 255 characters, with a default extension if it has none.
+ * Returns the name under which a file is stored, which is the last part of a path. Control characters and characters
+ * that file systems reject are removed. The name has at most 255 characters, and a default extension if it has none.
  */
 export function sanitizeFilename(name: string, defaultExtension: string | undefined): string {
   const last = name.slice(Math.max(name.lastIndexOf("/"), name.lastIndexOf("\\")) + 1);
@@ -126,7 +132,7 @@ export function sanitizeFilename(name: string, defaultExtension: string | undefi
     .normalize("NFC")
     // biome-ignore lint/suspicious/noControlCharactersInRegex: it removes them
     .replace(/[\u0000-\u001f\u007f-\u009f<>:"|?*\u202a-\u202e\u2066-\u2069]/g, "_")
-    // Half a surrogate pair is not valid in a URL.
+    // A lone surrogate is not valid in a URL.
     .replace(/\p{Surrogate}/gu, "_")
     .replace(/\s+/g, " ")
     .replace(/^[. ]+/, "");
@@ -137,7 +143,7 @@ export function sanitizeFilename(name: string, defaultExtension: string | undefi
   return `${[...stem].slice(0, maxObjectKeyLength - extension.length).join("")}${extension}`;
 }
 
-/** Start and end of a far too long name, because processing all of it is slow. */
+/** Returns the start and the end of a far too long name, because processing all of it is slow. */
 const shortenMiddle = (name: string): string =>
   name.length <= 8 * maxObjectKeyLength
     ? name
@@ -184,7 +190,10 @@ export const fileHandlers = {
     }),
 } satisfies ClusterHandlers;
 
-/** A file of the workspace; undefined if it is unknown or in another one. It exists once it is initialized. */
+/**
+ * Returns a file of the workspace, or undefined if it is unknown or in another one. A file exists once it is
+ * initialized.
+ */
 export async function getWorkspaceFile(
   view: View,
   workspace: Workspace,

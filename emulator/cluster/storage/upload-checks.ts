@@ -20,8 +20,8 @@ const prefix = "x-amz-checksum-";
 const isChecksum = (name: string): boolean => name.startsWith(prefix) && name !== `${prefix}type`;
 
 /**
- * The bytes of an upload, decoded if the body is aws-chunked. Reading them fails at the end if they do not match
- * `Content-MD5`, `x-amz-checksum-…` or `x-amz-content-sha256` (DECISIONS.md, C5).
+ * Returns the bytes of an upload, decoded if the body is aws-chunked. Reading fails at the end if the bytes do not
+ * match `Content-MD5`, `x-amz-checksum-…` or `x-amz-content-sha256` (DECISIONS.md, C5).
  */
 export function verifyUpload(
   headers: Headers,
@@ -69,7 +69,10 @@ export function verifyUpload(
   }
 }
 
-/** Signed requests have a header for it. Otherwise only the encoding tells. */
+/**
+ * Reports whether the body is aws-chunked. Signed requests have a header for that. Unsigned requests only have the
+ * encoding.
+ */
 const isChunked = (headers: Headers): boolean =>
   headers["x-amz-content-sha256"]?.startsWith("STREAMING-") === true ||
   parseList(headers["content-encoding"]).includes("aws-chunked");
@@ -86,7 +89,7 @@ function readMd5Claim(headers: Headers, invalid: InvalidRejecter): ChecksumClaim
   return [{ name: "content-md5", checksum: createHash("md5"), value, encoding: "base64", mismatch }];
 }
 
-/** At most one, in a header, or in an announced trailer of a chunked body. */
+/** Returns at most one claim, from a header or from an announced trailer of a chunked body. */
 function readChecksumClaim(headers: Headers, invalid: InvalidRejecter): ChecksumClaim[] {
   const names = [...Object.keys(headers), ...parseList(headers["x-amz-trailer"])].filter(isChecksum);
   const [name] = names;
@@ -126,7 +129,8 @@ const checksums: Readonly<Record<(typeof checksumAlgorithms)[number], () => Chec
 };
 
 /**
- * A CRC of 4 or 8 bytes by its reflected polynomial, in two halves, because bigints would take thirty times as long.
+ * A CRC of 4 or 8 bytes by its reflected polynomial. It is computed in two halves, because bigints would take thirty
+ * times as long.
  */
 class Crc implements Checksum {
   readonly #width: 4 | 8;
@@ -170,17 +174,17 @@ class Crc implements Checksum {
   }
 }
 
-/** The body is not valid aws-chunked, or ends early. */
+/** Thrown if the body is not valid aws-chunked, or ends early. */
 class ChunkedBodyError extends Error {
   override readonly name = "ChunkedBodyError";
 }
 
-/** Longer than any line of lengths, signatures or trailers. */
+/** Maximum length of a line of lengths, signatures or trailers. */
 const maxLineBytes = 4096;
 
 /**
- * The bytes in an aws-chunked body: `length;chunk-signature=…` and the bytes, repeated until an empty chunk, and
- * optional trailers. The URL authorizes the upload, so chunk signatures are not checked.
+ * Yields the bytes in an aws-chunked body. The body repeats `length;chunk-signature=…` and the bytes until an empty
+ * chunk, and can end with trailers. The URL authorizes the upload, so chunk signatures are not checked.
  */
 async function* decodeChunked(
   body: AsyncIterable<Uint8Array>,
@@ -211,7 +215,7 @@ class ByteReader {
     this.#pieces = body[Symbol.asyncIterator]();
   }
 
-  /** Up to the next CRLF, or to the end of the stream. */
+  /** Reads up to the next CRLF, or to the end of the stream. */
   async readLine(): Promise<string> {
     for (;;) {
       const end = this.#rest.indexOf("\r\n");

@@ -4,12 +4,12 @@ import type { Question } from "../../domain/workspaces.ts";
 import type { ReportFinding } from "../../http/handler.ts";
 import { formatUnknownField } from "../../http/validation/lax-coercion.ts";
 
-/** The problems by variable, in the messages of shape C. */
+/** Problems by variable, in the messages of shape C. */
 export type AnswerProblems = Readonly<Record<string, readonly string[]>>;
 
 /**
  * Checks answers to the attributes of a template or to the questions of an intake form (DECISIONS.md, F11). Unknown
- * keys are accepted. With `partial`, required answers may be missing. Undefined: all are valid.
+ * keys are accepted. With `partial`, required answers can be missing. Returns undefined if all answers are valid.
  */
 export function validateAnswers(
   questions: readonly Question[],
@@ -31,10 +31,10 @@ export function validateAnswers(
   return problems.size > 0 ? Object.fromEntries(problems) : undefined;
 }
 
-/** Limit per document. More would add nothing new. */
+/** Maximum number of findings per document. */
 const maxFindings = 10;
 
-/** Reports answers without a question. They are stored, but the real service may reject them. */
+/** Reports answers without a question. They are stored, but the real service might reject them. */
 export function reportUnknownAnswers(
   finding: ReportFinding,
   place: string,

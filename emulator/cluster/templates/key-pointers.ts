@@ -122,7 +122,7 @@ type PointerMatch =
   | { readonly target: Pick<KeyPointer, "field_name" | "label" | "data_type">; readonly value: unknown }
   | { readonly problem: Readonly<Record<string, readonly string[]>> };
 
-/** The key pointer that a row names by id or by field name, or the problem of the row. */
+/** Returns the key pointer that a row names by id or by field name, or the problem of the row. */
 function matchInput(given: PointerInput, type: ContractType, known: readonly KeyPointer[]): PointerMatch {
   const { key_pointer_id, key_pointer_field_name } = given;
   const value = given.value ?? null;
@@ -142,7 +142,7 @@ function matchInput(given: PointerInput, type: ContractType, known: readonly Key
   return { target: { field_name: variable, label: display_label, data_type }, value };
 }
 
-/** The problem of a value. Null is always valid and clears it. */
+/** Returns the problem of a value. Null is always valid and clears the value. */
 function findProblem(fieldName: string, value: unknown, type: ContractType): readonly string[] | undefined {
   const definition = findKeyPointer(type, fieldName);
   if (!definition || value === null) return undefined;
@@ -160,7 +160,7 @@ const emitPointerEvent = (
     key_pointer: { id, field_name, value },
   });
 
-/** The key pointers of every contract type. Those of the real service are not public; these are assumed. */
+/** Key pointers of every contract type. They are assumed, because those of the real service are not public. */
 const system: readonly Question[] = (
   [
     ["effective_date", "Effective date", "date"],
@@ -178,7 +178,10 @@ interface KeyPointerSection {
   readonly name: string;
 }
 
-/** Fields that can be recorded on contracts of a type: the common key pointers and the questions of its intake form. */
+/**
+ * Returns the fields that can be recorded on contracts of a type: the common key pointers and the questions of the
+ * intake form.
+ */
 const buildSections = (
   type: ContractType,
 ): readonly { readonly section: KeyPointerSection; readonly descriptors: readonly Question[] }[] => [
@@ -189,7 +192,7 @@ const buildSections = (
   },
 ];
 
-/** The definition of a field name; undefined if contracts of the type do not have such a key pointer. */
+/** Returns the definition of a field name, or undefined if contracts of the type do not have such a key pointer. */
 const findKeyPointer = (type: ContractType, fieldName: string): Question | undefined =>
   buildSections(type)
     .flatMap(({ descriptors }) => descriptors)

@@ -37,7 +37,7 @@ const toTemplateRecord = ({ id, name, contract_type_id, tags }: Template) => ({ 
 
 type TemplateQuery = InputOf<typeof listTemplates>["query"];
 
-// Every template here has two parties, so exclude_multi_party excludes none.
+// Every emulated template has two parties, so exclude_multi_party excludes none.
 function isWanted(row: Template, { tags, tags_all, cp_types, cp_types_all, include_archived }: TemplateQuery): boolean {
   const tagSet = new Set(row.tags);
   const has = (tag: string) => tagSet.has(tag);
@@ -50,7 +50,7 @@ function isWanted(row: Template, { tags, tags_all, cp_types, cp_types_all, inclu
   );
 }
 
-/** A question in templates and intake forms. Undefined fields are omitted. */
+/** Returns a question in the format of templates and intake forms. Undefined fields are omitted. */
 export const toAttributeRecord = (question: Question): z.input<typeof Attribute> => ({
   display_label: question.display_label,
   variable: question.variable,
@@ -68,7 +68,7 @@ export const contractTypeHandlers = {
       return all.map(({ id, name }) => ({ id, name }));
     }),
 
-  // In an emulated workspace each entity may sign each type.
+  // Each entity of an emulated workspace can sign each type.
   "contract-types.entities": ({ params }, { store, caller, fail }) =>
     store.read(async (view) => {
       await requireOwnRow(view, contractTypes, caller, params.contract_type_id, fail);

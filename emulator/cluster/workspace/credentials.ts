@@ -11,7 +11,7 @@ type Headers = ReceivedRequest["headers"];
 
 /**
  * Authenticates the caller by the headers client-id, client-secret and user-email, or rejects (DECISIONS.md, C2 and
- * C4). Each listener has one authenticator, with the counts of the rate limit.
+ * C4). Each listener has one authenticator with its own rate limit.
  */
 export function createApiKeyAuthenticator(
   context: Pick<ClusterContext, "store" | "settings" | "cluster" | "wall">,
@@ -20,7 +20,7 @@ export function createApiKeyAuthenticator(
   return async ({ headers }, { line }) => {
     const member = await context.store.read(async (view) => {
       const workspace = await authenticateWorkspace(view, context.cluster.id, headers);
-      // Also known if the user is rejected.
+      // The log line names the workspace even if the user is rejected.
       line.workspaceId = workspace.id;
       return { workspace, user: await getUser(view, workspace, headers["user-email"]) };
     });
@@ -39,12 +39,12 @@ async function authenticateWorkspace(view: View, clusterId: string, headers: Hea
   const found = await view.list(workspaces, { by: "client", equals: clientId, limit: 1 });
   // A key is only valid at the cluster of its workspace.
   const workspace = found.find((row) => row.cluster_id === clusterId);
-  // Compared even if there is no such id, so that the time does not reveal which ids exist.
+  // The secret is compared even if the id is unknown, so the time does not reveal which ids exist.
   const matches = isEqualInConstantTime(secret, workspace?.client_secret ?? "");
   return workspace && matches ? workspace : fail("wrong-credentials");
 }
 
-/** The user for whom the request acts: an active member of the workspace. */
+/** Returns the user for whom the request acts, who must be an active member of the workspace. */
 async function getUser(view: View, workspace: Workspace, email: string | undefined): Promise<User> {
   if (email) return (await findActiveUserByEmail(view, workspace, email)) ?? fail("permission-denied");
   const user = await view.get(users, workspace.acting_user_id);
@@ -63,9 +63,9 @@ export function requireDeveloperSettings(
 const windowMs = 1_000;
 
 /**
- * Counts requests per workspace over the last second of wall-clock time; 0 for `perSecond` means no limit. As in the
- * real framework's throttle, a rejected request does not count, and `retry-after` is when the oldest one leaves the
- * window.
+ * Counts requests per workspace over the last second of wall-clock time. A `perSecond` of 0 means no limit. A rejected
+ * request does not count, and `retry-after` is the time when the oldest request leaves the window. The real framework's
+ * throttle does the same.
  */
 export function createRateLimit(
   perSecond: number,

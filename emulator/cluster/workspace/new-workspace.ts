@@ -19,7 +19,7 @@ export interface WorkspaceSpec extends Pick<Workspace, "name" | "industry" | "us
 }
 
 /**
- * Creates a usable workspace: an API key that acts for its owner, the standard set, and an entity with its name
+ * Creates a usable workspace. It has an API key that acts for its owner, the standard set, and an entity with its name
  * (DECISIONS.md, R24).
  */
 export async function addWorkspace(
@@ -69,7 +69,6 @@ export async function addWorkspace(
   return workspace;
 }
 
-/** Adds the roles, contract types, templates and workflows of a workspace. */
 async function addStandardSet(tx: Transaction, set: StandardSet, workspace_id: number): Promise<void> {
   const roleIds = await assignIds(tx, roles, "role", set.roles);
   const typeIds = await assignIds(tx, contractTypes, "contract_type", set.contract_types);
@@ -91,7 +90,7 @@ async function addStandardSet(tx: Transaction, set: StandardSet, workspace_id: n
   }
 }
 
-/** Numbered as in the demo seed. */
+/** The demo seed numbers its versions in the same way. */
 const getFirstVersion = (workflowId: number): number => workflowId * 10;
 
 async function assignIds<Row extends { readonly id: number }>(

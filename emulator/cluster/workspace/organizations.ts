@@ -38,7 +38,7 @@ function toEntityRecord(entity: Entity, workspace: Workspace) {
     organization_type: { id: type?.id ?? unlistedId, name: entity.type },
     ...(address && {
       primary_address: {
-        // An entity of the seed has one address, so its id is the entity's.
+        // An entity of the seed has one address, so the address has the entity's id.
         id,
         line_one: address.line_one,
         city_name: address.city,
@@ -51,10 +51,10 @@ function toEntityRecord(entity: Entity, workspace: Workspace) {
   };
 }
 
-/** Id of a label that a seed uses without listing it. */
+/** Id of a label that a seed uses without defining it. */
 const unlistedId = 0;
 
-/** A jurisdiction of the workspace by code or name. Seeds use both. */
+/** Finds a jurisdiction by code or name, because seeds use both. */
 const findJurisdiction = ({ jurisdictions }: Workspace, text: string) =>
   jurisdictions.find(({ name, iso_code }) => name === text || iso_code === text.toUpperCase());
 

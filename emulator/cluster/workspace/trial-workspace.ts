@@ -53,7 +53,7 @@ async function addTrialWorkspace(tx: Transaction, context: ClusterContext, reque
   const name = [first_name, last_name].filter(Boolean).join(" ");
   const owner = { name, email: request.email.trim(), designation: job_title };
   const workspace = await addWorkspace(tx, context, { name: company_name, industry, use_case, owner });
-  // Each address is one member: an address that is listed twice, or owns the workspace, is not invited again.
+  // Each address is one member. A repeated address and the owner's address are not invited again.
   const members = new Set([toAddressKey(owner.email)]);
   for (const { email, first_name } of request.invited_users) {
     if (members.has(toAddressKey(email))) continue;
@@ -64,8 +64,8 @@ async function addTrialWorkspace(tx: Transaction, context: ClusterContext, reque
   return workspace;
 }
 /**
- * Whether a user of any workspace has that address, active or not. The workspace that was created for the signup itself
- * does not count, so that the signup can be repeated.
+ * Reports whether a user of any workspace has that address, active or not. The workspace of the signup itself is
+ * ignored, so the signup can be repeated.
  */
 export async function hasAccount(
   view: View,

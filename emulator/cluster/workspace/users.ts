@@ -41,18 +41,20 @@ const toUserRecord = (user: User, roleNames: ReadonlyMap<number, string>) => ({
   is_active: user.is_active,
 });
 
-/** A user in request and response bodies. Rows only refer to existing users, so a missing one is a bug. */
+/**
+ * Returns a user in the format of request and response bodies. Rows only refer to existing users, so a missing user is
+ * a bug.
+ */
 export async function toOrgUser(view: View, id: number): Promise<z.infer<typeof OrgUser>> {
   const user = await view.get(users, id);
   if (!user) throw new Error(`A row refers to user ${id}, who does not exist`);
   return { id: user.id, name: user.name, email: user.email, designation: user.designation };
 }
 
-/** A person who is not a member of the workspace, but is named in one of its contracts. */
+/** A person who is named in a contract of the workspace but is not a member. */
 const Outsider = z.strictObject({
   id: z.int(),
   workspace_id: z.int(),
-  /** In lower case. */
   email: z.string(),
 });
 
@@ -65,12 +67,10 @@ export const outsiders = defineRows<z.infer<typeof Outsider>, never, string>({
 
 const toOutsiderKey = (workspaceId: number, email: string): string => `${workspaceId} ${toAddressKey(email)}`;
 
-/**
- * The next id of a person, which no member and no outsider has. Seeds choose the ids of members (DECISIONS.md, C13).
- */
+/** Returns an unused person id. Seeds choose the ids of members (DECISIONS.md, C13). */
 export const createPersonId = (tx: Transaction): Promise<number> => createUnusedId(tx, users, "person");
 
-/** The id of a person, member or outsider; undefined if they have none yet. */
+/** Returns the id of a member or an outsider, or undefined if the person has none yet. */
 export async function findPersonId(view: View, workspaceId: number, email: string): Promise<number | undefined> {
   const member = await findMemberByEmail(view, workspaceId, email);
   return member?.id ?? (await view.get(outsiders, toOutsiderKey(workspaceId, email)))?.id;

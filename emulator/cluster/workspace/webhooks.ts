@@ -42,7 +42,7 @@ export const webhookHandlers = {
     });
   },
 
-  // One for each workspace, readable with any of its keys (DECISIONS.md, C15 and F3).
+  // Each workspace has one key, which any of its API keys can read (DECISIONS.md, C15 and F3).
   "webhooks.hmac-key": (_, { caller }) => ({ hmac_key: caller.workspace.hmac_key }),
 
   "webhooks.delete": ({ params }, { store, caller, fail }) => {
@@ -81,7 +81,7 @@ async function toSubscriptionRecord(view: View, row: Webhook): Promise<ResultOf<
   };
 }
 
-/** https is always accepted, http only for allowed receivers (DECISIONS.md, C16). */
+/** https is always accepted, and http only for allowed receivers (DECISIONS.md, C16). */
 function isReceiver(text: string, { webhookAllow, strict }: Settings): boolean {
   if (!URL.canParse(text)) return false;
   const url = new URL(text);
@@ -91,7 +91,7 @@ function isReceiver(text: string, { webhookAllow, strict }: Settings): boolean {
   return !strict.has("receivers") && findForbiddenUrlReason(text, { allow: webhookAllow, strict: false }) === undefined;
 }
 
-/** Prefixes of infrastructure headers that a subscription may not set (DECISIONS.md, F20). */
+/** Prefixes of infrastructure headers that a webhook cannot set (DECISIONS.md, F20). */
 const refusedPrefixes = [
   "x-google-",
   "x-goog-",
@@ -106,7 +106,7 @@ const refusedPrefixes = [
 
 const printable = /^[\t\x20-\x7e\x80-\u{10ffff}]*$/u;
 
-/** The custom headers of a webhook with trimmed names, or the problem of each rejected one. */
+/** Returns the custom headers of a webhook with trimmed names, or the problem of each rejected one. */
 function checkCustomHeaders(
   given: Readonly<Record<string, string>>,
 ): { readonly headers: Record<string, string> } | { readonly problems: Record<string, string[]> } {
@@ -134,7 +134,7 @@ function findProblem(name: string, text: string, seen: ReadonlySet<string>): str
   return undefined;
 }
 
-/** Whether a URL points to one of these addresses, by any name of this machine. */
+/** Reports whether a URL points to one of these addresses, by any name of this machine. */
 const leadsToAny = (url: string, addresses: readonly string[]): boolean =>
   addresses.some((address) => locateUrl(address) === locateUrl(url));
 

@@ -16,10 +16,10 @@ import type { Rows, Transaction, View } from "../../store/port.ts";
 import type { AuthenticatedMember } from "../context.ts";
 import type { Problems } from "../response.ts";
 
-/** The framework's message for a reference to a row that the workspace does not have (DECISIONS.md, C1). */
+/** Returns the framework's message for a reference to a row that the workspace does not have (DECISIONS.md, C1). */
 export const formatRowNotFound = (id: unknown): string => `Invalid pk "${id}" - object does not exist.`;
 
-/** A row with that number in the workspace; undefined if it is unknown or in another one. */
+/** Returns a row with that number in the workspace, or undefined if it is unknown or in another one. */
 export async function findOwnRow<Row extends { readonly workspace_id: number }>(
   view: View,
   from: Rows<Row, string, number>,
@@ -30,7 +30,7 @@ export async function findOwnRow<Row extends { readonly workspace_id: number }>(
   return row?.workspace_id === workspaceId ? row : undefined;
 }
 
-/** The row of a path. Rejects with `not-found` if it is unknown or in another workspace. */
+/** Returns the row of a path. Rejects with `not-found` if it is unknown or in another workspace. */
 export const requireOwnRow = async <Row extends { readonly workspace_id: number }>(
   view: View,
   from: Rows<Row, string, number>,
@@ -40,8 +40,8 @@ export const requireOwnRow = async <Row extends { readonly workspace_id: number 
 ): Promise<Row> => (await findOwnRow(view, from, workspace, id)) ?? fail("not-found");
 
 /**
- * Rows of the workspace that a body names. An unknown or foreign one is reported for its field (DECISIONS.md, C1) and
- * is undefined.
+ * Returns the contract type that a body names. An unknown or foreign one is reported for its field (DECISIONS.md, C1)
+ * and is undefined.
  */
 export async function findContractType(
   view: View,
@@ -55,7 +55,7 @@ export async function findContractType(
   return undefined;
 }
 
-/** A template that the workspace can use; undefined if it is unknown, foreign or archived. */
+/** Returns a template that the workspace can use, or undefined if it is unknown, foreign or archived. */
 export async function findTemplate(view: View, workspace: Workspace, id: number): Promise<Template | undefined> {
   const template = await findOwnRow(view, templates, workspace, id);
   return template?.archived === false ? template : undefined;
@@ -74,7 +74,7 @@ export async function findEntity(
   return undefined;
 }
 
-/** The entity with a reference id. Without one, the primary entity. */
+/** Returns the entity with a reference id. Without an id it returns the primary entity. */
 export async function findEntityByReference(
   view: View,
   workspace: Workspace,
@@ -89,7 +89,7 @@ export async function findActiveUser(view: View, workspace: Workspace, id: numbe
   return user?.is_active ? user : undefined;
 }
 
-/** The member of a workspace with that address, active or not. */
+/** Returns the member of a workspace with that address, active or not. */
 export async function findMemberByEmail(view: View, workspaceId: number, email: string): Promise<User | undefined> {
   const named = await view.list(users, { by: "email", equals: toAddressKey(email) });
   return named.find((user) => user.workspace_id === workspaceId);
@@ -101,8 +101,8 @@ export async function findActiveUserByEmail(view: View, { id }: Workspace, email
 }
 
 /**
- * The problem of two fields of which exactly one must name a user or a role of the workspace. The first field is the
- * user's. `conflict`: the message if both are given.
+ * Returns the problem of two fields of which exactly one must name a user or a role of the workspace. The first field
+ * is the user's. `conflict` is the message if both are given.
  */
 export async function findAssigneeProblem(
   view: View,
@@ -122,7 +122,7 @@ export async function findAssigneeProblem(
   return undefined;
 }
 
-/** The next unused number. Seeds choose their own numbers. */
+/** Returns the next unused number. Seeds choose their own numbers. */
 export async function createUnusedId<Row extends object>(
   tx: Transaction,
   collection: Rows<Row, string, number>,

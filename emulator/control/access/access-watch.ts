@@ -8,8 +8,8 @@ type WatchedAccess = Pick<ControlContext, "store" | "tokens" | "sessions" | "wal
 };
 
 /**
- * A signal for long responses. It is aborted when the caller disconnects or loses access, because the token was revoked
- * or the session has ended. `release` stops watching, and so does a disconnect.
+ * Returns a signal for long responses. It is aborted when the caller disconnects, when the token is revoked or when the
+ * session ends. `release` stops watching, and so does a disconnect.
  */
 export function watchAccess({ caller, request, store, tokens, sessions, wall }: WatchedAccess) {
   const [ended, released] = [new AbortController(), new AbortController()];
@@ -25,12 +25,12 @@ export function watchAccess({ caller, request, store, tokens, sessions, wall }: 
   const end = caller.session === undefined ? undefined : sessions.endOf(caller.session);
   if (end !== undefined) void wall.sleep(end - wall.monotonicNow(), released.signal).then(look);
   request.signal.addEventListener("abort", release, { once: true });
-  // Access may have ended since the request was accepted.
+  // The access may have ended since the request was accepted.
   look();
   return { signal: AbortSignal.any([request.signal, ended.signal]), hasEnded: () => ended.signal.aborted, release };
 }
 
-/** The items of a stream while the caller has access. It starts at once, so that no event is missed. */
+/** Yields the items of a stream while the caller has access. The stream starts immediately, so no event is missed. */
 export async function streamWhileAllowed<T>(
   access: WatchedAccess,
   follow: (signal: AbortSignal) => AsyncIterable<T> | Promise<AsyncIterable<T>>,

@@ -7,15 +7,14 @@ import { type ControlTokens, findCookie, localToken } from "../../domain/control
 import type { Authenticators } from "../../http/handler.ts";
 import { type Bearer, getCookieName, type Sessions } from "../console/sessions.ts";
 
-/** The caller of the control plane: the holder of a token, or a browser that was signed in with one. */
+/** The caller of the control plane: a program with a token, or a browser that was signed in with a token. */
 export interface ControlCaller {
   readonly token: Bearer;
-  /** The token of its session; undefined for a caller with the token itself. */
+  /** Token of the console session. Undefined for a caller with a control token. */
   readonly session: string | undefined;
 }
 
 interface KnownCaller {
-  /** The token in the run file. */
   readonly token: string;
   readonly tokens: ControlTokens;
   readonly sessions: Sessions;
@@ -24,8 +23,9 @@ interface KnownCaller {
 const local: Bearer = { name: localToken, role: "admin", hash: undefined };
 
 /**
- * A token as a bearer token, or the token of a console session with its cookie (DECISIONS.md, E7, E13). A cookie alone
- * is never enough, because it is sent to every port of this machine. The required role is only checked here.
+ * Authenticates a bearer token, or the token of a console session with its cookie (DECISIONS.md, E7, E13). A cookie
+ * alone is never enough, because browsers send it to every port of this machine. Only this function checks the required
+ * role.
  */
 export const createAuthenticators = (known: KnownCaller) =>
   ({
@@ -57,14 +57,14 @@ async function findCaller(
   return { token: { name, role, hash, ...bound }, session: undefined };
 }
 
-/** The format of tokens from `tokens.create` and of the emulator's own. */
+/** Format of the emulator's own token and of tokens from `tokens.create`. */
 const createdTokens = /svc_[\w-]{43}/g;
 const tokenPattern = /(?<![\w-])[\w-]{43}(?![\w-])/g;
 const mask = "[redacted]";
 
 /**
- * Removes everything from a string that gives access to the control plane, because it may have been sent to another server by
- * mistake.
+ * Returns a function that removes every credential of the control plane from a string, which may have been sent to
+ * another server by mistake.
  */
 export const createTokenMask =
   ({ token, sessions }: Pick<KnownCaller, "token" | "sessions">) =>
@@ -73,7 +73,7 @@ export const createTokenMask =
       .replace(createdTokens, mask)
       .replace(tokenPattern, (run) => (run === token || sessions.endOf(run) ? mask : run))
       .replace(/^(bearer\s+)(\S+)(\s*)$/i, (whole, scheme, given) => (given === token ? `${scheme}${mask}` : whole));
-    // A token that a user chose. A short one may be part of any word.
+    // A short token that a user chose can be part of any word, so it is not masked.
     return token.length < 16 ? shown : shown.replaceAll(token, mask);
   };
 export async function isStillAuthenticated(

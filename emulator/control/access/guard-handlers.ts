@@ -9,8 +9,8 @@ import type { ControlCaller } from "./credentials.ts";
 import { WorkspaceStore } from "./workspace-store.ts";
 
 /**
- * Operations that a token bound to a workspace may use, with a store that only contains that workspace. All others
- * concern the whole sandbox: its clock, faults, snapshots, console and tokens.
+ * Operations that a token bound to a workspace can use, with a store that only contains that workspace. All other
+ * operations concern the whole sandbox: its clock, faults, snapshots, console and tokens.
  */
 const ofWorkspaces: ReadonlySet<string> = new Set([
   "emulator.usage",
@@ -44,8 +44,9 @@ const isOfWorkspaces = (id: string): boolean => ofWorkspaces.has(id) || /^emulat
 type ControlCall = ControlContext & Call<never, ControlCaller | undefined>;
 
 /**
- * Handlers of the control plane that apply the restrictions of a token beyond its role: a read-only token gets no
- * secrets, and one of a workspace sees nothing of others (DECISIONS.md, E16). They are only applied here.
+ * Applies the restrictions of a token beyond its role to the handlers of the control plane. A read-only token gets no
+ * secrets, and a token bound to a workspace cannot see other workspaces (DECISIONS.md, E16). No other module applies
+ * them.
  */
 export const guardHandlers = <Handlers extends object>(handlers: Handlers): Handlers =>
   Object.fromEntries(
@@ -54,7 +55,7 @@ export const guardHandlers = <Handlers extends object>(handlers: Handlers): Hand
 
 function guard(id: string, handler: AnyHandler) {
   return (input: never, call: ControlCall): unknown => {
-    // An unauthenticated caller: a page, a probe.
+    // Pages and probes have no authenticated caller.
     if (call.caller === undefined) return handler(input, call as never);
     const { name: token, role, workspace } = call.caller.token;
     if (workspace !== undefined && !isOfWorkspaces(id))
@@ -73,19 +74,16 @@ const scopeCall = (call: ControlCall, workspace: number): ControlCall =>
 
 const hiddenSecret = formatHiddenValue("the role operate");
 
-/**
- * Fields of the control plane that hold secrets, alone or in lists: keys, tokens, codes, and links that act as a
- * person.
- */
+/** Reports whether a field of the control plane holds secrets: keys, tokens, codes, and links that act as a person. */
 const isSecret = (name: string): boolean =>
   /^(?:token|link|user_code|hmac_key|cluster_key|authorization_url|redirect_url)$|_(?:secret|token|tokens|password|signature)$/.test(
     name,
   );
 
-/** Operations that return bytes of arbitrary senders. */
+/** Reports whether an operation returns bytes of arbitrary senders. */
 const isRaw = (operation: string): boolean => operation === "clusters.inbox" || operation === "emails.blackhole";
 
-/** The part of an operation's result that a token with the role read may see: everything except secrets. */
+/** Returns the result of an operation without secrets, for a token with the role read. */
 function maskResult(operation: string, result: unknown): unknown {
   if (result instanceof Reply) return new Reply(result.status, mask(result.body, "", operation), result.headers);
   if (isStream(result)) return maskItems(operation, result);

@@ -5,7 +5,7 @@ import { reply } from "../../http/reply.ts";
 import type { Store } from "../../store/port.ts";
 import type { ControlContext, ControlHandlers } from "../context.ts";
 
-/** By its id, or by its name, which is unique and case-insensitive. */
+/** Finds a workspace by its id, or by its name, which is unique and case-insensitive. */
 async function findWorkspaceByName(
   store: Store,
   wanted: string,

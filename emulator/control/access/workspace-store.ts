@@ -26,7 +26,7 @@ export class WorkspaceStore extends CausedStore {
   }
 }
 
-/** Decides whether the rows of a collection belong to the workspace. */
+/** Returns the rules that decide whether the rows of a collection belong to the workspace. */
 function buildRules(workspace: number): ReadonlyMap<string, OwnershipTest> {
   const isOwned = ({ workspace_id }: Row) => workspace_id === workspace;
   const isOwnedViaContract: OwnershipTest = async ({ contract_id }, view) =>
@@ -79,7 +79,7 @@ function scopeTransaction(tx: Transaction, rules: ReadonlyMap<string, OwnershipT
     ...scopeView(tx, rules),
     getSync(from, key) {
       const row = tx.getSync(from, key);
-      // Rows that name their workspace are filtered at once. Others are only reached through such rows.
+      // Rows that name their workspace are filtered here. Other rows are only reachable through such rows.
       return row && (rules.get(from.name)?.(row as Row, tx) ?? true) ? row : undefined;
     },
     put: (into, row) => tx.put(into, row),

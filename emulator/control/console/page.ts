@@ -4,7 +4,7 @@ import type { ConsoleBundle, ControlContext, ControlHandlers } from "../context.
 
 import { codeLifeMs, getCookieName, sessionLifeMs } from "./sessions.ts";
 
-/** Assets have relative URLs, which work wherever a proxy serves the emulator. */
+/** Assets have relative URLs, so they also work behind a proxy with any path. */
 const renderPage = ({ script, style, icon }: ConsoleBundle): string =>
   html`<!doctype html>
 <html lang="en">
@@ -18,11 +18,11 @@ const renderPage = ({ script, style, icon }: ConsoleBundle): string =>
 </html>
 `.text;
 
-/** Listed, and without a weight of zero (RFC 9110, 12.5.3). */
+/** Reports whether brotli is listed without a weight of zero (RFC 9110, 12.5.3). */
 const acceptsBrotli = (accepted: string | undefined): boolean =>
   (accepted ?? "").split(",").some((coding) => /^\s*br\s*(?:;\s*q=(?!0(?:\.0*)?\s*$).*)?$/i.test(coding));
 
-/** Without a path, the cookie has the path of the control plane, wherever a proxy serves it. */
+/** A cookie without a path has the path of the control plane, also behind a proxy. */
 const setCookie = (origin: string, cookie: string) => ({
   "set-cookie": `${cookie}; HttpOnly; SameSite=Strict${origin.startsWith("https:") ? "; Secure" : ""}`,
 });
@@ -68,7 +68,9 @@ export const consoleHandlers = {
   Pick<ControlContext, "readConsole" | "sessions" | "instance" | "store" | "clock" | "wall" | "ids">
 >;
 
-/** Only the console's own files, which create no markup from strings. No page may embed it, and it submits no form. */
+/**
+ * The policy allows only the console's own files, which create no markup from strings. It forbids embedding and forms.
+ */
 const policy = {
   "default-src": "'none'",
   "script-src": "'self'",
@@ -82,7 +84,7 @@ const policy = {
   "trusted-types": "'none'",
 };
 
-/** Headers of the console page. It is never cached, because it contains the names of its files. */
+/** Headers of the console page. The page is never cached, because it contains the names of its files. */
 const pageHeaders = {
   "cache-control": "no-store",
   "content-security-policy": Object.entries(policy)

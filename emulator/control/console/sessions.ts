@@ -3,13 +3,13 @@ import type { WallClock } from "../../../src/base/clock.ts";
 import { hash, isEqualInConstantTime } from "../../../src/base/hmac.ts";
 import type { Ids } from "../../../src/base/ids.ts";
 
-/** How long a code is valid, in wall-clock time: the browser may have to start first. */
+/** Lifetime of a code, in wall-clock time. The browser may have to start first. */
 export const codeLifeMs = 60_000;
 
-/** How long a browser stays signed in, in wall-clock time: a working day. */
+/** Lifetime of a browser session, in wall-clock time. It covers a working day. */
 export const sessionLifeMs = 12 * 3_600_000;
 
-/** Limit of open sessions per token. Beyond it, only the oldest of that token end. */
+/** Maximum number of codes and of sessions per token. The oldest of the same token end first. */
 const maxCodes = 20;
 const maxSessions = 50;
 
@@ -23,27 +23,27 @@ interface Session {
 
 /** A session in the browser. Both halves are required to use it (DECISIONS.md, E13). */
 export interface NewSession {
-  /** For the page, which decides when to send it. */
+  /** Token for the page, whose script sends it explicitly. */
   readonly token: string;
-  /** For a cookie that scripts cannot read. */
+  /** Key for a cookie that scripts cannot read. */
   readonly key: string;
   readonly role: Bearer["role"];
 }
 
-/** The name of a session's cookie. It is unique, because all ports of a machine share their cookies. */
+/** Returns the name of a session's cookie. It is unique, because all ports of a machine share their cookies. */
 export const getCookieName = (token: string): string =>
   `svc_console_${hash("sha256", token).toString("hex").slice(0, 16)}`;
 
 /**
- * The browsers that are signed in to the console of one emulator, in memory, until the emulator ends. Secrets are
- * stored as hashes, so that the time of a look-up reveals nothing.
+ * The signed-in browsers of one emulator's console, in memory. Secrets are stored as hashes, so the time of a look-up
+ * reveals nothing.
  */
 export class Sessions {
   readonly #ids: Pick<Ids, "token">;
   readonly #wall: WallClock;
-  /** Expiry of each code in milliseconds of the monotonic clock, and its owner; oldest first. */
+  /** Expiry of each code in milliseconds of the monotonic clock, and its opener. The oldest comes first. */
   readonly #codes = new Map<string, { readonly expiresAtMs: number; readonly opener: Bearer }>();
-  /** By the hash of the token; oldest first. */
+  /** Sessions by the hash of the token, oldest first. */
   readonly #sessions = new Map<string, Session>();
   readonly #watchers = new Set<() => void>();
 
@@ -52,7 +52,7 @@ export class Sessions {
     this.#wall = wall;
   }
 
-  /** A code for a single sign-in as the owner of that token. */
+  /** Returns a code for a single sign-in as the owner of that token. */
   createCode({ name, role, hash }: Bearer): string {
     const code = this.#ids.token(32);
     this.#codes.set(hashSecret(code), {
@@ -64,7 +64,7 @@ export class Sessions {
     return code;
   }
 
-  /** A new session; undefined if the code was used, has expired, or is invalid. */
+  /** Returns a new session, or undefined if the code was used, has expired, or is invalid. */
   begin(code: string): NewSession | undefined {
     const found = this.#codes.get(hashSecret(code));
     if (this.#codes.delete(hashSecret(code))) this.#notify();
@@ -77,13 +77,16 @@ export class Sessions {
     return { token, key, role: found.opener.role };
   }
 
-  /** The token that opened a session; undefined if there is no such session, or the key does not match. */
+  /**
+   * Returns the token that opened a session. Returns undefined if there is no such session, or if the key does not
+   * match.
+   */
   findOpener(token: string, key: string): Bearer | undefined {
     const found = this.#findSession(token);
     return found && isEqualInConstantTime(hashSecret(key), found.key) ? found.opener : undefined;
   }
 
-  /** When a session expires, in milliseconds of the monotonic clock; undefined if it has ended. */
+  /** Returns the expiry of a session in milliseconds of the monotonic clock, or undefined if the session has ended. */
   endOf(token: string): number | undefined {
     return this.#findSession(token)?.expiresAtMs;
   }
@@ -105,7 +108,7 @@ export class Sessions {
     this.#notify();
   }
 
-  /** Calls the function when sessions change. Returns a function that stops it. */
+  /** Calls the function when sessions change. Returns a function that stops watching. */
   watch(changed: () => void): () => void {
     this.#watchers.add(changed);
     return () => this.#watchers.delete(changed);
@@ -125,7 +128,7 @@ export class Sessions {
 
 const hashSecret = (secret: string): string => hash("sha256", secret).toString("base64");
 
-/** Ends the sessions of one token, but not those of others. */
+/** Removes the oldest entries of one token. Entries of other tokens are not affected. */
 function dropOldest(all: Map<string, { readonly opener: Bearer }>, of: Bearer["hash"], most: number): void {
   const ownSessions = [...all].filter(([, { opener }]) => opener.hash === of);
   for (const [name] of ownSessions.slice(0, Math.max(0, ownSessions.length - most))) all.delete(name);
@@ -134,8 +137,10 @@ function dropOldest(all: Map<string, { readonly opener: Bearer }>, of: Bearer["h
 export interface Bearer {
   readonly name: string;
   readonly role: ControlRole;
-  /** Undefined: the token in the run file, which is valid as long as the emulator runs. */
+  /** Undefined for the token in the run file, which is valid as long as the emulator runs. */
   readonly hash: string | undefined;
-  /** The only workspace that it can see and change. Undefined: all of them, and shared data. */
+  /**
+   * The only workspace that the token can see and change. Undefined if it can access all workspaces and shared data.
+   */
   readonly workspace?: { readonly id: number; readonly name: string } | undefined;
 }

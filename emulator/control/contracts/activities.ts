@@ -43,7 +43,7 @@ export const activityHandlers = {
   },
 } satisfies ControlHandlers;
 
-/** The activity to emit, and its contract. A contract is created if none is named and none exists. */
+/** Returns the activity to emit and its contract. A contract is created if none is named and none exists. */
 async function buildEvent(view: Transaction, body: FireRequest, at: number, fail: Fail<RejectionCode>) {
   const activity = body.activity as Activity;
   const { webhook: id } = body;
@@ -73,7 +73,7 @@ async function buildEvent(view: Transaction, body: FireRequest, at: number, fail
   return { occurrence, about: { activity, contract_id: contract.id, composite_id: formatCompositeId(contract) } };
 }
 
-/** The named contract, or the newest one, in one workspace or in all. */
+/** Returns the named contract, or the newest one, in one workspace or in all. */
 async function getContract(
   view: View,
   id: number | string | undefined,
@@ -83,7 +83,7 @@ async function getContract(
   if (id !== undefined) return requireContractById(view, String(id), fail);
   const [last] = await view.list(contracts, { reverse: true, limit: 1 });
   if (last?.deleted_at === null && workspace === undefined) return last;
-  // The index of a workspace has its newest contract, without deleted ones.
+  // The index of a workspace ends with its newest contract and excludes deleted ones.
   const workspaceContracts = await Promise.all(
     (workspace === undefined ? (await view.list(workspaces)).map(({ id }) => id) : [workspace]).map((one) =>
       view.list(contracts, { ...selectWorkspace(one), reverse: true, limit: 1 }),
@@ -100,8 +100,8 @@ const counterparty = {
 };
 
 /**
- * A draft for an activity if no contract exists yet. Its creation is not emitted. It belongs to the named workspace, or
- * to one that subscribes to the activity, or otherwise to the first one with a template without required fields.
+ * Creates a draft for an activity if no contract exists yet. Its creation is not emitted. The draft belongs to the
+ * named workspace, to one that subscribes to the activity, or to the first one with a template without required fields.
  */
 async function createExampleContract(
   tx: Transaction,

@@ -72,7 +72,7 @@ export const controlContractHandlers = {
   "emulator-contracts.delete": createMoveHandler("delete"),
 } satisfies ControlHandlers<ContractMoveContext>;
 
-/** A handler that applies a trigger on behalf of the named user, or of the contract's owner. */
+/** Returns a handler that applies a trigger on behalf of the named user, or of the contract's owner. */
 function createMoveHandler<T extends Trigger>(trigger: T) {
   return (
     input: MoveInput,
@@ -102,7 +102,7 @@ export const toContractSummary = (row: Contract) => ({
   contract_name: row.name,
 });
 
-/** The contract with a plain or composite id, in any workspace (DECISIONS.md, C12). */
+/** Returns the contract with a plain or composite id, in any workspace (DECISIONS.md, C12). */
 export async function requireContractById(view: View, id: string, fail: Fail<"no-such-contract">): Promise<Contract> {
   const number = /^(?:[TH]-)?([1-9]\d*)$/.exec(id)?.[1];
   const row = number === undefined ? undefined : await view.get(contracts, Number(number));
@@ -110,7 +110,10 @@ export async function requireContractById(view: View, id: string, fail: Fail<"no
   return named && row.deleted_at === null ? row : fail("no-such-contract", { id });
 }
 
-/** The member of the contract's workspace with that address, or a person with only an address; default: the owner. */
+/**
+ * Returns the member of the contract's workspace with that address, or a person with only an address. The default is
+ * the owner.
+ */
 export async function resolvePerformer(view: View, contract: Contract, email: string | undefined): Promise<Performer> {
   const user = await findNamedMember(view, contract, email);
   if (user) return { name: user.name, email: user.email };
@@ -120,7 +123,7 @@ export async function resolvePerformer(view: View, contract: Contract, email: st
 const findNamedMember = (view: View, { business_user_id, workspace_id }: Contract, email: string | undefined) =>
   email === undefined ? view.get(users, business_user_id) : findMemberByEmail(view, workspace_id, email);
 
-/** An active member of the contract's workspace; default: the owner. */
+/** Returns an active member of the contract's workspace. The default is the owner. */
 async function requireMember(
   view: View,
   contract: Contract,
@@ -134,11 +137,11 @@ async function requireMember(
 interface PersonInTurn {
   readonly by: Performer;
   readonly approval?: number;
-  /** The named member, although it is not their turn. */
+  /** Number of the named member, who does not have to be the next one. */
   readonly approver?: number | undefined;
 }
 
-/** The named user; otherwise the first one whose turn it is, or the contract's owner. */
+/** Returns the named user, the first person with a pending action, or the contract's owner. */
 async function findPersonInTurn(
   view: View,
   contract: Contract,

@@ -27,8 +27,8 @@ type DescriptionContext = Pick<
 >;
 
 /**
- * The control plane's description of each event, in order. Events about the current state are described once, at the
- * end.
+ * Returns the control plane's description of each event, in order. Events about the current state are described once,
+ * at the end.
  */
 export async function describeEvents(
   context: DescriptionContext,
@@ -67,7 +67,10 @@ async function describePresentState(
   return out;
 }
 
-/** Changes of one transaction. Each row is reported once, with its last value. Deleted rows are not reported. */
+/**
+ * Describes the changes of one transaction. Each row is reported once, with its last value. Deleted rows are not
+ * reported.
+ */
 async function describeRowEvents(
   context: DescriptionContext,
   changes: readonly RowChange[],
@@ -99,7 +102,7 @@ async function describeEmailEvents(
   return records.map((email) => ({ at, event: "email", ref: `email:${email.id}`, email }));
 }
 
-/** The last values of the remaining rows of a collection. */
+/** Returns the last values of the remaining rows of a collection. */
 function listNewest<Row>(
   changes: readonly RowChange[],
   collection: string,
@@ -183,7 +186,7 @@ export type ActivityItem =
 
 const watchedCollections = [deliveries, attempts, contracts, emails, deviceGrants];
 
-/** Publishes events from now on, each once it is durable. Returns a function that stops it. */
+/** Publishes further events, each once it is durable. Returns a function that stops watching. */
 export function watchActivityItems(
   {
     store,

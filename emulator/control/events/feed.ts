@@ -8,22 +8,21 @@ type FeedContext = Parameters<typeof describeEvents>[0] &
   Parameters<typeof watchActivityItems>[0] &
   Pick<ControlContext, "wall">;
 
-/** Wall-clock milliseconds. */
 const limits = {
-  /** Limits the number of batches during a flood of events. */
+  /** Minimum interval between batches, in wall-clock milliseconds. */
   everyMs: 50,
-  /** Proxies close connections that are silent for longer. */
+  /** Interval of heartbeats. Proxies close connections that are silent for longer. */
   heartbeatMs: 15_000,
-  /** How long events are still recorded after the last follower has left, who may reconnect. */
+  /** Time for which events are still recorded after the last follower has disconnected, in case it reconnects. */
   patienceMs: 90_000,
-  /** A batch with more changes is dropped, and followers read everything again. */
+  /** Maximum number of changes in a batch. A larger batch is dropped, and followers read everything again. */
   maxWeight: 4_000,
 };
 
 const heartbeat = new EventFrames(":\n\n");
 
 /**
- * Events of one emulator, for all its followers. Nothing is recorded before the first one connects. Ids are unique to a
+ * Events of one emulator, for all its followers. Recording starts when the first follower connects. Ids are unique to a
  * run of the emulator: `5f3a9c1b-17` is its 17th event.
  */
 export class Feed implements FollowableEvents {
@@ -41,19 +40,19 @@ export class Feed implements FollowableEvents {
   #wake = () => {};
   #next = this.#nextEvent();
 
-  /** Instance: the id of this run of the emulator. */
+  /** `instance` is the id of this run of the emulator. */
   constructor(context: FeedContext, instance: string, ring = new EventRing()) {
     this.#context = context;
     this.#run = instance.slice(0, 8);
     this.#ring = ring;
   }
 
-  /** The number of followers, and the events stored for those who reconnect. */
+  /** The number of followers, and the events that are buffered for reconnects. */
   get amount() {
     return { streams: this.#streams, ...this.#ring.amount };
   }
 
-  /** All events after a given one, until the signal is aborted. */
+  /** Yields all events after a given one, until the signal is aborted. */
   async *follow(after: string | undefined, signal: AbortSignal): AsyncGenerator<EventFrames> {
     this.#addStream();
     try {
@@ -110,7 +109,7 @@ export class Feed implements FollowableEvents {
 
   #enqueue(item: ActivityItem): void {
     this.#weight += typeof item === "object" && "rows" in item ? item.rows.length : 1;
-    // A batch that is too large is dropped, so its data are not stored either.
+    // A batch that is too large is dropped, so its data is not stored either.
     if (this.#weight <= limits.maxWeight) this.#items.push(item);
     else this.#items = [];
     if (!this.#isPublishing) void this.#publish();
@@ -119,7 +118,7 @@ export class Feed implements FollowableEvents {
   async #publish(): Promise<void> {
     this.#isPublishing = true;
     while (this.#weight > 0 && this.#unlisten) {
-      // More items may be added while one is published.
+      // More items can be added while one is published.
       await nextTurn();
       const [items, weight] = [this.#items, this.#weight];
       this.#items = [];
@@ -133,7 +132,10 @@ export class Feed implements FollowableEvents {
     this.#isPublishing = false;
   }
 
-  /** False if the store is closed, or its disk rejects writes: changes that may be rolled back are not published. */
+  /**
+   * Returns false if the store is closed, or if its disk rejects writes. Changes that can be rolled back are not
+   * published.
+   */
   async #add(items: readonly ActivityItem[]): Promise<boolean> {
     try {
       const events = await describeEvents(this.#context, items);
@@ -147,7 +149,7 @@ export class Feed implements FollowableEvents {
     }
   }
 
-  /** The number of an event of this run; undefined for all others. */
+  /** Returns the number of an event of this run, or undefined for all others. */
   #parseNumber(id: string): number | undefined {
     const [, run, number] = /^([\w]{8})-(\d{1,15})$/.exec(id) ?? [];
     return run === this.#run ? Number(number) : undefined;
@@ -158,7 +160,7 @@ export class Feed implements FollowableEvents {
     return new EventFrames(formatFrame(`${this.#run}-${this.#ring.last}`, { at, event, ref: null }));
   }
 
-  /** Whether an event came in time. */
+  /** Resolves with true if an event came in time. */
   async #waitWithin(ms: number, next: Promise<void>, signal: AbortSignal): Promise<boolean> {
     const timeout = new AbortController();
     const either = AbortSignal.any([timeout.signal, signal]);
@@ -174,7 +176,7 @@ export class Feed implements FollowableEvents {
   }
 }
 
-/** The wire format. The id is repeated in the data for readers that ignore the field. */
+/** The id is repeated in the data for readers that ignore the field. */
 const formatFrame = (id: string, event: object): string => `id: ${id}\ndata: ${JSON.stringify({ id, ...event })}\n\n`;
 
 interface NumberedEvent {
@@ -203,7 +205,6 @@ class EventRing {
     return { count, bytes: this.#length, max_bytes: this.#most.length, dropped: this.#dropped };
   }
 
-  /** `textOf` gets the number of the event. */
   add(textOf: (number: number) => string): void {
     this.#last += 1;
     const text = textOf(this.#last);
@@ -212,14 +213,14 @@ class EventRing {
     if (this.#events.length > this.#most.count || this.#length > this.#most.length) this.#dropOldest();
   }
 
-  /** Events after a number; undefined if one of them was dropped, or was never published. */
+  /** Returns the events after a number, or undefined if one of them was dropped or never published. */
   listAfter(number: number): readonly NumberedEvent[] | undefined {
     const oldest = this.#last - this.#events.length + 1;
     if (number < oldest - 1 || number > this.#last) return undefined;
     return this.#events.slice(number + 1 - oldest);
   }
 
-  /** Marks a gap, so that earlier followers learn about it. */
+  /** Marks a gap, which is reported to earlier followers. */
   interrupt(): void {
     this.#dropped += this.#events.length;
     this.#events = [];

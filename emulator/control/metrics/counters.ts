@@ -4,7 +4,7 @@ import type { DeliveryNotifier, DeliveryUpdate } from "../../webhooks/record.ts"
 /** Upper bounds of the buckets, in milliseconds. */
 export const durationBounds = [1, 2, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 30_000] as const;
 
-/** Status classes; `none`: the connection ended without a response. */
+/** Status classes. `none` means that the connection ended without a response. */
 export const statusClasses = ["none", "1xx", "2xx", "3xx", "4xx", "5xx"] as const;
 
 export interface Durations {
@@ -13,17 +13,14 @@ export interface Durations {
   sumMs: number;
 }
 
-/**
- * Counters of a process since its start. Each request and attempt costs a few additions, however large the counters
- * are.
- */
+/** Counters of a process since its start. Each request and attempt takes constant time. */
 export class Counters {
-  /** By service, then by operation (empty for undeclared ones): a number for each status class. */
+  /** Number of requests for each status class, by service and operation (empty for undeclared ones). */
   readonly requests = new Map<string, Map<string, number[]>>();
   readonly durations = new Map<string, Durations>();
-  /** By class of the receiver's response, or `error`. */
+  /** Number of attempts by class of the receiver's response, or `error`. */
   readonly attempts = new Map<string, number>();
-  /** By outcome. Each planned retry counts as `retrying`. */
+  /** Number of deliveries by outcome. Each planned retry counts as `retrying`. */
   readonly outcomes = new Map<string, number>();
 
   constructor(requestLog: RequestLog, deliveries: DeliveryNotifier) {
@@ -54,7 +51,7 @@ export class Counters {
   }
 }
 
-/** External servers may respond with any three digits. */
+/** External servers can respond with any three digits. */
 const toStatusClass = (status: number): number => Math.min(statusClasses.length - 1, Math.floor(status / 100));
 
 function getOrCreate<Key, Value>(all: Map<Key, Value>, key: Key, begin: () => Value): Value {
@@ -75,7 +72,7 @@ export interface MetricSample {
 export type MetricFamily = {
   readonly name: string;
   readonly help: string;
-  /** The suffix of its name, if it has one. */
+  /** Suffix of the family's name, if it has a unit. */
   readonly unit?: "seconds" | "bytes" | "ratio";
 } & (
   | { readonly type: "counter" | "gauge"; readonly samples: readonly MetricSample[] }
@@ -85,16 +82,19 @@ export type MetricFamily = {
 interface Histogram {
   readonly labels: Labels;
   readonly bounds: readonly number[];
-  /** Number in each bucket, not cumulative. The last one has no bound. */
+  /** Number of values in each bucket, not cumulative. The last bucket has no bound. */
   readonly counts: readonly number[];
   readonly sum: number;
 }
 
-/** OpenMetrics 1.0.0. */
+/** Formats metrics as OpenMetrics 1.0.0. */
 export const formatOpenMetrics = (families: readonly MetricFamily[]): string =>
   `${families.flatMap(formatOpenMetricsLines).join("\n")}\n# EOF\n`;
 
-/** Prometheus' text format 0.0.4. It has no units and no end marker, and names a family like its samples. */
+/**
+ * Formats metrics in Prometheus' text format 0.0.4. The format has no units and no end marker, and a family has the
+ * name of its samples.
+ */
 export const formatPrometheusText = (families: readonly MetricFamily[]): string =>
   `${families.flatMap(formatPlainLines).join("\n")}\n`;
 
@@ -146,5 +146,5 @@ const escapeText = (text: string): string => text.replaceAll("\\", "\\\\").repla
 
 const escapeLabel = (text: string): string => escapeText(text).replaceAll('"', '\\"');
 
-/** Bounds are formatted as floating-point numbers. */
+/** Formats a bound as a floating-point number. */
 const formatDecimal = (bound: number): string => (Number.isInteger(bound) ? `${bound}.0` : String(bound));

@@ -76,7 +76,7 @@ function getCounterFamilies({ requests, durations, attempts, outcomes }: Counter
   ];
 }
 
-/** Current values. The state returns counts without reading the rows. */
+/** Returns the current values. The state returns counts without reading the rows. */
 async function readStateFamilies({ store, runner, requestLog }: MetricsSource): Promise<MetricFamily[]> {
   const { now, mode, speed, next_due, pending } = await runner.readStatus();
   const unsettled = deliveryOutcomes.filter((outcome) => outcome === "waiting" || outcome === "retrying");
@@ -113,7 +113,9 @@ async function readStateFamilies({ store, runner, requestLog }: MetricsSource): 
   ];
 }
 
-/** Empty unless a store is shared. A standby forwards the scrape, so this is always the leader. */
+/**
+ * Returns an empty list unless a store is shared. A standby forwards the scrape, so this process is always the leader.
+ */
 function getInstanceFamilies({ instance }: MetricsSource): MetricFamily[] {
   const { instance_id, role, leader } = instance.getReadiness();
   if (role === undefined || leader === undefined) return [];
@@ -127,7 +129,7 @@ function getInstanceFamilies({ instance }: MetricsSource): MetricFamily[] {
   ];
 }
 
-/** One monitor for all emulators of a process. It starts with the first request, so it costs nothing before. */
+/** All emulators of a process share one monitor. It starts with the first scrape, so it costs nothing before. */
 let delay: IntervalHistogram | undefined;
 
 function getProcessMetrics(): MetricFamily[] {
@@ -208,8 +210,8 @@ interface MediaRange {
 }
 
 /**
- * Whether a scraper prefers OpenMetrics to the text format, by the most specific matching range of each (RFC 9110,
- * 12.5.1). A scraper without a preference gets the text format, as from other exporters.
+ * Reports whether a scraper prefers OpenMetrics to the text format, by the most specific matching range of each (RFC
+ * 9110, 12.5.1). A scraper without a preference gets the text format, which other exporters also default to.
  */
 function acceptsOpenMetrics(accept: string | undefined): boolean {
   const ranges = parseRanges(accept ?? "");
@@ -219,7 +221,7 @@ function acceptsOpenMetrics(accept: string | undefined): boolean {
   return open >= (plain ?? 0);
 }
 
-/** Ranges of the type that name the version, or no version. */
+/** Compares the ranges that name the version or no version. */
 function getWeight(ranges: readonly MediaRange[], type: string, version?: string): number | undefined {
   const weights = ranges
     .filter((range) => range.type === type && [undefined, version].includes(range.parameters.get("version")))

@@ -26,8 +26,8 @@ import { endSchedule } from "../../webhooks/record.ts";
 import { webhookRows } from "../../webhooks/webhooks.ts";
 
 /**
- * Collections whose rows are removed with a workspace: they name it, one of its contracts or one of its people. A test
- * checks that all are listed.
+ * Collections whose rows are removed with a workspace. The rows name the workspace, one of its contracts or one of its
+ * people. A test checks that the list is complete.
  */
 export const rowsOfWorkspace = {
   workspace_id: [
@@ -54,10 +54,7 @@ export const rowsOfWorkspace = {
   user_id: [sessions, authorizationCodes, refreshTokens, deviceApprovals],
 } as const satisfies Readonly<Record<string, readonly AnyRows[]>>;
 
-/**
- * The log of deliveries with its pending entries may be long. It is removed after the rest, in transactions of this
- * many rows.
- */
+/** The log of deliveries with its pending entries can be long. It is removed last, in several transactions. */
 export const longRowsOfWorkspace = [deliveries, webhookEvents, schedule] as const;
 const maxBatchRows = 2_000;
 
@@ -69,9 +66,9 @@ export interface WorkspaceRemovalResult {
 }
 
 /**
- * Removes a workspace with all its rows. Unreferenced bytes are collected like others (DECISIONS.md, E20). `check` may
- * reject; it gets the workspace, if it exists, and whether it is the last one of its cluster. Its key is invalid before
- * the log of its deliveries is removed.
+ * Removes a workspace with all its rows. Unreferenced bytes are collected later (DECISIONS.md, E20). `check` can
+ * reject. It gets the workspace, if it exists, and whether it is the last one of its cluster. The workspace's key
+ * becomes invalid before the log of its deliveries is removed.
  */
 export async function removeWorkspace(
   store: Store,
@@ -109,7 +106,7 @@ async function drop(tx: Transaction, from: AnyRows, field: string, values: Reado
   }
 }
 
-/** Its routing data, without entries that another workspace also uses. */
+/** Removes the routing data of a workspace, except entries that another workspace also uses. */
 async function unmap(tx: Transaction, workspace: rows.Workspace): Promise<void> {
   const { cluster_id } = workspace;
   const { signatories: hashes, ...routing } = await readWorkspaceRouting(tx, workspace);
@@ -155,8 +152,9 @@ async function removeInBatches(
 export type WorkspaceRouting = Readonly<Record<keyof typeof mappingTables | "signatories", string[]>>;
 
 /**
- * Identifiers that map a workspace to its cluster: of its key, its people, its invitations, its apps and devices, and
- * the signatories of its contracts. Identifiers that another workspace of the cluster also has are excluded.
+ * Returns the identifiers that map a workspace to its cluster. They come from its key, people, invitations, apps and
+ * devices, and the signatories of its contracts. Identifiers that another workspace of the cluster also has are
+ * excluded.
  */
 export async function readWorkspaceRouting(view: View, workspace: Workspace): Promise<WorkspaceRouting> {
   const { id, cluster_id } = workspace;
@@ -212,7 +210,7 @@ export async function readWorkspaceRouting(view: View, workspace: Workspace): Pr
   };
 }
 
-/** Devices that people of the workspace have approved. */
+/** Returns the user codes of devices that people of the workspace have approved. */
 async function listUserCodes(view: View, people: ReadonlySet<number>): Promise<string[]> {
   const codes: string[] = [];
   for (const { device_code, user_id } of await view.list(deviceApprovals)) {

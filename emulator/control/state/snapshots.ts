@@ -85,7 +85,7 @@ interface RewindRequest {
   readonly steps?: number | undefined;
 }
 
-/** Exactly one is set. */
+/** The schema ensures that exactly one of the fields is set. */
 function toRewindTarget({ to, before, steps = 0 }: RewindRequest): RewindTarget {
   if (to !== undefined) return { to: Date.parse(to) };
   if (before === undefined) return { steps };
@@ -99,7 +99,7 @@ function describeMissing({ to, before, steps }: RewindRequest, counted: number |
   return `${pluralize(steps ?? 0, "step")}: the history ${counted ? `has ${counted}` : "is empty"}`;
 }
 
-/** False if the request names a cause without any effects. */
+/** Reports whether `before` names a cause. A request without `before` also matches. */
 const isOfCause = ({ before }: RewindRequest): boolean => before === undefined || parseTraceRef(before)?.by === "cause";
 
 interface FailSnapshot {
@@ -107,7 +107,7 @@ interface FailSnapshot {
   (code: "unusable-snapshot", data: { name: string; reason: string }): never;
 }
 
-/** The declared failures for a snapshot that is missing or unusable. */
+/** Rejects with the declared failure for a snapshot that is missing or unusable. */
 export const rejectSnapshotError =
   (fail: FailSnapshot) =>
   (error: unknown): never => {

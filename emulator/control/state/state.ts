@@ -49,13 +49,13 @@ export const stateHandlers = {
   },
 } satisfies ControlHandlers;
 
-/** Every seed has these rows and nothing removes them. Without them no listener could respond. */
+/** Every seed has these rows, and nothing removes them. A state without them could not serve any listener. */
 const permanentCollections = [clusterRows.name, appRows.name, clockState.name];
 
 const getRows = ({ rows }: Readonly<Record<string, unknown>>, name: string): readonly unknown[] =>
   [(rows as Readonly<Record<string, unknown>> | undefined)?.[name] ?? []].flat();
 
-/** The clusters of an exported state in seed order; undefined if it does not look like a state. */
+/** Returns the clusters of an exported state in seed order, or undefined if the document does not look like a state. */
 function findClusterIds(document: Readonly<Record<string, unknown>>): string[] | undefined {
   const rows = getRows(document, clusterRows.name);
   return rows.length > 0 ? rows.map((row) => String((row as { id?: unknown } | null)?.id)) : undefined;

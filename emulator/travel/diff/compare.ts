@@ -15,7 +15,7 @@ export interface RowDifference {
 
 export type DiffRow = Readonly<Record<string, unknown>>;
 
-/** How many identifiers of a table only exist in one state, or are mapped to another cluster. */
+/** Number of identifiers of a table that only exist in one state, or are mapped to another cluster. */
 export interface MappingDifference {
   readonly table: string;
   readonly added: number;
@@ -35,12 +35,12 @@ export interface StateDifferences {
   readonly sequences: readonly SequenceDifference[];
 }
 
-/** Yields to other work after this many identifiers. */
+/** Number of identifiers after which the loop yields to other work. */
 const maxBatchRows = 10_000;
 
 /**
- * Differences of `after`, which is read as it is at the start even if it is written to. `before` does not change.
- * Collections are in the given order, rows in insertion order, deleted ones last.
+ * Returns the differences of `after`, which is read as it is at the start even if it is written to. `before` must not
+ * change. Collections are in the given order. Rows are in insertion order, and deleted rows come last.
  */
 export async function compareStates(
   before: Store,
@@ -94,7 +94,7 @@ function* listRows({ rows }: ConsistentContents, { name }: AnyRows): Generator<D
   for (const slice of rows.get(name) ?? []) yield* slice as readonly DiffRow[];
 }
 
-/** As in JSON: an undefined field is missing. */
+/** Reports whether two rows are equal as JSON, where an undefined field is missing. */
 const isSame = (a: DiffRow, b: DiffRow): boolean =>
   a === b || isDeepStrictEqual(a, b) || isDeepStrictEqual(JSON.parse(JSON.stringify(a)), JSON.parse(JSON.stringify(b)));
 
@@ -134,10 +134,10 @@ export interface FieldChange {
   readonly to?: unknown;
 }
 
-/** Longer strings are cut. The state has the full ones. */
+/** Maximum length of a shown string. Longer strings are cut. */
 const maxShownLength = 200;
 
-/** Fields with names like secrets that are not secret, by collection. */
+/** Fields that are not secret although their names match those of secrets, by collection. */
 const harmless: ReadonlySet<string> = new Set([
   "entities address.state",
   "invitations state",
@@ -146,7 +146,7 @@ const harmless: ReadonlySet<string> = new Set([
   "workspaces jurisdictions.iso_code",
 ]);
 
-/** The fields in which two rows differ, without secrets. For a new or deleted row, all plain values. */
+/** Returns the fields in which two rows differ, without secrets. Returns all plain values of a new or deleted row. */
 export function listFieldChanges({
   collection,
   before,
@@ -191,11 +191,12 @@ function toMembers(value: unknown, other: unknown): object | undefined {
   return isNothing && isInner(other) && !Array.isArray(other) && Object.keys(other).length > 0 ? {} : undefined;
 }
 
-/** Names of virtual times, in milliseconds. */
+/** Matches the names of virtual times in milliseconds. */
 const times = /(?:^|[._])(?:at|due|until|now|begins|ends)$/;
 
 /**
- * The part of a value that may be shown. Secrets are recognized by their names, the names around them, or their format.
+ * Returns the part of a value that can be shown. Secrets are recognized by their names, the names around them, or their
+ * format.
  */
 function presentValue(collection: string, path: string, value: unknown): unknown {
   if (isInner(value)) return cut(redactTokens(redactText(JSON.stringify(value))));

@@ -34,12 +34,12 @@ export interface DiffReport {
   readonly items: readonly DiffItem[];
 }
 
-/** The most relevant ones come first, the rest in the order of the collections. */
+/** The most relevant collections come first. The rest is in the order of the collections. */
 const first = ["contracts", "webhook_events", "webhook_deliveries", "webhook_attempts", "schedule"];
 const placeOf = ({ collection }: DiffItem): number =>
   first.includes(collection) ? first.indexOf(collection) : first.length;
 
-/** Differences in the format of the API; `does` describes a scheduled entry. */
+/** Returns the differences in the format of the API. `does` describes a scheduled entry. */
 export function describeDiff(
   changes: StateDifferences,
   before: StoredFaults,
@@ -73,7 +73,7 @@ function describeRowDiff(change: RowDifference, all: readonly RowDifference[], d
   return { what, collection: collection.name, key: isSecret ? null : key, change: getChangeKind(change), fields };
 }
 
-/** By the contract's name, if it has changed, too. A bare number is that of an internal row. */
+/** Returns the contract's name, even if it has changed. A bare number is the id of an internal row. */
 function getContractName(id: number, all: readonly RowDifference[]): string {
   const found = all.find(({ collection, key }) => collection.name === contracts.name && key === String(id));
   const kind = (found?.after ?? found?.before)?.kind;
@@ -131,11 +131,11 @@ function describeGenerally(change: RowDifference): string {
   return `changed (${[...new Set(names)].join(", ")})`;
 }
 
-/** The keys of some rows are codes or tokens. */
+/** Keys of some rows are codes or tokens. */
 const redactKey = (key: string, row: DiffRow): string =>
   Object.entries(row).some(([name, value]) => isSecretName(name) && value === key) ? "[redacted]" : redactTokens(key);
 
-/** `DRAFT → SIGN` if a field of a row has changed; otherwise another description. */
+/** Returns `DRAFT → SIGN` if a field of a row has changed, otherwise another description. */
 function describeFieldChange<R extends object>(
   change: RowDifference,
   field: keyof R & string,

@@ -22,9 +22,9 @@ type Request = z.output<typeof ImportExecutedRequest>;
 export const executedHandlers = {
   "executed.import": async ({ body }, { store, blobs, pdfs, clock, settings, cluster, caller, fail }) => {
     const { workspace, user } = caller;
-    // One of them is set, otherwise validation would have failed.
+    // Validation guarantees that one of them is set.
     const checked = await checkPdf((body.file_base64 ?? body.file_content)!, pdfs, fail);
-    // Checked before the bytes are stored, so that a rejected import leaves nothing behind.
+    // Validation precedes storage, so a rejected import leaves nothing behind.
     const { file } = await store.read((view) => validate(view, workspace, body, checked, fail));
     const blob = await storeFile(blobs, file);
 
@@ -49,7 +49,7 @@ export const executedHandlers = {
   },
 } satisfies ClusterHandlers;
 
-/** The rows and the file that a request names. Rejects with every invalid field (DECISIONS.md, C8). */
+/** Returns the rows and the file that a request names. Rejects with every invalid field (DECISIONS.md, C8). */
 async function validate(
   view: View,
   workspace: Workspace,
@@ -65,7 +65,7 @@ async function validate(
       : "creator_organization_entity_id";
   const entity = await findEntity(view, workspace, body[entityField]!, entityField, problems);
   if (!/\.pdf$/i.test(body.file_name)) problems.add(["file_name"], "Value should be a file name that ends in .pdf");
-  // Reported for file_base64, whichever spelling was sent (DECISIONS.md, C8).
+  // The problem is reported for file_base64 with either spelling (DECISIONS.md, C8).
   if (checked.problem !== undefined) problems.add(["file_base64"], checked.problem);
 
   if (problems.found || !type || !entity || checked.problem !== undefined) {
@@ -75,7 +75,7 @@ async function validate(
   return { type, entity, file: checked.file };
 }
 
-/** The specification's fields describe one counterparty. The other spelling is a list (DECISIONS.md, C8 and F17). */
+/** The specification's fields describe one counterparty. The alternative field is a list (DECISIONS.md, C8 and F17). */
 function listCounterparties(body: Request): PartyInput[] {
   const party = parsePartyFields(body);
   return party ? [party] : toPartyInputs(body.counterparty_details ?? []);

@@ -4,7 +4,9 @@ import { type Contract, contracts } from "../rows.ts";
 
 type NewContract = Pick<Contract, "name" | "kind" | "contract_type_id"> & Partial<Contract>;
 
-/** A contract row in the caller's workspace with the next number. The lifecycle sets its status and stores it. */
+/**
+ * Returns a contract row in the caller's workspace with the next number. The lifecycle sets its status and stores it.
+ */
 export function createContract(
   tx: Transaction,
   { workspace, user }: AuthenticatedMember,
@@ -43,7 +45,7 @@ export function createContract(
   };
 }
 
-/** Stores a change that does not affect the status, with its time. */
+/** Stores a change that does not affect the status, with the time of the change. */
 export function storeContractChange(tx: Transaction, row: Contract, at: number, change: Partial<Contract>): Contract {
   const after = { ...row, ...change, updated_at: at };
   tx.put(contracts, after);

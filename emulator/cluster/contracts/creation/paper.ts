@@ -42,7 +42,7 @@ async function createFromUpload(route: "review" | "sign", body: PaperRequest, ca
   const { store, blobs, pdfs, clock, settings, cluster, caller, fail, finding } = call;
   const { workspace, user } = caller;
   const checked = await checkPdf(body.file_base64, pdfs, fail);
-  // Checked before the bytes are stored, so that a rejected upload leaves nothing behind.
+  // Validation precedes storage, so a rejected upload leaves nothing behind.
   const { type, file } = await store.read((view) => validate(view, workspace, route, body, checked, fail));
   reportUnknownAnswers(finding, "intake_form_data.", type.intake_form, body.intake_form_data ?? {});
   const blob = await storeFile(blobs, file);
@@ -81,7 +81,10 @@ const openReview = (reviewer: Reviewer, at: number): Review => ({
   completed_at: null,
 });
 
-/** Signatories of third-party paper: first those of the own side, then the contact of each counterparty. */
+/**
+ * Returns the signatories of third-party paper: first the signatories of the caller's side, then the contact of each
+ * counterparty.
+ */
 async function resolvePaperSignatories(
   view: View,
   workspace: Workspace,
@@ -101,7 +104,7 @@ type PaperRequest = z.output<typeof UploadReviewRequest>;
 type Reviewer = Pick<Review, "reviewer_user_id" | "reviewer_role_id" | "description">;
 
 /**
- * The rows, the party and the file that an upload names. Rejects with everything that is invalid (DECISIONS.md, C9).
+ * Returns the rows, the party and the file that an upload names. Rejects with every invalid field (DECISIONS.md, C9).
  */
 async function validate(
   view: View,
@@ -125,7 +128,7 @@ async function validate(
   if (route === "sign" && !body.creator_signatories?.length) {
     problems.add(["creator_signatories"], body.creator_signatories ? "This list may not be empty." : "Field required");
   }
-  // Without a counterparty signatory, that side could never sign.
+  // The counterparty could never sign without a signatory.
   if (route === "sign" && body.counterparty_poc_details == null) {
     problems.add(["counterparty_poc_details"], "Field required");
   }
@@ -147,7 +150,7 @@ function parseParty(body: PaperRequest, problems: Problems): PartyInput | undefi
     problems.add(["counterparty_organization_name"], "Field required");
     return undefined;
   }
-  // Workspaces are isolated: only the number of another workspace's contract is revealed.
+  // Workspaces are isolated, so only the number of another workspace's contract is revealed.
   return parsePartyFields({ ...body, counterparty_organization_name: `Workspace ${body.counterparty_workspace_id}` });
 }
 
@@ -164,7 +167,7 @@ async function findNamedUser(
   return user;
 }
 
-/** The named user or role. Without either, the default role of the contract type. */
+/** Returns the named user or role, or the default role of the contract type. */
 async function findReviewer(
   view: View,
   workspace: Workspace,

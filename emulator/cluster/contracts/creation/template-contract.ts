@@ -20,13 +20,13 @@ import { createContract } from "./new-contract.ts";
 type Request = z.output<typeof CreateContractRequest>;
 type RejectionCode = "invalid-fields" | "no-creator-slot" | "creator-slot-empty" | "unknown-object-configuration";
 
-/** A draft that is not stored yet, and its new counterparties, which are not emitted yet. */
+/** A draft that is not stored yet, and new counterparties whose activities are not emitted yet. */
 interface DraftResult {
   readonly draft: Contract;
   readonly changes: readonly CounterpartyChange[];
 }
 
-/** The draft for a creation request (DECISIONS.md, C10, F11). */
+/** Returns the draft for a creation request (DECISIONS.md, C10, F11). */
 export async function draftFromTemplate(
   tx: Transaction,
   caller: AuthenticatedMember,
@@ -77,7 +77,7 @@ async function findUsableTemplate(view: View, workspace: Workspace, id: number):
 
 type CounterpartyDetails = z.output<typeof CounterPartyDetails>;
 
-/** Name of a counterparty, by which signatories refer to it (DECISIONS.md, F11). */
+/** Signatories refer to a counterparty by this name (DECISIONS.md, F11). */
 const formatName = ({ is_individual, organization_name, poc_details }: CounterpartyDetails): string =>
   is_individual ? formatFullName(poc_details) : (organization_name ?? "");
 
@@ -123,26 +123,27 @@ export const toPartyInputs = (details: readonly CounterpartyDetails[]): PartyInp
     organization_details: each.organization_details ? dropBlanks(each.organization_details) : null,
   }));
 
-/** Null counts as missing. */
 const dropBlanks = (given: Readonly<Record<string, unknown>>): Record<string, unknown> =>
   Object.fromEntries(Object.entries(given).filter(([, value]) => value != null));
 
 type TemplateSignatoriesDetails = z.output<typeof SignatoryDetails>;
-/** A signatory who has not been asked yet. */
+/** A signatory whose signature is not requested yet. */
 export type SignatoryInput = Pick<Signatory, "name" | "email" | "is_counterparty" | "counterparty_name"> &
   Partial<Pick<Signatory, "title" | "note" | "sign_order">>;
 
-/** No contract has more parties. */
+/** Maximum number of parties of a contract. */
 const maxShownNames = 50;
 
-/** Checks `signatories` (DECISIONS.md, F11): names of parties, and an order on all of them or on none. */
+/**
+ * Checks `signatories` (DECISIONS.md, F11). They must refer to parties by name, and either all or none have an order.
+ */
 function checkSignatories(
   given: readonly TemplateSignatoriesDetails[],
   partyNames: readonly string[],
   problems: Problems,
 ): void {
   const known = new Set(partyNames);
-  // Repeated for each signatory, so the response would grow quadratically with many of both.
+  // The list is repeated for each signatory, so the response would grow quadratically.
   const choices = partyNames.slice(0, maxShownNames).join(", ") + (partyNames.length > maxShownNames ? ", …" : "");
   given.forEach(({ is_counterparty_signatory, counterparty_name }, i) => {
     if (!is_counterparty_signatory) return;
@@ -159,8 +160,9 @@ function checkSignatories(
 }
 
 /**
- * The signatories (DECISIONS.md, C10 and C11): those of the request, otherwise the contact of each counterparty in
- * order, then the template's own slot. A mandatory slot must be filled by the request or the template.
+ * Returns the signatories (DECISIONS.md, C10 and C11). The request's signatories come first, or otherwise the contact
+ * of each counterparty in order. The template's own slot comes last. The request or the template must fill a mandatory
+ * slot.
  */
 function resolveSignatories(
   given: readonly TemplateSignatoriesDetails[],
@@ -201,7 +203,7 @@ export const listContactSignatories = (parties: readonly Party[]): SignatoryInpu
     poc ? [{ name: formatFullName(poc), email: poc.email, is_counterparty: true, counterparty_name: name }] : [],
   );
 
-/** The rows of the signatories, with an id each that stays (DECISIONS.md, C13). */
+/** Returns the rows of the signatories, each with a permanent id (DECISIONS.md, C13). */
 export async function createSignatoryRows(
   tx: Transaction,
   workspace: Workspace,

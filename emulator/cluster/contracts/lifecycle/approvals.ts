@@ -69,7 +69,7 @@ export async function requestApprovals(
 
 const onlyOneApprover = "Only one of approver_user_id and approver_role_id can be given";
 
-/** Each approval names exactly one user or role of the workspace. */
+/** Each approval must name exactly one user or role of the workspace. */
 async function requireApprovers(
   view: View,
   workspace: Workspace,
@@ -110,7 +110,7 @@ async function toApprovalRecord(
       id: approval.id,
       contract_id: contract.id,
       approval_name: approval.name,
-      // The approvals of the public route are requested by hand.
+      // Approvals of the public route are always requested manually.
       approval_type: "AD_HOC",
       ...(approval.approver_user_id !== null && { org_user: await toPersonRecord(view, approval.approver_user_id) }),
       sent_for_approval: sent,
@@ -134,7 +134,7 @@ async function toPersonRecord(view: View, userId: number) {
 }
 
 /**
- * Requests the due approvals: all without an order, and the first open one with an order. Called when approvals are
+ * Requests the due approvals: all without an order, and the first open one with an order. It runs when approvals are
  * requested and when one is completed.
  */
 function requestDueApprovals(approvals: readonly Approval[]): Approval[] {
@@ -150,7 +150,7 @@ function requestDueApprovals(approvals: readonly Approval[]): Approval[] {
 
 /**
  * Approves the given approval, or the next pending one: the first of that approver, or the first of all. The lifecycle
- * is checked before the approval is marked, because it depends on whether this is the last one.
+ * is checked before the approval is marked, because the transition depends on whether this is the last approval.
  */
 export async function approve(
   tx: Transaction,

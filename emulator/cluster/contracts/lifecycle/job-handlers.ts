@@ -24,7 +24,7 @@ export function createContractJobHandlers(context: LifecycleContext): JobHandler
       entries.map((entry) =>
         createCommitOnlyRun(async (tx) => {
           const waiting = await tx.get(schedule, entry.id);
-          // Canceled because the contract left its state while the entry was already running.
+          // The contract left its state while the entry was already running, which canceled the entry.
           if (waiting?.ref !== entry.ref) return "ended";
           dequeue(tx, entry);
           const [id = "", ...rest] = entry.ref.split(" ");

@@ -12,7 +12,7 @@ import type { FailureCode } from "../../../../src/api/failures.ts";
 import { isOneOf } from "../../../../src/base/object.ts";
 import type { Approval, Contract, Review, Signatory } from "../rows.ts";
 
-/** The contract after the move and the applied row of the table, or the failure of the move. */
+/** The contract after the move with the applied row of the table, or the failure of the move. */
 export type TransitionResult =
   | { readonly refused?: undefined; readonly appliedMove: Move; readonly contract: Contract }
   | { readonly refused: FailureCode; readonly data: unknown };
@@ -49,8 +49,8 @@ const isMet: Readonly<Record<Requirement, (contract: Contract) => boolean>> = {
 };
 
 /**
- * Moves a contract by the table of src/api/contracts/lifecycle.ts. `from` is "(new)" for a new contract, otherwise its
- * status. It has no side effects; `at` is in virtual milliseconds.
+ * Moves a contract by the table of src/api/contracts/lifecycle.ts, without side effects. `from` is "(new)" for a new
+ * contract, otherwise its status. `at` is in virtual milliseconds.
  */
 export function applyMove(
   contract: Contract,
@@ -71,7 +71,7 @@ export function applyMove(
   return { appliedMove: row, contract: setStatus(contract, row, at) };
 }
 
-/** The contract after a move: its status, and the effects of the new state. */
+/** Returns the contract with the status and the effects of the new state. */
 function setStatus(contract: Contract, { trigger, to }: Move, at: number): Contract {
   const moved = { ...updateReviews(contract, trigger, to, at), updated_at: at };
   switch (to) {
@@ -113,7 +113,10 @@ export const addReview = (
   return { ...contract, reviews: [...contract.reviews, review] };
 };
 
-/** The review to complete next. Internal reviews come first, because a counterparty's review completes after them. */
+/**
+ * Returns the review to complete next. Internal reviews come first, because a counterparty's review completes after
+ * them.
+ */
 export function findNextReview({ reviews }: Pick<Contract, "reviews">): Review | undefined {
   const waiting = reviews.filter((review) => review.completed_at === null);
   return waiting.find((review) => review.by === "internal") ?? waiting[0];
@@ -124,13 +127,13 @@ function completeOldest({ reviews }: Contract, at: number): Contract["reviews"] 
   return reviews.map((review) => (review === done ? { ...review, completed_at: at } : review));
 }
 
-/** Everyone starts again. Those whose turn it is get the contract. */
+/** Restarts the round of signatures. The next signatories get the contract. */
 function markInvited(signatories: readonly Signatory[], at: number): Signatory[] {
   const fresh = signatories.map((signatory) => ({ ...signatory, action: null, sent_at: null }));
   return inviteNextSignatories(fresh, at);
 }
 
-/** Signatures are void and the links end. A refusal to sign stays visible until the next round. */
+/** Voids all signatures and ends the links. A declined signature stays visible until the next round. */
 function clearInvitations(signatories: readonly Signatory[]): Signatory[] {
   return signatories.map((signatory) =>
     signatory.action?.is_success === false ? signatory : { ...signatory, action: null, sent_at: null },
@@ -138,7 +141,7 @@ function clearInvitations(signatories: readonly Signatory[]): Signatory[] {
 }
 
 /**
- * The people who must act after a transition: everyone whose turn it is if signing starts, otherwise only the next
+ * Returns the people who must act after a transition: all next signatories if signing starts, otherwise only the new
  * ones.
  */
 export function findInvitedSignatories({ to }: Move, before: Contract, after: Contract): Signatory[] {
@@ -148,7 +151,7 @@ export function findInvitedSignatories({ to }: Move, before: Contract, after: Co
   return after.signatories.filter(({ id, sent_at }) => sent_at !== null && !invitedIds.has(id));
 }
 
-/** Earlier signatories who have not signed yet. Without an order there are none. */
+/** Returns an earlier signatory who has not signed yet. Without an order no signatory precedes another. */
 export function findPrecedingSignatory(
   signatories: readonly Signatory[],
   { sign_order }: Signatory,
@@ -159,7 +162,7 @@ export function findPrecedingSignatory(
   );
 }
 
-/** People whose turn it is; none if everyone has acted. */
+/** Returns the people who must act next, or an empty list if everyone has acted. */
 export function findNextSignatories(signatories: readonly Signatory[]): Signatory[] {
   const first = findFirstOrder(signatories);
   return signatories.filter((each) => each.action === null && hasTurn(each, first));

@@ -19,7 +19,7 @@ import { addReview, findNextSignatories, findPrecedingSignatory, inviteNextSigna
 import { listSigningMails, sendContractEmails } from "./timers.ts";
 import { type LifecycleContext, transition } from "./transition.ts";
 
-/** The signatory and their note. Without an address, the next signatory. */
+/** The signatory and their note. Without an address, the next signatory acts. */
 export interface SignatureAction {
   readonly email?: string | undefined;
   readonly note?: string | undefined;
@@ -27,7 +27,7 @@ export interface SignatureAction {
 
 type SignatureRejectionCode = "not-a-signatory" | "already-signed" | "not-their-turn" | "forbidden-move";
 
-/** A signatory signs. The last signature executes the contract. */
+/** Signs for a signatory. The last signature executes the contract. */
 export async function sign(
   tx: Transaction,
   context: LifecycleContext,
@@ -47,7 +47,7 @@ export async function sign(
   return hasEveryoneSigned ? transition(tx, context, signed, "all-signed", { by: toPerson(signatory) }, fail) : signed;
 }
 
-/** A signatory declines, so the contract leaves SIGN (DECISIONS.md, C22). */
+/** Declines for a signatory, so the contract leaves SIGN (DECISIONS.md, C22). */
 export async function decline(
   tx: Transaction,
   context: LifecycleContext,
@@ -61,7 +61,7 @@ export async function decline(
   return transition(tx, context, { ...contract, signatories }, "decline", { by: toPerson(signatory) }, fail);
 }
 
-/** Only in SIGN do participants have turns. In other statuses, the status is the reason for the rejection. */
+/** The order of participants matters only in SIGN. In any other status, the status is the reason for the rejection. */
 function findActor(
   contract: Contract,
   trigger: "sign" | "decline",
@@ -120,7 +120,7 @@ function createExecutionHandler<T extends ExecutionTrigger, Status extends 200 |
     });
 }
 
-/** Transitions of the public API, except sending (DECISIONS.md, F12). */
+/** Handlers for the transitions of the public API, except sending (DECISIONS.md, F12). */
 export const executionHandlers = {
   "execution.mark": createExecutionHandler("mark-for-execution", 200),
   "execution.unmark": createExecutionHandler("unmark-for-execution", 200),

@@ -10,12 +10,12 @@ import { createPersonPathBuilder, findPartyOfContact } from "../links.ts";
 import { formatFullName } from "../records.ts";
 import type { Contract, Signatory } from "../rows.ts";
 
-/** The delay between sending an e-mail and the provider's delivery report (DECISIONS.md, C11). */
+/** Delay between sending an e-mail and the provider's delivery report (DECISIONS.md, C11). */
 const emailDeliveryMs = 60_000;
 
 export interface TimerOptions {
   readonly appliedMove: Move;
-  /** Whether the contract entered another state. Timers belong to a state. */
+  /** True if the contract entered another state. Timers belong to a state. */
   readonly leaves: boolean;
   readonly at: number;
   readonly autoSignMs: number | undefined;
@@ -48,8 +48,8 @@ export async function startTimers(tx: Transaction, contract: Contract, timing: T
 }
 
 /**
- * Sends e-mails of a contract: stores a row for each, and schedules its delivery. They invite people of the
- * counterparty, which is reported. `isSent`: the report includes all signatories.
+ * Stores a row for each e-mail of a contract and schedules its delivery. Invitations to people of the counterparty are
+ * reported to the router. With `isSent` the report includes all signatories.
  */
 export async function sendContractEmails(
   tx: Transaction,
@@ -75,8 +75,8 @@ export async function sendContractEmails(
 }
 
 /**
- * After a hold, the provider's pending reports resume: for each person's newest e-mail, if the contract still waits for
- * that person.
+ * Resumes the provider's pending reports after a hold. Each person's newest e-mail gets one if the contract still waits
+ * for that person.
  */
 async function scheduleReportTimers(tx: Transaction, contract: Contract, at: number): Promise<void> {
   const { status, signatories, sent_for_signature_at, sent_to_counterparty_at } = contract;
@@ -110,13 +110,13 @@ export interface Addressees {
 export const listCounterpartyAddresses = (contract: Contract, addressees?: Addressees): readonly string[] =>
   addressees?.to?.length ? addressees.to : contract.counterparties.flatMap((party) => party.poc?.email ?? []);
 
-/** An e-mail of a contract that is about to be sent, and not stored yet. */
+/** An e-mail of a contract that is not stored yet. */
 type Mail = Pick<Email, "purpose" | "recipient" | "mode"> & {
   /** Name of the invited counterparty contact. */
   readonly invites?: string;
 };
 
-/** The e-mails to signatories whose turn it is, without copies (DECISIONS.md, C11). */
+/** Returns the e-mails to the next signatories, without copies (DECISIONS.md, C11). */
 export const listSigningMails = (invited: readonly Signatory[]): readonly Mail[] =>
   invited.map(({ email, name, is_counterparty }) => ({
     purpose: "signing",
@@ -125,19 +125,19 @@ export const listSigningMails = (invited: readonly Signatory[]): readonly Mail[]
     ...(is_counterparty && { invites: name }),
   }));
 
-/** The name of a counterparty's contact. Of anyone else only the address is known. */
+/** Returns the name of a counterparty's contact. Only the address of other people is available. */
 function getContactName(contract: Contract, email: string): string {
   const poc = findPartyOfContact(contract, email)?.poc;
   return poc ? formatFullName(poc) : email;
 }
 
-/** The e-mails that share a contract with the counterparties. */
+/** Returns the e-mails that share a contract with the counterparties. */
 function listRedliningMails(contract: Contract, addressees?: Addressees): readonly Mail[] {
   const toMail = (recipient: string, mode: Email["mode"]): Mail => ({
     purpose: "redlining",
     recipient,
     mode,
-    // Anyone can receive a copy.
+    // Any address can receive a copy.
     ...(mode === "to" && { invites: getContactName(contract, recipient) }),
   });
   return [

@@ -18,17 +18,17 @@ export interface LifecycleContext {
 }
 
 export interface TransitionOptions {
-  /** The performer; ignored if the table names the service. */
+  /** The performer. It is ignored if the table names the service as the performer. */
   readonly by: Performer;
-  /** Recipients of the e-mail to the counterparty, instead of the configured ones. */
+  /** Recipients of the e-mail to the counterparty, which replace the configured ones. */
   readonly addressees?: Addressees;
-  /** Other changes of the contract, applied if the table allows the transition. */
+  /** Other changes to the contract, applied if the table allows the transition. */
   readonly patch?: (moved: Contract) => Contract;
 }
 
 /**
- * Applies a trigger to a contract in the caller's transaction: changes its status by the lifecycle table, stores it,
- * ends and starts its timers, and notifies the webhooks. Rejects with the failures of the table.
+ * Applies a trigger to a contract in the caller's transaction. It changes the status by the lifecycle table, stores the
+ * contract, ends and starts its timers, and notifies the webhooks. Rejects with the failures of the table.
  */
 export async function transition<T extends Trigger>(
   tx: Transaction,
@@ -38,7 +38,7 @@ export async function transition<T extends Trigger>(
   options: TransitionOptions,
   fail: Fail<RejectionCode<T>>,
 ): Promise<Contract> {
-  // The table that `applyTransition` reads has only rejections of RejectionCode<T>.
+  // The table that `applyTransition` reads only has rejections of RejectionCode<T>.
   return applyTransition(
     tx,
     context,
@@ -50,7 +50,7 @@ export async function transition<T extends Trigger>(
   );
 }
 
-/** The same for a new contract, which the table never rejects. */
+/** Applies the first trigger to a new contract, which the table never rejects. */
 export function createByTransition(
   tx: Transaction,
   context: LifecycleContext,
@@ -109,8 +109,8 @@ const isOver = ({ status, deleted_at }: Contract): boolean =>
   status === "EXECUTED" || status === "VOIDED" || deleted_at !== null;
 
 /**
- * The other keys of `activity_data`, one object for each emission of the activity (DECISIONS.md, F21). Most activities
- * are emitted once without data, a notification once for each invited signatory.
+ * Returns the other keys of `activity_data`, one object for each emission of the activity (DECISIONS.md, F21). Most
+ * activities are emitted once without data. A notification is emitted once for each invited signatory.
  */
 export function createActivityDataPerPerson(
   activity: Activity,
