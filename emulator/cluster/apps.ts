@@ -136,7 +136,6 @@ async function findWorkspace(view: View, teams: Texts, { cluster }: ClusterConte
   return workspace;
 }
 
-/** Adds the comment and returns the composite id of its contract, or undefined if no contract is named. */
 async function addRemark(
   tx: Transaction,
   { author, text, places, isAboutContract }: Remark,
@@ -173,7 +172,6 @@ const isOfWorkspace = ({ workspace_id, deleted_at }: Contract, { id }: Workspace
 const maxOptions = 100;
 const maxOptionText = 75;
 
-/** Returns the newest contracts whose name or composite id contains the query. */
 async function listOptions(
   view: View,
   payload: Payload,
@@ -238,7 +236,6 @@ const parsePlan = (event: unknown): string | undefined =>
   findString(event, "content", "subscription", "plan_id") ??
   findString(event, "content", "subscription", "subscription_items", "0", "item_price_id");
 
-/** Returns undefined if the event does not contain the status. */
 function isSuspendedBy(event: unknown): boolean | undefined {
   const status = findString(event, "content", "subscription", "status");
   if (status !== undefined) return status === "paused" || status === "cancelled";

@@ -135,7 +135,6 @@ const findContracts = async (
 ): Promise<readonly Contract[]> =>
   record === undefined ? [] : store.read((view) => listContractsOfRecord(view, actingIn, record));
 
-/** Returns the workspaces of the person who acts in the CRM. Only contracts of these workspaces are visible. */
 async function findActingWorkspaces(
   query: URLSearchParams,
   { store, cluster }: ClusterContext,
@@ -177,7 +176,6 @@ async function openCanvas(request: ReceivedRequest, { store }: ClusterContext): 
   });
 }
 
-/** Responds with the canvas page without a context, for an unsigned request. */
 async function showCanvas(request: ReceivedRequest, { store }: ClusterContext): Promise<Passthrough> {
   const { crm_b } = await store.read(readApps);
   return renderAppPage({

@@ -55,7 +55,6 @@ export async function acceptMailerEvent(
 
 const isKnown = (type: string): type is MailerEvent => Object.hasOwn(mailerEvents, type);
 
-/** Returns the clicked URL, or the reason for the failed delivery. */
 const getDetail = ({ OriginalLink, Description }: Event): string | null =>
   (OriginalLink ?? Description)?.slice(0, 1_000) ?? null;
 

@@ -144,7 +144,6 @@ interface PackedRow extends Omit<InboxRow, "rawHeaders" | "body"> {
   readonly body: string;
 }
 
-/** Estimated size of a row without its strings. */
 const rowBytes = 120;
 
 /** Requests that the router forwarded to one emulated cluster, in memory. The oldest are dropped first. */

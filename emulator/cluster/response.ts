@@ -55,7 +55,6 @@ export class Problems {
     for (const [key, messages] of Object.entries(problems ?? {})) this.add([...path, key], ...messages);
   }
 
-  /** Undefined if there was no problem. */
   get found(): FieldProblems | undefined {
     return Object.keys(this.#found).length > 0 ? this.#found : undefined;
   }

@@ -71,7 +71,6 @@ export interface ConsoleAsset {
   readonly name: string;
   readonly type: string;
   readonly bytes: Uint8Array;
-  /** The bytes compressed with brotli. */
   readonly compressed: Uint8Array;
 }
 

@@ -138,7 +138,6 @@ async function renderQuestion(
   );
 }
 
-/** A person's decision about the device that shows a user code. */
 interface DeviceDecision {
   readonly user_code: string;
   readonly status: "AUTHORIZED" | "DENIED";

@@ -25,7 +25,6 @@ import { createCsrfToken, requireCsrfToken, sendPage } from "./forms.ts";
 type ProviderContext = Pick<ControlContext, "store" | "clock" | "wall" | "ids" | "settings" | "instance">;
 type ProviderForm = InputOf<typeof submitProviderPage>["body"];
 
-/** Returns the object to which a form of this page is bound. */
 const nameVisit = ({ flow, provider, state, destination = "" }: ProviderVisit): string =>
   `provider ${flow} ${provider} ${destination} ${state}`;
 

@@ -108,7 +108,6 @@ async function* watchRequests(log: RequestLog, wanted: (entry: LoggedRequest) =>
   }
 }
 
-/** Returns the JSON of a request without the values of secret fields, or undefined if the body is not JSON. */
 function presentBody(body: Buffer | undefined): unknown {
   return body === undefined ? undefined : redactBody(tryParseJson(body.toString("utf8")));
 }

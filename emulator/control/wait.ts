@@ -73,7 +73,6 @@ export const waitHandlers = {
   },
 } satisfies ControlHandlers;
 
-/** Reports whether a webhook exists, or has stored deliveries. */
 const isKnown = async (view: View, webhook: number): Promise<boolean> =>
   (await view.get(webhookRows, webhook)) !== undefined ||
   (await view.count(deliveries, { by: "webhook", equals: webhook })) > 0;

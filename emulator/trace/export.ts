@@ -187,7 +187,6 @@ class Exporter implements TraceExport {
     });
   }
 
-  /** Returns the number of spans that the collector accepted. */
   async #deliverSpans(body: string, count: number): Promise<number> {
     const { collector, wall } = this.#options;
     for (const pauseMs of [...retryDelaysMs, undefined]) {
@@ -201,7 +200,6 @@ class Exporter implements TraceExport {
     return 0;
   }
 
-  /** Logs the start of a failure, and its end. */
   #report(problem: string | null): void {
     const { log, collector } = this.#options;
     const before = this.#error;

@@ -129,7 +129,6 @@ class TraceGatherer {
     }
   }
 
-  /** Adds a single row by its name in traces. */
   async addNamed(name: string): Promise<void> {
     const view = this.#view;
     const key = name.slice(name.indexOf(":") + 1);
@@ -175,7 +174,6 @@ class TraceGatherer {
     return this.#causes.size + this.#events.size + this.#deliveries.size + this.#attempts.size;
   }
 
-  /** Returns as many rows as the limit allows. */
   async #listSome<Row extends object, Index extends string>(
     from: Rows<Row, Index>,
     slice: IndexQuery<Index>,
@@ -247,7 +245,6 @@ class TraceGatherer {
     for (const attempt of await listAttempts(this.#view, row)) await this.#addAttempt(attempt);
   }
 
-  /** Adds a delivery without its attempts. */
   async #addDelivery(row: Delivery | undefined): Promise<void> {
     if (!row || this.#deliveries.has(row.id)) return;
     this.#deliveries.set(row.id, row);
@@ -255,7 +252,6 @@ class TraceGatherer {
     await this.#addEvent(await this.#view.get(webhookEvents, row.event_id));
   }
 
-  /** Adds an attempt with its delivery, but without the other attempts. */
   async #addAttempt(row: Attempt): Promise<void> {
     this.#attempts.set(`${row.delivery_id}/${row.number}`, row);
     await this.#addCause(row.moved_by);
@@ -265,14 +261,12 @@ class TraceGatherer {
     await this.#addDelivery(await this.#view.get(deliveries, row.delivery_id));
   }
 
-  /** Adds an event without its effects. */
   async #addEvent(event: WebhookEvent | undefined): Promise<void> {
     if (!event || this.#events.has(event.id)) return;
     this.#events.set(event.id, event);
     await this.#addCause(event.cause);
   }
 
-  /** Adds a cause and earlier ones, without their effects. */
   async #addCause(id: string | null): Promise<void> {
     if (id === null || this.#causes.has(id)) return;
     const row = await this.#view.get(causes, id);
@@ -295,7 +289,6 @@ const listAttempts = async (view: View, row: Delivery): Promise<readonly Attempt
 
 const minute = 60_000;
 
-/** Formats a duration as `20 min` or `90 s`. */
 const formatSpan = (ms: number): string => (ms % minute === 0 ? `${ms / minute} min` : `${ms / 1_000} s`);
 
 /** Formats the result of an attempt in a word, such as `503` or `connection_refused`. */
@@ -303,7 +296,6 @@ export const formatAttemptResult = ({ status, error }: Attempt): string => error
 
 const describeMove = (by: string | null): string => (by === null ? "" : `; ${by} advanced the clock`);
 
-/** Describes a fault as it was requested, such as `tamper`. */
 const describeFault = (fault: AttemptFault | null): string =>
   fault === null ? "" : `; scripted: ${formatFault(fault)}`;
 export const formatFault = ({ effect, cause }: AttemptFault): string =>

@@ -159,7 +159,6 @@ class NodeBuilder {
     return `${resend ? "resend" : "attempt"} ${place}`;
   }
 
-  /** Returns undefined if there is no cause, or if it is not stored. */
   #findCause(id: string | null | undefined): CauseRow | undefined {
     return id ? this.#rows.causes.get(id) : undefined;
   }
@@ -196,7 +195,6 @@ const toPlannedEntry = ({ kind, due, cause }: ScheduledEntry, does: TreeOptions[
   because: `scheduled by ${cause ?? "a cause that is not retained"}`,
 });
 
-/** Sorts parents before their children, and siblings in chronological order. */
 function sortInTreeOrder(nodes: readonly TraceNode[]): TraceNode[] {
   const ids = new Set(nodes.map(({ id }) => id));
   const rooted = nodes.map((node) =>

@@ -94,7 +94,6 @@ export async function findRewindPoint(
   return found;
 }
 
-/** A commit, with the previous one or the start of the history. */
 interface HistoryLine {
   readonly commit: Commit;
   before: Commit | HistoryStart | undefined;
@@ -107,7 +106,6 @@ interface HistoryEnd {
   oldest: HistoryLine;
 }
 
-/** Reads commits, newest first, and decides which of them are undone. */
 class RewindSearch {
   readonly #target: RewindTarget;
   readonly #causes: CauseMap;
@@ -190,7 +188,6 @@ class RewindSearch {
     return chain;
   }
 
-  /** Reports whether the chain contains a cause to undo, or belongs to a later step. */
   #isOf(chain: CauseChain, before: string): boolean {
     if (!("steps" in this.#target)) return chain.includes(before);
     const number = parseCauseNumber(findOrigin(chain));

@@ -112,7 +112,6 @@ export class Snapshots {
     return addChecksum(store.export(() => this.#buildHead(name)));
   }
 
-  /** Lists all snapshots, by name. */
   async list(): Promise<readonly SnapshotInfo[]> {
     return Promise.all((await this.#context.snapshotStore.list()).map((one) => this.#readInfo(one)));
   }
@@ -343,7 +342,6 @@ const countRows = (store: Store, collections: readonly Collection[]): Promise<nu
     ),
   );
 
-/** Returns the number of the last request before these causes, or undefined if none of them has a number. */
 function findLastNumber(used: readonly string[], stored: ReadonlySet<string>): number | undefined {
   const lastStored = [...stored].reduce((last, id) => Math.max(last, parseCauseNumber(id) ?? 0), 0);
   // Stored causes still have effects, but they are older.
@@ -360,7 +358,6 @@ const SnapshotDescription = z.object({
 });
 type SnapshotDescription = z.infer<typeof SnapshotDescription>;
 
-/** Data of an emulator in memory, which a snapshot also stores. */
 const Beside = z.object({
   faults: StoredFaults,
   ids: IdPosition.nullable(),

@@ -56,7 +56,6 @@ export const accessHandlers = {
 type Items = InputOf<typeof inviteToContract>["body"]["items"];
 const onlyOneInvitee = "Only one of user_id, role_id, new_user_email can be given";
 
-/** Each row must name exactly one user, role or address of the workspace. */
 async function findProblems(
   view: View,
   { workspace }: AuthenticatedMember,
@@ -124,6 +123,5 @@ const isConcerned = async (view: View, row: Contract, user: User): Promise<boole
   row.signatories.some((each) => toAddressKey(each.email) === toAddressKey(user.email)) ||
   (await listAccess(view, row)).some((each) => isFor(user, each.user_id, each.role_id));
 
-/** Reports whether the row refers to this user, directly or by a role. */
 const isFor = ({ id, roles }: User, userId: number | null, roleId: number | null): boolean =>
   userId === id || (roleId !== null && roles.includes(roleId));

@@ -130,14 +130,12 @@ const values: Readonly<Record<ContractFilter, ValueReader>> = {
   tags: (row, { tags }) => tags.get(row.template_id ?? 0) ?? [],
 };
 
-/** A filter of the query: its condition, and the check of a field's values. */
 interface Filter extends FilterBounds {
   readonly matches: (found: readonly FilterValue[]) => boolean;
 }
 
 const dates: ReadonlySet<ContractFilter> = new Set(["created_at", "execution_date", "expiring_at", "last_updated_on"]);
 
-/** Returns the filters of the query. Unknown filters and invalid values are reported. */
 function parseFilters(query: Readonly<Record<string, unknown>>, problems: Problems): readonly Filter[] {
   const filters: Filter[] = [];
   for (const [key, given] of Object.entries(query)) {
@@ -213,11 +211,9 @@ interface FilterBounds {
  */
 interface Candidates {
   readonly slices: readonly ContractSlice[];
-  /** Number of filters that the slices cover. */
   readonly covers: number;
 }
 
-/** Returns the index slice of the contracts with a value, or undefined if there are none. */
 type IndexLookup = (value: string) => readonly [by: ContractIndex, value: string | number] | undefined;
 
 const lookUpByEmail: IndexLookup = (value) => ["party_email", value.toLowerCase()];
@@ -242,7 +238,6 @@ const slicesRanges: Partial<Readonly<Record<ContractFilter, ContractIndex>>> = {
   last_updated_on: "updated",
 };
 
-/** Returns a set of slices for each indexed filter and for each indexed range of a field. */
 function findCandidates(workspaceId: number, filters: readonly FilterBounds[]): readonly Candidates[] {
   const toValue = (of: string | number) => toWorkspaceKey(workspaceId, of);
 

@@ -57,7 +57,6 @@ export async function resolveParties(
   return { parties, changes };
 }
 
-/** A counterparty to which contacts are added. */
 interface CounterpartyDraft {
   readonly row: Counterparty;
   readonly isNew: boolean;

@@ -112,7 +112,6 @@ function findProblems(body: InputOf<typeof createCounterparty>["body"], { organi
 
 const customFilter = "filter_custom__";
 
-/** Returns a filter for the query, or undefined if it matches all rows. */
 function toFilter(query: Readonly<Record<string, unknown>>): ((row: Counterparty) => boolean) | undefined {
   const email = query.filter__client_email_address;
   const custom = Object.entries(query).filter(([name]) => name.startsWith(customFilter));

@@ -32,7 +32,6 @@ const authorizePath = "/api/v1/oauth/authorize/";
 /** RFC 6749, 4.1.2 recommends at most ten minutes. */
 const codeLifetimeMs = 10 * 60 * 1_000;
 
-/** An authorization request whose response can be a redirect to its client. */
 interface Authorization {
   readonly parameters: OAuthParameters;
   readonly clientId: string;

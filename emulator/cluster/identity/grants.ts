@@ -4,7 +4,6 @@ import { getFirstWorkspace, type User, users, workspaces } from "../../domain/wo
 import { defineRows, type View } from "../../store/port.ts";
 import { storedDeadline, storedTime } from "../../store/stored-time.ts";
 
-/** Subject and scope of tokens. */
 const granted = {
   cluster_id: z.string(),
   client_id: z.string(),

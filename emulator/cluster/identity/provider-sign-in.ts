@@ -17,7 +17,6 @@ import { findUserByEmail, providerStates } from "./grants.ts";
 
 type SignInFlow = "login" | "signup";
 
-/** Providers of logins, and of the sign-ins of trial signups. */
 const providers = ["ProviderA", "ProviderB", "ProviderC"] as const;
 
 /**

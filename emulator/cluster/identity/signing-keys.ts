@@ -107,7 +107,7 @@ function listPrimesBelow(end: number): number[] {
   return found;
 }
 
-/** Returns the inverse of `a` modulo `m`, by Euclid's algorithm. */
+/** Uses Euclid's algorithm. */
 function invertModulo(a: bigint, m: bigint): bigint {
   let [r, next] = [m, a % m];
   let [t, nextT] = [0n, 1n];

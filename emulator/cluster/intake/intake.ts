@@ -211,7 +211,7 @@ function matches(row: Intake, query: IntakeQuery): boolean {
   );
 }
 
-/** Reports whether a value matches the four spellings of a filter. All given spellings must match. */
+/** All given spellings of the filter must match. */
 function matchesFilter(value: string, query: IntakeQuery, field: "filter__priority" | "filter__status"): boolean {
   const wanted = query[field] ?? value;
   const equals = query[`${field}[$eq]`] ?? value;

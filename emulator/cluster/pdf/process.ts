@@ -58,7 +58,6 @@ async function readPdf({ goal, file }: PdfTask): Promise<PdfReadResult> {
   }
 }
 
-/** The reason why a file cannot be read, from the parser's error. */
 function formatParseError(error: unknown): string {
   if (isOverBudget()) return memoryLimitMessage;
   if (!(error instanceof Error)) return parseFailureMessage;
@@ -85,7 +84,6 @@ async function readText(document: PDFDocumentProxy): Promise<PdfReadResult> {
   return { lines };
 }
 
-/** Returns the text of a page, or undefined if it is longer than `maxLength`. */
 async function readPageText(page: PDFPageProxy, maxLength: number): Promise<string | undefined> {
   let text = "";
   // The text is read in chunks, and reading stops at the limit.

@@ -188,7 +188,6 @@ export class ReadingProcess {
     });
   }
 
-  /** True if the process can read another file. */
   get isFit(): boolean {
     return !this.#hasEnded;
   }

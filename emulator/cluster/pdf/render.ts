@@ -78,7 +78,6 @@ const emptyFile = new Uint8Array();
 
 const maxMissing = 20;
 
-/** Returns the normalized text with a question mark for each character that the font does not have. */
 function replaceMissing(text: string, font: TrueTypeFont, missing: Set<string>): string {
   return text.normalize("NFC").replace(/[^\x20-\x7e\n]/gu, (character) => {
     if (font.has(character.codePointAt(0)!)) return character;

@@ -1,4 +1,3 @@
-/** A glyph of a font, as the PDF library expects it. */
 interface Glyph {
   readonly id: number;
   readonly codePoints: number[];
@@ -195,7 +194,6 @@ export class FontSubset {
   }
 }
 
-/** Returns the tables of a font after a directory of their offsets. */
 function buildFontFile(tables: Readonly<Record<string, Buffer>>): Buffer {
   const named = Object.entries(tables)
     .filter(([, table]) => table.length > 0)

@@ -191,7 +191,7 @@ function describePendingActions({ contract, turns, owner }: ContractView): Html 
 /** Maximum number of names in a sentence. Further people are only counted. */
 const maxShownNames = 5;
 
-/** Groups actions. Approvals are separate from each other. */
+/** Each approval is a separate group. */
 function groupActions(turns: readonly PendingAction[]): PendingAction[][] {
   const found = new Map<string, PendingAction[]>();
   for (const turn of turns) {

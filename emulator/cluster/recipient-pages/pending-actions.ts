@@ -101,7 +101,6 @@ export function dropDuplicates<Person extends NamedPerson>(people: readonly Pers
 interface Participant {
   readonly name: string;
   readonly email: string;
-  /** URL of the person's page, at the contract's cluster. */
   readonly path: string;
   readonly turn: readonly PendingAction["work"][];
   /** Time of the signature in the current round. */

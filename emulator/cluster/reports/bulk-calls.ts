@@ -41,7 +41,6 @@ interface GatheredReport {
  */
 export class ReportBatcher {
   readonly #options: BatcherOptions;
-  /** Open batches by signal, operation, cluster and key. */
   readonly #gathering = new WeakMap<AbortSignal, Map<string, GatheredReport>>();
 
   constructor(options: BatcherOptions) {
@@ -60,7 +59,6 @@ export class ReportBatcher {
     };
   }
 
-  /** Resolves with true if the router accepted these strings. */
   async #send(sender: ReportSender, bulk: BulkOperation, texts: readonly string[]): Promise<boolean> {
     if (texts.length === 0) return true;
     const batch = this.#joinBatch(sender, bulk);

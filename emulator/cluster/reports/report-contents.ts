@@ -19,7 +19,6 @@ import {
   type SendRouterRequest,
 } from "./report.ts";
 
-/** Sends the requests. Returns whether the router accepted all of them. */
 type ReportContent = (ask: SendRouterRequest, send: ReportSendFunction) => Promise<boolean>;
 
 interface Report {
@@ -100,7 +99,6 @@ const reportContents: Readonly<Record<ReportKind, (view: View, id: number) => Pr
   },
 };
 
-/** Returns the open and ended tokens of a contract or a member, and the cluster that issued them. */
 async function listTokens(view: View, slice: IndexQuery<"contract" | "user">) {
   const open: string[] = [];
   const over: string[] = [];

@@ -45,7 +45,6 @@ export function parseReportRef(ref: string): { readonly id: string; readonly fai
 
 export interface ReportSender {
   readonly cluster_id: string;
-  /** The key with which the cluster authenticates to the router. */
   readonly key: string;
   readonly cause: Cause | undefined;
   /** Aborted when the emulator closes, or when the contract belongs to a replaced state. */

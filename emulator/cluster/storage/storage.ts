@@ -123,8 +123,8 @@ async function findExtension(contentType: string): Promise<string | undefined> {
 const maxObjectKeyLength = 255;
 
 /**
- * Returns the name under which a file is stored, which is the last part of a path. Control characters and characters
- * that file systems reject are removed. The name has at most 255 characters, and a default extension if it has none.
+ * Returns the name under which a file is stored, which is the last part of a path. Characters that file systems reject
+ * become underscores. The name has at most 255 characters, and a default extension if it has none.
  */
 export function sanitizeFilename(name: string, defaultExtension: string | undefined): string {
   const last = name.slice(Math.max(name.lastIndexOf("/"), name.lastIndexOf("\\")) + 1);

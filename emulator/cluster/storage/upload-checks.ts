@@ -7,7 +7,6 @@ import type { ReceivedRequest } from "../../http/handler.ts";
 type Headers = ReceivedRequest["headers"];
 type UploadRejecter = Fail<"storage-bad-digest" | "storage-invalid-digest" | "storage-incomplete-body">;
 
-/** A checksum of the bytes, from a header or an announced trailer. */
 interface ChecksumClaim {
   readonly name: string;
   readonly checksum: Checksum;
@@ -179,7 +178,6 @@ class ChunkedBodyError extends Error {
   override readonly name = "ChunkedBodyError";
 }
 
-/** Maximum length of a line of lengths, signatures or trailers. */
 const maxLineBytes = 4096;
 
 /**
@@ -215,7 +213,6 @@ class ByteReader {
     this.#pieces = body[Symbol.asyncIterator]();
   }
 
-  /** Reads up to the next CRLF, or to the end of the stream. */
   async readLine(): Promise<string> {
     for (;;) {
       const end = this.#rest.indexOf("\r\n");

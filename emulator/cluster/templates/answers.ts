@@ -31,7 +31,6 @@ export function validateAnswers(
   return problems.size > 0 ? Object.fromEntries(problems) : undefined;
 }
 
-/** Maximum number of findings per document. */
 const maxFindings = 10;
 
 /** Reports answers without a question. They are stored, but the real service might reject them. */

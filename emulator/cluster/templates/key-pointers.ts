@@ -122,7 +122,6 @@ type PointerMatch =
   | { readonly target: Pick<KeyPointer, "field_name" | "label" | "data_type">; readonly value: unknown }
   | { readonly problem: Readonly<Record<string, readonly string[]>> };
 
-/** Returns the key pointer that a row names by id or by field name, or the problem of the row. */
 function matchInput(given: PointerInput, type: ContractType, known: readonly KeyPointer[]): PointerMatch {
   const { key_pointer_id, key_pointer_field_name } = given;
   const value = given.value ?? null;

@@ -44,7 +44,6 @@ async function authenticateWorkspace(view: View, clusterId: string, headers: Hea
   return workspace && matches ? workspace : fail("wrong-credentials");
 }
 
-/** Returns the user for whom the request acts, who must be an active member of the workspace. */
 async function getUser(view: View, workspace: Workspace, email: string | undefined): Promise<User> {
   if (email) return (await findActiveUserByEmail(view, workspace, email)) ?? fail("permission-denied");
   const user = await view.get(users, workspace.acting_user_id);

@@ -106,7 +106,6 @@ const refusedPrefixes = [
 
 const printable = /^[\t\x20-\x7e\x80-\u{10ffff}]*$/u;
 
-/** Returns the custom headers of a webhook with trimmed names, or the problem of each rejected one. */
 function checkCustomHeaders(
   given: Readonly<Record<string, string>>,
 ): { readonly headers: Record<string, string> } | { readonly problems: Record<string, string[]> } {

@@ -80,10 +80,8 @@ const isSecret = (name: string): boolean =>
     name,
   );
 
-/** Reports whether an operation returns bytes of arbitrary senders. */
 const isRaw = (operation: string): boolean => operation === "clusters.inbox" || operation === "emails.blackhole";
 
-/** Returns the result of an operation without secrets, for a token with the role read. */
 function maskResult(operation: string, result: unknown): unknown {
   if (result instanceof Reply) return new Reply(result.status, mask(result.body, "", operation), result.headers);
   if (isStream(result)) return maskItems(operation, result);

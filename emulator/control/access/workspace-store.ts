@@ -26,7 +26,6 @@ export class WorkspaceStore extends CausedStore {
   }
 }
 
-/** Returns the rules that decide whether the rows of a collection belong to the workspace. */
 function buildRules(workspace: number): ReadonlyMap<string, OwnershipTest> {
   const isOwned = ({ workspace_id }: Row) => workspace_id === workspace;
   const isOwnedViaContract: OwnershipTest = async ({ contract_id }, view) =>

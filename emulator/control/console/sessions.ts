@@ -43,7 +43,6 @@ export class Sessions {
   readonly #wall: WallClock;
   /** Expiry of each code in milliseconds of the monotonic clock, and its opener. The oldest comes first. */
   readonly #codes = new Map<string, { readonly expiresAtMs: number; readonly opener: Bearer }>();
-  /** Sessions by the hash of the token, oldest first. */
   readonly #sessions = new Map<string, Session>();
   readonly #watchers = new Set<() => void>();
 
@@ -128,7 +127,6 @@ export class Sessions {
 
 const hashSecret = (secret: string): string => hash("sha256", secret).toString("base64");
 
-/** Removes the oldest entries of one token. Entries of other tokens are not affected. */
 function dropOldest(all: Map<string, { readonly opener: Bearer }>, of: Bearer["hash"], most: number): void {
   const ownSessions = [...all].filter(([, { opener }]) => opener.hash === of);
   for (const [name] of ownSessions.slice(0, Math.max(0, ownSessions.length - most))) all.delete(name);

@@ -72,7 +72,6 @@ export const controlContractHandlers = {
   "emulator-contracts.delete": createMoveHandler("delete"),
 } satisfies ControlHandlers<ContractMoveContext>;
 
-/** Returns a handler that applies a trigger on behalf of the named user, or of the contract's owner. */
 function createMoveHandler<T extends Trigger>(trigger: T) {
   return (
     input: MoveInput,

@@ -102,7 +102,6 @@ async function describeEmailEvents(
   return records.map((email) => ({ at, event: "email", ref: `email:${email.id}`, email }));
 }
 
-/** Returns the last values of the remaining rows of a collection. */
 function listNewest<Row>(
   changes: readonly RowChange[],
   collection: string,

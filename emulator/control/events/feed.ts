@@ -149,7 +149,6 @@ export class Feed implements FollowableEvents {
     }
   }
 
-  /** Returns the number of an event of this run, or undefined for all others. */
   #parseNumber(id: string): number | undefined {
     const [, run, number] = /^([\w]{8})-(\d{1,15})$/.exec(id) ?? [];
     return run === this.#run ? Number(number) : undefined;
@@ -160,7 +159,6 @@ export class Feed implements FollowableEvents {
     return new EventFrames(formatFrame(`${this.#run}-${this.#ring.last}`, { at, event, ref: null }));
   }
 
-  /** Resolves with true if an event came in time. */
   async #waitWithin(ms: number, next: Promise<void>, signal: AbortSignal): Promise<boolean> {
     const timeout = new AbortController();
     const either = AbortSignal.any([timeout.signal, signal]);

@@ -72,7 +72,6 @@ export interface MetricSample {
 export type MetricFamily = {
   readonly name: string;
   readonly help: string;
-  /** Suffix of the family's name, if it has a unit. */
   readonly unit?: "seconds" | "bytes" | "ratio";
 } & (
   | { readonly type: "counter" | "gauge"; readonly samples: readonly MetricSample[] }
@@ -146,5 +145,4 @@ const escapeText = (text: string): string => text.replaceAll("\\", "\\\\").repla
 
 const escapeLabel = (text: string): string => escapeText(text).replaceAll('"', '\\"');
 
-/** Formats a bound as a floating-point number. */
 const formatDecimal = (bound: number): string => (Number.isInteger(bound) ? `${bound}.0` : String(bound));

@@ -106,7 +106,6 @@ async function drop(tx: Transaction, from: AnyRows, field: string, values: Reado
   }
 }
 
-/** Removes the routing data of a workspace, except entries that another workspace also uses. */
 async function unmap(tx: Transaction, workspace: rows.Workspace): Promise<void> {
   const { cluster_id } = workspace;
   const { signatories: hashes, ...routing } = await readWorkspaceRouting(tx, workspace);
@@ -210,7 +209,6 @@ export async function readWorkspaceRouting(view: View, workspace: Workspace): Pr
   };
 }
 
-/** Returns the user codes of devices that people of the workspace have approved. */
 async function listUserCodes(view: View, people: ReadonlySet<number>): Promise<string[]> {
   const codes: string[] = [];
   for (const { device_code, user_id } of await view.list(deviceApprovals)) {

@@ -134,7 +134,6 @@ export interface FieldChange {
   readonly to?: unknown;
 }
 
-/** Maximum length of a shown string. Longer strings are cut. */
 const maxShownLength = 200;
 
 /** Fields that are not secret although their names match those of secrets, by collection. */
@@ -191,7 +190,6 @@ function toMembers(value: unknown, other: unknown): object | undefined {
   return isNothing && isInner(other) && !Array.isArray(other) && Object.keys(other).length > 0 ? {} : undefined;
 }
 
-/** Matches the names of virtual times in milliseconds. */
 const times = /(?:^|[._])(?:at|due|until|now|begins|ends)$/;
 
 /**

@@ -81,10 +81,6 @@ const openReview = (reviewer: Reviewer, at: number): Review => ({
   completed_at: null,
 });
 
-/**
- * Returns the signatories of third-party paper: first the signatories of the caller's side, then the contact of each
- * counterparty.
- */
 async function resolvePaperSignatories(
   view: View,
   workspace: Workspace,
@@ -167,7 +163,6 @@ async function findNamedUser(
   return user;
 }
 
-/** Returns the named user or role, or the default role of the contract type. */
 async function findReviewer(
   view: View,
   workspace: Workspace,

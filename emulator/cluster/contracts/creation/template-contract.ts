@@ -20,7 +20,6 @@ import { createContract } from "./new-contract.ts";
 type Request = z.output<typeof CreateContractRequest>;
 type RejectionCode = "invalid-fields" | "no-creator-slot" | "creator-slot-empty" | "unknown-object-configuration";
 
-/** A draft that is not stored yet, and new counterparties whose activities are not emitted yet. */
 interface DraftResult {
   readonly draft: Contract;
   readonly changes: readonly CounterpartyChange[];
@@ -131,7 +130,7 @@ type TemplateSignatoriesDetails = z.output<typeof SignatoryDetails>;
 export type SignatoryInput = Pick<Signatory, "name" | "email" | "is_counterparty" | "counterparty_name"> &
   Partial<Pick<Signatory, "title" | "note" | "sign_order">>;
 
-/** Maximum number of parties of a contract. */
+/** Maximum number of names in an error message, which real contracts do not exceed. */
 const maxShownNames = 50;
 
 /**

@@ -69,7 +69,6 @@ export async function requestApprovals(
 
 const onlyOneApprover = "Only one of approver_user_id and approver_role_id can be given";
 
-/** Each approval must name exactly one user or role of the workspace. */
 async function requireApprovers(
   view: View,
   workspace: Workspace,

@@ -71,7 +71,6 @@ export function applyMove(
   return { appliedMove: row, contract: setStatus(contract, row, at) };
 }
 
-/** Returns the contract with the status and the effects of the new state. */
 function setStatus(contract: Contract, { trigger, to }: Move, at: number): Contract {
   const moved = { ...updateReviews(contract, trigger, to, at), updated_at: at };
   switch (to) {

@@ -110,9 +110,7 @@ export interface Addressees {
 export const listCounterpartyAddresses = (contract: Contract, addressees?: Addressees): readonly string[] =>
   addressees?.to?.length ? addressees.to : contract.counterparties.flatMap((party) => party.poc?.email ?? []);
 
-/** An e-mail of a contract that is not stored yet. */
 type Mail = Pick<Email, "purpose" | "recipient" | "mode"> & {
-  /** Name of the invited counterparty contact. */
   readonly invites?: string;
 };
 
@@ -131,7 +129,6 @@ function getContactName(contract: Contract, email: string): string {
   return poc ? formatFullName(poc) : email;
 }
 
-/** Returns the e-mails that share a contract with the counterparties. */
 function listRedliningMails(contract: Contract, addressees?: Addressees): readonly Mail[] {
   const toMail = (recipient: string, mode: Email["mode"]): Mail => ({
     purpose: "redlining",
