@@ -1,34 +1,37 @@
 import { onAbort } from "./on-abort.ts";
 
-// Tests replace these globals (fake timers, a fake Date, a browser's environment) while an emulator or a client runs in
-// their process, so they are read once.
+// Tests replace these globals while an emulator or a client runs in their process (fake timers, a fake Date, jsdom).
+// The module therefore reads them once.
 const timeOfDay = Date.now;
 const monotonic = performance.now.bind(performance);
 const startTimer = setTimeout;
 const endTimer = clearTimeout;
 
 /**
- * Virtual time, for the emulated services. Every timestamp in a body, every expiry and every retry uses it.
- * Milliseconds since the epoch.
+ * Virtual time of the emulated services, in milliseconds since the epoch. Every timestamp in a body, every expiry and
+ * every retry uses virtual time.
  */
 export interface Clock {
   now(): number;
 }
 
-/** Wall-clock time. Only code with this port may sleep. */
+/** Wall-clock time. Only code that receives this port can sleep. */
 export interface WallClock {
-  /** The time of day in milliseconds since the epoch. It may be set back, so it does not measure durations. */
+  /**
+   * Time of day in milliseconds since the epoch. An administrator can set the time back, so durations use
+   * `monotonicNow`.
+   */
   now(): number;
   /** Whole milliseconds since an arbitrary time in the past, for timeouts and durations. */
   monotonicNow(): number;
   /**
-   * Resolves after `ms`, or at once when the signal is aborted; it never rejects. `inBackground`: the timer does not
-   * keep the process alive.
+   * Resolves after `ms`, or immediately when the signal is aborted, and never rejects. With `inBackground`, the timer
+   * does not keep the process alive.
    */
   sleep(ms: number, signal?: AbortSignal, how?: { readonly inBackground: boolean }): Promise<void>;
 }
 
-/** Node.js fires a longer timer at once. */
+/** Node.js fires a longer timer immediately. */
 const maxTimerMs = 2 ** 31 - 1;
 
 export const systemWallClock: WallClock = {
@@ -48,17 +51,14 @@ export const systemWallClock: WallClock = {
     }),
 };
 
-/**
- * Calls a function after this many milliseconds of wall-clock time, unless the process has exited. It does not keep the
- * process alive.
- */
+/** Calls a function after `ms` milliseconds of wall-clock time. The timer does not keep the process alive. */
 export function runAfterDelay(ms: number, act: () => void): void {
   startTimer(act, ms).unref();
 }
 
 /**
- * A clock that follows the time of day: it moves forward when the time is set forward, and continues steadily when it
- * is set back.
+ * Creates a clock that follows the time of day forward only. When the time of day is set back, the clock continues
+ * steadily.
  */
 export function createSteadyClock(wall: Pick<WallClock, "now" | "monotonicNow">): () => number {
   let at = wall.now();
@@ -71,11 +71,11 @@ export function createSteadyClock(wall: Pick<WallClock, "now" | "monotonicNow">)
   };
 }
 
-/** ISO 8601 UTC with seconds, the format of the contract API: `2031-05-07T09:10:11Z`. */
+/** Formats a time as ISO 8601 UTC with seconds, as the contract API does: `2031-05-07T09:10:11Z`. */
 export const toIsoSeconds = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19)}Z`;
 
-/** ISO 8601 UTC with milliseconds, the format of the control plane. */
+/** Formats a time as ISO 8601 UTC with milliseconds, as the control plane does. */
 export const toIsoMillis = (ms: number): string => new Date(ms).toISOString();
 
-/** ISO 8601 UTC with microseconds, the format of webhook payloads (DECISIONS.md, F21). */
+/** Formats a time as ISO 8601 UTC with microseconds, as webhook payloads do (DECISIONS.md, F21). */
 export const toIsoMicros = (ms: number): string => `${new Date(ms).toISOString().slice(0, 23)}000Z`;

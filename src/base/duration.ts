@@ -2,7 +2,10 @@ const iso =
   /^P(?:(\d+(?:\.\d+)?)W)?(?:(\d+(?:\.\d+)?)D)?(?:T(?:(\d+(?:\.\d+)?)H)?(?:(\d+(?:\.\d+)?)M)?(?:(\d+(?:\.\d+)?)S)?)?$/i;
 const short = /^(?:(\d+)w)?(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?(?:(\d+)ms)?$/;
 
-/** The durations that `parseDuration` accepts, except zero, as a pattern without flags for readers of documents. */
+/**
+ * Pattern of the durations that `parseDuration` accepts, without zero. JSON Schema has no flags, so the pattern has
+ * none.
+ */
 export const durationPattern = `^(?=.*[1-9])(?:${ignoreCase(stripAnchors(iso))}|${stripAnchors(short)})$`;
 
 function stripAnchors({ source }: RegExp): string {
@@ -14,7 +17,10 @@ function ignoreCase(source: string): string {
 
 const unitsMs = [604_800_000, 86_400_000, 3_600_000, 60_000, 1_000, 1];
 
-/** Milliseconds of an ISO 8601 duration (`PT2H35M`) or a short one (`2h35m`, `500ms`); undefined if it is neither. */
+/**
+ * Parses an ISO 8601 duration (`PT2H35M`) or a short one (`2h35m`, `500ms`). Returns milliseconds, or undefined if the
+ * text is neither.
+ */
 export function parseDuration(text: string): number | undefined {
   const match = iso.exec(text) ?? short.exec(text);
   const parts = match?.slice(1);
@@ -22,7 +28,7 @@ export function parseDuration(text: string): number | undefined {
   return Math.round(parts.reduce((sum, part, i) => sum + Number(part ?? 0) * unitsMs[i]!, 0));
 }
 
-/** The shortest ISO 8601 duration of a number of milliseconds: `PT2H35M`. */
+/** Formats milliseconds as the shortest ISO 8601 duration: `PT2H35M`. */
 export function formatDuration(ms: number): string {
   const days = Math.floor(ms / 86_400_000);
   const hours = Math.floor((ms % 86_400_000) / 3_600_000);
@@ -40,7 +46,7 @@ const unitNames = [
   ["s", 1_000],
 ] as const;
 
-/** A number of milliseconds in words, in whole seconds: `2 days`, `2 h 35 min`, `30 s`. */
+/** Describes milliseconds in words, in whole seconds: `2 days`, `2 h 35 min`, `30 s`. */
 export function describeDuration(ms: number): string {
   let left = Math.round(ms / 1_000) * 1_000;
   const parts = unitNames.flatMap(([name, length]) => {

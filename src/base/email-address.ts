@@ -1,31 +1,27 @@
 /**
- * E-mail addresses: a dot-atom (RFC 5322, 3.2.3; RFC 6532, 3.2 for other scripts) at a domain of at least two labels,
- * which may be internationalized (RFC 5890). Quoted local parts and addresses in brackets are rejected: hardly any
- * sign-up accepts them, and a file with such a string usually means something else.
+ * An e-mail address is a dot-atom (RFC 5322, 3.2.3; RFC 6532, 3.2 for other scripts) at a domain of at least two
+ * labels. The domain can be internationalized (RFC 5890). Quoted local parts and addresses in brackets are rejected:
+ * hardly any sign-up form accepts them, and in a file they usually are mistakes.
  */
 
-/** A path has angle brackets and at most 256 characters (RFC 5321, 4.5.3.1.3). */
+/** A path has at most 256 characters, including two angle brackets (RFC 5321, 4.5.3.1.3). */
 const maxLength = 254;
 
-/** RFC 1035, 2.3.4 */
+/** Maximum number of characters of a label (RFC 1035, 2.3.4). */
 const maxLabelLength = 63;
 
-/**
- * A quick check that most addresses pass: the last label has at least two characters, and not only digits. The rest are
- * checked in detail.
- */
+/** Quick check that accepts most addresses. The detailed check runs only for the rest. */
 const commonAddress =
   /^[\w!#$%&'*+/=?^`{|}~-]+(?:\.[\w!#$%&'*+/=?^`{|}~-]+)*@(?:(?![xX][nN]--)[a-zA-Z\d]+(?:-+[a-zA-Z\d]+)*\.)+(?:[a-zA-Z]{2,}|(?![xX][nN]--)(?=[a-zA-Z\d-]*[a-zA-Z])(?=[^.]{2})[a-zA-Z\d]+(?:-+[a-zA-Z\d]+)*)$/;
 const hostName = /^(?:[a-z\d](?:[a-z\d-]{0,61}[a-z\d])?\.)+(?!\d+$)[a-z\d][a-z\d-]{0,61}[a-z\d]$/;
 
 const asciiCharacter = /^[\w!#$%&'*+/=?^`{|}~.@-]$/;
-/** Letters, marks, digits, punctuation and symbols of any script. */
 const visible = /^[\p{L}\p{M}\p{N}\p{P}\p{S}]$/u;
 const domainCharacters = /^[\p{L}\p{M}\p{N}.-]+$/u;
-/** The replacement character, which appears if a program lost a character. */
+/** Unicode replacement character, which indicates that a program lost a character. */
 const replacement = "\ufffd";
 
-/** Why a string is not an e-mail address: a sentence about it. Undefined if it is one. */
+/** Describes in a sentence why a string is not an e-mail address. Returns undefined for an address. */
 export function findEmailAddressProblem(text: string): string | undefined {
   if (text.length > maxLength) return `it is longer than ${maxLength} characters`;
   if (commonAddress.test(text)) return text.length > maxLabelLength ? findDomainProblem(text) : undefined;
@@ -55,8 +51,8 @@ function findDomainProblem(text: string): string | undefined {
 }
 
 /**
- * A domain in its DNS form. Wide letters and others that are only valid after a mapping are rejected (they are not in
- * IDNA 2008).
+ * Converts a domain to its DNS form. Characters that are valid only after a mapping, such as wide letters, are rejected
+ * because IDNA 2008 excludes them.
  */
 function toAsciiDomain(domain: string): string | undefined {
   if (!domainCharacters.test(domain) || domain.normalize("NFKC") !== domain) return undefined;

@@ -1,6 +1,9 @@
 import { lookupTable } from "./object.ts";
 
-/** An error that only a bug in the emulator can cause. The response is 500 and names the operation, if known. */
+/**
+ * Error that only a bug in the emulator can cause. The emulator responds with 500 and the name of the operation, if
+ * known.
+ */
 export class EmulatorBugError extends Error {
   override readonly name = "EmulatorBugError";
   readonly operation: string | undefined;
@@ -12,25 +15,24 @@ export class EmulatorBugError extends Error {
 }
 
 /**
- * An error that is thrown as a response, not because of a bug. It has no stack, because capturing one takes up to a
+ * Error that is thrown as a response and does not indicate a bug. It has no stack, because a stack takes up to a
  * quarter of the time of a rejected look-up.
  */
 export class StacklessError extends Error {
   constructor(message: string) {
     const { stackTraceLimit } = Error;
-    // Not an assignment, which throws if built-in objects are frozen (`node --frozen-intrinsics`).
+    // An assignment would throw if built-in objects are frozen (`node --frozen-intrinsics`).
     Reflect.set(Error, "stackTraceLimit", 0);
     super(message);
     Reflect.set(Error, "stackTraceLimit", stackTraceLimit);
   }
 }
 
-/** The reason why a connection has no TLS, if it is known. */
 export type TlsFailure = "no-tls" | "self-signed" | "unknown-authority" | "expired" | "other-host";
 
 /**
- * By Node.js error codes. OpenSSL parses the response of a server without TLS as a record of another version, or as too
- * long.
+ * TLS failures by Node.js error code. OpenSSL reads the response of a server without TLS as a record of another version
+ * or as a record that is too long.
  */
 const troubles = lookupTable<TlsFailure>({
   EPROTO: "no-tls",
@@ -50,11 +52,17 @@ export const toTlsFailure = (code: string): TlsFailure | undefined => troubles[c
 
 const disconnectCodes: ReadonlySet<string> = new Set(["ECONNRESET", "EPIPE", "UND_ERR_SOCKET"]);
 
-/** A TLS server closes the connection of a client without TLS, or responds with 400. */
+/**
+ * Reports whether a failed request without TLS can have reached a TLS server. Such a server closes the connection or
+ * responds with 400.
+ */
 export const mayExpectTls = (url: string, code: string): boolean =>
   url.startsWith("http:") && disconnectCodes.has(code);
 
-/** OpenSSL's reason: the last part of a message that starts with its threads, files and lines. */
+/**
+ * Returns OpenSSL's reason, which is the last part of a message. The message starts with threads, files and lines of
+ * OpenSSL.
+ */
 export function getTlsReason(error: Error): string {
   const { reason } = error as { reason?: unknown };
   return typeof reason === "string" && reason !== "" ? reason : error.message.trim();

@@ -1,14 +1,12 @@
 import { createHash, randomBytes } from "node:crypto";
 
-/** The source of everything that must be unique or unguessable. It is deterministic with a seed. */
+/** Source of all unique or unguessable values. With a seed, the values are deterministic. */
 export interface Ids {
-  /** A version 4 UUID. */
   uuid(): string;
-  /** `bytes` random bytes. */
   bytes(bytes: number): Buffer;
-  /** `bytes` random bytes as base64url, for tokens and codes. */
+  /** Returns random bytes as base64url, for tokens and codes. */
   token(bytes: number): string;
-  /** `length` uniformly distributed characters of `alphabet` (at most 256 characters). */
+  /** Returns uniformly distributed characters of `alphabet`, which has at most 256 characters. */
   pick(alphabet: string, length: number): string;
 }
 
@@ -28,7 +26,7 @@ function createIds(bytes: (size: number) => Buffer): Ids {
       let out = "";
       while (out.length < length) {
         for (const byte of bytes(length)) {
-          // Bytes past the last whole multiple would favor the first characters.
+          // Bytes above the last whole multiple of the alphabet's length would favor its first characters.
           if (byte < limit && out.length < length) out += alphabet[byte % alphabet.length];
         }
       }
@@ -39,7 +37,10 @@ function createIds(bytes: (size: number) => Buffer): Ids {
 
 export const createRandomIds = (): Ids => createIds((size) => randomBytes(size));
 
-/** The same seed gives the same sequence of ids: SHA-256 in counter mode. `next` continues a sequence. */
+/**
+ * Creates ids that the seed determines: SHA-256 in counter mode. `next` is the position at which the sequence
+ * continues.
+ */
 export function createSeededIds(seed: string, next = 0): Ids & { readonly position: () => number } {
   let counter = next;
   const ids = createIds((size) => {

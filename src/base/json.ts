@@ -1,6 +1,6 @@
 import { isObject } from "./object.ts";
 
-/** A JSON number that a double would change: `1.0`, `7e12345`, or an integer of 17 digits. */
+/** JSON number that a double would change: `1.0`, `7e12345`, or an integer of 17 digits. */
 class ExactNumber {
   /** The original spelling. */
   readonly text: string;
@@ -23,10 +23,10 @@ class ExactNumber {
   }
 }
 
-/** Most documents have none, so they are neither copied nor serialized the slow way. */
+/** Most documents contain no such number, so no code copies or serializes them the slow way. */
 let hasExactNumbers = false;
 
-/** A parsed document, with the numbers that parsing changed in their original spelling. */
+/** Returns a parsed document in which the numbers that parsing changed have their original spelling. */
 export function restoreExactNumbers(text: string, parsed: unknown): unknown {
   const found = findChangedNumbers(text);
   if (found.length === 0) return parsed;
@@ -42,7 +42,7 @@ export function restoreExactNumbers(text: string, parsed: unknown): unknown {
   );
 }
 
-/** The JSON text of a value, with exact numbers in their original spelling. */
+/** Serializes a value, with exact numbers in their original spelling. */
 export function stringifyExact(value: unknown, indent?: number): string {
   if (!hasExactNumbers) return JSON.stringify(value, null, indent);
   const texts: string[] = [];
@@ -59,12 +59,12 @@ export function stringifyExact(value: unknown, indent?: number): string {
   };
   const mark = findUnusedMark(write(""));
   const [first, ...others] = write(mark)?.split(`"${mark}`) ?? [];
-  // After each mark: the index of its text, and the quote that ends the string.
+  // Each mark is followed by the index of its text and by the quote that ends the string.
   const rest = others.map((part, at) => texts[at]! + part.slice(part.indexOf('"') + 1));
   return [first, ...rest].join("");
 }
 
-/** The same value with plain numbers, for schemas. */
+/** Returns the same value with plain numbers, for schemas. */
 export function toPlainNumbers(value: unknown): unknown {
   if (!hasExactNumbers || typeof value !== "object" || value === null) return value;
   if (value instanceof ExactNumber) return value.valueOf();
@@ -77,7 +77,7 @@ function findUnusedMark(text: string): string {
   for (let count = 0; ; count += 1) if (!text.includes(`exact${count}:`)) return `exact${count}:`;
 }
 
-/** Positions of the numbers in a JSON text that parsing changes. */
+/** Finds the positions of the numbers in a JSON text that parsing changes. */
 function findChangedNumbers(text: string): [from: number, to: number][] {
   const found: [number, number][] = [];
   const number = /-?\d[\d.eE+-]*/y;
@@ -102,7 +102,7 @@ const [quote, backslash, minus, zero, nine] = [...'"\\-09'].map((one) => one.cha
   number,
 ];
 
-/** The position of the quote that ends the string, or the end of the text. */
+/** Returns the position of the quote that ends the string, or the end of the text. */
 export function endOfString(text: string, start: number): number {
   for (let i = start + 1; i < text.length; i += 1) {
     const code = text.charCodeAt(i);
@@ -119,7 +119,7 @@ export function endOfString(text: string, start: number): number {
 const member = "\u0000number";
 const numberText = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
-/** The value with the numbers of `exact`, which is the same document in its original spelling. */
+/** Returns the value with the numbers of `exact`. `exact` is the same document in its original spelling. */
 export function restoreWrittenNumbers(value: unknown, exact: unknown): unknown {
   if (exact instanceof ExactNumber) return numberText.test(exact.text) ? { [member]: exact.text } : value;
   if (Array.isArray(value) && Array.isArray(exact))
@@ -133,16 +133,16 @@ export function restoreWrittenNumbers(value: unknown, exact: unknown): unknown {
 const readOwnMember = (of: Readonly<Record<string, unknown>>, name: string): unknown =>
   Object.hasOwn(of, name) ? of[name] : undefined;
 
-// Within a string the quotes would be escaped.
+// In a string, the quotes are escaped, so the pattern does not match there.
 const written = /\{"\\u0000number":"(-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)"\}/g;
 
-/** The JSON text of a document, with its numbers in their original spelling. */
+/** Serializes a document with its numbers in their original spelling. */
 export function toExactJson(value: unknown): string {
   const text = JSON.stringify(value);
   return text?.includes('{"\\u0000number":"') ? text.replace(written, "$1") : text;
 }
 
-/** The same value with plain numbers, for computations. */
+/** Returns the same value with plain numbers, for computations. */
 export function toComputable(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(toComputable);
   if (!isObject(value)) return value;
@@ -151,20 +151,19 @@ export function toComputable(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, toComputable(inner)]));
 }
 
-/** The format of a JSON document: compact, with a space after each comma and colon, or ASCII only. */
+/** Formats of a JSON document: compact, with a space after each comma and colon, or ASCII only. */
 const jsonForms = ["compact", "spaced", "escaped"] as const;
 export type JsonForm = (typeof jsonForms)[number];
 
-/** The forms of webhooks: one for all of them, or all in turn. */
+/** JSON formats of webhooks. `mixed` uses all formats in turn. */
 export const webhookJsonForms = [...jsonForms, "mixed"] as const;
 export type WebhookJsonForm = (typeof webhookJsonForms)[number];
 
-/** The form of the webhook with this number. */
 export const getWebhookForm = (form: WebhookJsonForm, number: number): JsonForm =>
   form === "mixed" ? jsonForms[number % jsonForms.length]! : form;
 
 /**
- * The same document in another form. Numbers and the order of keys are unchanged. `text` is the result of
+ * Rewrites a document in another format. Numbers and the order of keys are unchanged. `text` is the result of
  * `JSON.stringify`.
  */
 export function writeJson(text: string, form: JsonForm): string {
@@ -173,7 +172,6 @@ export function writeJson(text: string, form: JsonForm): string {
   return text;
 }
 
-/** Inserts a space after each comma and colon outside of strings. */
 function insertSpaces(text: string): string {
   const pieces: string[] = [];
   let isString = false;

@@ -1,6 +1,6 @@
-// Node.js's own versions of globals. The build uses them in the modules that other programs import: tests replace some
-// globals (fake timers, a fake Date), and environments with the globals of a browser (jsdom, happy-dom) replace or omit
-// others. Globals that no built-in module exports are taken from objects that Node.js itself has created.
+// Node.js's own versions of globals. The build uses them in the modules that other programs import. Tests replace some
+// globals (fake timers, a fake Date), and environments with a browser's globals (jsdom, happy-dom) replace or omit
+// others. Some globals are not exported by any built-in module and are taken from objects that Node.js creates.
 import timers from "node:timers";
 import { transferableAbortController } from "node:util";
 import { deserialize, serialize } from "node:v8";
@@ -9,7 +9,7 @@ export { performance } from "node:perf_hooks";
 export { URL, URLSearchParams } from "node:url";
 export { TextDecoder, TextEncoder } from "node:util";
 
-// Read once, because fake timers replace them in the module, too.
+// Fake timers also replace the functions in the module, so they are read once.
 export const { clearImmediate, clearInterval, clearTimeout, setImmediate, setInterval, setTimeout } = timers;
 
 const { nextTick } = process.getBuiltinModule("node:process");
@@ -21,10 +21,9 @@ export const structuredClone = <T>(value: T): T => deserialize(serialize(value))
 
 const { constructor: controllers, signal } = transferableAbortController();
 const { constructor: signals } = signal;
-// Globals of buffers.
 const { constructor: bytes } = Object.getPrototypeOf(Buffer.prototype);
 const { constructor: memory } = Buffer.alloc(0).buffer;
-// The first instant of 1970, as V8 serializes it.
+// First instant of 1970, as V8 serializes it.
 const { constructor: dates } = deserialize(Buffer.from("ff0f440000000000000000", "hex"));
 
 export {

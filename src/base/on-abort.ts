@@ -4,18 +4,18 @@ interface AbortListeners {
 }
 
 /**
- * The callbacks of each signal. It has a single listener, however many callbacks there are, because Node.js reports
- * more than ten as a leak.
+ * Callbacks of each signal. A signal has one listener for all callbacks, because Node.js reports more than ten
+ * listeners as a leak.
  */
 const waiting = new WeakMap<AbortSignal, AbortListeners>();
 
 /**
- * Calls the function once when the signal is aborted; it must not be aborted yet. Returns a function that removes the
- * listener.
+ * Calls the function once when the signal is aborted. The signal must not be aborted yet. Returns a function that
+ * removes the callback.
  */
 export function onAbort(signal: AbortSignal, act: () => void): () => void {
   const all = waiting.get(signal) ?? listenTo(signal);
-  // The same function may be registered twice.
+  // A wrapper allows a caller to register the same function twice.
   const listener = () => act();
   all.acts.add(listener);
   return () => {

@@ -1,17 +1,16 @@
-/** Destination of spans, as configured by the variables of the OpenTelemetry standard. */
+/** Destination of spans, configured by the environment variables of the OpenTelemetry standard. */
 export interface OtelSettings {
-  /** Accepts POST requests with OTLP in JSON. */
+  /** URL that accepts POST requests with OTLP in JSON. */
   readonly url: string;
-  /** Lower-case names. Their values may be secret. */
+  /** Headers with lower-case names. The values can be secret. */
   readonly headers: Readonly<Record<string, string>>;
-  /** For one POST, in wall-clock time. */
   readonly timeoutMs: number;
   readonly resource: SpanAttributes;
 }
 
 export type OtelEnvironment = Readonly<Record<string, string | undefined>>;
 
-/** The variables that count (OpenTelemetry: "Environment Variable Specification" and "OTLP Exporter Configuration"). */
+/** Supported variables (OpenTelemetry: "Environment Variable Specification" and "OTLP Exporter Configuration"). */
 export const otelVariables = {
   endpoint: "OTEL_EXPORTER_OTLP_ENDPOINT",
   tracesEndpoint: "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
@@ -27,7 +26,7 @@ export const otelVariables = {
   disabled: "OTEL_SDK_DISABLED",
 } as const;
 
-/** Whether spans may be exported, so that the exporter is only loaded if it is needed. */
+/** Reports whether spans can be exported. The exporter is only loaded in that case. */
 export const hasCollector = (env: OtelEnvironment): boolean =>
   Boolean(env[otelVariables.endpoint] || env[otelVariables.tracesEndpoint]);
 
@@ -35,8 +34,8 @@ const defaultTimeoutMs = 10_000;
 const maxTimeoutMs = 600_000;
 
 /**
- * Reads the variables. Undefined if spans are not exported. Invalid values are ignored and noted, as the standard
- * requires: telemetry must not prevent work. Notes omit the values, which may be secret.
+ * Reads the variables. Returns undefined if spans are not exported. Invalid values are ignored and noted, as the
+ * standard requires, because telemetry must not prevent work. Notes omit the values, which can be secret.
  */
 export function readOtelSettings(
   env: OtelEnvironment,
@@ -68,7 +67,7 @@ class VariableReader {
     };
   }
 
-  /** An empty variable counts as unset, by the standard. */
+  /** The standard treats an empty variable as unset. */
   #findFirst(...names: readonly string[]): readonly [name: string, value: string] | undefined {
     for (const name of names) {
       const value = this.#env[name]?.trim();
@@ -83,7 +82,7 @@ class VariableReader {
     return isDisabled || !exporters.some((one) => one.trim() === "otlp");
   }
 
-  /** The variable for traces is used unchanged. The path is appended to the common one. */
+  /** The variable for traces is a complete URL. The common variable is a base to which the path is appended. */
   #readUrl(): string | undefined {
     const [name, value] = this.#findFirst(otelVariables.tracesEndpoint, otelVariables.endpoint) ?? [];
     if (name === undefined || value === undefined) return undefined;
@@ -103,8 +102,8 @@ class VariableReader {
   }
 
   /**
-   * Servers that accept protocol buffers over HTTP accept JSON at the same URL (OTLP, "OTLP/HTTP"). gRPC is a different
-   * server.
+   * Servers that accept protocol buffers over HTTP also accept JSON at the same URL (OTLP, "OTLP/HTTP"). gRPC needs a
+   * different server.
    */
   #usesHttp(): boolean {
     const [name, value] = this.#findFirst(otelVariables.tracesProtocol, otelVariables.protocol) ?? [];
@@ -150,7 +149,7 @@ class VariableReader {
     };
   }
 
-  /** `key=value,key=value`, percent-encoded (W3C Baggage). */
+  /** Parses `key=value,key=value` with percent-encoding (W3C Baggage). */
   #parsePairs(name: string | undefined, text = ""): [key: string, value: string][] {
     const pairs: [string, string][] = [];
     for (const part of text.split(",")) {
@@ -171,7 +170,7 @@ function tryDecode(text: string): string | undefined {
   }
 }
 
-/** One span of OpenTelemetry. Times are in milliseconds of the wall clock. */
+/** One OpenTelemetry span. Times are wall-clock times in milliseconds. */
 export interface Span {
   readonly trace: string;
   readonly span: string;
@@ -181,17 +180,17 @@ export interface Span {
   readonly start: number;
   readonly end: number;
   readonly attributes: SpanAttributes;
-  /** Why it failed; undefined: it did not. */
+  /** Reason of the failure. Undefined for a success. */
   readonly failed?: string | undefined;
 }
 
-/** By name. Null values are omitted. */
+/** Attributes by name. Null values are omitted. */
 export type SpanAttributes = Readonly<Record<string, string | number | boolean | null>>;
 
 const kinds = { internal: 1, server: 2, client: 3, producer: 4 } as const;
 const failedCode = 2;
 
-/** The body of an OTLP/HTTP export of spans in JSON (opentelemetry-proto, ExportTraceServiceRequest). */
+/** Builds the body of an OTLP/HTTP export of spans in JSON (opentelemetry-proto, ExportTraceServiceRequest). */
 export function buildOtlpDocument(
   spans: readonly Span[],
   resource: SpanAttributes,

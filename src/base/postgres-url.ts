@@ -1,39 +1,37 @@
-/** Address of a PostgreSQL database, and its user. */
 export interface PostgresUrl {
-  /** A host name or an address. The folder of a Unix socket starts with a slash. */
+  /** Host name, IP address, or folder of a Unix socket. A folder starts with a slash. */
   readonly host: string;
   readonly port: number;
-  /** Undefined: the user who runs the program, or PGUSER. */
+  /** User name. By default PGUSER, or the user who runs the program. */
   readonly user: string | undefined;
   readonly password: string | undefined;
-  /** Undefined: the same name as the user. */
+  /** Database name. By default the name of the user. */
   readonly database: string | undefined;
-  /** The encryption of the connection, as in `sslmode`; undefined: none. */
+  /** Encryption of the connection, as in `sslmode`. By default none. */
   readonly sslMode: string | undefined;
 }
 
 const sslModes = ["disable", "allow", "prefer", "require", "verify-full"];
 const form = "postgres://USER@HOST:PORT/DATABASE, or postgres://USER@/DATABASE?host=/FOLDER for a Unix socket";
 
-/** Valid schema names: none of the characters needs quotes. */
+/** Reports whether a string is a valid schema name. None of the allowed characters needs quotes. */
 export const isSchemaName = (name: string): boolean => /^[a-z_][a-z0-9_]{0,62}$/.test(name) && !name.startsWith("pg_");
 
-/** The default schema. */
 export const defaultSchema = "svc";
 
 /**
- * Parses a URL in libpq's format. The host may be missing if a parameter names it. Throws an Error that describes the
- * problem without the password.
+ * Parses a URL in libpq's format. A parameter can replace the host. Throws an Error that describes the problem without
+ * the password.
  */
 export function parsePostgresUrl(text: string): PostgresUrl {
   if (!/^postgres(ql)?:\/\//.test(text)) throw new Error(`must be a URL (${form})`);
-  // The client would try the hosts in turn, and find a leader on each.
+  // The client would try the hosts in turn and find a leader on each.
   const several = "must name exactly one host";
   const [, authority = ""] = /^postgres(?:ql)?:\/\/(?:[^/?#]*@)?([^/?#]*)/.exec(text) ?? [];
   if (authority.includes(",")) throw new Error(several);
   let url: URL;
   try {
-    // By the standard, a URL with a user needs a host. libpq accepts one without.
+    // In the URL standard, a URL with a user needs a host. libpq accepts a URL without a host.
     url = new URL(text.replace(/^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)(?=(?::\d*)?(?:[/?]|$))/, "$1localhost"));
   } catch {
     throw new Error(`must be a valid URL (${form})`);
@@ -58,7 +56,7 @@ export function parsePostgresUrl(text: string): PostgresUrl {
   };
 }
 
-/** The address without the password, for messages. */
+/** Formats the address without the password, for messages. */
 export function formatPostgresUrl({ host, port, user, database }: PostgresUrl): string {
   const as = user === undefined ? "" : `${encodeURIComponent(user)}@`;
   const name = database === undefined ? "" : encodeURIComponent(database);

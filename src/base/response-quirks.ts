@@ -3,11 +3,10 @@ import type { buildConnector } from "undici";
 /* Responses that HTTP allows and undici does not. */
 
 const statusLine = /^HTTP\/1\.[01] 100[ \r]/;
-/** Whether an incomplete start can belong to a 100 response. */
+/** Number of bytes that decide whether an incomplete start can belong to a 100 response. */
 const maxPrefixBytes = "HTTP/1.1 100 ".length;
 const maxHeldBytes = 65_536;
 
-/** A connection for one request after another. */
 interface Connection {
   readonly bytesWritten: number;
   on(event: "readable", listener: () => void): unknown;
@@ -16,9 +15,9 @@ interface Connection {
 }
 
 /**
- * Skips unrequested 100 responses: a server may send one to any request (RFC 9110, 15.2), and undici treats it as a
- * broken connection. The first data after a write is the start of a response. Registered before other listeners, which
- * then read the data that is put back.
+ * Skips unrequested 100 responses. A server can send such a response to any request (RFC 9110, 15.2), but undici treats
+ * the connection as broken. The first data after a write is the start of a response. This listener is registered first,
+ * so that the other listeners read the data that it puts back.
  */
 function skipContinue(socket: Connection): void {
   let written = socket.bytesWritten;
@@ -40,7 +39,7 @@ function skipContinue(socket: Connection): void {
   });
 }
 
-/** The bytes without leading 100 responses. Incomplete if the start of one is still missing its end. */
+/** Removes leading 100 responses from the bytes. `isWhole` is false if the bytes end within a possible 100 response. */
 function removeContinue(bytes: Buffer): { readonly bytes: Buffer; readonly isWhole: boolean } {
   if (bytes.length < maxPrefixBytes) {
     return { bytes, isWhole: bytes.length > 0 && !"HTTP/1.1 100 ".startsWith(bytes.toString("latin1")) };
@@ -50,10 +49,10 @@ function removeContinue(bytes: Buffer): { readonly bytes: Buffer; readonly isWho
   return end < 0 ? { bytes, isWhole: false } : removeContinue(bytes.subarray(end + 4));
 }
 
-/** Whether a response has no body, whatever length it declares (RFC 9112, 6.3). */
+/** Reports whether a response has no body, regardless of the declared length (RFC 9112, 6.3). */
 export const hasNoBody = (status: number): boolean => status === 204 || status === 304;
 
-/** Wraps a connector, for servers that may send 100 before the response. */
+/** Wraps a connector for servers that send 100 before the response. */
 export const createContinueSkippingConnector =
   (connect: buildConnector.connector): buildConnector.connector =>
   (target, callback) =>

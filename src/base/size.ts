@@ -19,7 +19,7 @@ const factors = lookupTable<number>({
   tib: 2 ** 40,
 });
 
-/** Bytes of `500MB`, `2GiB` or `1024`, a positive integer; undefined if it is not a size. */
+/** Parses `500MB`, `2GiB` or `1024`. Returns a positive integer of bytes, or undefined for any other text. */
 export function parseSize(text: string): number | undefined {
   const [, number, unit = ""] = /^(\d{1,15}(?:\.\d{1,9})?) ?([a-z]{0,3})$/i.exec(text.trim()) ?? [];
   const factor = Object.hasOwn(factors, unit.toLowerCase()) ? factors[unit.toLowerCase()] : undefined;
@@ -28,7 +28,7 @@ export function parseSize(text: string): number | undefined {
   return bytes >= 1 && Number.isSafeInteger(bytes) ? bytes : undefined;
 }
 
-/** `256 MiB`, `1.5 GiB`, `1000 B`: in the largest unit that is at most the size. */
+/** Formats a size in the largest unit that is at most the size: `256 MiB`, `1.5 GiB`, `1000 B`. */
 export function formatSize(bytes: number): string {
   const step = Math.min(units.length - 1, Math.floor(Math.log2(Math.max(1, bytes)) / 10));
   const value = bytes / 1_024 ** step;

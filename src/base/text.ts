@@ -1,6 +1,6 @@
 /**
- * The candidate that was probably meant: at most two typing mistakes away, and less than half of the word. By hand: the
- * argument parser only corrects names of commands and flags.
+ * Finds the candidate that was probably meant. It has at most two typing mistakes and differs in less than half of the
+ * word. The argument parser corrects only names of commands and flags.
  */
 export function findNearest(word: string, candidates: Iterable<string>): string | undefined {
   let best: string | undefined;
@@ -15,13 +15,13 @@ export function findNearest(word: string, candidates: Iterable<string>): string 
   return best;
 }
 
-/** `Did you mean "x"?`, or the whole list if none is similar. */
+/** Returns `Did you mean "x"?`, or the whole list if no candidate is similar. */
 export function formatSuggestion(word: string, candidates: readonly string[]): string {
   const near = findNearest(word, candidates);
   return near === undefined ? `Known: ${[...candidates].sort().join(", ")}.` : `Did you mean ${near}?`;
 }
 
-/** The number of insertions, deletions, replacements and swaps of neighbors that turn one word into the other. */
+/** Counts the insertions, deletions, replacements and swaps of neighbors that turn one word into the other. */
 function computeTypingDistance(a: string, b: string): number {
   const rows = Array.from({ length: a.length + 1 }, (_, i) => [i, ...Array<number>(b.length).fill(0)]);
   for (let j = 0; j <= b.length; j += 1) rows[0]![j] = j;
@@ -37,11 +37,11 @@ function computeTypingDistance(a: string, b: string): number {
   return rows[a.length]![b.length]!;
 }
 
-/** `1 row`, `2 rows`, `3 retries`. */
+/** Formats a count with its noun: `1 row`, `2 rows`, `3 retries`. */
 export const pluralize = (count: number, one: string, many = `${one}s`): string =>
   `${count} ${count === 1 ? one : many}`;
 
-/** The string without those characters at its end. A regular expression such as `/=+$/` takes quadratic time. */
+/** Removes these characters from the end of a string. A regular expression such as `/=+$/` takes quadratic time. */
 export function trimTrailing(text: string, characters: string): string {
   let end = text.length;
   while (end > 0 && characters.includes(text[end - 1]!)) end -= 1;

@@ -2,23 +2,26 @@ import { randomBytes } from "node:crypto";
 import { hash } from "./hmac.ts";
 /** Origin of a request, from the header `traceparent` (W3C Trace Context). */
 export interface TraceContext {
-  /** 32 hexadecimal digits, the same for everything in one trace. */
+  /** Trace id of 32 hexadecimal digits, common to all spans of a trace. */
   readonly trace: string;
-  /** 16 hexadecimal digits: the span of the caller. */
+  /** Span id of the caller, of 16 hexadecimal digits. */
   readonly span: string;
 }
 
-// A later version may add fields. These keep their meaning (W3C Trace Context, 3.2.4).
+// A later version can add fields. The existing fields do not change their meaning (W3C Trace Context, 3.2.4).
 const traceparent = /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-[0-9a-f]{2}(-.*)?$/;
 
-/** Undefined if it is missing or malformed, which count the same. */
+/**
+ * Parses the header `traceparent`. Returns undefined for a missing or malformed header, which the standard treats
+ * alike.
+ */
 export function readTraceparent(header: string | undefined): TraceContext | undefined {
   const [, version, trace, span, more] = (header && traceparent.exec(header)) || [];
   if (!trace || !span || (version === "00" && more !== undefined)) return undefined;
   return { trace, span };
 }
 
-/** With the flag for sampled spans. */
+/** Formats the header `traceparent`, with the flag for sampled spans. */
 export const writeTraceparent = ({ trace, span }: TraceContext): string => `00-${trace}-${span}-01`;
 
 const tracestateMember =
@@ -26,8 +29,8 @@ const tracestateMember =
 const maxTracestateMembers = 32;
 
 /**
- * Vendor data in addition to a `traceparent`, forwarded unchanged (W3C Trace Context, 3.3). Undefined if it is missing
- * or malformed.
+ * Returns the header `tracestate`, which contains vendor data and is forwarded unchanged (W3C Trace Context, 3.3).
+ * Returns undefined if the header is missing or malformed.
  */
 export function readTracestate(header: string | undefined): string | undefined {
   const members = (header ?? "").split(",", 1_000).map((member) => member.trim());
@@ -35,17 +38,20 @@ export function readTracestate(header: string | undefined): string | undefined {
   const isWellFormed = listed.length <= maxTracestateMembers && listed.every((member) => tracestateMember.test(member));
   return isWellFormed && listed.length > 0 ? header : undefined;
 }
-/** A new span, as a child of another one or as the root of a trace. */
+/** Creates a span as a child of another span or as the root of a trace. */
 export const createSpan = (above?: TraceContext): TraceContext => ({
   trace: above?.trace ?? randomBytes(16).toString("hex"),
   span: randomBytes(8).toString("hex"),
 });
 
 const traceBytes = 16;
-/** Drawn together, because a draw per id is measurably slow if every request starts a trace. */
+/** Ids are drawn in batches, because a draw per id is measurably slow if every request starts a trace. */
 const drawnBytes = 256 * traceBytes;
 
-/** Creates trace ids for new traces. The same seed gives the same ids. Without one they are random. */
+/**
+ * Returns a function that creates trace ids for new traces. The same seed gives the same ids. Without a seed the ids
+ * are random.
+ */
 export function deriveTraceIds(seed?: string): (beginning: string) => string {
   if (seed !== undefined) return (beginning) => hash("sha256", `${seed}\0${beginning}`).toString("hex", 0, traceBytes);
   let drawn = Buffer.alloc(0);
@@ -60,6 +66,6 @@ export function deriveTraceIds(seed?: string): (beginning: string) => string {
   };
 }
 
-/** The span of an object within a trace, derived from its name so that it is not stored. */
+/** Derives the id of an object's span from the object's name, so that the id does not have to be stored. */
 export const deriveSpanId = (trace: string, name: string): string =>
   hash("sha256", `${trace}\0${name}`).toString("hex", 0, 8);

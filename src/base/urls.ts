@@ -1,8 +1,8 @@
-/** The parameters in a path such as `/contracts/{contract_id}/status`, in order. */
+/** Returns the parameters of a path such as `/contracts/{contract_id}/status`, in order. */
 export const findPlaceholders = (template: string): string[] =>
   [...template.matchAll(/\{([a-z_]+)\}/g)].map((match) => match[1]!);
 
-/** Replaces parameters by percent-encoded values. Only the value of `full_path` may contain slashes. */
+/** Replaces parameters with percent-encoded values. Only the value of `full_path` can contain slashes. */
 export function fillTemplate(template: string, values: Readonly<Record<string, string | number>>): string {
   return template.replace(/\{([a-z_]+)\}/g, (_, name: string) => {
     const value = values[name];
@@ -13,7 +13,7 @@ export function fillTemplate(template: string, values: Readonly<Record<string, s
   });
 }
 
-/** Whether a path matches a pattern, in which `*` matches any characters. The query is ignored. */
+/** Reports whether a path matches a pattern in which `*` matches any characters. The query is ignored. */
 export function matchesPathPattern(target: string, pattern: string): boolean {
   const path = target.split("?", 1)[0]!;
   const [first = "", ...rest] = pattern.split("*");
@@ -30,12 +30,12 @@ export function matchesPathPattern(target: string, pattern: string): boolean {
   return at <= end;
 }
 
-/** The host of a URL, as a user would write it to allow it; `HOST` if the URL is invalid. */
+/** Returns the host of a URL in the form of an allowlist entry, or `HOST` if the URL is invalid. */
 export const extractHost = (url: string): string => (URL.canParse(url) ? new URL(url).hostname : "HOST");
 
 export const hostForms = "host, host:port or *.domain";
 
-/** Whether a string can be the host of a URL in the form of `new URL`: `host`, `host:port` or `*.domain`. */
+/** Reports whether a string can be the host of a URL in the form of `new URL`: `host`, `host:port` or `*.domain`. */
 export function isHostPattern(text: string): boolean {
   const wanted = text.toLowerCase();
   if (wanted.startsWith("*.")) return isName(wanted.slice(2));
@@ -45,7 +45,7 @@ export function isHostPattern(text: string): boolean {
   return host.startsWith("[") ? isCanonical(host) : isName(host);
 }
 
-/** The pattern that was probably meant; undefined: unknown. */
+/** Returns the pattern that was probably meant, or undefined if there is no suggestion. */
 export function suggestHostPattern(text: string): string | undefined {
   if (/^[\d.:a-f]+\/\d+$/i.test(text)) return undefined;
   const url = /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `http://${text}`;
@@ -54,7 +54,7 @@ export function suggestHostPattern(text: string): string | undefined {
   return [host, hostname, hostname.replace(/\.$/, ""), `*${hostname}`].find(isHostPattern);
 }
 
-/** Without an empty label, which a URL may contain but a host name may not. */
+/** A URL can contain an empty label, but a host name cannot. */
 const isName = (host: string): boolean => /^[a-z0-9_-]+(\.[a-z0-9_-]+)*$/.test(host) && isCanonical(host);
 
 const isCanonical = (host: string): boolean =>

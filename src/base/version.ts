@@ -1,2 +1,2 @@
-/** The version of svc in package.json (a test compares them). Files on disk name it as their writer. */
+/** Version of svc in package.json, which a test compares. Files on disk name this version as their writer. */
 export const svcVersion = "0.1.0";

@@ -15,7 +15,7 @@ const decoders = lookupTable<() => NodeJS.ReadWriteStream>({
 });
 
 /**
- * The response with its content codings decoded (RFC 9110, 8.4). No request asks for any, but proxies and stored
+ * Decodes the content codings of a response (RFC 9110, 8.4). Requests do not accept any coding, but proxies and stored
  * objects use them. A response with an unknown coding stays unchanged.
  */
 export function decodeResponse(answer: IncomingResponse, method: string, maxBytes: number): IncomingResponse {
@@ -38,16 +38,14 @@ async function* decodeBody(
 ): AsyncGenerator<Uint8Array> {
   const coded = body[Symbol.asyncIterator]();
   const first = await coded.next();
-  // An empty body is valid.
   if (first.done) return;
   const streams = codings.toReversed().map((coding) => decoders[coding]!());
   const decoded = streams.at(-1)!;
-  // If it fails, reading the last one fails, too.
   pipeline([Readable.from(prependChunk(first.value, coded), { objectMode: false }), ...streams]).catch(() => {});
   let bytes = 0;
   for await (const chunk of decoded as AsyncIterable<Buffer>) {
     bytes += chunk.byteLength;
-    // A small response may decode to an endless one.
+    // A small response can decode to an endless one.
     if (bytes > maxBytes) throw createSizeLimitError(maxBytes);
     yield chunk;
   }
@@ -62,10 +60,10 @@ async function* prependChunk(first: Uint8Array, rest: AsyncIterator<Uint8Array>)
   }
 }
 
-/** Real responses do not nest this deeply, and recursive code would overflow the stack. */
+/** Real responses do not nest this deeply. Recursive code would overflow the stack. */
 const maxDepth = 1_000;
 
-/** Parses JSON. Throws SyntaxError if it is invalid or nests too deeply. */
+/** Parses JSON. Throws a SyntaxError if the text is invalid or nests too deeply. */
 export function parseJson(text: string): unknown {
   if (isTooDeep(text)) throw new SyntaxError(`nested more than ${maxDepth} levels`);
   return JSON.parse(text);

@@ -1,6 +1,6 @@
 /**
- * A response body that is held in memory until it is complete. A Node.js stream delivers it piece by piece, and is
- * slower to create and read than most responses take.
+ * Response body in memory. A Node.js stream delivers chunks and is slower to create and to read than most responses
+ * take.
  */
 export class BufferedBody implements AsyncIterable<Uint8Array> {
   readonly #onDestroy: (cause: Error) => void;
@@ -10,18 +10,18 @@ export class BufferedBody implements AsyncIterable<Uint8Array> {
   #fail!: (cause: Error) => void;
   #isOver = false;
 
-  /** `onDestroy` is called if either side gives up before the end. */
+  /** `onDestroy` is called if the sender or the reader aborts before the end. */
   constructor(onDestroy: (cause: Error) => void) {
     this.#onDestroy = onDestroy;
     this.#complete = new Promise((resolve, reject) => {
       this.#end = resolve;
       this.#fail = reject;
     });
-    // Readers get the error, but there may be none yet.
+    // Readers get the error. Without a reader, the rejection would be unhandled.
     this.#complete.catch(() => {});
   }
 
-  /** Null marks the end. Returns whether more may follow at once, which is always true. */
+  /** Adds a chunk; null marks the end. Always returns true, because more chunks can follow immediately. */
   push(chunk: Uint8Array | null): true {
     if (this.#isOver) return true;
     if (chunk !== null) {

@@ -4,7 +4,6 @@ import { toPlainNumbers } from "../base/json.ts";
 import { findPlaceholders } from "../base/urls.ts";
 import { type ArgumentProblem, InvalidArgumentsError } from "./errors.ts";
 
-/** Arguments of an operation, before their types are known. */
 export interface CallArguments {
   readonly params?: Readonly<Record<string, unknown>> | undefined;
   readonly query?: Readonly<Record<string, unknown>> | undefined;
@@ -12,7 +11,10 @@ export interface CallArguments {
   readonly body?: unknown;
 }
 
-/** A call with valid arguments. Requests are only built from such calls, and arguments are only checked here. */
+/**
+ * Call with valid arguments. This class is the only place that checks arguments, and requests are built only from
+ * instances.
+ */
 export class CheckedCall {
   readonly operation: CallableOperation;
   readonly args: CallArguments;
@@ -25,7 +27,8 @@ export class CheckedCall {
   }
 
   /**
-   * Throws InvalidArgumentsError, which names every invalid argument. Without schemas an operation accepts anything.
+   * Checks the arguments. Throws InvalidArgumentsError with every invalid argument. An operation without schemas
+   * accepts any arguments.
    */
   static check(operation: CallableOperation, args: CallArguments = {}): CheckedCall {
     const problems = findProblems(operation, args);
@@ -34,18 +37,17 @@ export class CheckedCall {
   }
 
   /**
-   * The same call with values that the program computed: the hash of an address, the headers of a signature, the query
-   * of the next page. They are valid by construction and not checked again.
+   * Returns the same call with computed values: the hash of an address, the headers of a signature, the query of the
+   * next page. Computed values are valid by construction and not checked again.
    */
   with(changes: CallArguments): CheckedCall {
     return new CheckedCall(this.operation, { ...this.args, ...changes });
   }
 }
 
-/** Arguments that do not fit the declaration. */
 function findProblems(operation: CallableOperation, args: CallArguments): ArgumentProblem[] {
   const { params, query, headers, body } = operation.request;
-  // The signed URL of a storage call contains them.
+  // The signed URL of a storage call contains the parameters.
   if (operation.service.name === "storage") return [];
   return [
     ...findPathProblems(operation.path, args.params ?? {}),
@@ -56,7 +58,10 @@ function findProblems(operation: CallableOperation, args: CallArguments): Argume
   ];
 }
 
-/** Rejects values that would change the path to that of another operation: "" of a list, ".." of its parent. */
+/**
+ * Finds values that would change the path to that of another operation. An empty id gives the path of the list, and
+ * ".." gives the path of the parent.
+ */
 function findPathProblems(path: string, params: NonNullable<CallArguments["params"]>): ArgumentProblem[] {
   return findPlaceholders(path).flatMap((name) => {
     const value = params[name];
@@ -81,35 +86,34 @@ function findPartProblems(
   });
 }
 
-/** All differences between a value and its declaration. */
 export function findIssues(schema: z.ZodType, value: unknown): readonly z.core.$ZodIssue[] {
   try {
-    // Most processes check one response, so compiling a fast parser would cost more than it saves.
+    // Most processes check one response, so compiling a fast parser would cost more time than it saves.
     return schema.safeParse(value, { jitless: true }).error?.issues ?? [];
   } catch (error) {
-    // Zod passes issues as the arguments of one call, which are limited. A list with a hundred thousand issues exceeds
-    // that.
+    // Zod passes issues as the arguments of one call, whose number is limited. A list with a hundred thousand issues
+    // exceeds the limit.
     if (!(error instanceof RangeError)) throw error;
     return [{ code: "custom", path: [], message: "too many differences to list", input: value }];
   }
 }
 
 /**
- * The path of a value with another shape than declared: a missing field, or a string instead of a list. Undefined if
- * every declared field is readable. Undeclared fields, choices and formats do not matter, because services grow.
+ * Finds the path of a value whose shape differs from the declaration: a missing field, or a string instead of a list.
+ * Returns undefined if every declared field is readable. Undeclared fields, choices and formats do not matter, because
+ * services grow.
  */
 export const findShapeProblem = (schema: z.ZodType, value: unknown): string | undefined =>
   getFirstShapeProblem(findIssues(schema, value), value);
 
-/** The same, for issues that were already found. */
 export function getFirstShapeProblem(issues: readonly z.core.$ZodIssue[], value: unknown): string | undefined {
   const found = issues.find((issue) => isOfShape(issue, value));
   return found && `${found.path.map(String).join(".") || "the response"}: ${found.message}`;
 }
 
 /**
- * Whether an issue changes the shape. An undeclared word is still a word, and null can replace a value, except for an
- * id, a URL or a key, which the next call needs. For a choice of shapes, none must match.
+ * Reports whether an issue changes the shape. An undeclared word is still a word. Null can replace a value, except an
+ * id, a URL or a key, because the next call needs these. In a choice of shapes, the value must match none of them.
  */
 function isOfShape(issue: z.core.$ZodIssue, value: unknown): boolean {
   const given = issue.path.reduce((inner: unknown, step) => (inner as Record<PropertyKey, unknown>)?.[step], value);
@@ -121,7 +125,10 @@ function isOfShape(issue: z.core.$ZodIssue, value: unknown): boolean {
   return issue.errors.every((branch) => branch.some((one) => isOfShape(one, given)));
 }
 
-/** Containers. List items have no names, so none can be missing. */
+/**
+ * Reports whether null or a missing value makes the response unreadable. Ids, URLs, keys, containers and items of lists
+ * are needed.
+ */
 function isNeeded(issue: z.core.$ZodIssue): boolean {
   const name = issue.path.at(-1);
   if (typeof name !== "string" || /(?:^|_)(?:id|key|url)$/.test(name)) return true;

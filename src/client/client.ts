@@ -9,7 +9,6 @@ import { buildRequest, type HttpRequest, isIdempotent } from "./request.ts";
 import { type ApiResponse, getReadMode, type HttpResponse, readResponse, requireValidValue } from "./response.ts";
 import type { Transport } from "./transport.ts";
 
-/** Called after every exchange; default: none. */
 export interface ExchangeObserver {
   readonly onRequest?: (request: HttpRequest) => void;
   readonly onResponse?: (request: HttpRequest, response: HttpResponse, durationMs: number) => void;
@@ -19,7 +18,7 @@ export interface ExchangeObserver {
 }
 
 export interface ClientOptions extends Omit<PublishedOptions, "maxAnswerBytes"> {
-  /** Given, so that its library is loaded by those alone who are about to send something. Closed with the client. */
+  /** Transport of the requests, closed with the client. The caller loads its library, and only if a request is sent. */
   readonly transport: Transport;
   readonly wall?: WallClock;
   readonly observer?: ExchangeObserver;
@@ -29,19 +28,19 @@ export interface ClientOptions extends Omit<PublishedOptions, "maxAnswerBytes"> 
    */
   readonly readable?: boolean;
   /**
-   * Headers of the trace that all calls belong to (W3C Trace Context). They are not sent to signed URLs of other
-   * services.
+   * Headers of the trace that contains all calls (W3C Trace Context). Signed URLs of other services do not get these
+   * headers.
    */
   readonly tracing?: Readonly<Record<string, string>> | undefined;
 }
 
 export interface SendOptions extends CallOptions {
   /**
-   * Loads the declaration that a success with these headers is compared with, if the call has no schemas; undefined: it
-   * is not compared.
+   * Loads the declaration for a success with these headers if the call has no schemas. The response is not compared if
+   * the result is undefined.
    */
   readonly declaration?: ((headers: HttpResponse["headers"]) => Promise<CallableOperation> | undefined) | undefined;
-  /** Keeps numbers that a double would change as ExactNumber, for values that are only printed. */
+  /** Returns numbers that a double would change as ExactNumber, for values that are only printed. */
   readonly exactNumbers?: boolean | undefined;
 }
 
@@ -50,14 +49,14 @@ type Parameters<O extends Operation> =
     ? [args?: ArgumentsOf<O>, options?: CallOptions]
     : [args: ArgumentsOf<O>, options?: CallOptions];
 
-/** Calls declared operations. One client per set of base URLs and credentials; close it when done. */
+/** Calls declared operations. Create one client per set of base URLs and credentials, and close it when done. */
 export interface Client {
-  /** The value of a success. Everything else is thrown (src/client/errors.ts). */
+  /** Returns the value of a success. Throws for any other response (src/client/errors.ts). */
   call<O extends Operation>(operation: O, ...rest: Parameters<O>): Promise<ResultOf<O>>;
-  /** The same, with status, headers and drift. */
+  /** Returns a success with status, headers and drift. Throws for any other response. */
   send(call: CheckedCall, options?: SendOptions): Promise<ApiResponse>;
   /**
-   * Sends a request unchanged, with retries and without checks. Without `chooseReadMode` the response is held in
+   * Sends a request unchanged, with retries and without checks. Without `chooseReadMode`, the response is read into
    * memory.
    */
   exchange(
@@ -77,7 +76,6 @@ export function createClient(options: ClientOptions): Client {
     maxWaitMs: options.maxWaitMs ?? clientDefaults.maxWaitMs,
   };
 
-  // Closing the client ends the attempts.
   const closing = new AbortController();
   const pauses: WallClock = {
     now: () => wall.now(),
@@ -108,7 +106,6 @@ export function createClient(options: ClientOptions): Client {
       observer.onResponse?.(request, response, wall.monotonicNow() - startedAt);
       return response;
     };
-    // A stream can be read only once.
     const retries = isReadOnce(request.body) ? 0 : (call.retries ?? rule.retries);
     return withRetries(sendOnce, { ...rule, retries }, pauses, {
       signal: call.signal,
@@ -150,10 +147,9 @@ const isRepeatable = (method: string, { repeatable }: CallOptions): boolean =>
 
 const isReadOnce = (body: HttpRequest["body"]): boolean => typeof body === "object" && !ArrayBuffer.isView(body);
 
-/** Each option name. */
 export type AllKeys<T> = Readonly<Record<keyof T, true>>;
 
-/** Rejects a misspelled name, which would have no effect. Throws a TypeError that names the nearest one. */
+/** Rejects a misspelled name, which would have no effect. Throws a TypeError that suggests the nearest name. */
 export function checkNames<T extends object>(given: T | undefined, known: AllKeys<T>, place: string): void {
   const names = Object.keys(known);
   const wrong = Object.keys(given ?? {}).find((name) => !names.includes(name));
@@ -161,7 +157,7 @@ export function checkNames<T extends object>(given: T | undefined, known: AllKey
     throw new TypeError(`${place}: unknown option "${wrong}". ${formatSuggestion(wrong, names)}`);
 }
 
-/** Rejects base URLs that do not include any service. Throws a TypeError. */
+/** Rejects base URLs if none belongs to a service. Throws a TypeError. */
 export function checkUrls(given: Readonly<Record<string, unknown>>, place: string, names: readonly string[]): void {
   const urls = Object.entries(given).filter(([, url]) => url !== undefined);
   if (urls.length === 0) throw new TypeError(`${place}: at least one of ${names.join(", ")} is required`);
@@ -174,7 +170,6 @@ export function checkUrls(given: Readonly<Record<string, unknown>>, place: strin
   }
 }
 
-/** Rejects invalid amounts. Throws a TypeError. */
 export function checkAmounts(given: Readonly<Record<string, unknown>>, place: string): void {
   for (const [name, amount] of Object.entries(given)) {
     if (amount !== undefined && !(typeof amount === "number" && amount >= 0))

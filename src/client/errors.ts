@@ -2,20 +2,20 @@ import { formatTime } from "./limits.ts";
 import type { Problem } from "./published.d.ts";
 
 /**
- * The service rejected the request with an error status. The message is meant for test output: `contracts.status: 404
- * Not found. (GET /api/v2.1/public/contracts/T-9/status)`.
+ * Thrown when the service rejects the request with an error status. The message is meant for test output:
+ * `contracts.status: 404 Not found. (GET /api/v2.1/public/contracts/T-9/status)`.
  */
 export class ServiceError extends Error {
   override readonly name = "ServiceError";
   readonly operation: string;
   readonly method: string;
-  /** Without a query, and without secrets. */
+  /** Path without a query and without secrets. */
   readonly path: string;
   readonly status: number;
   readonly problem: Problem;
   readonly body: unknown;
   readonly headers: Readonly<Record<string, string>>;
-  /** The request may have been processed, and sending it again could repeat its effect. */
+  /** True if the service can have processed the request, so that sending it again could repeat its effect. */
   readonly outcomeUnknown: boolean;
 
   constructor(of: {
@@ -40,24 +40,24 @@ export class ServiceError extends Error {
   }
 }
 
-/** Whether a request with that response may have been processed. 501 and 508 mean that it was not. */
+/** Reports whether the service can have processed a request with that response. 501 and 508 mean that it did not. */
 export const leavesOutcomeUnknown = (status: number, headers: Readonly<Record<string, string>>): boolean =>
   status >= 500 && status !== 501 && status !== 508 && !unchanged.some((name) => name in headers);
 
 /**
- * With these headers an emulator reports that the request had no effect: it could not be stored, or another process is
- * the leader.
+ * Headers with which an emulator reports that the request had no effect, because it could not be stored or because
+ * another process is the leader.
  */
 const unchanged = ["x-svc-unchanged", "x-svc-not-leading"];
 
-/** No complete response came: connection refused, timeout, reset, or a truncated response. */
+/** Thrown when no complete response arrives: connection refused, timeout, reset, or a truncated response. */
 export class NetworkError extends Error {
   override readonly name: string = "NetworkError";
   /** Origin of the request, without path or credentials. */
   readonly origin: string;
-  /** `ECONNREFUSED`, `UND_ERR_HEADERS_TIMEOUT`, … */
+  /** Error code: `ECONNREFUSED`, `UND_ERR_HEADERS_TIMEOUT`, … */
   readonly code: string;
-  /** The request was sent and may have been processed. Sending it again could repeat its effect. */
+  /** True if the service can have processed the request, so that sending it again could repeat its effect. */
   readonly outcomeUnknown: boolean;
 
   constructor(origin: string, code: string, message: string, cause: unknown, outcomeUnknown = false) {
@@ -68,10 +68,9 @@ export class NetworkError extends Error {
   }
 }
 
-/** The response is too large: an endless body, or a flood of headers. Nothing was stored. */
+/** Thrown when the response is too large: an endless body, or too many headers. Nothing was stored. */
 export class ResponseTooLargeError extends NetworkError {
   override readonly name = "ResponseTooLargeError";
-  /** Whether the caller can raise the limit. */
   readonly adjustable: boolean;
 
   constructor(origin: string, message: string, cause: unknown, outcomeUnknown: boolean, adjustable: boolean) {
@@ -80,10 +79,9 @@ export class ResponseTooLargeError extends NetworkError {
   }
 }
 
-/** The proxy could not be reached, or rejected the request. The service has not received it. */
+/** Thrown when the proxy is unreachable or rejects the request. The service has not received the request. */
 export class ProxyError extends NetworkError {
   override readonly name = "ProxyError";
-  /** The proxy's response, if there was one. */
   readonly status: number | undefined;
 
   constructor(proxy: string, code: string, message: string, cause: unknown, status?: number) {
@@ -92,7 +90,7 @@ export class ProxyError extends NetworkError {
   }
 }
 
-/** The service asks for a longer wait than the caller allows. */
+/** Thrown when the service requests a longer wait than the caller allows. */
 export class RetryAfterTooLongError extends Error {
   override readonly name = "RetryAfterTooLongError";
   readonly retryAfterMs: number;
@@ -103,7 +101,7 @@ export class RetryAfterTooLongError extends Error {
   }
 }
 
-/** The caller's arguments do not match the declaration. Nothing was sent. */
+/** Thrown when the caller's arguments do not match the declaration. No request was sent. */
 export class InvalidArgumentsError extends Error {
   override readonly name = "InvalidArgumentsError";
   readonly problems: readonly ArgumentProblem[];
@@ -118,11 +116,10 @@ export interface ArgumentProblem {
   readonly in: "params" | "query" | "headers" | "body";
   readonly path: readonly (string | number)[];
   readonly message: string;
-  /** The value at this path is missing. */
   readonly missing: boolean;
 }
 
-/** The credentials that the operation needs are missing. Nothing was sent. */
+/** Thrown when the credentials that the operation needs are missing. No request was sent. */
 export class MissingCredentialsError extends Error {
   override readonly name = "MissingCredentialsError";
   readonly needs: "api-key" | "basic" | "bearer" | "control-token";
@@ -134,7 +131,7 @@ export class MissingCredentialsError extends Error {
   }
 }
 
-/** A success whose body does not match the declaration: HTML, broken JSON. */
+/** Thrown when the body of a success does not match the declaration: HTML, broken JSON. */
 export class InvalidResponseError extends Error {
   override readonly name = "InvalidResponseError";
   readonly status: number;
@@ -145,7 +142,10 @@ export class InvalidResponseError extends Error {
   }
 }
 
-/** The routing service matched a declared call to its catch-all, so its path was misspelled (DECISIONS.md, R2). */
+/**
+ * Thrown when the routing service matches a declared call to its catch-all, which means that the path is misspelled
+ * (DECISIONS.md, R2).
+ */
 export class MisroutedRequestError extends Error {
   override readonly name = "MisroutedRequestError";
   readonly sent: string;
@@ -158,7 +158,6 @@ export class MisroutedRequestError extends Error {
   }
 }
 
-/** The options of createClient for each kind of credentials. */
 const credentialOptions: Readonly<Record<MissingCredentialsError["needs"], string>> = {
   "api-key": "credentials.clientId and credentials.clientSecret",
   basic: "credentials.basic",
@@ -167,8 +166,8 @@ const credentialOptions: Readonly<Record<MissingCredentialsError["needs"], strin
 };
 
 /**
- * Adds the operation to an error, and the option of a program that may help: test runners print only the message and
- * the stack. A rejection names its operation already. Commands name their call, and have flags.
+ * Adds the operation to an error, and the option of a program that can help. Test runners print only the message and
+ * the stack. A ServiceError already names its operation. Commands name their own call and have flags.
  */
 export function addOperationToError(operation: string, error: unknown): unknown {
   if (!isNameless(error)) return error;
@@ -180,7 +179,7 @@ export function addOperationToError(operation: string, error: unknown): unknown 
   return error;
 }
 
-/** The same for a stream, which may fail in the middle. */
+/** Adds the operation to the errors of a stream, which can fail in the middle. */
 export async function* addOperationToStreamErrors<T>(operation: string, pieces: AsyncIterable<T>): AsyncGenerator<T> {
   try {
     yield* pieces;

@@ -4,16 +4,19 @@ import { parseJson } from "./body.ts";
 import { InvalidResponseError } from "./errors.ts";
 
 /**
- * A stream may continue forever, but its buffered part is limited: the entries of the request log take a few kilobytes.
+ * A stream can continue forever, but an unfinished event is limited. Entries of the request log take a few kilobytes.
  */
 const eventMaxBytes = 16 * 2 ** 20;
 
-/** Called when events were skipped because they were read too slowly, with their number if the service reports it. */
+/**
+ * Called when the service skips events because the client reads too slowly. `count` is their number, if the service
+ * reports it.
+ */
 export type MissedEventsHandler = (count: number | undefined) => void;
 
 /**
- * The documents of a stream of server-sent events (WHATWG HTML, 9.2). An event `resync` is reported separately. Throws
- * InvalidResponseError.
+ * Parses the documents of a stream of server-sent events (WHATWG HTML, 9.2). An event `resync` is reported to the
+ * handler. Throws InvalidResponseError.
  */
 export async function* parseServerSentEvents(
   body: AsyncIterable<Uint8Array>,
@@ -37,7 +40,7 @@ export async function* parseServerSentEvents(
   }
 }
 
-/** Lines end with CR LF, LF or CR. The pieces of a line are joined once, at its end. */
+/** Lines end with CR LF, LF or CR. The chunks of a line are joined once, at its end. */
 async function* readLines(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   let pieces: string[] = [];
@@ -45,7 +48,6 @@ async function* readLines(body: AsyncIterable<Uint8Array>): AsyncGenerator<strin
   let afterReturn = false;
   for await (const chunk of body) {
     let text = decoder.decode(chunk, { stream: true });
-    // The line feed of a line end that was split between two chunks.
     if (afterReturn && text.startsWith("\n")) text = text.slice(1);
     if (text === "") continue;
     afterReturn = text.endsWith("\r");

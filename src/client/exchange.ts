@@ -18,36 +18,36 @@ import {
 
 export interface ExchangeOptions {
   readonly wall: WallClock;
-  /** For a response that is held in memory: from the last byte of the request to the end. Otherwise to its start. */
+  /**
+   * Time limit. For a response in memory, from the last byte of the request to the end. Otherwise, to the start of the
+   * response.
+   */
   readonly timeoutMs: number;
-  /** For a stream: how long it may be silent; 0: forever. By default a minimum speed applies. */
   readonly silenceMs?: number | undefined;
   readonly maxBytes?: number | undefined;
-  /** Chooses how to read a response with this status. */
   readonly chooseReadMode: (status: number) => ReadMode;
-  /** Must not be aborted yet. */
+  /** The signal must not be aborted yet. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The start of a response. Its body fails if a limit is exceeded or the connection ends. */
+/** Start of a response. The body fails if a limit is exceeded or the connection ends. */
 export interface IncomingResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: AsyncIterable<Uint8Array>;
 }
 
-/** Unread bytes that are buffered. The connection is paused until they are read. */
+/** Maximum number of unread bytes in the buffer. The connection is paused until they are read. */
 const keptBytes = 64 * 1_024;
 
 /**
- * One request. All limits of a response are applied here. undici calls it at each step through the callbacks of its
- * version 7. undici's own time limits are not used, because each chunk resets them, so that slow drips and interim
- * responses outlive them.
+ * One request, with all limits of its response. undici reports each step through the callbacks of its version 7. Its
+ * own time limits are not used: each chunk resets them, so slow drips and interim responses outlive them.
  */
 export class Exchange implements Dispatcher.DispatchHandler {
   /** Rejects with the cause from undici, the signal or a limit. */
   readonly response: Promise<IncomingResponse>;
-  /** Whether the request was sent over a connection. Before that, no server can have read it. */
+  /** Whether the request was sent over a connection. Otherwise no server can have read it. */
   isSent = false;
   readonly #options: ExchangeOptions;
   readonly #over = new AbortController();
@@ -78,7 +78,6 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   onConnect(abort: (cause?: Error) => void): void {
     this.#abort = abort;
-    // It was aborted while it waited for a connection.
     if (this.#isOver) {
       abort(new Error("the caller has stopped waiting"));
       return;
@@ -88,7 +87,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     void this.#watch();
   }
 
-  /** A long request may take its time, but a receiver that stops reading it may not. */
+  /** Sending a long request can take long, but a receiver that stops reading is limited. */
   onBodySent(): void {
     this.#onProgress();
   }
@@ -113,7 +112,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     const isEmpty = hasNoBody(status);
     this.#body = isEmpty || this.#reading === "whole" ? new BufferedBody((cause) => this.#end(cause)) : this.#stream();
     this.#begin({ status, headers, body: this.#body });
-    // It has no body, whatever length it declares and whatever bytes follow (RFC 9110, 15.3.5).
+    // The response has no body, regardless of its declared length and of the bytes that follow (RFC 9110, 15.3.5).
     if (isEmpty) this.onComplete();
     return true;
   }
@@ -132,7 +131,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
         done(cause);
       },
     });
-    // Readers get the error, but there may be none yet.
+    // Readers get the error. Without a reader, the event would be unhandled.
     return body.on("error", () => {});
   }
 
@@ -160,7 +159,6 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#fail(cause);
   }
 
-  /** The rest is not needed. */
   abort(): void {
     this.#body?.destroy();
   }
@@ -186,7 +184,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
       const left = this.#deadline - wall.monotonicNow();
       if (left > 0) {
         await wall.sleep(left, this.#over.signal);
-        // If this process was too busy to read, data that arrived in time may still be unread.
+        // If this process was too busy to read, data that arrived in time can still be unread.
         await nextTurn();
       } else {
         this.#onDeadline();
@@ -202,7 +200,6 @@ export class Exchange implements Dispatcher.DispatchHandler {
     } else if (this.#reading === "whole") {
       this.#fail(new TimeLimitError(`the response was incomplete after ${formatTime(timeoutMs)}`));
     } else if (this.#hasPaused || this.#readInWindow >= this.#computeReadAhead(windowMs)) {
-      // While the reader is busy, the sender cannot continue.
       this.#openWindow();
     } else {
       const pace = this.#readInWindow === 0 ? "stopped in the middle" : "was slower than 1 KiB per second";
@@ -210,7 +207,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     }
   }
 
-  /** The minimum number of bytes per window. Any number is enough for events, or if `silenceMs` is set. */
+  /** Computes the minimum number of bytes per window. For events, or with `silenceMs`, one byte is enough. */
   #computeReadAhead(windowMs: number): number {
     const mayCrawl = this.#options.silenceMs !== undefined || this.#reading === "events";
     return mayCrawl ? 1 : (minStreamedBytesPerSecond * windowMs) / 1_000;
@@ -225,7 +222,6 @@ export class Exchange implements Dispatcher.DispatchHandler {
     }
   }
 
-  /** Closes the connection, unless everything was received. */
   #end(cause: Error): void {
     if (this.#isOver) return;
     this.#settle();
@@ -238,7 +234,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 }
 
-/** Lower-case names. Repeated ones are joined by a comma. */
+/** Joins repeated headers with a comma. Names are in lower case. */
 function joinHeaders(raw: readonly Buffer[]): Record<string, string> {
   const headers = new Map<string, string>();
   for (let i = 0; i < raw.length; i += 2) {

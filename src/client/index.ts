@@ -1,5 +1,5 @@
-// The typed client for programs: `import { createClient } from "svc-toolkit/client"`. Its published types are in
-// published.d.ts: no schema library is needed to compile against them.
+// Typed client for programs: `import { createClient } from "svc-toolkit/client"`. The published types are in
+// published.d.ts and need no schema library.
 export {
   InvalidArgumentsError,
   InvalidResponseError,

@@ -1,43 +1,42 @@
 import { formatSize } from "../base/size.ts";
 
 /**
- * How a response is read, which decides its limits. `whole`: held in memory; bytes and total time are limited.
- * `stream`: forwarded as it arrives, for example to a file; bytes are limited, and a minimum speed applies. `export`:
- * held in memory like `whole`, and as slow as `stream` may be. `events`: may be silent for long and continue forever;
- * each event is limited (src/client/events.ts).
+ * Way to read a response, which decides its limits. `whole`: in memory, with limits on bytes and total time. `stream`:
+ * forwarded as it arrives, for example to a file, with a limit on bytes and a minimum speed. `export`: in memory like
+ * `whole`, with the minimum speed of `stream`. `events`: can be silent for long and continue forever, with a limit on
+ * each event (src/client/events.ts).
  */
 export type ReadMode = "whole" | "stream" | "export" | "events";
 
 const maxHeldBytes = 256 * 2 ** 20;
 
 /**
- * A string cannot have more characters, whatever the caller allows. An export is not larger
- * (src/api/emulator/state.ts).
+ * Maximum size of a response in memory, just below V8's limit for the length of a string. The caller cannot raise it.
+ * An export is not larger (src/api/emulator/state.ts).
  */
 const maxHoldableBytes = 500 * 2 ** 20;
 
 const streamedBytes = 16 * 2 ** 30;
 
-/** Minimum average speed in each window of the length of the time limit. A slower response is not a download. */
+/** Minimum average speed within each window. A window is as long as the time limit. */
 export const minStreamedBytesPerSecond = 1_024;
 
-/** Any number may precede the response (RFC 9110, 15.2), but honest servers send fewer. */
+/** Any number of interim responses can precede the response (RFC 9110, 15.2), but servers send fewer in practice. */
 export const maxInterimResponses = 100;
 
-/** The limit of a response in bytes. `asked` is the caller's limit, if there is one. */
+/** Returns the limit of a response in bytes. `requested` is the caller's limit. */
 export function resolveMaxBytes(reading: ReadMode, requested: number | undefined): number {
   if (reading === "events") return Number.POSITIVE_INFINITY;
   if (reading === "stream") return requested ?? streamedBytes;
   return Math.min(requested ?? (reading === "export" ? maxHoldableBytes : maxHeldBytes), maxHoldableBytes);
 }
 
-/** A time limit was exceeded. */
 export class TimeLimitError extends Error {
   override readonly name = "TimeLimitError";
   readonly code = "ETIMEDOUT";
 }
 
-/** The response exceeds a limit. `adjustable`: the caller may raise it. */
+/** Thrown when a response exceeds a size limit. `adjustable` is true if the caller can raise the limit. */
 export class SizeLimitError extends Error {
   override readonly name = "SizeLimitError";
   readonly code = "EMSGSIZE";
@@ -52,5 +51,4 @@ export class SizeLimitError extends Error {
 export const createSizeLimitError = (allowed: number): SizeLimitError =>
   new SizeLimitError(`the response is larger than ${formatSize(allowed)}`, true);
 
-/** `30 s`, `1.5 s`, `250 ms`. */
 export const formatTime = (ms: number): string => (ms < 1_000 ? `${ms} ms` : `${Math.round(ms / 100) / 10} s`);

@@ -13,21 +13,17 @@ import type { BaseUrls, CallOptions, ClientOptions, Credentials } from "./publis
 import type { ApiResponse } from "./response.ts";
 import { createTransport } from "./transport.ts";
 
-/** The ids of all operations, in the order of the specification. */
 export const operationIds: readonly OperationId[] = (registry as readonly AnyOperation[]).map(({ id }) => id);
 
-/**
- * Calls operations by their ids. It is the public interface for programs, and its published types need no schema
- * library.
- */
+/** Public interface for programs. Operations are called by id, and the published types need no schema library. */
 export interface NamedClient {
-  /** The value of a success. Everything else is thrown. */
+  /** Returns the value of a success. Throws for any other response. */
   call<Id extends OperationId>(
     id: Id,
     args?: ArgumentsOf<OperationById<Id>>,
     options?: CallOptions,
   ): Promise<ResultOf<OperationById<Id>>>;
-  /** The same, with status, headers and the differences from the declaration. */
+  /** Returns a success with status, headers and the differences from the declaration. Throws for any other response. */
   send<Id extends OperationId>(
     id: Id,
     args?: ArgumentsOf<OperationById<Id>>,
@@ -69,8 +65,8 @@ const callNames: AllKeys<CallOptions> = {
 };
 
 /**
- * A client for one set of base URLs and credentials. Close it when done. Throws a TypeError for an option that is
- * misspelled or missing.
+ * Creates a client for one set of base URLs and credentials. Close the client when done. Throws a TypeError for an
+ * option that is misspelled or missing.
  */
 export function createClient(options: ClientOptions): NamedClient {
   checkNames(options, optionNames, "createClient");
@@ -112,7 +108,7 @@ export function createClient(options: ClientOptions): NamedClient {
   };
 }
 
-/** Undeclared arguments would be ignored. Throws InvalidArgumentsError. */
+/** Rejects undeclared arguments, which would be ignored. Throws InvalidArgumentsError. */
 function refuseWithoutPlace({ id, request }: Operation, args: CallArguments = {}): void {
   const parts = Object.keys(argumentNames) as (keyof CallArguments)[];
   const problems = parts

@@ -13,10 +13,8 @@ import { type ForwardProxy, TunnelError } from "./proxy.ts";
 import type { HttpRequest } from "./request.ts";
 import type { HttpResponse } from "./response.ts";
 
-/** Facts about a failed request. */
 export interface FailedRequest {
   readonly request: HttpRequest;
-  /** Whether sending it again has no further effect. */
   readonly repeatable: boolean;
   readonly proxy: ForwardProxy | undefined;
   readonly isSent: boolean;
@@ -44,7 +42,6 @@ const ofTls: Readonly<Record<TlsFailure, string>> = {
   "other-host": "its certificate is for another host",
 };
 
-/** No connection was made, so no server can have read the request. */
 const unconnected: ReadonlySet<string> = new Set([
   "ECONNREFUSED",
   "ENOTFOUND",
@@ -56,8 +53,8 @@ const unconnected: ReadonlySet<string> = new Set([
 const wasNeverSent = (code: string): boolean => unconnected.has(code) || toTlsFailure(code) !== undefined;
 
 /**
- * The error to throw for a failure in undici or an exceeded limit: InvalidArgumentsError, or a NetworkError with a
- * description.
+ * Returns the error to throw for a failure in undici or an exceeded limit: InvalidArgumentsError, or a NetworkError
+ * with a description.
  */
 export function toRequestError(attempt: FailedRequest, error: unknown): Error {
   const { request, proxy, isSent, repeatable } = attempt;
@@ -73,7 +70,7 @@ export function toRequestError(attempt: FailedRequest, error: unknown): Error {
     return status === undefined ? createUnreachedError(proxy, cause) : createProxyError(proxy, status, origin, cause);
   }
   const { code, reason } = getReason(error);
-  // With a proxy, only the proxy itself is connected to.
+  // With a proxy, connections are only made to the proxy.
   if (proxy && unconnected.has(code)) return createUnreachedError(proxy, error);
   const through = proxy ? ` through the proxy ${proxy.origin}` : "";
   const outcomeUnknown = isSent && !repeatable && !wasNeverSent(code);
@@ -101,7 +98,7 @@ export function toRequestError(attempt: FailedRequest, error: unknown): Error {
   }
 }
 
-/** The proxy's own response: 407, which only proxies send, or a rejected tunnel. */
+/** Creates the error for the proxy's own response: 407, which only proxies send, or a rejected tunnel. */
 export function createProxyError(proxy: ForwardProxy, status: number, origin: string, cause?: unknown): ProxyError {
   const does =
     status === 407
@@ -117,15 +114,14 @@ function createUnreachedError(proxy: ForwardProxy, cause: unknown): ProxyError {
   return new ProxyError(proxy.origin, code, `Failed to reach the proxy ${proxy.origin}: ${reason} (${code}).`, cause);
 }
 
-/** For example, a header with a line break. */
 const isUnsendable = (error: unknown): error is Error =>
   (error as { code?: string } | null)?.code === "UND_ERR_INVALID_ARG";
 
-/** Messages of TLS have several lines. */
+/** TLS messages have several lines. */
 function describeProtocolError(code: string, error: { message?: string }): string {
   const trouble = toTlsFailure(code);
   if (trouble !== undefined) return ofTls[trouble];
-  // zlib's names for Brotli errors.
+  // zlib names Brotli errors this way.
   if (code.startsWith("ERR__ERROR_")) return "the compressed response is damaged";
   if (code.startsWith("ERR_SSL_") && error instanceof Error) return `TLS failed: ${getTlsReason(error)}`;
   return error.message || code;
@@ -140,9 +136,8 @@ function getReason(error: unknown): { code: string; reason: string } {
 }
 
 export interface RetryRule {
-  /** Retries after the first attempt. */
   readonly retries: number;
-  /** The longest single wait. If the service asks for more, RetryAfterTooLongError is thrown at once. */
+  /** Maximum single wait. If the service requests a longer wait, RetryAfterTooLongError is thrown immediately. */
   readonly maxWaitMs: number;
 }
 
@@ -157,9 +152,9 @@ const firstBackoffMs = 500;
 const maxBackoffMs = 30_000;
 
 /**
- * Sends until a response is final. A request that is not repeatable is only sent again after 429, which means that
- * nothing was done. Full jitter over a doubling bound; `Retry-After` is a minimum (RFC 9110, 10.2.3). By hand: undici's
- * own handler caps that wait, and has no jitter.
+ * Sends a request until a response is final. A request that is not repeatable is only sent again after 429, which means
+ * that the service did nothing. The delay has full jitter below a doubling bound; `Retry-After` is its minimum (RFC
+ * 9110, 10.2.3). undici's own handler caps `Retry-After` and has no jitter.
  */
 export async function withRetries(
   send: () => Promise<HttpResponse>,
@@ -187,7 +182,7 @@ export async function withRetries(
     if (!failed) await drain(outcome);
 
     const backoffMs = random() * Math.min(maxBackoffMs, firstBackoffMs * 2 ** attempt);
-    // Never less than requested, which is at most maxWaitMs here.
+    // The wait is never shorter than requested. `Retry-After` is at most maxWaitMs here.
     const waitMs = Math.min(rule.maxWaitMs, Math.round(retryAfter + backoffMs));
     options.onRetry?.({ attempt: attempt + 1, waitMs, reason: failed ? outcome.code : `status ${outcome.status}` });
     await wall.sleep(waitMs, options.signal);
@@ -195,7 +190,7 @@ export async function withRetries(
   }
 }
 
-/** Milliseconds of the header `Retry-After`, which holds seconds, or a date by the service's clock. */
+/** Parses the header `Retry-After`, which contains seconds or a date by the service's clock. Returns milliseconds. */
 export function parseRetryAfterMs(
   { "retry-after": text, date }: Readonly<Record<string, string>>,
   now: number,
@@ -207,7 +202,7 @@ export function parseRetryAfterMs(
   return Number.isNaN(retryAt) ? undefined : Math.max(0, retryAt - (Number.isNaN(sentAt) ? now : sentAt));
 }
 
-/** A flood or a rejection would occur again, and closed clients need no new connection. */
+/** An oversized response or a rejection would occur again. A closed client needs no new connection. */
 const isTemporary = (error: unknown): error is NetworkError =>
   error instanceof NetworkError &&
   error.code !== "UND_ERR_DESTROYED" &&
@@ -216,7 +211,7 @@ const isTemporary = (error: unknown): error is NetworkError =>
 
 const drainedBytes = 64 * 1_024;
 
-/** Frees the connection for reuse, but does not read an endless response. */
+/** Frees the connection for reuse without reading an endless response. */
 async function drain({ body }: HttpResponse): Promise<void> {
   let read = 0;
   try {
@@ -225,6 +220,6 @@ async function drain({ body }: HttpResponse): Promise<void> {
       if (read > drainedBytes) return;
     }
   } catch {
-    // Its status is known, and it is sent again.
+    // The status is already known, and the request is sent again.
   }
 }

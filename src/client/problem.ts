@@ -3,7 +3,7 @@ import type { Problem } from "./published.d.ts";
 
 const toNonEmptyText = (value: unknown): string | undefined =>
   typeof value === "string" && value !== "" ? value : undefined;
-/** Reads any declared form of error body; `body` is parsed JSON, or text. */
+/** Parses any declared form of error body. `body` is parsed JSON or text. */
 export function parseProblem(status: number, body: unknown): Problem {
   const createProblem = (message: string, rest: Partial<Problem> = {}): Problem => ({
     code: undefined,
@@ -44,7 +44,9 @@ function formatValidationItem(item: unknown): string {
   return place ? `${place}: ${item.msg}` : String(item.msg);
 }
 
-/** `{"title": ["This field is required."], "files": {"0": {"filename": ["…"]}}}` as one line per message. */
+/**
+ * Lists the messages of `{"title": ["This field is required."], "files": {"0": {"filename": ["…"]}}}`, one line each.
+ */
 function listFieldMessages(body: unknown, path: readonly string[] = []): string[] {
   if (typeof body === "string") return [path.length ? `${path.join(".")}: ${body}` : body];
   if (Array.isArray(body)) return body.flatMap((item) => listFieldMessages(item, path));
@@ -52,7 +54,7 @@ function listFieldMessages(body: unknown, path: readonly string[] = []): string[
   return Object.entries(body).flatMap(([key, value]) => listFieldMessages(value, [...path, key]));
 }
 
-/** The storage provider's `<Error><Code>…</Code><Message>…</Message></Error>` (DECISIONS.md, P17). */
+/** Parses the storage provider's `<Error><Code>…</Code><Message>…</Message></Error>` (DECISIONS.md, P17). */
 function parseXmlError(body: string): { code: string; message: string } | undefined {
   const code = /<Code>([^<]*)<\/Code>/.exec(body)?.[1];
   const message = /<Message>([^<]*)<\/Message>/.exec(body)?.[1];

@@ -17,14 +17,14 @@ export interface HttpRequest {
 
 const idempotentMethods: ReadonlySet<string> = new Set(["GET", "PUT", "DELETE"]);
 
-/** Whether a method may be sent again without repeating its effect (RFC 9110, 9.2.2). */
+/** Reports whether a method can be sent again without repeating its effect (RFC 9110, 9.2.2). */
 export const isIdempotent = (method: string): boolean => idempotentMethods.has(method);
 
 export type RequestOptions = Pick<CallOptions, "url" | "contentType" | "contentLength">;
 
 /**
- * Builds the HTTP request of a call from its arguments only. Without `credentials` none are added. If they lack what
- * the operation needs, MissingCredentialsError is thrown.
+ * Builds the HTTP request of a call. Without `credentials`, the request has none. Throws MissingCredentialsError if
+ * `credentials` lack a part that the operation needs.
  */
 export function buildRequest(
   { operation, args }: CheckedCall,
@@ -71,7 +71,6 @@ function buildPath(operation: CallableOperation, args: CallArguments): string {
   return query.size > 0 ? `${path}?${query}` : path;
 }
 
-/** The cluster that a call names in its path or body, which decides which cluster key is sent. */
 function findNamedCluster(args: CallArguments): string | undefined {
   const named = args.params?.cluster_id ?? toFields(args.body).cluster_id;
   return typeof named === "string" ? named : undefined;
@@ -110,8 +109,8 @@ function encode(
   }
 }
 /**
- * The headers that authenticate a call of an operation. A missing cluster key is omitted, because the routing service
- * may accept that (DECISIONS.md, R6). Any other missing credential throws MissingCredentialsError.
+ * Builds the headers that authenticate a call of an operation. A missing cluster key is omitted, because the routing
+ * service can accept the request (DECISIONS.md, R6). Any other missing credential throws MissingCredentialsError.
  */
 export function buildCredentialHeaders(
   operation: Pick<CallableOperation, "auth" | "service">,

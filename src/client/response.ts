@@ -13,51 +13,54 @@ import { type HttpRequest, isIdempotent } from "./request.ts";
 
 export interface HttpResponse {
   readonly status: number;
-  /** Lower-case names. Repeated ones are joined by a comma. */
+  /** Headers with lower-case names. Repeated headers are joined with a comma. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: AsyncIterable<Uint8Array>;
 }
 
-/** A success, checked against its declaration. */
+/** Success, checked against its declaration. */
 export interface ApiResponse<Value = unknown> {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** The service's own value, including undeclared fields. */
+  /** Value of the service, including undeclared fields. */
   readonly value: Value;
   /**
    * Differences of status or body from the declaration: `status 200 instead of 201`, `items.0.colour: not declared`.
    */
   readonly drift: readonly string[];
-  /** Why the value cannot be read as declared (src/client/checked-call.ts); undefined if it can, or was not checked. */
+  /**
+   * Reason why the value cannot be read as declared (src/client/checked-call.ts). Undefined for a readable or unchecked
+   * value.
+   */
   readonly shapeProblem: string | undefined;
 }
 
-/** The value of a response, for code that reads its fields. Throws InvalidResponseError if they are missing. */
+/**
+ * Returns the value of a response, for code that reads its fields. Throws InvalidResponseError if fields are missing.
+ */
 export function requireValidValue<Value>({ status, value, shapeProblem }: ApiResponse<Value>): Value {
   if (shapeProblem === undefined) return value;
   throw new InvalidResponseError(status, `The service responded ${status} with an undeclared body: ${shapeProblem}.`);
 }
 
-/** How to read a response with that status: bytes and events are streamed. */
+/** Decides how to read a response with that status. Bytes and events are streamed. */
 export function getReadMode(operation: CallableOperation, status: number): ReadMode {
   const kind = findDeclaredBody(operation, status)?.kind;
-  // The only document of the emulator that grows with its data.
+  // The export is the only document of the emulator that grows with its data.
   if (operation.id === "state.export" && kind === "json") return "export";
   return kind === "bytes" ? "stream" : kind === "events" ? "events" : "whole";
 }
 
-/** Options for reading a response. */
 export interface ResponseReadOptions {
   readonly onMissed?: MissedEventsHandler | undefined;
-  /** Whether sending the request again has no further effect. Default: by its method. */
+  /** Whether sending the request again has no further effect. The method decides by default. */
   readonly repeatable?: boolean | undefined;
-  /** Numbers that a double would change are returned as ExactNumber, for values that are only printed. */
   readonly exactNumbers?: boolean | undefined;
 }
 
 /**
- * Checks a response: returns its value, or throws ServiceError, InvalidResponseError or MisroutedRequestError. The
- * specification names few success statuses, so every 2xx counts as one, and differences from the declaration are drift.
+ * Checks a response and returns its value. Throws ServiceError, InvalidResponseError or MisroutedRequestError. The
+ * specification names few success statuses, so every 2xx is a success, and differences from the declaration are drift.
  */
 export async function readResponse(
   operation: CallableOperation,
@@ -80,7 +83,7 @@ export async function readResponse(
   // A server that shuts down sends the usual response without a body.
   const declared = status >= 400 && headers["content-length"] === "0" ? undefined : findDeclaredBody(operation, status);
   if (declared === undefined) {
-    // Sign-ins and proxies respond with a page, or redirect to one.
+    // Sign-ins and proxies respond with a page or redirect to one.
     if (status < 400 && isPage(response)) throw createUnexpectedError(formatExpectedStatuses(operation), response);
     const body = parseBody(await readBodyText(response.body));
     throw new ServiceError({
@@ -102,27 +105,25 @@ export async function readResponse(
   return { status, headers, ...result, drift: [...ofStatus, ...drift] };
 }
 
-/** The requested path, without its secrets. */
+/** Returns the requested path without its secrets. */
 export const formatRequestPath = ({ url }: Pick<HttpRequest, "url">): string => redactUrl(new URL(url).pathname);
 
 const formatExpectedStatuses = ({ responses }: CallableOperation): string =>
   `status ${Object.keys(responses).join(" or ")}`;
 
-/** Operations under the path of the catch-all, which it never serves. */
+/** Services with operations under the path of the catch-all. The catch-all never serves these operations. */
 const routedServices: ReadonlySet<string> = new Set<CallableOperation["service"]["name"]>(["router", "emulator"]);
 
 const isCatchAll = (operation: CallableOperation): boolean => Array.isArray(operation.method);
 
-/** How the body of a success with that status is read. */
 export const getBodyKind = (operation: CallableOperation, status: number): DeclaredBody["kind"] | undefined =>
   findDeclaredBody(operation, status)?.kind;
 
-/** How the body of a success is read; undefined for other statuses. */
 function findDeclaredBody({ responses }: CallableOperation, status: number): DeclaredBody | undefined {
   const exact = responses[status];
   if (exact || status >= 400) return exact;
   const all = Object.values(responses);
-  // A forwarded response may have any success status of its cluster.
+  // A forwarded response can have any success status of its cluster.
   const passing = all.find(({ kind }) => kind === "passthrough");
   if (passing) return passing;
   if (status < 300) return Object.entries(responses).find(([declared]) => Number(declared) < 300)?.[1] ?? all[0];
@@ -165,7 +166,7 @@ async function read(
     case "html":
       return createResult(await readBodyText(response.body));
     case "bytes": {
-      // A page instead of a document. Uploaded bytes may be anything.
+      // A page instead of a document is an error. Uploaded bytes can have any content.
       if (declared.mediaType === "application/octet-stream") return createResult(response.body);
       if (isPage(response)) throw createUnexpectedError(`a document (${declared.mediaType})`, response);
       const declaredTypes = [declared.mediaType, ...(declared.others ?? [])].map(parseMediaType);
@@ -213,7 +214,10 @@ function createUnexpectedError(what: string, response: HttpResponse, received?: 
   );
 }
 
-/** Unknown keys and other differences. The value is returned nevertheless (DECISIONS.md, E10). */
+/**
+ * Compares a body with its schema. The value is returned despite unknown keys and other differences (DECISIONS.md,
+ * E10).
+ */
 function compareBody(schema: z.ZodType, value: unknown): Pick<ApiResponse, "drift" | "shapeProblem"> {
   const issues = findIssues(schema, value);
   const drift = issues.flatMap((issue) => {
@@ -240,7 +244,7 @@ function parseBody(text: string): unknown {
   }
 }
 
-/** Undefined for plain text. Truncated JSON and pages are invalid. */
+/** Parses the JSON of a response. Returns undefined for plain text. Truncated JSON and pages are invalid. */
 function parseResponseJson(response: HttpResponse, text: string): unknown {
   try {
     return parseJson(text);

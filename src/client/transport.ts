@@ -9,13 +9,15 @@ import type { HttpRequest } from "./request.ts";
 import type { HttpResponse } from "./response.ts";
 
 export interface SendOptions {
-  /** For a response that is held in memory: from the last byte of the request to the end. Otherwise to its start. */
+  /**
+   * Time limit. For a response in memory, from the last byte of the request to the end. Otherwise, to the start of the
+   * response.
+   */
   readonly timeoutMs: number;
-  /** For a stream: how long it may be silent; 0: forever. By default a minimum speed applies. */
+  /** Maximum silence of a stream in milliseconds; 0 is unlimited. By default a minimum speed applies. */
   readonly silenceMs?: number | undefined;
-  /** Chooses how to read a response with this status; default: in memory. */
+  /** Chooses how to read a response with this status. By default, every response is read into memory. */
   readonly chooseReadMode?: ((status: number) => ReadMode) | undefined;
-  /** Whether sending it again has no further effect. */
   readonly repeatable?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
 }
@@ -26,19 +28,17 @@ export interface Transport {
 }
 
 export interface TransportOptions {
-  /** Default: direct connections. */
+  /** Finds the proxy for a URL. By default, connections are direct. */
   readonly findProxy?: ProxyResolver | undefined;
-  /** Connections per origin. */
   readonly connections?: number | undefined;
-  /** For a connection, and for the tunnel of a proxy. At most ten seconds. */
+  /** Time limit for a connection and for the tunnel of a proxy, at most ten seconds. */
   readonly connectTimeoutMs?: number | undefined;
-  /** The largest response that is read. Default: see src/client/limits.ts. */
+  /** Maximum size of a response. Defaults are in src/client/limits.ts. */
   readonly maxAnswerBytes?: number | undefined;
-  /** Measures the time limits. */
   readonly wall?: WallClock | undefined;
 }
 
-/** Hands a request to undici, with the headers that are added to it. */
+/** Dispatcher of a request, with the headers that it adds. */
 interface Route {
   readonly dispatcher: Dispatcher;
   readonly origin: string;
@@ -48,7 +48,7 @@ interface Route {
 
 const maxConnectMs = 10_000;
 
-/** HTTP through undici: one pool per origin, no redirects, and every failure is a NetworkError. */
+/** Sends HTTP through undici: one pool per origin, no redirects. Every failure is a NetworkError. */
 export function createTransport(options: TransportOptions = {}): Transport {
   const { findProxy, connections = 16, maxAnswerBytes, wall = systemWallClock } = options;
   const connectTimeoutMs = Math.min(maxConnectMs, options.connectTimeoutMs ?? maxConnectMs);
@@ -62,8 +62,8 @@ export function createTransport(options: TransportOptions = {}): Transport {
     const { origin, host, pathname, search } = url;
     const path = pathname + search;
     if (!proxy) return { dispatcher: directAgent, origin, path, headers: {} };
-    // An HTTP proxy gets absolute URLs (RFC 9112, 3.2.2). Tunnels, of which many reject other ports, are only used for
-    // HTTPS.
+    // An HTTP proxy gets absolute URLs (RFC 9112, 3.2.2). Tunnels are only used for HTTPS, because many proxies reject
+    // tunnels to other ports.
     if (url.protocol === "http:" && proxy.origin.startsWith("http:")) {
       const { authorization } = proxy;
       const headers = { host, ...(authorization === undefined ? {} : { "proxy-authorization": authorization }) };
@@ -127,7 +127,7 @@ const decodeResponseBody = async (
     ? answer
     : (await import("./body.ts")).decodeResponse(answer, method, maxBytes);
 
-/** The content that is sent. `failure` is the error of reading it, which is not a network error. */
+/** Watches the content of a request. `failure` is the error of reading the content, which is not a network error. */
 function watchBody(given: HttpRequest["body"]): { readonly content: unknown; readonly failure: unknown } {
   if (given === undefined || typeof given === "string" || ArrayBuffer.isView(given))
     return { content: given, failure: undefined };
@@ -151,7 +151,6 @@ async function* readChunks(body: AsyncIterable<Uint8Array>, failed: (error: unkn
   }
 }
 
-/** Sends requests through tunnels of the proxy (CONNECT; RFC 9110, 9.3.6). */
 function createTunnelDispatcher(proxy: ForwardProxy, timeoutMs: number): Dispatcher {
   const tls = { timeout: timeoutMs };
   return new ProxyAgent({
@@ -173,8 +172,8 @@ function createTunnelDispatcher(proxy: ForwardProxy, timeoutMs: number): Dispatc
 }
 
 /**
- * Throws only TunnelError: after the error of a closed connection undici tries again, endlessly if the proxy always
- * closes it.
+ * Throws only TunnelError. After the error of a closed connection, undici tries again, endlessly if the proxy always
+ * closes the connection.
  */
 async function awaitConnect(connecting: Promise<Dispatcher.ConnectData>): Promise<Dispatcher.ConnectData> {
   const answer = await connecting.catch((cause: unknown) => {

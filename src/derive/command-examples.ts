@@ -3,7 +3,10 @@ import { isObject, lookupTable } from "../base/object.ts";
 import { findPlaceholders } from "../base/urls.ts";
 import type { CommandExample, FlagSpec } from "./command-spec.ts";
 
-/** One declared example as a command line: flags, then `--set` for nested fields, or the body from standard input. */
+/**
+ * Renders one declared example as a command line: flags, then `--set` for nested fields, or the body from standard
+ * input.
+ */
 export function buildCommandExample(
   words: readonly string[],
   operation: Operation,
@@ -49,7 +52,6 @@ export function buildCommandExample(
   };
 }
 
-/** The file for a response of bytes, which is unreadable on a terminal. */
 function listSavedFields({ responses }: Operation): string[] {
   const names = Object.values(responses).flatMap((answer) =>
     answer.kind === "bytes" ? (fileNames[answer.mediaType] ?? []) : [],
@@ -62,11 +64,10 @@ const fileNames = lookupTable<string>({
   "application/vnd.openxmlformats-officedocument.wordprocessingml.document": "contract.docx",
 });
 
-/** The file name in a request, next to its bytes. */
 const findFileName = (values: Readonly<Record<string, unknown>> | undefined): string =>
   String(Object.values(values ?? {}).find((value) => /^[\w-]+\.[a-z]+$/.test(String(value))) ?? "FILE");
 
-/** The flag for a whole body: for raw bytes always, for others if they are large. */
+/** Finds the flag for a whole body. Raw bytes always have such a flag, other bodies only if they are large. */
 function findPipedFlag(declared: RequestBody | undefined, body: unknown, leaves: number): string | undefined {
   if (declared?.kind === "raw" || declared?.kind === "stream") return "--file";
   return leaves > maxAssignments || !isObject(body) ? "--data" : undefined;

@@ -4,8 +4,8 @@ import type { FlagSpec, Paging, PositionalSpec, ValueType } from "./command-spec
 import { derivePaging, listScalarFields, type ScalarField, toInputSchema } from "./fields.ts";
 
 /**
- * Reserved flags: the global ones, and those of a kind of request or response. A field of the same name gets a longer
- * flag: `--body-data`, `--query-file`.
+ * Names of global flags and of flags for a kind of request or response. A field with such a name gets a longer flag:
+ * `--body-data`, `--query-file`.
  */
 const reservedFlags: ReadonlySet<string> = new Set([
   "base-url",
@@ -38,7 +38,7 @@ const reservedFlags: ReadonlySet<string> = new Set([
   "version",
 ]);
 
-/** The flags of an operation's command: those of its fields, and those for its kinds of body and response. */
+/** Derives the flags of an operation's command from its fields and from its kinds of body and response. */
 export function deriveFlags(operation: Operation): FlagSpec[] {
   const paged = derivePaging(operation);
   const { query, headers, body } = operation.request;
@@ -75,10 +75,9 @@ export function deriveFlags(operation: Operation): FlagSpec[] {
   ];
 }
 
-/** Token grants of OAuth (RFC 6749, 4.1.3 and 6; RFC 8628, 3.4). */
+/** Secrets in token grants of OAuth (RFC 6749, 4.1.3 and 6; RFC 8628, 3.4). */
 const oauthSecrets: ReadonlySet<string> = new Set(["client-secret", "refresh-token", "code", "device-code"]);
 
-/** For each of these secrets of a command, a flag for the file that contains it. */
 const deriveSecretFileFlags = (taken: ReadonlySet<string>): FlagSpec[] =>
   [...oauthSecrets]
     .filter((flag) => taken.has(flag))
@@ -90,17 +89,16 @@ const deriveSecretFileFlags = (taken: ReadonlySet<string>): FlagSpec[] =>
       holds: flag,
     }));
 
-/** Fields that the command line renames, so that one thing has one name in all services. */
+/** Fields that the command line renames, so that a concept has one name in all services. */
 const flagWords = lookupTable<string>({ cluster_id: "cluster" });
 
-/** `filter_priority[$eq]` → `filter-priority-eq` */
+/** Converts `filter_priority[$eq]` to `filter-priority-eq`. */
 const toKebabCase = (name: string): string =>
   name
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, "-")
     .replace(/^-|-$/g, "");
 
-/** The flags for a kind of body, response or method. */
 function deriveWholeBodyFlags({ service, request, responses, method, cli }: Operation): FlagSpec[] {
   const flags: FlagSpec[] = [];
   if (service.name === "emulator") {
@@ -163,7 +161,6 @@ function deriveWholeBodyFlags({ service, request, responses, method, cli }: Oper
   return flags;
 }
 
-/** `--all`, for a paged list. */
 const createAllFlag = ({ by, most }: Paging): FlagSpec => ({
   flag: "all",
   type: "switch",
@@ -185,10 +182,10 @@ type OneOf<Spec extends { readonly type: ValueType | "switch" }> = Spec extends 
   ? Choice
   : ValueOf<Spec["type"]>;
 
-/** The part of a flag's declaration that determines its type. */
+/** Part of a flag's declaration that determines its type. */
 export type TypedFlag = Pick<FlagSpec, "flag" | "type" | "repeatable" | "optionalValue" | "choices">;
 
-/** The values of declared flags, by name. Any may be missing, because defaults only appear in help. */
+/** Values of declared flags, by name. Any value can be missing, because defaults only appear in help. */
 export type FlagValues<Flags extends readonly TypedFlag[]> = {
   readonly [Spec in Flags[number] as Spec["flag"]]?: Spec extends { readonly repeatable: true }
     ? readonly OneOf<Spec>[]
@@ -197,7 +194,7 @@ export type FlagValues<Flags extends readonly TypedFlag[]> = {
       : OneOf<Spec>;
 };
 
-/** The same for a positional. */
+/** Part of a positional's declaration that determines its type. */
 export type TypedPositional = Pick<PositionalSpec, "name" | "optional" | "variadic" | "choices">;
 
 type WordOf<Spec extends TypedPositional> = Spec extends { readonly variadic: true }
@@ -206,7 +203,7 @@ type WordOf<Spec extends TypedPositional> = Spec extends { readonly variadic: tr
     ? Choice
     : string;
 
-/** The values of declared positionals, by name. A command does not run without its required positionals. */
+/** Values of declared positionals, by name. A command does not run without its required positionals. */
 export type PositionalValues<Positionals extends readonly TypedPositional[]> = {
   readonly [Spec in Positionals[number] as Spec["name"]]:
     | WordOf<Spec>

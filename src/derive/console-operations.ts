@@ -4,22 +4,24 @@ import { operationsByResource, registry } from "../api/registry.ts";
 import type { ResourceName } from "../api/resources.ts";
 import { deriveCommands } from "./commands.ts";
 
-/** The console's data about an operation, for the call and for its command. */
+/** Data about an operation in the console, for the call and for its command. */
 export interface ConsoleOperation {
   readonly method: string;
   readonly path: string;
-  /** `emulator clock advance` */
   readonly command: string;
   readonly positionals: readonly string[];
-  /** The flag of each field, by its path: `body.until_idle` is `until-idle`. */
+  /** Flag of each field, by its path: the flag of `body.until_idle` is `until-idle`. */
   readonly flags: Readonly<Record<string, string>>;
-  /** The roles whose tokens may call it, lowest first; missing if anyone may. */
+  /** Roles whose tokens are accepted, lowest first. Missing if every caller is accepted. */
   readonly allowed?: readonly ControlRole[];
-  /** The command asks for confirmation, unless `--yes` is given. */
+  /** Set if the command requires confirmation unless `--yes` is given. */
   readonly confirmed?: true;
 }
 
-/** The operations with these ids, as plain data, because the page contains no schemas. Throws if one does not exist. */
+/**
+ * Returns the operations with these ids as plain data, because the page contains no schemas. Throws if an operation
+ * does not exist.
+ */
 export function deriveConsoleOperations(ids: readonly string[]): Record<string, ConsoleOperation> {
   const operations: readonly Operation[] = registry;
   const needed = new Map(operations.map((each) => [each.id, getRequiredRole(each)]));

@@ -7,7 +7,7 @@ import { hostForms, isHostPattern, suggestHostPattern } from "../base/urls.ts";
 import { listOptionalSchemes } from "../schemes/webhook-schemes.ts";
 import type { FlagSpec } from "./command-spec.ts";
 
-/** A check of a value. Limits are inclusive, except `above`. A custom check returns what is wrong: "must be a URL". */
+/** Check of a value. Limits are inclusive, except `above`. A custom check returns the problem: "must be a URL". */
 export type OptionCheck =
   | { readonly is: "boolean" | "function" | "signal" | "url" | "ranges" | "retry schedule" }
   | { readonly is: "text"; readonly least?: number }
@@ -22,16 +22,18 @@ export type OptionCheck =
   | { readonly is: "object"; readonly of: Readonly<Record<string, OptionCheck>> }
   | { readonly is: "custom"; readonly findProblems: (value: unknown) => readonly string[] };
 
-/** An option of `startEmulator`, `svc emulator start` and `svc emulator exec`. */
+/** Option of `startEmulator`, `svc emulator start` and `svc emulator exec`. */
 export interface OptionDeclaration {
-  /** Applied by emulator/compose/check-options.ts. */
   readonly check: OptionCheck;
-  /** For options that are settings (emulator/domain/settings.ts). */
+  /** Default of an option that is a setting (emulator/domain/settings.ts). */
   readonly default?: unknown;
   readonly flags?: readonly FlagSpec[];
-  /** The variable of the environment, for options that are rarely used. */
+  /** Environment variable, for options that are rarely used. */
   readonly variable?: string;
-  /** How a text becomes the value: a path, a duration, a size, a number, or a list with commas (default: unchanged). */
+  /**
+   * Conversion of a text to the value: a path, a duration, a size, a number, or a comma-separated list. By default the
+   * text is unchanged.
+   */
   readonly text?: "path" | "duration" | "size" | "number" | "list";
 }
 
@@ -47,8 +49,8 @@ const optionalSchemes = listOptionalSchemes();
 const optionalSchemeNames = optionalSchemes.map(({ name }) => name);
 
 /**
- * All options of the emulator, by their names in `startEmulator`. The order is that of help. The compiler compares them
- * with emulator/published.d.ts.
+ * All options of the emulator by their names in `startEmulator`, in the order of help. The compiler compares them with
+ * emulator/published.d.ts.
  */
 export const emulatorOptions = {
   file: {
@@ -334,14 +336,13 @@ export const emulatorOptions = {
 type DeclaredOptions = typeof emulatorOptions;
 export type OptionName = keyof DeclaredOptions;
 
-/** Names of the options with a default here. */
 export type SettingName = {
   [Name in OptionName]: DeclaredOptions[Name] extends { readonly default: unknown } ? Name : never;
 }[OptionName];
 
 type EmulatorFlag = Extract<DeclaredOptions[OptionName], { readonly flags: unknown }>["flags"][number];
 
-/** The flags that `start` and `exec` share. `defaultPort` 0 means that the state is in memory by default. */
+/** Creates the flags that `start` and `exec` share. With `defaultPort` 0, the state is in memory by default. */
 export const createEmulatorFlags = (defaultPort: number): readonly EmulatorFlag[] =>
   Object.values<OptionDeclaration>(emulatorOptions).flatMap(({ flags = [] }) =>
     flags.map((spec) => {
@@ -351,7 +352,7 @@ export const createEmulatorFlags = (defaultPort: number): readonly EmulatorFlag[
     }),
   ) as unknown as readonly EmulatorFlag[];
 
-/** Describes the problem with the URL of a store without quoting the URL. */
+/** Describes the problem with the URL of a store. The text does not contain the URL, which can contain a password. */
 function findStoreProblems(url: unknown): readonly string[] {
   if (typeof url !== "string") return ["must be a URL"];
   try {

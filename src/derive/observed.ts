@@ -1,18 +1,15 @@
 import { isObject } from "../base/object.ts";
 
-/** Observations from recordings of the services. */
 export interface ObservedClaim {
   readonly count: number;
-  /** When it was last observed. */
   readonly at: string;
-  /** Ids of the differences from the declarations. */
   readonly differs: readonly string[];
 }
 
-/** By claim: `contracts.create`, `contracts.send no-signatories`, `webhook CONTRACT_CREATED`. */
+/** Observations by claim: `contracts.create`, `contracts.send no-signatories`, `webhook CONTRACT_CREATED`. */
 export type ObservedClaims = Readonly<Record<string, ObservedClaim>>;
 
-/** The observation of a failure, over all operations that return it. */
+/** Combines the observations of a failure over all operations that return it. */
 export function findObservedFailure(claims: ObservedClaims, code: string): ObservedClaim | undefined {
   const found = Object.entries(claims).flatMap(([claim, seen]) => (claim.endsWith(` ${code}`) ? [seen] : []));
   if (found.length === 0) return undefined;
@@ -27,8 +24,8 @@ export function findObservedFailure(claims: ObservedClaims, code: string): Obser
 }
 
 /**
- * An OpenAPI document with the observations of each operation, failure and webhook: `x-basis: observed`, how often, and
- * when last.
+ * Adds the observations of each operation, failure and webhook to an OpenAPI document: `x-basis: observed`, the number
+ * of observations, and the last time.
  */
 export function markObserved<T extends object>(document: T, claims: ObservedClaims): T {
   const mark = (claim: string): Readonly<Record<string, unknown>> => {

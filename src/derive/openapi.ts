@@ -12,27 +12,25 @@ import {
 } from "./openapi/operations.ts";
 import { createSchemaWriter, failureShapes, type Json, type SchemaNames } from "./openapi/schemas.ts";
 
-/** The services with a document. The signed storage has none (DECISIONS.md, E9). */
+/** Services with an OpenAPI document. The signed storage has none (DECISIONS.md, E9). */
 export const documentedServices = ["router", "contracts", "emulator"] as const;
 export type DocumentedService = (typeof documentedServices)[number];
 
-/** Sources of the documents: the registry's operations, and the names of its schemas. */
+/** Sources of the documents: the operations of the registry, and the names of its schemas. */
 export interface OpenApiSource {
   readonly registry: readonly Operation[];
   readonly schemaNames: SchemaNames;
-  /** Webhooks that the contract API sends to receivers. */
   readonly webhookPayloads?: ReadonlyMap<Activity, z.ZodType>;
 }
 
-/** Address of a service in the form of OpenAPI. */
 export interface Server {
   readonly url: string;
   readonly description: string;
 }
 
 /**
- * The OpenAPI 3.1 document of one service. `source` is the module `src/api/registry.ts`. Without `servers`, the default
- * address of an emulator is listed.
+ * Builds the OpenAPI 3.1 document of one service. `source` is the module `src/api/registry.ts`. By default, the
+ * document lists the default address of an emulator.
  */
 export function buildOpenApi(
   name: DocumentedService,

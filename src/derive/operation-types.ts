@@ -2,7 +2,7 @@ import type * as z from "zod";
 import type { Operation, RequestBody, ResponseBody } from "../api/operation.ts";
 import { type JsonSchema, resolveSchema, toInputSchema, toOutputSchema } from "./fields.ts";
 
-/** Arguments and result of every operation as TypeScript declarations, for programs that use the package. */
+/** Renders the arguments and the result of every operation as TypeScript declarations for programs. */
 export const renderOperationTypes = (operations: readonly Operation[]): string =>
   [
     "/** Input and output of each operation, by its ID. Written by `npm run build` from the declarations. */",
@@ -14,7 +14,7 @@ export const renderOperationTypes = (operations: readonly Operation[]): string =
 
 function renderEntry(operation: Operation): string {
   const { id, summary, method, path, request, responses, service } = operation;
-  // The signed URL, which is an option of the call, contains them.
+  // The signed URL, which is an option of the call, contains the parameters.
   const { params, query } = service.name === "storage" ? {} : request;
   const args = [
     renderPart("params", params && renderType(toInputSchema(params))),
@@ -34,14 +34,16 @@ function renderEntry(operation: Operation): string {
   ].join("\n");
 }
 
-/** Unused parts are declared, too, because a type without fields accepts anything. */
+/** Unused parts are also declared, because a type without fields accepts anything. */
 const renderPart = (name: string, type: string | undefined, mayBeLeftOut = false): string =>
   type === undefined ? `readonly ${name}?: undefined;` : `readonly ${name}${mayBeLeftOut ? "?" : ""}: ${type};`;
 
-/** A query may be omitted if all its fields may. */
 const isOptional = (schema: z.ZodType | undefined): boolean => schema?.safeParse({}).success ?? false;
 
-/** A query that accepts more than its fields has filters with an operator: `filter__created_at[$gt]`. */
+/**
+ * Renders the type of a query. A query that accepts more than its fields has filters with an operator:
+ * `filter__created_at[$gt]`.
+ */
 function renderQuery(query: z.ZodObject): string {
   const { additionalProperties, ...closed } = toInputSchema(query);
   const filters = Object.keys(query.shape).filter((name) => name.startsWith("filter__"));
@@ -78,7 +80,7 @@ function renderResult(response: ResponseBody): string {
 
 const indent = (text: string, levels: number): string => text.replaceAll("\n", `\n${"  ".repeat(levels)}`);
 
-/** The bodies of webhooks by activity, as TypeScript declarations for programs that use the package. */
+/** Renders the bodies of webhooks by activity as TypeScript declarations for programs. */
 export const renderPayloadTypes = (payloads: ReadonlyMap<string, z.ZodType>): string =>
   [
     "/** Webhook payload of each activity. Written by `npm run build` from the declarations. */",
@@ -91,7 +93,7 @@ export const renderPayloadTypes = (payloads: ReadonlyMap<string, z.ZodType>): st
     "",
   ].join("\n");
 
-/** Without the index signature, which would let a program read a misspelled field. */
+/** Removes the index signature, with which a misspelled field would compile. */
 function toStandaloneSchema({ additionalProperties, ...schema }: JsonSchema): JsonSchema {
   if (schema.properties === undefined) return { additionalProperties, ...schema };
   const properties = Object.entries(schema.properties as Record<string, JsonSchema>);
@@ -102,15 +104,15 @@ function toStandaloneSchema({ additionalProperties, ...schema }: JsonSchema): Js
 }
 
 /**
- * A JSON Schema as the text of a TypeScript type, for published declarations without a schema library. By hand:
- * generators write whole files, while these types are embedded in one.
+ * Renders a JSON Schema as a TypeScript type, for published declarations without a schema library. Generators write
+ * whole files, but these types are embedded in one file.
  */
 const renderType = (schema: JsonSchema): string => renderSchema(schema, { root: schema, depth: 0, open: [] });
 
 interface RenderPosition {
   readonly root: JsonSchema;
   readonly depth: number;
-  /** References that are being written. A recursive one ends as unknown. */
+  /** References that are being written. A recursive reference ends as unknown. */
   readonly open: readonly string[];
 }
 
@@ -148,7 +150,10 @@ function renderSchema(schema: JsonSchema, at: RenderPosition): string {
   }
 }
 
-/** Alternatives with a shape. The others only require combinations of fields, which the types do not express. */
+/**
+ * Lists the alternatives with a shape. Other alternatives only require combinations of fields, which the types do not
+ * express.
+ */
 const listShapes = (list: unknown): readonly JsonSchema[] => (Array.isArray(list) ? list.filter(hasShape) : []);
 
 const hasShape = (schema: JsonSchema): boolean =>

@@ -17,7 +17,6 @@ import { pluralize } from "../base/text.ts";
 import type { CommandDeclaration, FlagSpec, PositionalSpec } from "./command-spec.ts";
 import { findObservedFailure, type ObservedClaim, type ObservedClaims } from "./observed.ts";
 
-/** Sources of the page. The command line adds its whole tree, and the exit codes. */
 export interface ReferenceParts {
   readonly registry: readonly Operation[];
   readonly commands: readonly CommandDeclaration[];
@@ -26,7 +25,7 @@ export interface ReferenceParts {
   readonly observed?: ObservedClaims;
 }
 
-/** The reference page: every operation, command, flag, failure, activity and exit code, as Markdown. */
+/** Renders the reference page in Markdown: every operation, command, flag, failure, activity and exit code. */
 export function renderReference({ registry, commands, globalFlags, exitCodes, observed = {} }: ReferenceParts): string {
   const byWords = new Map(commands.map((command) => [command.words.join(" "), command]));
   const findCommand = ({ cli }: Operation) => byWords.get("by" in cli ? cli.by : cli.command);
@@ -64,7 +63,6 @@ export function renderReference({ registry, commands, globalFlags, exitCodes, ob
   )}\n`;
 }
 
-/** Every declared failure once, by code. */
 const renderFailureSection = (observed: ObservedClaims): string =>
   joinBlocks(
     "## Failures",
@@ -82,7 +80,6 @@ const renderFailureSection = (observed: ObservedClaims): string =>
     ),
   );
 
-/** Public routes of which only the name is known, with the missing facts. */
 const renderUnemulatedSection = (): string =>
   joinBlocks(
     "## Public routes that are not emulated",
@@ -98,7 +95,6 @@ const renderUnemulatedSection = (): string =>
     ),
   );
 
-/** Every activity with the operations that cause it. */
 const renderActivitySection = (registry: readonly Operation[]): string =>
   joinBlocks(
     "## Activities",
@@ -115,7 +111,6 @@ const renderActivitySection = (registry: readonly Operation[]): string =>
     ]),
   );
 
-/** The states of a contract as a diagram, and every move as a row. */
 const renderLifecycleSection = (): string =>
   joinBlocks(
     "## Lifecycle of a contract",
@@ -144,7 +139,7 @@ const ends = lookupTable<string>({ "=": "(stays)", held: "(the status before the
 function renderArrows(): string[] {
   const lines = moves.flatMap((move) => {
     if ("refusedAs" in move || move.to === "=") return [];
-    // A hold can return to many states. The diagram only shows the way out.
+    // A hold can return to many states. The diagram shows only the way out.
     const to = move.to === "held" ? "REDLINING" : renderNode(move.to);
     return move.from.map((from) => `    ${renderNode(from)} --> ${to}: ${move.trigger}`);
   });
@@ -153,7 +148,7 @@ function renderArrows(): string[] {
 
 const renderNode = (state: string): string => (state === "(new)" || state === "(deleted)" ? "[*]" : state);
 
-/** One operation with its command; `command` is undefined while the hand-written one is missing. */
+/** Renders one operation with its command. `command` is undefined while the hand-written command is missing. */
 function renderOperationSection(
   operation: Operation,
   command: CommandDeclaration | undefined,
@@ -197,11 +192,10 @@ function renderOperationSection(
   );
 }
 
-/** `svc contracts status COMPOSITE_ID [flags]`. */
 const formatUsage = ({ words, positionals, flags }: CommandDeclaration): string =>
   ["svc", ...words, ...positionals.map(formatPlaceholder), ...(flags.length > 0 ? ["[flags]"] : [])].join(" ");
 
-/** Help text above the flags. For the command of an operation, only what the operation does not say. */
+/** Renders the help text above the flags. For the command of an operation, it omits the text of the operation. */
 const describeCommand = ({ summary, description }: CommandDeclaration, details: readonly string[] = []): string[] =>
   [`${summary}.`, ...(description?.split(/\n{2,}/) ?? [])].filter((part) => !details.includes(part));
 
@@ -229,14 +223,16 @@ const describeFlag = ({ description, required, repeatable, default: preset }: Fl
     .filter((part) => part !== "")
     .join("; ");
 
-/** `specified`, `public`, or `assumed: <reason>`. For an observation: how often, when last, and the differences. */
+/**
+ * Describes the basis of a claim: `specified`, `public`, or `assumed: <reason>`. For an observation, it adds the
+ * number, the last time and the differences.
+ */
 function describeBasis(basis: Basis, seen?: ObservedClaim): string {
   if (!seen) return typeof basis === "string" ? basis : `assumed: ${basis.assumed}`;
   const differs = seen.differs.length === 0 ? "" : `; differs: ${seen.differs.join(", ")}`;
   return `observed ${pluralize(seen.count, "time")}, last at ${seen.at}${differs}`;
 }
 
-/** A table with escaped cells, or nothing if it has no rows. */
 function renderMarkdownTable(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
   if (rows.length === 0) return [];
   const renderLine = (cells: readonly string[]) => `| ${cells.map(escapeCell).join(" | ")} |`;
@@ -249,7 +245,7 @@ const formatCode = (text: string): string => `\`${text}\``;
 
 const formatCodes = (texts: readonly string[]): string => texts.map(formatCode).join(", ");
 
-/** Blocks separated by one empty line, without empty blocks. */
+/** Joins blocks with one empty line. Empty blocks are omitted. */
 const joinBlocks = (...parts: readonly (string | readonly string[])[]): string =>
   parts
     .map((part) => (typeof part === "string" ? part : part.join("\n")))

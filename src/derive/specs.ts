@@ -9,8 +9,8 @@ type Groups = Readonly<Record<string, readonly CommandSpec[]>>;
 let derived: Groups | undefined;
 
 /**
- * The derived commands of the whole registry, by group. Development derives them at run time; the build writes them to
- * a file.
+ * Derives the commands of the whole registry, by group. Development derives them at run time, and the build writes them
+ * to a file.
  */
 export const deriveSpecs = (): Groups => {
   derived ??= groupCommands(deriveCommands(operationsByResource as ReadonlyMap<ResourceName, readonly Operation[]>));

@@ -4,9 +4,7 @@ import { type LogPosition, logLine } from "./log-line.ts";
 
 interface Batch {
   readonly lines: Buffer[];
-  /** The number of its first line. */
   readonly group: number;
-  /** Position of its last line. */
   end: LogPosition;
   readonly durable: Promise<void>;
   readonly settle: (failure?: Error) => void;
@@ -18,42 +16,41 @@ interface Rotation {
 }
 
 interface Options<Failure extends Error> {
-  /** For messages. */
   readonly path: string;
   readonly file: DiskFile;
-  /** End of the file's valid lines. */
+  /** End of the file's valid lines, in bytes. */
   readonly length: number;
   readonly position: LogPosition;
   /** Creates the error for waiting callers from the error of the disk. */
   readonly createError: (reason: string, cause: unknown) => Failure;
-  /** Called at once when writing fails, before waiting callers get the error. */
+  /** Called immediately when writing fails, before waiting callers get the error. */
   readonly onFailure?: (failure: Failure) => void;
-  /** Waits for more lines before a group is written. By default a group has the lines of one turn of the event loop. */
+  /**
+   * Waits for more lines before a group is written. By default, a group has the lines of one turn of the event loop.
+   */
   readonly gather?: () => Promise<void>;
   /**
-   * Makes data durable that the lines of a group refer to, before they are written. Called in the turn in which the
-   * group is closed.
+   * Makes data durable to which the lines of a group refer, before the lines are written. Called in the turn in which
+   * the group is closed.
    */
   readonly prepare?: () => Promise<void>;
   /**
-   * Fails if the file does not end with the last durable line, at `length`. In that case nothing is written or
-   * truncated.
+   * Fails if the file does not end with the last durable line, at `length`. In that case, the log neither writes nor
+   * truncates.
    */
   readonly verify?: (file: DiskFile, length: number) => Promise<void>;
 }
 
 /**
- * Appends lines to a file and makes them durable. While one `fdatasync` runs, new lines gather for the next (group
+ * Appends lines to a file and makes them durable. While one `fdatasync` runs, new lines wait for the next one (group
  * commit). After a failed write or fdatasync, all waiting and later lines fail without a retry, and the file is
- * truncated to its last valid length if possible. `resume` makes it write again. `readLog` reads it back. By hand:
- * small databases in one JSON file rewrite all of it at each change.
+ * truncated to its last valid length if possible. `resume` starts writing again. `readLog` reads the file. Small
+ * databases in one JSON file rewrite the whole file at each change.
  */
 export class AppendLog<Failure extends Error> {
   readonly #options: Options<Failure>;
   #file: DiskFile;
-  /** The number of bytes that are known to be durable. */
   #length: number;
-  /** Numbers of the last added line and of the last durable line. */
   #lastAdded: LogPosition;
   #durable: LogPosition;
   #queue: (Batch | Rotation)[] = [];
@@ -76,9 +73,9 @@ export class AppendLog<Failure extends Error> {
   }
 
   /**
-   * Whether the file may continue after a failure, once it is truncated. After a failed write, everything before it is
-   * as durable as it was. After a failed fdatasync that is unknown, because the system may have dropped pages and call
-   * them clean.
+   * Whether the file can continue after a failure, once it is truncated. After a failed write, all earlier bytes are as
+   * durable as before. After a failed fdatasync their state is unknown, because the system can drop pages and mark them
+   * as clean.
    */
   get intact(): boolean {
     return this.#intact;
@@ -88,17 +85,15 @@ export class AppendLog<Failure extends Error> {
     return this.#length;
   }
 
-  /** Number of the last added line. */
   get position(): LogPosition {
     return this.#lastAdded;
   }
 
-  /** The number of added lines that are not known to be durable. */
   get waiting(): number {
     return this.#lastAdded.number - this.#durable.number;
   }
 
-  /** Adds a line. Resolves when it and all lines before it are durable. Rejects with the failure. */
+  /** Adds a line. Resolves when this line and all earlier lines are durable. Rejects with the failure. */
   append(json: string): Promise<void> {
     if (this.#failure) return Promise.reject(this.#failure);
     const number = this.#lastAdded.number + 1;
@@ -114,19 +109,19 @@ export class AppendLog<Failure extends Error> {
     return batch.durable;
   }
 
-  /** Resolves when everything that was added so far is durable. Does not wait for later lines. */
+  /** Resolves when all lines added so far are durable. Does not wait for later lines. */
   async waitUntilDurable(): Promise<void> {
     if (this.#failure) throw this.#failure;
     await this.#newest;
   }
 
-  /** Lines that are added from now on go to another file; earlier ones still go to this file. */
+  /** Directs later lines to another file. Earlier lines still go to this file. */
   rotate(file: DiskFile, length: number): void {
     this.#queue.push({ file, length });
     this.#flushing ??= this.#flush();
   }
 
-  /** From here on everything fails with that reason. */
+  /** Makes all pending and later calls fail with that reason. */
   fail(reason: string, cause: unknown, intact = false): Failure {
     if (this.#failure) return this.#failure;
     const failure = this.#options.createError(reason, cause);
@@ -150,7 +145,7 @@ export class AppendLog<Failure extends Error> {
     this.#failure = undefined;
   }
 
-  /** Resumes writing in another file and leaves the old one unchanged. */
+  /** Resumes writing in another file and leaves the old file unchanged. */
   async continueIn(file: DiskFile, length: number): Promise<void> {
     await this.#flushing;
     await this.#switch({ file, length });
@@ -158,7 +153,6 @@ export class AppendLog<Failure extends Error> {
     this.#intact = true;
   }
 
-  /** Waits for pending writes and closes the file. */
   async close(): Promise<void> {
     await this.#flushing;
     await this.#file.close();
@@ -166,7 +160,7 @@ export class AppendLog<Failure extends Error> {
 
   async #flush(): Promise<void> {
     while (this.#queue.length > 0) {
-      // Concurrent requests share their fdatasync, including the first.
+      // Concurrent requests share their fdatasync, including the first request.
       await (this.#options.gather?.() ?? nextTurn());
       const step = this.#queue.shift();
       if (step === undefined) break;
@@ -219,14 +213,14 @@ function createBatch(group: number, end: LogPosition): Batch {
   const durable = new Promise<void>((resolve, reject) => {
     settle = (failure) => (failure ? reject(failure) : resolve());
   });
-  // The caller of append awaits it. Without a caller, `failure` still reports a failure.
+  // The caller of append awaits the promise. Without a caller, `failure` still reports a failure.
   durable.catch(() => {});
   return { lines: [], group, end, durable, settle };
 }
 
 const newline = 0x0a;
 
-/** Yields the same bytes in blocks that end at the end of a line, except the last block of a string that does not. */
+/** Yields the same bytes in blocks that end at the end of a line, except a last block without a line end. */
 export async function* splitAtLineEnds(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer, void> {
   let rest: Uint8Array = Buffer.alloc(0);
   for await (const piece of pieces) {

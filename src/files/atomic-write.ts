@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { dirname } from "node:path";
 import { type Disk, type DiskFile, type Permissions, systemDisk } from "./disk.ts";
 
-/** Contents of a file. A stream that fails leaves nothing behind. */
+/** Contents of a file. After an error of the stream, no file remains. */
 export type FileContent = string | Uint8Array | Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
 
 export interface AtomicWriteOptions extends Partial<Permissions> {
@@ -11,30 +11,30 @@ export interface AtomicWriteOptions extends Partial<Permissions> {
   readonly disk?: Disk;
   /** Maps errors of the disk. Errors of the content are unchanged. */
   readonly toError?: (cause: unknown) => Error;
-  /** Called after the new file has replaced the old one. The replacement may not be durable yet. */
+  /** Called after the new file has replaced the old one. The replacement is not necessarily durable yet. */
   readonly onReplaced?: () => void;
 }
 
 /**
- * A temporary name next to a file until its content is complete. Only svc uses the pattern, so that remains of a crash
- * can be distinguished from files of users.
+ * Creates a temporary name next to a file, for incomplete content. Only svc uses the pattern, which distinguishes
+ * remains of a crash from files of users.
  */
 export const createTemporaryName = (path: string): string => `${path}.${randomBytes(6).toString("hex")}.svc-tmp`;
 
 const temporaryEnd = /\.[0-9a-f]{12}\.svc-tmp$/;
 
-/** The name from which `createTemporaryName` made this one. Undefined for other names. */
+/** Returns the original name of a temporary name, or undefined for other names. */
 export function parseTemporaryName(temporary: string): string | undefined {
   const at = temporary.search(temporaryEnd);
   return at === -1 ? undefined : temporary.slice(0, at);
 }
 
-/** Whether `createTemporaryName` made this name for a file of that name. */
+/** Reports whether `createTemporaryName` made this name for a file of that name. */
 export const isTemporaryName = (name: string, of: string): boolean => parseTemporaryName(name) === of;
 
 /**
- * Durably replaces the file of that name: at every moment either the old or the new file exists, complete. A symbolic
- * link itself is replaced; `resolveRealPath` returns its target. By hand: packages for it do not flush the folder, and
+ * Durably replaces the file of that name. At every moment, either the old or the new file exists, complete. A symbolic
+ * link itself is replaced; `resolveRealPath` returns its target. Packages for atomic writes do not flush the folder and
  * accept only complete contents.
  */
 export async function writeFileAtomic(
@@ -46,8 +46,8 @@ export async function writeFileAtomic(
 }
 
 /**
- * Creates a file with its complete content, so that readers never see half of it. Returns false if the name is taken,
- * even by a dangling link, and then changes nothing.
+ * Creates a file with its complete content, so that readers never see an incomplete file. Returns false and changes
+ * nothing if the name is in use, even by a dangling link.
  */
 export async function createFileAtomic(
   path: string,
@@ -69,8 +69,8 @@ export async function createFileAtomic(
 }
 
 /**
- * The first half of `writeFileAtomic`, for a file whose name depends on its content: writes the content under a
- * temporary name next to `path` and resolves with that name.
+ * Writes the content under a temporary name next to `path` and returns that name. It is the first half of
+ * `writeFileAtomic`, for a file whose name depends on its content.
  */
 export async function writeTempFile(
   path: string,
@@ -92,7 +92,10 @@ export async function writeTempFile(
   }
 }
 
-/** The second half: renames the temporary file to its final name. If that fails, the temporary file is removed. */
+/**
+ * Renames a temporary file to its final name, as the second half of `writeFileAtomic`. Removes the temporary file if
+ * renaming fails.
+ */
 export async function commitTempFile(aside: string, path: string, writing: AtomicWriteOptions = {}): Promise<void> {
   const { disk = systemDisk, onReplaced } = writing;
   try {

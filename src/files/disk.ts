@@ -5,10 +5,10 @@ import { promisify } from "node:util";
 import { lookupTable } from "../base/object.ts";
 import { makeFolder } from "./folders.ts";
 
-/** Operations on an open file. They form a port, so that a test can make a call fail. */
+/** Operations on an open file. They are a port, so that a test can make an operation fail. */
 export interface DiskFile {
   write(bytes: Uint8Array, position: number): Promise<void>;
-  /** Reads into the buffer; resolves with the number of bytes, 0 at the end. */
+  /** Reads into the buffer. Resolves with the number of bytes, which is 0 at the end. */
   read(into: Uint8Array, position: number): Promise<number>;
   size(): Promise<number>;
   truncate(length: number): Promise<void>;
@@ -24,19 +24,18 @@ export interface Permissions {
   readonly exactMode?: boolean;
 }
 
-/** Operations on the file system. Errors are those of the system, with their `code`. */
+/** Operations on the file system. Errors are system errors with a `code`. */
 export interface Disk {
-  /** Creates a file that must not exist yet (default mode: 0600). */
+  /** Creates a file that must not exist yet. The default mode is 0600. */
   create(path: string, permissions?: Permissions): Promise<DiskFile>;
   open(path: string, access: "read" | "write"): Promise<DiskFile>;
   rename(from: string, to: string): Promise<void>;
-  /** Gives a file a second name, which must be free. */
+  /** Gives a file a second name, which must be unused. */
   link(path: string, second: string): Promise<void>;
-  /** Does nothing if the file does not exist. */
+  /** Removes a file. Does nothing if the file does not exist. */
   remove(path: string): Promise<void>;
-  /** The names of all entries of a folder. */
   list(folder: string): Promise<string[]>;
-  /** The names of its regular files, because reading a pipe would wait forever. */
+  /** Lists the names of regular files only, because reading a pipe would wait forever. */
   listFiles(folder: string): Promise<string[]>;
   /** Creates a folder and its parents. Resolves with the topmost folder that did not exist. */
   makeFolder(path: string): Promise<string | undefined>;
@@ -61,7 +60,7 @@ export const systemDisk: Disk = {
   },
   makeFolder,
   async syncFolder(path) {
-    // Windows cannot open folders, but its file system's journal makes renames durable.
+    // Windows cannot open folders, but the journal of its file system makes renames durable.
     if (process.platform === "win32") return;
     const folder = await open(path, constants.O_RDONLY);
     try {
@@ -81,7 +80,7 @@ async function removeAndThrow(handle: FileHandle, path: string, cause: unknown):
   throw cause;
 }
 
-// Created for each group of lines, where the handle's own methods are too slow.
+// A write runs for each group of lines, where the handle's own methods are too slow.
 const writeAt = promisify(write);
 const datasync = promisify(fdatasync);
 
@@ -110,7 +109,7 @@ export async function makeFolderDurably(disk: Disk, path: string): Promise<void>
   }
 }
 
-/** An unused path next to a file: `<file>.<word>`, `<file>.<word>-2`, … */
+/** Returns an unused path next to a file: `<file>.<word>`, `<file>.<word>-2`, … */
 export async function freeName(disk: Disk, file: string, word: string): Promise<string> {
   const names = new Set(await disk.list(dirname(file)));
   let name = `${basename(file)}.${word}`;
@@ -118,7 +117,7 @@ export async function freeName(disk: Disk, file: string, word: string): Promise<
   return join(dirname(file), name);
 }
 
-/** The text at the beginning of a file, up to that length. */
+/** Reads the text at the beginning of a file, up to that length. */
 export async function readBeginning(disk: Disk, path: string, maxBytes: number): Promise<string> {
   const file = await disk.open(path, "read");
   try {
@@ -155,19 +154,19 @@ export const openFilesRemedies = {
 
 export type FsError = NodeJS.ErrnoException & { readonly code: string };
 
-/** Whether the system rejected an operation for a reason in this table. */
+/** Reports whether the system rejected an operation for a reason in this table. */
 export const isFsError = (error: unknown): error is FsError =>
   error instanceof Error && reasons[(error as NodeJS.ErrnoException).code ?? ""] !== undefined;
 
-/** `permission is denied` */
 export const getFsErrorReason = ({ code }: FsError): string => reasons[code]!;
 
-/** `permission is denied (EACCES)` */
+/** Returns the reason with its code: `permission is denied (EACCES)`. */
 export const formatFsError = (refusal: FsError): string => `${getFsErrorReason(refusal)} (${refusal.code})`;
 
 /**
- * The reason why the system rejected a file, and its path: `permission is denied (EACCES at /data/emulator.json)`.
- * Undefined for other errors, including those of sockets and of programs that cannot be started.
+ * Returns the reason and the path of a file that the system rejected: `permission is denied (EACCES at
+ * /data/emulator.json)`. Returns undefined for other errors, including errors of sockets and of programs that cannot be
+ * started.
  */
 export function describeFsError(error: unknown): string | undefined {
   if (!isFsError(error) || !isFileError(error)) return undefined;

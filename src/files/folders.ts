@@ -2,8 +2,8 @@ import { mkdir, readlink, realpath, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 
 /**
- * The path that all names of a file lead to: absolute and without links. A file that does not exist has one too: links
- * are followed to the position where it would be created. Fails with ELOOP if links form a circle.
+ * Resolves the path of a file to its absolute path without links. For a file that does not exist, links are followed to
+ * the position where it would be created. Fails with ELOOP if links form a circle.
  */
 export async function resolveRealPath(path: string): Promise<string> {
   const absolute = resolve(path);
@@ -16,15 +16,15 @@ export async function resolveRealPath(path: string): Promise<string> {
   if (folder === absolute) return absolute;
   const realFolder = await resolveRealPath(folder);
   const beneath = join(realFolder, basename(absolute));
-  // Everything except a dangling link is a file that will be created.
+  // A dangling link leads to the file to be created.
   const leadsTo = await readlink(beneath).catch(() => undefined);
   return leadsTo === undefined ? beneath : resolveRealPath(resolve(realFolder, leadsTo));
 }
 
 /**
- * Creates a folder and its parents, for their owner only. Resolves with the topmost folder that did not exist. Node's
- * recursive `mkdir` loops forever if the system reports that a folder does not exist although its parent does, as below
- * /proc.
+ * Creates a folder and its parents, accessible only to their owner. Resolves with the topmost folder that did not
+ * exist. Node's recursive `mkdir` loops forever if the system reports a missing folder although its parent exists, as
+ * below /proc.
  */
 export async function makeFolder(path: string): Promise<string | undefined> {
   const absolute = resolve(path);
@@ -39,7 +39,6 @@ export async function makeFolder(path: string): Promise<string | undefined> {
 
 const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === "ENOENT";
 
-/** False if it existed before. */
 async function makeOne(path: string): Promise<boolean> {
   try {
     await mkdir(path, { mode: 0o700 });

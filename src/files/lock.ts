@@ -12,21 +12,20 @@ import { identifyMachine, listenForProbes, type Machine, probeLiveness, processE
  * of the file, so that a stopped process loses its lock to another.
  */
 
-/** The holder of a lock: all data of the lock's file. */
 export interface LockHolder extends Machine {
   readonly id: string;
   readonly pid: number;
   readonly since?: string;
   /** Name of the socket. Omitted if the system or the disk does not support sockets. */
   readonly socket?: string | undefined;
-  /** Absolute path of the file, by which a copy of it is recognized. */
+  /** Absolute path of the file, which distinguishes the file from its copies. */
   readonly path?: string;
   readonly [data: string]: unknown;
 }
 
 /**
- * perhaps: its pid is in use, possibly by another process. elsewhere: it is on another machine, or its pid has no
- * meaning here.
+ * State of a holder. `perhaps` means that the pid is in use, possibly by another process. `elsewhere` means that the
+ * holder is on another machine or that its pid has no meaning here.
  */
 type Liveness = "alive" | "gone" | "perhaps" | "elsewhere";
 
@@ -37,24 +36,23 @@ export interface LockConflict {
 
 export interface LockOptions {
   readonly wall: WallClock;
-  /** The file's other data; only its owner can read it. */
+  /** Other data in the file, which only its owner can read. */
   readonly content?: object;
   /**
-   * The time without a change to the file `life` after which a holder on another machine is considered dead. Use it
-   * only if two holders at once do no lasting harm. Omitted: never.
+   * Time without a change to the file `life` after which a holder on another machine is considered dead. Use this
+   * option only if two simultaneous holders do no lasting harm. By default, a holder is never considered dead.
    */
   readonly forgotten?: { readonly life: string; readonly afterMs: number };
 }
 
 export interface Lock {
-  /** Changes the file's other data. */
   update(content: object): Promise<void>;
-  /** Whether it is still held. A file that was removed is restored, unless another process holds the lock. */
+  /** Reports whether the lock is still held. A removed file is restored, unless another process holds the lock. */
   ensureHeld(): Promise<boolean>;
   release(): Promise<void>;
 }
 
-/** A file with the name of the lock is not a lock. It is not changed. */
+/** Thrown when a file with the name of the lock is not a lock. The file is not changed. */
 export class NotALockFileError extends Error {
   override readonly name = "NotALockFileError";
 
@@ -65,7 +63,7 @@ export class NotALockFileError extends Error {
 
 const locallyHeld = new Set<string>();
 
-/** Acquires the lock, from an ended holder if necessary. Fails with NotALockFileError. */
+/** Acquires the lock, including a lock whose holder has ended. Fails with NotALockFileError. */
 export async function acquireLock(file: string, options: LockOptions): Promise<Lock | LockConflict> {
   const conflict = await findLockConflict(file, options);
   if (conflict) return conflict;
@@ -106,7 +104,7 @@ export async function acquireLock(file: string, options: LockOptions): Promise<L
       if (await isOurs()) await writeFileAtomic(file, formatContent(), { durable: false });
     },
     async ensureHeld() {
-      // A file that cannot be checked may be ours, but a file that is not a lock is not.
+      // A file that cannot be checked can still be the lock of this process. A file that is not a lock cannot.
       const found = await readLock(file).catch((error) => {
         if (error instanceof NotALockFileError) return null;
         throw error;
@@ -123,9 +121,9 @@ export async function acquireLock(file: string, options: LockOptions): Promise<L
 }
 
 /**
- * A stale lock has one heir: the process that creates the file named after it. Only the heir may replace the lock, and
- * it does so by renaming that file, so no held lock is ever removed. If an heir ends, its own claim gets an heir in the
- * same way. Returns the holder if that is another process.
+ * Tries to acquire a lock once. A stale lock has one heir: the process that creates the file named after the lock. Only
+ * the heir can replace the lock, by renaming that file, so no held lock is ever removed. If an heir ends, its claim
+ * gets an heir in the same way. Returns the holder if another process holds the lock.
  */
 async function tryAcquire(file: string, text: string, options: LockOptions): Promise<LockConflict | undefined> {
   for (;;) {
@@ -142,14 +140,13 @@ async function tryAcquire(file: string, text: string, options: LockOptions): Pro
       if (holder.socket) await rm(join(dirname(file), holder.socket), { force: true });
       return undefined;
     }
-    // Another heir was faster and has acquired the lock.
     await rm(claim, { force: true });
   }
 }
 
 export const isLockConflict = (result: Lock | LockConflict): result is LockConflict => "life" in result;
 
-/** The holder of the lock, unless it has ended. */
+/** Returns the holder of the lock, or undefined if the holder has ended. */
 export async function findLockConflict(file: string, options: LockOptions): Promise<LockConflict | undefined> {
   const holder = await readLock(file);
   const life = holder && (await checkLiveness(holder, file, options));
@@ -176,13 +173,13 @@ async function checkHolder(holder: LockHolder, file: string): Promise<Liveness> 
   const answer = holder.socket === undefined ? "unknown" : await probeLiveness(join(dirname(file), holder.socket));
   if (answer !== "unknown") return answer;
   if (holder.pid_namespace !== here.pid_namespace) return "elsewhere";
-  // The pid is ours, but the lock belongs to an earlier process with that pid.
+  // The lock can belong to an earlier process with the pid of this process.
   return holder.pid === process.pid || !(await processExists(holder.pid)) ? "gone" : "perhaps";
 }
 
 /**
- * The holder that a lock file names. Undefined if there is none. Fails with NotALockFileError for a file that svc did
- * not write.
+ * Reads the holder from a lock file. Returns undefined if the file does not exist. Fails with NotALockFileError for a
+ * file that svc did not write.
  */
 export async function readLock(file: string): Promise<LockHolder | undefined> {
   const found = await lstat(file).catch(ignoreMissing);
@@ -195,18 +192,20 @@ export async function readLock(file: string): Promise<LockHolder | undefined> {
   try {
     content = JSON.parse(text);
   } catch {
-    // An unflushed file after a power failure may be empty, contain zeros or be incomplete.
+    // After a power failure, an unflushed file can be empty, contain zeros or be incomplete.
     if (/^[\0\s]*$/.test(text) || text.startsWith("{")) return { id: "nobody", pid: 0, machine: "" };
   }
   const { id, pid, socket } = content ?? {};
   if (typeof id !== "string" || !/^[\w-]{1,64}$/.test(id) || !Number.isInteger(pid))
     throw new NotALockFileError(file, "a file with other contents");
-  // Only a name, so that no path leads out of the folder.
+  // The socket must be a name, so that no path leads out of the folder.
   const isName = typeof socket === "string" && basename(socket) === socket;
   return { ...(content as unknown as LockHolder), socket: isName ? socket : undefined };
 }
 
-/** The holder's file, if this one is a copy of it. A file that was moved, or that has several paths, is not a copy. */
+/**
+ * Returns the holder's file if this file is a copy. A file that was moved, or that has several paths, is not a copy.
+ */
 export async function findOriginal(file: string, { path, id }: LockHolder): Promise<string | undefined> {
   if (typeof path !== "string" || !isAbsolute(path) || path === resolve(file)) return undefined;
   const original = await readLock(path).catch(() => undefined);
@@ -215,7 +214,10 @@ export async function findOriginal(file: string, { path, id }: LockHolder): Prom
   return item && other && (item.ino !== other.ino || item.dev !== other.dev) ? path : undefined;
 }
 
-/** Whether a name next to a lock belongs to it: the name of a socket, of an heir's claim, or of an unfinished lock. */
+/**
+ * Reports whether a name next to a lock belongs to the lock: the name of a socket, of an heir's claim, or of an
+ * unfinished lock.
+ */
 export const isLockRemnant = (name: string, lock: string): boolean =>
   isTemporaryName(name, lock) || (name.startsWith(`${lock}.`) && /^[\w-]{12}(\.|$)/.test(name.slice(lock.length + 1)));
 

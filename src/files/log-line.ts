@@ -1,9 +1,6 @@
 import { crc32 } from "node:zlib";
 
-/**
- * A position in a log: the number of its last line, counted over all files that continue each other, and the checksum
- * of that line.
- */
+/** Position in a log: the number of the last line, counted over all files of the log, and the checksum of that line. */
 export interface LogPosition {
   readonly number: number;
   readonly checksum: number;
@@ -12,9 +9,9 @@ export interface LogPosition {
 export const startPosition: LogPosition = { number: 0, checksum: 0 };
 
 export interface LineHead {
-  /** Starts at 1 and continues from one file of a log to the next. */
+  /** Line number from 1, which continues from one file of a log to the next. */
   readonly number: number;
-  /** The number of the first line of its group. All earlier lines were durable before the group was written. */
+  /** Number of the first line of its group. All earlier lines were durable before the group was written. */
   readonly group: number;
   readonly before: number;
 }
@@ -29,14 +26,14 @@ const bodyAt = checksumLength + 1;
 const newline = 0x0a;
 
 /**
- * One line, separated by spaces: CRC-32 of the rest as eight hex digits, the checksum of the previous line, the number
- * of the line, the number of the first line of its group, the JSON text, and a newline. It is created as bytes, because
- * a string would be encoded twice and copied by the garbage collector.
+ * Formats one line with these parts, separated by spaces: CRC-32 of the rest as eight hex digits, the checksum of the
+ * previous line, the number of the line, the number of the first line of its group, and the JSON text. A newline
+ * follows. The result is bytes, because a string would be encoded twice and copied by the garbage collector.
  */
 export const logLine = (json: string, { number, group, before }: LineHead): WrittenLine =>
   formatLine(`${toHex(before)} ${number} ${group} ${json}`);
 
-/** The first line of a file, which has no number and describes the file. */
+/** Formats the first line of a file, which has no number and describes the file. */
 export const formatFirstLine = (json: string): Buffer => formatLine(json).bytes;
 
 export interface WrittenLine {
@@ -56,20 +53,20 @@ function formatLine(text: string): WrittenLine {
 
 const hexOfByte = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
 
-// Digit by digit, because the engine treats a number of this size as a fraction, which is slower.
+// The function writes digit by digit, because the engine treats a number of this size as a fraction, which is slower.
 export const toHex = (checksum: number): string =>
   hexOfByte[checksum >>> 24]! +
   hexOfByte[(checksum >>> 16) & 0xff]! +
   hexOfByte[(checksum >>> 8) & 0xff]! +
   hexOfByte[checksum & 0xff]!;
 
-/** The text of a line without its newline and its checksum. Undefined if the checksum is wrong. */
+/** Returns the text of a line without its newline and its checksum, or undefined if the checksum is wrong. */
 export function verifyLine(line: Buffer): string | undefined {
   const body = line.subarray(bodyAt);
   return line.toString("latin1", 0, bodyAt) === `${toHex(crc32(body))} ` ? body.toString("utf8") : undefined;
 }
 
-/** Parses a line without its newline. Undefined if its checksum is wrong or its form is invalid. */
+/** Parses a line without its newline. Returns undefined if its checksum is wrong or its form is invalid. */
 export function parseLine(line: Buffer): ParsedLine | undefined {
   const text = verifyLine(line);
   const [head, before = "", number, group] = /^([0-9a-f]{8}) (\d{1,15}) (\d{1,15}) /.exec(text ?? "") ?? [];

@@ -4,15 +4,16 @@ import { connect, createServer, type Server } from "node:net";
 import { hostname, networkInterfaces } from "node:os";
 import { basename, dirname } from "node:path";
 
-/** The location of a process, as far as the system shows it. Beyond Linux only the machine name is known. */
+/**
+ * Location of a process, as far as the system reports it. On systems other than Linux, only the machine name is known.
+ */
 export interface Machine {
-  /** The host name. Each container has its own. */
+  /** Host name. Each container has its own. */
   readonly machine: string;
-  /** A fingerprint of the machine ID. */
   readonly machine_id?: string | undefined;
-  /** New each time the kernel starts, and the same in all containers of one kernel. */
+  /** Boot id, which is new each time the kernel starts and the same in all containers of one kernel. */
   readonly boot?: string | undefined;
-  /** The namespace in which a pid identifies a process. */
+  /** Namespace in which a pid identifies a process. */
   readonly pid_namespace?: string | undefined;
 }
 
@@ -29,12 +30,12 @@ async function look(): Promise<Machine> {
     readText("/proc/sys/kernel/random/boot_id"),
     readlink("/proc/self/ns/pid").catch(() => undefined),
   ]);
-  // The id itself must not be in files that others can read (machine-id(5)).
+  // Files that others can read must not contain the machine ID itself (machine-id(5)).
   const machine_id = id && createHash("sha256").update(`svc ${id}`).digest("hex").slice(0, 16);
   return { machine: hostname(), machine_id, boot, pid_namespace };
 }
 
-/** A comparable string of all fields, which decides whether a foreign pid identifies a process here. */
+/** Returns a comparable string of all fields. Processes with equal strings can identify each other by pid. */
 export async function fingerprintMachine(): Promise<string> {
   const { machine, machine_id, boot, pid_namespace } = await identifyMachine();
   const comparable = JSON.stringify([machine, machine_id, boot, pid_namespace]);
@@ -49,13 +50,13 @@ export function isOnThisMachine(url: string): boolean {
   return Object.values(networkInterfaces()).some((all) => all?.some(({ address }) => address === name));
 }
 
-/** Whether a process with that pid is running. A zombie is not. */
+/** Reports whether a process with that pid is running. A zombie is not. */
 export async function processExists(pid: number): Promise<boolean> {
   if (!(pid > 0) || !exists(pid)) return false;
-  // In a namespace without a /proc of its own, the pids there belong to others.
+  // In a namespace without its own /proc, the pids in /proc belong to other processes.
   const isOurs = (await readlink("/proc/self").catch(() => undefined)) === String(process.pid);
   const stat = isOurs ? await readText(`/proc/${pid}/stat`) : undefined;
-  // The name, in parentheses, may contain any characters. The 3rd field is the state, the 20th the number of threads
+  // The name, in parentheses, can contain any characters. The 3rd field is the state, the 20th the number of threads
   // (proc(5)).
   const fields = stat?.slice(stat.lastIndexOf(")") + 2).split(" ");
   return !(fields && /^[ZXx]$/.test(fields[0]!) && Number(fields[17]) <= 1);
@@ -71,8 +72,8 @@ function exists(pid: number): boolean {
 }
 
 /**
- * Listens at that path until it is closed or the process ends. Undefined if the system or the disk does not support
- * sockets.
+ * Listens at that path until the server is closed or the process ends. Returns undefined if the system or the disk does
+ * not support sockets.
  */
 export async function listenForProbes(path: string): Promise<Server | undefined> {
   const server = createServer((socket) => socket.destroy());
@@ -83,12 +84,14 @@ export async function listenForProbes(path: string): Promise<Server | undefined>
     });
   });
   if (!listens) return undefined;
-  // Only its owner may connect, whatever the umask allows.
+  // Only the owner can connect, regardless of the umask.
   await chmod(path, 0o600).catch(() => {});
   return server.on("error", () => {}).unref();
 }
 
-/** Asks the kernel whether the process that opened a socket is alive. A stopped or busy process is alive. */
+/**
+ * Reports whether the process that opened a socket is alive. The kernel replies, so a stopped or busy process is alive.
+ */
 export async function probeLiveness(path: string): Promise<"alive" | "gone" | "unknown"> {
   // A connection to a regular file is also rejected.
   if (!(await lstat(path).catch(() => undefined))?.isSocket()) return "unknown";
@@ -101,11 +104,11 @@ export async function probeLiveness(path: string): Promise<"alive" | "gone" | "u
     }).finally(() => socket.destroy());
   });
   if (code === "ECONNREFUSED") return "gone";
-  // EAGAIN: it listens, and its queue is full.
+  // EAGAIN means that the process listens and that its queue is full.
   return code === "connected" || code === "EAGAIN" ? "alive" : "unknown";
 }
 
-/** Uses the path or, if it is too long for a socket address, a path through its open folder. */
+/** Uses the path or, if the path is too long for a socket address, a path through its open folder. */
 async function withAddress<T>(path: string, use: (address: string) => Promise<T>): Promise<T | undefined> {
   if (process.platform === "win32") return undefined;
   // macOS has the lowest limit: 104 bytes, including the terminating NUL.

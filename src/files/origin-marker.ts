@@ -3,16 +3,15 @@ import { basename, dirname, join } from "node:path";
 import { toFields, tryParseJson } from "../base/object.ts";
 import { makeFolder } from "./folders.ts";
 
-/** A file next to a state, which records that this user created the folder on this machine. */
+/** File next to a state, which records that this user created the folder on this machine. */
 export const originFile = ".origin";
 
-/** The folder that is found by default, and so may have come with files of others. */
+/** Folder that svc finds by default. Files of other users can contain it. */
 const stateFolder = ".svc";
 
 /**
- * Records in a folder that this user created it here. The note contains the inodes of the folder and of itself: a
- * clone, a copy and an unpacked archive have other inodes, while renames, restarts and volumes of containers preserve
- * them.
+ * Records in a folder that this user created it here. The note contains the inodes of the folder and of the note. A
+ * clone, a copy and an unpacked archive have other inodes. Renames, restarts and volumes of containers preserve inodes.
  */
 export async function writeOriginMarker(folder: string): Promise<void> {
   const path = join(folder, originFile);
@@ -26,7 +25,7 @@ export async function writeOriginMarker(folder: string): Promise<void> {
   }
 }
 
-/** Whether a folder has a note that this user wrote about this folder. */
+/** Reports whether a folder has a note that this user wrote about this folder. */
 export async function hasOriginMarker(folder: string): Promise<boolean> {
   const path = join(folder, originFile);
   try {
@@ -43,20 +42,20 @@ export async function hasOriginMarker(folder: string): Promise<boolean> {
   }
 }
 
-/** Whether a `.svc` folder contains files of that state and was not created here. */
+/** Reports whether a `.svc` folder contains files of that state and was not created here. */
 export const isForeignState = async (state: string): Promise<boolean> =>
   (await hasPartsOf(state)) && !(await hasOriginMarker(dirname(state)));
 
 /**
- * Before a state is created: creates its `.svc` folder and records that it was created here, unless it already contains
- * files of the state. Returns whether it counts as created here.
+ * Creates the `.svc` folder of a new state. Records that it was created here, unless it already contains files of the
+ * state. Returns whether the folder counts as created here.
  */
 export async function markNewState(state: string): Promise<boolean> {
   const folder = dirname(state);
   if (basename(folder) !== stateFolder) return false;
   if (await hasOriginMarker(folder)) return true;
   if (await hasPartsOf(state)) return false;
-  // Errors of the folder are reported when the state is opened. Without the note, the next start asks.
+  // Errors of the folder are reported when the state is opened. Without the note, the next start requires confirmation.
   return makeFolder(folder)
     .then(() => writeOriginMarker(folder))
     .then(
@@ -65,7 +64,9 @@ export async function markNewState(state: string): Promise<boolean> {
     );
 }
 
-/** The names of the state and of the files next to it: snapshots, journals, history. Dangling links count. */
+/**
+ * Reports whether a folder contains the state or files next to it: snapshots, journals, history. Dangling links count.
+ */
 async function hasPartsOf(state: string): Promise<boolean> {
   const names = await readdir(dirname(state)).catch(() => []);
   return names.some((name) => name.startsWith(basename(state)));

@@ -22,25 +22,24 @@ import { type LogPosition, type ParsedLine, parseLine, verifyLine } from "./log-
  * it is recorded in other files.
  */
 
-/** Visits the contents of a log file, in order. Both methods may throw, which ends the reading with that error. */
+/** Visitor of the contents of a log file, in order. An error of a method ends the reading. */
 export interface LogVisitor {
   /**
-   * Visits the JSON text of the first line. Returns the position that the second line has to follow. Undefined allows
-   * any position.
+   * Visits the JSON text of the first line. Returns the position that the second line must follow. Undefined allows any
+   * position.
    */
   visitFirst(json: string): LogPosition | undefined;
-  /** Visits the JSON text of each further line, with its position. */
   visitLine(json: string, position: LogPosition): void;
 }
 
 export interface LogEnd {
-  /** End of its valid lines, in bytes; 0 if not even the first one is complete. */
+  /** End of the valid lines, in bytes. 0 if the first line is incomplete. */
   readonly length: number;
-  /** Whether anything follows them: a group that was never acknowledged. */
+  /** Whether bytes of an unacknowledged group follow the valid lines. */
   readonly torn: boolean;
-  /** Number of the last line. Undefined if the position of the first one is unknown. */
+  /** Number of the last line. Undefined if the position of the first line is unknown. */
   readonly position: LogPosition | undefined;
-  /** The reason why the rest after the valid lines is not a torn write, and the line number, from 1. */
+  /** Set if the rest after the valid lines is not a torn write, with the reason and the line number from 1. */
   readonly damage: { readonly line: number; readonly reason: string } | undefined;
 }
 
@@ -80,7 +79,7 @@ class LogReader {
     return { length: this.#length, torn: this.#firstBrokenLine !== undefined, position: this.#position, damage };
   }
 
-  /** Processes one line without its newline, which ends at that byte of the file. */
+  /** Processes one line without its newline. `end` is the position after the line. */
   feed(bytes: Buffer, isWhole: boolean, end: number): void {
     this.#lines += 1;
     if (this.#firstBrokenLine !== undefined) this.#inspectAfterBreak(bytes);
@@ -90,7 +89,7 @@ class LogReader {
 
   #break(bytes: Buffer, isWhole: boolean): void {
     this.#firstBrokenLine = this.#lines;
-    // No JSON text contains a zero.
+    // JSON text contains no zeros.
     if (isWhole && !bytes.includes(0)) this.damage = { line: this.#lines, reason: checksumWrong };
   }
 
@@ -122,7 +121,7 @@ class LogReader {
     return undefined;
   }
 
-  /** Lines after an incomplete one are damage if they were written after it was durable. */
+  /** Reports damage if a line after an incomplete line was written after that line was durable. */
   #inspectAfterBreak(bytes: Buffer): void {
     // The first line is durable before a second one is written.
     const isLater = this.#firstBrokenLine === 1 || (parseLine(bytes)?.group ?? 0) > (this.#position?.number ?? 0) + 1;
@@ -132,7 +131,7 @@ class LogReader {
 
 /**
  * Durably copies a torn write after the valid lines of a log, which end at `length`, into a separate file next to it.
- * Its callers never got a success, but users who miss data should be able to check. Returns a sentence about it.
+ * Its callers never got a success, but users with missing data can check the file. Returns a sentence about the file.
  */
 export async function saveTornTail(disk: Disk, path: string, length: number): Promise<string> {
   const savedPath = await freeName(disk, path, "torn");
@@ -159,7 +158,7 @@ export async function saveTornTail(disk: Disk, path: string, length: number): Pr
   }
 }
 
-/** Whether `saveTornTail` created this name for a file of that name. */
+/** Reports whether `saveTornTail` created this name for a file of that name. */
 export const isSavedTail = (name: string, of: string): boolean =>
   name.startsWith(`${of}.torn`) && /^(-\d+)?$/.test(name.slice(`${of}.torn`.length));
 
@@ -167,8 +166,8 @@ const blockBytes = 1 << 20;
 const newline = 0x0a;
 
 /**
- * Reads a file in blocks of about a megabyte that end at the end of a line, except the last one of a file that does
- * not. A missing file is an error.
+ * Reads a file in blocks of about a megabyte that end at the end of a line, except a last block without a line end. A
+ * missing file is an error.
  */
 export async function* readLines(disk: Disk, path: string): AsyncGenerator<Buffer, void> {
   const file = await disk.open(path, "read");

@@ -1,22 +1,22 @@
 import { type Bytes, computeHmac, isEqualInConstantTime } from "../base/hmac.ts";
 import { createInvalidVerdict, isFresh, type Verdict, validVerdict } from "./verdict.ts";
 
-/** A request of the chat app that is older than this is rejected. Exactly this age is accepted (DECISIONS.md, P10). */
+/** Maximum age of a request of the chat app in seconds, inclusive (DECISIONS.md, P10). */
 export const chatAMaxAgeSeconds = 300;
 
 interface SignedRequest {
   readonly signingSecret: string;
   /** Seconds since the epoch, from the timestamp header. */
   readonly timestamp: string;
-  /** The raw body. JSON that was parsed and serialized again has a different signature. */
+  /** Raw body. JSON that was parsed and serialized again has a different signature. */
   readonly body: Bytes;
 }
 
-/** The `v0` signature: `v0=` and the lower-case hex HMAC-SHA256 of `v0:<timestamp>:<body>`. */
+/** Computes the `v0` signature: `v0=` and the lower-case hex HMAC-SHA256 of `v0:<timestamp>:<body>`. */
 export const signChatA = ({ signingSecret, timestamp, body }: SignedRequest): string =>
   `v0=${computeHmac("sha256", signingSecret, `v0:${timestamp}:`, body).toString("hex")}`;
 
-/** Verifies the two headers against the raw body. `nowMs`: the time for the freshness check. */
+/** Verifies the two headers against the raw body. `nowMs` is the time for the freshness check. */
 export function verifyChatA(
   request: Pick<SignedRequest, "signingSecret" | "body"> & {
     readonly timestamp: string | undefined;

@@ -5,23 +5,22 @@ import { createInvalidVerdict, isFresh, type Verdict, validVerdict } from "./ver
 export const crmAVersions = ["v1", "v2", "v3"] as const;
 export type CrmAVersion = (typeof crmAVersions)[number];
 
-/** A v3 request that is older than this is rejected. Exactly this age is accepted (DECISIONS.md, P8). */
+/** Maximum age of a v3 request in milliseconds, inclusive (DECISIONS.md, P8). */
 export const crmAMaxAgeMs = 300_000;
 
-/** Signed parts of each version. v1 signs only the secret and the body, v2 everything but the timestamp. */
+/** Signed parts of a request. v1 signs only the secret and the body, v2 everything except the timestamp. */
 interface SignedRequest {
   readonly version: CrmAVersion;
   readonly clientSecret: string;
   readonly method: string;
-  /** The full public URL with scheme, host and the query in its original order, with unchanged escapes. */
+  /** Full public URL with scheme, host and the query in its original order, with unchanged escapes. */
   readonly url: string;
-  /** The raw body; empty for a GET. */
   readonly body: Bytes;
-  /** Milliseconds since the epoch as received; empty for v1 and v2. */
+  /** Milliseconds since the epoch as received. Empty for v1 and v2. */
   readonly timestamp: string;
 }
 
-/** The signature of a request: lower-case hex for v1 and v2, padded base64 for v3. */
+/** Computes the signature of a request: lower-case hex for v1 and v2, padded base64 for v3. */
 export function signCrmA({ version, clientSecret, method, url, body, timestamp }: SignedRequest): string {
   switch (version) {
     case "v1":
@@ -34,9 +33,9 @@ export function signCrmA({ version, clientSecret, method, url, body, timestamp }
 }
 
 /**
- * Verifies the signature headers of a request. Without a version header, it is v3 if there is a timestamp, otherwise v1
- * (DECISIONS.md, R29). A valid verdict names the version: a v1 signature of a GET is a constant of the app and proves
- * nothing about the request, so the caller may reject it. `nowMs`: the time for the freshness check.
+ * Verifies the signature headers of a request. Without a version header, the version is v3 if there is a timestamp,
+ * otherwise v1 (DECISIONS.md, R29). A valid verdict names the version. A v1 signature of a GET is a constant of the app
+ * and proves nothing about the request, so the caller can reject it. `nowMs` is the time for the freshness check.
  */
 export function verifyCrmA(
   request: Omit<SignedRequest, "version" | "timestamp"> & {
@@ -61,7 +60,7 @@ export function verifyCrmA(
 
 export type CrmARejection = "missing" | "unknown-version" | "stale" | "mismatch";
 
-/** The escapes that v3 decodes before signing. `%20`, `%26`, `%2B` and `%3D` stay escaped. */
+/** Escapes that v3 decodes before signing. `%20`, `%26`, `%2B` and `%3D` stay escaped. */
 const decodedByV3 = lookupTable<string>({
   "%3A": ":",
   "%2F": "/",
@@ -83,16 +82,16 @@ export type CrmBVerdict =
   | { readonly ok: true; readonly envelope: Readonly<Record<string, unknown>> }
   | { readonly ok: false; readonly reason: "malformed" | "mismatch" | "unknown-algorithm" };
 
-/** A signed request: base64 HMAC-SHA256 of the base64 JSON, a period, and the base64 JSON (DECISIONS.md, P9). */
+/** Signs a request: base64 HMAC-SHA256 of the base64 JSON, a period, and the base64 JSON (DECISIONS.md, P9). */
 export function signCrmB(consumerSecret: string, envelope: string): string {
   const text = Buffer.from(envelope).toString("base64");
   return `${computeHmac("sha256", consumerSecret, text).toString("base64")}.${text}`;
 }
 
 /**
- * Verifies a signed request, then opens its envelope: the JSON is not trusted before the signature is valid. Both parts
- * may use the URL-safe alphabet, as the vendor's decoder allows. `issuedAt` is not checked, because it is documented as
- * internal and often null.
+ * Verifies a signed request, then opens its envelope. The JSON is not trusted before the signature is valid. Both parts
+ * can use the URL-safe alphabet, as the vendor's decoder allows. `issuedAt` is not checked, because the vendor
+ * documents it as internal and it is often null.
  */
 export function openCrmB(consumerSecret: string, signedRequest: string): CrmBVerdict {
   const period = signedRequest.indexOf(".");

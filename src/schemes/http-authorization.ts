@@ -3,13 +3,13 @@ import { isObject, tryParseJson } from "../base/object.ts";
 
 export interface BasicCredentials {
   readonly user: string;
-  /** May hold colons and may be empty. */
+  /** Can contain colons or be empty. */
   readonly password: string;
 }
 
 /**
- * The credentials in an `authorization` header, or undefined if the routing service responds `Not authenticated`:
- * another scheme, not base64, not ASCII, or no colon (DECISIONS.md, P15). The scheme is case-insensitive.
+ * Parses the credentials in an `authorization` header. The scheme is case-insensitive. Returns undefined if the routing
+ * service responds `Not authenticated`: another scheme, not base64, not ASCII, or no colon (DECISIONS.md, P15).
  */
 export function parseBasic(header: string | undefined): BasicCredentials | undefined {
   const [, encoded = ""] = /^basic\s+(\S+)\s*$/i.exec(header ?? "") ?? [];
@@ -20,14 +20,16 @@ export function parseBasic(header: string | undefined): BasicCredentials | undef
   return { user: text.slice(0, colon), password: text.slice(colon + 1) };
 }
 
-/** The `authorization` header for a pair. */
 export const formatBasicHeader = ({ user, password }: BasicCredentials): string =>
   `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}`;
 
-/** The bearer token in an `authorization` header, or undefined if there is none. The scheme is case-insensitive. */
+/**
+ * Parses the bearer token in an `authorization` header. The scheme is case-insensitive. Returns undefined without a
+ * token.
+ */
 export const parseBearerToken = (header: string | undefined): string | undefined =>
   /^bearer\s+(\S+)\s*$/i.exec(header ?? "")?.[1];
-/** The claims of a JWT, decoded without verification; undefined if it is not one. */
+/** Decodes the claims of a JWT without verification. Returns undefined if the token is not a JWT. */
 export function readJwtClaims(token: string): Readonly<Record<string, unknown>> | undefined {
   const parts = token.split(".");
   if (parts.length !== 3) return undefined;
@@ -35,10 +37,9 @@ export function readJwtClaims(token: string): Readonly<Record<string, unknown>> 
   return isObject(claims) ? { ...claims } : undefined;
 }
 
-/** The `cluster` claim of an access token, if it is a string. */
 export function readClusterClaim(token: string): string | undefined {
   const claim = readJwtClaims(token)?.cluster;
   return typeof claim === "string" ? claim : undefined;
 }
-/** The S256 code challenge of a verifier (RFC 7636, section 4.2). */
+/** Computes the S256 code challenge of a verifier (RFC 7636, section 4.2). */
 export const computeCodeChallenge = (verifier: string): string => hash("sha256", verifier).toString("base64url");

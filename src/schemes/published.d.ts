@@ -1,18 +1,18 @@
-// The types of svc-toolkit/webhooks. The code imports them from here, and the package publishes this file unchanged.
-// Functions are compared with the exports of src/schemes/index.ts. `npm run build` writes out the types of payloads
-// (src/derive/operation-types.ts).
+// Published types of svc-toolkit/webhooks. The code imports them from this file, and the package publishes the file
+// unchanged. A test compares the functions with the exports of src/schemes/index.ts. `npm run build` generates the
+// types of payloads (src/derive/operation-types.ts).
 import type { WebhookPayloads } from "./payloads.d.ts";
 
 /** Activities of a webhook. */
 export type Activity = keyof WebhookPayloads;
 
 /**
- * The parsed body of a delivery: `const payload: WebhookPayload = JSON.parse(body)`. `activity` discriminates the
- * union; one member is `WebhookPayload<"CONTRACT_SIGNED">`. There may be undeclared fields.
+ * Parsed body of a delivery: `const payload: WebhookPayload = JSON.parse(body)`. `activity` discriminates the union,
+ * and `WebhookPayload<"CONTRACT_SIGNED">` is one member. The body can contain undeclared fields.
  */
 export type WebhookPayload<Of extends Activity = Activity> = WebhookPayloads[Of];
 
-/** Valid, or the reason why not. */
+/** Result of a verification, with the reason if it failed. */
 export type Verdict<Reason extends string> = { readonly ok: true } | { readonly ok: false; readonly reason: Reason };
 
 /** Headers in the forms of common servers: an object with names in any case, or a Headers. */
@@ -22,7 +22,7 @@ export type HeadersInput =
 
 /**
  * Verifies a received delivery by its raw bytes. `hmacKey` is the base64 string from the service. Throws a TypeError if
- * an argument is missing, if the key is not base64, or if the body was parsed already.
+ * an argument is missing, if the key is not base64, or if the body was already parsed.
  */
 export function verifyDelivery(delivery: {
   readonly body: string | ArrayBufferView | ArrayBufferLike;
@@ -30,11 +30,11 @@ export function verifyDelivery(delivery: {
   readonly hmacKey: string;
 }): Verdict<"missing" | "malformed" | "mismatch">;
 
-/** The header that carries the signature. */
+/** Name of the header with the signature. */
 export const contentHashHeader: string;
-/** The signature of a body: 128 lower-case hexadecimal digits of HMAC-SHA512. */
+/** Computes the signature of a body: 128 lower-case hexadecimal digits of HMAC-SHA512. */
 export function contentHash(hmacKeyBase64: string, body: string | Uint8Array): string;
-/** The same for a body that is not held in memory. */
+/** Computes the signature of a body that is a stream. */
 export function contentHashOfStream(
   hmacKeyBase64: string,
   body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
@@ -52,7 +52,7 @@ export interface StandardWebhookHeaders {
   readonly "webhook-signature": string;
 }
 
-/** The three headers of Standard Webhooks. `timestamp` is in seconds. */
+/** Returns the three headers of Standard Webhooks. `timestamp` is in seconds. */
 export function standardWebhookHeaders(message: {
   readonly secret: string;
   readonly id: string;
@@ -69,9 +69,9 @@ export function verifyStandardWebhook(
   },
 ): Verdict<"missing" | "stale" | "mismatch">;
 
-/** The reason why a signature does not match: deviations from the scheme. Without deviations it matches. */
+/** Reason why a signature does not match, as deviations from the scheme. Without deviations the signature matches. */
 export interface Diagnosis {
-  /** False if no combination leads to it. */
+  /** False if no combination leads to the signature. */
   readonly explained: boolean;
   readonly deviations: readonly {
     readonly about: "key" | "body" | "algorithm" | "encoding";
@@ -82,7 +82,7 @@ export interface Diagnosis {
   readonly tried: number;
 }
 
-/** Looks for the usual mistakes, alone and combined. */
+/** Finds the common mistakes that lead to a signature, alone and combined. */
 export function diagnose(given: {
   readonly key: string;
   readonly body: Uint8Array;

@@ -6,11 +6,11 @@ interface UrlGrant {
   readonly key: Bytes;
   readonly method: "GET" | "PUT";
   readonly url: string;
-  /** The required media type; undefined allows any. */
+  /** Required media type. Undefined allows any type. */
   readonly contentType?: string | undefined;
 }
 
-/** The verdict on a signed URL, with the data of an `expired` response. */
+/** Verdict on a signed URL, with the data of an `expired` response. */
 export type SignedUrlVerdict =
   | { readonly ok: true }
   | { readonly ok: false; readonly reason: "mismatch" }
@@ -32,8 +32,8 @@ export interface SignedUrl {
 }
 
 /**
- * A URL that is valid for one method until `expiresSeconds` after `nowMs` (virtual time). Its expiry is in seconds, so
- * the signing time is rounded down to seconds.
+ * Creates a URL that is valid for one method until `expiresSeconds` after `nowMs` (virtual time). Its expiry is in
+ * seconds, so the signing time is rounded down to seconds.
  */
 export function signUrl(grant: UrlGrant & { readonly nowMs: number; readonly expiresSeconds: number }): SignedUrl {
   const { origin, path, query } = split(grant.url);
@@ -52,7 +52,7 @@ export function signUrl(grant: UrlGrant & { readonly nowMs: number; readonly exp
 
 /**
  * Verifies a URL from `signUrl`. `url` is the absolute URL of the request, `contentType` its header. A URL is valid
- * until its expiry time, inclusive of it. The signature is checked first, so only a genuine URL is reported as expired.
+ * until its expiry time, inclusive. The signature is checked first, so only a genuine URL is reported as expired.
  */
 export function verifySignedUrl(request: UrlGrant & { readonly nowMs: number }): SignedUrlVerdict {
   const { query } = split(request.url);
@@ -70,7 +70,7 @@ export function verifySignedUrl(request: UrlGrant & { readonly nowMs: number }):
   return request.nowMs >= expiresAtMs ? { ok: false, reason: "expired", expiresAtMs, expiresSeconds } : { ok: true };
 }
 
-/** HMAC-SHA256 over method, host, path, the other parameters sorted by name, and the media type. */
+/** Computes the HMAC-SHA256 of method, host, path, the other parameters sorted by name, and the media type. */
 function computeSignature({ key, method, url, contentType }: UrlGrant, query: readonly QueryParameter[]): string {
   const { host, path } = split(url);
   const sorted = new URLSearchParams([...query]);
@@ -80,8 +80,8 @@ function computeSignature({ key, method, url, contentType }: UrlGrant, query: re
 }
 
 /**
- * The decoded path: clients may or may not escape a character, and both forms are equal (RFC 3986, 6.2.2). An escaped
- * slash stays escaped, because it is not a separator.
+ * Decodes a path. Clients can escape a character or not, and both forms are equal (RFC 3986, 6.2.2). An escaped slash
+ * stays escaped, because it is not a separator.
  */
 const decodePath = (path: string): string => path.replace(/(?:%(?!2f)[0-9a-f]{2})+/gi, tryDecode);
 
@@ -95,14 +95,13 @@ function tryDecode(escapes: string): string {
 
 type QueryParameter = [name: string, value: string];
 
-/** Does not use `new URL`, which would normalize the path. */
+/** Splits a URL without `new URL`, which would normalize the path. */
 function split(url: string): { origin: string; host: string; path: string; query: QueryParameter[] } {
   const [, origin = "", host = "", path = "", search = ""] =
     /^(https?:\/\/([^/?#]*))([^?#]*)\??([^#]*)/i.exec(url) ?? [];
   return { origin, host: host.toLowerCase(), path, query: [...new URLSearchParams(search)] };
 }
 
-/** `20261121T050000Z` */
 const formatBasicTime = (ms: number): string => toIsoSeconds(ms).replace(/[-:]/g, "");
 
 const parseBasicTime = (text: string): number =>

@@ -7,23 +7,22 @@ import { decodeKey } from "./webhook.ts";
 export const standardWebhookToleranceSeconds = 300;
 
 interface StandardWebhook {
-  /** The key in base64, with or without the prefix `whsec_`. */
+  /** Key in base64, with or without the prefix `whsec_`. */
   readonly secret: string;
-  /** The same for all attempts. */
   readonly id: string;
   /** Time of the attempt in seconds since the epoch. */
   readonly timestamp: string;
   readonly body: Bytes;
 }
 
-/** The three headers of Standard Webhooks. Throws a TypeError if the secret is not padded standard base64. */
+/** Returns the three headers of Standard Webhooks. Throws a TypeError if the secret is not padded standard base64. */
 export const standardWebhookHeaders = (message: StandardWebhook): StandardWebhookHeaders => ({
   "webhook-id": message.id,
   "webhook-timestamp": message.timestamp,
   "webhook-signature": computeSignature(message),
 });
 
-/** Verifies the three headers. One `v1` signature of the list must match. Others (`v1a`) are skipped. */
+/** Verifies the three headers. One `v1` signature of the list must match. Other versions (`v1a`) are skipped. */
 export function verifyStandardWebhook(
   received: Partial<StandardWebhookHeaders> & Pick<StandardWebhook, "secret" | "body"> & { readonly nowMs: number },
 ): Verdict<"missing" | "stale" | "mismatch"> {

@@ -11,18 +11,17 @@ import { getDefaultScheme, type WebhookScheme } from "./webhook-schemes.ts";
 export type { Diagnosis };
 
 interface SignedDelivery {
-  /** The signing key, exactly as read from the file or the environment variable. */
+  /** Signing key, exactly as read from the file or the environment variable. */
   readonly key: string;
   readonly body: Uint8Array;
-  /** As in the header. */
   readonly signature: string;
-  /** All headers of the delivery, with lower-case names, for a scheme that signs others. */
+  /** All headers of the delivery, with lower-case names, for a scheme that signs other headers. */
   readonly headers?: Readonly<Record<string, string | undefined>>;
 }
 
 /**
- * Looks for the mistake that leads to a signature: every common mistake with key, body, algorithm and encoding, alone
- * and combined, fewest mistakes first. Pure; the body is held in memory.
+ * Finds the mistake that leads to a signature. It tries every common mistake with key, body, algorithm and encoding,
+ * alone and combined, fewest mistakes first. The function is pure, and the body is in memory.
  */
 export function diagnose(
   { key, body, signature, headers = {} }: SignedDelivery,

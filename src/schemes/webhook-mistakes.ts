@@ -7,7 +7,7 @@ import { unwrapBody, wrapBody } from "./wrapped-body.ts";
 
 export type Deviation = Diagnosis["deviations"][number];
 
-/** One way to process an input. Without deviations it is the correct one. */
+/** Result of one way to process an input. Without deviations the way is correct. */
 export interface Variant<Value> {
   readonly value: Value;
   readonly deviations: readonly Deviation[];
@@ -19,7 +19,7 @@ function createDeviation<Value>(value: Value, about: Deviation["about"], code: s
 
 const createExactVariant = <Value>(value: Value): Variant<Value> => ({ value, deviations: [] });
 
-/** Decodings of the header. The correct one has the encoding and the prefix of the scheme, and nothing else. */
+/** Lists decodings of the header. The correct one has exactly the encoding and the prefix of the scheme. */
 export function listSignatureVariants(text: string, format: SignatureFormat): Variant<Buffer>[] {
   const isExact = text.startsWith(format.prefix) && isEncoded(text.slice(format.prefix.length), format);
   if (isExact) return [createExactVariant(Buffer.from(text.slice(format.prefix.length), format.encoding))];
@@ -69,7 +69,7 @@ const isHex = /^(?:[0-9a-f]{2})+$/;
 const isEncoded = (text: string, { encoding }: SignatureFormat): boolean =>
   encoding === "hex" ? isHex.test(text) : !isHex.test(text.toLowerCase()) && !!decodeBase64(text)?.length;
 
-/** Ways to turn the key's string into the key. The correct one is to decode it as base64. */
+/** Lists ways to convert the key's string to the key. The correct way is to decode it as base64. */
 export function listKeyVariants(text: string): Variant<Buffer>[] {
   const bare = text.trim();
   const bytes = decodeBase64(bare);
@@ -118,7 +118,7 @@ export function listKeyVariants(text: string): Variant<Buffer>[] {
   ];
 }
 
-/** Ways in which the raw bytes may have been changed before signing or verification. */
+/** Lists ways in which the raw bytes can have changed before signing or verification. */
 export function listBodyVariants(body: Uint8Array): Variant<Uint8Array>[] {
   const text = Buffer.from(body).toString("utf8");
   const createChangedVariants = (code: string, value: string, words: string): Variant<Uint8Array>[] =>
@@ -136,7 +136,7 @@ export function listBodyVariants(body: Uint8Array): Variant<Uint8Array>[] {
       `${text}\r\n`,
       "A trailing CRLF was signed, but this body has none.",
     ),
-    // Comes before the next one, which treats it as whitespace.
+    // This variant precedes the next one, which treats the character as whitespace.
     ...createChangedVariants(
       "byte-order-mark",
       text.replace(/^\ufeff/, ""),
@@ -158,10 +158,10 @@ export function listBodyVariants(body: Uint8Array): Variant<Uint8Array>[] {
   ];
 }
 
-/** Maximum number of wrappings to remove: the base64 of a gzip of a JSON string. */
+/** Maximum number of wrappings to remove. An example with three is the base64 of a gzip of a JSON string. */
 const maxWrappings = 3;
 
-/** The wrapped body, and its contents, also without the trailing newline of a text editor. */
+/** Lists the contents of a wrapped body, also without the trailing newline of a text editor. */
 function listUnwrappedVariants(body: Uint8Array, before: readonly Deviation[] = []): Variant<Uint8Array>[] {
   if (before.length === maxWrappings) return [];
   return unwrapBody(body).flatMap(({ code, text, body: inner }) => {
@@ -183,7 +183,7 @@ type SignFunction = (key: Buffer, body: Uint8Array) => Buffer;
 
 const digests = ["sha512", "sha256", "sha384", "sha1"] as const;
 
-/** Ways to compute the signature. `before` is the text that the scheme signs before the body. */
+/** Lists ways to compute the signature. `before` is the text that the scheme signs before the body. */
 export function listAlgorithms({ digest: right, ...format }: SignatureFormat, before: string): Variant<SignFunction>[] {
   const hint = `Use ${formatAlgorithm({ digest: right })}.`;
   const createAlgorithm = (value: SignFunction, code: string, text: string) =>
@@ -221,15 +221,13 @@ export function listAlgorithms({ digest: right, ...format }: SignatureFormat, be
   ];
 }
 
-/** A JSON document in the style of another serializer. */
 interface RewrittenJson {
   readonly code: string;
-  /** A description: `compact, with sorted keys`. */
   readonly how: string;
   readonly text: string;
 }
 
-/** The same document in the styles of common serializers; none if it is not JSON. */
+/** Returns the same document in the styles of common serializers. Returns an empty list if the text is not JSON. */
 function rewriteJson(text: string): readonly RewrittenJson[] {
   const document = tryParseJson(text);
   if (document === undefined) return [];

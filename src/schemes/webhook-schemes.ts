@@ -3,21 +3,17 @@ import { standardWebhookHeaders, standardWebhookToleranceSeconds, verifyStandard
 import { createInvalidVerdict, type Verdict } from "./verdict.ts";
 import { compareContentHash, contentHash, contentHashHeader, contentHashOfStream } from "./webhook.ts";
 
-/** Signed parts of a webhook. */
 export interface WebhookMessage {
   /** Key of the workspace in base64. */
   readonly key: string;
   readonly body: Bytes;
-  /** Id of the delivery, the same for all attempts. */
   readonly id: number;
-  /** Time of the attempt, milliseconds since the epoch. */
+  /** Time of the attempt, in milliseconds since the epoch. */
   readonly at: number;
 }
 
-/** Headers with lower-case names. */
 type ReceivedHeaders = Readonly<Record<string, string | undefined>>;
 
-/** The received request. */
 export interface ReceivedWebhook {
   readonly key: string;
   readonly body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
@@ -25,30 +21,32 @@ export interface ReceivedWebhook {
   readonly nowMs: number;
 }
 
-/** The HMAC of a scheme, for code that computes it in another way: wrong on purpose, or in a browser. */
+/** HMAC of a scheme, for code that computes it in another way: wrong on purpose, or in a browser. */
 export interface SignatureFormat {
   readonly digest: Digest;
   readonly encoding: "hex" | "base64";
-  /** The beginning of the header, before the encoded HMAC. */
+  /** Beginning of the header, before the encoded HMAC. */
   readonly prefix: string;
-  /** Text that is signed before the body, from the other headers of the scheme (default: none). */
+  /**
+   * Returns the text that is signed before the body, from the other headers of the scheme. By default, only the body is
+   * signed.
+   */
   readonly getSignedText?: (headers: ReceivedHeaders) => string;
 }
 
-/** A way to sign webhooks. Emulator, command line, console and OpenAPI documents use the schemes of this list. */
+/** Way to sign webhooks. Emulator, command line, console and OpenAPI documents use the schemes of this list. */
 export interface WebhookScheme<Name extends string = string> {
-  /** Name in options and flags. */
   readonly name: Name;
-  /** Its origin in descriptions: "the service". */
+  /** Origin of the scheme in descriptions: "the service". */
   readonly title: string;
-  /** The header of the signature is the last one. */
+  /** Names of the headers. The header of the signature is the last one. */
   readonly headers: readonly [...others: string[], signature: string];
   readonly format: SignatureFormat;
-  /** The headers of a message. Throws a TypeError if the key is not padded standard base64. */
+  /** Returns the headers of a message. Throws a TypeError if the key is not padded standard base64. */
   sign(message: WebhookMessage): Readonly<Record<string, string>>;
-  /** Verifies the received request. Rejects with a TypeError for such a key. */
+  /** Verifies the received request. Rejects with a TypeError if the key is not padded standard base64. */
   verify(received: ReceivedWebhook): Promise<Verdict<string>>;
-  /** The meaning of each reason of a verdict, in words that follow a colon. */
+  /** Meaning of each reason of a verdict, in words that follow a colon. */
   readonly explain: Readonly<Record<string, string>>;
 }
 
@@ -57,7 +55,7 @@ const explain = {
   mismatch: "it was signed with another key, or the bytes were changed",
 };
 
-/** The service's own scheme (DECISIONS.md, P19), which signs every webhook. */
+/** Scheme of the service (DECISIONS.md, P19), which signs every webhook. */
 const contentHashScheme: WebhookScheme<"content-hash"> = {
   name: "content-hash",
   title: "the service",
@@ -97,10 +95,9 @@ const standardScheme: WebhookScheme<"standard"> = {
   },
 };
 
-/** All schemes. The first one signs every webhook; the others are added on request. */
+/** All schemes. The first scheme signs every webhook, and the others are added on request. */
 export const webhookSchemes = [contentHashScheme, standardScheme] as const;
 
-/** Names of the schemes that a webhook has only on request. */
 export type OptionalSchemeName = Exclude<(typeof webhookSchemes)[number]["name"], "content-hash">;
 
 export const getDefaultScheme = (): WebhookScheme => webhookSchemes[0];
@@ -110,11 +107,11 @@ export const listOptionalSchemes = (): readonly WebhookScheme<OptionalSchemeName
   return others;
 };
 
-/** The scheme with this name. Returns the default scheme without a name. */
+/** Returns the scheme with this name, or the default scheme without a name. */
 export const findScheme = (name: string | undefined): WebhookScheme =>
   webhookSchemes.find((scheme) => scheme.name === name) ?? getDefaultScheme();
 
-/** The scheme of a received webhook: the first one whose signature it has, or the default scheme. */
+/** Returns the first scheme whose signature a received webhook has, or the default scheme. */
 export const detectScheme = (headers: ReceivedHeaders): WebhookScheme =>
   webhookSchemes.find((scheme) => readSignature(scheme, headers) !== undefined) ?? getDefaultScheme();
 
@@ -123,32 +120,29 @@ export const getSignatureHeader = ({ headers }: WebhookScheme): string => header
 export const readSignature = (scheme: WebhookScheme, headers: ReceivedHeaders): string | undefined =>
   headers[getSignatureHeader(scheme).toLowerCase()];
 
-/** Whether a header carries a signature. `name` is in lower case. */
+/** Reports whether a header contains a signature. `name` is in lower case. */
 export const isSignatureHeader = (name: string): boolean =>
   webhookSchemes.some((scheme) => getSignatureHeader(scheme).toLowerCase() === name);
 
-/** Number of bytes of each digest. */
 const digestBytes: Readonly<Record<Digest, number>> = { sha1: 20, sha256: 32, sha384: 48, sha512: 64 };
 
-/** Number of characters of an encoded HMAC. */
 export const getSignatureLength = ({ digest, encoding }: SignatureFormat): number =>
   encoding === "hex" ? digestBytes[digest] * 2 : Math.ceil(digestBytes[digest] / 3) * 4;
 
-/** `128 lower-case hexadecimal digits` */
+/** Describes the form of a signature: `128 lower-case hexadecimal digits`. */
 export function describeSignature(format: SignatureFormat): string {
   const { encoding, prefix } = format;
   const kind = encoding === "hex" ? "lower-case hexadecimal digits" : "base64 characters";
   return `${prefix === "" ? "" : `"${prefix}" and `}${getSignatureLength(format)} ${kind}`;
 }
 
-/** The regular expression of a signature, for JSON Schema. */
+/** Builds the regular expression of a signature, for JSON Schema. */
 export const buildSignaturePattern = (format: SignatureFormat): string =>
   `^${format.prefix}${format.encoding === "hex" ? "[0-9a-f]" : "[0-9A-Za-z+/=]"}{${getSignatureLength(format)}}$`;
 
-/** `HMAC-SHA512` */
 export const formatAlgorithm = ({ digest }: Pick<SignatureFormat, "digest">): string => `HMAC-${digest.toUpperCase()}`;
 
-/** The signature over the bytes with a decoded key. `headers` are those of the message. */
+/** Computes the signature of the bytes with a decoded key. `headers` are the headers of the message. */
 export function computeSignature(
   { digest, encoding, prefix, getSignedText }: SignatureFormat,
   { key, body, headers }: { readonly key: Bytes; readonly body: Bytes; readonly headers: ReceivedHeaders },

@@ -3,32 +3,33 @@ import { type Bytes, computeHmac, computeStreamHmac, decodeBase64, isEqualInCons
 import type { HeadersInput } from "./published.d.ts";
 import { createInvalidVerdict, type Verdict, validVerdict } from "./verdict.ts";
 
-/** The header that carries the signature of a webhook (DECISIONS.md, P19). */
+/** Header with the signature of a webhook (DECISIONS.md, P19). */
 export const contentHashHeader = "X-SVC-WEBHOOK-CONTENT-HASH";
 
 /**
- * The signature of a webhook: 128 lower-case hex digits of HMAC-SHA512 over the raw body. The key is the base64 string
- * from the service, decoded before use. Throws a TypeError if it is missing, or not padded standard base64.
+ * Computes the signature of a webhook: 128 lower-case hex digits of HMAC-SHA512 over the raw body. The key is the
+ * base64 string from the service, decoded before use. Throws a TypeError if the key is missing or not padded standard
+ * base64.
  */
 export const contentHash = (hmacKeyBase64: string, body: Bytes): string =>
   computeHmac("sha512", decodeHmacKey(hmacKeyBase64), body).toString("hex");
 
-/** The same for a body that is not held in memory. */
+/** Computes the signature of a body that is a stream. */
 export const contentHashOfStream = async (
   hmacKeyBase64: string,
   body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
 ): Promise<string> => (await computeStreamHmac("sha512", decodeHmacKey(hmacKeyBase64), body)).toString("hex");
 
 /**
- * Compares a header value with the hash of the received bytes. `malformed`: not 128 lower-case hex digits, so it has
- * another scheme or encoding. `mismatch`: another key or other bytes.
+ * Compares a header value with the hash of the received bytes. `malformed` means that it is not 128 lower-case hex
+ * digits, so that it has another scheme or encoding. `mismatch` means another key or other bytes.
  */
 export function compareContentHash(given: string | undefined, expected: string): Verdict<"malformed" | "mismatch"> {
   if (given === undefined || !/^[0-9a-f]{128}$/.test(given)) return createInvalidVerdict("malformed");
   return isEqualInConstantTime(given, expected) ? validVerdict : createInvalidVerdict("mismatch");
 }
 
-/** Verifies a delivery by its received raw bytes; see `compareContentHash`. */
+/** Verifies a delivery by its received raw bytes. `compareContentHash` describes the verdict. */
 export const verifyContentHash = (
   hmacKeyBase64: string,
   body: Bytes,
@@ -36,7 +37,10 @@ export const verifyContentHash = (
 ): Verdict<"malformed" | "mismatch"> => compareContentHash(given, contentHash(hmacKeyBase64, body));
 
 const decodeHmacKey = (hmacKeyBase64: string): Buffer => decodeKey(hmacKeyBase64, "The HMAC key");
-/** The bytes of a base64 key. Throws a TypeError that calls it `what` if it is missing or not base64. */
+/**
+ * Decodes a base64 key. Throws a TypeError if the key is missing or not base64. `what` is the name of the key in the
+ * message.
+ */
 export function decodeKey(text: string | undefined, what: string): Buffer {
   // A variable that is not set is undefined in programs, and an empty string in pipelines.
   if (typeof text !== "string" || text === "")
@@ -48,7 +52,7 @@ export function decodeKey(text: string | undefined, what: string): Buffer {
 }
 /**
  * Verifies a received delivery by its raw bytes and headers. Throws a TypeError if an argument is missing, if the key
- * is not padded standard base64, or if the body was parsed already: only raw bytes can be verified.
+ * is not padded standard base64, or if the body was already parsed. Only raw bytes can be verified.
  */
 export function verifyDelivery(delivery: {
   readonly body: string | ArrayBufferView | ArrayBufferLike;
@@ -65,7 +69,10 @@ export function verifyDelivery(delivery: {
   return given === undefined ? createInvalidVerdict("missing") : verifyContentHash(hmacKey, bytes, given);
 }
 
-/** Undefined if the body is not bytes. Test environments have their own byte classes, so `instanceof` is not used. */
+/**
+ * Converts a body to bytes. Returns undefined if the body is not bytes. Test environments have their own byte classes,
+ * so `instanceof` is not used.
+ */
 function toBytes(body: string | ArrayBufferView | ArrayBufferLike): Bytes | undefined {
   if (typeof body === "string") return body;
   if (ArrayBuffer.isView(body)) return Buffer.from(body.buffer, body.byteOffset, body.byteLength);

@@ -2,21 +2,19 @@ import { unzipSync } from "node:zlib";
 import { decodeAnyBase64 } from "../base/hmac.ts";
 import { isObject, tryParseJson } from "../base/object.ts";
 
-/** A body in another form: its source, or its result. */
 export interface BodyForm {
   readonly code: string;
-  /** Describes how this body relates to the signed one. */
   readonly text: string;
   readonly body: Uint8Array;
 }
 
-/** The original of a body that was encoded, compressed or wrapped before it was saved. */
+/** Returns the original of a body that was encoded, compressed or wrapped before it was saved. */
 export function unwrapBody(body: Uint8Array): readonly BodyForm[] {
   const text = Buffer.from(body).toString("utf8");
   return [...decompressBody(body), ...decodeUtf16(body), ...unwrapBase64(text), ...unwrapJson(tryParseJson(text))];
 }
 
-/** Forms of a body that are sometimes signed instead of the received bytes. */
+/** Returns forms of a body that are sometimes signed instead of the received bytes. */
 export function wrapBody(body: Uint8Array): readonly BodyForm[] {
   const bytes = Buffer.from(body);
   const utf16 = Buffer.from(bytes.toString("utf8"), "utf16le");
@@ -33,7 +31,7 @@ export function wrapBody(body: Uint8Array): readonly BodyForm[] {
   ];
 }
 
-/** Webhooks are not larger. */
+/** Maximum size of a decompressed body. Webhooks are not larger. */
 const maxInflatedBytes = 32 * 2 ** 20;
 
 function decompressBody(body: Uint8Array): BodyForm[] {
@@ -41,7 +39,6 @@ function decompressBody(body: Uint8Array): BodyForm[] {
     const text = "This body is compressed (gzip or deflate). The signature is that of the decompressed bytes.";
     return [{ code: "gzip", text, body: unzipSync(body, { maxOutputLength: maxInflatedBytes }) }];
   } catch {
-    // Not compressed, or too large.
     return [];
   }
 }
@@ -58,7 +55,7 @@ function decodeUtf16(body: Uint8Array): BodyForm[] {
 
 const swapBytes = (bytes: Uint8Array): Buffer => Buffer.from(bytes).swap16();
 
-/** A word may be valid base64 by chance. */
+/** Minimum number of characters, because a word can be valid base64 by chance. */
 const minBase64Length = 16;
 
 function unwrapBase64(text: string): BodyForm[] {
@@ -71,7 +68,7 @@ function unwrapBase64(text: string): BodyForm[] {
   ];
 }
 
-/** A string that holds the body, or an event of a gateway with such a field. */
+/** Unwraps a string with the body, or an event of a gateway with such a field. */
 function unwrapJson(document: unknown): BodyForm[] {
   if (typeof document === "string") {
     const text = "This body is a JSON string. The signature is that of its contents.";

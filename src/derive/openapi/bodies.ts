@@ -4,10 +4,8 @@ import type { Operation, RequestBody, ResponseBody } from "../../api/operation.t
 import type { Service } from "../../api/services.ts";
 import type { Json, SchemaWriter } from "./schemas.ts";
 
-/** Content of a body of each kind: media type to schema. */
 type MediaContent = Readonly<Record<string, Json>>;
 
-/** The request body of an operation, with the bodies of its examples. */
 export function buildRequestBody(operation: Operation, writer: SchemaWriter): Json | undefined {
   const { service, request } = operation;
   const { body } = request;
@@ -27,7 +25,10 @@ export function buildRequestBody(operation: Operation, writer: SchemaWriter): Js
   };
 }
 
-/** How the emulator treats a request without a body: bytes may be missing, and a form without fields is empty. */
+/**
+ * Reports whether the emulator accepts a request without a body. It treats missing bytes as empty, and accepts a form
+ * without fields.
+ */
 function mayBeAbsent(body: RequestBody, { noBody }: Service): boolean {
   if (!("schema" in body)) return true;
   // Errors in the handler's own wording are only in the schema's metadata.
@@ -54,7 +55,7 @@ function buildRequestContent(body: RequestBody, writer: SchemaWriter): MediaCont
   }
 }
 
-/** The success responses of an operation, by status. A forwarded response may have others. */
+/** Builds the success responses of an operation, by status. A forwarded response can have other statuses. */
 export function buildSuccessResponses(operation: Operation, writer: SchemaWriter): Json {
   const declared = Object.entries(operation.responses);
   const ofCluster = declared.some(([, body]) => body.kind === "passthrough");
@@ -111,14 +112,14 @@ function buildResponse(
   }
 }
 
-/** A title as a key: `Find the cluster` becomes `find-the-cluster`. */
+/** Converts a title to a key: `Find the cluster` becomes `find-the-cluster`. */
 export const slugify = (title: string): string =>
   title
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, "-")
     .replace(/^-|-$/g, "");
 
-/** Webhooks in OpenAPI 3.1: one POST for each activity, by name. */
+/** Builds the webhooks of OpenAPI 3.1: one POST per activity, by name. */
 export function buildWebhookItems(payloads: ReadonlyMap<Activity, z.ZodType>, writer: SchemaWriter): Json {
   return Object.fromEntries(
     [...payloads].map(([activity, payload]) => [
@@ -132,7 +133,7 @@ const buildDelivery = (activity: Activity, schema: Json): Json => ({
   operationId: `webhook.${activity}`,
   tags: ["webhooks"],
   summary: `Webhook for ${activity}`,
-  // The receiver decides; the signature identifies the sender.
+  // The receiver chooses its own authentication. The signature identifies the sender.
   security: [],
   parameters: [{ $ref: "#/components/parameters/ContentHash" }],
   requestBody: { required: true, content: { "application/json": { schema } } },

@@ -19,7 +19,7 @@ import {
 import { buildRequestBody, buildSuccessResponses, slugify } from "./bodies.ts";
 import { failureShapes, type Json, type SchemaWriter } from "./schemas.ts";
 
-/** One operation in OpenAPI, for one of its methods. */
+/** Builds the OpenAPI object of an operation for one of its methods. */
 export function buildOperationObject(operation: Operation, method: Method, writer: SchemaWriter): Json {
   const { id, summary, description, auth, emits, cli, basis } = operation;
   const role = getRequiredRole(operation);
@@ -44,7 +44,6 @@ export function buildOperationObject(operation: Operation, method: Method, write
   };
 }
 
-/** The resource: the first part of an operation's id. */
 export const getTag = ({ id }: Operation): string => id.split(".")[0]!;
 
 function buildParameters({ request, examples, auth }: Operation, writer: SchemaWriter): Json[] {
@@ -58,7 +57,7 @@ function buildParameters({ request, examples, auth }: Operation, writer: SchemaW
 
 const defaultScheme = getDefaultScheme();
 
-/** Parameters that belong to a kind of credentials or to all deliveries, not to an operation. */
+/** Parameters that belong to a kind of credentials or to all deliveries instead of an operation. */
 export const sharedParameters: Json = {
   ContentHash: {
     name: getSignatureHeader(defaultScheme),
@@ -71,10 +70,11 @@ export const sharedParameters: Json = {
     name: "user-email",
     in: "header",
     description: "Acts as this active member of the workspace",
-    // Generators for Go would confuse it with a query parameter `user_email`.
+    // Generators for Go would confuse the header with a query parameter `user_email`.
     "x-go-name": "ActingUserEmail",
     schema: { type: "string", format: "email" },
-    // Without an example importers send placeholders, which are not addresses of users. This one is in the seed `demo`.
+    // Without an example, importers send placeholders that are not addresses of users. This address is in the seed
+    // `demo`.
     example: "ada@northwind.example",
   },
 };
@@ -105,7 +105,10 @@ function buildPartParameters(
   });
 }
 
-/** The failures that an operation may return: its own, its cluster's, and the applicable ones of its service. */
+/**
+ * Returns the failures that an operation can return: its own, its cluster's, and the applicable failures of its
+ * service.
+ */
 export const collectFailures = (operation: Operation): FailureCode[] => [
   ...new Set([
     ...operation.failures,
@@ -114,10 +117,9 @@ export const collectFailures = (operation: Operation): FailureCode[] => [
   ]),
 ];
 
-/** A service declares its failures for all operations. These rules omit the inapplicable ones. */
+/** Reports whether a failure applies to an operation. A service declares its failures for all operations. */
 function canHappen({ status }: Failure<unknown>, { auth, request }: Operation): boolean {
   if (status === 401 || status === 403) return auth !== "none";
-  // A response to another method of the same path.
   if (status === 405) return false;
   if (status === 413 || status === 415) return request.body !== undefined;
   if ((status === 400 || status === 422) && isOAuthRequest(request.body)) return false;
@@ -125,7 +127,7 @@ function canHappen({ status }: Failure<unknown>, { auth, request }: Operation): 
   return true;
 }
 
-/** One response per status, as OpenAPI requires. Failures with the same status have different examples. */
+/** Builds one response per status, as OpenAPI requires. Failures with the same status have different examples. */
 function buildFailureResponses(operation: Operation): Record<string, Json> {
   const byStatus = new Map<number, FailureCode[]>();
   for (const code of collectFailures(operation)) {
@@ -148,7 +150,7 @@ function buildFailureResponse(codes: readonly FailureCode[]): Json {
         return [
           mediaType,
           {
-            // Not oneOf: a domain error is also a detail, and any object may be field errors.
+            // A domain error is also a detail, and any object can be field errors, so `oneOf` would fail.
             schema: refs.length === 1 ? refs[0] : { anyOf: refs },
             examples: Object.fromEntries(
               matchingCodes.map((code) => [
@@ -168,7 +170,7 @@ function buildFailureResponse(codes: readonly FailureCode[]): Json {
   };
 }
 
-/** A sample body of the failure, with `<name>` for data in the message. */
+/** Builds a sample body of the failure, with `<name>` for data in the message. */
 export function buildSample(failure: Failure<unknown>): unknown {
   const data = new Proxy({}, { get: (_, name) => (typeof name === "string" ? `<${name}>` : undefined) });
   try {
@@ -190,7 +192,6 @@ const createHeaderScheme = (name: string, description: string): Json => ({
   description,
 });
 
-/** The authentication schemes, by their names in the documents. */
 export const securitySchemes = {
   clientId: createHeaderScheme("client-id", "The id of the workspace's API key"),
   clientSecret: createHeaderScheme("client-secret", "The secret of the workspace's API key"),
@@ -208,8 +209,9 @@ export const securitySchemes = {
 type Scheme = keyof typeof securitySchemes;
 
 /**
- * Requirements of each kind of credentials: one of the rows, with everything in that row. An empty row means that they
- * may be omitted, as the specification states for the cluster key and for userinfo's header (DECISIONS.md, R6).
+ * Requirements of each kind of credentials. A request must satisfy one row, with everything in that row. An empty row
+ * means that the credentials are optional, as the specification states for the cluster key and for userinfo's header
+ * (DECISIONS.md, R6).
  */
 export const securityRequirements: Readonly<Record<Auth, readonly (readonly Scheme[])[]>> = {
   none: [],
@@ -221,6 +223,5 @@ export const securityRequirements: Readonly<Record<Auth, readonly (readonly Sche
   "control-token": [["controlToken"]],
 };
 
-/** The basis of a claim, as extensions, so that readers see what the emulator only assumes. */
 const toBasisExtension = (basis: Basis): Json =>
   typeof basis === "string" ? { "x-basis": basis } : { "x-basis": "assumed", "x-basis-reason": basis.assumed };

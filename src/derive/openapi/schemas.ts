@@ -4,18 +4,17 @@ import type { Failure } from "../../api/failure.ts";
 export type Json = Readonly<Record<string, unknown>>;
 export type SchemaNames = ReadonlyMap<z.ZodType, string>;
 
-/** `input`: a client's input, with defaults omitted. `output`: a service's response. */
+/** Direction of a value. `input` is a client's input, with defaults omitted. `output` is a service's response. */
 export type Direction = "input" | "output";
 
 /** Writes schemas as JSON Schema. Named schemas become references and are described once, in `components`. */
 export interface SchemaWriter {
   write(schema: z.ZodType, direction: Direction): Json;
-  /** The fields of an object one by one, because OpenAPI's parameters are not an object. */
+  /** Writes the fields of an object one by one, because OpenAPI's parameters are not an object. */
   writeFields(shape: z.ZodObject): {
     readonly properties: Readonly<Record<string, Json>>;
     readonly required: readonly string[];
   };
-  /** The named schemas that were referenced so far. */
   getComponents(): Record<string, Json>;
 }
 
@@ -40,7 +39,7 @@ export function createSchemaWriter(names: SchemaNames): SchemaWriter {
   };
 
   const writeReference = (schema: z.ZodType, direction: Direction): Json | undefined => {
-    // A schema with its own description is the same schema with other words.
+    // A schema with its own description has the same shape as its parent.
     const name = names.get(schema) ?? (schema._zod.parent && names.get(schema._zod.parent as z.ZodType));
     if (name === undefined) return undefined;
     // A schema that differs in the two directions becomes two schemas in OpenAPI.
@@ -66,31 +65,32 @@ export function createSchemaWriter(names: SchemaNames): SchemaWriter {
   };
 }
 
-/** In place, as zod's override requires. */
+/** Changes the schema in place, as zod's override requires. */
 function tidy(json: Record<string, unknown>): void {
   if ("$ref" in json) {
     for (const key of Object.keys(json)) if (!["$ref", "description", "default"].includes(key)) delete json[key];
   }
-  // With closed objects, clients would reject fields that the service may add.
+  // With closed objects, clients would reject fields that the service adds later.
   if (json.additionalProperties === false) delete json.additionalProperties;
   if ("format" in json) {
-    // The pattern of a date adds nothing to the format. Formats of the library mean nothing to others.
+    // The pattern of a date adds nothing to the format. Formats of the library have no meaning in other tools.
     if (standardFormats.has(json.format)) delete json.pattern;
     else delete json.format;
   }
-  // By default, generators use 32-bit integers, which cannot hold such limits.
+  // By default, generators use 32-bit integers, which are too small for these limits.
   if ([json.minimum, json.maximum].some((limit) => Math.abs(Number(limit)) > maxInt32)) json.format = "int64";
-  // Property names are always strings.
   if (JSON.stringify(json.propertyNames) === '{"type":"string"}') delete json.propertyNames;
   if (Array.isArray(json.prefixItems)) convertToList(json, json.prefixItems);
 }
 
 const maxInt32 = 2 ** 31 - 1;
 
-/** Keywords of JSON Schema in the declarations. */
 const standardFormats: ReadonlySet<unknown> = new Set(["date-time", "date", "email", "uri", "uuid"]);
 
-/** Generators have problems with tuples. A list with this many items of one form is enough for a pair. */
+/**
+ * Converts a tuple to a list, because generators have problems with tuples. A list with a fixed number of items of one
+ * form is enough for a pair.
+ */
 function convertToList(json: Record<string, unknown>, items: readonly unknown[]): void {
   const forms = [...new Set(items.map((item) => JSON.stringify(item)))].map((text) => JSON.parse(text));
   delete json.prefixItems;
@@ -108,13 +108,12 @@ const differsByDirection = (schema: z.ZodType): boolean => {
 };
 
 interface SchemaForm {
-  /** Name among the schemas of the document. */
   readonly name: string;
   readonly mediaType: string;
   readonly schema: Json;
-  /** Other schemas that this one refers to. */
+  /** Other schemas to which this schema refers. */
   readonly parts?: Json;
-  /** An example for failures whose body cannot be generated from a template. */
+  /** Example for failures whose body cannot be generated from a template. */
   readonly sample: unknown;
 }
 
@@ -125,7 +124,7 @@ const createObjectSchema = (required: readonly string[], properties: Json): Json
   properties,
 });
 
-/** The forms of failure bodies, each described once in every document (src/api/failure.ts). */
+/** Forms of failure bodies, each described once in every document (src/api/failure.ts). */
 export const failureShapes: Readonly<Record<Failure["shape"], SchemaForm>> = {
   detail: {
     name: "Detail",
@@ -147,7 +146,7 @@ export const failureShapes: Readonly<Record<Failure["shape"], SchemaForm>> = {
   fields: {
     name: "FieldErrors",
     mediaType: "application/json",
-    // Nested rows are keyed by field and index, so only the outermost keys are known, and one of them by name.
+    // Nested rows are keyed by field and index, so only the outermost keys are known, and only one of them by name.
     schema: {
       type: "object",
       properties: { non_field_errors: { type: "array", items: text, description: "Errors of the whole request" } },
@@ -158,7 +157,7 @@ export const failureShapes: Readonly<Record<Failure["shape"], SchemaForm>> = {
   validation: {
     name: "HTTPValidationError",
     mediaType: "application/json",
-    // In FastAPI's format.
+    // The body has FastAPI's format.
     schema: {
       type: "object",
       properties: { detail: { type: "array", items: { $ref: "#/components/schemas/ValidationError" } } },
