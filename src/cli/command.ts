@@ -8,12 +8,12 @@ import type { Globals } from "./parse/globals.ts";
 import type { FailureKind } from "./process/failure.ts";
 import type { Host } from "./process/host.ts";
 
-/** A hand-written command: its declaration and its action. Its module imports no expensive module statically. */
+/** Hand-written command: its declaration and its action. Its module imports no expensive module statically. */
 export interface Command extends WrittenDeclaration {
-  /** The values that its own code reads. A test compares them with the derived command. */
+  /** Values of the derived input that the command's own code reads. A test compares them with the derived command. */
   readonly readsDerived?: DerivedInput;
   /**
-   * Resolves when the command is done; a failure kind or an exit code reports an outcome other than success. `spec` is
+   * Resolves when the command is done. A failure kind or an exit code reports an outcome other than success. `spec` is
    * the derived command, if any.
    */
   run(
@@ -54,7 +54,7 @@ export const defineCommand = <
   declared: TypedCommand<Flags, Positionals, DerivedFlags, DerivedPositionals>,
 ): Command => declared;
 
-/** The captured output of one command line. */
+/** Captured output of one command line. */
 export interface CapturedRun {
   readonly exit: number;
   readonly out: string;
@@ -72,7 +72,7 @@ export interface InnerRun {
 export interface ServiceTarget {
   readonly baseUrls: BaseUrls;
   readonly credentials: Credentials;
-  /** Reports the selected target and the reason, without secrets. */
+  /** Description of the selected target and the reason, without secrets. */
   readonly origin: string;
 }
 
@@ -81,7 +81,7 @@ export interface ClientChoice {
   /** State file of the selected running emulator. */
   readonly file?: string | undefined;
   readonly connections?: number;
-  /** Added to the credentials of the target. */
+  /** Credentials that are added to those of the target. */
   readonly credentials?: Credentials | undefined;
 }
 
@@ -94,18 +94,17 @@ export interface Context {
   readonly output: Output;
   /** Aborted by Ctrl-C, SIGTERM, SIGHUP or a closed output. */
   readonly signal: AbortSignal;
-  /** Aborted shortly after `signal`, for work that must finish first. After that, the process is terminated. */
+  /** Aborted shortly after `signal`, for work that must finish first. The process is terminated afterwards. */
   readonly cut: AbortSignal;
-  /**
-   * Resolves the addresses of the services. For the control plane of the emulator, `file` selects the state of a
-   * running one.
-   */
+  /** Resolves the addresses of the services. For the control plane, `file` selects the emulator by its state. */
   target(service: keyof BaseUrls, file?: string): Promise<ServiceTarget>;
   /** Creates a client for that target. All clients are closed at the end of the run. */
   client(service: keyof BaseUrls, options?: ClientChoice): Promise<Client>;
   /** Runs another command line in this process and captures its output. */
   svc(argv: readonly string[], options?: InnerRun): Promise<CapturedRun>;
-  /** Interprets another command line, with strings as values. Returns undefined if it prints a page or is invalid. */
+  /**
+   * Interprets another command line, with strings as values. Returns undefined if the line prints a page or is invalid.
+   */
   read(argv: readonly string[]): Promise<InterpretedLine | undefined>;
   /** Asks y/N (default: no). Throws a usage error that names `flag` if questions are not allowed. */
   confirm(question: string, flag: string): Promise<boolean>;
@@ -122,6 +121,6 @@ export interface Context {
   allowToEnd(ms: number): void;
   /** Extends the time in which a run may write its state after it stops serving, in milliseconds. */
   allowToClose(ms: number): void;
-  /** Waits for a child process that receives the signals itself, for as long as it runs. */
+  /** Waits for a child process that receives the signals, for as long as it runs. */
   waitForProgram<T>(work: () => Promise<T>): Promise<T>;
 }

@@ -9,20 +9,20 @@ import { getConfigFolder, hasConfigFolder } from "../process/environment.ts";
 import { CommandFailedError, UsageError } from "../process/failure.ts";
 import { resolveServerAddress } from "./oauth-call.ts";
 
-/** Credentials of a sign-in, stored by the address of the issuing server. They are sent only to that server. */
+/** Credentials of a sign-in, stored by the address of the issuing server. Only that server receives them. */
 export interface Account {
   readonly client_id: string;
   readonly access_token: string;
   readonly token_type: string;
   readonly scope?: string | undefined;
-  /** ISO 8601; absent if the server omits it. */
+  /** ISO 8601. Absent if the server omits the expiry. */
   readonly expires_at?: string | undefined;
   readonly signed_in_at: string;
   readonly refreshed_at?: string | undefined;
   readonly refresh_token?: string | undefined;
   readonly id_token?: string | undefined;
   readonly refresh_url: string;
-  /** Endpoint that revokes tokens (RFC 7009); absent if the server has none. */
+  /** Endpoint that revokes tokens (RFC 7009). Absent if the server has none. */
   readonly revocation_url?: string | undefined;
 }
 
@@ -49,7 +49,7 @@ function checkAccounts({ accounts = {} }: Readonly<Record<string, unknown>>): st
 
 const required = ["client_id", "access_token", "refresh_url"];
 
-/** Changes an account under a lock. Returning undefined removes the account. */
+/** Changes an account under a lock. `undefined` as the result of the change removes the account. */
 export async function changeAccount(
   context: Pick<Context, "host" | "signal">,
   address: string,
@@ -88,7 +88,10 @@ export async function requireWritableTokens({ host: { env } }: Pick<Context, "ho
   }
 }
 
-/** The selected account: that of --issuer, of the target's routing service, or the only stored one. */
+/**
+ * Returns the address of the selected account: that of --issuer, of the target's routing service, or of the only stored
+ * account.
+ */
 export async function resolveAccountAddress(issuer: string | undefined, context: Context): Promise<string> {
   if (issuer !== undefined) return resolveServerAddress(issuer, context);
   const names = Object.keys(await readAccounts(context));

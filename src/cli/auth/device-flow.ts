@@ -4,7 +4,7 @@ import { CommandFailedError } from "../process/failure.ts";
 import type { Host } from "../process/host.ts";
 import { createOAuthError, type OAuthResponse, toNonEmptyString, toSeconds } from "./oauth-call.ts";
 
-/** The challenge that the user approves, and the secret known only to the device. */
+/** Challenge that the user approves, and the secret that only the device has. */
 export interface DeviceChallenge {
   readonly deviceCode: string;
   readonly userCode: string;
@@ -14,13 +14,13 @@ export interface DeviceChallenge {
   readonly intervalSeconds: number;
 }
 
-/** RFC 8628, 3.2: the default if the server names no interval. */
+/** Default if the server returns no interval (RFC 8628, 3.2). */
 const defaultIntervalSeconds = 5;
-/** RFC 8628, 3.5: each slow_down adds this to the interval permanently. */
+/** Each slow_down response adds this permanently to the interval (RFC 8628, 3.5). */
 const slowDownSeconds = 5;
 const maxBackoffSeconds = 60;
 
-/** Parses the challenge in a response. Rejects addresses other than http(s), since a browser may open them. */
+/** Parses the challenge in a response. Rejects addresses other than http(s), because a browser may open them. */
 export function parseChallenge(answer: OAuthResponse): DeviceChallenge {
   if (answer.status < 200 || answer.status > 299 || answer.error !== undefined) {
     throw createOAuthError("The request for a device code", answer);
@@ -54,9 +54,9 @@ function parseWebAddress(value: unknown): string | undefined {
 }
 
 /**
- * Polls until the user decides (RFC 8628, 3.4 and 3.5). The first poll follows one interval; each slow_down adds 5 s
- * permanently. Backs off while the server is unreachable and never polls after the code expires. Fails with exit code 4
- * if access is denied or the code has expired.
+ * Polls until the user decides (RFC 8628, 3.4 and 3.5). The first poll follows one interval. Each slow_down adds 5 s
+ * permanently. The function backs off while the server is unreachable and never polls after the code expires. Fails
+ * with exit code 4 if access is denied or the code has expired.
  */
 export async function pollForTokens(
   start: { readonly interval: number; readonly expires_at: string },
@@ -73,7 +73,7 @@ export async function pollForTokens(
   let faults = 0;
   let waitMs = intervalSeconds * 1_000;
   for (;;) {
-    // After the expiry, the only possible outcome is "expired".
+    // After the expiry, a poll can only return "expired".
     if (!(wall.now() + waitMs < deadline)) throw createExpiredError();
     await wall.sleep(waitMs, signal);
     signal.throwIfAborted();
@@ -103,7 +103,6 @@ export async function pollForTokens(
   }
 }
 
-/** Polls once. Returns undefined before the decision. */
 export async function pollOnce(poll: () => Promise<OAuthResponse>): Promise<OAuthResponse | undefined> {
   const answer = await poll();
   const isOpen = answer.error === "authorization_pending" || answer.error === "slow_down";

@@ -8,28 +8,27 @@ import { openClient } from "../connection/http.ts";
 import { parseBaseUrlFlag } from "../parse/globals.ts";
 import { CommandFailedError } from "../process/failure.ts";
 
-/** Response of an OAuth endpoint: the members of its JSON object, or none if the body is something else. */
+/** Response of an OAuth endpoint. `fields` has the members of its JSON object and is empty for any other body. */
 export interface OAuthResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly fields: Readonly<Record<string, unknown>>;
   /**
-   * `error` of RFC 6749, 5.2. It is read from the body regardless of the status, because servers differ (DECISIONS.md,
-   * P1).
+   * `error` of RFC 6749, 5.2. The body provides it regardless of the status, because servers differ (DECISIONS.md, P1).
    */
   readonly error: string | undefined;
 }
 
 export type OAuthFields = Readonly<Record<string, string | undefined>>;
 
-/** Creates a client for OAuth endpoints at any address. It is closed at the end of the run. */
+/** Creates a client for OAuth endpoints at any address. The client is closed at the end of the run. */
 export async function createOAuthClient({ host, globals, output, onEnd }: Context): Promise<Client> {
   const client = await openClient({ host, globals, output, baseUrls: {}, credentials: {} });
   onEnd(() => client.close());
   return client;
 }
 
-/** Posts fields once, without retries. Throws NetworkError; rejections are returned as responses. */
+/** Posts fields once, without retries. Throws NetworkError. Rejections are returned as responses. */
 export async function postOAuth(
   client: Client,
   url: string,
@@ -94,17 +93,19 @@ export function createOAuthError(what: string, { status, fields, error }: OAuthR
 }
 
 export interface AuthServer {
-  /** The tokens are stored under this address. */
+  /** Address under which the tokens are stored. */
   readonly address: string;
   readonly deviceUrl: string;
   readonly tokenUrl: string;
   readonly refreshUrl: string;
   readonly revocationUrl: string | undefined;
-  /** The routing service documents JSON for its device endpoints; RFC 8628 specifies forms only. */
+  /**
+   * Encoding of requests. The routing service documents JSON for its device endpoints. RFC 8628 specifies only forms.
+   */
   readonly encoding: "json" | "form";
 }
 
-/** The address that identifies an account: --issuer or the target's routing service. */
+/** Returns the address that identifies an account: --issuer or the target's routing service. */
 export async function resolveServerAddress(issuer: string | undefined, context: Context): Promise<string> {
   if (issuer !== undefined) return parseBaseUrlFlag(issuer, "--issuer");
   const { baseUrls } = await context.target("router");
@@ -136,8 +137,8 @@ export async function findAuthServer(
 }
 
 /**
- * Returns the metadata URLs of an issuer. OpenID Connect appends to the issuer (Discovery, 4); OAuth inserts before its
- * path (RFC 8414, 3 and 5), although some servers append there, too.
+ * Returns the metadata URLs of an issuer. OpenID Connect appends a path to the issuer (Discovery, 4). OAuth inserts one
+ * before the issuer's path (RFC 8414, 3 and 5), but some OAuth servers append it.
  */
 function getMetadataUrls(issuer: string): ReadonlySet<string> {
   const { origin, pathname } = new URL(issuer);
@@ -172,7 +173,7 @@ function parseEndpoints(issuer: string, answer: OAuthResponse): AuthServer {
   if (answer.status !== 200) throw createOAuthError(`The request for the metadata of ${issuer}`, answer);
   const named = toNonEmptyString(metadata.issuer);
   if (named === undefined) throw createMetadataError("is not a JSON document with an issuer", "no_metadata");
-  // RFC 8414, 3.3: a different name means that the metadata belongs to another server.
+  // Metadata with a different name belongs to another server (RFC 8414, 3.3).
   if (trimTrailing(named, "/") !== issuer) throw createMetadataError("has another issuer");
   const readUrl = (name: string) => {
     const text = toNonEmptyString(metadata[name]);

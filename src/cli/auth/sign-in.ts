@@ -26,7 +26,7 @@ export interface SignInResult {
 
 export interface SignInRequest {
   readonly clientId: string;
-  /** An OAuth server other than the routing service. */
+  /** OAuth server other than the routing service. */
   readonly issuer: string | undefined;
   readonly scope: string | undefined;
   readonly shouldOfferBrowser: boolean;
@@ -47,14 +47,14 @@ export async function beginSignIn(request: SignInRequest, context: Context): Pro
   await announceChallenge(challenge, context);
 }
 
-/** Errors that end a sign-in for good (RFC 8628, 3.5; RFC 6749, 5.2). */
+/** Errors that end a sign-in permanently (RFC 8628, 3.5; RFC 6749, 5.2). */
 const finalErrors: readonly string[] = ["access_denied", "expired_token", "invalid_grant"];
 
 /** Performs the second step: waits for the approval, or checks once. Returns undefined before the decision. */
 export async function finishSignIn(context: Context, shouldWait: boolean): Promise<SignInResult | undefined> {
   const pending = await readPendingSignIn(context);
   const signedIn = await finish(pending, context, shouldWait).catch(async (error: unknown) => {
-    // The pending sign-in is over. After any other rejection, another attempt may succeed.
+    // The pending sign-in is over. After any other rejection, another attempt can succeed.
     if (error instanceof CommandFailedError && finalErrors.includes(error.code)) await removePendingSignIn(context);
     throw error;
   });
@@ -116,7 +116,7 @@ async function finish(
   return { address: server.address, account };
 }
 
-/** Programs read the challenge on standard output before the wait; users read it on standard error. */
+/** Programs read the challenge on standard output before the wait. Users read it on standard error. */
 async function announceChallenge(challenge: DeviceChallenge, { output }: Context): Promise<void> {
   const { userCode, verificationUri, verificationUriComplete, expiresInSeconds, intervalSeconds } = challenge;
   if (output.format !== "table") {
@@ -136,7 +136,7 @@ async function announceChallenge(challenge: DeviceChallenge, { output }: Context
   await output.warn(`within ${pluralize(Math.round(expiresInSeconds / 60), "minute")}.`);
 }
 
-/** Opens a browser when the user presses Enter. Polling continues, because the user may approve the code on a phone. */
+/** Opens a browser when the user presses Enter. Polling continues, because the user can approve the code on a phone. */
 function offerBrowser(challenge: DeviceChallenge, { shouldOfferBrowser }: SignInRequest, context: Context): () => void {
   const { host, output, globals } = context;
   const command = shouldOfferBrowser ? findBrowserCommand(host) : undefined;
@@ -153,7 +153,7 @@ function offerBrowser(challenge: DeviceChallenge, { shouldOfferBrowser }: SignIn
   return () => lines.close();
 }
 
-/** A sign-in that was started without waiting. It holds the device's secret, so only its owner may read the file. */
+/** Sign-in that was started without waiting. The file contains the device's secret, so only its owner can read it. */
 interface PendingSignIn {
   readonly client_id: string;
   readonly device_code: string;

@@ -12,7 +12,7 @@ import {
   toSeconds,
 } from "./oauth-call.ts";
 
-/** A token this close to its expiry is refreshed before use, because requests take time and clocks differ. */
+/** Tokens are refreshed this long before their expiry, because requests take time and clocks differ. */
 const marginMs = 30_000;
 
 /** The part of an account that a token response provides (RFC 6749, 5.1). */
@@ -48,7 +48,10 @@ export function toTokens(
   };
 }
 
-/** An unreadable expiry counts as past: the token is refreshed instead of being used indefinitely. */
+/**
+ * Reports whether a token has expired. An unreadable expiry counts as past, so the token is refreshed instead of being
+ * used indefinitely.
+ */
 export const hasExpired = ({ expires_at }: Pick<Account, "expires_at">, now: number): boolean =>
   expires_at !== undefined && !(Date.parse(expires_at) - marginMs > now);
 
@@ -71,7 +74,7 @@ export async function refreshAccount(context: Context, address: string, force = 
       throw createSignInError(address, "The sign-in has expired and cannot be refreshed");
     const answer = await redeem(await createOAuthClient(context), now, context.cut);
     if (answer.error === "invalid_grant" || answer.error === "invalid_token") {
-      // A token that the server has rejected is rejected again.
+      // The server would reject the same token again.
       rejectedRefresh = createSignInError(address, "The server no longer accepts the refresh token");
       return { ...now, refresh_token: undefined };
     }
@@ -92,7 +95,7 @@ export async function refreshAccount(context: Context, address: string, force = 
   return account!;
 }
 
-/** Ctrl-C does not abort this request at once: without its response, a rotated token would be lost. */
+/** Ctrl-C does not abort this request at once, because a rotated token is lost without the response. */
 const redeem = (client: Client, { refresh_url, refresh_token, client_id }: Account, cut: AbortSignal) =>
   postOAuth(client, refresh_url, "form", { grant_type: "refresh_token", refresh_token, client_id }, cut);
 

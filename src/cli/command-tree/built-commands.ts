@@ -4,20 +4,23 @@ import type { ListedCommand } from "../parse/declaration.ts";
 
 /**
  * The build sets this to one line per command with its words. The declarations are in the file of the group next to the
- * bundle, so parsing and help load neither the registry nor the hand-written commands.
+ * bundle. Parsing and help therefore load neither the registry nor the hand-written commands.
  */
 declare const SVC_COMMANDS: string | undefined;
 
 const commands =
   typeof SVC_COMMANDS === "undefined" ? undefined : SVC_COMMANDS.split("\n").map((line) => line.split(" "));
 
-/** In the order of the root help. */
+/** Names of the groups in the order of the root help. */
 export const builtGroups: readonly string[] | undefined = commands && [...new Set(commands.map(([group]) => group!))];
 
-/** The file with the commands of a group, below the folder of the bundle: one JSON line per command. */
+/**
+ * Returns the path of the file with the commands of a group, relative to the bundle's folder. The file has one JSON
+ * line per command.
+ */
 export const getCommandsFile = (group: string): string => `commands/${group}.ndjson`;
 
-/** Reads the commands of one group. A line is parsed only when its command is needed. */
+/** Reads the commands of one group. Each line is parsed on first use of its command. */
 export const readBuiltCommands = (group: string): readonly ListedCommand[] =>
   (commands ?? [])
     .filter((words) => words[0] === group)

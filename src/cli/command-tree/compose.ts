@@ -4,7 +4,6 @@ import type { Command } from "../command.ts";
 import type { DeclaredCommand, ListedCommand } from "../parse/declaration.ts";
 import { loadWrittenCommand, writtenWords } from "./written-commands.ts";
 
-/** Lists the groups that have derived commands. */
 export const listDerivedGroups = (): readonly string[] => Object.keys(deriveSpecs());
 
 const composed = new Map<string, Promise<readonly ListedCommand[]>>();

@@ -2,9 +2,9 @@ import { lookupTable } from "../../base/object.ts";
 
 export interface CommandGroup {
   readonly summary: string;
-  /** The heading of the group in the root help. */
+  /** Heading of the group in the root help. */
   readonly heading: Heading;
-  /** Commands whose examples the page of the group shows, if the first two do not suit a newcomer. */
+  /** Commands whose examples the group's page shows, if the first two do not suit a newcomer. */
   readonly shown?: readonly string[];
   /** Sections of the page of a group with too many commands for one list. */
   readonly sections?: readonly GroupSection[];
@@ -12,7 +12,7 @@ export interface CommandGroup {
   readonly unlisted?: readonly string[];
 }
 
-/** A section of a group's page: commands with summaries, then names alone. Both are the first word after the group. */
+/** Section of a group's page: commands with summaries, then names alone. Both are the first word after the group. */
 export interface GroupSection {
   readonly title: string;
   readonly commands: readonly string[];

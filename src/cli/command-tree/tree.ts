@@ -6,7 +6,6 @@ import { UsageError } from "../process/failure.ts";
 import { builtGroups, readBuiltCommands } from "./built-commands.ts";
 import { commandGroups } from "./groups.ts";
 
-/** Lists all groups: those with hand-written commands and those with derived commands only. */
 export const groupNames = async (): Promise<readonly string[]> =>
   builtGroups ?? [
     ...new Set([...Object.keys(commandGroups), ...(await (await import("./compose.ts")).listDerivedGroups())]),
@@ -43,7 +42,7 @@ export async function insertSeparator(argv: readonly string[]): Promise<readonly
 }
 
 /**
- * Interprets a command line as if it were run, with strings as values. Returns undefined if the line prints a page or
+ * Interprets a command line without running it, with strings as values. Returns undefined if the line prints a page or
  * is invalid.
  */
 export async function readLine(argv: readonly string[]): Promise<InterpretedLine | undefined> {
@@ -96,7 +95,7 @@ export interface TreeGroup {
   readonly commands: readonly CommandDeclaration[];
 }
 
-/** Loads all groups with all their commands, for the manifest and the manual. Only these need the whole tree. */
+/** Loads all groups with all their commands, for the manifest and the manual. No other page needs the whole tree. */
 export async function loadCommandTree(): Promise<TreeGroup[]> {
   return Promise.all(
     (await groupNames()).map(async (name) => ({

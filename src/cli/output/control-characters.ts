@@ -1,20 +1,21 @@
 import { lookupTable } from "../../base/object.ts";
 
 /**
- * Characters that control a terminal or are invisible: control characters, line separators, lone surrogates,
- * directional marks, and zero-width characters. Flags that are written with tags match first, as a whole. The pattern
- * is created on first use, because Unicode properties take half a millisecond to compile.
+ * Creates a pattern for characters that control a terminal or are invisible: control characters, line separators, lone
+ * surrogates, directional marks, and zero-width characters. Flags that are written with tags match first, as a whole.
+ * The pattern is created on first use, because Unicode properties take half a millisecond to compile.
  */
 const createSuspectPattern = (): RegExp =>
   /\u{1f3f4}[\u{e0030}-\u{e0039}\u{e0061}-\u{e007a}]{1,6}\u{e007f}|[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\ufff9-\ufffb]/gu;
 
-/** Most strings need no further check. */
 const harmless = /^[ -~]*$/;
 const harmlessLines = /^[\n -~]*$/;
 /** Includes the dashes, quotation marks and ellipsis of svc's own pages. */
 const harmlessText = /^[\t\n -~\u2010-\u2027]*$/;
 
-/** Scripts without joined forms. A joiner between their letters has no effect and can only deceive. */
+/**
+ * Reports whether the script has no joined forms. A joiner between its characters has no effect and can only deceive.
+ */
 const isUnjoined = (char: string): boolean =>
   /[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{Script=Han}]/u.test(char);
 const isJoined = (char: string): boolean => /[\p{L}\p{M}]/u.test(char) && !isUnjoined(char);
@@ -40,7 +41,7 @@ const toJson: Escape = (char) =>
   [...Array(char.length).keys()].map((i) => `\\u${toHex(char.charCodeAt(i), 4)}`).join("");
 
 /**
- * Escapes a line for users: characters that move the cursor, break the line, reverse it or are invisible become visible
+ * Escapes a line for users. Characters that move the cursor, break the line, reverse it or are invisible become visible
  * escapes. Accents, all scripts and emoji stay unchanged. The function is idempotent.
  */
 export const escapeControlCharacters = (text: string): string => escapeText(text, toPeople);
@@ -60,7 +61,10 @@ function escapeText(text: string, write: Escape): string {
   );
 }
 
-/** Allows joiners within emoji and joining scripts, and variation selectors after a character with variants. */
+/**
+ * Reports whether a joiner is within emoji or a joining script, or a variation selector follows a character with
+ * variants.
+ */
 function hasItsPlace(char: string, text: string, offset: number): boolean {
   if (!isJoiner(char) && !isVariation(char)) return false;
   const before = getCharacterBefore(text, offset);
@@ -74,8 +78,8 @@ function getCharacterBefore(text: string, offset: number): string {
 }
 
 /**
- * Matches runner commands: `::` at the beginning of a line, after optional blanks (GitHub Actions), and `##[` (there
- * and in Azure Pipelines), `##vso[` and `##teamcity[` anywhere.
+ * Patterns of runner commands. GitHub Actions executes `::` at the beginning of a line, after optional blanks. GitHub
+ * Actions and Azure Pipelines execute `##[` there. `##vso[` and `##teamcity[` are executed anywhere.
  */
 const atLineStart = /^([^\S\n\r\u2028\u2029]*):(?=:)/gm;
 const commandPattern = /##(?=\w{0,16}\[)/g;

@@ -3,8 +3,8 @@ import type { ApiResponse } from "../../client/response.ts";
 import { CommandFailedError } from "../process/failure.ts";
 
 /**
- * Returns the bytes of a document that replaces a file. Throws InvalidResponseError for a partial or empty response,
- * unless it may be empty.
+ * Returns the bytes of a document that replaces a file. Throws InvalidResponseError for a partial response, or for an
+ * empty one unless it is allowed.
  */
 export function getDocumentBytes(
   { status, value }: Pick<ApiResponse, "status" | "value">,
@@ -27,7 +27,6 @@ async function* requireContent(bytes: AsyncIterable<Uint8Array>, status: number)
 export const createEmptyResponseError = (what: string, status: number): InvalidResponseError =>
   new InvalidResponseError(status, `Expected ${what}, but the service answered ${status} with an empty body.`);
 
-/** Variables to set. Those without a value are unset. */
 type ShellVariables = Readonly<Record<string, string | undefined>>;
 
 export const variableFormats = ["bash", "zsh", "fish", "powershell", "dotenv", "github"] as const;
@@ -47,17 +46,18 @@ const posix: Writer = {
 const writers: Readonly<Record<VariableFormat, Writer>> = {
   bash: posix,
   zsh: posix,
-  // https://fishshell.com/docs/current/language.html#quotes: \' and \\ are the only escapes there.
+  // The only escapes in quotes are \' and \\ (https://fishshell.com/docs/current/language.html#quotes).
   fish: {
     set: (name, value) => `set -gx ${name} '${value.replace(/[\\']/g, "\\$&")}'`,
     unset: (name) => `set -e ${name}`,
   },
-  // about_Quoting_Rules: a quote is doubled; typographic quotes count, too.
+  // A quote is doubled, including typographic quotes (about_Quoting_Rules).
   powershell: {
     set: (name, value) => `$env:${name} = '${value.replace(/['\u2018\u2019\u201a\u201b]/g, "$&$&")}'`,
     unset: (name) => `Remove-Item Env:${name} -ErrorAction SilentlyContinue`,
   },
-  // Readers agree only on bare words, and on single quotes around values without one. An empty value is not set.
+  // All readers of dotenv files accept bare words, and single quotes around values without a single quote. An empty
+  // value is not set.
   dotenv: { set: (name, value) => `${name}=${formatDotenvValue(name, value)}`, unset: (name) => `${name}=` },
   // Lines for $GITHUB_ENV. The file has no quoting, and a step cannot unset earlier variables.
   github: { set: formatGitHubLines, unset: (name) => `${name}=` },
@@ -80,7 +80,8 @@ function formatDotenvValue(name: string, value: string): string {
 }
 
 /**
- * https://docs.github.com/actions: a multi-line value is between two lines with a delimiter that it does not contain.
+ * Puts a multi-line value between two lines with a delimiter that the value does not contain
+ * (https://docs.github.com/actions).
  */
 function formatGitHubLines(name: string, value: string): string {
   if (!/[\r\n]/.test(value)) return `${name}=${value}`;

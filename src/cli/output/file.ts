@@ -18,20 +18,19 @@ export function rejectBytesOnTerminal({ stdout }: Host, output: string | undefin
   });
 }
 
-/** Files that must not be overwritten. */
 export interface ProtectedFiles {
   /** Other files of the command line (`-` for standard input), so that output does not replace an input. */
   readonly inputs?: readonly (string | undefined)[];
   /**
-   * Whether a file with this beginning was written by the same flag, which may replace it. Without this check, as for a
-   * response, any file is replaced (DECISIONS.md, L24).
+   * Reports whether the same flag wrote a file with this beginning, so that it can be replaced. If omitted, any file is
+   * replaced, as for a response (DECISIONS.md, L24).
    */
   readonly isOurs?: (beginning: string) => boolean;
 }
 
 /**
- * Checks before any request whether a file is writable, because a response that cannot be stored may not be repeatable.
- * Returns its absolute path. Throws UsageError.
+ * Checks before any request whether a file is writable, because the request cannot always be repeated if the response
+ * cannot be stored. Returns the absolute path. Throws UsageError.
  */
 export async function checkOutputFile(
   host: Host,
@@ -90,7 +89,7 @@ async function getIdentity({ cwd, stdin }: Host, path: string): Promise<string |
 
 async function readBeginning(path: string): Promise<string> {
   const file = await open(path, "r").catch(() => undefined);
-  // The file may be writable but not readable.
+  // The file can be writable but not readable.
   if (!file) return "";
   try {
     const { buffer, bytesRead } = await file.read(Buffer.alloc(1_024), 0, 1_024, 0);
@@ -101,7 +100,7 @@ async function readBeginning(path: string): Promise<string> {
 }
 
 /**
- * Writes a file atomically: the previous file stays until the content is complete. Pipes and devices are written
+ * Writes a file atomically. The previous file stays until the content is complete. Pipes and devices are written
  * directly.
  */
 export async function writeOutput(
@@ -114,7 +113,7 @@ export async function writeOutput(
   const found = await findStats(given);
   try {
     if (found && !found.isFile()) return await pipeline(content, createWriteStream(given));
-    // A link stays a link, and a file keeps its permissions.
+    // Links stay links, and files keep their permissions.
     const target = await resolveRealPath(given);
     await writeFileAtomic(target, content, found ? { mode: found.mode & 0o7777, exactMode: true } : { mode });
   } catch (error) {

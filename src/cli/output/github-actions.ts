@@ -6,8 +6,8 @@ import { write } from "../process/write.ts";
 import { escapeControlCharacters, escapeMultilineText, neutralizeCommands } from "./control-characters.ts";
 
 /**
- * Workflow commands of GitHub Actions (DECISIONS.md, L19). They go to standard error: the runner reads both streams,
- * and standard output stays pure data.
+ * Reports whether to print workflow commands of GitHub Actions (DECISIONS.md, L19). They go to standard error, because
+ * the runner reads both streams and standard output contains only data.
  */
 export const shouldAnnotate = (env: Host["env"], argv: readonly string[] = []): boolean =>
   env.GITHUB_ACTIONS === "true" && !argv.includes("--no-annotations");
@@ -46,7 +46,7 @@ export async function maskSecrets(host: Host, secrets: readonly (string | undefi
 }
 
 /**
- * Performs work with its output in a collapsible group. Workflow commands of that output stay in force, because test
+ * Performs work with its output in a collapsible group. Workflow commands of that output remain effective, because test
  * runners annotate failures with them.
  */
 export async function printInGroup<T>(host: Host, title: string, work: () => Promise<T>): Promise<T> {
@@ -59,7 +59,6 @@ export async function printInGroup<T>(host: Host, title: string, work: () => Pro
   }
 }
 
-/** Sets an output of the step for later steps. */
 export async function setOutput({ env }: Host, name: string, value: string): Promise<void> {
   // A multi-line value would become several outputs.
   if (/[\r\n]/.test(value)) return;

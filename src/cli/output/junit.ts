@@ -1,7 +1,7 @@
 import { lookupTable } from "../../base/object.ts";
 import { escapeMultilineText } from "./control-characters.ts";
 
-/** One case of a report. It has passed unless it has a failure or was skipped. */
+/** Test case of a report. A case has passed unless it has a failure or was skipped. */
 export interface JUnitCase {
   readonly name: string;
   readonly className?: string;
@@ -10,7 +10,7 @@ export interface JUnitCase {
   readonly skipped?: string;
 }
 
-/** Formats a JUnit XML report with one suite, as CI servers read it. Names and messages may hold untrusted text. */
+/** Formats a JUnit XML report with one suite, as CI servers read it. Names and messages can contain untrusted text. */
 export function formatJUnit(suiteName: string, cases: readonly JUnitCase[]): string {
   // Jenkins's schema has the number of skipped cases only per suite.
   const skipped = String(cases.filter((one) => one.skipped !== undefined).length);

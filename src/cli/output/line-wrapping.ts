@@ -1,13 +1,12 @@
 import width from "fast-string-width";
 import type { Host, OutputStream } from "../process/host.ts";
 
-/** Text in one style, as printed. */
 export interface StyledPiece {
   readonly text: string;
   readonly paint: (text: string) => string;
 }
 
-/** The text between two gaps, and the gap before it. */
+/** Text between two gaps, with the gap before it. */
 interface Word {
   readonly gap: string;
   readonly pieces: StyledPiece[];
@@ -15,7 +14,7 @@ interface Word {
 
 /**
  * Wraps a line at this many columns, only between words. Continuation lines are indented below the text after a name,
- * or else a little more than the line. A command continues after a backslash, so that it can be pasted.
+ * or else slightly more than the line. A command continues after a backslash, so that users can paste it.
  */
 export function wrapLine(line: readonly StyledPiece[], columns: number): string {
   const text = line.map((piece) => piece.text).join("");
@@ -54,7 +53,7 @@ function splitWords(line: readonly StyledPiece[]): Word[] {
   return words;
 }
 
-/** From here on, words are shell words, because a break within quotes would be part of the word. */
+/** Treats the words from this position on as shell words, because a break within quotes would be part of the word. */
 function joinQuotedWords(words: readonly Word[], from: number): Word[] {
   const joined = words.slice(0, from);
   let isOpen = false;
@@ -68,7 +67,10 @@ function joinQuotedWords(words: readonly Word[], from: number): Word[] {
 
 const getText = (word: Word | undefined): string => word?.pieces.map(({ text }) => text).join("") ?? "";
 
-/** The prefix of a continuation line: at most a third of the window. In a tree, it repeats the branches. */
+/**
+ * Returns the prefix of a continuation line, at most a third of the window wide. In a tree, the prefix repeats the
+ * branches.
+ */
 function getHangingIndent(text: string, columns: number): string {
   const [branch = "", before = "", indent = "", own] = /^(\S+ {2})([│ ]*)([├└])─ /.exec(text) ?? [];
   if (branch !== "" && measureWidth(branch) <= (2 * columns) / 3) {
@@ -83,13 +85,16 @@ function getHangingIndent(text: string, columns: number): string {
 
 const ascii = /^[ -~]*$/;
 
-/** Measures the columns of a text on a terminal. The library is loaded only for text that is not ASCII (build.ts). */
+/** Measures the columns of a text on a terminal. Loads the library only for text that is not ASCII (build.ts). */
 export const measureWidth = (text: string): number => (ascii.test(text) ? text.length : width(text));
 
-/** The default width of a terminal. */
+/** Default width of a terminal. */
 export const defaultColumns = 80;
 
-/** Returns the width of the window: that of the terminal, or else of the variable COLUMNS; undefined if unknown. */
+/**
+ * Returns the width of the window from the terminal, or else from the variable COLUMNS. Returns undefined if it is
+ * unknown.
+ */
 export function readWindowWidth(
   { columns }: Pick<OutputStream, "columns">,
   { COLUMNS = "" }: Host["env"],
@@ -98,8 +103,8 @@ export function readWindowWidth(
 }
 
 /**
- * Returns a stream that is never 0 columns wide: libraries divide by the width to count the lines to clear, and would
- * loop forever. A window may lose its width while a spinner runs.
+ * Returns a stream that is never 0 columns wide. Libraries divide by the width to count the lines to clear, and would
+ * loop forever. A window can lose its width while a spinner runs.
  */
 export const withNonZeroWidth = <Stream extends OutputStream>(stream: Stream): Stream =>
   new Proxy(stream, {

@@ -11,31 +11,33 @@ import { fitTable } from "./table.ts";
 import { formatCell, formatRecord } from "./text.ts";
 
 export interface TableView {
-  /** Names of the selectable fields. An empty list allows any field; without a list, the fields of the rows count. */
+  /**
+   * Names of the selectable fields. An empty list allows any field. Without a list, the fields of the rows are
+   * selectable.
+   */
   readonly fields?: readonly string[];
   readonly columns?: readonly Column[] | undefined;
   readonly rows?: string | undefined;
-  /** Message for users about an empty result: `No webhooks`. */
+  /** Message for users about an empty result, such as `No webhooks`. */
   readonly emptyMessage?: string;
   /** Reason for an unexpected empty result. It replaces `none` in every format. */
   readonly emptyReason?: string | undefined;
 }
 
 /**
- * Data goes to standard output, everything else to standard error (DECISIONS.md, L1). Lines are for users and may
- * contain untrusted text, because print.ts escapes them.
+ * Output of a command. Data goes to standard output, everything else to standard error (DECISIONS.md, L1). Lines are
+ * for users and can contain untrusted text, because print.ts escapes them.
  */
 export interface Output {
-  /** The output options of the flags. `table`, the default, is tab-separated when standard output is not a terminal. */
+  /** Selected output format. `table`, the default, is tab-separated when standard output is not a terminal. */
   readonly format: OutputFormat;
   show(value: unknown, view?: TableView): Promise<void>;
-  /** Prints one document of a stream: a line of JSON, or lines for users. */
+  /** Prints one document of a stream as a line of JSON, or as lines for users. */
   printEvent(value: unknown, ...lines: readonly StyledLine[]): Promise<void>;
-  /** Prints lines for users on standard output. */
   print(...lines: readonly StyledLine[]): Promise<void>;
   /** Prints one JSON document on standard output, on one line unless indented. */
   printDocument(value: unknown, indent?: number): Promise<void>;
-  /** Prints rows of cells: comma-separated on request, otherwise tab-separated. */
+  /** Prints rows of cells, comma-separated on request and otherwise tab-separated. */
   printRows(rows: readonly (readonly string[])[]): Promise<void>;
   /** Prints the requested data, byte for byte for programs. */
   printContent(pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>, isText?: boolean): Promise<void>;
@@ -46,7 +48,8 @@ export interface Output {
   /** Prints a JSON document on standard error, for programs that follow events. */
   printDiagnosticDocument(value: unknown): Promise<void>;
   /**
-   * Shows a line on standard error that the next one replaces; undefined clears it. Does nothing without a terminal.
+   * Shows a line on standard error that the next one replaces. `undefined` clears the line. Does nothing without a
+   * terminal.
    */
   showStatus(text: string | undefined): Promise<void>;
 }
@@ -58,7 +61,7 @@ export function createOutput(host: Host, globals: Globals): Output {
   const print = (...lines: readonly StyledLine[]) => printer.printLines("stdout", lines);
   const printDocument = (value: unknown, indent?: number) => printer.printJson("stdout", value, indent);
   const rowFormat = format !== "csv" ? "tsv" : globals.csvSafe ? "csv-safe" : "csv";
-  // An explicit table format applies to pipes, too.
+  // An explicit table format also applies to pipes.
   const isTable = format === "table" && (stdout.isTTY === true || globals.format === "table");
   const printRows = (rows: readonly (readonly string[])[]) => printer.printRows(rows, rowFormat);
 
@@ -88,7 +91,7 @@ export function createOutput(host: Host, globals: Globals): Output {
     if (format === "table") {
       const entries = names.map((name) => [name, formatCell(getValueAt(value, name))] as const);
       if (isTable) return printer.printLines("stdout", formatRecord(entries));
-      // A single value has no name: `KEY=$(svc webhooks hmac-key)`.
+      // A single value is printed without its name, for `KEY=$(svc webhooks hmac-key)`.
       return entries.length === 1 && isOneValue(chosen, view)
         ? printRows(entries.map(([, value]) => [value]))
         : printRows(entries);
@@ -140,7 +143,8 @@ export function createOutput(host: Host, globals: Globals): Output {
 }
 
 /**
- * Whether the command declares no response with a second value. A single value of several optional ones keeps its name.
+ * Reports whether the command declares no response with a second value. A single value of several optional ones keeps
+ * its name.
  */
 const isOneValue = (chosen: readonly string[] | undefined, { columns, fields }: TableView): boolean =>
   (chosen ?? columns ?? fields)?.length === 1;
@@ -153,7 +157,7 @@ function findRows(value: unknown, name: string | undefined): readonly unknown[] 
   return Array.isArray(inner) ? inner : undefined;
 }
 
-/** Chooses columns without a declaration: up to six plain fields of the first row. */
+/** Selects columns without a declaration: up to six plain fields of the first row. */
 function listColumns(rows: readonly unknown[]): string[] {
   const first = rows[0];
   if (!isObject(first)) return ["value"];
@@ -161,7 +165,7 @@ function listColumns(rows: readonly unknown[]): string[] {
   return (plainNames.length > 0 ? plainNames : Object.keys(first)).slice(0, 6);
 }
 
-/** Returns a field by its path: `owner.email`. */
+/** Returns the field at a path such as `owner.email`. */
 const getValueAt = (value: unknown, path: string): unknown =>
   path.split(".").reduce<unknown>((inner, step) => (hasField(inner, step) ? inner[step] : undefined), value);
 

@@ -16,24 +16,24 @@ import { formatCsvLine, formatSafeCsvLine, formatTsvLine } from "./text.ts";
 
 export type StreamName = "stdout" | "stderr";
 
-/** With `csv-safe`, no cell is a formula. */
+/** Format of printed rows. With `csv-safe`, no cell is a formula. */
 export type RowFormat = "csv" | "csv-safe" | "tsv";
 
 const rowLines = { csv: formatCsvLine, "csv-safe": formatSafeCsvLine, tsv: formatTsvLine } as const;
 
-/** Escapes a page of help, in which line breaks and tabs are intended. */
+/** Escapes a help page, in which line breaks and tabs are intended. */
 export const escapePage = (host: Host, text: string): string =>
   createCommandNeutralizer(host)(escapeMultilineText(text));
 
-/** Prints a page of `escapePage`, or the rest of one. */
+/** Prints a page of `escapePage`, or the rest of a page. */
 export const printPage = (host: Host, page: string | Uint8Array): Promise<void> => write(host.stdout, page);
 
 const createCommandNeutralizer = ({ env }: Host): ((text: string) => string) =>
   runnerParsesOutput(env) ? neutralizeCommands : (text) => text;
 
 /**
- * Creates the printer that all output goes through. Services, receivers, files and users provide most of it, so it must
- * not control the terminal, begin a new line, or give commands to a runner that reads the log.
+ * Creates the printer for all output. Most content comes from services, receivers, files and users. It must not control
+ * the terminal, begin a new line, or give commands to a runner that reads the log.
  */
 export function createPrinter(host: Host, color: boolean | undefined) {
   const isRunner = runnerParsesOutput(host.env);
@@ -44,7 +44,7 @@ export function createPrinter(host: Host, color: boolean | undefined) {
     return isStyled && hasColour(host[name], color, host.env) ? (await import("./paint.ts")).createPaint() : undefined;
   };
 
-  /** Standard output carries requested data, which may be a secret. Standard error must not contain any. */
+  /** Standard output contains the requested data, which can be a secret. Standard error must not contain secrets. */
   const toShown = (name: StreamName, text: string): string =>
     escapeControlCharacters(name === "stderr" ? redactSentSecrets(host, text) : text);
 
@@ -53,12 +53,12 @@ export function createPrinter(host: Host, color: boolean | undefined) {
       if (typeof piece === "string") return { text: toShown(name, piece), paint: (text) => text };
       return { text: toShown(name, piece.text), paint: paint ? paint[piece.style] : (text) => text };
     });
-    // The pieces are escaped together, because two of them may form one command.
+    // The pieces are escaped together, because two of them can form one command.
     return `${neutralize(wrapLine(pieces, columns))}\n`;
   };
 
   let hasStatus = false;
-  /** Output below a status begins a new line, after an echoed Ctrl-C. */
+  /** Output below a status begins on a new line, after an echoed Ctrl-C. */
   const writeStream: typeof write = (stream, text) => {
     if (hasStatus && stream.isTTY) {
       hasStatus = false;
@@ -69,8 +69,8 @@ export function createPrinter(host: Host, color: boolean | undefined) {
 
   return {
     /**
-     * Prints lines for users. Styles are added after all text is escaped. Lines wrap between words, unless they are
-     * `laidOut`: rows of a table.
+     * Prints lines for users. Styles are added after all text is escaped. Lines wrap between words, except `laidOut`
+     * lines: rows of a table.
      */
     async printLines(
       name: StreamName,
@@ -111,7 +111,7 @@ export function createPrinter(host: Host, color: boolean | undefined) {
         await writeStream(stdout, stdout.isTTY ? neutralize(escapeMultilineText(text)) : neutralizeJsonCommands(text));
         isWholeLine = text.endsWith("\n");
       }
-      // Otherwise the shell would continue that line with its prompt.
+      // Without a line break, the shell would print its prompt on the same line.
       if (stdout.isTTY && !isWholeLine) await writeStream(stdout, "\n");
     },
     async showStatus(text: string | undefined): Promise<void> {
@@ -125,7 +125,7 @@ export function createPrinter(host: Host, color: boolean | undefined) {
   };
 }
 
-/** Whether a status line can be shown. Some terminals report 0 columns. */
+/** Reports whether a status line can be shown. Some terminals report 0 columns. */
 export const hasWidth = (stream: Host["stderr"]): boolean => stream.isTTY === true && stream.columns !== 0;
 
 const clearLine = "\r\x1b[K";
@@ -134,8 +134,8 @@ const clearLine = "\r\x1b[K";
 const cut = (text: string, columns: number): string => (text.length < columns ? text : text.slice(0, columns - 1));
 
 /**
- * Whether output ends up in the log of a runner that executes some of its lines: GitHub Actions and compatible ones,
- * Azure Pipelines, TeamCity. Each sets its own variable.
+ * Reports whether a runner that executes some output lines reads the output: GitHub Actions and compatible runners,
+ * Azure Pipelines, TeamCity. Each runner sets its own variable.
  */
 const runnerParsesOutput = ({ GITHUB_ACTIONS, TF_BUILD, TEAMCITY_VERSION }: Host["env"]): boolean =>
   GITHUB_ACTIONS === "true" || /^true$/i.test(TF_BUILD ?? "") || Boolean(TEAMCITY_VERSION);

@@ -3,13 +3,13 @@ import type { Host, OutputStream } from "../process/host.ts";
 
 export type StyleName = "bold" | "dim" | "red" | "green" | "yellow" | "cyan";
 
-/** A piece of a line with a style. Without colors, only the text is printed. */
+/** Part of a line with a style. Without colors, only the text is printed. */
 export interface StyledText {
   readonly style: StyleName;
   readonly text: string;
 }
 
-/** One line for users, without its line break. The printer escapes its content. */
+/** Line for users, without its line break. The printer escapes its content. */
 export type StyledLine = string | readonly (string | StyledText)[];
 
 const createStyle =
@@ -26,7 +26,7 @@ export const cyan = createStyle("cyan");
 export const stripStyles = (line: StyledLine): string =>
   typeof line === "string" ? line : line.map((piece) => (typeof piece === "string" ? piece : piece.text)).join("");
 
-/** Whether a stream gets colors. svc decides this once per stream (DECISIONS.md, L4). */
+/** Reports whether a stream gets colors. svc decides this once per stream (DECISIONS.md, L4). */
 export function hasColour(stream: OutputStream, flag: boolean | undefined, env: Host["env"]): boolean {
   if (flag !== undefined) return flag;
   // Any value of NO_COLOR disables colors, as its specification says.
@@ -56,7 +56,7 @@ export function styleState(text: string): StyledText | string {
   return found ? found[0](text) : text;
 }
 
-/** Colors the status of an HTTP response; 0 means no response. */
+/** Colors the status of an HTTP response. 0 means no response. */
 export function styleStatus(status: number, text = String(status)): StyledText {
   if (status >= 500 || status === 0) return red(text);
   if (status >= 400) return yellow(text);

@@ -5,7 +5,7 @@ import { bold, type StyledLine, type StyledText, styleState, styleStatus } from 
 import { formatCell, getMaxTextWidth, type OmittedPart, truncateText } from "./text.ts";
 
 const gap = 2;
-/** A shortened column keeps its title and this many characters, unless it declares otherwise. */
+/** A shortened column keeps its title and this many characters, unless its declaration has another minimum. */
 const minTextWidth = 8;
 
 const ranks = { first: 0, purpose: 1, other: 2, empty: 3 } as const;
@@ -24,9 +24,9 @@ interface ColumnLayout {
 }
 
 /**
- * Formats rows under headings for a window of this many columns. Some cells are cut with `…` by declared priority, and
- * columns that do not fit next to the essential ones are omitted. Numbers are right-aligned, and states are colored.
- * Returns the titles of omitted and cut columns, too.
+ * Formats rows under headings for a window of this many columns. Cuts some cells with `…` by declared priority, and
+ * omits columns that do not fit next to the essential ones. Numbers are right-aligned, and states are colored. Also
+ * returns the titles of omitted and cut columns.
  */
 export function fitTable(
   rows: readonly (readonly unknown[])[],
@@ -50,7 +50,7 @@ export function fitTable(
       ({ minWidth }) => minWidth,
       ({ cut }) => cut === priority,
     );
-  // Cutting is the last resort: a wrapped line is harder to read than a cut one.
+  // Lines are cut only as a last resort. A wrapped line is harder to read than a cut one.
   shrink(
     shown,
     window,
@@ -80,7 +80,6 @@ function layOutColumn(
     values.some((value) => typeof value === "number") &&
     values.every((value) => typeof value === "number" || value === null || value === undefined);
   const width = getMaxTextWidth([formatTitle({ name }), ...cells]);
-  // The first column identifies the row.
   const isEmpty = cells.every((text) => text === "");
   const rank = ranks[i === 0 ? "first" : purpose ? "purpose" : isEmpty ? "empty" : "other"];
   const cutWidth = cut === 0 ? width : Math.min(width, Math.max(least, measureWidth(formatTitle({ name }))));
@@ -97,8 +96,8 @@ const getTotalWidth = (columns: readonly ColumnLayout[]): number =>
   columns.reduce((sum, column) => sum + column.width, gap * (columns.length - 1));
 
 /**
- * Chooses as many columns as fit, in the order of their ranks, each at its minimum width. Essential columns share the
- * free space; empty columns take none.
+ * Selects as many columns as fit, in the order of their ranks, each at its minimum width. Essential columns share the
+ * free space. Empty columns take no space.
  */
 function chooseColumns(all: readonly ColumnLayout[], window: number): readonly ColumnLayout[] {
   const chosen = new Map<string, ColumnLayout>();
@@ -153,7 +152,6 @@ function paintCell({ name }: ColumnLayout, text: string): StyledText | string {
   return typeof found === "string" ? text : { ...found, text: `${word}${blanks}` };
 }
 
-/** The last cell needs no padding. */
 function joinCells(cells: readonly (StyledText | string)[]): StyledLine {
   return cells.flatMap((one, i): (StyledText | string)[] => {
     if (i < cells.length - 1) return [one, " ".repeat(gap)];

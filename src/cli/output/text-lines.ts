@@ -1,7 +1,7 @@
 /** Longer lines are forwarded in parts, to limit memory. */
 const maxLineLength = 64 * 1024;
 
-/** Yields the text of a byte stream, cut after line breaks. Only very long lines are split. */
+/** Yields the text of a byte stream, cut after line breaks. Splits only very long lines. */
 export async function* readTextLines(
   pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
 ): AsyncGenerator<string, void, undefined> {
@@ -10,7 +10,7 @@ export async function* readTextLines(
   for await (const piece of pieces) {
     rest += decoder.decode(piece, { stream: true });
     const end = rest.lastIndexOf("\n") + 1;
-    // The last characters may begin a sequence, such as a command or an emoji.
+    // The last characters can begin a sequence, such as a command or an emoji.
     const until = end > 0 ? end : rest.length > maxLineLength ? rest.length - 16 : 0;
     if (until === 0) continue;
     yield rest.slice(0, until);

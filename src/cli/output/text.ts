@@ -3,7 +3,7 @@ import { escapeControlCharacters } from "./control-characters.ts";
 import { measureWidth } from "./line-wrapping.ts";
 import { dim, type StyledLine } from "./styled.ts";
 
-/** Formats a value for one cell: strings unchanged, null as nothing, nested values as compact JSON. */
+/** Formats a value for one cell. Strings stay unchanged, null becomes empty, and nested values become compact JSON. */
 export function formatCell(value: unknown): string {
   if (value === null || value === undefined) return "";
   return typeof value === "string" ? value : stringifyExact(value);
@@ -17,13 +17,10 @@ export const getMaxTextWidth = (texts: readonly string[]): number =>
 
 const ascii = /^[ -~]*$/;
 
-/**
- * Created for the first text that is not ASCII, because its tables take ten milliseconds to load, a third of Node's own
- * start.
- */
+/** The segmenter is created for the first text that is not ASCII, because its tables take ten milliseconds to load. */
 let graphemes: Intl.Segmenter | undefined;
 
-/** The end of a string that is omitted when it is cut. */
+/** Part of a string that is omitted when it is cut. */
 export type OmittedPart = "start" | "middle" | "end";
 
 /** Cuts the text to this many columns, with `…` for the omitted part. No character is split. */
@@ -59,7 +56,7 @@ export function formatTable(rows: readonly (readonly string[])[], headings: read
   return all.map((row) => row.map((text, i) => (i === row.length - 1 ? text : padText(text, widths[i]!))).join("  "));
 }
 
-/** Formats two aligned columns: names and values of one object. */
+/** Formats two aligned columns with the names and values of one object. */
 export function formatRecord(entries: readonly (readonly [string, string])[]): StyledLine[] {
   const shown = entries.map(([name, value]) => [escapeControlCharacters(name), value] as const);
   const columns = getMaxTextWidth(shown.map(([name]) => name));

@@ -3,11 +3,11 @@ import { isAbsolute, join } from "node:path";
 import { CommandFailedError } from "./failure.ts";
 import type { Host } from "./host.ts";
 
-/** Whether a variable is enabled: set, and not to a word for no. */
+/** Reports whether a variable is set to a value other than a word for no. */
 export const isSwitchedOn = (value: string | undefined): boolean =>
   value !== undefined && !/^(?:|0|false|no|off)$/i.test(value.trim());
 
-/** The environment variables that the command line reads, with their descriptions. */
+/** Environment variables of the command line, with their descriptions. */
 export const environmentVariables: readonly (readonly [names: string, does: string])[] = [
   ["SVC_BASE_URL", "Address of the routing service, which also forwards contract API requests"],
   ["SVC_ROUTER_URL", "Address of the routing service, if it differs from SVC_BASE_URL"],
@@ -72,7 +72,7 @@ type Env = Host["env"];
 export const getConfigFolder = (env: Env): string =>
   env.SVC_CONFIG_DIR || getUsualFolder(env, "XDG_CONFIG_HOME", "APPDATA", ".config");
 
-/** Whether profiles and tokens can exist. Commands work without a home folder. */
+/** Reports whether profiles and tokens can exist. Commands work without a home folder. */
 export function hasConfigFolder(env: Env): boolean {
   try {
     return getConfigFolder(env) !== "";

@@ -18,7 +18,7 @@ import type { SignalName } from "./host.ts";
 import { formatServiceError, getRemedy } from "./service-message.ts";
 import { formatCommandLine } from "./shell-words.ts";
 
-/** The meaning of each exit code (DECISIONS.md, L10). */
+/** Meaning of each exit code (DECISIONS.md, L10). */
 export const exitCodes = [
   { code: 0, meaning: "success, including an empty result and a dry run" },
   {
@@ -56,7 +56,7 @@ export const exitCodeByFailure: Readonly<Record<FailureKind, number>> = {
 
 export const signalCodes = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const satisfies Record<SignalName, number>;
 
-/** A failure for users: its subject, its reason, and the next step. */
+/** Failure as shown to users: its subject, its reason, and the next step. */
 export interface Explanation {
   readonly code: string;
   readonly message: string;
@@ -64,12 +64,12 @@ export interface Explanation {
   readonly hint: string | undefined;
   readonly next: readonly string[] | undefined;
   readonly requestId: string | undefined;
-  /** Whether the same command line may be run again. Only such failures exit with 75. */
+  /** Whether the same command line can be run again. Only such failures exit with 75. */
   readonly retryable: boolean;
   readonly exitCode: number;
 }
 
-/** Converts every thrown error to a message and an exit code. No other code does this. */
+/** Converts any thrown error to a message and an exit code. Only this function determines exit codes. */
 export function explainError(error: unknown): Explanation {
   const createExplanation = (
     kind: FailureKind,
@@ -162,7 +162,7 @@ export function explainError(error: unknown): Explanation {
   });
 }
 
-/** The run was interrupted. It prints a message only if work was done before. */
+/** Explains an interrupted run. The run prints a message only if it completed some work. */
 export const explainInterruption = ({ done, hint, next }: PartialFailureError, name: SignalName): Explanation => ({
   code: "interrupted",
   message: "Interrupted.",
@@ -175,7 +175,7 @@ export const explainInterruption = ({ done, hint, next }: PartialFailureError, n
 });
 
 /**
- * Results of polling for a device's tokens, regardless of the status, because servers differ (RFC 8628, 3.5;
+ * Failures of polling for a device's tokens, regardless of the status, because servers differ (RFC 8628, 3.5;
  * DECISIONS.md, P1).
  */
 const pollOutcomes = lookupTable<FailureKind>({
@@ -192,7 +192,7 @@ const pollHints = lookupTable<string>({
 
 const unknownOutcomeHint = "The request may have taken effect. Check before you retry.";
 
-/** Whether a signed URL was rejected, which contains no credentials of the caller. */
+/** Reports whether a signed URL was rejected. Such URLs contain no credentials of the caller. */
 const isOfStorage = ({ operation }: ServiceError): boolean => operation.startsWith("storage.");
 
 function getFailureKind(error: ServiceError): FailureKind {
@@ -289,7 +289,7 @@ export const redactExplanation = (explanation: Explanation): Explanation => ({
   hint: explanation.hint && redactText(explanation.hint),
 });
 
-/** Formats where an error was thrown. No line begins with content of the message. */
+/** Formats the location where an error was thrown. No line begins with content of the message. */
 export function formatStack({ name, message, stack = "" }: Error): string[] {
   const head = `${name}: ${message}`;
   const rest = stack.startsWith(head) ? stack.slice(head.length) : stack;

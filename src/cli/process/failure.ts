@@ -5,7 +5,7 @@ interface UsageOptions {
   readonly cause?: unknown;
 }
 
-/** The command line is invalid and nothing was sent. Exit code 2. */
+/** Error for an invalid command line. Nothing was sent. Exit code 2. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
   readonly hint: string | undefined;
@@ -20,7 +20,7 @@ export class UsageError extends Error {
     this.details = options.details ?? [];
   }
 
-  /** Returns the error with a pointer to help, unless it already has a hint. */
+  /** Returns the error with a hint to use help, unless it already has a hint. */
   withHint(hint: string): UsageError {
     if (this.hint !== undefined || this.next !== undefined) return this;
     const same = new UsageError(this.message, { hint, details: this.details, cause: this.cause });
@@ -36,8 +36,8 @@ export const createMissingFieldsError = (fields: readonly string[], options: Usa
     : new UsageError("Missing required fields:", { ...options, details: fields });
 
 /**
- * A flag or positional is missing that only this command line requires. It is thrown before any work: a user at a
- * terminal is asked for the value and the command restarts; otherwise it is a UsageError.
+ * Error for a missing flag or positional that only this command line requires. It is thrown before any work. At a
+ * terminal, the user is prompted for the value and the command restarts. Otherwise, it is a UsageError.
  */
 export class InputRequiredError extends UsageError {
   /** Declared name of the flag or positional. */
@@ -49,16 +49,16 @@ export class InputRequiredError extends UsageError {
   }
 }
 
-/** Exit code of a command that did its work. */
+/** Reason of a failure, which determines the exit code. */
 export type FailureKind = "failed" | "partial" | "not-found" | "forbidden" | "pending" | "temporary" | "usage";
 
-/** A command failed: the error and the next step. */
+/** Error of a failed command, with the next step. */
 export class CommandFailedError extends Error {
   override readonly name = "CommandFailedError";
   readonly kind: FailureKind;
   readonly code: string;
   readonly hint: string | undefined;
-  /** A helpful command line, without `svc` and without secrets. */
+  /** Suggested command line, without `svc` and without secrets. */
   readonly next: readonly string[] | undefined;
 
   constructor(
@@ -75,14 +75,14 @@ export class CommandFailedError extends Error {
   }
 }
 
-/** The cause is the failure, but earlier work must be reported. After an interruption, the cause is omitted. */
+/** Error after partial work. `cause` is the failure. After an interruption, there is no cause. */
 export class PartialFailureError extends Error {
   override readonly name = "PartialFailureError";
-  /** Sentences. */
+  /** Sentences about completed work. */
   readonly done: readonly string[];
   readonly hint: string | undefined;
   readonly next: readonly string[] | undefined;
-  /** Repeating the completed work changes nothing. */
+  /** Whether repeating the completed work changes nothing. */
   readonly repeatable: boolean;
 
   constructor(
@@ -98,7 +98,7 @@ export class PartialFailureError extends Error {
   }
 }
 
-/** Ctrl-C at a prompt, for which the terminal sends no signal. Exit code 130, without a message. */
+/** Error for Ctrl-C at a prompt, for which the terminal sends no signal. Exit code 130, without a message. */
 export class InterruptedError extends Error {
   override readonly name = "InterruptedError";
 }

@@ -4,19 +4,19 @@ import type { WallClock } from "../../base/clock.ts";
 export type InputStream = Readable & { readonly isTTY?: boolean };
 export type OutputStream = Writable & { readonly isTTY?: boolean; readonly columns?: number };
 
-/** The `svc` process that waits for this one. */
+/** `svc` process that waits for this one. */
 export interface ParentRun {
-  /** Resolves once the parent has received the message; rejects if it has exited. */
+  /** Resolves once the parent has received the message. Rejects if the parent has exited. */
   tell(message: object): Promise<void>;
 }
 
-/** This variable marks a process that `svc` waits for. It holds the parent's PID. */
+/** Variable that marks a process that `svc` waits for. Its value is the parent's PID. */
 export const parentPidVariable = "SVC_STARTED_BY";
 
-/** Signals that end a run: Ctrl-C, a supervisor, or a closed terminal. */
+/** Signals that end a run. They come from Ctrl-C, a supervisor, or a closed terminal. */
 export type SignalName = "SIGINT" | "SIGTERM" | "SIGHUP";
 
-/** Resources of one run of the command line. `bin/svc.js` builds it from `process`; tests build it in memory. */
+/** Resources of one run of the command line. `bin/svc.js` creates them from `process`; tests create them in memory. */
 export interface Host {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
@@ -24,22 +24,25 @@ export interface Host {
   readonly stdout: OutputStream;
   readonly stderr: OutputStream;
   /**
-   * Writes a string at once if standard output is not a terminal, without creating the stream, which takes
-   * milliseconds. Returns the unwritten rest of a full or closed pipe, which the stream then handles.
+   * Writes a string synchronously if standard output is not a terminal. The stream is not created, because creation
+   * takes milliseconds. Returns the unwritten rest if a pipe is full or closed; the stream then handles it.
    */
   readonly writeAtOnce?: ((text: string) => Uint8Array) | undefined;
   readonly wall: WallClock;
   readonly version: string;
   readonly pid: number;
-  /** The command that starts this program again: an executable and its first arguments, before those of `svc`. */
+  /** Command that starts this program again: an executable and its first arguments, before those of `svc`. */
   readonly program: readonly [string, ...string[]];
   /** Set if `svc` started this process in the background and waits for its message. */
   readonly starter?: ParentRun | undefined;
   readonly inherits: boolean;
   /** Listens for signals until the returned function is called. */
   onSignal(listener: (name: SignalName) => void): () => void;
-  /** Calls a function after this many milliseconds if the process still runs. It does not keep the process alive. */
+  /**
+   * Calls a function after this many milliseconds if the process is still running. The timer does not keep the process
+   * alive.
+   */
   setDeadline(ms: number, act: () => void): void;
-  /** Ends the process at once, with the exit code of a finished run or else that of the signal. */
+  /** Ends the process immediately, with the exit code of a finished run or else that of the signal. */
   end(name: SignalName): void;
 }

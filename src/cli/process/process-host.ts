@@ -10,8 +10,8 @@ import { waitForFlush } from "./write.ts";
 const flushMs = 50;
 
 /**
- * Threads read files and resolve host names, and Node waits for them at exit: an idle pipe, disk or name server would
- * block it forever.
+ * Threads read files and resolve host names, and Node waits for them at exit. An idle pipe, disk or name server would
+ * block the exit forever.
  */
 const isHeldByThreads = (): boolean =>
   process.getActiveResourcesInfo().some((name) => /^(?:FSReq|GetAddrInfoReq|GetNameInfoReq)/.test(name));
@@ -23,20 +23,18 @@ function killSelf(name: SignalName): void {
 }
 
 /**
- * Whether the parent made this process ignore a closed terminal, as nohup does, because a listener would revert that.
- * If the system does not report it, the streams are checked: nohup leaves none of them on a terminal.
+ * Reports whether the parent made this process ignore a closed terminal, as nohup does. A listener would revert that.
+ * If the system does not report the setting, the streams decide: nohup leaves none of them on a terminal.
  */
 function ignoresHangUp(): boolean {
   try {
     const [, ignored] = /^SigIgn:\s*([0-9a-f]+)$/m.exec(readFileSync("/proc/self/status", "latin1")) ?? [];
     if (ignored !== undefined) return BigInt(`0x${ignored}`) % 2n === 1n;
-  } catch {
-    // The system does not report it.
-  }
+  } catch {}
   return ![0, 1, 2].some((fd) => isatty(fd));
 }
 
-/** Most commands do not need the folder, and it may have been removed. */
+/** Most commands do not need the working folder, and it can have been removed. */
 function getWorkingFolder(): string {
   try {
     return process.cwd();
@@ -70,7 +68,7 @@ function writeAtOnce(text: string): Uint8Array {
   return bytes.subarray(written);
 }
 
-/** Other programs have channels to their children, too, and children inherit variables. */
+/** Other programs also have channels to their children, and children inherit variables. */
 const findParentRun = (): ParentRun | undefined =>
   process.send === undefined || process.env[parentPidVariable] !== String(process.ppid)
     ? undefined
@@ -82,17 +80,17 @@ const findParentRun = (): ParentRun | undefined =>
           }),
       };
 
-/** Creates the host of a real process. Called once, by `bin/svc.js`. */
+/** Creates the host of a real process. `bin/svc.js` calls it once. */
 export const createProcessHost = (version: string): Host => ({
   env: process.env,
   get cwd() {
     return getWorkingFolder();
   },
-  // Opened on demand, because accessing standard input keeps some kinds of it alive.
+  // The stream is opened on demand, because some kinds of standard input keep the process alive.
   get stdin() {
     return process.stdin;
   },
-  // Opened on demand, because a help page that is written at once needs no stream.
+  // The stream is opened on demand, because a help page that is written at once needs no stream.
   get stdout() {
     return process.stdout;
   },

@@ -2,7 +2,7 @@ import { findSecretsInUrl, isSecretName, redactText, redactUrl } from "../../api
 import type { HttpRequest } from "../../client/request.ts";
 import type { Host } from "./host.ts";
 
-/** Headers whose values may be shown. All others are masked (DECISIONS.md, L15). */
+/** Headers whose values are shown. All others are masked (DECISIONS.md, L15). */
 const shownHeaders: ReadonlySet<string> = new Set([
   "accept",
   "cache-control",
@@ -24,7 +24,7 @@ const shownHeaders: ReadonlySet<string> = new Set([
   "x-svc-time",
 ]);
 
-/** Body fields whose values may be shown: IDs, names of states and kinds, times. */
+/** Body fields whose values are shown: IDs, names of states and kinds, times. */
 const shownFields =
   /^(id|.*_id|composite_id|status|state|kind|mode|speed|type|priority|activity|outcome|number|total|database|expires_at|expires_in|interval|method|path|attempt.*|at|due|now|.*_at)$/;
 
@@ -51,7 +51,7 @@ export function maskBodySecrets(value: unknown, name = ""): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, maskBodySecrets(inner, key)]));
 }
 
-/** These are secrets to a log, but ordinary words to the user who typed them. */
+/** These values are secrets in a log, but ordinary words for the user who typed them. */
 const isOrdinary = (name: string): boolean => /^(?:captcha|state|user_code)$/.test(name);
 
 export const isSecretField = (name: string): boolean => isSecretName(name) && !isOrdinary(name);
@@ -78,10 +78,10 @@ const shortestSecret = 6;
 
 type SentRequest = Pick<HttpRequest, "url" | "headers" | "body">;
 
-/** By run, each of which has its own host. */
+/** Sent requests by run. Each run has its own host. */
 const requests = new WeakMap<Host, SentRequest[]>();
 
-/** Remembers a request, so that its secrets can be masked in later output. */
+/** Stores a request, so that its secrets can be masked in later output. */
 export function rememberSentSecrets(host: Host, request: SentRequest): void {
   const sent = requests.get(host) ?? [];
   requests.set(host, sent);
@@ -97,7 +97,7 @@ export function redactSentSecrets(host: Host, text: string): string {
   return [...secrets].reduce((shown, secret) => shown.replaceAll(secret, "[hidden]"), text);
 }
 
-/** Only credential headers are secrets. An emulator's address may appear as a credential elsewhere. */
+/** Headers with credentials. An emulator's address may appear as a credential in other headers. */
 const credentialHeaders = ["authorization", "client-secret", "x-cluster-key", "cookie", "proxy-authorization"];
 
 function findSecrets({ url, headers, body }: SentRequest): string[] {

@@ -3,7 +3,7 @@ import { lookupTable } from "../../base/object.ts";
 import type { ServiceError } from "../../client/errors.ts";
 import { type FsError, openFilesRemedies } from "../../files/disk.ts";
 
-/** Finds the object in an operation's path. The last match counts. */
+/** Patterns for the object in an operation's path. The last match counts. */
 const resourcePatterns: readonly (readonly [path: RegExp, noun: string])[] = [
   [/\/clusters\/([^/]+)/, "Cluster"],
   [/\/workspaces\/([^/]+)/, "Workspace"],
@@ -32,7 +32,6 @@ const resourcePatterns: readonly (readonly [path: RegExp, noun: string])[] = [
   [/\/_emulator\/device-grants\/([^/]+)/, "Device code"],
 ];
 
-/** Longer hashes are cut. */
 const maxIdLength = 40;
 
 interface NamedResource {
@@ -40,7 +39,7 @@ interface NamedResource {
   readonly id: string;
 }
 
-/** Names the object of a path: `Contract T-9` for `/contracts/T-9/status`. */
+/** Returns the object of a path: `Contract T-9` for `/contracts/T-9/status`. */
 function findThing(path: string): NamedResource | undefined {
   const found = resourcePatterns.flatMap(([pattern, noun]) => {
     const [, id] = pattern.exec(path) ?? [];
@@ -57,7 +56,7 @@ function decodeText(text: string): string {
   }
 }
 
-/** Messages that name no object. */
+/** Matches messages that do not name an object. */
 const isNotFound = /^(?:(?:[a-z_]+ ){0,2}not found|no \w+ matches the given query)\.?$/i;
 const isForbidden = /^you do not have permission to perform this action\.?$/i;
 const isStatus = /^(?:the service (?:answered|responded) with )?status \d+\.?$/i;
@@ -98,8 +97,8 @@ function describeForbiddenMove(message: string, thing: NamedResource): string | 
 }
 
 /**
- * Formats a service's error message with its subject, taken from the path if the message has none. There is no full
- * stop, since the status follows.
+ * Formats a service's error message with its subject. If the message has no subject, the path provides it. The result
+ * has no full stop, because the status follows.
  */
 function describeProblem({ method, path, status, problem: { message, fields } }: ServiceError): string {
   const thing = findThing(path);
@@ -136,7 +135,7 @@ const remedies = lookupTable<string>({
 
 export const getRemedy = ({ code }: FsError): string => remedies[code] ?? "Choose another location.";
 
-/** The command that creates the first row of a list. */
+/** Commands that create the first row of a list. */
 const makers = lookupTable<string>({
   "contracts list": "to create one: svc contracts create",
   "intake list": "to create one: svc intake create",
@@ -150,9 +149,9 @@ const makers = lookupTable<string>({
   "emulator requests": "new requests will be listed",
 });
 
-/** Formats the message for an empty table: that it is empty, and the next step or the excluding flags. */
+/** Formats the message for an empty table. It includes the next step or the flags that exclude rows. */
 export function describeEmptyResult(words: readonly string[], filters: readonly string[] = []): string {
-  // Its filter asks for an empty list.
+  // The filter of this command requests an empty list.
   if (words.join(" ") === "emulator clock advance") return "Nothing was due. To show the time: svc emulator clock";
   if (filters.length > 0) return describeFilteredResult(filters);
   const maker = makers[words.join(" ")];

@@ -1,6 +1,8 @@
 import type { CommandExample } from "../../derive/command-spec.ts";
 
-/** Formats the examples of a help page, each under its title. Long ones continue on the next line with shell syntax. */
+/**
+ * Formats the examples of a help page, each under its title. Long examples continue on the next line with shell syntax.
+ */
 export const formatExamples = (examples: readonly CommandExample[], width = Number.POSITIVE_INFINITY): string =>
   ["Examples:", ...examples.flatMap((example) => [`  # ${example.title}`, ...breakExample(example, width)])].join("\n");
 
@@ -27,7 +29,7 @@ function breakExample(example: CommandExample, width: number): string[] {
   return stdin === undefined ? continued : [`  ${formatPipe(stdin).trimEnd()}`, ...continued];
 }
 
-/** Groups words that stay on one line: a flag with its value. */
+/** Groups words that stay on one line, such as a flag and its value. */
 function groupWords(argv: readonly string[]): string[] {
   const found: string[] = [];
   for (const [i, word] of argv.entries()) {

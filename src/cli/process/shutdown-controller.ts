@@ -3,15 +3,15 @@ import type { Host, SignalName } from "./host.ts";
 /** Time for required work after Ctrl-C. The whole shutdown takes at most one second. */
 const defaultGraceMs = 700;
 /**
- * The process exits after this additional time, whatever still runs. The rest of the second is for the final output.
+ * Additional time after which the process exits, even if work is still running. The rest of the second is for the final
+ * output.
  */
 const defaultLastMs = 240;
 
 /**
  * Controls the shutdown of a run. A signal aborts `signal`, which ends all waits. Required work (requests of a job, a
- * rotating token, a webhook, an emulator) continues until `cut` is aborted; a moment later, or at the second signal,
- * the process exits with the signal's code. This timer does not start while a child process runs that received the
- * signal.
+ * rotating token, a webhook, an emulator) continues until `cut` is aborted. The process exits with the signal's code a
+ * moment later, or at the second signal. This timer does not start while a child process runs that received the signal.
  */
 export class ShutdownController {
   readonly #host: Host;
@@ -23,7 +23,6 @@ export class ShutdownController {
   #waiting: (() => void)[] | undefined;
   #graceMs = defaultGraceMs;
   #lastMs = defaultLastMs;
-  /** Set while required work has time to finish. */
   #grace: AbortController | undefined;
   #name: SignalName | undefined;
 
@@ -43,7 +42,7 @@ export class ShutdownController {
     return this.#cutController.signal;
   }
 
-  /** Handles a signal, or a Ctrl-C that a prompt has read. */
+  /** Handles a signal or a Ctrl-C that a prompt has read. */
   interrupt(name: SignalName): void {
     if (this.#isTerminalLent && name === "SIGINT") return;
     if (this.#name) {
@@ -62,17 +61,17 @@ export class ShutdownController {
     this.#stop.abort(reason);
   }
 
-  /** An embedded emulator serves others, whose requests may take this long. */
+  /** Extends the grace period for an embedded emulator, whose clients' requests can take this long. */
   extendGrace(ms: number): void {
     this.#graceMs = ms;
   }
 
-  /** The final write may take this long, even without open requests. */
+  /** Extends the time for the final write, which can take this long even without open requests. */
   extendClose(ms: number): void {
     this.#lastMs = ms;
   }
 
-  /** While a child program controls the terminal, Ctrl-C reaches it as well as this process. */
+  /** While a child program controls the terminal, both the child and this process receive Ctrl-C. */
   async withTerminalLent<T>(work: () => Promise<T>): Promise<T> {
     this.#isTerminalLent = true;
     try {
@@ -82,7 +81,7 @@ export class ShutdownController {
     }
   }
 
-  /** Waits for a program that receives the signals itself. A second signal ends it. */
+  /** Waits for a program that receives the signals. A second signal ends the program. */
   async waitForProgram<T>(work: () => Promise<T>): Promise<T> {
     this.#waiting = [];
     try {
@@ -103,7 +102,7 @@ export class ShutdownController {
     this.#forcedExitHandlers.push(act);
   }
 
-  /** Ends the run. If something keeps the process alive, the exit is forced. */
+  /** Ends the run. Forces the exit if something keeps the process alive. */
   waitUntilStopped(): void {
     this.#grace?.abort();
   }

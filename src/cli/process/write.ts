@@ -2,11 +2,12 @@ import { nextTurn } from "../../base/timing.ts";
 import type { OutputStream } from "./host.ts";
 
 /**
- * A terminal write blocks until the terminal has accepted everything, and nothing else runs meanwhile, not even Ctrl-C.
+ * A write to a terminal blocks until the terminal has accepted everything. Nothing else runs meanwhile, including the
+ * handler of Ctrl-C.
  */
 const terminalBytes = 16 * 1024;
 
-/** Writes and waits for a slow reader, so that output beyond 64 KiB reaches a pipe completely. */
+/** Writes and waits for a slow reader. Without the wait, output beyond 64 KiB does not reach a pipe completely. */
 export async function write(stream: OutputStream, text: string | Uint8Array): Promise<void> {
   if (!stream.isTTY || text.length <= terminalBytes) return writeAll(stream, text);
   const bytes = typeof text === "string" ? Buffer.from(text) : text;

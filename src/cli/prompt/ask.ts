@@ -14,7 +14,7 @@ export interface Choice<T = string> {
   readonly description?: string | undefined;
 }
 
-/** Validates an answer: true, or an error message. */
+/** Validates an answer. Returns true or an error message. */
 export type AnswerCheck = (text: string) => true | string;
 
 /** Longer lists are searched instead of scrolled. */
@@ -59,9 +59,10 @@ function createPersistentStream(stream: OutputStream): Writable {
 type Streams = { readonly input: InputStream; readonly output: Writable; readonly signal: AbortSignal };
 
 /**
- * Shows a prompt on standard error. Ctrl-C, Ctrl-D and a closed terminal interrupt the run. The library reports only
- * Ctrl-C: in the other cases it closes its reader, which pauses the input, and never settles its promise. After Ctrl-Z
- * and `fg` it leaves the input paused, too, so that no key, not even Ctrl-C, would be read.
+ * Shows a prompt on standard error. Ctrl-C, Ctrl-D and a closed terminal interrupt the run.
+ *
+ * The library reports only Ctrl-C. In the other cases, it closes its reader, which pauses the input, and never settles
+ * its promise. After Ctrl-Z and `fg`, it also leaves the input paused, so no key would be read.
  */
 async function awaitAnswer<T>(
   ask: (promptContext: Streams) => Promise<T>,
@@ -82,7 +83,7 @@ async function awaitAnswer<T>(
       output: createPersistentStream(stderr),
       signal: AbortSignal.any([signal, ended.signal]),
     });
-    // Called after the library's own listener, which has closed its reader by then.
+    // This listener runs after that of the library, which has already closed its reader.
     stdin.on("keypress", onKey).on("pause", onPause).once("end", end);
     return await question;
   } catch (error) {
@@ -94,7 +95,7 @@ async function awaitAnswer<T>(
   }
 }
 
-/** Asks y/N on standard error (default: no). Callers of all prompts have checked that questions are allowed. */
+/** Prompts y/N on standard error (default: no). Callers of all prompts check first that prompts are allowed. */
 export const askYesNo = (message: string, host: Host, signal: AbortSignal): Promise<boolean> =>
   awaitAnswer(
     (promptContext) => confirm({ message: formatShown(message), default: false, ...createTheme(host) }, promptContext),
@@ -115,7 +116,7 @@ export const askText = (
     signal,
   );
 
-/** Asks for a line without echo. */
+/** Prompts for a line without echo. */
 export const askSecret = (message: string, host: Host, signal: AbortSignal): Promise<string> =>
   awaitAnswer(
     (promptContext) => password({ message: formatShown(message), mask: false, ...createTheme(host) }, promptContext),
@@ -139,7 +140,7 @@ export function askChoice<T>(
   return awaitAnswer((promptContext) => search<T>({ ...question, source: filterChoices }, promptContext), host, signal);
 }
 
-/** Asks for any number of options, or at least one with `isNeeded`. */
+/** Prompts for any number of options, or for at least one with `isNeeded`. */
 export const askSeveral = <T>(
   message: string,
   choices: readonly Choice<T>[],

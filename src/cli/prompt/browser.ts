@@ -20,13 +20,13 @@ export function findBrowserCommand(
 export const isWebAddress = (address: string): boolean =>
   URL.canParse(address) && ["http:", "https:"].includes(new URL(address).protocol);
 
-/** Time to wait for the opening program: one that continues is a browser, and one that fails ends soon. */
+/** Maximum wait for the opening program. A browser continues to run, and a failing program ends soon. */
 const openTimeoutMs = 3_000;
 
 /**
- * Opens an http(s) address, without a shell and without secrets in the environment. Returns undefined, or why it was
- * not opened. Other addresses may come from a service and may be an option of the program, a file or a script, so they
- * are rejected.
+ * Opens an http(s) address, without a shell and without secrets in the environment. Returns undefined on success, and
+ * otherwise the reason. Other addresses are rejected, because a service could provide an option of the program, a file
+ * or a script.
  */
 export async function openBrowser(
   command: readonly string[],

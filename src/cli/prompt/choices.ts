@@ -8,10 +8,10 @@ import { CommandFailedError, UsageError } from "../process/failure.ts";
 import type { Choice } from "./ask.ts";
 import { withSpinner } from "./spinner.ts";
 
-/** `command` is the asking command: `contracts send`. */
+/** Fetches options. `command` is the prompting command, such as `contracts send`. */
 type Fetch = (context: Context, command: string) => Promise<Choice[]>;
 
-/** Fetches values for fields with this name from a service or a file. */
+/** Fetch options from a service or a file, by field name. */
 const fetchers = lookupTable<Fetch>({
   cluster_id: listClusterChoices,
   cluster: listClusterChoices,
@@ -23,7 +23,7 @@ const fetchers = lookupTable<Fetch>({
   profile: listProfiles,
 });
 
-/** Fetches values for names with another meaning in other groups: `emulator id`. */
+/** Fetch options for fields with another meaning in a group, such as `emulator id`. */
 const groupFetchers = lookupTable<Fetch>({
   "router job": listJobs,
   "contracts contract_id": listContractNumbers,
@@ -35,7 +35,7 @@ const groupFetchers = lookupTable<Fetch>({
 
 const unfinished = ["DRAFT", "REDLINING", "SIGN", "ON_HOLD"];
 
-/** The statuses in which a command applies (default: all). */
+/** Statuses in which a command applies (default: all). */
 const statusesFor = lookupTable<readonly string[]>({
   "contracts send": ["DRAFT"],
   "contracts void": unfinished,
@@ -55,7 +55,7 @@ const statusesFor = lookupTable<readonly string[]>({
   "emulator void": unfinished,
 });
 
-/** Creates the error for an empty list, since no other value is possible. */
+/** Error messages for an empty list, because no other value is possible. */
 const emptyMessages = new Map<Fetch, string>([
   [listClusterChoices, "No clusters found."],
   [listTemplateChoices, "No templates found."],
@@ -67,7 +67,7 @@ const emptyMessages = new Map<Fetch, string>([
   [listSnapshotChoices, "No snapshots found."],
 ]);
 
-/** The command that creates the first object or lists the parent objects. */
+/** Commands that create the first object or list the parent objects. */
 const nextCommands = new Map<Fetch, readonly string[]>([
   [listContractNumbers, ["contracts", "create"]],
   [listIntakeChoices, ["intake", "create"]],
@@ -78,7 +78,7 @@ const nextCommands = new Map<Fetch, readonly string[]>([
 
 /**
  * Lists the options of a field: declared ones, or else existing ones. Returns undefined if any value is valid. Throws
- * if there is no option or no terminal, because such a question has no valid answer.
+ * if there is no option or no terminal, because a prompt has no valid response then.
  */
 export async function findChoices(
   field: string,
@@ -98,7 +98,7 @@ export async function findChoices(
   const found = await withSpinner(context, "Loading the choices", () => offer(context, command)).catch(
     (error: unknown) => {
       if (context.signal.aborted || error instanceof UsageError || error instanceof CommandFailedError) throw error;
-      // Other errors recur and are reported when the command itself runs. The user types the field instead.
+      // Other errors recur and are reported when the command runs. The user types the value instead.
       return undefined;
     },
   );
@@ -120,7 +120,6 @@ function failWithoutChoices(offer: Fetch, command: string): void {
   throw new CommandFailedError("not-found", "nothing_to_choose", message, { next });
 }
 
-/** Rows of a list, of which two or three fields are shown. */
 async function listChoices<O extends Operation>(
   service: "router" | "contracts" | "emulator",
   operation: O,
@@ -152,7 +151,6 @@ async function listContractChoices(context: Context, command: string): Promise<C
   return fitting.map((row) => ({ value: row.id, name: `${row.id}  ${row.contract_name}  ${row.contract_status}` }));
 }
 
-/** Lists contracts by number, without `T-`. */
 async function listContractNumbers(context: Context, command: string): Promise<Choice[]> {
   const all = await listContractChoices(context, command);
   return all.map(({ value, name }) => ({ value: String(value).replace(/^\D+/, ""), name }));
@@ -183,7 +181,7 @@ async function listIntakeChoices(context: Context): Promise<Choice[]> {
   }));
 }
 
-/** An emulator lists all workflows; a service only those of earlier intakes. */
+/** Lists workflows. An emulator lists all workflows, a service only those of earlier intakes. */
 async function listWorkflows(context: Context): Promise<Choice[]> {
   const listed = await listEmulatorWorkflows(context).catch(() => undefined);
   const listUsedWorkflows = async () =>
@@ -214,7 +212,7 @@ async function fetchNewestIntakes(context: Context) {
   return (await listChoices("contracts", listIntakes, { query: { limit: 100 } }, context)).intakes;
 }
 
-/** `resume` continues interrupted jobs. */
+/** Lists jobs. For `resume`, only interrupted jobs are listed. */
 async function listJobs({ svc }: Context, command: string): Promise<Choice[]> {
   const { out } = await svc(["router", "jobs", "list", "--json"]);
   const jobRows: readonly Record<"id" | "command" | "status", string>[] = JSON.parse(out);

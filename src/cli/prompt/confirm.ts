@@ -4,17 +4,17 @@ import { isSwitchedOn } from "../process/environment.ts";
 import { CommandFailedError, UsageError } from "../process/failure.ts";
 import type { Host } from "../process/host.ts";
 
-/** The action of a command, verb first and without a full stop: "Void a contract (composite id T-1)". */
+/** Action of a command, verb first and without a full stop: "Void a contract (composite id T-1)". */
 export type Action = string;
 
-/** Asks y/N before a repairable change. Scripts pass --yes. */
+/** Prompts y/N before a repairable change. Scripts pass --yes. */
 export async function confirmYes(action: Action, context: Context): Promise<void> {
   if (!(await context.confirm(`${action}?`, "--yes"))) throw createDeclinedError();
 }
 
 /**
- * Asks for a name before an irreversible change. Scripts repeat it in --confirm, and --yes is not enough (DECISIONS.md,
- * L8).
+ * Prompts for a name before an irreversible change. Scripts repeat the name in --confirm. --yes is not enough
+ * (DECISIONS.md, L8).
  */
 export async function confirmName(
   action: Action,
@@ -37,6 +37,6 @@ export async function confirmName(
 const createDeclinedError = (): CommandFailedError =>
   new CommandFailedError("failed", "declined", "Nothing was changed.");
 
-/** Whether a question may be asked: both ends are a terminal, and no flag forbids it (DECISIONS.md, L6). */
+/** Reports whether prompts are allowed: both ends are a terminal, and no flag forbids prompts (DECISIONS.md, L6). */
 export const canPrompt = ({ stdin, stderr, env }: Host, { noInput }: Globals): boolean =>
   stdin.isTTY === true && stderr.isTTY === true && !isSwitchedOn(env.CI) && !isSwitchedOn(env.SVC_NO_INPUT) && !noInput;

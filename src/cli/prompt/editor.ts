@@ -10,8 +10,8 @@ import { CommandFailedError, InterruptedError } from "../process/failure.ts";
 import { askYesNo } from "./ask.ts";
 
 /**
- * Opens a string in the user's editor and returns the saved content. An empty file cancels; invalid content can be
- * edited again. Callers have checked that questions are allowed.
+ * Opens a string in the user's editor and returns the saved content. An empty file cancels. Users can edit invalid
+ * content again. Callers check first that prompts are allowed.
  */
 export async function editText(
   text: string,
@@ -42,15 +42,15 @@ export async function editText(
 const createDeclinedError = (): CommandFailedError => new CommandFailedError("failed", "declined", "Nothing was sent.");
 
 /**
- * Runs the editor to its end. Ctrl-C belongs to the editor while it controls the terminal (DECISIONS.md, L23), because
- * many use it as a key. If Ctrl-C ends the editor, svc ends, too; SIGTERM ends both.
+ * Runs the editor until it ends. Ctrl-C is a key of the editor while it controls the terminal (DECISIONS.md, L23). If
+ * Ctrl-C ends the editor, svc ends too. SIGTERM ends both.
  */
 async function runEditor(file: string, context: Context): Promise<void> {
   const { host, signal, cut, onForcedEnd, lendTerminal } = context;
   const { env, cwd, inherits } = host;
   signal.throwIfAborted();
   const command = env.VISUAL || env.EDITOR || (process.platform === "win32" ? "notepad" : "vi");
-  // Example: "code --wait", a program with arguments, as in git.
+  // The value can be a program with arguments, as in git: "code --wait".
   const [program = "vi", ...args] = command.split(/\s+/).filter(Boolean);
   // Editors and their plug-ins do not need secrets (DECISIONS.md, L9).
   const others = Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith("SVC_")));

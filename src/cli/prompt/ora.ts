@@ -6,7 +6,7 @@ import { hasColour } from "../output/styled.ts";
 import type { Host } from "../process/host.ts";
 
 /**
- * Starts a spinner on standard error; callers have checked that animation is allowed. `since` is the start of the
+ * Starts a spinner on standard error. Callers check first that animation is allowed. `since` is the start of the
  * displayed time on the wall clock.
  */
 export function startSpinner(text: string, { stderr, env, wall }: Host, since?: number): { stop(): void } {
@@ -20,7 +20,7 @@ export function startSpinner(text: string, { stderr, env, wall }: Host, since?: 
     spinner: isUnicode ? "dots" : "line",
     color: hasColour(stderr, undefined, env) ? "cyan" : false,
     isEnabled: true,
-    // Standard input belongs to prompts and to Ctrl-C.
+    // Prompts and Ctrl-C need standard input.
     discardStdin: false,
   }).start();
 }

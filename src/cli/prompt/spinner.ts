@@ -6,7 +6,8 @@ import { isSwitchedOn } from "../process/environment.ts";
 const delayMs = 300;
 
 /**
- * Whether animation is allowed on standard error: a terminal with a width, no CI, and no --quiet (DECISIONS.md, L5).
+ * Reports whether animation is allowed on standard error: a terminal with a width, no CI, and no --quiet (DECISIONS.md,
+ * L5).
  */
 export const canAnimate = ({ host: { stderr, env }, globals }: Pick<Context, "host" | "globals">): boolean =>
   hasWidth(stderr) &&

@@ -17,7 +17,7 @@ import type { CommandInput } from "../parse/declaration.ts";
 import { createMissingFieldsError, UsageError } from "../process/failure.ts";
 import type { Host } from "../process/host.ts";
 
-/** Parses the request of a command line, with the content type of its bytes. */
+/** Parsed request of a command line, with the content type of its bytes. */
 export interface ParsedCall {
   readonly args: CallArguments;
   readonly contentType: string | undefined;
@@ -124,7 +124,7 @@ async function readSecretFiles(
   return Object.fromEntries(found);
 }
 
-/** Guesses the type from the bytes: requests of the connected apps are JSON or a form. */
+/** Guesses the type from the bytes. Requests of the connected apps are JSON or a form. */
 function detectContentType(bytes: Buffer): string {
   const start = bytes.subarray(0, 200).toString("latin1").trimStart();
   if (start.startsWith("{") || start.startsWith("[")) return "application/json";
@@ -159,7 +159,7 @@ export function toUsageError(
   return new UsageError("Several values are invalid:", { hint, details: completeLines });
 }
 
-/** Formats `--by must be a duration (PT2H35M, 2h35m), got "soon"`; other schema messages follow a colon. */
+/** Formats `--by must be a duration (PT2H35M, 2h35m), got "soon"`. Other schema messages follow a colon. */
 function describeProblem(name: string, message: string, value?: unknown): string {
   if (message.startsWith("must not ")) return `${name} ${message}`;
   if (!message.startsWith("must be ")) return `${name}: ${message}`;

@@ -6,7 +6,7 @@ import { type AnswerCheck, askChoice, askSecret, askSeveral, askText, askYesNo }
 import { findChoices } from "../prompt/choices.ts";
 
 /**
- * Asks the user for the missing input of `command`, one value at a time; callers have checked that questions are
+ * Prompts the user for the missing input of `command`, one value at a time. Callers check first that prompts are
  * allowed.
  */
 export async function askForMissing(
@@ -64,7 +64,7 @@ const formatQuestion = (field: string, { description }: InputSpec): string => {
   return description && description.toLowerCase() !== name ? `${title} (${description}):` : `${title}:`;
 };
 
-/** Rejects at once what the command would reject later. */
+/** The prompt rejects values that the command would reject later. */
 const checkOf =
   (field: string, type: Exclude<FlagSpec["type"], "switch">, choices: readonly string[] | undefined): AnswerCheck =>
   (text) => {

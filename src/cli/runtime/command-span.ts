@@ -5,12 +5,14 @@ import { buildChildVariables, openTransport, readParentContext } from "../connec
 import { explainError } from "../process/exit.ts";
 import type { Host } from "../process/host.ts";
 
-/** Time that the end of a command may wait for a collector. */
+/** Maximum wait for a collector at the end of a command. */
 const maxExportMs = 1_000;
 
 type TracedHost = Pick<Host, "env" | "wall">;
 
-/** Traces a command as an OpenTelemetry span: below the one of TRACEPARENT, or as the root of a trace. */
+/**
+ * OpenTelemetry span of a command. Its parent is the span of TRACEPARENT; without one, the span is the root of a trace.
+ */
 export class CommandSpan {
   readonly #host: TracedHost;
   readonly #words: readonly string[];
@@ -38,7 +40,9 @@ export class CommandSpan {
     return buildChildVariables(this.#host.env, writeTraceparent(this.#self));
   }
 
-  /** Sends the span within a second, or until `cut`. Never rejects. `error` is the exception of the command. */
+  /**
+   * Sends the span within a second, or until `cut` is aborted. Never rejects. `error` is the exception of the command.
+   */
   async end(exit: number, error: unknown, cut: AbortSignal): Promise<void> {
     const { wall, env } = this.#host;
     const { url, headers, resource, timeoutMs } = this.#settings;

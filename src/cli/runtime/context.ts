@@ -9,7 +9,7 @@ import { UsageError } from "../process/failure.ts";
 import type { ShutdownController } from "../process/shutdown-controller.ts";
 import { canPrompt } from "../prompt/confirm.ts";
 
-/** The surroundings of one run. `svc` runs another command line within it, and `read` parses one. */
+/** Environment of one run. `svc` runs another command line within the same run, and `read` parses one. */
 export interface RunOptions extends Pick<Context, "argv" | "host" | "svc" | "read"> {
   readonly stopping: ShutdownController;
 }

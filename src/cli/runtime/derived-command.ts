@@ -26,7 +26,10 @@ import { withSpinner } from "../prompt/spinner.ts";
 import { buildArguments, toUsageError } from "./arguments.ts";
 import { buildFirstPageQuery, describePastEnd, fetchAllPages, findUnknownName, noteMoreRows } from "./paging.ts";
 
-/** Runs the command of one operation: input → request → response on standard output. */
+/**
+ * Runs the command of one operation: builds the request from the input, sends it, and prints the response on standard
+ * output.
+ */
 export async function runDerivedCommand(
   spec: CommandSpec,
   input: CommandInput,
@@ -42,33 +45,33 @@ export async function runDerivedCommand(
 export interface PreparedCall<Value = unknown> {
   readonly call: CheckedCall;
   readonly client: Client;
-  /** Sends it, or formats its outcome, and prints the response. */
+  /** Sends the request, or formats its outcome, and prints the response. */
   send(call?: CheckedCall): Promise<ApiResponse<Value>>;
 }
 
 /** Changes of a hand-written command to the request of its operation. */
 export interface CallChanges {
-  /** Merged with the query of the flags, which take precedence. */
+  /** Query parameters that are merged with those of the flags. The flags take precedence. */
   readonly query?: Readonly<Record<string, string | boolean>>;
   /** Adds input that depends on the whole checked request, such as the headers of a signature. */
   readonly sign?: (call: CheckedCall) => Promise<CheckedCall> | CheckedCall;
-  /** Merged with the credentials of the target. */
+  /** Credentials that are merged with those of the target. */
   readonly credentials?: Credentials;
-  /** The command reads these fields of the response. Throws InvalidResponseError if they are missing. */
+  /** Whether the command reads the fields of the response. Throws InvalidResponseError if they are missing. */
   readonly reads?: boolean;
   /** Members of the response that a runner masks in its log. */
   readonly secrets?: readonly string[];
-  /** Replaces the declared question if it needs the whole request. */
+  /** Replaces the declared question. Needed if the question depends on the whole request. */
   readonly confirm?: (call: CheckedCall) => Promise<void>;
   /** Throws if a successful response reports that nothing was done. */
   readonly check?: (answer: ApiResponse, call: CheckedCall) => void;
-  /** Formats the result for users at a terminal, instead of a response without information. */
+  /** Formats the result for users at a terminal, for responses without information. */
   readonly formatOutcome?: (call: CheckedCall) => string;
 }
 
 /**
- * Checks everything that can be checked locally. Under --dry-run, prints the request instead of preparing it. `Value`
- * is the declared response, for callers that validate it with `reads`.
+ * Performs all local checks. Under --dry-run, prints the request instead of preparing it. `Value` is the declared
+ * response, for callers that validate it with `reads`.
  */
 export async function prepareCall<Value = unknown>(
   spec: CommandSpec,
@@ -78,7 +81,7 @@ export async function prepareCall<Value = unknown>(
 ): Promise<PreparedCall<Value> | "dry-run"> {
   const { globals, signal } = context;
   if (globals.fields) checkFields(globals.fields, spec.fields);
-  // Values that a signature adds are not parsed.
+  // The values that a signature adds are not parsed.
   const isChecked = !sign && !reads && !mustValidate(spec, input);
   const operation = isChecked ? toOperationOutline(spec) : await loadOperation(spec);
   for (const { flag } of spec.flags.filter((one) => one.isSecret && input.flags[one.flag] !== undefined)) {
@@ -118,15 +121,15 @@ export async function prepareCall<Value = unknown>(
     credentials: bearer === undefined ? credentials : { bearer, ...credentials },
     ...(service === "emulator" ? { file: input.flags.file as string | undefined } : {}),
   });
-  // An emulator validates its own responses and includes its time in each. The schemas take longer to load than most
-  // commands.
+  // An emulator validates its own responses and includes its time in each response. The schemas take longer to load
+  // than most commands.
   const isCompared = (headers: ApiResponse["headers"]) =>
     globals.verbose || !(globals.quiet || service === "emulator" || "x-svc-time" in headers);
   return {
     call: ready,
     client,
     async send(changed = ready) {
-      // A stream of events may be silent for a long time.
+      // An event stream can be silent for a long time.
       const silenceMs = spec.output === "events" ? 0 : undefined;
       const onMissed = (count: number | undefined) => void context.output.note(describeDroppedEvents(count));
       const getDeclaration = (headers: ApiResponse["headers"]) =>
@@ -152,7 +155,7 @@ export async function prepareCall<Value = unknown>(
         await context.output.note(`${count} mapped to another cluster and ${moved === 1 ? "has" : "have"} been moved`);
       }
       const query = changed.args.query ?? {};
-      // Otherwise an irrelevant question would be asked.
+      // An empty request would cause an irrelevant question.
       const emptyReason = context.globals.quiet
         ? undefined
         : await explainEmptyList(spec, answer.value, query, { client, signal });
@@ -166,11 +169,9 @@ export async function prepareCall<Value = unknown>(
   };
 }
 
-/** A type with a character set is text. */
 const isBinary = ({ answers }: CommandSpec): boolean =>
   Object.values(answers).some((answer) => answer.kind === "bytes" && !/^text\/|charset=/.test(answer.mediaType));
 
-/** A format in which no file is empty. */
 const isDocument = ({ answers }: CommandSpec): boolean =>
   Object.values(answers).some((one) => one.kind === "bytes" && /^application\/(?!octet-stream)/.test(one.mediaType));
 
@@ -208,7 +209,7 @@ function checkInput(
 ): CheckedCall {
   try {
     const call = CheckedCall.check(operation, args);
-    // The service rejects such values with its own message, as in OAuth; its schema accepts them.
+    // The service rejects such values with its own message, as in OAuth. Its schema accepts them.
     const missing = spec.flags.flatMap(({ required, target }) =>
       required && target?.in === "body" && isObject(args.body) && args.body[target.name] === undefined
         ? [{ in: target.in, path: [target.name], message: "", missing: true }]
@@ -221,7 +222,6 @@ function checkInput(
   }
 }
 
-/** Whether the input has values that the parser cannot fully check. */
 const mustValidate = ({ needsSchema }: CommandSpec, { positionals, flags }: CommandInput): boolean =>
   needsSchema === "all" || needsSchema.some((name) => (positionals[name] ?? flags[name]) !== undefined);
 
@@ -282,7 +282,7 @@ const listFilters = ({ flags }: CommandSpec, given: CommandInput["flags"]): stri
     )
     .map(({ flag }) => flag);
 
-/** For a query: the number and order of the returned rows. */
+/** Query parameters for the number and order of the returned rows. */
 const pagingParameters: ReadonlySet<string> = new Set(["page", "limit", "offset", "sort"]);
 
 async function show(
@@ -297,7 +297,7 @@ async function show(
   const file = input.flags.output as string | undefined;
   const emptyMessage = describeEmptyResult(spec.words, listFilters(spec, input.flags));
   const view = { fields: spec.fields, columns: spec.columns, rows: spec.rows, emptyMessage, emptyReason };
-  // Returns the received success of several declared ones: a page, or its location.
+  // If several successful responses are declared, the received one decides: a page, or its location.
   switch (getBodyKind(operation, answer.status) ?? spec.output) {
     case "empty":
       return showNothing();

@@ -7,7 +7,7 @@ import { PartialFailureError } from "../process/failure.ts";
 
 const hiddenHint = "The thing may not exist, may belong to another workspace, or may be hidden from this user.";
 
-/** The service reports a missing object. The list of such objects shows which ones exist. */
+/** Lists the existing objects for a service error about a missing object. */
 export async function suggestExistingNames(
   error: unknown,
   declaration: DeclaredCommand,
@@ -23,8 +23,8 @@ export async function suggestExistingNames(
 }
 
 /**
- * Finds the command that lists the objects in the path: next to the command, or further up for a child object. Body
- * fields may name any object, so only a declared list is suggested.
+ * Finds the command that lists the objects in the path. The command is next to the failed one, or further up for a
+ * child object. Body fields can name any object, so only a declared list is suggested.
  */
 async function listFor(words: readonly string[], spec: CommandSpec | undefined): Promise<string[] | undefined> {
   if (spec?.unknownIsIn !== undefined) return spec.unknownIsIn.split(" ");
@@ -37,7 +37,10 @@ async function listFor(words: readonly string[], spec: CommandSpec | undefined):
 const needsNothing = ({ positionals, flags }: CommandDeclaration): boolean =>
   positionals.every(({ optional }) => optional === true) && !flags.some(({ required }) => required === true);
 
-/** Most commands accept a contract's composite ID, and some its number. */
+/**
+ * Returns the composite ID of the contract in the input. Most commands accept a composite ID, and some accept its
+ * number.
+ */
 function findCompositeId(spec: CommandSpec | undefined, { positionals }: CommandInput): string | undefined {
   const given = spec?.path.includes("{composite_id}") ? String(positionals.composite_id) : "";
   const [, number] = /^(?:[TH]-)?0*([1-9]\d{0,14})$/i.exec(given) ?? [];

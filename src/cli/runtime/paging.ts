@@ -9,8 +9,8 @@ type Query = Readonly<Record<string, unknown>>;
 type Part = Readonly<Record<string, unknown>>;
 
 /**
- * Returns the query of the first part of a list. With `--all`, it requests the maximum number of rows, unless `limit`
- * is given; an offset is rejected.
+ * Returns the query of the first part of a list. With `--all`, the query requests the maximum number of rows, unless
+ * `limit` is given. Rejects an offset.
  */
 export function buildFirstPageQuery<Q extends Query>(
   { by, most }: Paging,
@@ -22,7 +22,7 @@ export function buildFirstPageQuery<Q extends Query>(
   return { limit: most, ...query };
 }
 
-/** Fetches the remaining parts and combines all into one response. `fetch` gets the query of each. */
+/** Fetches the remaining parts and combines all parts into one response. `fetch` receives the query of each part. */
 export async function fetchAllPages<P extends Part, Q extends Query>(
   { by, total }: Paging,
   rows: string,
@@ -35,7 +35,7 @@ export async function fetchAllPages<P extends Part, Q extends Query>(
   for (let page = 2; by !== undefined && all.length < Number(last[total]); page += 1) {
     last = await fetch({ ...query, [by]: by === "page" ? page : all.length });
     const more = getRows(last, rows);
-    // Rows that were deleted in the meantime never arrive.
+    // Rows that were deleted in the meantime are never returned.
     if (more.length === 0) break;
     all.push(...more);
   }

@@ -56,7 +56,6 @@ async function performCommand(
 
 const requestOptions = ["timeout", "retries", "max-wait", "max-answer"];
 
-/** Rejects options that would have no effect. */
 function rejectUnusedOptions(declaration: DeclaredCommand, globals: Globals, given: InterpretedLine["globals"]): void {
   rejectLayoutOptions(declaration, globals);
   const sendsNothing = !("operation" in declaration) && declaration.sendsNothing === true;
@@ -68,7 +67,7 @@ function rejectUnusedOptions(declaration: DeclaredCommand, globals: Globals, giv
   }
 }
 
-/** Forwarded bytes, and a command without output, have no fields and no other format. */
+/** Forwarded bytes and commands without output have no fields and no other format. */
 function rejectLayoutOptions(declaration: DeclaredCommand, { fields, format, wide }: Globals): void {
   const output = findOutputFlag(declaration);
   const isContent = output === "bytes" || output === "html" || output === "content";
@@ -86,13 +85,13 @@ function findOutputFlag(declaration: DeclaredCommand): string | undefined {
   return declaration.prints ?? (declaration.extendsDerived ? declaration.spec?.output : undefined);
 }
 
-/** Runs the command with spans: its requests and child processes belong to its trace. */
+/** Runs the command in a span. Its requests and child processes belong to the same trace. */
 async function performTraced(invocation: InterpretedLine, run: RunOptions): Promise<number> {
   const { host, stopping, svc } = run;
   const span = CommandSpan.start(host, invocation.declaration.words);
   if (!span) return performCommand(invocation, run);
   const env = span.variables;
-  // The host is extended, not copied: copying would open standard input.
+  // The host is extended, not copied, because copying would open standard input.
   const traced: Host = Object.create(host, { env: { value: { ...host.env, ...env } } });
   const runInner: Context["svc"] = (line, how) => svc(line, { ...how, env: { ...env, ...how?.env } });
   try {
@@ -127,7 +126,8 @@ async function carryOut(
 }
 
 /**
- * If the target does not respond, this folder may have another emulator. A rejection may come from an unintended one.
+ * If the target does not respond, this folder may have another emulator. If it rejects the request, the address may
+ * belong to an unintended emulator.
  */
 async function explainEndedEmulator(error: unknown, context: Context): Promise<unknown> {
   const isRefused = error instanceof ServiceError && error.status === 401;
@@ -147,7 +147,7 @@ function pickTyped({ positionals: declared }: CommandDeclaration, input: Command
 }
 
 /**
- * Completes the input of the command. Users at a terminal are asked; otherwise missing input fails with exit code 2,
+ * Completes the input of the command. Prompts users at a terminal. Otherwise, missing input fails with exit code 2,
  * before credentials or addresses are resolved (DECISIONS.md, L6, L7).
  */
 async function completeInput(
@@ -170,14 +170,13 @@ async function completeInput(
   throw createMissingFieldsError(refused, { hint: `See svc ${declaration.words.join(" ")} --help.` });
 }
 
-/** Without a service address, questions are useless. */
+/** Prompts are useless without a service address. */
 async function requireTarget(declaration: DeclaredCommand, { flags }: CommandInput, context: Context): Promise<void> {
   const service = ("operation" in declaration ? declaration : declaration.spec)?.service;
   if (flags["dry-run"] === true) return;
   if (service === "router" || service === "contracts") await context.target(service);
 }
 
-/** Asks for input that the command found missing during its work. */
 async function supplementInput(
   declaration: CommandDeclaration,
   input: CommandInput,
