@@ -29,14 +29,14 @@ import { ShutdownController } from "./process/shutdown-controller.ts";
 
 export { createProcessHost } from "./process/process-host.ts";
 
-/** The build sets this to the version of the package. */
+/** The build sets this constant to the version of the package. */
 declare const SVC_VERSION: string | undefined;
 
 export const version = typeof SVC_VERSION === "undefined" ? "0.0.0" : SVC_VERSION;
 
 /**
- * Runs one command line: `argv` follows `svc`. The promise never rejects and resolves with the exit code
- * (src/cli/process/exit.ts). All input and output go through the host.
+ * Runs one command line. `argv` follows `svc`. The promise never rejects and resolves with the exit code
+ * (src/cli/process/exit.ts). All input and output goes through the host.
  */
 export async function main(argv: readonly string[], host: Host): Promise<number> {
   const args = normalizeArgv(await insertSeparator(argv));
@@ -53,7 +53,7 @@ export async function main(argv: readonly string[], host: Host): Promise<number>
     else outputError ??= error;
     stopping.stop();
   };
-  // Unread output on standard error is lost and stops no work.
+  // Unread output on standard error is lost and does not stop the run.
   const onNoteError = () => {};
   host.stdout.on("error", onOutputError);
   host.stderr.on("error", onNoteError);
@@ -79,7 +79,7 @@ export async function main(argv: readonly string[], host: Host): Promise<number>
   }
 }
 
-/** `rest` is the part of the page that is not printed yet. */
+/** Runs the command line. `rest` is the part of the page that is not printed yet. */
 async function run(
   argv: readonly string[],
   host: Host,
@@ -112,7 +112,7 @@ async function run(
   }
 }
 
-/** Suggests where a command or an option exists that is unknown in this part of the tree. */
+/** Adds a suggestion of other groups that have an unknown command or option. */
 async function suggestName({ message, hint }: UsageError, words: readonly string[]): Promise<string | undefined> {
   const [, kind, unknown = ""] = /^unknown (command|option) '(?:--)?([^'=]*)/.exec(message) ?? [];
   if (kind === undefined || hint !== undefined) return undefined;
@@ -126,7 +126,9 @@ async function suggestName({ message, hint }: UsageError, words: readonly string
   return suggestCommand(words.slice(words.indexOf(unknown)), commands);
 }
 
-/** Finds output that needs no command: the version, a help page or completions. Returns undefined to run a command. */
+/**
+ * Finds output that needs no command: the version, a help page or completions. Returns undefined if a command must run.
+ */
 async function findRequestedPage(argv: readonly string[], host: Host): Promise<string | undefined> {
   if (argv[0] === "complete") return formatCompletions(argv.slice(argv.indexOf("--") + 1), host);
   const { words, wantsHelp } = locateCommand(argv);
@@ -139,7 +141,7 @@ async function formatHelp(argv: readonly string[], host: Host): Promise<string> 
   return escapePage(host, await renderHelp(argv, host));
 }
 
-/** Answers the shells' request at each Tab. */
+/** Formats the response to the shells' request at each Tab. */
 async function formatCompletions(words: readonly string[], host: Host): Promise<string> {
   const { findCompletions } = await import("./help/completions.ts");
   const names = new Set(await groupNames());
@@ -180,11 +182,10 @@ async function reportFailure(found: Explanation, error: unknown, argv: readonly 
   return explanation.exitCode;
 }
 
-/** Whether the command line is `svc emulator start --log json`. */
 const isJsonLogRequested = (argv: readonly string[]): boolean =>
   argv.some((token, i) => token === "--log=json" || (token === "--log" && argv[i + 1] === "json"));
 
-/** Standard output fails for another reason than a closed reader. */
+/** Creates the error for standard output that fails for another reason than a closed reader. */
 const createStdoutError = (cause: NodeJS.ErrnoException): CommandFailedError =>
   new CommandFailedError(
     "failed",

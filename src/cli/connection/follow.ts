@@ -74,6 +74,5 @@ export async function pollUntil<T>(
   }
 }
 
-/** The message about a stream whose reader was too slow. */
 export const describeDroppedEvents = (count: number | undefined): string =>
   `${count ?? "Some"} dropped, because they were not read fast enough`;

@@ -61,9 +61,9 @@ export async function openTransport(
 }
 
 /**
- * undici parses HTTP with WebAssembly, which V8 optimizes in the background. That takes longer than the rest of a short
- * command, and the process waits for it at its end. V8 decides when the parser is loaded, for the first response. The
- * flags are restored afterwards, since cached code depends on them.
+ * undici parses HTTP with WebAssembly, which V8 optimizes in the background. The optimization takes longer than the
+ * rest of a short command, and the process waits for it at its end. V8 decides when the parser is loaded, for the first
+ * response. The flags are restored afterwards, because cached code depends on them.
  */
 const disableWasmOptimization = (transport: Transport): Transport => ({
   ...transport,
@@ -167,7 +167,10 @@ function formatBodyLine(text: string): string {
     return `[${Buffer.byteLength(text)} bytes]`;
   }
 }
-/** Inform a program about its trace (OpenTelemetry: "Environment Variables as Context Propagation Carriers"). */
+/**
+ * These variables propagate a trace to a program (OpenTelemetry: "Environment Variables as Context Propagation
+ * Carriers").
+ */
 const variables = { traceparent: "TRACEPARENT", tracestate: "TRACESTATE" } as const;
 
 /** Reads the calling trace from the environment. */

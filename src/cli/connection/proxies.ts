@@ -9,7 +9,7 @@ export interface NamedProxy extends ForwardProxy {
   readonly variable: string;
 }
 
-/** By the scheme of the address. The lower-case name takes precedence, as in curl. */
+/** Proxy variables by the scheme of the address. The lower-case name takes precedence, as in curl. */
 const variables = lookupTable<readonly string[]>({
   "http:": ["http_proxy", "HTTP_PROXY"],
   "https:": ["https_proxy", "HTTPS_PROXY"],
@@ -19,8 +19,8 @@ export const listProxyVariables = (env: Env): string[] =>
   Object.values(variables).flatMap((names) => names.filter((name) => Boolean(env[name])).slice(0, 1));
 
 /**
- * Finds the proxy of an address in the environment: none for this machine, and none for entries of NO_PROXY. Throws
- * UsageError if the effective variable is invalid.
+ * Returns a function that finds the proxy of an address in the environment. There is no proxy for this machine and for
+ * entries of NO_PROXY. Throws UsageError if the effective variable is invalid.
  */
 export function readProxies(env: Env): ((url: URL) => NamedProxy | undefined) & ProxyResolver {
   const isExempt = parseExemptions(env.no_proxy || env.NO_PROXY || "");
@@ -29,7 +29,7 @@ export function readProxies(env: Env): ((url: URL) => NamedProxy | undefined) & 
     if (variable === undefined || isThisMachine(url.hostname) || isExempt(url)) return undefined;
     const proxy = parseProxy(env[variable]!);
     if (proxy) return { ...proxy, variable };
-    // The value may hold a password.
+    // The value can contain a password.
     throw new UsageError(`${variable} is not the address of an HTTP proxy`, {
       hint: `Set it to an address such as http://proxy.example:3128, or exclude this host with NO_PROXY=${url.hostname}.`,
     });
@@ -47,7 +47,7 @@ export function parseProxy(value: string): ForwardProxy | undefined {
     const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
     return { origin, authorization: `Basic ${Buffer.from(pair).toString("base64")}` };
   } catch {
-    // A percent sign that is not an escape.
+    // The value has a percent sign that is not an escape.
     return undefined;
   }
 }
@@ -75,9 +75,9 @@ function isIn(list: BlockList, host: string): boolean {
 }
 
 /**
- * Parses entries of NO_PROXY: `*` matches everything; `example.com`, `.example.com` and `*.example.com` match a domain
- * and its subdomains; addresses and networks (`10.0.0.0/8`, `[fd00::1]`) match literally. Each may end in `:port` to
- * match only that port.
+ * Parses entries of NO_PROXY. `*` matches everything. `example.com`, `.example.com` and `*.example.com` match a domain
+ * and its subdomains. Addresses and networks (`10.0.0.0/8`, `[fd00::1]`) match literally. Each entry can end in `:port`
+ * to match only that port.
  */
 function parseExemptions(list: string): (url: URL) => boolean {
   const rules = list.split(/[\s,]/).filter(Boolean).map(parseExemption);

@@ -8,7 +8,7 @@ import { findLocalEmulator, type LocalEmulator } from "./emulator/emulator-acces
 import { getMainCluster, selectEnvironmentKey } from "./emulator/emulator-variables.ts";
 import { getProfilesPath, type Profile, readProfiles } from "./profiles/profile.ts";
 
-/** A value and its source: a flag, a variable, or a profile with its file. */
+/** Value and its source: a flag, a variable, or a profile with its file. */
 export interface SettingValue<T = string> {
   readonly value: T;
   readonly origin: string;
@@ -18,7 +18,7 @@ type SettingsContext = { readonly globals: Pick<Globals, "baseUrl" | "profile">;
 
 /** Addresses of the services and credentials. Undefined values are not set. */
 export interface ServiceSettings {
-  /** The common source of the addresses; undefined if none is configured. */
+  /** Common source of the addresses. Undefined if no address is configured. */
   readonly chosenBy: string | undefined;
   readonly router: SettingValue | undefined;
   readonly contracts: SettingValue | undefined;
@@ -27,9 +27,9 @@ export interface ServiceSettings {
   readonly clusterKeys: Readonly<Record<string, SettingValue>>;
   readonly clusterKey: SettingValue | undefined;
   readonly basicAuth: SettingValue<{ readonly username: string; readonly password: string }> | undefined;
-  /** A bearer token that takes precedence over every sign-in. */
+  /** Bearer token that takes precedence over every sign-in. */
   readonly token: SettingValue | undefined;
-  /** Base64 of the webhook signing key. */
+  /** Webhook signing key in base64. */
   readonly hmacKey: SettingValue | undefined;
   /** Token of an emulator's control plane. */
   readonly controlToken: SettingValue | undefined;
@@ -39,14 +39,13 @@ export interface ServiceSettings {
   readonly unused: readonly string[];
 }
 
-/** Reads a variable. An empty one counts as unset. */
 export const readVariable = ({ env }: Pick<Host, "env">, name: string): SettingValue | undefined =>
   env[name] ? { value: env[name], origin: name } : undefined;
 
 /**
  * Resolves the settings from flags, environment, the emulator of this folder, and profile, in this order. A profile of
  * --profile takes precedence over the environment, and one of SVC_PROFILE over the emulator (DECISIONS.md, L20).
- * Profiles are read only when needed. No other code decides this.
+ * Profiles are read only when needed. Only this function determines the order.
  */
 export async function resolveServiceSettings({ globals, host }: SettingsContext): Promise<ServiceSettings> {
   const isNamed = globals.profile !== undefined;
@@ -85,8 +84,8 @@ export async function resolveServiceSettings({ globals, host }: SettingsContext)
 }
 
 /**
- * Only the emulator's own credentials are used: none of a profile or a sign-in may be sent to it. Of the environment,
- * only a known API key is used, to select the workspace.
+ * Returns the settings of an emulator with only its own credentials. Credentials of a profile or a sign-in must not be
+ * sent to it. The environment provides only a known API key, which selects the workspace.
  */
 async function createEmulatorSettings(found: LocalEmulator, host: Host): Promise<ServiceSettings> {
   const origin = `the emulator with the state ${relative(host.cwd, found.state)}`;
@@ -104,7 +103,7 @@ async function createEmulatorSettings(found: LocalEmulator, host: Host): Promise
     clusterKey: undefined,
     basicAuth: undefined,
     token: undefined,
-    // A signing key in the environment is for deliveries of any origin and is sent nowhere.
+    // A signing key in the environment is for deliveries of any origin and is never sent.
     hmacKey: readWebhookKeySetting(host) ?? toOwnSetting(first?.hmacKey),
     controlToken: toSetting(localEmulator.token),
     isEmulatorHere: true,
@@ -122,7 +121,7 @@ export const readTokenSetting = (host: Pick<Host, "env">): SettingValue | undefi
 export const readControlTokenSetting = (host: Pick<Host, "env">): SettingValue | undefined =>
   readVariable(host, "SVC_EMULATOR_TOKEN");
 
-/** Converts the address of a remote control plane to the origin of its listener. */
+/** Settings of a remote control plane. */
 export interface ControlSettings {
   readonly url: SettingValue;
   readonly token: SettingValue | undefined;
@@ -134,8 +133,8 @@ export function readEnvironmentEmulator(host: Pick<Host, "env">): ControlSetting
 }
 
 /**
- * Resolves the control plane of a profile. Returns undefined if it has none. Its token goes nowhere else; without one,
- * as in a pipeline, the environment provides it.
+ * Resolves the control plane of a profile. Returns undefined if the profile has none. Only this control plane receives
+ * the profile's token. Without one, as in a pipeline, the environment provides the token.
  */
 export async function readProfileEmulator({ globals, host }: SettingsContext): Promise<ControlSettings | undefined> {
   const chosen = await resolveProfile({ globals, host });
@@ -144,15 +143,15 @@ export async function readProfileEmulator({ globals, host }: SettingsContext): P
   return url && { url: removePath(url), token: given?.("emulator_token") ?? readControlTokenSetting(host) };
 }
 
-/** Public half of the API key in a profile that names an emulator. It selects the workspace. */
+/** Returns the public half of the API key in a profile that names an emulator. The key selects the workspace. */
 export async function readProfileKey(surroundings: SettingsContext): Promise<string | undefined> {
   const chosen = await resolveProfile(surroundings);
   return chosen?.profile.emulator_url === undefined ? undefined : chosen.profile.client_id;
 }
 
 /**
- * Resolves the emulator without a state on the command line: that of --profile precedes the environment, and that of
- * SVC_PROFILE precedes the emulator of this folder, as for other settings. The current profile comes last.
+ * Resolves the emulator without a state on the command line. An emulator of --profile precedes the environment, and one
+ * of SVC_PROFILE precedes the emulator of this folder, as for other settings. The current profile comes last.
  */
 export async function resolveEmulatorSetting(
   surroundings: SettingsContext,
@@ -171,7 +170,10 @@ const removePath = (url: SettingValue): SettingValue => ({ ...url, value: url.va
 export const readWebhookKeySetting = (host: Pick<Host, "env">): SettingValue | undefined =>
   readVariable(host, "SVC_WEBHOOK_HMAC_KEY");
 
-/** Resolves the OAuth client for signing in. The environment precedes the profile, however the profile was selected. */
+/**
+ * Resolves the OAuth client for signing in. The environment precedes the profile, regardless of how the profile was
+ * selected.
+ */
 export async function resolveOAuthClientSetting({ globals, host }: SettingsContext): Promise<SettingValue | undefined> {
   const given = readVariable(host, "SVC_OAUTH_CLIENT_ID");
   if (given) return given;
@@ -182,12 +184,12 @@ export async function resolveOAuthClientSetting({ globals, host }: SettingsConte
 export const resolveProfileSetting = async (surroundings: SettingsContext): Promise<SettingValue | undefined> =>
   (await resolveProfile(surroundings))?.name;
 
-/** The profile's name from the command line or the environment, even if it does not exist. */
+/** Returns the profile's name from the command line or the environment, even if it does not exist. */
 export const readProfileName = ({ globals, host }: SettingsContext): SettingValue | undefined =>
   globals.profile === undefined ? readVariable(host, "SVC_PROFILE") : { value: globals.profile, origin: "--profile" };
 
 interface ChosenProfile {
-  /** With the flag, the variable or the file that selects it. */
+  /** Name of the profile, with the flag, the variable or the file that selects it. */
   readonly name: SettingValue;
   readonly profile: Profile;
 }

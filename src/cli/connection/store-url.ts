@@ -10,11 +10,11 @@ interface StoreFlags {
   readonly ephemeral?: boolean | undefined;
 }
 
-/** The variable that may contain a store URL with its password. */
+/** Variable whose store URL can contain a password. */
 const variable = "SVC_STORE";
 const schemaVariable = "SVC_STORE_SCHEMA";
 
-/** Whether the state is in a database, by --store or else by the environment. */
+/** Reports whether the state is in a database, selected by --store or else by the environment. */
 export const isStoreSelected = (
   { store, file, ephemeral }: StoreFlags,
   { env }: Pick<Host, "env">,
@@ -67,13 +67,13 @@ function parseUrl(store: string, origin: string): PostgresUrl {
   }
 }
 
-/** The password is used only in this process. It is never shown or forwarded. */
+/** Adds the password, which only this process uses. The password is never shown or forwarded. */
 function withPassword(store: string, { user }: PostgresUrl, password: string): string {
   const [, scheme = "", rest = ""] = /^(postgres(?:ql)?:\/\/)(?:[^/?#@]*@)?(.*)$/s.exec(store) ?? [];
   return `${scheme}${encodeURIComponent(user ?? "")}:${encodeURIComponent(password)}@${rest}`;
 }
 
-/** As in libpq: the first matching line of a file that other users cannot read. */
+/** Finds the password in a file that other users cannot read. The first matching line counts, as in libpq. */
 function findPassword({ host: server, port, user, database }: PostgresUrl, { env }: Host): string | undefined {
   const path = env.PGPASSFILE || (env.HOME ? join(env.HOME, ".pgpass") : undefined);
   if (path === undefined) return undefined;

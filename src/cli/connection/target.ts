@@ -27,7 +27,7 @@ import {
 
 /**
  * Resolves the addresses of the services and their credentials. Fails with exit code 2 if none is configured. Reports
- * an emulator that was selected by this folder alone.
+ * an emulator that only this folder selects.
  */
 export async function resolveServiceTarget(globals: Globals, host: Host, output: Output): Promise<ServiceTarget> {
   const found = await resolveServiceSettings({ globals, host });
@@ -67,7 +67,7 @@ export async function resolveServiceTarget(globals: Globals, host: Host, output:
 
 /**
  * Resolves the control plane of a running emulator by its state file, the environment, or the run file in this folder.
- * Reports it unless the command belongs to the emulator.
+ * Reports the emulator unless the command belongs to it.
  */
 export async function resolveControlTarget(
   globals: Globals,
@@ -109,7 +109,7 @@ export async function resolveControlTarget(
   return { baseUrls: { emulator: routerUrl, router: routerUrl }, origin: path, credentials: { controlToken: token } };
 }
 
-/** Whether the router belongs to an emulator with an accessible control plane. */
+/** Reports whether the router belongs to an emulator with an accessible control plane. */
 export async function isEmulator(context: Context, file?: string): Promise<boolean> {
   const { globals, host } = context;
   if (globals.emulator) return true;
@@ -150,7 +150,7 @@ export async function findRealService(
   if (!isNamed && globals.baseUrl === undefined && readEnvironmentEmulator(host)) return undefined;
   const { chosenBy, isEmulatorHere, controlToken } = await resolveServiceSettings({ globals, host });
   const isRealService = chosenBy !== undefined && !isEmulatorHere && (isNamed || controlToken === undefined);
-  // A profile may name the emulator that replaces its services.
+  // A profile can name the emulator that replaces its services.
   const isFromProfile = globals.baseUrl === undefined && chosenBy?.startsWith("profile ") === true;
   if (isRealService && isFromProfile && (await readProfileEmulator({ globals, host }))) return undefined;
   return isRealService ? chosenBy : undefined;

@@ -33,7 +33,7 @@ interface Candidate {
 interface CandidateOptions {
   readonly contentType?: string | undefined;
   readonly filename?: string | undefined;
-  /** Whether the file is standard input, `-`. */
+  /** Whether `-` is accepted for standard input. */
   readonly acceptsStdin?: boolean;
 }
 
@@ -172,7 +172,7 @@ function matchSlots(files: readonly Candidate[], slots: readonly Slot[]): Readon
   );
 }
 
-/** Storage services reject an expired URL by 403 or 400, with only a message as the reason. */
+/** Storage services reject an expired URL with 403 or 400. Only the message gives the reason. */
 const isExpired = (error: unknown): boolean =>
   error instanceof ServiceError &&
   (error.status === 403 || error.status === 400) &&

@@ -9,7 +9,6 @@ export interface ReceivedPost {
   readonly body: Buffer;
 }
 
-/** A small local HTTP receiver for webhooks. */
 export interface Receiver {
   readonly url: string;
   /** All received requests, oldest first. Empty if `respond` is given. */
@@ -24,26 +23,26 @@ export interface ReceiverResponse {
 }
 
 export interface ReceiverOptions {
-  /** 0 selects a free port. */
+  /** Port to listen on. 0 selects a free port. */
   readonly port?: number;
-  /** The response to every request. */
+  /** Status of the response to every request. */
   readonly status?: number;
-  /** Called with a request whose body is too large. It is answered 413 and not read further. */
+  /** Called with a request whose body is too large. The response is 413, and the rest of the body is not read. */
   readonly onTooLarge?: (limitBytes: number) => void;
-  /** Determines each response. Nothing is stored then. */
+  /** Creates each response. The receiver then stores no requests. */
   readonly respond?: (received: ReceivedPost) => Promise<ReceiverResponse>;
 }
 
-/** A delivery has a few kilobytes. A larger body is not a webhook. */
+/** A delivery has a few kilobytes, so a larger body is not a webhook. */
 const maxBodyBytes = 8 * 1024 * 1024;
 
 /** Time for a rejected sender to read the response, because closing with unread bytes discards it. */
 const lingerMs = 2_000;
 
-/** Limit of a whole request, against slow senders. */
+/** Maximum duration of a whole request, against slow senders. */
 const requestTimeoutMs = 30_000;
 
-/** Bounds the memory of concurrent requests. The service sends far fewer at a time. */
+/** Limits the memory of concurrent requests. The service sends far fewer requests at a time. */
 const maxConnections = 256;
 
 /** Listens on loopback. Rejects with the system's error if the port is in use. */

@@ -4,7 +4,7 @@ import { type DescribedCommand, getUnderlyingOperation } from "../parse/declarat
 import { globalFlags } from "../parse/globals.ts";
 import { quoteShellWord } from "../process/shell-words.ts";
 
-/** Directives of the shell scripts, with the numbers of cobra, which all of them use. */
+/** Directives of the shell scripts. All of them use the numbers of cobra. */
 const directives = { anything: 0, noSpace: 2, noFiles: 4 } as const;
 
 interface Candidate {
@@ -12,7 +12,7 @@ interface Candidate {
   readonly about: string;
 }
 
-/** The command tree for completion, which loads only what the words need. */
+/** Command tree for completion, which loads only the groups that the words need. */
 export interface CompletionTree {
   readonly groups: readonly Candidate[];
   readonly loadDeclarations: (group: string) => Promise<readonly DescribedCommand[]>;
@@ -29,12 +29,12 @@ const toCandidates = (values: readonly string[], about = ""): Candidate[] => val
 const offerOnly = (candidates: readonly Candidate[]): Answer => ({ candidates, directive: directives.noFiles });
 const files: Answer = { candidates: [], directive: directives.anything };
 
-/** Finds the candidates at the cursor. `words` follow `svc`; the last one is being typed and may be empty. */
+/** Finds the candidates at the cursor. `words` follow `svc`. The user is typing the last word, which can be empty. */
 export async function findCompletions(words: readonly string[], tree: CompletionTree): Promise<string> {
   const typed = words.at(-1) ?? "";
   const { candidates, directive } = await findCandidates(words.slice(0, -1), typed, tree);
   const value = typed.startsWith("--") && typed.includes("=") ? typed.slice(typed.indexOf("=") + 1) : typed;
-  // Shells insert candidates literally, so the name of a snapshot from elsewhere must not be a command.
+  // Shells insert candidates literally. The name of a snapshot from another machine must therefore not be a command.
   const fitting = candidates.filter((one) => one.value.startsWith(value) && quoteShellWord(one.value) === one.value);
   return [
     ...fitting.map(({ value, about }) => (about ? `${value}\t${toOneLine(about)}` : value)),
@@ -99,7 +99,7 @@ const findDeepest = (
 ): DescribedCommand | undefined =>
   declarations.filter(({ words }) => startsWithWords(bare, words)).sort((a, b) => b.words.length - a.words.length)[0];
 
-/** Finds the next words in the tree: `emulator clock` has `advance` below it. */
+/** Finds the next words in the tree, such as `advance` below `emulator clock`. */
 function listNextWords(declarations: readonly DescribedCommand[], bare: readonly string[]): Candidate[] {
   const below = declarations.filter(({ words }) => words.length > bare.length && startsWithWords(words, bare));
   const found = new Map<string, string>();
@@ -152,7 +152,6 @@ async function listValues(
   return isPath(spec.placeholder ?? "") ? files : offerOnly([]);
 }
 
-/** Returns a declared list of words, in the typed case if the case does not matter. */
 function listOffered({ choices, offered }: Pick<FlagSpec, "choices" | "offered">, typed: string): Answer | undefined {
   const isLower = choices === undefined && /[a-z]/.test(typed);
   const words = choices ?? offered?.map((word) => (isLower ? word.toLowerCase() : word));
@@ -184,7 +183,6 @@ async function completePositional(
   return isPath(spec.name) ? files : offerOnly([]);
 }
 
-/** Whether the argument names an existing snapshot. */
 const namesSnapshot = ({ words }: DescribedCommand, index: number): boolean =>
   words[1] === "snapshot" && words[2] !== "save" && (index === 0 || words[2] === "diff");
 

@@ -8,7 +8,10 @@ import { layOutPage } from "./layout.ts";
 import { buildHelpPage, createAllCommandsPage, createRootPage, findUnknownWords } from "./pages.ts";
 import { createTopicPage, topics } from "./topics.ts";
 
-/** Formats help for a command line that requests it, names a group, or is empty: a page, or the whole tree as data. */
+/**
+ * Formats help for a command line that requests it, names a group, or is empty. The result is a page, or the whole tree
+ * as data.
+ */
 export async function renderHelp(argv: readonly string[], host: Host): Promise<string> {
   const { words, wantsHelp } = locateCommand(argv);
   const isHelpCommand = words[0] === "help";
@@ -52,12 +55,11 @@ export async function renderHelp(argv: readonly string[], host: Host): Promise<s
   return layOutPage(buildHelpPage(named, commands), columns);
 }
 
-/** Throws a usage error if the command line names an unknown command. */
 async function check(line: readonly string[]): Promise<void> {
   (await loadParser(locateCommand(line).words)).parse(line);
 }
 
-/** The word may be meant as a topic. */
+/** The word can be meant as a topic. */
 function addSuggestion(error: unknown, [word = "", ...more]: readonly string[]): never {
   if (!(error instanceof UsageError)) throw error;
   const nearest = more.length === 0 ? findNearest(word, Object.keys(topics)) : undefined;

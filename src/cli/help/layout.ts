@@ -25,8 +25,8 @@ const maxTermColumns = 30;
 const minTextWidth = 30;
 
 /**
- * Formats the page for a window of this many columns. By hand: the parser's own help supports only commands, not
- * groups, topics and examples.
+ * Formats the page for a window of this many columns. The parser's own help is not used, because it supports only
+ * commands, not groups, topics and examples.
  */
 export function layOutPage(page: HelpPage, columns: number): string {
   const { usage, about, examples, tables, notes } = page;
@@ -75,7 +75,7 @@ function formatTable({ title, rows, names = [] }: HelpTable, termColumns: number
   return [`${title}:`, ...lines, ...more.map((line) => `  ${line}`)].join("\n");
 }
 
-/** Wraps lines at this many characters between words. All but the first are indented by `indent` blanks. */
+/** Wraps lines at this many characters between words. All lines but the first are indented by `indent` blanks. */
 export function wrapText(text: string, width: number, indent = 0): string[] {
   const lines: string[] = [];
   for (const word of text.split(/\s+/)) {
@@ -100,7 +100,6 @@ export const createPositionalTable = (positionals: readonly PositionalSpec[]): H
   rows: positionals.map((one) => [formatPositional(one), withNotes(one.description, formatChoices(one.choices))]),
 });
 
-/** Creates tables of a command's flags: those without a section, then each section under its title. */
 export function createFlagTables(flags: readonly FlagSpec[], bodyFrom: readonly string[] = []): HelpTable[] {
   const named = new Set(flags.flatMap(({ section }) => section ?? []));
   return [undefined, ...named].map((title) =>
@@ -112,7 +111,7 @@ export function createFlagTables(flags: readonly FlagSpec[], bodyFrom: readonly 
   );
 }
 
-/** Creates a table of flags. If one has a short form, the long forms are aligned. */
+/** Creates a table of flags. If a flag has a short form, the long forms are aligned. */
 export function createFlagTable(
   title: string,
   flags: readonly FlagSpec[],

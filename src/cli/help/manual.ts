@@ -7,8 +7,8 @@ import { exitCodes } from "../process/exit.ts";
 import { formatExample } from "../process/shell-words.ts";
 
 /**
- * Formats the manual page svc(1) with the man macros, for `svc help --man` and the package. By hand: existing
- * generators need a page in another language first.
+ * Formats the manual page svc(1) with the man macros, for `svc help --man` and the package. No generator is used,
+ * because existing ones need a page in another language first.
  */
 export const formatManual = (tree: readonly TreeGroup[], version: string): string =>
   [
@@ -74,7 +74,10 @@ function formatFlag({ flag, short, type, placeholder, description, default: pres
 
 const formatItem = (name: string, text: string): string[] => [".TP", `\\fB${escapeRoff(name)}\\fR`, escapeRoff(text)];
 
-/** Escapes literal text: no escapes, no hyphens that a search would miss, no request at the start of a line. */
+/**
+ * Escapes literal text. The result has no escapes, no hyphens that a search would miss, and no request at the start of
+ * a line.
+ */
 const escapeRoff = (text: string): string =>
   text
     .replaceAll("\\", "\\e")
@@ -85,7 +88,7 @@ const escapeRoff = (text: string): string =>
     .join(" ")
     .replace(/^([.'])/, "\\&$1")
     .replace(/[^\x20-\x7e]/gu, (char) => `\\[u${char.codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0")}]`);
-/** Formats the whole command line as data for programs: `svc help --json`. Fields are only added. */
+/** Formats the whole command line as data for programs: `svc help --json`. Later versions only add fields. */
 export const buildManifest = (tree: readonly TreeGroup[], version: string) => ({
   name: "svc",
   version,

@@ -6,7 +6,7 @@ import { type DescribedCommand, getUnderlyingOperation } from "../parse/declarat
 import { createFlagTables, createPositionalTable, formatPositional, type HelpPage, type HelpTable } from "./layout.ts";
 import { topics } from "./topics.ts";
 
-/** Creates the page of the whole program: the essentials for a newcomer on one screen. */
+/** Creates the page of the whole program, with the essentials for a newcomer on one screen. */
 export const createRootPage = (names: readonly string[]): HelpPage => {
   const filterByHeading = (heading: string) => names.filter((name) => getHeading(name) === heading);
   const brief = listHeadings(names).filter(isBrief);
@@ -41,7 +41,7 @@ export const createRootPage = (names: readonly string[]): HelpPage => {
   };
 };
 
-/** Creates the page of `svc help --all`: every command of these groups, including those that their pages omit. */
+/** Creates the page of `svc help --all` with every command of these groups, including those that their pages omit. */
 export const createAllCommandsPage = (commands: ReadonlyMap<string, readonly DescribedCommand[]>): HelpPage => ({
   usage: "svc <group> <command> [options]",
   about: [],
@@ -56,7 +56,6 @@ export const createAllCommandsPage = (commands: ReadonlyMap<string, readonly Des
   notes: [],
 });
 
-/** Lists the headings in the order of their first groups. */
 const listHeadings = (names: readonly string[]): string[] => [...new Set(names.map(getHeading))];
 const getHeading = (name: string): string => commandGroups[name]?.heading ?? "More";
 const isBrief = (heading: string): boolean => briefHeadings.some((one) => one === heading);
@@ -73,7 +72,7 @@ export function buildHelpPage(words: readonly string[], commands: readonly Liste
   return groupPage(at, below, at.length === 1 ? commandGroups[at[0]!] : undefined);
 }
 
-/** Returns the words up to the first unknown one if that follows a group. After a command, words are arguments. */
+/** Returns the words up to the first unknown one if that word follows a group. Words after a command are arguments. */
 export function findUnknownWords(
   words: readonly string[],
   commands: readonly ListedCommand[],
@@ -168,7 +167,6 @@ function createCommandTables(
   ];
 }
 
-/** Creates the row of a word: its arguments, its summary, and the words below it. */
 function createCommandRow(
   words: readonly string[],
   word: string,

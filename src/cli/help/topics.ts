@@ -11,7 +11,7 @@ interface Topic {
 
 const streams = "Standard output carries data; standard error carries notes, progress, prompts and errors.";
 
-/** The pages of `svc help <topic>`, in addition to the help of commands. */
+/** Pages of `svc help <topic>`, in addition to the help of commands. */
 export const topics = lookupTable<Topic>({
   options: {
     summary: "Options of every command",

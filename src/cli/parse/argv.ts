@@ -19,7 +19,7 @@ const takesValue: ReadonlySet<string> = new Set(
 
 /** Facts about a command line before its group is known. */
 export interface CommandLocation {
-  /** The bare words up to `--` without the values of global flags: the command's words, then its positionals. */
+  /** Bare words up to `--` without the values of global flags: the command's words, then its positionals. */
   readonly words: readonly string[];
   readonly wantsHelp: boolean;
 }
@@ -52,7 +52,7 @@ export function parseTargetFlags(argv: readonly string[]): Pick<Globals, "baseUr
 export const startsWithWords = (words: readonly string[], start: readonly string[]): boolean =>
   start.every((word, i) => word === words[i]);
 
-/** Whether a command runs another one and leaves its words unchanged. */
+/** Reports whether a command runs another one and leaves its words unchanged. */
 export const runsInnerCommand = (declaration: CommandDeclaration): boolean =>
   (declaration as { passthrough?: boolean }).passthrough === true;
 
@@ -70,7 +70,7 @@ export function addSeparator(argv: readonly string[], { words, flags }: CommandD
   return argv;
 }
 
-/** Creates a function that checks whether a word is a flag followed by its value. */
+/** Creates a function that reports whether a word is a flag followed by its value. */
 function createFlagWordFilter(flags: readonly FlagSpec[]): (token: string, next: string | undefined) => boolean {
   const valued = flags.filter((spec) => formatFlagValue(spec).length > 0);
   return (token, next) => {
@@ -80,14 +80,14 @@ function createFlagWordFilter(flags: readonly FlagSpec[]): (token: string, next:
 }
 type CallTarget = Pick<Globals, "baseUrl" | "profile" | "emulator">;
 
-/** The global flags that select a target, without secrets, for the next command line. */
+/** Formats the global flags that select a target, without secrets, for the next command line. */
 export const formatTargetFlags = ({ baseUrl, profile, emulator }: CallTarget): string[] => [
   ...(baseUrl === undefined ? [] : ["--base-url", baseUrl]),
   ...(profile === undefined ? [] : ["--profile", profile]),
   ...(emulator ? ["--emulator"] : []),
 ];
 
-/** Commands that call no service. */
+/** Commands that send no request to a service. */
 const commandsWithoutTarget = [
   ["emulator", "start"],
   ["emulator", "exec"],
@@ -101,6 +101,5 @@ export function buildNextArgv(next: readonly string[], place: CallTarget): reado
   return next.includes(flags[0] ?? "") ? next : [...next, ...flags];
 }
 
-/** Formats that command line for pasting. */
 export const formatNextCommand = (next: readonly string[], { globals }: { readonly globals: CallTarget }): string =>
   formatCommandLine(buildNextArgv(next, globals));

@@ -47,7 +47,7 @@ export async function requireFile(host: Host, path: string, flag: string): Promi
   return absolute;
 }
 
-/** Reads the content of `--data`: any JSON document. */
+/** Reads the content of `--data`, which can be any JSON document. */
 export async function readDocument(host: Host, path: string, flag: string): Promise<unknown> {
   const bytes = await readInput(host, path, flag).catch((error: unknown) => {
     if (!(error instanceof UsageError) || !/^\s*[{[]/.test(path)) throw error;
@@ -76,13 +76,13 @@ export function throwUnreadable(path: string, flag: string, cause: NodeJS.ErrnoE
   throw new UsageError(`${flag}: cannot read ${path}: ${why}`, { cause });
 }
 
-/** One `--set`: the path and the string as typed. */
+/** Value of one `--set`: the path and the string as typed. */
 export interface Assignment {
   readonly path: readonly string[];
   readonly text: string;
 }
 
-/** Parses `a.b.0.c=value`; `a[0]` is equivalent to `a.0`. */
+/** Parses `a.b.0.c=value`. `a[0]` is equivalent to `a.0`. */
 export function parseAssignment(text: string, flag = "--set"): Assignment {
   const equals = text.indexOf("=");
   const path = text
@@ -98,8 +98,8 @@ export function parseAssignment(text: string, flag = "--set"): Assignment {
 }
 
 /**
- * Applies assignments to a document. Values that look like numbers, true, false, null or JSON are parsed; others are
- * strings.
+ * Applies assignments to a document. Values that look like numbers, true, false, null or JSON are parsed. All others
+ * are strings.
  */
 export function applyAssignments(
   document: unknown,
@@ -114,8 +114,8 @@ export function applyAssignments(
 }
 
 /**
- * Applies assignments by the schema: if it requires a string, the value is used as typed, so that `--set zipcode=0150`
- * needs no quotes.
+ * Applies assignments by the schema. If the schema requires a string, the value is used as typed, so that `--set
+ * zipcode=0150` needs no quotes.
  */
 export function applyTypedAssignments(
   schema: z.ZodType | undefined,

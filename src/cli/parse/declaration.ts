@@ -1,7 +1,7 @@
 import type { FlagValues, PositionalValues, TypedFlag, TypedPositional } from "../../derive/command-flags.ts";
 import type { CommandDeclaration, CommandSpec, FlagSpec, PositionalSpec } from "../../derive/command-spec.ts";
 
-/** The parsed input of any command: positionals and flags by declared name. */
+/** Parsed input of any command: positionals and flags by declared name. */
 export interface CommandInput {
   readonly positionals: Readonly<Record<string, string | readonly string[] | undefined>>;
   readonly flags: Readonly<Record<string, unknown>>;
@@ -9,7 +9,7 @@ export interface CommandInput {
   readonly rest: readonly string[];
 }
 
-/** The typed input for declared flags and positionals. Undeclared names do not compile. */
+/** Typed input for declared flags and positionals. Undeclared names do not compile. */
 export interface CommandInputOf<
   Flags extends readonly TypedFlag[],
   Positionals extends readonly TypedPositional[] = readonly [],
@@ -18,34 +18,33 @@ export interface CommandInputOf<
   readonly flags: FlagValues<Flags>;
 }
 
-/** Declaration of a hand-written command. */
 export interface WrittenDeclaration extends CommandDeclaration {
   /** Whether the words after `--` are arguments of the command. */
   readonly passthrough?: boolean;
   /** Whether the command adds its flags and positionals to those of the derived command with the same words. */
   readonly extendsDerived?: boolean;
-  /** For commands that print no rows: raw bytes, or lines without fields. */
+  /** Kind of output of a command that prints no rows: raw bytes, or lines without fields. */
   readonly prints?: "content" | "text";
-  /** The command sends no requests, so request options would have no effect. */
+  /** Whether the command sends no requests, so that request options have no effect. */
   readonly sendsNothing?: boolean;
 }
 
-/** A command of the tree as plain data. `spec` is the derived command that a hand-written one extends. */
+/** Command of the tree as plain data. `spec` is the derived command that a hand-written one extends. */
 export type DeclaredCommand = (WrittenDeclaration & { readonly spec?: CommandSpec | undefined }) | CommandSpec;
 
-/** A command of a group. Its declaration is read on demand. */
+/** Command of a group. Its declaration is read on demand. */
 export interface ListedCommand {
   readonly words: readonly string[];
   loadDeclaration(): DeclaredCommand;
 }
 
-/** A command for help, completion and the manifest. A hand-written one may extend that of an operation. */
+/** Command for help, completion and the manifest. A hand-written command can extend that of an operation. */
 export type DescribedCommand = CommandDeclaration & { readonly spec?: CommandSpec | undefined };
 
-/** Returns the operation of a command, its own or the extended one; empty if there is none. */
+/** Returns the operation of a command, or of the command that it extends. Empty if there is none. */
 export const getUnderlyingOperation = (command: DescribedCommand): Partial<CommandSpec> => command.spec ?? command;
 
-/** The interpretation of a command line. */
+/** Interpretation of a command line. */
 export interface InterpretedLine {
   readonly declaration: DeclaredCommand;
   readonly input: CommandInput;
@@ -63,11 +62,14 @@ export function formatFlagValue({ flag, type, placeholder, optionalValue }: Flag
 
 /** Derives the placeholder from a flag's name: `--contract-name <NAME>`. */
 const getPlaceholder = (flag: string): string => flag.slice(flag.lastIndexOf("-") + 1).toUpperCase();
-/** Finds missing required input, in the order of the questions. */
+/** Missing required input, in the order of the prompts. */
 export interface MissingInput {
   readonly positionals: readonly PositionalSpec[];
   readonly flags: readonly FlagSpec[];
-  /** Fields of the body may also come from --data or --set, so they are only asked for and never rejected here. */
+  /**
+   * Required fields of the body. They can also come from --data or --set, so the command prompts for them and never
+   * rejects them here.
+   */
   readonly body: readonly FlagSpec[];
 }
 

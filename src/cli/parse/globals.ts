@@ -99,7 +99,7 @@ export interface Globals {
   readonly quiet: boolean;
   readonly verbose: boolean;
   readonly debug: boolean;
-  /** Undefined: the client's default, or more for slow operations. */
+  /** Timeout of a request. If undefined, the client's default applies, or more for slow operations. */
   readonly timeoutMs: number | undefined;
   readonly maxAnswerBytes: number | undefined;
   readonly retries: number;
@@ -184,7 +184,7 @@ export function parseUrlFlag(text: string, name: string): string {
   return trimTrailing(text, "/");
 }
 
-/** Parses a base URL. Appended paths would become part of a query or a fragment, so it must have none. */
+/** Parses a base URL without query and fragment, because appended paths would become part of them. */
 export function parseBaseUrlFlag(text: string, name: string): string {
   const url = parseUrlFlag(text, name);
   const invalidCharacter = /[?#\s]/.exec(text)?.[0];

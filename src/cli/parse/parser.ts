@@ -9,7 +9,7 @@ import { globalFlags } from "./globals.ts";
 import { suggestPartialName } from "./suggestions.ts";
 import { convertValue, extractContractNumber, InvalidValueError } from "./values.ts";
 
-/** The part of the command tree that a command line needs: the command with its words, or all candidates. */
+/** Part of the command tree that a command line needs: the command with its words, or all candidates. */
 export class Parser {
   readonly #root: Commander;
   readonly #declared: (readonly [Commander, readonly FlagSpec[]])[] = [];
@@ -36,7 +36,7 @@ export class Parser {
     }
   }
 
-  /** Parses the command line. Throws UsageError. Returns undefined if it requests a page instead of a command. */
+  /** Parses the command line. Throws UsageError. Returns undefined if the line requests a page instead of a command. */
   parse(argv: readonly string[]): InterpretedLine | undefined {
     const isRelevant = createFlagFilter(argv);
     this.#addOptions(isRelevant);
@@ -73,7 +73,7 @@ export class Parser {
     return undefined;
   }
 
-  /** Adds a suggestion for an unknown option. The parser itself corrects only misspelled names. */
+  /** Adds a suggestion for an unknown option. The parser corrects only misspelled names. */
   #explainError(error: UsageError, argv: readonly string[]): UsageError {
     if (error.message.startsWith("too many arguments")) return explainExtraArguments(error, this.#declared, argv);
     const [, unknown] = /^unknown option '-*([^=']+)/.exec(error.message) ?? [];
@@ -82,7 +82,10 @@ export class Parser {
     return hint === undefined ? error : new UsageError(error.message, { hint, cause: error });
   }
 
-  /** An option before `--` belongs to svc, but was probably meant for the command to run. */
+  /**
+   * Creates the hint about an option before `--`. The option belongs to svc, but was probably meant for the command to
+   * run.
+   */
   #createOrderHint(): string {
     const line = `svc ${this.#words.slice(0, 2).join(" ")} [options] -- COMMAND [its options]`;
     return `Options of the command that is run come after --: ${line}`;
@@ -103,7 +106,7 @@ export class Parser {
     return ["svc", ...known, "--help"].join(" ");
   }
 
-  /** Whether the words name only a group of commands and not a command to run. */
+  /** Reports whether the words name only a group of commands and no command to run. */
   isGroup(words: readonly string[]): boolean {
     const found = words.reduce<Commander | undefined>(
       (at, word) => at?.commands.find((command) => command.name() === word),
@@ -115,7 +118,7 @@ export class Parser {
   #declare(command: Commander, declaration: DeclaredCommand): void {
     const { positionals, flags } = declaration;
     runnable.add(command);
-    // All positionals are optional to the parser. A prompt may provide missing values, which are checked elsewhere.
+    // All positionals are optional to the parser. A prompt can provide missing values, which later code checks.
     for (const one of positionals) command.argument(`[${one.name}${one.variadic ? "..." : ""}]`);
     if (declaration.words.some((word, i) => word !== this.#words[i])) return;
     this.#declared.push([command, flags.filter((flag) => !isGlobal(flag))]);
@@ -126,7 +129,7 @@ export class Parser {
   }
 }
 
-/** Global flags may precede the words. A command that redefines one, such as --format, declares it. */
+/** Global flags can precede the words. A command that redefines a global flag, such as --format, declares it. */
 const isGlobal = ({ flag }: FlagSpec): boolean => globalFlags.some((one) => one.flag === flag);
 
 const findOrCreateChild = (parent: Commander, word: string): Commander =>
@@ -141,7 +144,7 @@ const silence = (command: Commander): Commander =>
 
 const runnable = new WeakSet<Commander>();
 
-/** Creating options takes longer than parsing them, and a command has thirty, so only relevant ones are created. */
+/** Only relevant options are created. Creating options takes longer than parsing them, and a command has thirty. */
 function createFlagFilter(argv: readonly string[]): (flag: FlagSpec) => boolean {
   const given = new Set(argv.filter((token) => token.startsWith("--")).map((token) => token.split("=", 1)[0]));
   const hasShort = argv.some((token) => /^-[^-]/.test(token));
@@ -162,7 +165,7 @@ function createOptions(spec: FlagSpec): Option[] {
   return spec.type === "boolean" ? [option, new Option(`--no-${spec.flag}`)] : [option];
 }
 
-/** The parser changes the message of its own error type, so this throws another one. */
+/** The parser changes the message of its own error type, so this function throws another one. */
 function checkValues(text: string, spec: FlagSpec): unknown {
   try {
     return convertValue(extractContractNumber(spec.flag, text, spec.type), spec.type as ValueType, spec.choices, spec);
@@ -200,7 +203,6 @@ function toFlagValues(flags: readonly FlagSpec[], values: Readonly<Record<string
 
 const toCamelCase = (flag: string): string => flag.replace(/-([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 
-/** Converts a commander error: removes its prefix and turns its suggestion into the hint. */
 function toUsageError({ message }: CommanderError): UsageError {
   const text = message
     .replace(/^error: /, "")
@@ -211,7 +213,7 @@ function toUsageError({ message }: CommanderError): UsageError {
     : new UsageError(text.slice(0, at).replace(/\n$/, ""), { hint: text.slice(at + 1, -1) });
 }
 
-/** The parser only counts arguments. This names the extra word, and the option that accepts it. */
+/** Names the extra word, and the option that accepts it. The parser only counts arguments. */
 export function explainExtraArguments(
   error: UsageError,
   declared: readonly (readonly [Commander, readonly FlagSpec[]])[],
@@ -246,7 +248,7 @@ function findFlag(word: string, flags: readonly FlagSpec[]): string | undefined 
   return names.find((name) => flags.some(({ flag }) => flag === name));
 }
 
-/** Declares options with an operator, such as `--filter-created-at[$gt]`, for flags that support one. */
+/** Declares options with an operator, such as `--filter-created-at[$gt]`, for flags that support operators. */
 export function findOperatorFlags(flags: readonly FlagSpec[], argv: readonly string[]): FlagSpec[] {
   const named = new Set(argv.filter((token) => token.includes("[$")).map((token) => token.split("=", 1)[0]!));
   return [...named].flatMap((option) => {

@@ -13,7 +13,7 @@ const notifyHint = "Use svc webhooks trigger to send a test webhook, or svc webh
 const log =
   "Use svc emulator requests or svc webhooks deliveries. The log of an emulator that was started with --detach is .svc/emulator.json.log";
 
-/** Lists commands with that name in other groups, for operations that this group does not have. */
+/** Commands in other groups by the name of an operation that a group does not have. */
 const replacements = lookupTable<string>({
   "contracts show": oneContract,
   "contracts get": oneContract,
@@ -33,8 +33,8 @@ export const findReplacement = (words: readonly string[]): string | undefined =>
   replacements[words.slice(0, 2).join(" ")];
 
 /**
- * Suggests `svc emulator exec` for an unknown `exec`: commands and groups with that name elsewhere in the tree, or
- * those of them that match the next words, too. Returns undefined if there are none or too many.
+ * Suggests `svc emulator exec` for an unknown `exec`. Lists commands and groups with that name in other groups, and
+ * prefers those that match the next words. Returns undefined if there are none or too many.
  */
 export function suggestCommand(
   unknown: readonly string[],
@@ -52,7 +52,7 @@ export function suggestCommand(
   return names.size === 0 || names.size > maxSuggestions ? undefined : `Did you mean ${[...names].join(" or ")}?`;
 }
 
-/** Lists commands that accept an option that this one does not. Returns undefined if there are none or too many. */
+/** Lists commands that accept an option that this command does not. Returns undefined if there are none or too many. */
 export function suggestCommandsWithOption(
   unknown: string,
   commands: readonly Pick<CommandDeclaration, "words" | "flags">[],
@@ -63,8 +63,8 @@ export function suggestCommandsWithOption(
 }
 
 /**
- * Describes misspelled fields of a body. Services ignore unknown fields silently, so such a field would be lost. A
- * field that resembles no declared name is intended, as in events of apps.
+ * Describes misspelled fields of a body. Services ignore unknown fields silently, so the field would be lost. A field
+ * that resembles no declared name is intended, as in events of apps.
  */
 export function findMisspeltFields(schema: z.ZodType | undefined, body: unknown): string[] {
   const known = schema && listFields(schema);

@@ -2,7 +2,7 @@ import { findNearest, formatSuggestion } from "../../base/text.ts";
 import type { FlagSpec, ValueType } from "../../derive/command-spec.ts";
 import { UsageError } from "../process/failure.ts";
 
-/** An invalid value: `must be …, got …`, after the name of its flag. */
+/** Error for an invalid value. The message is `must be …, got …`, after the name of its flag. */
 export class InvalidValueError extends Error {
   override readonly name = "InvalidValueError";
   readonly hint: string | undefined;
@@ -15,7 +15,7 @@ export class InvalidValueError extends Error {
 
 type Bounds = Pick<FlagSpec, "least" | "most">;
 
-/** Parses the value of one word; a choice may be in any case. Throws InvalidValueError. */
+/** Parses the value of one word. A choice can be in any case. Throws InvalidValueError. */
 export function convertValue(
   word: string,
   type: ValueType,
@@ -50,7 +50,7 @@ function parseChoice(word: string, choices: readonly string[]): string {
   if (match === undefined) {
     const rule =
       choices.length > maxShownChoices ? `one of ${choices.length} values` : formatAlternatives([...choices].sort());
-    // The nearest choice may not be the intended one, so a few choices are all listed.
+    // A short list of choices is printed completely, because the nearest choice may not be the intended one.
     const nearest =
       choices.length > maxShownChoices ? formatSuggestion(word, choices) : suggestChoice(findNearest(word, choices));
     throw new InvalidValueError(rule, word, nearest);
@@ -73,7 +73,7 @@ function requireInRange(number: number, { least, most }: Bounds): number {
   throw new InvalidValueError(`a number ${range}`, String(number));
 }
 
-/** A composite ID is accepted as a contract number: T-12 is 12. */
+/** Returns the contract number of a composite ID, so that T-12 is accepted as 12. */
 export const extractContractNumber = (name: string, text: string, type: FlagSpec["type"]): string =>
   (type === "integer" && /^contract(?:[_-]ids?)?$/.test(name) && /^[TH]-(\d+)$/.exec(text)?.[1]) || text;
 

@@ -13,9 +13,9 @@ import {
 } from "./run-file.ts";
 
 /**
- * Returns the emulator of `--emulator`: one started in this process on free ports and closed at the end, or the one
- * that already runs on the same state. It uses its own credentials, because those of a real service must not be sent to
- * it.
+ * Returns the emulator of `--emulator`. It is started in this process on free ports and closed at the end, unless one
+ * already runs on the same state. Only its own credentials are used, because those of a real service must not be sent
+ * to it.
  */
 export async function createEmbeddedTarget(
   { host, output, onEnd, cut }: Pick<Context, "host" | "output" | "onEnd" | "cut">,
@@ -40,7 +40,6 @@ export async function createEmbeddedTarget(
   }
 }
 
-/** Creates the target of an emulator with only its own credentials. */
 async function createEmulatorTarget(
   emulator: EmulatorAccess,
   origin: string,

@@ -20,7 +20,7 @@ import {
 /** Address and credentials of an emulator in this process or elsewhere. */
 export type EmulatorAccess = Pick<Emulator, "routerUrl" | "controlUrl" | "token" | "clusters">;
 
-/** An emulator that runs on a state of this folder or of a parent folder. */
+/** Emulator that runs on a state of this folder or of a parent folder. */
 export interface LocalEmulator extends EmulatorAccess {
   readonly state: string;
 }
@@ -28,9 +28,9 @@ export interface LocalEmulator extends EmulatorAccess {
 const responseTimeoutMs = 3_000;
 
 /**
- * Finds the running emulator of this folder. Returns undefined if there is none. A run file counts only if the emulator
- * that wrote it responds, so that a stale file receives no data. Throws CommandFailedError if the emulator exists and
- * does not respond, because its requests must not go to another service.
+ * Finds the running emulator of this folder. Returns undefined if there is none. A run file counts only if its emulator
+ * responds, so that a stale file receives no data. Throws CommandFailedError if the emulator exists and does not
+ * respond, because its requests must not go to another service.
  */
 export async function findLocalEmulator(host: Host): Promise<LocalEmulator | undefined> {
   const state = findNearestState(host.cwd);
@@ -40,14 +40,14 @@ export async function findLocalEmulator(host: Host): Promise<LocalEmulator | und
   return { ...(await readEmulatorAccess(running)), state };
 }
 
-/** Asks a running emulator for its clusters and keys, with their local addresses. */
+/** Requests the clusters and keys of a running emulator, with their local addresses. */
 export async function readEmulatorAccess(
   running: Pick<RunningEmulator, "routerUrl" | "token">,
 ): Promise<EmulatorAccess> {
   return createAccess(running, running.routerUrl, "own_url");
 }
 
-/** Asks for the clusters with the public addresses, if the emulator has any. */
+/** Requests the clusters with the public addresses, if the emulator has any. */
 export async function readPublicAccess(running: Pick<RunningEmulator, "routerUrl" | "token">): Promise<EmulatorAccess> {
   const { checkReadiness } = await import("../../../api/emulator/lifecycle.ts");
   const { public_url } = await withControlClient(running.routerUrl, undefined, (client) =>
@@ -86,7 +86,7 @@ export async function listKnownWorkspaces({ routerUrl, token }: Pick<EmulatorAcc
 
 export type KnownWorkspace = Awaited<ReturnType<typeof listKnownWorkspaces>>[number];
 
-/** Returns the view of one workspace: its cluster comes first, with its own keys. */
+/** Returns the view of one workspace. Its cluster comes first, with the workspace's keys. */
 export function selectWorkspace<Access extends EmulatorAccess>(access: Access, workspace: KnownWorkspace): Access {
   const { cluster_id, client_id, client_secret, hmac_key } = workspace;
   const keys = { clientId: client_id, clientSecret: client_secret, hmacKey: hmac_key };
@@ -97,8 +97,8 @@ export function selectWorkspace<Access extends EmulatorAccess>(access: Access, w
 const once = { retries: 0, timeoutMs: responseTimeoutMs };
 
 /**
- * Checks whether the emulator of a run file responds at its address; nothing else is sent there before. Throws
- * CommandFailedError if it does not respond in time or, unless `mayBeStarting`, is not ready.
+ * Checks whether the emulator of a run file responds at its address. No other request is sent there before. Throws
+ * CommandFailedError if the emulator does not respond in time or, unless `mayBeStarting`, is not ready.
  */
 export async function isSameEmulator(
   { routerUrl, instanceId, pid }: RunningEmulator,
@@ -116,7 +116,7 @@ export async function isSameEmulator(
     );
     if (toFields(value).instance_id !== instanceId) return false;
     if (mayBeStarting) return true;
-    // An emulator that cannot write explains why: it answers reads and rejects the other requests.
+    // An emulator that cannot write explains the reason. It accepts reads and rejects other requests.
     if (status === 503 && toFields(value).why === undefined) {
       throw createSilentError(
         toFields(value).role === "standby" ? "is waiting for a leader of its store" : "is still starting",
@@ -139,12 +139,11 @@ export async function isConnectionRefused(url: string): Promise<boolean> {
   );
 }
 
-/** Whether an emulator is gone that left its run file: neither its process nor its port responds. */
+/** Reports whether an emulator has ended and left its run file. Neither its process nor its port responds. */
 export async function isStaleRunFile(running: RunningEmulator): Promise<boolean> {
   return !(await processExists(running.pid)) && !(await isSameEmulator(running).catch(() => true));
 }
 
-/** Asks what listens at an address, with an optional control token. */
 export async function withControlClient<T>(
   routerUrl: string,
   controlToken: string | undefined,
@@ -168,7 +167,8 @@ export async function withControlClient<T>(
 const probeTimeoutMs = 2_000;
 
 /**
- * Returns the description of the emulator at that address. Returns undefined if another program or none listens there.
+ * Returns the description of the emulator at that address. Returns undefined if another program or no program listens
+ * there.
  */
 export async function probeListener(url: string): Promise<Liveness | undefined> {
   const { checkLiveness } = await import("../../../api/emulator/lifecycle.ts");
@@ -179,7 +179,7 @@ export async function probeListener(url: string): Promise<Liveness | undefined> 
 }
 
 /**
- * Explains how to end an emulator that neither this folder nor this shell refers to. `runFile` may be deleted; then the
+ * Explains how to end an emulator that neither this folder nor this shell refers to. If `runFile` was deleted, the
  * emulator is unreachable. `words` is a phrase without a full stop: `kill 4711 ends it`.
  */
 export async function findStopInstructions({ instance_id, process: reported }: Liveness, url: string) {
@@ -198,8 +198,8 @@ export async function findStopInstructions({ instance_id, process: reported }: L
 }
 
 /**
- * Returns a hint if no run file names an emulator on that state. One may still listen at the default port: its files
- * may have been removed, or it belongs to another folder.
+ * Creates the error for a state without a running emulator. Another emulator can still listen at the default port: its
+ * files were removed, or it belongs to another folder.
  */
 export async function createNoEmulatorError(state: string, runFile: string): Promise<CommandFailedError> {
   const url = `http://127.0.0.1:${defaultPort}`;

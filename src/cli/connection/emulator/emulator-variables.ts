@@ -5,8 +5,9 @@ import type { Host } from "../../process/host.ts";
 import { type EmulatorAccess, listKnownWorkspaces, selectWorkspace } from "./emulator-access.ts";
 
 /**
- * Creates the variables that point programs at an emulator (DECISIONS.md, L21): `svc emulator exec` sets them and `svc
- * emulator env` prints them. An undefined variable must be unset, because it belongs to other services or users.
+ * Creates the variables that point programs at an emulator (DECISIONS.md, L21). `svc emulator exec` sets them and `svc
+ * emulator env` prints them. Variables that are undefined must be unset, because they belong to other services or
+ * users.
  */
 export function createEmulatorVariables(emulator: EmulatorAccess): Readonly<Record<string, string | undefined>> {
   const { routerUrl, controlUrl, clusters, token } = emulator;
@@ -36,16 +37,16 @@ export function createEmulatorVariables(emulator: EmulatorAccess): Readonly<Reco
   };
 }
 
-/** Undefined if the token may not see the key: a token of one workspace does not see that of its cluster. */
+/** Returns undefined for a hidden key. A token of one workspace cannot read the key of its cluster. */
 const omitHidden = (secret: string | undefined): string | undefined => (isHidden(secret) ? undefined : secret);
 
-/** The default cluster: the first one with a workspace. */
+/** Returns the default cluster: the first one with a workspace. */
 export const getMainCluster = ({
   clusters,
 }: Pick<EmulatorAccess, "clusters">): EmulatorAccess["clusters"][number] | undefined =>
   clusters.find(({ clientId }) => clientId !== undefined) ?? clusters[0];
 
-/** Values to hide in logs. They are only those of an emulator, but hiding them is a good habit. */
+/** Lists the values of an emulator to hide in logs, as for a real service. */
 export const collectSecrets = ({
   clusters,
   token,
@@ -64,18 +65,18 @@ const credentialVariables = [
 ];
 
 interface VisibleClusters<Access> {
-  /** With the workspace's cluster first, if the environment names a workspace. */
+  /** View of the emulator. If the environment names a workspace, its cluster comes first. */
   readonly access: Access;
-  /** The key in the environment, if the emulator has that workspace. The emulator checks the secret. */
+  /** Key in the environment, if the emulator has its workspace. The emulator checks the secret. */
   readonly key: { readonly clientId: string; readonly clientSecret: string } | undefined;
   /** Variables that are set but never sent. */
   readonly unused: readonly string[];
 }
 
 /**
- * Selects the view of a local emulator by the environment. Of the credentials there, only an API key that the emulator
- * knows is sent, and selects the workspace. Others are the emulator's own, as printed by `svc emulator env`, or those
- * of a real service.
+ * Selects the view of a local emulator by the environment. Only an API key of the emulator is sent, and selects the
+ * workspace. Other credentials in the environment belong to the emulator, as printed by `svc emulator env`, or to a
+ * real service.
  */
 export async function selectEnvironmentKey<Access extends EmulatorAccess>(
   access: Access,
@@ -94,7 +95,10 @@ export async function selectEnvironmentKey<Access extends EmulatorAccess>(
   };
 }
 
-/** Whether this emulator issued the value. It is then used, because the emulator itself returns the same value. */
+/**
+ * Reports whether this emulator issued the value. Such a value counts as used, because the emulator returns the same
+ * one.
+ */
 function isOwn(name: string, value: string, { clusters }: EmulatorAccess): boolean {
   if (name === "SVC_CLUSTER_KEY") return clusters.some(({ clusterKey }) => clusterKey === value);
   if (name === "SVC_CLUSTERS")

@@ -6,10 +6,10 @@ import { CommandFailedError, UsageError } from "../../process/failure.ts";
 import { findLocalEmulator, isConnectionRefused, type LocalEmulator } from "./emulator-access.ts";
 import { findPathAbove } from "./run-file.ts";
 
-/** A shell whose variables point to an emulator that has ended. */
+/** Result for a shell whose variables point to an emulator that has ended. */
 export interface EndedEmulator {
   readonly variable: string;
-  /** The emulator that runs in its folder; undefined if none does. */
+  /** Emulator that runs in this folder. Undefined if there is none. */
   readonly running: LocalEmulator | undefined;
 }
 
@@ -19,9 +19,9 @@ const addressVariables = {
 } as const;
 
 /**
- * Checks whether the environment points to a local emulator that has ended: this folder's emulator has another address,
- * or there is none and nothing listens at the address in the environment. Returns undefined also if another setting
- * than the environment selects the target.
+ * Checks whether the environment points to a local emulator that has ended. In that case, this folder's emulator has
+ * another address, or there is none and nothing listens at the address in the environment. Returns undefined also if
+ * another setting than the environment selects the target.
  */
 export async function findEndedEmulator(
   { globals, host }: Pick<Context, "globals" | "host">,
@@ -60,8 +60,8 @@ export async function findEndedHint(error: unknown, context: Context): Promise<s
 }
 
 /**
- * Suggests the next step if a local emulator rejects the credentials in the environment, because another emulator may
- * use that address now. Returns undefined if another setting than the environment selects the target.
+ * Suggests the next step if a local emulator rejects the credentials in the environment, because another emulator can
+ * use that address by now. Returns undefined if another setting than the environment selects the target.
  */
 export async function findRejectionHint(error: unknown, { globals, host }: Context): Promise<string | undefined> {
   if (!(error instanceof ServiceError) || error.status !== 401) return undefined;
@@ -72,8 +72,8 @@ export async function findRejectionHint(error: unknown, { globals, host }: Conte
 }
 
 /**
- * Selects the state that is shown or stopped by default: that of this folder, if the environment's emulator has ended.
- * The emulator of a parent folder may be another user's, and is not stopped instead.
+ * Selects the state that is shown or stopped by default. If the environment's emulator has ended, it is the state of
+ * this folder. The emulator of a parent folder can belong to another user and is not stopped instead.
  */
 export async function resolveEndedState(
   file: string | undefined,
@@ -100,7 +100,7 @@ export async function resolveEndedState(
 export const toFlagTerms = ({ message }: Error): string =>
   message.replace(/\bthe option ([a-z]+)\b/g, (_, name: string) => `--${name}`);
 
-/** Explains why an emulator ended by itself, in the words of the command line. */
+/** Explains in command line terms why an emulator ended without a request. */
 export function toEndedError(error: Error): unknown {
   if (error.name === "StoreFailedError") {
     return new CommandFailedError("failed", "state_not_kept", `${error.message}.`, { cause: error });
@@ -109,17 +109,20 @@ export function toEndedError(error: Error): unknown {
   return new CommandFailedError("failed", "state_refused", toFlagTerms(error), { cause: error });
 }
 
-/** Failures at the start of an emulator. `repairable` is a rejected state, `kind` tells why a state is inaccessible. */
+/**
+ * Failure at the start of an emulator. `repairable` marks a rejected state. `kind` gives the reason why a state is
+ * inaccessible.
+ */
 type StartFailure = NodeJS.ErrnoException & {
   readonly repairable?: boolean;
   readonly kind?: "forbidden" | "temporary" | undefined;
   readonly port?: number;
 };
 
-/** Explains why an emulator did not start, in the words of the command line. */
+/** Explains in command line terms why an emulator did not start. */
 export function toStartError(error: StartFailure, { file, store, host, port }: EmulatorOptions): unknown {
   if (error.name === "StateLockedError") {
-    // The state has no file of its own, so only paths that lead to it are used.
+    // The state has no file, so the hint contains only paths that lead to it.
     const hint = {
       hint:
         store === undefined

@@ -10,7 +10,7 @@ import type { Output } from "../../output/output.ts";
 import { CommandFailedError, UsageError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";
 
-/** The run file next to the state of a running emulator (DECISIONS.md, E3). */
+/** Run file next to the state of a running emulator (DECISIONS.md, E3). */
 export interface RunningEmulator {
   readonly routerUrl: string;
   readonly token: string;
@@ -31,21 +31,21 @@ export function resolveStateFile(host: Host, file: string | undefined): string {
   });
 }
 
-/** Returns the path of the run file of a state: next to the file itself, with links resolved. */
+/** Returns the path of a state's run file. The run file is next to the state file, with links resolved. */
 export const resolveRunFile = async (state: string): Promise<string> =>
   `${await resolveRealPath(state).catch(() => state)}.run`;
 
 /**
- * Reads the emulator from a run file. Returns undefined if there is none or it is not trusted: only this user may have
- * access, and it must name this machine, since it may have been copied here. `isSameEmulator` checks whether that
- * emulator runs there.
+ * Reads the emulator from a run file. Returns undefined if there is none or it is not trusted. Only this user may have
+ * access to a trusted run file, and it must name this machine, because it can be a copy. `isSameEmulator` checks
+ * whether the emulator is running.
  */
 export async function readRunFile(path: string): Promise<RunningEmulator | undefined> {
   const running = await runFileAt(path);
   return running && (await findDistrustReason(path, running)) === undefined ? running : undefined;
 }
 
-/** Explains why an existing run file is not trusted. Returns undefined if it is, or does not exist. */
+/** Explains why an existing run file is not trusted. Returns undefined for a trusted or missing file. */
 export async function explainDistrust(path: string): Promise<string | undefined> {
   const running = await runFileAt(path);
   return running && findDistrustReason(path, running);
@@ -60,7 +60,7 @@ async function runFileAt(path: string): Promise<RunningEmulator | undefined> {
       ? { routerUrl, token, pid: Number(pid), instanceId: String(instanceId) }
       : undefined;
   } catch {
-    // The file is incomplete: it is being written.
+    // The file is incomplete, because it is being written.
     return undefined;
   }
 }
@@ -70,13 +70,13 @@ async function findDistrustReason(path: string, { routerUrl }: RunningEmulator):
   if (!found?.isFile()) return "it is not a regular file";
   if (process.getuid !== undefined) {
     if (found.uid !== process.getuid()) return "it belongs to another user";
-    // Some file systems have no modes. A folder created here is sufficient.
+    // Some file systems have no modes. A folder that was created here is sufficient.
     if ((found.mode & 0o077) !== 0 && !(await hasOriginMarker(dirname(path)))) return "other users can read it";
   }
   const lock = await readLock(path).catch(() => undefined);
   const original = lock && (await findOriginal(path, lock));
   if (original !== undefined) return `it is a copy of ${original}`;
-  // Otherwise, the rest of the URL could lead elsewhere once a path is appended.
+  // If the URL had a path or query, appended paths could lead to another resource.
   if (!URL.canParse(routerUrl) || new URL(routerUrl).origin !== routerUrl) return "it has no address";
   return isOnThisMachine(routerUrl) ? undefined : "it has the address of another machine";
 }
@@ -87,7 +87,7 @@ const defaultStateFile = ".svc/emulator.json";
 export const defaultPort = 4010;
 
 /**
- * Finds the state in this folder or its nearest parent, as git does. Skips folders of other users: a state in a
+ * Finds the state in this folder or its nearest parent, as git does. Skips folders of other users, because a state in a
  * world-writable folder would choose the target of requests.
  */
 export function findNearestState(folder: string): string | undefined {
@@ -113,13 +113,13 @@ function readStats(path: string): Stats | undefined {
   }
 }
 
-/** Returns the path of the state relative to a folder below it, or undefined elsewhere. */
+/** Returns the path of the state relative to a folder below it. Returns undefined for other folders. */
 export function findPathAbove(folder: string, state: string): string | undefined {
   const path = relative(folder, state);
   return path.startsWith("..") ? path : undefined;
 }
 
-/** Reports once which state is used if it was found in a parent folder. */
+/** Reports once which state is used, if it was found in a parent folder. */
 export async function noteStateAbove({ cwd }: Host, output: Output, state: string, named: string | undefined) {
   const path = findPathAbove(cwd, state);
   if (named === undefined && path !== undefined) await printNoteOnce(output, `Using the emulator's state in ${path}`);
@@ -127,7 +127,10 @@ export async function noteStateAbove({ cwd }: Host, output: Output, state: strin
 
 const reportedPaths = new WeakMap<Output, Set<string>>();
 
-/** A command may look up its services several times. `more` is appended to the message. */
+/**
+ * Prints a note once per run, because a command can look up its services several times. `more` is appended to the
+ * message.
+ */
 export async function printNoteOnce(output: Output, text: string, more = ""): Promise<void> {
   const reported = reportedPaths.get(output) ?? new Set();
   reportedPaths.set(output, reported);
@@ -136,15 +139,16 @@ export async function printNoteOnce(output: Output, text: string, more = ""): Pr
   await output.note(text + more);
 }
 
-/** The message about a state in a folder of another origin, such as a clone. */
+/** Creates the error for a state in a folder of another origin, such as a clone. */
 export const createUntrustedStateError = (state: string, hint: string): CommandFailedError =>
   new CommandFailedError("failed", "untrusted_state", `${dirname(state)} was not made by this user on this machine.`, {
     hint: `Its state may send webhooks and contain tokens of its author. ${hint}`,
   });
 
 /**
- * Creates a `.svc` folder for a state that git ignores, because its contents are secrets of this machine. Returns a
- * function for a failed start: it removes what was created, unless the folder contains other files by then.
+ * Creates a `.svc` folder for a state. git ignores the folder, because its contents are secrets of this machine.
+ * Returns a function for a failed start. The function removes the created folders, unless they contain other files by
+ * then.
  */
 export async function makeStateFolder(state: string): Promise<() => Promise<void>> {
   const folder = dirname(state);
@@ -162,7 +166,7 @@ export async function makeStateFolder(state: string): Promise<() => Promise<void
     if (topmost === undefined ? others.some((name) => name.startsWith(basename(state))) : others.length > 0) return;
     for (const name of made) await rm(join(folder, name), { force: true });
     if (topmost === undefined) return;
-    // A folder with other files stays.
+    // A folder with other files is not removed.
     for (let at = folder; at.length >= topmost.length; at = dirname(at)) await rmdir(at).catch(() => {});
   };
 }

@@ -9,7 +9,7 @@ import type { Host } from "../../process/host.ts";
 import { readEnvironmentEmulator } from "../resolve-settings.ts";
 import { createUntrustedStateError, readRunFile, resolveRunFile, resolveStateFile } from "./run-file.ts";
 
-/** Folder of the snapshots of a state, with one file per name (emulator/store/file/file-snapshot-store.ts). */
+/** Returns the folder of a state's snapshots, with one file per name (emulator/store/file/file-snapshot-store.ts). */
 const getSnapshotFolder = async (state: string): Promise<string> =>
   `${await resolveRealPath(state).catch(() => state)}.snapshots`;
 
@@ -23,7 +23,7 @@ export async function listSnapshotNames(host: Host): Promise<readonly string[]> 
 }
 
 /**
- * Finds the file of a snapshot: by its name in this folder's state, by its path, or by its name in the reachable
+ * Finds the file of a snapshot by its name in this folder's state, by its path, or by its name in the reachable
  * emulator. Fails if there is none.
  */
 export async function resolveSnapshotFile(named: string, host: Host): Promise<string> {

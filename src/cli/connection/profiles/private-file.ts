@@ -9,12 +9,12 @@ import { stripByteOrderMark } from "../../parse/body.ts";
 import { CommandFailedError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";
 
-/** Finds the error in the content of a file without quoting it: `profile a must be an object`. */
+/** Describes the error in the content of a file without quoting the content: `profile a must be an object`. */
 export type Check = (content: Readonly<Record<string, unknown>>) => string | undefined;
 
 /**
- * Reads a JSON file. Returns undefined if it does not exist. Fails with exit code 2 if it is unreadable or has another
- * shape.
+ * Reads a JSON file. Returns undefined if the file does not exist. Fails with exit code 2 if it is unreadable or has
+ * another shape.
  */
 export async function readPrivateFile<T>(path: string, check: Check): Promise<T | undefined> {
   const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
@@ -24,7 +24,7 @@ export async function readPrivateFile<T>(path: string, check: Check): Promise<T 
     });
   });
   if (text === undefined) return undefined;
-  // The parser's message quotes the content, which holds secrets.
+  // The parser's message quotes the content, which contains secrets.
   const content = tryParseJson(stripByteOrderMark(text));
   const problem = isObject(content) ? check(content) : "the file must contain a JSON object";
   if (problem === undefined) return content as T;
@@ -34,7 +34,7 @@ export async function readPrivateFile<T>(path: string, check: Check): Promise<T 
 }
 
 /**
- * Replaces the content with the result of `change` under a lock. The write is atomic, and only the owner may read the
+ * Replaces the content with the result of `change` under a lock. The write is atomic, and only the owner can read the
  * file (DECISIONS.md, L12). Returns the result of `change`.
  */
 export function changePrivateFile<T>(
@@ -60,7 +60,7 @@ async function changeLocked<T>(
   signal: AbortSignal,
   change: (content: T | undefined) => T | Promise<T>,
 ): Promise<T> {
-  // A link stays a link, because users store their configuration elsewhere.
+  // A link stays a link, because some users store their configuration in another folder.
   const target = await resolveRealPath(path);
   return withLock(target, host, signal, async () => {
     const changed = await change(await readPrivateFile<T>(target, check));
@@ -69,15 +69,15 @@ async function changeLocked<T>(
   });
 }
 
-/** Long enough for another process to refresh a token at a slow service. */
+/** Another process can refresh a token at a slow service in this time. */
 const lockTimeoutMs = 45_000;
 /** A lock without activity for this long belongs to a dead process on another machine. */
 const abandonedMs = 5 * 60_000;
 const pauseMs = 25;
 
 /**
- * Performs work under the lock `PATH.lock`. Takes over the lock of a dead process. Fails with exit code 75 if the lock
- * stays held.
+ * Performs work under the lock `PATH.lock`. Takes over the lock of a dead process. Fails with exit code 75 if another
+ * process keeps the lock.
  */
 async function withLock<T>(path: string, host: Host, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
   const file = `${path}.lock`;
@@ -102,8 +102,8 @@ async function withLock<T>(path: string, host: Host, signal: AbortSignal, work: 
 }
 
 /**
- * Acquires the lock, also from a dead process. Returns undefined if another process holds it. `life` is a file that its
- * holder writes to, the only sign of life of a holder on another machine.
+ * Acquires the lock, also from a dead process. Returns undefined if another process has the lock. `life` is a file that
+ * the owner of the lock writes to. Its changes are the only sign that an owner on another machine is alive.
  */
 export async function acquireFileLock(file: string, host: Host, life = file): Promise<Lock | undefined> {
   const acquired = await take(file, createLockOptions(host, life)).catch((cause: Error) => {
@@ -113,7 +113,6 @@ export async function acquireFileLock(file: string, host: Host, life = file): Pr
   return isLockConflict(acquired) ? undefined : acquired;
 }
 
-/** Whether a live process holds the lock. */
 export const isLocked = async (file: string, host: Host, life = file): Promise<boolean> =>
   (await findLockConflict(file, createLockOptions(host, life))) !== undefined;
 

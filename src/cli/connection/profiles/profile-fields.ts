@@ -21,7 +21,7 @@ export interface Setting {
   readonly key: string;
   readonly what: string;
   readonly isSecret: boolean;
-  /** Returns the value to store. Throws UsageError. */
+  /** Validates the text and returns the value to store. Throws UsageError. */
   readonly check: (text: string) => string;
 }
 
@@ -56,7 +56,7 @@ export function findSetting(key: string): Setting {
   });
 }
 
-/** Returns the profile with a changed setting. Undefined removes the setting. */
+/** Returns the profile with a changed setting. `undefined` removes the setting. */
 export function withSetting(profile: Profile, key: string, value: string | undefined): Profile {
   const cluster = clusterKey.exec(key)?.[1];
   const change = <T extends object>(object: T, name: string): T =>
@@ -69,7 +69,7 @@ export function withSetting(profile: Profile, key: string, value: string | undef
     : { ...profile, cluster_keys: change(profile.cluster_keys ?? {}, cluster) };
 }
 
-/** A setting as displayed. A secret shows only its origin. */
+/** Setting as displayed. A secret shows only its origin. */
 type EffectiveSetting =
   | { readonly key: string; readonly origin: string; readonly isSecret: false; readonly value: string }
   | { readonly key: string; readonly origin: string; readonly isSecret: true };
@@ -115,7 +115,7 @@ const toKey = (name: string): string => name.replace(/^SVC_/, "").toLowerCase();
 const readEitherCase = (host: Context["host"], name: string): SettingValue | undefined =>
   readVariable(host, name) ?? readVariable(host, name.toUpperCase());
 
-/** Proxy URLs often contain a password; other settings may, too. */
+/** Proxy URLs often contain a password, and other settings can contain one. */
 const removeCredentials = (found: SettingValue | undefined): SettingValue | undefined =>
   found && { ...found, value: parseProxy(found.value)?.origin ?? "[not a proxy]" };
 
@@ -128,7 +128,7 @@ const changeFile = ({ host, signal }: Context, change: (file: ProfileFile) => Pr
 
 /**
  * Changes the named profile or the current one. Creates it unless it must exist. Returns whether it has become the
- * current one, as the first profile does.
+ * current profile, as the first profile does.
  */
 export async function changeProfile(
   context: Context,

@@ -4,22 +4,21 @@ import { getConfigFolder, hasConfigFolder } from "../../process/environment.ts";
 import type { Host } from "../../process/host.ts";
 import { readPrivateFile } from "./private-file.ts";
 
-/** Named addresses and credentials. */
 export interface Profile {
   readonly router_url?: string;
   readonly contracts_url?: string;
   readonly client_id?: string;
   readonly client_secret?: string;
-  /** A bearer token that takes precedence over every sign-in. */
+  /** Bearer token that takes precedence over every sign-in. */
   readonly token?: string;
   readonly oauth_client_id?: string;
   readonly emulator_url?: string;
   readonly emulator_token?: string;
-  /** By cluster ID. */
+  /** Cluster keys by cluster ID. */
   readonly cluster_keys?: Readonly<Record<string, string>>;
 }
 
-/** `profiles.json` in the configuration folder. */
+/** Content of `profiles.json` in the configuration folder. */
 export interface ProfileFile {
   readonly current?: string;
   readonly profiles: Readonly<Record<string, Profile>>;

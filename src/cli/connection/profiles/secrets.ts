@@ -5,7 +5,7 @@ import type { CommandInput } from "../../parse/declaration.ts";
 import { UsageError } from "../../process/failure.ts";
 import { readVariable } from "../resolve-settings.ts";
 
-/** A secret of a connected app. It comes from a file or the environment, never from the command line itself. */
+/** Secret of a connected app. A file or the environment provides it, never the command line. */
 export interface SecretSource<Flag extends string = string> {
   readonly flag: Flag;
   readonly env: string;
