@@ -102,7 +102,7 @@ type Line = readonly [words: string, ...more: string[]];
 const created =
   'counter_party_details=[{"is_individual":true,"poc_details":{"first_name":"Jo","email":"jo@acme.example"}}]';
 
-/** The essential commands, in an order that works in an empty folder. */
+/** Essential commands, in an order that works in an empty folder. */
 const main: readonly Line[] = [
   ["emulator start", "--detach", "--clock", "manual", "--port", "0"],
   [
@@ -124,7 +124,7 @@ const main: readonly Line[] = [
   ["emulator requests", "--limit", "5"],
 ];
 
-/** The essential time commands, which follow those. */
+/** Essential time commands. Their examples build on the essential commands. */
 const time: readonly Line[] = [
   ["emulator clock"],
   ["emulator clock advance", "--next"],
@@ -144,7 +144,7 @@ const json: readonly Line[] = [
 
 const end: readonly Line[] = [["emulator stop"]];
 
-/** Formats a guide to svc for agents from the document of `svc help --json`: Markdown with front matter. */
+/** Formats a guide to svc for agents from the document of `svc help --json`, as Markdown with front matter. */
 function formatSkill(manifest: Manifest): string {
   const formatBlock = (lines: readonly Line[], withSummary = true) => formatShellBlock(manifest, lines, withSummary);
   const status = findCommand(manifest, "contracts status").fields ?? [];

@@ -120,7 +120,7 @@ const api = defineCommand({
   },
 });
 
-/** Whether the content is readable text. A body without a type counts as text. */
+/** Reports whether the content is readable text. A body without a type counts as text. */
 const isText = (type = "text/plain"): boolean => /^text\/|json|xml|javascript|urlencoded/i.test(type);
 
 function findService(path: string): { service: keyof BaseUrls; auth: Operation["auth"] } {
@@ -129,7 +129,7 @@ function findService(path: string): { service: keyof BaseUrls; auth: Operation["
   return { service: "router", auth: "cluster-key" };
 }
 
-/** Whether only the router's catch-all route accepts the path. */
+/** Reports whether only the router's catch-all route accepts the path. */
 async function isCaught(method: string, path: string): Promise<boolean> {
   const own = Object.entries(resources).filter(([name]) => name.startsWith(`${forwardAnything.service.name}/`));
   const modules: readonly object[] = await Promise.all(own.map(([, load]) => load()));

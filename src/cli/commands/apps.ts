@@ -13,7 +13,6 @@ import { parseBaseUrlFlag } from "../parse/globals.ts";
 import { InputRequiredError, UsageError } from "../process/failure.ts";
 import { runDerivedCommand } from "../runtime/derived-command.ts";
 
-/** A webhook of chat_a, signed as the app does if its secret is given. */
 function defineChatACommand(verb: string, file: string, summary: string, positionals: readonly string[] = []): Command {
   const words = ["chat-a", verb];
   return defineCommand({
@@ -95,7 +94,7 @@ const chatBMessaging = defineCommand({
   },
 });
 
-/** A token for the activity's serviceUrl. A body that is not an activity gets a token without one. */
+/** Creates a token for the activity's serviceUrl. A body that is not an activity gets a token without one. */
 async function mintToken(context: Context, activity: unknown): Promise<string> {
   const client = await context.client("emulator");
   const service_url = parseServiceUrl(activity);
@@ -112,7 +111,7 @@ function parseServiceUrl(body: unknown): string | undefined {
   }
 }
 
-/** A request of crm_a, signed as the CRM does if the app's secret is given. */
+/** Defines a request of crm_a, signed as the CRM does if the app's secret is given. */
 function defineCrmACommand(verb: string, summary: string, example: readonly string[]): Command {
   const words = ["crm-a", verb];
   return defineCommand({

@@ -38,10 +38,10 @@ export function createCompletionScript(shell: Shell): string {
   );
 }
 
-/** The program has a second name (package.json), which uses the same completion. */
+/** Second name of the program (package.json), which uses the same completion. */
 const otherName = "svc-toolkit";
 
-/** The library only prints. The call is synchronous, so nothing else runs meanwhile. */
+/** The library only prints. The call is synchronous, so its output can be captured. */
 function generateFromLibrary(shell: "fish" | "powershell"): string {
   const printed: string[] = [];
   const { log } = console;
@@ -55,7 +55,7 @@ function generateFromLibrary(shell: "fish" | "powershell"): string {
 }
 
 /**
- * By hand: the script of the library needs a package that many systems lack, complains when loaded twice, and
+ * The script of the library is not used. It needs a package that many systems lack, complains when loaded twice, and
  * evaluates the words, so that Tab would run the content of `$(…)`.
  */
 const bash = `# bash completion for svc
@@ -97,8 +97,8 @@ complete -F __svc_complete svc ${otherName}
 `;
 
 /**
- * By hand: the script of the library evaluates the string before the last "=", so that Tab would run the content of
- * `$(…)`.
+ * The script of the library is not used. It evaluates the string before the last "=", so that Tab would run the content
+ * of `$(…)`.
  */
 const zsh = `#compdef svc ${otherName}
 compdef _svc svc ${otherName}

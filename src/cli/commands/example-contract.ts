@@ -1,9 +1,9 @@
 import { examplePdf } from "../../api/contracts/shapes.ts";
 
-/** The smallest PDF that readers open: one empty page. */
+/** Returns the smallest PDF that readers open: one empty page. */
 export const createEmptyPdf = (): Buffer => Buffer.from(examplePdf, "base64");
 
-/** The demo seed's straight-through template and one counterparty. */
+/** Contract with the demo seed's straight-through template and one counterparty. */
 export const contractDocument = {
   contract_template_id: 101,
   contract_name: "Mutual NDA with Acme",

@@ -105,7 +105,6 @@ const toStep = (result: StepResult): Step => ({
 
 const formatProblems = ({ problems }: StepResult): string => problems.map(({ message }) => message).join("; ");
 
-/** The build copies it next to the bundle. In development it is read from the sources. */
 const readTour = (): Promise<string> =>
   readFile(new URL("./scenarios/tour.yaml", import.meta.url), "utf8").catch(() =>
     readFile(new URL("../../../fixtures/scenarios/tour.yaml", import.meta.url), "utf8"),
@@ -146,7 +145,7 @@ function formatTimeline(timeline: readonly TimelineRow[]): StyledLine[] {
 
 export const commands: readonly Command[] = [tour];
 
-/** One attempt to deliver to the unreachable receiver. */
+/** Attempt to deliver to the unreachable receiver. */
 interface TimelineRow {
   readonly attempt: number;
   readonly at: string;

@@ -10,7 +10,7 @@ import { PartialFailureError } from "../../process/failure.ts";
 
 const fields = ["address", "source", "location", "client_id", "scope", "expires_at", "state", "refreshable", "current"];
 
-/** Selects an account by its server (default: the routing service of the target). */
+/** Flag that selects an account by its server (default: the routing service of the target). */
 export const issuerFlag = {
   flag: "issuer",
   type: "text",
@@ -42,7 +42,6 @@ const authStatus = defineCommand({
   },
 });
 
-/** Explains why no stored sign-in is usable, and what to do. */
 function explainMissingSignIn(expiredAt: string | undefined, chosen: string | undefined, context: Context): string {
   const signInCommand = formatNextCommand(["auth", "device-login"], context);
   if (expiredAt !== undefined) return `The sign-in at ${expiredAt} has expired. Next: ${signInCommand}`;
@@ -148,7 +147,7 @@ const authLogout = defineCommand({
     const named = input.flags.all === true ? known : [await resolveAccountAddress(input.flags.issuer, context)];
     const done = [];
     for (const address of named) {
-      // The account is removed first, so that this machine no longer stores it whatever the server responds.
+      // The account is removed first, so that this machine does not store it regardless of the server's response.
       const revoked = await forget(address, context);
       if (revoked !== "unknown") done.push({ address, revoked });
     }
@@ -160,7 +159,9 @@ const authLogout = defineCommand({
   },
 });
 
-/** Whether the server revoked the tokens, too. Many servers do not support revocation. */
+/**
+ * Removes the account and returns whether the server revoked the tokens, too. Many servers do not support revocation.
+ */
 async function forget(address: string, context: Context): Promise<boolean | "unknown"> {
   if (!Object.hasOwn(await readAccounts(context), address)) return "unknown";
   let account: Awaited<ReturnType<typeof changeAccount>>;
@@ -179,7 +180,7 @@ async function forget(address: string, context: Context): Promise<boolean | "unk
       `The sign-in at ${address} is removed from this machine. It is unknown whether its tokens are revoked`,
     ]);
   });
-  // An HTML page is not a token response, whatever its status.
+  // An HTML page is not a token response, regardless of its status.
   if (answer?.status === 200 && !/\bhtml\b/.test(answer.headers["content-type"] ?? "")) return true;
   await context.output.warn(`${address} did not confirm that the tokens are revoked.`);
   return false;

@@ -50,9 +50,9 @@ export async function askContract(input: ContractInput, context: Context): Promi
 }
 
 /**
- * Prompts for input that the service requires only on rejection, because templates do not show it: another template, if
- * this one cannot be sent for signature, or a signatory of the own side. Returns the completed input, or undefined if
- * there is nothing to ask.
+ * Prompts for input that the service requires only on rejection, because templates do not show it. The missing input is
+ * a signatory of the own side, or another template if this one cannot be sent for signature. Returns the completed
+ * input, or undefined if there is nothing to prompt for.
  */
 export async function askForRejectedFields(
   error: unknown,
@@ -102,7 +102,6 @@ async function askOtherTemplate(refused: number | undefined, context: Context): 
   return Number(await askChoice("Another template:", others, context.host, context.signal));
 }
 
-/** Returns the input with these assignments, and prints the equivalent command line. */
 async function addAssignments(input: ContractInput, set: readonly string[], context: Context): Promise<ContractInput> {
   const words = ["contracts", "create", "--contract-template-id", String(input.flags["contract-template-id"])];
   await context.output.note("To run this without prompts:");
@@ -125,7 +124,7 @@ async function askAttributes(attributes: readonly Question[], context: Context):
   return answers;
 }
 
-/** Converts the answer to the type of the attribute (DECISIONS.md, F11). */
+/** Prompts for an attribute and converts the value to its type (DECISIONS.md, F11). */
 async function askAttribute(question: Question, { host, signal }: Context): Promise<unknown> {
   const { display_label, help_text, type } = question;
   const title = help_text ? `${display_label} (${help_text}):` : `${display_label}:`;

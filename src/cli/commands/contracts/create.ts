@@ -41,7 +41,9 @@ async function showExisting(
   return true;
 }
 
-/** After an unknown outcome, the same request must not be repeated unchanged. Explains how to repeat it. */
+/**
+ * Explains how to repeat a request after an unknown outcome, because the same request must not be repeated unchanged.
+ */
 function addSafeRepeat(error: unknown): unknown {
   const isRequestError = error instanceof NetworkError || error instanceof ServiceError;
   if (!isRequestError || !error.outcomeUnknown) return error;

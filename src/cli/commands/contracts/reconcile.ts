@@ -19,7 +19,7 @@ import { readReceivedPayloads } from "../webhooks/saved-deliveries.ts";
 type Contract = ResultOf<typeof listContracts>["results"][number];
 type Metrics = ResultOf<typeof showProcessMetrics>;
 
-/** A webhook that the service has sent, derived from the state of its contract. */
+/** Webhook that the service has sent, derived from the state of its contract. */
 interface Due {
   readonly contract: string;
   readonly contract_name: string;
@@ -122,7 +122,7 @@ function requireSince(text: string): void {
   throw new UsageError(`--since must be an ISO time or a duration (2031-01-02T03:04:05Z, 2h), got "${text}"`);
 }
 
-/** A duration counts from the service's time, because an emulator may have advanced its clock. */
+/** A duration counts from the service's time, because an emulator can have advanced its clock. */
 async function resolveStart(text: string, client: Client, { signal, host }: Context): Promise<number> {
   const ms = parseDuration(text);
   if (ms === undefined) return Date.parse(text);
@@ -160,7 +160,6 @@ async function listDueSince(since: number, client: Client, { signal }: Context):
   return due;
 }
 
-/** Parses `T-12` as 12. */
 const parseNumber = (id: string): number => Number(String(id).replace(/^[A-Z]-/, ""));
 
 function listDue(contract: Contract, metrics: Metrics | undefined, since: number): Due[] {
@@ -209,7 +208,7 @@ function findMissing(due: readonly Due[], received: readonly Buffer[]): Due[] {
   return left;
 }
 
-/** Contract times are whole seconds and payload times are not; clocks of servers also differ. */
+/** Contract times are whole seconds and payload times are not. Clocks of servers also differ. */
 const toleranceMs = 60_000;
 
 export const commands: readonly Command[] = [contractsReconcile];

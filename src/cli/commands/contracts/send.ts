@@ -74,8 +74,8 @@ const contractsSend = defineCommand({
 type StatusQuery = () => Promise<ResultOf<typeof showContractStatus>>;
 
 /**
- * After a timeout, the command can be run again: the service does not resend a contract that its signatories already
- * have.
+ * Reports whether the contract was sent. After a timeout, the command can be run again, because the service does not
+ * resend a contract that its signatories already have.
  */
 async function wasSentBefore(error: unknown, ask: StatusQuery): Promise<boolean> {
   if (!(error instanceof ServiceError) || error.status !== 400) return false;
@@ -124,7 +124,7 @@ export const contractsStatus = defineCommand({
   },
 });
 
-/** Whether the status of a contract is final (DECISIONS.md, C22). */
+/** Reports whether the status of a contract is final (DECISIONS.md, C22). */
 const isFinal = (status: string): boolean => status === "EXECUTED" || status === "VOIDED";
 
 export const commands: readonly Command[] = [contractsSend, contractsStatus];

@@ -25,7 +25,7 @@ export async function checkMachine(context: Context): Promise<CheckResult[]> {
   return [checkVersions(context), ...(await checkFiles(context)), await checkProfile(context)];
 }
 
-/** `engines` in package.json. */
+/** Oldest supported version of Node (`engines` in package.json). */
 const oldest = [20, 19] as const;
 
 function checkVersions({ host }: Context): CheckResult {
@@ -38,7 +38,6 @@ function checkVersions({ host }: Context): CheckResult {
     : createPassed("versions", detail);
 }
 
-/** Only the owner may read secrets. */
 async function checkFiles({ host: { env } }: Context): Promise<CheckResult[]> {
   if (!hasConfigFolder(env)) return [createSkipped("files", "No home folder for a configuration")];
   const folder = getConfigFolder(env);
@@ -114,7 +113,7 @@ async function checkEmulator({ globals, host }: Context): Promise<CheckResult> {
   const runningEmulator = `${running.routerUrl} (pid ${running.pid})`;
   const { SVC_EMULATOR_URL: other } = host.env;
   if (globals.emulator || !other || !URL.canParse(other)) return createPassed("emulator", runningEmulator);
-  // Behind a proxy, the same emulator may have another address.
+  // Behind a proxy, the same emulator can have another address.
   if (await isSameEmulator({ ...running, routerUrl: new URL(other).origin }).catch(() => false))
     return createPassed("emulator", runningEmulator);
   const detail = `${runningEmulator} runs in this folder, but SVC_EMULATOR_URL is ${redactText(other)}`;
@@ -129,11 +128,11 @@ const named = 5;
  */
 async function checkWebhooks(context: Context): Promise<CheckResult[]> {
   const { signal } = context;
-  // Without an emulator there is nothing to check. A missing response is reported with the services.
+  // Nothing can be checked without an emulator. The checks of the services report a missing response.
   const client = await context.client("emulator").catch(() => undefined);
   if (!client) return [];
   const once = { signal, retries: 0, timeoutMs: 3_000 };
-  // A token that is bound to a workspace may not list faults.
+  // A token that is bound to a workspace cannot list faults.
   const [scripted, known] = await Promise.all([
     client.call(listFaults, {}, once).catch(() => []),
     client.call(listControlWebhooks, {}, once).catch(() => []),

@@ -116,7 +116,7 @@ function checkClockSkew(
 }
 
 /**
- * Reports whether requests used a proxy, and how the proxy responded. `outcome` is the response or error of each
+ * Checks whether requests used a proxy, and how the proxy responded. `outcome` is the response or error of each
  * address.
  */
 function checkProxy(
@@ -145,7 +145,7 @@ function checkProxy(
   return createPassed("proxy", `${first.address} responds through ${first.through}`);
 }
 
-/** No response came, so the cause is unknown here. */
+/** Reports whether an outcome leaves the cause unknown, because no response came. */
 const explainsNothing = (outcome: unknown): boolean =>
   outcome instanceof Error && explainError(outcome).code === "network";
 

@@ -3,7 +3,7 @@ import type { FlagSpec } from "../../../derive/command-spec.ts";
 import { type Command, defineCommand } from "../../command.ts";
 import { runDerivedCommand } from "../../runtime/derived-command.ts";
 
-/** Tables may appear on shared screens, so this one shows where the secrets are and not the secrets. */
+/** Tables can appear on shared screens. This table therefore shows only the location of the secrets. */
 const emulatorWorkspaces = defineCommand({
   words: ["emulator", "workspaces"],
   summary: "List workspaces with their keys",
@@ -22,7 +22,7 @@ const emulatorWorkspaces = defineCommand({
   },
 });
 
-/** Creates a derived command that shows new secrets. Runners mask them, as they mask those of `env`. */
+/** Creates a derived command that shows new secrets. Runners mask the secrets, as they mask those of `env`. */
 const createMaskedCommand = (words: readonly string[], summary: string, secrets: readonly string[]) =>
   defineCommand({
     words,

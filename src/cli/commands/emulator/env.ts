@@ -68,7 +68,7 @@ const emulatorEnv = defineCommand({
   },
 });
 
-/** The emulator of this folder takes precedence over the one in the environment, whose variables may be outdated. */
+/** The emulator of this folder takes precedence over the one in the environment, whose variables can be outdated. */
 async function findRunningEmulator(file: string | undefined, context: Context): Promise<EmulatorAccess> {
   const { globals, host } = context;
   const isNamed = globals.baseUrl !== undefined || readProfileName({ globals, host }) !== undefined;
@@ -99,7 +99,7 @@ async function resolveViewer(
   throw new UsageError(`Workspace "${requestedWorkspace}" not found`, { hint: `Workspaces: ${names}.` });
 }
 
-/** Windows sets no SHELL variable; its shell is PowerShell. */
+/** Windows sets no SHELL variable. Its shell is PowerShell. */
 function detectShell({ env }: Host): VariableFormat {
   const shell = basename(env.SHELL ?? "");
   if (shell === "fish" || shell === "zsh") return shell;

@@ -12,9 +12,9 @@ import { findBrowserCommand, isWebAddress, openBrowser } from "../../prompt/brow
 const maxProcesses = 20;
 
 interface OpenOptions {
-  /** Written later; it must not be a file of the emulator itself. */
+  /** Path of the ready file, which is written later. It must not be a file of the emulator. */
   readonly readyFile?: string | undefined;
-  /** The state file next to which the emulator writes its run file; undefined for an emulator without one. */
+  /** State file next to which the emulator writes its run file. Undefined for an emulator without one. */
   readonly runFileState?: string | undefined;
   /** Called with another location of the run file if another process of the same store uses the first one. */
   readonly onRunFileState?: ((state: string) => void) | undefined;
@@ -22,10 +22,10 @@ interface OpenOptions {
   readonly log?: ((line: string) => void) | undefined;
 }
 
-/** Time for closing a large state. A second signal ends it at once; supervisors commonly kill after 10 s or more. */
+/** Time for closing a large state. A second signal ends it at once. Supervisors commonly kill after 10 s or more. */
 const closeMs = 8_000;
 
-/** Starts an emulator that ends with the command. Errors use the words of the command line. */
+/** Starts an emulator that ends with the command. Error messages use command line terms. */
 export async function openEmulator(
   options: EmulatorOptions,
   context: Context,
@@ -97,7 +97,10 @@ const listPublicNames = ({ publicUrl, clusterUrls = {} }: EmulatorOptions): read
   ...new Set([publicUrl, ...Object.values(clusterUrls)].flatMap((url) => (url ? new URL(url).hostname : []))),
 ];
 
-/** Several processes may run one store, each with its own run file. The files refer to the same store. */
+/**
+ * Reports whether the run file is in use. Several processes can run one store, each with its own run file. The files
+ * refer to the same store.
+ */
 const isFileTaken = ({ name }: Error, { file }: EmulatorOptions): boolean =>
   name === "StateLockedError" && file !== undefined;
 
@@ -121,7 +124,7 @@ const emulatorOpen = defineCommand({
     const client = await context.client("emulator", { file: flags.file });
     const { code, url: signInUrl, expires_in } = await client.call(makeSessionCode, {}, { signal });
     const { baseUrls } = await context.target("emulator", flags.file);
-    // The server's response may contain any URL. The browser opens only the requested one.
+    // The server's response can contain any URL. The browser opens only the requested one.
     const own = `${baseUrls.emulator}/_emulator/ui/#code=${encodeURIComponent(code)}`;
     const url = isWebAddress(signInUrl) ? signInUrl : own;
     const browser = flags.url ? undefined : findBrowserCommand(host);
@@ -136,7 +139,8 @@ const emulatorOpen = defineCommand({
 });
 
 /**
- * Rejects the same file in two roles, also through links, because each would overwrite the other. Throws UsageError.
+ * Rejects the same file in two roles, also through links, because each role would overwrite the other. Throws
+ * UsageError.
  */
 async function requireDifferentFiles(files: Readonly<Record<string, string | undefined>>): Promise<void> {
   const flagAt = new Map<string, string>();
@@ -151,7 +155,7 @@ async function requireDifferentFiles(files: Readonly<Record<string, string | und
 
 const choosePortHint = "Choose another port with --port, or use --port 0 for free ports.";
 
-/** Returns an error if a responding emulator already uses the state, undefined otherwise. */
+/** Creates an error if a responding emulator already uses the state. Returns undefined otherwise. */
 async function createAlreadyRunningError(state: string, cause: unknown): Promise<CommandFailedError | undefined> {
   const running = await readRunFile(await resolveRunFile(state));
   if (!running || (await probeListener(running.routerUrl))?.instance_id !== running.instanceId) return undefined;
@@ -163,7 +167,7 @@ async function createAlreadyRunningError(state: string, cause: unknown): Promise
   });
 }
 
-/** Returns the error for a port that another program, or an emulator of another state, uses. */
+/** Creates the error for a port that another program, or an emulator of another state, uses. */
 async function createPortTakenError(
   { port = 0, state, cause }: { port: number | undefined; state: string | undefined; cause: unknown },
   { host }: Context,

@@ -145,7 +145,7 @@ const deliveriesResend = defineCommand({
   },
 });
 
-/** Explains why a resent delivery did not arrive. Returns undefined if it did. */
+/** Explains why a resent delivery failed. Returns undefined if it succeeded. */
 function findFailure({ attempts }: { readonly attempts: readonly Attempt[] }): string | undefined {
   const last = attempts.at(-1);
   if (!last?.resend) return "was not sent: its address is not allowed";

@@ -11,7 +11,7 @@ import { requireFile } from "../../parse/body.ts";
 import { CommandFailedError } from "../../process/failure.ts";
 import { runDerivedCommand } from "../../runtime/derived-command.ts";
 
-/** This command is not derived: its document is written to a file and never formatted as a table. */
+/** This command is not derived, because its document is written to a file and never formatted as a table. */
 const emulatorStateExport = defineCommand({
   words: ["emulator", "state", "export"],
   prints: "content",
@@ -40,7 +40,7 @@ const emulatorStateExport = defineCommand({
       await context.output.printDocument(state, 2);
       return undefined;
     }
-    // The document holds the keys and secrets of all workspaces.
+    // The document contains the keys and secrets of all workspaces.
     await writeOutput(context.host, file, [Buffer.from(`${JSON.stringify(state, null, 2)}\n`)], 0o600);
     await context.output.note(`Wrote ${file}`);
     return undefined;

@@ -49,7 +49,10 @@ const emulatorStatus = defineCommand({
 /** Before it ends, the emulator completes due deliveries for some seconds (emulator/index.ts). */
 const stopTimeoutMs = 20_000;
 
-/** Whether the emulator still owns its state on this machine. It writes the state after it stops accepting requests. */
+/**
+ * Reports whether the emulator still owns its state on this machine. The emulator writes the state after it stops
+ * accepting requests.
+ */
 async function hasState(host: Host, file: string | undefined, instanceId: string): Promise<boolean> {
   const running = await readRunFile(await resolveRunFile(resolveStateFile(host, file)));
   return running?.instanceId === instanceId && !(await isStaleRunFile(running));
@@ -67,7 +70,7 @@ const emulatorStop = defineCommand({
     const client = await context.client("emulator", { file }).catch((error: unknown) => {
       if (!(error instanceof CommandFailedError) || error.code !== "no_emulator") throw error;
       const { kind, code, message, hint } = error;
-      // Other commands suggest starting one. For stop, no running emulator is the desired result.
+      // Other commands suggest starting an emulator. For stop, no running emulator is the desired result.
       throw new CommandFailedError(kind, code, message, { hint, cause: error });
     });
     const { signal } = context;
@@ -102,12 +105,12 @@ const emulatorStop = defineCommand({
 });
 
 /**
- * Whether nothing listens at a former address of an emulator. An emulator that hangs, or drops the connection, still
- * exists.
+ * Reports whether nothing listens at a former address of an emulator. An emulator that hangs, or drops the connection,
+ * still exists.
  */
 const isGone = (error: unknown): boolean => error instanceof NetworkError && error.code === "ECONNREFUSED";
 
-/** Also available under the verb that other groups use to show one object. */
+/** This command is an alias with the verb that other groups use to show one object. */
 const emulatorClockShow = defineCommand({
   words: ["emulator", "clock", "show"],
   summary: "Show virtual time and what is due next",

@@ -40,7 +40,7 @@ const emulatorTrace = defineCommand({
 async function show(ref: string, file: string | undefined, context: Context) {
   const client = await context.client("emulator", { file });
   const { output, signal } = context;
-  // The command has two formats of its own in addition to the common ones.
+  // The command has two additional formats.
   const format: string = output.format;
   const trace = await client.call(showTrace, { params: { ref } }, { signal });
   if (format === "otlp") {

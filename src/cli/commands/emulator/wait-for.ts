@@ -20,7 +20,7 @@ type Query = NonNullable<ArgumentsOf<typeof wait>["query"]>;
 type MatchedEvents = ResultOf<typeof wait>;
 type Webhook = Awaited<ReturnType<typeof findDisabledWebhooks>>[number];
 
-/** Limit of one long poll, because proxies and clients end silent requests. */
+/** Maximum duration of one long poll, because proxies and clients end silent requests. */
 const maxPollMs = 20_000;
 
 const flags = [
@@ -111,7 +111,6 @@ interface WaitState {
   readonly client: Client;
   readonly query: Query;
   readonly context: Context;
-  /** Wall-clock milliseconds. */
   readonly deadline: number;
 }
 

@@ -26,7 +26,6 @@ const last = { flag: "last", type: "switch", description: "Use the newest job" }
 
 const isJobId = (text: string): boolean => /^job_\w+$/.test(text);
 
-/** Finds the named job, or the newest with a matching status. */
 async function findJob(
   name: string | undefined,
   isLast: boolean | undefined,

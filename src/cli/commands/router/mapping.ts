@@ -16,7 +16,7 @@ import { readPlannedRequest } from "./bulk/plan.ts";
 import { startJob } from "./bulk/start-job.ts";
 import { findWork, formatOutcome, type MappingTable, mappingTables, requireConfirmed } from "./bulk/work.ts";
 
-/** Identifiers per request. Larger requests are hardly cheaper and need memory on both sides. */
+/** Number of identifiers per request. Larger requests are hardly cheaper and need memory on both sides. */
 export const batchSize = 4_000;
 
 const mappingFlags = [
@@ -48,7 +48,7 @@ type MappingInput = CommandInputOf<
   readonly [typeof inputFile]
 >;
 
-/** Creates `map-<table>` or `unmap-<table>`: a whole file as a job, or derived flags for a few identifiers. */
+/** Creates `map-<table>` or `unmap-<table>`. A whole file becomes a job, and derived flags accept a few identifiers. */
 function createMappingCommand(table: MappingTable, action: "map" | "unmap"): Command {
   const { name, noun } = table;
   const words = ["router", `${action}-${name}`];
@@ -177,7 +177,7 @@ async function runMapping(
   );
 }
 
-/** Up to this many removals need a yes; more need the name of the cluster (DECISIONS.md, L8). */
+/** Up to this many removals require `y`. Larger ones require the name of the cluster (DECISIONS.md, L8). */
 const manyRows = 10_000;
 
 const removalFlag = {
@@ -187,7 +187,7 @@ const removalFlag = {
   description: `Confirm the cluster ID, to remove more than ${manyRows / 1_000},000 rows or rows of a pipe`,
 } as const satisfies FlagSpec;
 
-/** Asks before identifiers are removed. The number of rows of a pipe is unknown and counts as large. */
+/** Prompts before identifiers are removed. The number of rows of a pipe is unknown and counts as large. */
 async function confirmRemoval(
   of: { readonly noun: string; readonly cluster: string; readonly rows: number | undefined },
   given: string | undefined,

@@ -39,9 +39,7 @@ const flags = [
 
 const workspaceFlags: ReadonlySet<string> = new Set(["workspace", "confirm", "verify"]);
 
-/**
- * Creates `router offboard`: all identifiers of a workspace, from a file as a job or from derived flags as one request.
- */
+/** Command that removes all identifiers of a workspace. A file becomes a job, and derived flags become one request. */
 const routerOffboard = defineCommand({
   words: ["router", "offboard"],
   summary: "Delete all routing data of one workspace",
@@ -122,7 +120,6 @@ const routerOffboard = defineCommand({
   },
 });
 
-/** Returns the body with the request form of each identifier, as for the rows of a file. */
 function toIdentifiedBody(body: Readonly<Record<string, unknown>>, hash: EmailHashing): Record<string, unknown> {
   const sent: Record<string, unknown> = { ...body };
   for (const { field, getKind } of Object.values(offboardKinds)) {

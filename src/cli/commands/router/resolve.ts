@@ -10,7 +10,7 @@ import { CommandFailedError } from "../../process/failure.ts";
 import { hashFlag } from "./bulk/flags.ts";
 import { type EmailHashing, getEmailKind, toIdentifier } from "./bulk/input/identifiers.ts";
 
-/** One way in which a cluster owns the identifier. */
+/** Cluster that owns the identifier, and how. */
 interface Owner {
   readonly table: string;
   readonly key: string;
@@ -78,7 +78,7 @@ async function ignoreNotFound<T>(ask: () => Promise<T>): Promise<T | undefined> 
   }
 }
 
-/** Finds a cluster by its ID, by a token that begins with one, or by a JWT with such a claim. */
+/** Finds a cluster by its ID, by a token that begins with the ID, or by a JWT with such a claim. */
 async function findNamedClusters(context: Context, identifier: string): Promise<Owner[]> {
   const client = await context.client("router");
   const ids = (await client.call(listClusters, {}, { signal: context.signal })).map(({ cluster_id }) => cluster_id);

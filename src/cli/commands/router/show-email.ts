@@ -22,7 +22,7 @@ const showEmail = defineCommand({
   },
 });
 
-// Rows of files use Node's own module, but loading it takes a tenth of the whole look-up.
+// Loading Node's hash module, which rows of files use, would take a tenth of the whole look-up.
 const email = createHashedEmailKind((address) =>
   Buffer.from(sha256(Buffer.from(toAddressKey(address)))).toString("hex"),
 );

@@ -16,7 +16,7 @@ type Trace = Pick<ResultOf<typeof showTrace>, "nodes" | "planned">;
 export type WebhookFindings = ReturnType<typeof buildFindings>;
 type Attempt = ReturnType<typeof listAttempts>[number];
 
-/** A deleted webhook, of which only deliveries are left. */
+/** Deleted webhook with stored deliveries. */
 export type DeletedWebhook = Pick<Webhook, "id" | "workspace_id"> & { readonly status: "DELETED" };
 
 /** Data for a report about a webhook. Without a trace, the causes of its attempts are unknown. */
@@ -29,7 +29,7 @@ export interface WebhookReading {
   readonly trace?: Trace | undefined;
 }
 
-/** All findings about a webhook, for programs. Times are virtual; unknown values are null. */
+/** Creates the findings about a webhook, for programs. Times are virtual. Unknown values are null. */
 export function buildFindings({ webhook, health, deliveries, now, trace }: WebhookReading) {
   const attempts = listAttempts(deliveries, trace);
   const next = deliveries.flatMap(({ next_attempt_at: at }) => at ?? []).sort()[0] ?? null;
@@ -98,7 +98,7 @@ const toUnsentDelivery = ({ id, activity, composite_id, created_at, outcome, att
   attempts: attempts.length,
 });
 
-/** Rates severity: disabled webhooks first, then failing ones, those without deliveries, and the others. */
+/** Sorts by severity: disabled webhooks first, then failing ones, those without deliveries, and the others. */
 export const sortWorstFirst = (all: readonly WebhookReading[]): WebhookReading[] =>
   all.toSorted(
     (a, b) => rateSeverity(b) - rateSeverity(a) || countFailures(b) - countFailures(a) || a.webhook.id - b.webhook.id,
@@ -150,13 +150,14 @@ function findCauses(failed: readonly Attempt[], { nodes }: Trace) {
 
 export interface FindingLinesOptions {
   readonly all: boolean;
-  /** Otherwise, the size of the window in lines and columns. */
+  /** Size of the window in lines and columns. Unused with `all`. */
   readonly maxLines: number;
   readonly columns: number;
 }
 
 /**
- * Formats the findings for users. The answer comes last, where users look; as much evidence as fits comes before it.
+ * Formats the findings for users. The conclusion comes last, where users look. As much evidence as fits comes before
+ * it.
  */
 export function formatFindings(found: WebhookFindings, { all, maxLines, columns }: FindingLinesOptions): StyledLine[] {
   const answer = formatAnswer(found, all);
@@ -219,7 +220,7 @@ function* formatDigests(found: WebhookFindings): Generator<StyledLine[]> {
 /** Number of attempts that show the pattern. */
 const maxShown = 7;
 
-/** Formats deliveries without an attempt or without a further one, each kind under its heading. */
+/** Formats deliveries without an attempt or without a further attempt, each kind under its heading. */
 function formatUndelivered(
   found: WebhookFindings,
 ): (readonly [heading: string, deliveries: WebhookFindings["skipped_deliveries"]])[] {

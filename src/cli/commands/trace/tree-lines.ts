@@ -51,7 +51,6 @@ export function formatTree({ nodes, planned, more }: TraceTree): StyledLine[] {
   return lines;
 }
 
-/** Formats one node of a stream on its own line. */
 export const formatNode = (node: TraceNode): string =>
   `${node.at} ${node.parent === null ? "" : `${node.parent} > `}${node.id} ${node.what}${formatOutcome(node)}  ${node.because}`;
 
@@ -124,7 +123,7 @@ export function renderMermaid({ nodes, planned, more }: TraceTree): string[] {
   return lines;
 }
 
-/** Characters with a meaning in Mermaid or HTML are written as character codes. */
+/** Escapes characters with a meaning in Mermaid or HTML as character codes. */
 const formatLabel = (text: string): string =>
   (text.length > maxTextLength ? `${[...text].slice(0, maxTextLength).join("")}…` : text).replace(
     /[^\p{L}\p{N} .,:/_+()…-]/gu,

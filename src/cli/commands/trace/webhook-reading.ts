@@ -28,7 +28,7 @@ export async function readHealth(webhooks: readonly Webhook[], queryContext: Que
   const own = groupByWebhook(deliveries);
   const read: WebhookReading[] = [];
   for (const webhook of webhooks) {
-    // Older deliveries belong to the few webhooks without newer ones.
+    // Webhooks with only older deliveries need a request each. They are few.
     const known = own.get(webhook.id) ?? (isWhole ? [] : (await fetchFirstPage(webhook.id, queryContext)).items);
     read.push({
       webhook,
@@ -56,7 +56,7 @@ function groupByWebhook(deliveries: readonly Delivery[]): ReadonlyMap<number, De
   return own;
 }
 
-/** Finds the data of a deleted webhook. Returns undefined if no delivery of it is stored. */
+/** Finds the data of a deleted webhook. Returns undefined if no delivery of the webhook is stored. */
 export async function readDeletedWebhook(id: number, queryContext: QueryContext): Promise<WebhookReading | undefined> {
   const [{ deliveries }, now] = await Promise.all([readLog(id, queryContext), getVirtualTime(queryContext)]);
   const [first] = deliveries;
@@ -65,7 +65,6 @@ export async function readDeletedWebhook(id: number, queryContext: QueryContext)
   return { webhook, deliveries, now, health: assessDeletedWebhook(deliveries, formatTime) };
 }
 
-/** Traces the newest deliveries, with the cause of each attempt. */
 export async function addTrace(read: WebhookReading, { client, signal }: QueryContext): Promise<WebhookReading> {
   if (read.deliveries.length === 0) return { ...read, trace: { nodes: [], planned: [] } };
   const trace = await client.call(showTrace, { params: { ref: `webhook:${read.webhook.id}` } }, { signal });

@@ -180,13 +180,12 @@ const webhooksCertify = defineCommand({
   },
 });
 
-/** Resolves the flags of the run: those of the last one, overridden by the given ones. */
+/** Resolves the flags of the run. Given flags override those of the last run. */
 async function resolveFlags({ last, ...given }: CertifyFlags, { host }: Context): Promise<CertifyFlags> {
   if (!last) return given;
   return { ...(await readLastRun(host)), ...given };
 }
 
-/** Checks the whole command line before anything starts. */
 async function createPlan(flags: CertifyFlags, context: Context): Promise<CertifyPlan> {
   const { host } = context;
   const { to, command, probe, only, skip } = flags;
@@ -225,8 +224,8 @@ async function resolveGivenKey(flags: CertifyFlags, { host }: Context): Promise<
 type Flags = Readonly<Record<string, unknown>>;
 
 /**
- * The flags of the last run in a folder. They are stored with the user's own files, not in the folder: a cloned folder
- * must not select a command that --last runs.
+ * Reads the flags of the last run in a folder. They are stored with the user's own files, because a cloned folder must
+ * not select a command that --last runs.
  */
 async function readLastRun(host: Host): Promise<Flags> {
   const found = await readPrivateFile<Flags>(getLastRunPath(host), checkFlags);
@@ -241,7 +240,7 @@ async function storeLastRun(host: Host, flags: Flags): Promise<void> {
     await makeFolder(dirname(path));
     await writeFileAtomic(path, `${JSON.stringify(flags)}\n`, { mode: 0o600, durable: false });
   } catch {
-    // Then there is no --last.
+    // The next run then has no --last.
   }
 }
 

@@ -80,7 +80,7 @@ async function list({ flags }: CommandInputOf<typeof deliveryFlags>, context: Co
 
 const paged = { by: "offset", most: 500, total: "total" } as const;
 
-/** Formats the output of svc emulator deliveries with the results of earlier attempts before the next one. */
+/** Extends the output of svc emulator deliveries with the results of earlier attempts before the next one. */
 const withAttempts = (columns: readonly Column[]): readonly Column[] => [
   ...columns.slice(0, -1),
   { name: "answer", cut: 2, least: 18, purpose: true },

@@ -59,7 +59,7 @@ function parseKey(text: string): string {
   }
 }
 
-/** A key with a blank or a missing character makes no valid signature, so it is rejected with an explanation. */
+/** Rejects a key with a blank or a missing character, because it makes no valid signature. */
 function checkKey(key: string, origin: string): string {
   if (decodeBase64(key) !== undefined) return key;
   throw new UsageError(`${origin}: the key is not base64. To print it, run svc webhooks hmac-key.`);

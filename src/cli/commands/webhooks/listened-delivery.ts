@@ -17,7 +17,7 @@ export interface VerifiedDelivery {
   readonly reason: string | undefined;
   readonly activity: string | undefined;
   readonly contract_id: number | undefined;
-  /** The ID that commands accept: `T-12`, or `H-12` for a contract executed outside the platform (DECISIONS.md, F1). */
+  /** ID that commands accept: `T-12`, or `H-12` for a contract executed outside the platform (DECISIONS.md, F1). */
   readonly composite_id: string | undefined;
 }
 
@@ -56,7 +56,7 @@ export async function verifyReceivedDelivery(received: {
   };
 }
 
-/** The headers of a message by the default scheme. Throws a UsageError if the key is invalid. */
+/** Creates the headers of a message by the default scheme. Throws a UsageError if the key is invalid. */
 export function signBody(message: WebhookMessage): Readonly<Record<string, string>> {
   try {
     return getDefaultScheme().sign(message);
@@ -65,11 +65,11 @@ export function signBody(message: WebhookMessage): Readonly<Record<string, strin
   }
 }
 
-/** `signature mismatch` */
+/** Formats `signature mismatch` or another rejection. */
 const describeRejection = (reason = "missing"): string =>
   ({ missing: "no signature", mismatch: "signature mismatch" })[reason] ?? `${reason} signature`;
 
-/** Formats `verified`, or why a delivery is not. */
+/** Formats `verified`, or the reason why a delivery is not verified. */
 export const formatVerdict = ({ verified, reason }: VerifiedDelivery) =>
   verified ? green("verified") : red(describeRejection(reason));
 
@@ -96,7 +96,7 @@ function parsePayload(body: Buffer): Readonly<Record<string, unknown>> {
   }
 }
 
-/** Formats the source and target of deliveries for svc webhooks listen and svc dev. */
+/** Flags of svc webhooks listen and svc dev for the source and target of deliveries. */
 export const forwardingFlags = [
   {
     flag: "forward-to",

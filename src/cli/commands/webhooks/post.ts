@@ -33,7 +33,7 @@ export interface Poster {
   post(url: string, delivery: SavedDelivery): Promise<PostResult>;
 }
 
-/** Sends deliveries to receivers, as the service does. It is closed at the end of the run. */
+/** Creates a sender that delivers to receivers as the service does. It is closed at the end of the run. */
 export async function openPoster({ globals, host, signal, onEnd }: Context): Promise<Poster> {
   const transport = await openTransport(host, globals);
   onEnd(() => transport.close());

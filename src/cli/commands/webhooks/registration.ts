@@ -35,7 +35,7 @@ export function parseActivity(text: string): Activity {
 }
 
 /**
- * Subscribes a receiver until the run ends, if the service can reach it: a local address needs a local service. Returns
+ * Subscribes a receiver until the run ends, if the service can reach it. A local address needs a local service. Returns
  * the ID of the webhook, or undefined without a subscription.
  */
 export async function subscribe(
@@ -70,7 +70,6 @@ export async function subscribe(
   return id;
 }
 
-/** Runs at the end of the run. */
 const requestLimits = { retries: 0, timeoutMs: 700 };
 
 /**
@@ -100,7 +99,6 @@ async function withMovedEmulator(
   return true;
 }
 
-/** Reads the ID of a webhook and ignores its other fields. */
 function getId(answer: ApiResponse): number {
   const { id } = toFields(answer.value);
   return typeof id === "number" ? id : requireValidValue(answer as ApiResponse<{ id: number }>).id;
@@ -113,7 +111,7 @@ export async function reportLeft(id: number, error: unknown, context: Context): 
   await context.output.warn(`To delete it: ${line}`);
 }
 
-/** The service may have created the webhook, whose ID is unknown. */
+/** Reports that the service may have created the webhook, whose ID is unknown. */
 async function reportPossible(url: string, context: Context): Promise<void> {
   const subject = `titled "${listenerTitle}" for ${url}`;
   await context.output.warn(`warning: The service may have created a webhook ${subject}, which is not deleted.`);
@@ -126,7 +124,7 @@ const isOutcomeUnknown = (error: unknown): boolean =>
   error instanceof InvalidResponseError ||
   ((error instanceof ServiceError || error instanceof NetworkError) && error.outcomeUnknown);
 
-/** Whether the service runs on this machine, where its keys protect nothing. */
+/** Reports whether the service runs on this machine, where its keys protect nothing. */
 export async function isLocalService(context: Context): Promise<boolean> {
   const target = await context.target("contracts").catch(() => undefined);
   return target?.baseUrls.contracts !== undefined && isLocal(target.baseUrls.contracts);
@@ -143,8 +141,8 @@ const listenerTitle = "svc webhooks listen";
 const probeTimeoutMs = 500;
 
 /**
- * Removes the subscriptions of listeners that were killed, because their deliveries would be retried. Only an emulator
- * lists subscriptions. Active listeners keep theirs. Returns the number of removed subscriptions.
+ * Removes the subscriptions of listeners that were killed, because their deliveries would be retried. Active listeners
+ * keep their subscriptions. Returns the number of removed ones. Only an emulator lists subscriptions.
  */
 async function removeStaleListeners(
   context: Context,
@@ -158,7 +156,7 @@ async function removeStaleListeners(
   let removed = 0;
   for (const { id, title, url } of all) {
     if (title !== listenerTitle || !(await isDead(url))) continue;
-    // 404: the webhook belongs to another workspace, which these credentials cannot access.
+    // 404 means that the webhook belongs to another workspace, which these credentials cannot access.
     const isRemoved = await client.call(deleteWebhook, { params: { webhook_id: id } }, { signal }).then(
       () => true,
       (error: unknown) => onFailure(id, error).then(() => false),
@@ -168,7 +166,7 @@ async function removeStaleListeners(
   return removed;
 }
 
-/** Whether nothing listens at a local address. The result is false for other machines. */
+/** Reports whether nothing listens at a local address. Returns false for other machines. */
 async function isDead(url: string): Promise<boolean> {
   const { hostname } = new URL(url);
   return (hostname === "127.0.0.1" || hostname === "localhost") && isRefused(url);

@@ -13,19 +13,19 @@ import { UsageError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";
 import { joinRecording } from "../verify/open-recorder.ts";
 
-/** A delivery as received: its raw body and its headers by lower-case name. */
+/** Delivery as received: its raw body and its headers by lower-case name. */
 export interface SavedDelivery {
   readonly body: Buffer;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Headers of a connection or a body length, which resending creates again. */
+/** Headers of a connection or a body length. Each resent request gets its own. */
 const connectionHeaders =
   /^(host|connection|content-length|transfer-encoding|keep-alive|te|trailer|upgrade|expect|accept-encoding)$/;
 
 /**
- * A folder of deliveries. Each one is a file with the raw body (`0007-CONTRACT_SIGNED.json`), which can be read,
- * verified and replayed, and one with its headers next to it (`.headers`), one per line.
+ * Folder of deliveries. Each delivery has a file with the raw body (`0007-CONTRACT_SIGNED.json`), which can be read,
+ * verified and replayed. A file next to it (`.headers`) has its headers, one per line.
  */
 export class SavedDeliveries {
   readonly #folder: string;
@@ -48,7 +48,7 @@ export class SavedDeliveries {
 
   /** Creates the folder if it does not exist, and continues its numbers. */
   static async open(folder: string): Promise<SavedDeliveries> {
-    // Payloads hold private messages, and custom headers may be secrets.
+    // Payloads contain private messages, and custom headers can be secrets.
     await makeFolder(folder);
     const numbers = (await readdir(folder)).map((name) => Number(/^(\d{4,})-/.exec(name)?.[1] ?? 0));
     const last = numbers.reduce((most, number) => Math.max(most, number), 0);
@@ -56,7 +56,7 @@ export class SavedDeliveries {
   }
 
   /**
-   * Saves a delivery with the next free number, because other listeners may use the folder. Never replaces files and
+   * Saves a delivery with the next free number, because other listeners can use the folder. Never replaces files and
    * never follows links. Returns the path of the body.
    */
   async add(activity: string, { body, headers }: SavedDelivery): Promise<string> {
@@ -73,7 +73,10 @@ export class SavedDeliveries {
   }
 }
 
-/** The sender stores its deliveries, and waiting for the disk would delay the response. */
+/**
+ * Durable writes are not needed, because the sender stores its deliveries. Waiting for the disk would delay the
+ * response.
+ */
 const writeOptions = { durable: false };
 
 export async function listSavedBodies(folder: string): Promise<readonly string[]> {
@@ -130,7 +133,7 @@ async function findNearestFolder(folder: string): Promise<string> {
   return found ? `${folder}${sep}` : findNearestFolder(dirname(folder));
 }
 
-/** A delivery with its receiver and the response. */
+/** Delivery with its receiver and the response. */
 interface AnsweredDelivery extends SavedDelivery {
   readonly path: string;
   readonly status: number;
@@ -161,7 +164,7 @@ export async function openRecording(folder: string, context: Context): Promise<W
   };
 }
 
-/** Virtual time for a webhook from an emulator, because its requests are recorded with virtual time. */
+/** Returns virtual time for a webhook from an emulator, because its requests are recorded with virtual time. */
 async function fetchServiceTime(context: Context): Promise<number> {
   if (!(await isEmulator(context))) return context.host.wall.now();
   const client = await context.client("emulator");

@@ -81,9 +81,9 @@ function resolveStart(text: string | undefined, { host }: Context): number {
   return ms;
 }
 
-/** The schedule of the running emulator's webhooks, or that of the specification. Reports which one it is. */
+/** Returns the schedule of the running emulator's webhooks, or that of the specification. Prints which one it is. */
 async function findSchedule(file: string | undefined, context: Context): Promise<RetrySchedule> {
-  // The rule needs no emulator, so none is started for it.
+  // The rule needs no emulator, so none is started.
   if (context.globals.emulator) return specifiedRetrySchedule;
   const webhooks = await listWebhooks(file, context).catch(async (error: unknown) => {
     if (file !== undefined || error instanceof UsageError) throw error;
@@ -128,7 +128,7 @@ async function listWebhooks(file: string | undefined, context: Context): Promise
 const formatDelay = (ms: number): string => (ms % 60_000 === 0 ? `${ms / 60_000} minutes` : describeDuration(ms));
 const toIso = (ms: number): string => new Date(ms).toISOString();
 
-/** The attempts of a delivery without a 2xx response. The sixth failure disables the webhook. */
+/** Lists the attempts of a delivery without a 2xx response. The sixth failure disables the webhook. */
 function createRuleRows(schedule: RetrySchedule, start: number, workerTick: boolean) {
   const rows = [{ attempt: 1, at: toIso(start), after: "0 minutes", reason: "immediately" }];
   let last = start;

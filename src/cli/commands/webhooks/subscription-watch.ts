@@ -14,14 +14,14 @@ type Webhook = { readonly id: number; readonly url: string };
 interface WatchOptions {
   readonly forwardTo: string | undefined;
   readonly shouldEnable: boolean;
-  /** Called once the webhook no longer exists, by a caller that subscribes again. Watching stops then. */
+  /** Called when the webhook no longer exists. Watching stops then. Callers that subscribe again set it. */
   readonly onDeleted?: (() => void) | undefined;
 }
 
 const timeoutMs = 3_000;
 /** Interval of checks for a restarted emulator. */
 const emulatorProbeMs = 1_000;
-/** Interval of checks for a restarted app, which may refuse connections only briefly. */
+/** Interval of checks for a restarted app, which can refuse connections only briefly. */
 const appProbeMs = 200;
 
 /**
@@ -117,7 +117,7 @@ class SubscriptionWatch {
     if (event.event === "delivery") {
       return event.delivery.webhook_id === this.#webhook.id && event.delivery.webhook_status !== this.#status;
     }
-    // Operations that may enable, disable or delete the webhook.
+    // These operations can enable, disable or delete the webhook.
     return event.event === "state" || (event.event === "request" && /webhooks/.test(event.request.operation ?? ""));
   }
 
@@ -130,7 +130,6 @@ class SubscriptionWatch {
     return all.find(({ id, url }) => id === this.#webhook.id && url === this.#webhook.url);
   }
 
-  /** Reports a change of the webhook's status. */
   async #check(): Promise<void> {
     const status = (await this.findWebhook())?.status ?? "DELETED";
     if (status === this.#status) return;
@@ -165,7 +164,7 @@ class SubscriptionWatch {
     void this.#enableOnceBack(forwardTo, isDown).catch(() => {});
   }
 
-  /** An app that returns errors has to restart first. Only a delivery shows whether it has recovered. */
+  /** An app that returns errors has to restart first. Only a delivery shows whether the app has recovered. */
   async #enableOnceBack(forwardTo: string, isDown: boolean): Promise<void> {
     for (let wasDown = isDown; this.#status === "DISABLED_BY_ERROR"; ) {
       await this.#context.host.wall.sleep(appProbeMs, this.#signal);
@@ -180,7 +179,10 @@ class SubscriptionWatch {
     }
   }
 
-  /** Whether the emulator is back. Returns false if another one uses its address and rejects the credentials. */
+  /**
+   * Waits until the emulator responds. Resolves with false if another emulator uses its address and rejects the
+   * credentials.
+   */
   async #waitUntilBack(): Promise<boolean> {
     const ended = `The emulator at ${this.#emulator.url} has ended. To start it again`;
     await this.#report("emulator_ended", `${ended}: svc emulator start`);

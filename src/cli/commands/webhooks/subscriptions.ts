@@ -29,7 +29,7 @@ const webhooksCreate = defineCommand({
   },
 });
 
-/** The service has one message for all invalid addresses. */
+/** Adds the reason to a rejected address, because the service has one message for all invalid addresses. */
 function withReason(error: unknown, url: unknown): unknown {
   const isAddressRejected =
     error instanceof ServiceError && error.status === 400 && error.problem.message.startsWith("url: ");
@@ -37,7 +37,7 @@ function withReason(error: unknown, url: unknown): unknown {
   return hint === undefined ? error : new PartialFailureError(error, [], { hint });
 }
 
-/** Explains why an emulator never sends to that webhook. Returns undefined if it does, and for a real service. */
+/** Explains why an emulator never sends to that webhook. Returns undefined if it sends, and for a real service. */
 async function explainForbidden(id: unknown, url: unknown, context: Context): Promise<string | undefined> {
   if (isOnThisMachine(String(url))) return undefined;
   await requireEmulator(undefined, context);

@@ -68,7 +68,6 @@ const payloadFlags = [
   { flag: "edit", type: "switch", description: "Edit the payload in $VISUAL or $EDITOR before it is sent" },
 ] as const satisfies readonly FlagSpec[];
 
-/** Reads the changes from the flags in the form of the control plane. */
 async function readPayloadChanges(
   { flags }: CommandInputOf<readonly [typeof contractFlag, ...typeof payloadFlags]>,
   { host, globals }: Context,
@@ -204,7 +203,7 @@ const webhooksTrigger = defineCommand({
   },
 });
 
-/** Shown instead of a response if there was no attempt. */
+/** Explains why there was no attempt, instead of a response. */
 function explainUnsent(outcome: WholeDelivery["outcome"], status: WholeDelivery["webhook_status"]): string {
   if (outcome === "waiting") return "waiting for the first attempt";
   return `${outcome === "skipped_not_allowed" ? "host not allowed" : status}: nothing was sent`;
@@ -218,7 +217,7 @@ async function listActivities({ output }: Context) {
   return undefined;
 }
 
-/** URLs of webhooks without an attempt, since only attempts contain a URL. */
+/** Finds the URLs of webhooks without an attempt, because only attempts contain a URL. */
 async function findUrls(deliveries: readonly WholeDelivery[], client: Client, { signal }: Context) {
   if (deliveries.every(({ attempts }) => attempts.length > 0)) return new Map<number, string>();
   return new Map((await client.call(listControlWebhooks, {}, { signal })).map(({ id, url }) => [id, url] as const));

@@ -22,7 +22,7 @@ const bodyFile = {
   description: "File with the raw body, or - for standard input",
 } as const satisfies PositionalSpec;
 
-/** svc webhooks explain accepts these, too. */
+/** svc webhooks explain accepts the same input. */
 type HeadersInput = CommandInputOf<
   readonly [{ flag: "signature"; type: "text" }, { flag: "headers"; type: "text" }],
   readonly [{ name: "body" }]
@@ -98,7 +98,7 @@ const formatExplainCommand = ({ positionals, flags: given }: SignedInput): strin
   ),
 ];
 
-/** Reads the headers of a delivery, or the one that --signature replaces. Names are in lower case. */
+/** Reads the headers of a delivery, or the header that --signature replaces. Names are in lower case. */
 export async function readSignedHeaders(
   context: Context,
   input: HeadersInput,
@@ -120,7 +120,6 @@ export async function readSignedHeaders(
   });
 }
 
-/** Requires the body before its signature, because the headers are next to it. */
 async function requireBody({ host }: Context, { positionals: { body } }: HeadersInput): Promise<void> {
   if (body !== "-") await requireFile(host, body, "<body>");
 }

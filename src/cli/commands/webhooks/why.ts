@@ -18,9 +18,9 @@ import { addTrace, readDeletedWebhook, readHealth } from "../trace/webhook-readi
 /** Maximum number of webhooks described in full in JSON, and on a terminal, without --all. */
 const maxTraced = 3;
 const maxListed = 40;
-/** The answer fits on one screen. */
+/** The report fits on one screen. */
 const maxLines = 25;
-/** A table of this many rows leaves space for the answer. */
+/** A table of this many rows leaves space for the conclusion. */
 const maxRows = 7;
 
 const webhooksWhy = defineCommand({
@@ -60,7 +60,7 @@ const webhooksWhy = defineCommand({
         await output.printEvent(found);
       }
     } else {
-      // One row per webhook, for spreadsheets and selected fields.
+      // Spreadsheets and selected fields get one row per webhook.
       await output.show(reads.map(buildFindings), { columns: rowColumns });
     }
     return reads.some(({ health }) => health.failing) ? "failed" : undefined;
@@ -84,8 +84,8 @@ async function selectWebhooks(argument: string | undefined, access: ControlAcces
 }
 
 /**
- * Prints a table of several webhooks, then describes the worst one, or all failing ones, each with its answer at the
- * end.
+ * Prints a table of several webhooks, then describes the worst one, or all failing ones, each with its conclusion at
+ * the end.
  */
 async function printForPeople(
   reads: readonly WebhookReading[],
@@ -140,7 +140,7 @@ const toRow = ({ webhook, health }: WebhookReading) => [
   health.short,
 ];
 
-/** Lists checks that need no log of deliveries, in the order in which to try them. */
+/** Checks that need no log of deliveries, in the order in which to try them. */
 const checks: readonly (readonly [words: string, argv: readonly string[]])[] = [
   [
     "Receive its webhooks on this machine through a tunnel, and check their signatures",
@@ -159,7 +159,7 @@ const checks: readonly (readonly [words: string, argv: readonly string[]])[] = [
   ],
 ];
 
-/** It is unknown whether anything fails, so the command does not succeed. */
+/** Prints the checklist. The command does not succeed, because it is unknown whether anything fails. */
 async function showChecklist(service: string, context: Context): Promise<"failed"> {
   const { output } = context;
   await output.note(`The service of ${service} shows its webhook deliveries in its application only.`);
@@ -177,8 +177,8 @@ type ControlAccess = Pick<Context, "signal"> & { readonly client: Client };
 const maxNamed = 5;
 
 /**
- * Finds the webhooks that an argument names by ID, URL, title or workspace. An unknown number may be the ID of a
- * deleted webhook: returns undefined unless it matches a title or workspace.
+ * Finds the webhooks that an argument names by ID, URL, title or workspace. Returns undefined for an unknown number
+ * that matches no title or workspace, because it can be the ID of a deleted webhook.
  */
 async function findNamedWebhooks(
   argument: string,
@@ -221,7 +221,7 @@ async function findNamedWebhooks(
   );
 }
 
-/** Reports that there is no such webhook, with a suggestion. */
+/** Creates the error for a missing webhook, with a suggestion. */
 const createMissingWebhookError = (message: string, hint: string | undefined): CommandFailedError =>
   new CommandFailedError("not-found", "no_webhook", message, { hint, next: ["webhooks", "list"] });
 

@@ -101,7 +101,9 @@ export type BulkInput = CommandInputOf<
   ]
 >;
 
-/** Values of the flags, most of which a plan stores. `column` is the selected column; plain lines have none. */
+/**
+ * Returns the values of the flags, most of which a plan stores. `column` is the selected column. Plain lines have none.
+ */
 export const readBulkOptions = ({ flags }: BulkInput, path: string, batchSize: number, column?: string) => ({
   ...resolveNotation(flags, path, column),
   hash: flags.hash ?? "sha256",
@@ -146,7 +148,7 @@ function parseDelimiter(given: string): string {
 
 const mayJoinApply = new Set(["apply", "concurrency", "errors-out", "report", "dry-run"]);
 
-/** A plan is complete, so flags that would change it are rejected. */
+/** Rejects flags that would change a plan, because a plan is complete. */
 export function rejectFlagsWithApply(declared: readonly Pick<FlagSpec, "flag">[], { flags }: CommandInput): void {
   const other = declared.find(({ flag }) => !mayJoinApply.has(flag) && flags[flag] !== undefined);
   if (other) throw new UsageError(`--${other.flag} cannot be used with --apply`);

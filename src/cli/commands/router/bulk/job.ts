@@ -23,9 +23,9 @@ const noVerification = { mismatches: noMoves, unverified: 0 };
 export interface RowSummary {
   readonly firstInvalid: InvalidRow | undefined;
   readonly distinct: number | null;
-  /** Rows that a look-up found in the right cluster; null without a look-up. */
+  /** Number of rows that a look-up found in the right cluster. Null without a look-up. */
   readonly verified: number | null;
-  /** Rows without a possible look-up. */
+  /** Number of rows without a possible look-up. */
   readonly unverified: number;
 }
 
@@ -40,7 +40,7 @@ export interface JobRun {
 
 /**
  * Performs the rest of a job: rows → identifiers → batches → requests. Finished batches are logged as they complete.
- * Resolves with the results when every row is processed; throws if the job stops earlier.
+ * Resolves with the results when every row is processed. Throws if the job stops earlier.
  */
 export async function runJob(run: JobRun, context: Context): Promise<RowSummary> {
   const { record, source, work, job, progress, concurrency } = run;
@@ -82,7 +82,7 @@ export async function runJob(run: JobRun, context: Context): Promise<RowSummary>
     const movedFrom = await lookUpMoves?.(batch);
     const { moved, refused } = batch.count === 0 ? emptyResult : await send(batch);
     const refusedRows = refused.reduce((sum, { from, to }) => sum + to - from, 0);
-    // Before the first success, an error is not caused by these rows.
+    // An error before the first success is not caused by these rows.
     if (refusedRows > 0 && refusedRows === batch.count && job.counts.rows === 0) throw refused[0]!.error;
     const { mismatches, unverified } = (await verify?.(batch, refused)) ?? noVerification;
     const failedCount = refusedRows + mismatches.size;

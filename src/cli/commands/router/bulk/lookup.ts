@@ -12,11 +12,13 @@ import { type RejectedRange, runConcurrently } from "./send.ts";
 import { type BulkWork, offboardKinds, splitOffboardValue } from "./work.ts";
 
 export interface Lookup {
-  /** The cluster of each identifier: null if it has none, undefined if the service has no look-up for its kind. */
+  /**
+   * Returns the cluster of each identifier: null if it has none, undefined if the service has no look-up for its kind.
+   */
   findClusters(values: readonly string[]): Promise<ReadonlyMap<string, string | null | undefined>>;
 }
 
-/** Maximum connections in addition to those of the mapping requests. */
+/** Maximum number of connections in addition to those of the mapping requests. */
 const connections = 8;
 
 /** Tables with a public look-up on every router. */
@@ -48,12 +50,12 @@ export async function createLookup(work: BulkWork, context: Context): Promise<Lo
   };
 }
 
-/** Number of identifiers in one look-up request. */
+/** Maximum number of identifiers in one look-up request. */
 const maxKeys = 10_000;
 
 /**
- * Creates a look-up in a table of an emulator, which accepts many identifiers at a time; single requests would take a
- * minute for 100,000. Returns undefined if identifiers are not the key of the table.
+ * Creates a look-up in a table of an emulator, which accepts many identifiers at a time. Single requests for 100,000
+ * identifiers would take a minute. Returns undefined if identifiers are not the key of the table.
  */
 async function createBatchLookup(name: string, context: Context) {
   const table = keyedTables.find((keyed) => keyed === name);
@@ -104,14 +106,14 @@ export async function requireLookup(work: BulkWork, context: Context): Promise<L
 }
 
 /**
- * Looks up the owners of identifiers before they are mapped. Returns undefined if the look-up is not requested or not
- * possible.
+ * Creates a look-up of the owners of identifiers before they are mapped. Returns undefined if the look-up is not
+ * requested or not possible.
  */
 export async function createMoveLookup({ results, scope }: JobRecord, work: BulkWork, context: Context) {
   if (work.action !== "map" || results !== "all") return undefined;
   const lookup = await createLookup(work, context);
   if (!lookup) return undefined;
-  /** The clusters that lose identifiers of a batch, by the position of the first row of each. */
+  /** Returns the clusters that lose identifiers of a batch, by the position of the first row of each identifier. */
   return async (batch: Batch): Promise<ReadonlyMap<number, string>> => {
     const values = batch.getValues();
     const clusters = await lookup.findClusters(values);
@@ -127,10 +129,10 @@ export async function createMoveLookup({ results, scope }: JobRecord, work: Bulk
   };
 }
 
-/** Looks up whether identifiers are mapped as the service has confirmed. */
+/** Creates a look-up that verifies the mappings that the service has confirmed. */
 export async function createVerification({ scope }: JobRecord, work: BulkWork, context: Context) {
   const lookup = await requireLookup(work, context);
-  /** Unexpected owners by row position, and the number of rows without a look-up. */
+  /** Returns unexpected owners by row position, and the number of rows without a look-up. */
   return async (batch: Batch, refused: readonly RejectedRange[]) => {
     const values = batch.getValues();
     const clusters = await lookup.findClusters(values);
@@ -154,7 +156,7 @@ export const maxLookups = 500;
 export const mayAskAboutMoves = ({ action }: BulkWork, { host, globals }: Context): boolean =>
   action === "map" && !globals.yes && canPrompt(host, globals);
 
-/** Asks the user at a terminal whether identifiers, in their request form, may move from other clusters. */
+/** Prompts the user at a terminal about moves from other clusters. Identifiers are in their request form. */
 export async function askAboutMoves(
   work: BulkWork,
   cluster: string,

@@ -104,7 +104,7 @@ async function recordOutcome<T>(run: Promise<T>, job: OpenJob): Promise<T> {
     await job.note("finished");
     return value;
   } catch (error) {
-    // If the log cannot be written, that error is either already reported or less important.
+    // If the log cannot be written, its error is already reported or less important than this one.
     await job.note("stopped", (error as Error)?.message ?? String(error)).catch(() => {});
     throw error;
   }
@@ -129,7 +129,7 @@ async function announceJob(
   await output.note(`${record.id}: ${record.command}, ${input}${resumed}, to ${record.target}`);
 }
 
-/** The command line to continue belongs to the cause of the stop. */
+/** Adds the command line to continue to the cause of the stop. */
 function addNextCommand(error: unknown, { id, resume: next }: JobRecord, job: OpenJob | undefined): unknown {
   const done = job?.durable.rows ?? 0;
   if (error instanceof InputError && done > 0) {
@@ -150,7 +150,7 @@ function addNextCommand(error: unknown, { id, resume: next }: JobRecord, job: Op
   return error;
 }
 
-/** If the job stopped, that is its failure; errors of the copy are reported in addition. */
+/** If the job stopped, that is its failure. Errors of the copy are reported in addition. */
 async function copyResults(
   folder: string,
   { errors_out: path }: JobRecord,

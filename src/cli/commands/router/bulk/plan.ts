@@ -14,7 +14,7 @@ import type { BulkWork } from "./work.ts";
 const count = z.int().nonnegative();
 
 const JobInput = z.object({
-  /** Absolute; `-` for standard input and other pipes, about which nothing is known in advance. */
+  /** Absolute path. `-` for standard input and other pipes, about which nothing is known in advance. */
   path: z.string(),
   bytes: count.nullable(),
   sha256: z.string().nullable(),
@@ -24,7 +24,7 @@ const JobInput = z.object({
   distinct: count.nullable(),
 });
 
-/** Everything that determines a job. The data is stored in plans and next to the job log. */
+/** All data that determines a job. Plans contain it, and it is stored next to the job log. */
 export const JobPlan = z.object({
   version: z.literal(1),
   command: z.string(),
@@ -45,7 +45,7 @@ export const JobPlan = z.object({
 });
 export type JobPlan = Readonly<z.infer<typeof JobPlan>>;
 
-/** The plan of a file, which can be read again. */
+/** Plan of a file, which can be read again. */
 const FilePlan = JobPlan.extend({ input: JobInput.extend({ sha256: z.string() }) });
 
 export async function getTargetName({ globals, host, target }: Context): Promise<string> {
@@ -57,7 +57,7 @@ export async function writePlan(path: string, plan: JobPlan, { host }: Context):
   await writeOutput(host, path, [Buffer.from(`${JSON.stringify(plan, null, 2)}\n`)], 0o600);
 }
 
-/** Whether a file with this beginning is a plan written by `writePlan`. */
+/** Reports whether a file with this beginning is a plan of `writePlan`. */
 export const isPlan = (beginning: string): boolean => /^\{\s*"version":\s*\d+,\s*"command":/.test(beginning);
 
 async function readPlan(path: string, { host }: Context): Promise<JobPlan> {
@@ -89,23 +89,23 @@ export function requireUnchangedPlan(
 
 export interface JobRequest extends Omit<JobPlan, "version" | "command" | "target" | "input"> {
   readonly work: BulkWork;
-  /** As typed: a path, or `-` for standard input. */
+  /** Path as typed, or `-` for standard input. */
   readonly path: string;
   readonly concurrency: number;
   readonly errorsOut: string | undefined;
   readonly report: string | undefined;
   readonly dryRun: boolean;
   readonly planOut: string | undefined;
-  /** The plan of --apply. No other work is allowed. */
+  /** Plan of --apply. No other work is allowed. */
   readonly planFile: string | undefined;
   readonly planned: JobPlan | undefined;
-  /** Whether identifiers may move without a question, because it is already answered. */
+  /** Whether identifiers may move without a prompt, because the user has already consented. */
   readonly mayMove?: boolean;
-  /** Asks for confirmation. `rows` is the number of rows, if known. */
+  /** Prompts for confirmation. `rows` is the number of rows, if known. */
   readonly confirmRows: (rows: number | undefined) => Promise<void>;
 }
 
-/** Reads the request from a plan. The input file may have moved, because its content identifies it. */
+/** Reads the request from a plan. The input file may have another path, because its content identifies it. */
 export async function readPlannedRequest(
   work: BulkWork,
   file: string | undefined,

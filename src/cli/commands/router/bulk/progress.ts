@@ -10,20 +10,20 @@ export interface Progress {
   add(rows: number): void;
   reportRetry(retry: { readonly waitMs: number; readonly reason: string }): void;
   readonly retries: number;
-  /** Clears the line. Nothing is printed after it. */
+  /** Clears the line. No further output follows. */
   end(): Promise<void>;
 }
 
 export interface ProgressOptions {
   readonly verb: string;
-  /** Undefined if unknown, as for standard input. */
+  /** Total number of rows. Undefined if unknown, as for standard input. */
   readonly total: number | undefined;
   readonly resumedRows: number;
 }
 
 /**
- * Shows the progress of a job on standard error: one rewritten line on a terminal, a new line every ten seconds
- * elsewhere, a JSON document every ten seconds under `--format ndjson` (DECISIONS.md, L18).
+ * Shows the progress of a job on standard error (DECISIONS.md, L18). A terminal shows one rewritten line. Other outputs
+ * get a new line every ten seconds, or a JSON document under `--format ndjson`.
  */
 export function createProgress(
   { host, globals, output }: Context,
@@ -95,13 +95,13 @@ export function formatSeconds(seconds: number): string {
   return m > 0 ? `${m}m${s}s` : `${s}s`;
 }
 
-/** Both semispaces. */
+/** Size of both semispaces. */
 const youngBytes = 8 * 1_024 * 1_024;
 
 /**
- * Sizes V8's young generation for millions of short-lived rows. The default begins so small that data in flight is
- * copied at every turn, a third of a job's time, and grows until a job takes more than 150 MB. Call it before any row
- * is read.
+ * Sizes V8's young generation for millions of short-lived rows. Must be called before any row is read. The default
+ * begins so small that data in flight is copied at every turn, which takes a third of a job's time. It then grows until
+ * a job takes more than 150 MB.
  */
 export function limitYoungGeneration(): void {
   setFlagsFromString("--semi-space-growth-factor=4");

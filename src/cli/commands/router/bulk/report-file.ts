@@ -28,7 +28,6 @@ export function checkReportName(path: string): void {
   if (!/\.(?:html|csv)$/i.test(path)) throw new UsageError(`--report must be a file .html or .csv, got "${path}"`);
 }
 
-/** Writes the results of a job as a report for users: one HTML page, or CSV. */
 export async function writeReport(
   path: string,
   folder: string,
@@ -144,7 +143,7 @@ export async function showReport(
 ): Promise<void> {
   if (output.format !== "table") return output.show(report);
   const { rows, invalid, failed, cluster_id: cluster } = report;
-  // It is unknown which of the repeated rows were rejected.
+  // The rejected rows among the repeated ones are unknown.
   const distinct = failed === 0 ? (report.distinct ?? undefined) : undefined;
   await output.print(formatOutcome({ ...work, cluster, rows, distinct }));
   if (report.verified !== null) {

@@ -12,12 +12,12 @@ import { type BulkWork, type CallScope, requireConfirmed } from "./work.ts";
 export type BatchSender = (batch: Pick<Batch, "index" | "getValues">) => Promise<BatchResult>;
 
 export interface BatchResult {
-  /** Identifiers that another cluster had before; null if the service does not report it. */
+  /** Number of identifiers that another cluster had before. Null if the service does not report it. */
   readonly moved: number | null;
   readonly refused: readonly RejectedRange[];
 }
 
-/** The service rejected these values of a batch: from the first position up to, but not including, the last. */
+/** Range of values of a batch that the service rejected: from the first position up to, but not including, the last. */
 export interface RejectedRange {
   readonly from: number;
   readonly to: number;
@@ -29,7 +29,7 @@ export interface SenderOptions {
   readonly work: BulkWork;
   readonly scope: CallScope;
   readonly concurrency: number;
-  /** Ends requests in flight; the context's own signal only ends waits between attempts. */
+  /** Ends requests in flight. The context's own signal only ends waits between attempts. */
   readonly cut: AbortSignal;
   readonly onRetry: (retry: { readonly waitMs: number; readonly reason: string }) => void;
 }
@@ -42,7 +42,7 @@ export async function createSender(options: SenderOptions, context: Context): Pr
   const { baseUrls, credentials } = await context.target("router");
   const client = await context.client("router", { connections: concurrency });
   const rule = { retries: globals.retries, maxWaitMs: globals.maxWaitMs };
-  // When the service asks one request to wait, the others wait, too.
+  // If the service delays one request, the others wait, too.
   let resumesAt = 0;
   // Bodies of this size were too large for the service. Later ones are split in advance.
   let tooLargeBytes = Number.POSITIVE_INFINITY;
@@ -105,15 +105,15 @@ export async function createSender(options: SenderOptions, context: Context): Pr
 }
 
 /**
- * Whether these rows were rejected: the batch is too large, or fields of the request are not as declared (DECISIONS.md,
- * L17). Any other failure is unrelated to the rows, so the job stops and can be resumed.
+ * Reports whether these rows were rejected: the batch is too large, or fields of the request are not as declared
+ * (DECISIONS.md, L17). Any other failure is unrelated to the rows, so the job stops and can be resumed.
  */
 const isRowError = (error: unknown): error is ServiceError =>
   error instanceof ServiceError && [413, 422].includes(error.status);
 
 /**
- * Runs `work` on the items of a stream with at most `concurrency` at a time; the stream is read on demand. The first
- * failure or the signal stops reading. Work in flight is awaited, then the failure is thrown. Resolves to whether all
+ * Runs `work` on the items of a stream with at most `concurrency` at a time. The stream is read on demand. The first
+ * failure or the signal stops reading. The failure is thrown once all work in flight has ended. Resolves to whether all
  * items were processed.
  */
 export async function runConcurrently<T>(

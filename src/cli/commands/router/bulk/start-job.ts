@@ -35,7 +35,7 @@ export async function startJob(request: JobRequest, context: Context): Promise<F
   });
 }
 
-/** Rejects obviously wrong input before it is read. */
+/** Rejects obviously wrong input before the file is read. */
 async function checkRequest(request: JobRequest, source: InputSource, context: Context): Promise<void> {
   const { path, planned, planOut, errorsOut, report } = request;
   if (source.path === "-" && (planOut !== undefined || planned)) {
@@ -69,7 +69,7 @@ async function previewOrStart(request: JobRequest, source: InputSource, context:
   return showPreview(request, survey, { plan: planOut }, `Planned in ${planOut}`, context);
 }
 
-/** Starts without a question if the job was planned and nothing has changed since; otherwise asks for consent. */
+/** Starts without a prompt if the job was planned and nothing has changed since. Prompts for consent otherwise. */
 async function confirmAndPerform(
   request: JobRequest,
   source: InputSource,
@@ -87,7 +87,7 @@ async function confirmAndPerform(
   return performJob(await createJob(jobs, record), record, source, context);
 }
 
-/** Asks the user at a terminal whether the identifiers in the first rows of a file may move. */
+/** Prompts the user at a terminal about moves of the identifiers in the first rows of a file. */
 async function confirmMoves(request: JobRequest, source: InputSource, context: Context): Promise<void> {
   if (!mayAskAboutMoves(request.work, context)) return;
   const { findProblem, toValue } = request.work.getKind(request);

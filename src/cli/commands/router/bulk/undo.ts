@@ -12,8 +12,8 @@ import { startJob } from "./start-job.ts";
 import { findWork } from "./work.ts";
 
 /**
- * Maps rows back that a job has moved from other clusters and that are still where it put them, with one job per
- * cluster.
+ * Maps rows of a job back to the clusters from which the job moved them, with one job per cluster. Skips rows that have
+ * moved since.
  */
 export async function undoJob(
   folder: string,
@@ -57,7 +57,7 @@ export async function undoJob(
   await confirmYes(`Map back ${pluralize(count, work.noun)} from ${cluster} (${shares})`, context);
   let firstFailure: FailureKind | undefined;
   for (const [from, list] of lists) {
-    // Stored with the job, so that an undo job can be resumed.
+    // The rows are stored with the job, so that an undo job can be resumed.
     const path = join(folder, `undo-${encodeURIComponent(from)}.txt`);
     await writeFileAtomic(path, list.map((identifier) => `${identifier}\n`).join(""));
     const failure = await startJob(

@@ -28,27 +28,26 @@ import {
   type IdentifierKind,
 } from "./input/identifiers.ts";
 
-/** The fields of a request in addition to the identifiers: the cluster, and others of the table. */
+/** Fields of a request in addition to the identifiers: the cluster, and others of the table. */
 export type CallScope = Readonly<Record<string, string>>;
 
-/** Determines how a row is read. */
 export interface RowReading {
   readonly hash: EmailHashing;
   readonly scope: CallScope;
 }
 
-/** A kind of bulk job: how a row becomes an identifier, and a batch of identifiers a request. */
+/** Kind of bulk job. It defines how a row becomes an identifier, and a batch of identifiers a request. */
 export interface BulkWork {
-  /** Its command below `svc router`, such as `map-emails`. */
+  /** Command below `svc router`, such as `map-emails`. */
   readonly name: string;
   readonly action: "map" | "unmap" | "offboard";
-  /** The name of one identifier, such as `e-mail`. */
+  /** Name of one identifier, such as `e-mail`. */
   readonly noun: string;
-  /** The part of the command line that names the rows. */
+  /** Part of the command line that names the rows. */
   readonly place: "<file>" | "--from";
   /** CSV columns or NDJSON fields that make up one row, joined by a space. Undefined for a single, selectable one. */
   readonly columns?: readonly string[];
-  /** The table's name in svc router resolve; undefined if a job covers several tables. */
+  /** Name of the table in svc router resolve. Undefined if a job covers several tables. */
   readonly table?: string;
   readonly getKind: (reading: RowReading) => IdentifierKind;
   readonly operation: Operation;
@@ -65,7 +64,7 @@ export interface MappingTable {
   readonly name: string;
   readonly noun: string;
   readonly getKind: (hash: EmailHashing) => IdentifierKind;
-  /** The field of the request body that holds the list. */
+  /** Field of the request body that contains the list. */
   readonly listField: string;
 }
 
@@ -115,7 +114,7 @@ const mappingWork: readonly BulkWork[] = mappingTables.flatMap(({ name, noun, ge
 
 interface OffboardKind {
   readonly field: string;
-  /** Its name in svc router resolve. */
+  /** Name of the table in svc router resolve. */
   readonly table: string;
   readonly getKind: (hash: EmailHashing) => IdentifierKind;
 }
@@ -126,7 +125,7 @@ const createOffboardKind = (field: string, table: string, kind: IdentifierKind):
   getKind: () => kind,
 });
 
-/** The kinds of identifiers of a workspace, by the word that a row uses. */
+/** Kinds of identifiers of a workspace, by the word that a row uses. */
 export const offboardKinds = lookupTable<OffboardKind>({
   email: { field: "email_hash_list", table: "cluster_emails", getKind: getEmailKind },
   client: createOffboardKind("client_ids", "cluster_clients", clientId),
@@ -162,7 +161,10 @@ export function splitOffboardValue(value: string): [field: string, identifier: s
   return [value.slice(0, space), value.slice(space + 1)];
 }
 
-/** Rows with a kind and an identifier. Each batch is one request that removes all kinds in one transaction. */
+/**
+ * Work of an offboarding, whose rows have a kind and an identifier. Each batch is one request that removes all kinds in
+ * one transaction.
+ */
 export const offboardWork: BulkWork = {
   name: "offboard",
   action: "offboard",
@@ -193,7 +195,7 @@ export const offboardWork: BulkWork = {
     },
     toShown(text) {
       const [named = ""] = /^\S+\s+/.exec(text) ?? [];
-      // An identifier of an unknown kind may be a secret.
+      // An identifier of an unknown kind can be a secret.
       const row = parseRow(text, reading);
       return named + (row ? row.kind.toShown(row.identifier) : mask);
     },
@@ -223,7 +225,7 @@ interface Outcome extends Pick<BulkWork, "action" | "noun"> {
   readonly distinct?: number | undefined;
 }
 
-/** Describes confirmed requests. The service does not report how many identifiers a removal affected. */
+/** Describes confirmed requests. The service does not report the number of affected identifiers of a removal. */
 export function formatOutcome({ action, noun, cluster, rows, distinct = rows }: Outcome): string {
   const what = pluralize(distinct, noun);
   const repeated = distinct < rows ? ` (${pluralize(rows, "row")}, ${rows - distinct} of them repeated)` : "";

@@ -13,13 +13,13 @@ export interface InvalidRow extends Row {
   readonly problem: string;
 }
 
-/** One request: consecutive rows of the input, up to the size of a batch. */
+/** Rows of one request: consecutive rows of the input, up to the size of a batch. */
 export interface Batch {
-  /** From 0. A batch index always refers to the same rows, regardless of how many are valid. */
+  /** Index from 0. A batch index always refers to the same rows, regardless of how many are valid. */
   readonly index: number;
   readonly count: number;
   readonly getRows: () => Row[];
-  /** The values of the request body, created on demand so that they are collected early. */
+  /** Returns the values of the request body. They are created on demand so that they are collected early. */
   readonly getValues: () => string[];
   readonly invalid: readonly InvalidRow[];
   /** Hash of all rows up to the end of this batch, if requested. */
@@ -32,7 +32,7 @@ export interface BatchOptions {
   readonly counter?: IdentifierCounter | undefined;
   /** Finished batches, which are skipped. */
   readonly finished: FinishedBatches;
-  /** A pipe has no other identity: each batch has a rolling digest, which is compared with a stored one. */
+  /** Whether each batch has a rolling digest, which is compared with a stored one. A pipe has no other identity. */
   readonly hasRollingDigest: boolean;
 }
 

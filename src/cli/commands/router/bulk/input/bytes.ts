@@ -37,7 +37,7 @@ export class FingerprintedBytes implements AsyncIterable<Uint8Array> {
     }
   }
 
-  /** Call this once, at the end. */
+  /** Must be called once, at the end. */
   getFingerprint(): Fingerprint {
     return { bytes: this.#bytes, sha256: this.#sum.digest("hex") };
   }
@@ -81,9 +81,9 @@ export async function* unzip(input: AsyncIterable<Uint8Array>): AsyncGenerator<U
 
 const newline = 0x0a;
 
-/** The bytes are not UTF-8. The row reader adds the encoding: `utf8Trouble`. */
+/** Error for bytes that are not UTF-8. The row reader adds the encoding. */
 class InvalidUtf8Error extends Error {
-  /** Guesses the name of the encoding for `iconv`. */
+  /** Guessed name of the encoding for `iconv`. */
   readonly encoding: string;
 
   constructor(encoding: string) {
@@ -93,7 +93,7 @@ class InvalidUtf8Error extends Error {
 }
 
 /**
- * Yields the same bytes, cut between characters. If they are not UTF-8, fails after the last complete line: decoding
+ * Yields the same bytes, cut between characters. If they are not UTF-8, fails after the last complete line. Decoding
  * them anyway would merge different identifiers, whose hashes would match no user.
  */
 export async function* splitUtf8(input: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
@@ -122,7 +122,7 @@ export async function* splitUtf8(input: AsyncIterable<Uint8Array>): AsyncGenerat
 const guessEncoding = (bytes: Buffer): string =>
   ["fffe", "feff"].includes(bytes.toString("hex", 0, 2)) ? "UTF-16" : "WINDOWS-1252";
 
-/** Offset of the last character if the next piece continues it. */
+/** Returns the offset of the last character if the next piece continues it. */
 function findCharacterEnd(bytes: Buffer): number {
   const { length } = bytes;
   for (let distance = 1; distance <= 3 && distance <= length; distance += 1) {
@@ -143,7 +143,7 @@ function getLinesBeforeError(bytes: Buffer): Buffer {
   }
 }
 
-/** Converts the error to a message if it is in that row. Other errors are returned unchanged. */
+/** Converts the error to a message if it is in that row. Returns other errors unchanged. */
 export function toUtf8Error(cause: unknown, row: number): unknown {
   if (!(cause instanceof InvalidUtf8Error)) return cause;
   const hint = `Convert it to UTF-8. From ${cause.encoding}: iconv -f ${cause.encoding} -t UTF-8 FILE`;
@@ -151,7 +151,9 @@ export function toUtf8Error(cause: unknown, row: number): unknown {
 }
 
 export interface InputSource {
-  /** Absolute; `-` for an input that can be read only once: standard input, a named pipe or a process substitution. */
+  /**
+   * Absolute path. `-` for an input that can be read only once: standard input, a named pipe or a process substitution.
+   */
   readonly path: string;
   /** `standard input`, or the path as typed. */
   readonly name: string;

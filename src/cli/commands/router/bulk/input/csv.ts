@@ -6,7 +6,7 @@ import type { InputRecord, Notation } from "./records.ts";
 
 const lineEnds: readonly (number | undefined)[] = [undefined, 0x0a, 0x0d];
 
-/** Cells separated by a delimiter, optionally quoted (RFC 4180). */
+/** Creates the notation of cells that are separated by a delimiter and optionally quoted (RFC 4180). */
 export const createCsvNotation = (bytes: AsyncIterable<Buffer>, delimiter: string | null): Notation => ({
   records: parseCsvRecords(bytes, delimiter ?? ","),
   decodeCell: (cell) => cell,
@@ -36,7 +36,7 @@ export async function* parseCsvRecords(
     await parser.parsePiece(null);
   } catch (cause) {
     failure = { cause };
-    // The parser keeps the last line until it sees the next one. An incomplete line is not a row.
+    // The parser stores the last line until it sees the next one. An incomplete line is not a row.
     if (!(cause instanceof CsvError)) {
       const isParsed = await parser.parsePiece(null).then(
         () => true,
@@ -45,19 +45,19 @@ export async function* parseCsvRecords(
       if (isParsed && !lineEnds.includes(last)) parser.records.pop();
     }
   }
-  // Complete rows come first: the last one shows where the error begins.
+  // Complete rows come first, because the last one shows where the error begins.
   if (parser.records.length > 0) yield parser.records;
   if (failure) throw failure.cause;
 }
 
-/** Collects the records itself, because reading them one by one from a stream costs more than parsing. */
+/** Parser that collects the records, because reading them one by one from a stream costs more than parsing. */
 class RecordParser extends Parser {
   readonly records: InputRecord[] = [];
 
   constructor(delimiter: string) {
     // The raw text distinguishes an empty line from a line with an empty quoted field.
     super({ bom: true, relax_column_count: true, raw: true, delimiter });
-    // Set by `parsePiece`.
+    // `parsePiece` handles the error.
     this.on("error", () => {});
   }
 
@@ -113,7 +113,7 @@ const getDelimiterFlags = (character: string): string[] | undefined =>
   names.has(character) ? ["--delimiter", names.get(character)!] : undefined;
 
 /**
- * Reports a row that was split at the wrong separator. Without a selected column, the row may be an identifier that
+ * Finds a row that was split at the wrong separator. Without a selected column, the row can be an identifier that
  * contains a bar.
  */
 function findOtherDelimiter(row: readonly string[], message: string | undefined): OtherFormatError | undefined {

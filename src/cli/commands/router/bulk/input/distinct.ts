@@ -23,13 +23,16 @@ export class IdentifierCounter {
     if (!this.#keys.add(text, true)) this.#keys.add(toKey(text), false);
   }
 
-  /** Null if there were too many identifiers, or if an address and a digest may be equal. */
+  /** Null if there were too many identifiers, or if an address and a digest can be equal. */
   get count(): number | null {
     return this.#hasAddress && this.#hasDigest ? null : (this.#keys.count ?? null);
   }
 }
 
-/** Counts distinct strings by 64 bits of each, because a set of millions of strings would use most of the memory. */
+/**
+ * Counter of distinct strings. It stores 64 bits of each, because a set of millions of strings would use most of the
+ * memory.
+ */
 class DistinctCounter {
   #slots = new Uint32Array(2 * 1_024);
   #count = 0;
@@ -40,8 +43,8 @@ class DistinctCounter {
   }
 
   /**
-   * With `foldsCase`, ASCII capital letters equal small ones. Returns false without counting if there are other capital
-   * letters.
+   * Adds a string. With `foldsCase`, ASCII capital letters equal small ones. Returns false without counting if there
+   * are other capital letters.
    */
   add(text: string, foldsCase: boolean): boolean {
     if (this.#slots.length === 0) return true;
@@ -94,7 +97,7 @@ class DistinctCounter {
   }
 }
 
-/** 8 bytes each: 32 MB for three million strings. */
+/** A slot has 8 bytes. Three million strings take 32 MB. */
 const maxSlots = 2 ** 22;
 
 function mixHash(hash: number): number {
@@ -118,14 +121,14 @@ export function parseShard(text: string): Shard {
 }
 
 /**
- * Whether a row is in the share. `ordinal` counts non-empty rows from 1; an empty row belongs to the share of the
- * previous row.
+ * Reports whether a row is in the share. `ordinal` counts non-empty rows from 1. An empty row belongs to the share of
+ * the previous row.
  */
 export const isInShare = (ordinal: number, { index, of }: Shard): boolean => (ordinal - index) % of === 0;
 
 /**
- * Keeps every `of`-th row from the `index`-th on and skips the others. Rows are distributed instead of batches, so that
- * runs with different batch sizes still cover every row once.
+ * Yields every `of`-th row from the `index`-th on and skips the others. Rows are distributed instead of batches, so
+ * that runs with different batch sizes still cover every row once.
  */
 export async function* selectShare(groups: AsyncIterable<RowGroup>, shard: Shard): AsyncGenerator<RowGroup> {
   let ordinal = 0;
@@ -149,7 +152,7 @@ export interface RowGroup {
   readonly empty?: ReadonlySet<number>;
 }
 
-/** The reason for a missing value. With `isEmpty`, the column is empty. */
+/** Reason for a missing value. With `isEmpty`, the column is empty. */
 export interface MissingText {
   readonly problem: string;
   readonly isEmpty?: boolean;

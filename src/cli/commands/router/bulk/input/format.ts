@@ -2,13 +2,13 @@ import { UsageError } from "../../../../process/failure.ts";
 
 interface InputOptions {
   readonly flags: readonly string[];
-  /** Used to choose a column: the cells of the first two rows. */
+  /** Cells of the first two rows, which are used to choose a column. */
   readonly columns?: { readonly first: readonly string[]; readonly second: readonly string[] } | undefined;
   readonly hint?: string | undefined;
   readonly cause?: unknown;
 }
 
-/** The input is in another format than expected, so nothing may be sent. */
+/** Error for an input in another format than expected, so nothing may be sent. */
 export class OtherFormatError extends UsageError {
   readonly reading: InputOptions;
 
@@ -51,7 +51,7 @@ export function rejectTable(lines: readonly string[], columns: readonly string[]
       : ["--input-format", "csv", ...(name === "," ? [] : ["--delimiter", name])];
   const [first, second] = [splitCells(line, character), splitCells(lines[at + 1] ?? "", character)];
   if (columns.length > 0) {
-    // Rows with a kind and an identifier, which may contain separators.
+    // Rows with a kind and an identifier can contain separators.
     if (!first.includes("kind") && !first.includes("table")) return;
     throw new OtherFormatError("The input is a table, but would be read as lines.", { flags });
   }
@@ -81,7 +81,7 @@ export function detectFormat(path: string): InputFormat {
   return byExtension.find(([extension]) => extension.test(name))?.[1] ?? "lines";
 }
 
-/** No service uses such words as identifiers; otherwise the heading would be mapped. */
+/** No service uses such words as identifiers. Without this check, the heading would be mapped. */
 const heading =
   /^(?:[a-z]{1,20}[ _.-]){0,3}(?:(?:e-?)?mail|address|id|uuid|guid|token|team|tenant|client|user|identifier|key|hash|kind)s?$/i;
 const camelHeading = /^[a-z]{1,20}(?:[A-Z][a-z]{1,20}){0,3}(?:Email|Address|Id|ID|Uuid|UUID|Token|Key|Hash)s?$/;
@@ -92,6 +92,7 @@ export const describeHeading = (text: string): string =>
   `the heading of its column. Select the column with --column "${text}"`;
 
 /**
- * Whether the row was rejected as a heading. Without a column flag, the first column is used regardless of its content.
+ * Reports whether the row was rejected as a heading. Without a column flag, the first column is used regardless of its
+ * content.
  */
 export const isHeading = (problem: string): boolean => problem.includes("with --column");

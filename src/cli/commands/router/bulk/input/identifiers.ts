@@ -3,27 +3,33 @@ import { hashEmail, isEmailHash, toAddressKey } from "../../../../../schemes/ema
 import { UsageError } from "../../../../process/failure.ts";
 import { mask } from "../../../../process/redact.ts";
 
-/** Defines the rows of a table: whether a string is such an identifier, and its form in requests. */
+/** Kind of identifier in a table. It defines whether a string is such an identifier, and its form in requests. */
 export interface IdentifierKind {
   readonly noun: string;
   readonly findProblem: (text: string) => string | undefined;
   readonly toValue: (text: string) => string;
-  /** A key that is equal for strings with the same value and cheaper to compute. It is used to count repetitions. */
+  /**
+   * Returns a key that is equal for strings with the same value and cheaper to compute. It is used to count
+   * repetitions.
+   */
   readonly toKey: (text: string) => string;
-  /** Two forms may have the same value but different keys. Distinguishes the forms. */
+  /** Distinguishes forms that can have the same value but different keys. */
   readonly getForm?: (text: string) => "address" | "digest" | undefined;
-  /** The printable form, because plans and rejections end up in logs. */
+  /** Returns the printable form, because plans and rejections end up in logs. */
   readonly toShown: (text: string) => string;
 }
 
-/** How e-mail addresses become identifiers; `none` sends them unchanged, for services that hash differently. */
+/**
+ * Methods that convert e-mail addresses to identifiers. `none` sends them unchanged, for services that hash
+ * differently.
+ */
 export const emailHashings = ["sha256", "none"] as const;
 export type EmailHashing = (typeof emailHashings)[number];
 
 const forbiddenCharacters = /[\s\p{Cc}]/u;
 const identity = (text: string): string => text;
 
-/** Any string without spaces or control characters; the service accepts any string. */
+/** Creates a kind for strings without spaces or control characters. The service accepts any string. */
 export const createWordKind = (noun: string): IdentifierKind => ({
   noun,
   toShown: identity,
@@ -36,7 +42,6 @@ export const createWordKind = (noun: string): IdentifierKind => ({
   toKey: identity,
 });
 
-/** The same kind for secrets, which are never printed. */
 export const createSecretWordKind = (noun: string): IdentifierKind => ({
   ...createWordKind(noun),
   toShown: () => mask,
@@ -44,14 +49,17 @@ export const createSecretWordKind = (noun: string): IdentifierKind => ({
 
 const removeChatPrefix = (text: string): string => text.replace(/^CHAT_B:(?=.)/, "");
 
-/** An external ID. The emulator's tables and svc router resolve prefix it with its type. */
+/** External ID. The emulator's tables and svc router resolve prefix it with its type. */
 export const externalId: IdentifierKind = {
   ...createWordKind("external id"),
   toValue: removeChatPrefix,
   toKey: removeChatPrefix,
 };
 
-/** Addresses are hashed. A digest passes (DECISIONS.md, R11), converted to lower case as the service stores it. */
+/**
+ * Creates a kind that hashes addresses. A digest is accepted (DECISIONS.md, R11) and converted to lower case, as the
+ * service stores it.
+ */
 export const createHashedEmailKind = (hash: (address: string) => string): IdentifierKind => ({
   noun: "e-mail",
   toShown: identity,
@@ -84,7 +92,7 @@ interface Options {
   readonly cause?: unknown;
 }
 
-/** The input is unreadable from some row on. The caller adds the completed work. */
+/** Error for an input that is unreadable from some row on. The caller adds the completed work. */
 export class InputError extends UsageError {
   readonly code: string;
 

@@ -3,7 +3,7 @@ import { UsageError } from "../../../../process/failure.ts";
 import type { MissingText, RowGroup } from "./distinct.ts";
 import { describeHeading, isHeadingText, OtherFormatError } from "./format.ts";
 
-/** The cells of one row and the line or lines it was read from. */
+/** Cells of one row and the line or lines from which it was read. */
 export interface InputRecord {
   readonly record: readonly string[];
   readonly raw: string;
@@ -14,9 +14,9 @@ export interface Notation {
   readonly decodeCell: (cell: string) => string;
   /** Explains a read error. The invalid row begins in that line. */
   readonly explainError: (cause: unknown, line: number) => unknown;
-  /** Returns an error if the first row was split at the wrong separator, undefined otherwise. */
+  /** Returns an error if the first row was split at the wrong separator, and undefined otherwise. */
   readonly findOtherFormat: (first: readonly string[], message: string | undefined) => OtherFormatError | undefined;
-  /** Whether a line is a directive about the format and not a row. */
+  /** Reports whether a line is a directive about the format and not a row. */
   readonly isDirective: (raw: string) => boolean;
 }
 
@@ -48,7 +48,7 @@ export async function* recordRows(notation: Notation, columns: readonly string[]
           if (found.isEmpty) empty.add(texts.length);
         } else if (isFirstRow && isHeadingText(found)) problems.set(texts.length, describeHeading(found));
         texts.push(typeof found === "string" ? found : getRawText(record, raw));
-        // A field that spans several lines.
+        // The field spans several lines.
         for (let more = countLines(record); more > 1; more -= 1) texts.push("");
       }
       yield { first, texts, problems, empty };
@@ -84,7 +84,7 @@ const formatColumnName = (name: string | undefined): string =>
 const countLines = (record: readonly string[]): number =>
   record.reduce((sum, cell) => (cell.includes("\n") ? sum + cell.split("\n").length - 1 : sum), 1);
 
-/** Column names used by svc router resolve. */
+/** Column names of svc router resolve. */
 const otherNames = lookupTable({ kind: "table", identifier: "key" });
 
 export function matchColumnName(names: readonly string[], column: string, columns: readonly string[]): string {
@@ -112,7 +112,7 @@ const createUnknownColumnError = (column: string, header: readonly string[]): Er
 
 const formatHeader = (header: readonly string[]): string => header.slice(0, 40).join(", ");
 
-/** Rejects the implicit use of the first of several columns, and a whole row as one cell. */
+/** Rejects the implicit use of the first of several columns, and of a whole row as one cell. */
 function rejectUnnamedColumn(first: readonly string[], second: readonly string[], { findOtherFormat }: Notation): void {
   const otherFormat = findOtherFormat(/^sep=.?$/.test(first[0] ?? "") ? second : first, undefined);
   if (otherFormat) throw otherFormat;

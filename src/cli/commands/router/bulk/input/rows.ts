@@ -7,9 +7,9 @@ import { type InputRecord, matchColumnName, type Notation, recordRows } from "./
 export interface RowReadOptions {
   readonly format: InputFormat;
   readonly format_guessed: boolean;
-  /** Separator of CSV cells; null for a comma. */
+  /** Separator of CSV cells. Null for a comma. */
   readonly delimiter: string | null;
-  /** Names of columns or NDJSON fields, or one column number from 1; joined by a space. Empty for the first. */
+  /** Names of columns or NDJSON fields, or one column number from 1, joined by a space. Empty for the first column. */
   readonly columns: readonly string[];
 }
 
@@ -31,7 +31,7 @@ function findHeadingProblem(lines: readonly string[], top: number, columns: read
   return columns.length === 0 && isHeadingText(line) ? describeHeading(line) : undefined;
 }
 
-/** Tab-separated cells with escapes and without quotes, as `--format tsv` writes them. */
+/** Creates the notation of tab-separated cells with escapes and without quotes, as `--format tsv` writes them. */
 const createTsvNotation = (bytes: AsyncIterable<Buffer>): Notation => ({
   records: readTsvRecords(bytes),
   decodeCell: removeEscapes,
@@ -52,7 +52,6 @@ async function* readTsvRecords(bytes: AsyncIterable<Buffer>): AsyncGenerator<Inp
 const escapes = /\\(?:([\\nrt])|x([\da-f]{2})|u([\da-f]{4})|u\{([\da-f]{1,6})\})/gi;
 const named: Readonly<Record<string, string>> = Object.freeze({ "\\": "\\", n: "\n", r: "\r", t: "\t" });
 
-/** Reverts `formatTsvLine` of the output. */
 function removeEscapes(cell: string): string {
   if (!cell.includes("\\")) return cell;
   return cell.replace(escapes, (match, name?: string, ...codes: (string | undefined)[]) => {
@@ -141,7 +140,7 @@ async function* readNumberedLines(
 async function* readLines(bytes: AsyncIterable<Buffer>): AsyncGenerator<string[]> {
   let rest: string | undefined;
   for await (const piece of bytes) {
-    // TextDecoder would make two-byte strings of ASCII, which are slower to split and hash.
+    // TextDecoder would create two-byte strings for ASCII, which are slower to split and hash.
     const text = piece.toString("utf8");
     const lines = (rest === undefined ? text.replace(/^\ufeff/, "") : rest + text).split("\n");
     rest = lines.pop() ?? "";

@@ -17,9 +17,9 @@ import { type RowReadOptions, readRows } from "./rows.ts";
 
 /** Result of reading an input before anything is sent. */
 export interface Survey extends Fingerprint {
-  /** Non-empty rows of this share. */
+  /** Number of non-empty rows of this share. */
   readonly rows: number;
-  /** Non-empty rows of all shares. */
+  /** Number of non-empty rows of all shares. */
   readonly all: number;
   readonly distinct: number | null;
   readonly calls: number;
@@ -38,7 +38,6 @@ interface SurveyOptions {
   readonly signal: AbortSignal;
 }
 
-/** Reads the whole input once and returns its fingerprint and its invalid rows. */
 async function surveySource(
   source: AsyncIterable<Uint8Array>,
   reading: RowReadOptions,
@@ -98,7 +97,7 @@ export async function fingerprintSource(source: AsyncIterable<Uint8Array>): Prom
 /** Reads the whole input once. Rejects an input that is empty or has too many invalid rows, before anything is sent. */
 export async function surveyInput(request: JobRequest, source: InputSource, context: Context): Promise<Survey> {
   const { work, shard, skip_invalid: skipsInvalid, max_errors: maxErrors } = request;
-  // A job that skips invalid rows writes them itself, with other errors.
+  // A job that skips invalid rows writes them with its other errors.
   const isJob = !request.dryRun && request.planOut === undefined;
   const invalidRows = openBadRows(skipsInvalid && isJob ? undefined : request.errorsOut, context);
   const { signal } = context;
@@ -131,14 +130,14 @@ function findRejection(
   const named = mayBeHeading ? ["If that is the heading, select a column with --column NAME."] : [];
   const isWrongColumn = invalid === rows && columns.length > 0;
   const other = isWrongColumn ? ["No row is valid. Select another column with --column NAME."] : [];
-  // Without the invalid rows, nothing or the wrong rows would remain.
+  // Without the invalid rows, the job would send no rows or the wrong ones.
   const skipped =
     isHeading(problem) || invalid === rows ? [] : [`Skip invalid rows of ${path} with --skip-invalid${savedNote}.`];
   const hint = [...named, ...other, ...skipped].join(" ");
   return new UsageError(message, { hint: hint || undefined });
 }
 
-/** Counts, first rows and the shape of the requests: the content of a plan and of a dry run. */
+/** Prints counts, first rows and the shape of the requests, which are the content of a plan and of a dry run. */
 export async function showPreview(
   request: JobRequest,
   { rows, distinct, calls, invalid, firstInvalid, sample }: Survey,
@@ -187,11 +186,11 @@ export async function showPreview(
 /** Writes the invalid rows of a survey as CSV. The file is complete or does not exist. */
 function openBadRows(path: string | undefined, { host }: Context) {
   const rows = new PassThrough();
-  // Set by the reader.
+  // The reader of the stream reports the error.
   rows.on("error", () => {});
   rows.write(resultsHeader);
   const written = path === undefined ? undefined : writeRowsTo(host, path, rows);
-  // Called when the file is closed.
+  // `close` reports the error.
   written?.catch(() => {});
   return {
     add: (row: InvalidRow): void => void (written && rows.write(formatResultLine(toInvalidResult(row)))),

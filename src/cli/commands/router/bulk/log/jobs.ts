@@ -23,12 +23,12 @@ const JobRecord = JobPlan.extend({
   errors_out: z.string().nullable(),
   report: z.string().nullable(),
   concurrency: z.int().positive(),
-  /** The command line that resumes the job, without `svc`. */
+  /** Command line that resumes the job, without `svc`. */
   resume: z.array(z.string()).readonly(),
 });
 export type JobRecord = Readonly<z.infer<typeof JobRecord>>;
 
-/** Any other exit is recorded by the process itself. */
+/** The process records any other exit. */
 const killed = "The process was killed, or the machine went down.";
 
 export type JobStatus = "running" | "interrupted" | "done" | "partial";
@@ -56,7 +56,6 @@ export interface DamagedJob {
 
 export type FoundJob = StoredJob | DamagedJob;
 
-/** Writes the record and an empty log durably, and returns the folder. */
 export async function createJob(jobs: string, record: JobRecord): Promise<string> {
   const folder = join(jobs, record.id);
   await makeFolderDurably(systemDisk, folder);
@@ -105,7 +104,7 @@ async function readStoredJob(folder: string, host: Host): Promise<StoredJob | un
   return { record, folder, status, batches: finished.count, at, reason, rows, invalid, failed, moved };
 }
 
-/** ENOTDIR: the path is a file. */
+/** ENOTDIR means that the path is a file. */
 function ignoreMissing(error: NodeJS.ErrnoException): undefined {
   if (!["ENOENT", "ENOTDIR"].includes(error.code ?? "")) throw error;
 }
@@ -120,12 +119,14 @@ export async function removeJob(folder: string): Promise<void> {
     if (isJobFile(name)) await rm(join(folder, name), { force: true });
   }
   await rmdir(folder).catch((error: NodeJS.ErrnoException) => {
-    // ENOTDIR: the path is a link to the folder.
+    // ENOTDIR means that the path is a link to the folder.
     if (!["ENOTEMPTY", "EEXIST", "ENOENT", "ENOTDIR"].includes(error.code ?? "")) throw error;
   });
 }
 
-/** Whether a job writes a file with that name: its log, results, lock or undo, or their remains after a crash. */
+/**
+ * Reports whether a job writes a file with that name: its log, results, lock or undo, or their remains after a crash.
+ */
 const isJobFile = (name: string): boolean =>
   [logName, "results.csv", "lock"].includes(name) ||
   /^undo-.*\.txt$/.test(name) ||
@@ -144,7 +145,7 @@ export const lockPath = (folder: string): string => join(folder, "lock");
 
 export const getJobsFolder = (host: Host): string => join(getStateFolder(host.env), "jobs");
 
-/** Returns a writable jobs folder: the default one or, on a read-only system, a temporary one that is reported. */
+/** Returns a writable jobs folder. On a read-only system, it is a temporary folder, which is reported. */
 export async function findWritableJobsFolder({ host, output }: Context): Promise<string> {
   let folder: string | undefined;
   try {

@@ -9,7 +9,7 @@ const format = 1;
 
 export const logName = "job.log";
 
-/** The log of a job is unreadable: damaged, missing, or written by a later version of svc. */
+/** Error for an unreadable job log: damaged, missing, or written by a later version of svc. */
 export class JobLogError extends Error {
   override readonly name = "JobLogError";
 }
@@ -18,7 +18,7 @@ interface LogFile extends LogEnd {
   readonly path: string;
 }
 
-/** Creates a log with these lines, durably. An existing file is replaced, because nothing depends on it yet. */
+/** Creates a log with these lines, durably. Replaces an existing file, because nothing depends on it yet. */
 export async function createLog(disk: Disk, folder: string, lines: readonly string[]): Promise<void> {
   const path = join(folder, logName);
   const bytes = [formatFirstLine(JSON.stringify({ svc_job_log: format, written_by: svcVersion }))];
@@ -73,15 +73,15 @@ export interface RowCounts {
 export const addCounts = (a: number | null, b: number | null): number | null =>
   a === null || b === null ? null : a + b;
 
-/** One finished batch. Its failed rows are already in the results when this line is written. */
+/** Finished batch. Its failed rows are already in the results when this line is written. */
 export interface BatchLine extends RowCounts {
   readonly batch: number;
-  /** Every batch below this index is finished. */
+  /** Low-water mark. Every batch below this index is finished. */
   readonly low: number;
   /** Length in bytes of the results file that covers all finished batches. */
   readonly results: number;
   readonly digest?: string;
-  /** Rows without a look-up under --verify; absent if there are none. */
+  /** Rows without a look-up under --verify. Absent if there are none. */
   readonly unverified?: number;
 }
 
@@ -101,7 +101,7 @@ export interface LoggedState extends RowCounts {
   readonly file: LogFile;
 }
 
-/** Reads a job log up to an incomplete line; later batches are resent. Fails with JobLogError. */
+/** Reads a job log up to an incomplete line. Later batches are resent. Fails with JobLogError. */
 export async function readJobLog(folder: string, disk: Disk = systemDisk): Promise<LoggedState> {
   const finished = new FinishedBatches();
   const sum = { rows: 0, invalid: 0, failed: 0, moved: 0 as number | null, unverified: 0 };
@@ -127,13 +127,15 @@ export async function readJobLog(folder: string, disk: Disk = systemDisk): Promi
 }
 
 /**
- * The finished batches of a job. Batches run concurrently, so they are not a prefix of the input: all below the
- * low-water mark are finished, and some above it (DECISIONS.md, L16).
+ * Finished batches of a job. Batches run concurrently, so the finished ones are not a prefix of the input. All batches
+ * below the low-water mark are finished, and some above it (DECISIONS.md, L16).
  */
 export class FinishedBatches {
   #low = 0;
   readonly #finishedAbove = new Set<number>();
-  /** Rolling digests of the batch just below the mark and of those above it: enough to recognize the input. */
+  /**
+   * Rolling digests of the batch just below the mark and of those above it, which are enough to recognize the input.
+   */
   readonly #digests = new Map<number, string>();
 
   get low(): number {

@@ -17,9 +17,9 @@ import { OpenResults } from "./results.ts";
 
 type FinishedBatch = Omit<BatchLine, "low" | "results">;
 
-/** When this many finished batches wait for the disk, the job waits, too. */
+/** Maximum number of finished batches that wait for the disk. The job waits when it is reached. */
 const waitingMax = 64;
-/** How long lines are collected before a flush, which costs as much as a request. */
+/** Time during which lines are collected before a flush, which costs as much as a request. */
 const collectMs = 10;
 
 interface Options {
@@ -30,8 +30,8 @@ interface Options {
 }
 
 /**
- * The log and the results of a running job. Finished batches are appended: first their results, then their lines. Each
- * write is durable and covers all waiting batches. Batches lost in a crash are resent, which changes nothing.
+ * Log and results of a running job. The results of finished batches are appended first, then their lines. Each write is
+ * durable and covers all waiting batches. Batches that are lost in a crash are resent, which changes nothing.
  */
 export class OpenJob {
   readonly finished: FinishedBatches;
@@ -64,8 +64,8 @@ export class OpenJob {
   }
 
   /**
-   * Opens the files in a job's folder and truncates them to their valid part. The rest is stored next to them and
-   * reported.
+   * Opens the files in a job's folder and truncates them to their valid part. Stores the rest next to them and reports
+   * it.
    */
   static async open(folder: string, { wall, report, disk = systemDisk }: Options): Promise<OpenJob> {
     const state = await openWritableLog(folder, disk, report);
@@ -87,13 +87,13 @@ export class OpenJob {
     return this.#unverified;
   }
 
-  /** The counts without batches that may not be on disk; a resume resends those. */
+  /** Counts without batches that may not be on disk. A resume resends those batches. */
   get durable(): RowCounts {
     return this.#durable;
   }
 
   /**
-   * Counts a batch as finished. Resolves at once, or when the disk has caught up; rejects when the disk cannot be
+   * Counts a batch as finished. Resolves at once, or when the disk has caught up. Rejects when the disk cannot be
    * written.
    */
   async finish(batch: FinishedBatch, results: string): Promise<void> {
@@ -113,7 +113,7 @@ export class OpenJob {
     const markDurable = () => {
       this.#durable = counts;
     };
-    // A failure here is a failure of the log, which the next waiting caller receives.
+    // A failure here is a failure of the log. The next waiting caller receives it.
     void this.#log.append(JSON.stringify(line)).then(markDurable, () => {});
     if (this.#log.waiting > waitingMax) await this.#flush();
   }

@@ -20,7 +20,7 @@ const getColumnIndex = (name: (typeof resultColumns)[number]): number => resultC
 const [rowAt, inputAt, statusAt] = [getColumnIndex("row"), getColumnIndex("input"), getColumnIndex("status")];
 const [messageAt, movedFromAt] = [getColumnIndex("message"), getColumnIndex("moved_from")];
 
-/** Prints the results of a job while reading them, because they may have millions of rows. */
+/** Prints the results of a job while reading them, because there can be millions of rows. */
 export async function showResults(
   folder: string,
   status: string | undefined,
@@ -47,7 +47,6 @@ export async function showResults(
     await output.note(status === undefined ? "No rows" : `No rows with status ${status}`);
 }
 
-/** Formats part of one long array. */
 const formatPiece = (documents: readonly unknown[], isFirst: boolean): Buffer =>
   Buffer.from(
     documents.map((one, i) => `${isFirst && i === 0 ? "[" : ","}\n  ${escapeJson(JSON.stringify(one))}`).join(""),
@@ -67,7 +66,7 @@ export interface Tally {
   readonly moves: ReadonlyMap<string, number>;
 }
 
-/** Limit of distinct reasons, because services may word each rejection differently. */
+/** Maximum number of distinct reasons, because services can word each rejection differently. */
 const maxReasons = 100;
 
 export async function tallyResults(folder: string): Promise<Tally> {

@@ -4,14 +4,14 @@ import { formatCsvLine } from "../../../../output/text.ts";
 import type { Batch, InvalidRow } from "../input/batches.ts";
 import type { RejectedRange } from "../send.ts";
 
-/** One row of the results (DECISIONS.md, L17). */
+/** Row of the results (DECISIONS.md, L17). */
 export interface ResultRow {
   readonly row: number;
   readonly input: string;
   readonly status: "ok" | "invalid" | "failed";
   readonly code: string;
   readonly message: string;
-  /** The cluster that had the identifier before; empty without a look-up. */
+  /** Previous cluster of the identifier. Empty without a look-up. */
   readonly moved_from: string;
 }
 
@@ -36,7 +36,7 @@ export const toInvalidResult = ({ number, text, problem }: InvalidRow): ResultRo
 /** Results of the rows of a batch. Positions count valid rows only. */
 export interface BatchOutcome {
   readonly refused: readonly RejectedRange[];
-  /** Unexpected result of the later look-up. */
+  /** Unexpected results of the later look-up, by position. */
   readonly mismatches: ReadonlyMap<number, string>;
   readonly movedFrom: ReadonlyMap<number, string>;
 }
@@ -73,7 +73,6 @@ const getReason = ({ error: { status, problem } }: RejectedRange) => ({
   message: problem.message,
 });
 
-/** The results of a running job as rows of CSV. They are written before the log lines that refer to them. */
 export class OpenResults {
   readonly #file: DiskFile;
   #written: number;
