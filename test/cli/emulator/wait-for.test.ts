@@ -193,6 +193,31 @@ describe("svc emulator requests", () => {
     );
   });
 
+  it("lists and follows the requests of one workspace", async (t) => {
+    const { svc, json, emulator: on } = await withContract(t);
+    const [{ id: first }, { id: second, cluster_id, client_id, client_secret }] =
+      await json<[{ id: number }, { id: number; cluster_id: string; client_id: string; client_secret: string }]>(
+        "emulator workspaces",
+      );
+    const listed = await json<unknown[]>(`emulator requests --workspace ${second} --json=operation`);
+    assert.deepEqual(listed, []);
+    const follow = ["emulator", "requests", "--follow", "--workspace", String(second), "--format", "ndjson"];
+    const watching = startCommand(svc, follow);
+    await watching.saw('"version"');
+    await svc("contracts status T-1");
+    const { url } = on.clusters.find(({ id }) => id === cluster_id)!;
+    const headers = { "client-id": client_id, "client-secret": client_secret };
+    await fetch(`${url}/api/v2.1/public/contracts/T-7/status`, { headers });
+    await watching.saw('"status":404');
+    watching.signal("SIGTERM");
+    await watching.ended;
+    const workspaces = watching
+      .events()
+      .slice(1)
+      .map(({ workspace_id }) => workspace_id);
+    assert.deepEqual([workspaces, first === second], [[second], false]);
+  });
+
   it("prints one line per request for users with the reason of a rejection", async (t) => {
     const { svc } = await withContract(t);
     const watching = startCommand(svc, ["emulator", "requests", "--follow", "--service", "contracts"]);

@@ -25,6 +25,7 @@ export const emulatorRequests = defineCommand({
       { flag: "service", type: "text" },
       { flag: "operation", type: "text" },
       { flag: "status", type: "integer" },
+      { flag: "workspace", type: "integer" },
       { flag: "since", type: "text" },
       { flag: "file", type: "text" },
     ],
@@ -44,7 +45,7 @@ export const emulatorRequests = defineCommand({
     if (!input.flags.follow) return list(spec!, input, context);
     const query = {
       ...excludesReads(input),
-      ...pickGiven(input.flags, ["service", "operation", "status", "since", "reads"]),
+      ...pickGiven(input.flags, ["service", "operation", "status", "workspace", "since", "reads"]),
     };
     return followStream(context, watchRequests, { query }, input.flags.file, formatLine);
   },
