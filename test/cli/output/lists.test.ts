@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { deriveSpecs } from "../../../src/derive/specs.ts";
+import { loadAllCommands } from "../../support/cli/all-commands.ts";
 import { startCliEmulator } from "../../support/cli/cli-emulator.ts";
 import { createDraftContract } from "../../support/contracts.ts";
 
@@ -34,15 +35,36 @@ it("a piped list reports omitted rows unless --all or --limit is given", async (
   assert.deepEqual([both.exit, /--all cannot be used with --page/.test(both.err)], [2, true], both.err);
 });
 
-it("every command of a paged operation accepts --all", () => {
-  const paged = Object.values(deriveSpecs())
-    .flat()
-    .filter(({ flags }) => flags.some(({ flag }) => flag === "limit"));
+it("every command with --limit accepts --all", async () => {
+  const limited = (await loadAllCommands()).filter(({ flags }) => flags.some(({ flag }) => flag === "limit"));
   assert.deepEqual(
-    paged.filter(({ paged, flags }) => !paged || !flags.some(({ flag }) => flag === "all")).map(({ words }) => words),
+    limited.filter(({ flags }) => !flags.some(({ flag }) => flag === "all")).map(({ words }) => words),
     [],
   );
-  assert.ok(paged.length > 5);
+  assert.ok(limited.length > 5);
+  const derived = Object.values(deriveSpecs()).flat();
+  const unpaged = derived.filter(
+    ({ paged, byHand, flags }) => !byHand && !paged && flags.some(({ flag }) => flag === "limit"),
+  );
+  assert.deepEqual(
+    unpaged.map(({ words }) => words),
+    [],
+  );
+});
+
+it("svc emulator snapshot diff reports omitted differences and supports --all", async (t) => {
+  const { svc, emulator: on } = await startCliEmulator(t);
+  await svc("emulator snapshot save prepared");
+  await createDraftContract(on.api);
+  const command = "emulator snapshot diff prepared";
+  const all = await svc(`${command} --all --brief`);
+  const count = all.out.split("\n").length - 1;
+  assert.ok(count > 1, all.out);
+  assert.equal(all.err, "");
+  const one = await svc(`${command} --limit 1 --brief`);
+  assert.deepEqual([one.out, one.err], ["contract T-1: new, DRAFT\n", `1 of ${count} shown. For all: --all\n`]);
+  const asJson = await svc(`${command} --limit 1 --json`);
+  assert.deepEqual([JSON.parse(asJson.out).items.length, asJson.err], [1, one.err]);
 });
 
 it("the list of deliveries, newest first, supports --all and --limit", async (t) => {

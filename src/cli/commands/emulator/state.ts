@@ -8,8 +8,10 @@ import { toFlagTerms } from "../../connection/emulator/ended-emulator.ts";
 import { resolveStateFile } from "../../connection/emulator/run-file.ts";
 import { checkOutputFile, writeOutput } from "../../output/file.ts";
 import { requireFile } from "../../parse/body.ts";
+import { pickGiven } from "../../parse/values.ts";
 import { CommandFailedError } from "../../process/failure.ts";
 import { runDerivedCommand } from "../../runtime/derived-command.ts";
+import { buildFirstPageQuery, noteMoreRows } from "../../runtime/paging.ts";
 
 /** This command is not derived, because its document is written to a file and never formatted as a table. */
 const emulatorStateExport = defineCommand({
@@ -104,6 +106,8 @@ const emulatorRepair = defineCommand({
 
 type Item = ResultOf<typeof diffSnapshot>["items"][number];
 
+const paged = { most: 100_000, total: "total" } as const;
+
 /** The exit code can report differences, as with diff. */
 const snapshotDiff = defineCommand({
   words: ["emulator", "snapshot", "diff"],
@@ -121,10 +125,11 @@ const snapshotDiff = defineCommand({
       flag: "limit",
       type: "integer",
       least: 1,
-      most: 100_000,
+      most: paged.most,
       default: 1_000,
       description: "Maximum number of differences",
     },
+    { flag: "all", type: "switch", description: `Show the maximum number of differences (${paged.most})` },
     { flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" },
   ],
   examples: [
@@ -137,16 +142,16 @@ const snapshotDiff = defineCommand({
   async run({ positionals: { name, other }, flags }, context) {
     const { output, signal } = context;
     const client = await context.client("emulator", { file: flags.file });
-    const query = { limit: flags.limit, ...(other !== undefined && { to: other }) };
+    const given = { ...pickGiven(flags, ["limit"]), ...(other !== undefined && { to: other }) };
+    const query = buildFirstPageQuery(paged, given, flags.all === true);
     const diff = await client.call(diffSnapshot, { params: { name }, query }, { signal });
     if (output.format === "table") {
       await output.print(...diff.items.flatMap((item) => formatItem(item, flags.brief === true)));
       if (diff.same) await output.note("No differences");
-      const more = diff.total - diff.items.length;
-      if (more > 0) await output.note(`${more} more: --limit ${Math.min(diff.total, 100_000)}`);
     } else {
       await output.show(diff, { rows: "items" });
     }
+    await noteMoreRows(paged, "items", diff, query, context);
     return diff.same || flags["exit-status"] !== true ? undefined : "failed";
   },
 });
