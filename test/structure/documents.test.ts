@@ -113,14 +113,6 @@ describe("check of the pages", () => {
     );
   });
 
-  it("requires a list of exactly the hand-written parts", () => {
-    const byHand = sources.filter(({ text }) => /\bBy hand:/.test(text)).map(({ path }) => path);
-    const [, table = ""] = page("ARCHITECTURE.md").split("## Written by hand");
-    const rows = table.split("\n## ")[0]!.split("\n");
-    const listed = rows.flatMap((row) => [...row.matchAll(/`((?:src|emulator)\/[\w./-]+)`/g)].map(([, path]) => path!));
-    assert.deepEqual(listed.toSorted(), byHand.toSorted());
-  });
-
   it("finds only decisions that a source cites", () => {
     // Facts, conventions of the command line and general rules of the emulator apply in many files.
     const rows = [...rowsOf(page("emulator/DECISIONS.md"))].filter((row) => /^[RCP]/.test(row));

@@ -25,6 +25,6 @@ describe("package entry point", () => {
 
   it("exports the list of strict checks of an emulator", () => {
     const types = readFileSync(join(getBundleFolder(), "emulator.d.ts"), "utf8");
-    assert.ok(types.includes(`Leniencies to turn off: ${strictChecks.join(", ")}.`));
+    assert.ok(types.includes(`Relaxed checks to turn off: ${strictChecks.join(", ")}.`));
   });
 });
