@@ -4,6 +4,7 @@ import { existsSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
+import { addCleanup } from "../support/cleanup.ts";
 import { createTestFolder } from "../support/cli/cli-emulator.ts";
 import { startCommand } from "../support/cli/following.ts";
 import { type RunOptions, runCli } from "../support/cli/run-cli.ts";
@@ -20,7 +21,11 @@ async function folderOf(t: TestContext) {
   const cwd = await createTestFolder(t);
   const env = { SVC_CONFIG_DIR: cwd };
   const svc = (argv: string | readonly string[], more: RunOptions = {}) => runCli(argv, { cwd, env, ...more });
-  const dev = (...flags: readonly string[]) => startCommand(svc, ["dev", ...flags]);
+  const dev = (...flags: readonly string[]) => {
+    const session = startCommand(svc, ["dev", ...flags]);
+    addCleanup(t, () => session.stop());
+    return session;
+  };
   return { cwd, svc, dev, file: join(cwd, ".svc/emulator.json") };
 }
 

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { TestContext } from "node:test";
 import type { Emulator, EmulatorOptions } from "../../emulator/index.ts";
+import { addCleanup } from "./cleanup.ts";
 import { createSender, type TestEmulator } from "./emulator.ts";
 import { getBundleFolder } from "./shipped.ts";
 
@@ -35,7 +36,7 @@ export async function startEmulatorProcess(
     child.kill("SIGKILL");
     await gone;
   };
-  t.after(kill);
+  addCleanup(t, kill);
   const [line] = (await Promise.race([once(createInterface({ input: child.stdout }), "line"), gone])) as [unknown];
   if (typeof line !== "string") throw new Error("The emulator ended before it was up");
   const { routerUrl, token, clusters } = JSON.parse(line) as Pick<Emulator, "routerUrl" | "token" | "clusters">;

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { TestContext } from "node:test";
 import type { EmulatorOptions } from "../../emulator/index.ts";
+import { addCleanup } from "./cleanup.ts";
 import { getBundleFolder } from "./shipped.ts";
 
 /** A process in which an emulator was started, or failed to start. */
@@ -38,7 +39,7 @@ export async function prepareEmulatorProcess(
     child.kill("SIGKILL");
     await gone;
   };
-  t.after(kill);
+  addCleanup(t, kill);
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   await lines.next();
   return {

@@ -3,6 +3,7 @@ import { type Dispatcher, request } from "undici";
 import { defaultSettings } from "../../emulator/domain/settings.ts";
 import { type Emulator, type EmulatorOptions, startEmulator } from "../../emulator/index.ts";
 import "./identity/key-pairs.ts";
+import { addCleanup } from "./cleanup.ts";
 
 /** A complete response, to compare with deepEqual. `body` is parsed if it is JSON, and a string otherwise. */
 export interface TestResponse {
@@ -42,7 +43,7 @@ export async function startTestEmulator(
     chatUpstreamTimeoutMs: defaultSettings.upstreamTimeoutMs,
     ...options,
   });
-  t.after(() => started.close());
+  addCleanup(t, () => started.close());
   const first = started.clusters[0]!;
   const key = { "client-id": first.clientId ?? "", "client-secret": first.clientSecret ?? "" };
   return Object.assign(started, {

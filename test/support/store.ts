@@ -5,6 +5,7 @@ import type { TestContext } from "node:test";
 import * as z from "zod";
 import { defineMapping, defineRows, type Store, type Transaction } from "../../emulator/store/port.ts";
 import { type Disk, type DiskFile, systemDisk } from "../../src/files/disk.ts";
+import { addCleanup } from "./cleanup.ts";
 
 const Person = z.strictObject({ id: z.int(), name: z.string(), age: z.int().optional(), tags: z.array(z.string()) });
 export type Person = z.infer<typeof Person>;
@@ -29,7 +30,7 @@ export const createPerson = (id: number, rest: Partial<Person> = {}): Person => 
 /** Creates a folder that is removed after the test. */
 export async function createTemporaryFolder(t: TestContext): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "svc-store-"));
-  t.after(() => rm(folder, { recursive: true, force: true }));
+  addCleanup(t, () => rm(folder, { recursive: true, force: true }));
   return folder;
 }
 

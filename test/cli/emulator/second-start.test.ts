@@ -6,6 +6,7 @@ import { mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises"
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
+import { addCleanup } from "../../support/cleanup.ts";
 import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { startCommand } from "../../support/cli/following.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
@@ -14,10 +15,7 @@ import { postgresSkipReason, startPostgresServer } from "../../support/postgres/
 async function started(t: TestContext, line: string, env: Readonly<Record<string, string>> = {}, folder?: string) {
   const cwd = folder ?? (await createTestFolder(t));
   const run = startCommand((argv, more) => runCli(argv, { cwd, env, ...more }), `${line} --json`.split(" "));
-  t.after(async () => {
-    run.signal("SIGINT");
-    await run.ended;
-  });
+  addCleanup(t, () => run.stop());
   await run.saw('"ready"');
   const [ready] = run.events() as { router_url: string }[];
   return { cwd, run, url: ready!.router_url, port: new URL(ready!.router_url).port };
@@ -257,10 +255,7 @@ describe("second svc emulator start of a store in one folder", { skip: postgresS
       (argv, more) => runCli(argv, { cwd, env, ...more }),
       [...`emulator start --port 0 ${store} --json`.split(" ")],
     );
-    t.after(async () => {
-      second.signal("SIGINT");
-      await second.ended;
-    });
+    addCleanup(t, () => second.stop());
     await second.saw('"following"');
     const state = join(cwd, ".svc/emulator.json");
     const urlAt = async (path: string) => JSON.parse(await readFile(path, "utf8")).router_url;

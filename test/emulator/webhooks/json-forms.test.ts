@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import type { EmulatorOptions } from "../../../emulator/index.ts";
 import { verifyContentHash } from "../../../src/schemes/webhook.ts";
+import { addCleanup } from "../../support/cleanup.ts";
 import { type CliEmulator, createTestFolder, startCliEmulator } from "../../support/cli/cli-emulator.ts";
 import { startCommand } from "../../support/cli/following.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
@@ -36,7 +37,7 @@ describe("--webhook-json", () => {
     const svc: CliEmulator["svc"] = (argv, options) => runCli(argv, { cwd, ...options });
     const flags = ["--port", "0", "--clock", "manual", "--webhook-json", "spaced"];
     const emulator = startCommand(svc, ["emulator", "start", ...flags]);
-    t.after(() => emulator.signal("SIGINT"));
+    addCleanup(t, () => emulator.stop());
     await emulator.saw("Ctrl-C to stop");
     const create = [
       "webhooks",

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import type { TestContext } from "node:test";
 import type { EmulatorOptions } from "../../../emulator/index.ts";
 import { buildChildEnvironment } from "../../../src/cli/commands/emulator/exec.ts";
+import { addCleanup } from "../cleanup.ts";
 import { startTestEmulator, type TestEmulator } from "../emulator.ts";
 import { type RunOptions, type RunResult, runCli } from "./run-cli.ts";
 
@@ -20,7 +21,7 @@ export interface CliEmulator {
 /** Creates a folder that is removed when the test ends. */
 export async function createTestFolder(t: Pick<TestContext, "after">): Promise<string> {
   const cwd = await mkdtemp(join(tmpdir(), "svc-test-"));
-  t.after(() => rm(cwd, { recursive: true, force: true }));
+  addCleanup(t, () => rm(cwd, { recursive: true, force: true }));
   return cwd;
 }
 

@@ -10,6 +10,8 @@ export interface RunningCommand {
   /** Returns standard error so far. */
   err(): string;
   signal(name: "SIGINT" | "SIGTERM"): void;
+  /** Ends a command that the test did not end. Resolves when the command has ended. */
+  stop(): Promise<void>;
   readonly ended: Promise<RunResult>;
 }
 
@@ -25,6 +27,11 @@ export function startCommand(
   let out = "";
   let look = () => {};
   let run: Parameters<NonNullable<RunOptions["onStart"]>>[0] | undefined;
+  let isSignaled = false;
+  const signal = (name: "SIGINT" | "SIGTERM") => {
+    isSignaled = true;
+    run?.signal(name);
+  };
   const ended = svc(argv, {
     ...options,
     onStart: (started) => {
@@ -38,7 +45,12 @@ export function startCommand(
   return {
     ended,
     err: () => run?.err() ?? "",
-    signal: (name) => run?.signal(name),
+    signal,
+    async stop() {
+      // A second signal would force the end.
+      if (!isSignaled) signal("SIGTERM");
+      await ended;
+    },
     events: () =>
       out
         .split("\n")
@@ -47,7 +59,7 @@ export function startCommand(
     saw: (text) =>
       Promise.race([
         new Promise<void>((resolve) => {
-          const late = setTimeout(() => run?.signal("SIGTERM"), patienceMs);
+          const late = setTimeout(() => signal("SIGTERM"), patienceMs);
           void ended.then(() => clearTimeout(late));
           look = () => {
             if (!out.includes(text)) return;

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { constants } from "node:os";
 import type { TestContext } from "node:test";
 import type { SignalName } from "../../../src/cli/process/host.ts";
+import { addCleanup } from "../cleanup.ts";
 import { getSvcPath } from "../shipped.ts";
 
 /** `svc` as a process of the built package. */
@@ -42,7 +43,6 @@ export async function startSvcProcess(
     stdio: ["pipe", "pipe", "pipe"],
     env: { PATH: process.env.PATH, SVC_CONFIG_DIR: options.cwd, SVC_STATE_DIR: options.cwd, ...options.env },
   });
-  t.after(() => void child.kill("SIGKILL"));
   const text = { out: "", err: "" };
   const looks = new Set<() => void>();
   const add = (name: "out" | "err") => (piece: Buffer) => {
@@ -53,6 +53,10 @@ export async function startSvcProcess(
   child.stderr.on("data", add("err"));
   const gone = new Promise<number>((resolve) => {
     child.once("exit", (code, signal) => resolve(code ?? 128 + constants.signals[signal!]));
+  });
+  addCleanup(t, () => {
+    child.kill("SIGKILL");
+    return gone;
   });
   return {
     child,

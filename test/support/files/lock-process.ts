@@ -2,6 +2,7 @@ import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import type { TestContext } from "node:test";
+import { addCleanup } from "../cleanup.ts";
 import { getProgramPath } from "../program.ts";
 
 /** A process that takes a lock. */
@@ -34,7 +35,7 @@ export async function startLockProcess(
     child.kill("SIGKILL");
     await gone;
   };
-  t.after(kill);
+  addCleanup(t, kill);
   const lines = createInterface({ input: child.stdout! })[Symbol.asyncIterator]();
   await lines.next();
   return {
