@@ -155,46 +155,6 @@ describe("svc webhooks why", () => {
     );
   });
 
-  it("lists all failing webhooks, or those of a workspace, worst first", async (t) => {
-    const { svc, emulator } = await startCliEmulator(t);
-    const good = await startReceiver(t);
-    await svc(create("Good", good.url));
-    await svc(create("Bad", dead));
-    await createDraftContract(emulator.api);
-    await emulator.clock.advance({ by: 1 });
-    const both = await svc("webhooks why");
-    assert.match(both.out, /^2 Bad .*failing +2031-01-02 03:04 +connection refused$/m);
-    assert.match(both.out, /^1 Good .*active +the last one arrived$/m);
-    assert.match(both.out, /\n\nWebhook 2 {2}Bad/);
-    const fine = await svc("webhooks why 1");
-    assert.deepEqual([fine.exit, /Last delivered 2031-01-02T03:04:05/.test(fine.out)], [0, true]);
-    const [first] = (await emulator.ask("GET", "workspaces")).body as { name: string }[];
-    assert.equal((await svc(["webhooks", "why", first!.name])).out, both.out);
-
-    await svc(create("Third", `${dead}/3`));
-    await createDraftContract(emulator.api);
-    await emulator.clock.advance({ by: 1 });
-    const headings = (out: string) => [...out.matchAll(/^Webhook \d+ {2}\w+/gm)].map(([heading]) => heading);
-    const failing = await svc("webhooks why");
-    assert.deepEqual([failing.exit, headings(failing.out)], [1, ["Webhook 2  Bad"]]);
-    assert.match(failing.out, /^1 more that fails: svc webhooks why ID, or --all$/m);
-    assert.deepEqual(headings((await svc("webhooks why --all")).out), ["Webhook 2  Bad", "Webhook 3  Third"]);
-    await svc("emulator webhooks disable 3");
-    const ofWorkspace = await svc(["webhooks", "why", first!.name, "--all"]);
-    assert.deepEqual([ofWorkspace.exit, headings(ofWorkspace.out)], [1, ["Webhook 3  Third", "Webhook 2  Bad"]]);
-    const lines = (await svc(["webhooks", "why", first!.name, "--json"])).out.trimEnd().split("\n");
-    assert.deepEqual(
-      lines.map((line) => JSON.parse(line).webhook.id),
-      [3, 2, 1],
-    );
-    const [, second] = (await emulator.ask("GET", "workspaces")).body as { name: string }[];
-    const none = await svc(["webhooks", "why", second!.name]);
-    assert.deepEqual(
-      [none.exit, none.err.split("\n")[0]],
-      [5, `error: Workspace "${second!.name}" (2) has no webhooks.`],
-    );
-  });
-
   it("reports exhausted retries and the deliveries to resend, oldest first", async (t) => {
     const { svc, json, emulator } = await startCliEmulator(t);
     await svc(create("Mine", dead));
@@ -225,24 +185,6 @@ describe("svc webhooks why", () => {
         attempts: 7,
       },
     ]);
-  });
-
-  it("lists existing webhooks for an unknown ID, or suggests creating one", async (t) => {
-    const { svc } = await startCliEmulator(t);
-    const none = await svc("webhooks why");
-    assert.deepEqual([none.exit, none.err], [5, "error: No webhooks found.\n  try: svc webhooks listen\n"]);
-    await svc(create("Mine", dead));
-    const other = await svc("webhooks why 7");
-    assert.deepEqual([other.exit, other.err], [5, "error: Webhook 7 not found.\n  try: svc webhooks list\n"]);
-    const padded = await svc("webhooks why 01");
-    assert.deepEqual([padded.exit, padded.err.split("\n")[0]], [5, 'error: Webhook "01" not found.']);
-    const typed = await svc("webhooks why Mien");
-    assert.deepEqual(
-      [typed.exit, typed.err],
-      [5, 'error: Webhook "Mien" not found.\n  Did you mean Mine?\n  try: svc webhooks list\n'],
-    );
-    const quiet = await svc("webhooks why 1");
-    assert.deepEqual([quiet.exit, /No deliveries yet\. Subscribed to CONTRACT_CREATED/.test(quiet.out)], [1, true]);
   });
 
   it("reports a disallowed address immediately, with the flag that allows it", async (t) => {
@@ -284,22 +226,6 @@ describe("svc webhooks why", () => {
     await emulator.clock.advance({ by: 1 });
     const { out } = await svc("webhooks why");
     assert.match(out, /\nLast response: \{"error": "the \\x1b\[31mtable\\x1b\[0m is locked"\} and so on.{0,160}…\n/);
-  });
-
-  it("accepts a webhook title, or a prefix of a title or workspace name", async (t) => {
-    const { svc, emulator } = await startCliEmulator(t);
-    await svc(create("Node", dead));
-    await svc(create("Other", `${dead}/2`));
-    const [{ name } = { name: "" }] = (await emulator.ask("GET", "workspaces")).body as { name: string }[];
-    const headings = async (argv: string[]) =>
-      [...(await svc(["webhooks", "why", ...argv])).out.matchAll(/^Webhook (\d+)/gm)].map(([, id]) => id);
-    assert.deepEqual(await headings(["node"]), ["1"]);
-    assert.deepEqual(await headings(["Oth"]), ["2"]);
-    const ofWorkspace = (await svc(["webhooks", "why", name.split(" ")[0]!])).out;
-    assert.deepEqual(ofWorkspace.match(/^\d \w+/gm), ["1 Node", "2 Other"]);
-    await svc(create("Nodding", `${dead}/3`));
-    const either = await svc("webhooks why Nod");
-    assert.deepEqual([either.exit, either.err.split("\n")[0]], [2, 'error: "Nod" is ambiguous: Node, Nodding']);
   });
 
   it("lists checks for a real service and exits with an error", async (t) => {

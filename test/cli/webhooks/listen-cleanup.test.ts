@@ -1,0 +1,86 @@
+import assert from "node:assert/strict";
+import { createServer, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { describe, it, type TestContext } from "node:test";
+import { startCommand } from "../../support/cli/following.ts";
+import { runCli } from "../../support/cli/run-cli.ts";
+
+describe("webhook of a listener", () => {
+  /** A service that creates webhook 7 and sends these responses to other requests. */
+  async function service(t: TestContext, answers: (method: string, response: ServerResponse) => void) {
+    const seen: string[] = [];
+    const server = createServer((request, response) => {
+      request.resume().on("end", () => {
+        seen.push(`${request.method} ${request.url}`);
+        answers(request.method ?? "", response);
+      });
+    });
+    await new Promise<void>((up) => server.listen(0, "127.0.0.1", up));
+    t.after(() => server.close().closeAllConnections());
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const key = Buffer.alloc(64, 7).toString("base64");
+    const env = { SVC_BASE_URL: url, SVC_CLIENT_ID: "a", SVC_CLIENT_SECRET: "b", SVC_WEBHOOK_HMAC_KEY: key };
+    const listen = () => startCommand(runCli, ["webhooks", "listen", "--quiet", "--json", "--retries", "0"], { env });
+    return { url, seen, listen };
+  }
+  const created = (response: ServerResponse) =>
+    response.writeHead(201, { "content-type": "application/json" }).end(JSON.stringify({ id: 7 }));
+  const lastLines = (err: string) => err.split("\n").slice(-3, -1);
+
+  const failures: [what: string, fail: (response: ServerResponse) => void, reason: (url: string) => string][] = [
+    [
+      "the service rejects the deletion",
+      (response) => response.writeHead(503).end(),
+      () => "The service failed (HTTP 503)",
+    ],
+    [
+      "the connection breaks",
+      (response) => response.destroy(),
+      (url) => `Failed to reach ${url}: the connection was closed (UND_ERR_SOCKET).`,
+    ],
+    ["no response arrives", () => {}, (url) => `Failed to reach ${url}: no response within 700 ms (ETIMEDOUT).`],
+  ];
+  for (const [what, fail, reason] of failures) {
+    it(`is reported if it cannot be deleted because ${what}`, async (t) => {
+      const { url, listen } = await service(t, (method, response) =>
+        method === "POST" ? created(response) : fail(response),
+      );
+      const listening = listen();
+      await listening.saw('"ready"');
+      listening.signal("SIGINT");
+      const { exit, err } = await listening.ended;
+      assert.deepEqual(
+        [exit, lastLines(err)],
+        [130, [`warning: Webhook 7 was not deleted. ${reason(url)}`, "To delete it: svc webhooks delete 7"]],
+      );
+    });
+  }
+
+  it("is not reported if another user has deleted it", async (t) => {
+    const { listen } = await service(t, (method, response) =>
+      method === "POST" ? created(response) : response.writeHead(404).end(),
+    );
+    const listening = listen();
+    await listening.saw('"ready"');
+    listening.signal("SIGINT");
+    const { exit, err } = await listening.ended;
+    assert.deepEqual([exit, err.includes("was not deleted")], [130, false], err);
+  });
+
+  const unknown: [what: string, fail: (response: ServerResponse) => void][] = [
+    ["a broken connection", (response) => response.destroy()],
+    ["a 500", (response) => response.writeHead(500).end()],
+    ["a response without an ID", (response) => response.writeHead(201).end()],
+  ];
+  for (const [what, fail] of unknown) {
+    it(`is reported if it may have been created: ${what}`, async (t) => {
+      const { listen } = await service(t, (_method, response) => fail(response));
+      const { exit, err } = await listen().ended;
+      assert.equal(exit, 1, err);
+      assert.match(
+        err,
+        /^warning: The service may have created a webhook titled "svc webhooks listen" for http:\/\/127\.0\.0\.1:\d+, which is not deleted\.\nTo delete it, find its id .*: svc webhooks delete ID\n/m,
+      );
+    });
+  }
+});
