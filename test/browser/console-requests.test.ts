@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createTestBrowser } from "../support/browser.ts";
-import { startTestEmulator } from "../support/emulator.ts";
+import { createSender, startTestEmulator } from "../support/emulator.ts";
 import { openConsole, startFailingWebhookStory, viewOf } from "./console-scene.ts";
 
 const { skip, tab } = createTestBrowser();
@@ -32,6 +32,39 @@ describe("request list of the console", { skip }, () => {
     assert.equal(await rows.filter({ hasText: "GET /_emulator/" }).count(), 0, "what only reads is left out");
     await page.getByRole("button", { name: "+5 min", exact: true }).click();
     await rows.filter({ hasText: "POST /_emulator/clock/advance" }).nth(1).waitFor();
+    assert.deepEqual(page.complaints, []);
+  });
+
+  it("limits the list to a workspace, and shows the workspace of a request", async (t) => {
+    const page = await tab(t);
+    const world = await startTestEmulator(t);
+    const [first, second] = (await world.ask("GET", "workspaces")).body as readonly Record<string, string>[];
+    for (const [workspace, contract] of [
+      [first!, "T-1"],
+      [second!, "T-2"],
+    ] as const) {
+      const { url } = world.clusters.find(({ id }) => id === workspace.cluster_id)!;
+      const { client_id = "", client_secret = "" } = workspace;
+      const api = createSender(url, { "client-id": client_id, "client-secret": client_secret });
+      await api("GET", `/api/v2.1/public/contracts/${contract}/status`);
+    }
+    await openConsole(page, world, "#/requests");
+    const rows = page.getByRole("list", { name: "Requests", exact: true }).getByRole("listitem");
+    await rows.nth(1).waitFor();
+    await page.getByLabel("Workspace").selectOption(second!.name!);
+    await rows.filter({ hasText: "T-1" }).waitFor({ state: "detached" });
+    assert.equal(await rows.count(), 1);
+    assert.equal(page.url(), viewOf(world, `#/requests?workspace=${second!.id}`));
+    await world.api("GET", "/api/v2.1/public/contracts/T-3/status");
+    await page.getByRole("link", { name: "Failed" }).click();
+    await rows.filter({ hasText: "T-2" }).waitFor();
+    assert.equal(await rows.count(), 1);
+    await page.getByLabel("Workspace").selectOption("All workspaces");
+    await rows.filter({ hasText: "T-3" }).waitFor();
+    await rows.filter({ hasText: "T-2" }).getByRole("link").click();
+    await page.getByRole("heading", { name: /^Request \d+$/, level: 1 }).waitFor();
+    const workspace = page.locator("dt", { hasText: /^Workspace$/ }).locator("xpath=following-sibling::dd[1]");
+    assert.equal(await workspace.textContent(), String(second!.id));
     assert.deepEqual(page.complaints, []);
   });
 
