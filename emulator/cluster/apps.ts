@@ -7,10 +7,10 @@ import type { Passthrough } from "../http/reply.ts";
 import type { Transaction, View } from "../store/port.ts";
 import type { ClusterContext } from "./context.ts";
 import { addComment } from "./contracts/comments.ts";
-import { type Contract, contracts, formatCompositeId, selectWorkspace } from "./contracts/rows.ts";
+import { type Contract, contracts, formatCompositeId, selectContractsOfWorkspace } from "./contracts/rows.ts";
 import { createJsonResponse } from "./response.ts";
 
-interface Remark {
+interface ChatComment {
   readonly author: string;
   readonly text: string;
   /** Fields that can name the contract, in order of precedence. */
@@ -19,7 +19,7 @@ interface Remark {
   readonly isAboutContract: boolean;
 }
 
-const webhooks = /^\/router\/v1\/integrations\/(?:destinations\/[^/]+\/)?(chat_[ab])\/webhook\/(\w+)\/?$/;
+const webhookPath = /^\/router\/v1\/integrations\/(?:destinations\/[^/]+\/)?(chat_[ab])\/webhook\/(\w+)\/?$/;
 
 /**
  * Responds to forwarded requests of chat_a and chat_b (DECISIONS.md, R21 and R22). A message or an interaction that
@@ -32,7 +32,7 @@ export async function respondToChat(
   context: ClusterContext,
   finding: ReportFinding,
 ): Promise<Passthrough | undefined> {
-  const [, app, webhook] = webhooks.exec(path) ?? [];
+  const [, app, webhook] = webhookPath.exec(path) ?? [];
   if (request.method !== "POST" || app === undefined) return undefined;
   const payload = app === "chat_a" ? parsePayload(request) : parseJsonObject(request.body);
   if (!payload) return createJsonResponse(200, {});
@@ -42,10 +42,10 @@ export async function respondToChat(
       200,
       await context.store.read((view) => listOptions(view, payload, teams, context, finding)),
     );
-  const remark = app === "chat_a" ? parseChatARemark(payload) : parseChatBRemark(payload);
+  const remark = app === "chat_a" ? parseChatAComment(payload) : parseChatBComment(payload);
   if (!remark) return createJsonResponse(200, {});
   const commented = await context.store.transaction(`${app}.${webhook}`, (tx) =>
-    addRemark(tx, remark, teams, context, finding),
+    addChatComment(tx, remark, teams, context, finding),
   );
   if (commented === undefined) return createJsonResponse(200, {});
   const text = `Comment added to ${commented}.`;
@@ -59,20 +59,20 @@ function parsePayload(request: ReceivedRequest) {
 }
 
 type Payload = Readonly<Record<string, unknown>>;
-type Texts = readonly (string | undefined)[];
+type PossibleTexts = readonly (string | undefined)[];
 
-const listTeams = (payload: Payload): Texts => [
+const listTeams = (payload: Payload): PossibleTexts => [
   findString(payload, "team_id"),
   findString(payload, "team", "id"),
   findString(payload, "enterprise", "id"),
 ];
 
-const listTenants = (activity: Payload): Texts => [
+const listTenants = (activity: Payload): PossibleTexts => [
   findString(activity, "channelData", "tenant", "id"),
   findString(activity, "conversation", "tenantId"),
 ];
 
-function parseChatARemark(payload: Payload): Remark | undefined {
+function parseChatAComment(payload: Payload): ChatComment | undefined {
   const { event } = payload;
   if (isObject(event)) {
     const text = findString(event, "text");
@@ -111,7 +111,7 @@ function getTexts(payload: Payload, ...path: readonly string[]): Payload | undef
   return isObject(at) ? at : undefined;
 }
 
-function parseChatBRemark(activity: Payload): Remark | undefined {
+function parseChatBComment(activity: Payload): ChatComment | undefined {
   const author = findString(activity, "from", "name") ?? findString(activity, "from", "id") ?? "chat_b";
   const type = findString(activity, "type");
   const text = findString(activity, "text");
@@ -126,7 +126,7 @@ function parseChatBRemark(activity: Payload): Remark | undefined {
   return { author, text: findString(data, "comment") ?? `${author}: ${verb}`, places, isAboutContract: true };
 }
 
-async function findWorkspace(view: View, teams: Texts, { cluster }: ClusterContext, finding: ReportFinding) {
+async function findWorkspace(view: View, teams: PossibleTexts, { cluster }: ClusterContext, finding: ReportFinding) {
   const clusterWorkspaces = await view.list(workspaces, { by: "cluster", equals: cluster.id });
   const isOf = ({ chat_a_teams, chat_b_tenants }: Workspace) =>
     teams.some((team) => team !== undefined && [...chat_a_teams, ...chat_b_tenants].includes(team));
@@ -136,10 +136,10 @@ async function findWorkspace(view: View, teams: Texts, { cluster }: ClusterConte
   return workspace;
 }
 
-async function addRemark(
+async function addChatComment(
   tx: Transaction,
-  { author, text, places, isAboutContract }: Remark,
-  teams: Texts,
+  { author, text, places, isAboutContract }: ChatComment,
+  teams: PossibleTexts,
   context: ClusterContext,
   finding: ReportFinding,
 ): Promise<string | undefined> {
@@ -155,7 +155,7 @@ async function addRemark(
     );
     return undefined;
   }
-  await addComment(tx, context, contract, text.slice(0, maxComment), {
+  await addComment(tx, context, contract, text.slice(0, maxCommentLength), {
     by: { name: author },
     id: workspace.acting_user_id,
   });
@@ -163,37 +163,37 @@ async function addRemark(
 }
 
 /** Maximum length of a message in chat_a, which needs no sign-in. */
-const maxComment = 40_000;
+const maxCommentLength = 40_000;
 
 const isOfWorkspace = ({ workspace_id, deleted_at }: Contract, { id }: Workspace): boolean =>
   workspace_id === id && deleted_at === null;
 
 /** Limits of chat_a: the number of options in a menu, and the length of their names. */
 const maxOptions = 100;
-const maxOptionText = 75;
+const maxOptionLength = 75;
 
 async function listOptions(
   view: View,
   payload: Payload,
-  teams: Texts,
+  teams: PossibleTexts,
   context: ClusterContext,
   finding: ReportFinding,
 ) {
   const workspace = await findWorkspace(view, teams, context, finding);
   if (!workspace) return { options: [] };
   const query = (findString(payload, "value") ?? "").toLowerCase();
-  const all = await view.list(contracts, { ...selectWorkspace(workspace.id), reverse: true });
+  const all = await view.list(contracts, { ...selectContractsOfWorkspace(workspace.id), reverse: true });
   const matching = all.filter((row) => `${formatCompositeId(row)} ${row.name}`.toLowerCase().includes(query));
   return {
     options: matching.slice(0, maxOptions).map((row) => ({
-      text: { type: "plain_text", text: `${formatCompositeId(row)} ${row.name}`.slice(0, maxOptionText) },
+      text: { type: "plain_text", text: `${formatCompositeId(row)} ${row.name}`.slice(0, maxOptionLength) },
       value: formatCompositeId(row),
     })),
   };
 }
 
 /** Suspension of the workspace by event type. Other events carry the status in their subscription. */
-const isSuspendingEvent = lookupTable<boolean>({
+const suspensionByEvent = lookupTable<boolean>({
   subscription_paused: true,
   subscription_cancelled: true,
   subscription_created: false,
@@ -239,5 +239,5 @@ const parsePlan = (event: unknown): string | undefined =>
 function isSuspendedBy(event: unknown): boolean | undefined {
   const status = findString(event, "content", "subscription", "status");
   if (status !== undefined) return status === "paused" || status === "cancelled";
-  return isSuspendingEvent[findString(event, "event_type") ?? ""];
+  return suspensionByEvent[findString(event, "event_type") ?? ""];
 }

@@ -12,7 +12,7 @@ import type { ClusterContext } from "./context.ts";
 import { crmARoutes, crmBRoutes } from "./crm.ts";
 import { acceptMailerEvent } from "./emails.ts";
 import { getLoginOptions } from "./identity/identity-routes.ts";
-import { completeInstallation } from "./installations.ts";
+import { completeAppInstallation } from "./installations.ts";
 import { respondToInvitation } from "./invitations/invite.ts";
 import { handleRecipientPage } from "./recipient-pages/recipient-pages.ts";
 import { createJsonResponse } from "./response.ts";
@@ -30,7 +30,7 @@ type InboxResponder = (
   finding: ReportFinding,
 ) => Promise<Passthrough>;
 
-const known = lookupTable<InboxResponder>({
+const knownRoutes = lookupTable<InboxResponder>({
   "GET /api/v1/auth/captcha-config": async ({ headers, remoteAddress }, { store }) => {
     const { captcha } = await store.read(readApps);
     const caller = headers["x-forwarded-for"]?.split(",")[0]?.trim() || remoteAddress;
@@ -64,7 +64,7 @@ async function respondAsIdentity(
  * the inbox.
  */
 export const createForwardedHandler =
-  (cluster: ClusterContext, inbox: Inbox) =>
+  (cluster: ClusterContext, inbox: RequestInbox) =>
   async (request: ReceivedRequest, finding: ReportFinding): Promise<Passthrough | undefined> => {
     const context = { ...cluster, store: new CausedStore(cluster.store, request.cause) };
     // A person's browser requests this page directly, so the request is not in the inbox.
@@ -73,10 +73,10 @@ export const createForwardedHandler =
     const { path } = parseRequestTarget(request.target);
     const answer =
       (await respondAsScripted(request, path, context)) ??
-      (await known[`${request.method} ${path}`]?.(request, context, finding)) ??
+      (await knownRoutes[`${request.method} ${path}`]?.(request, context, finding)) ??
       (await respondToChat(request, path, context, finding)) ??
       (await respondToInvitation(request, context)) ??
-      (await completeInstallation(request, context, finding)) ??
+      (await completeAppInstallation(request, context, finding)) ??
       (await respondAsIdentity(request, path, context, finding));
     if (!answer && servedPaths.test(path)) return respondUnemulated(path);
     const given = answer ?? respondWithEcho(request, context, finding);
@@ -147,7 +147,7 @@ interface PackedRow extends Omit<InboxRow, "rawHeaders" | "body"> {
 const rowBytes = 120;
 
 /** Requests that the router forwarded to one emulated cluster, in memory. The oldest are dropped first. */
-export class Inbox {
+export class RequestInbox {
   readonly #log: ByteBoundedLog<PackedRow>;
   readonly #hideSecrets: (text: string) => string;
   #lastId = 0;

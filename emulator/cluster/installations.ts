@@ -16,13 +16,13 @@ import { createJsonResponse, readOAuthParameters } from "./response.ts";
  * Starts an installation. The state names the cluster if the router reads it. The state of chat_a does not, because its
  * redirects go to all clusters of a destination (specification, oauth_redirect).
  */
-export async function beginInstallation(
+export async function beginAppInstallation(
   tx: Transaction,
   { clock, ids }: Pick<ClusterContext, "clock" | "ids">,
   app: InstallableApp,
   { id: workspace_id, cluster_id }: Workspace,
-): Promise<Installation> {
-  const row: Installation = {
+): Promise<AppInstallation> {
+  const row: AppInstallation = {
     id: tx.next("installation"),
     app,
     cluster_id,
@@ -33,8 +33,8 @@ export async function beginInstallation(
     begun_at: clock.now(),
     ended_at: null,
   };
-  tx.put(installations, row);
-  await evictOldest(tx, installations, { stays: ({ status }) => status === "INSTALLED" });
+  tx.put(appInstallations, row);
+  await evictOldest(tx, appInstallations, { stays: ({ status }) => status === "INSTALLED" });
   return row;
 }
 
@@ -45,7 +45,7 @@ const providerRedirect = /^\/router\/v1\/oauth2\.0\/external\/([^/]+)\/redirect$
  * Handles the redirect at the end of an installation that this cluster started, once. An unknown state gets a 404, so
  * the router uses the response of the issuing cluster. Returns undefined for any other request.
  */
-export async function completeInstallation(
+export async function completeAppInstallation(
   request: ReceivedRequest,
   { store, cluster, clock }: Pick<ClusterContext, "store" | "cluster" | "clock">,
   finding: ReportFinding,
@@ -59,18 +59,18 @@ export async function completeInstallation(
     return createJsonResponse(status, { detail });
   };
   return store.transaction("installations.redirect", async (tx) => {
-    const [installation] = await tx.list(installations, { by: "state", equals: state, limit: 1 });
+    const [installation] = await tx.list(appInstallations, { by: "state", equals: state, limit: 1 });
     if (installation?.cluster_id !== cluster.id || installation.app !== app || installation.status !== "PENDING") {
       return refuse(404, "Unknown or used state");
     }
     const ended_at = clock.now();
     if (error !== undefined) {
-      tx.put(installations, { ...installation, status: "REFUSED", ended_at });
+      tx.put(appInstallations, { ...installation, status: "REFUSED", ended_at });
       return refuse(400, `The installation was denied: ${error}`);
     }
     const account = await redeemProviderCode(tx, app, code);
     if (!account) return refuse(400, "Unknown or used code");
-    tx.put(installations, { ...installation, status: "INSTALLED", account, ended_at });
+    tx.put(appInstallations, { ...installation, status: "INSTALLED", account, ended_at });
     // The router does not need the owner of a provider's account, because providers send no requests.
     if (app === "chat_a") scheduleReport(tx, "report-installation", installation.id, ended_at);
     return createJsonResponse(200, { cluster_id: cluster.id, workspace_id: installation.workspace_id, app, account });
@@ -81,7 +81,7 @@ export async function completeInstallation(
  * The installation of a connected app in a workspace. The cluster issues a state, and the redirect with that state
  * completes the installation (DECISIONS.md, R21, R26).
  */
-export const Installation = z.strictObject({
+export const AppInstallation = z.strictObject({
   id: z.int(),
   app: z.enum(installableApps),
   cluster_id: z.string(),
@@ -95,11 +95,11 @@ export const Installation = z.strictObject({
   begun_at: storedTime(z.int()),
   ended_at: storedTime(z.int()).nullable(),
 });
-export type Installation = z.infer<typeof Installation>;
+export type AppInstallation = z.infer<typeof AppInstallation>;
 
-export const installations = defineRows<Installation, "state">({
+export const appInstallations = defineRows<AppInstallation, "state">({
   name: "installations",
-  schema: Installation,
+  schema: AppInstallation,
   key: (row) => row.id,
   numbers: { installation: (row) => row.id },
   indexes: { state: (row) => row.state },

@@ -38,7 +38,7 @@ export const createOAuthError = (
 export type FieldProblems = { [field: string]: readonly string[] | FieldProblems };
 
 /** Collects the problems of a body's fields, so that one response lists all of them. */
-export class Problems {
+export class ProblemCollector {
   readonly #found: FieldProblems = Object.create(null);
 
   /** `path` leads from the body to the field, as in `add(["counter_party_details", 0, "organization_name"], "…")`. */

@@ -9,7 +9,7 @@ import { Runner } from "../clock/runner.ts";
 import { schedule, toDueSortKeyEnd } from "../clock/schedule.ts";
 import type { VirtualClock } from "../clock/virtual-clock.ts";
 import { createContractJobHandlers } from "../cluster/contracts/lifecycle/job-handlers.ts";
-import { createRouterClient, isReport } from "../cluster/reports/report.ts";
+import { createRouterClient, isReportKind } from "../cluster/reports/report.ts";
 import { createReportJobHandlers } from "../cluster/reports/report-contents.ts";
 import { getReceiverRules } from "../domain/settings.ts";
 import { type Faults, interceptOutgoing } from "../faults/faults.ts";
@@ -19,7 +19,7 @@ import type { HttpResponse, ObserveAnswer } from "../http/reply.ts";
 import type { RequestLog } from "../http/request-log/request-log.ts";
 import type { EmulatorOptions } from "../published.d.ts";
 import type { Store } from "../store/port.ts";
-import { exportTraces, type TraceExport } from "../trace/export.ts";
+import { exportTraces, type TraceExporter } from "../trace/export.ts";
 import { createDeliveryJobHandlers } from "../webhooks/deliver.ts";
 import type { CleanupStack } from "./cleanup-stack.ts";
 import type { ProcessContext } from "./process-context.ts";
@@ -108,7 +108,7 @@ export async function flushReports(
     while (!signal.aborted) {
       const slice = { by: "turn", to: toDueSortKeyEnd(clock.now()), limit: looked } as const;
       const due = await store.read((view) => view.list(schedule, slice));
-      if (!due.some(({ kind }) => isReport(kind))) return;
+      if (!due.some(({ kind }) => isReportKind(kind))) return;
       await wall.sleep(lookEveryMs, signal);
     }
   }
@@ -125,7 +125,7 @@ interface Sources {
 export function createTraceExport(
   { otel, deterministic = false }: EmulatorOptions,
   { store, wall, requestLog, log }: Sources,
-): TraceExport | undefined {
+): TraceExporter | undefined {
   const { read, notes } = readOtelSettings(otel ?? {}, emulatorResource["service.name"]);
   for (const note of notes) log(note);
   if (!read) return undefined;

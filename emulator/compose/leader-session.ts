@@ -2,13 +2,13 @@ import { createRandomIds } from "../../src/base/ids.ts";
 import { defaultSchema } from "../../src/base/postgres-url.ts";
 import type { Runner } from "../clock/runner.ts";
 import { VirtualClock } from "../clock/virtual-clock.ts";
-import { Inbox } from "../cluster/inbox.ts";
+import { RequestInbox } from "../cluster/inbox.ts";
 import { PdfReader } from "../cluster/pdf/reader.ts";
-import { isReport } from "../cluster/reports/report.ts";
+import { isReportKind } from "../cluster/reports/report.ts";
 import { hasAccount } from "../cluster/workspace/trial-workspace.ts";
 import { createTokenMask } from "../control/access/credentials.ts";
-import { Sessions } from "../control/console/sessions.ts";
-import { Feed } from "../control/events/feed.ts";
+import { ConsoleSessions } from "../control/console/sessions.ts";
+import { EventFeed } from "../control/events/feed.ts";
 import type { Cluster, ClusterRow } from "../domain/clusters.ts";
 import { ControlTokens, dropTokens } from "../domain/control-tokens.ts";
 import { createRenewableIds } from "../domain/provider.ts";
@@ -134,7 +134,7 @@ async function open(
   if (stale !== undefined) log(stale);
 
   const faults = new Faults();
-  const sessions = new Sessions(createRandomIds(), wall);
+  const sessions = new ConsoleSessions(createRandomIds(), wall);
   const hideControlTokens = createTokenMask({ token, sessions });
   if (snapshotHead) faults.replaceState(snapshotHead.beside.faults);
   let resolveUrl = (_url: string) => {};
@@ -151,11 +151,11 @@ async function open(
   const sharedContext = { store, clock, wall, ids, settings };
   // With --deterministic, reports of clusters have a fixed place in the request log: before the next request.
   const prioritizeReports = async (cause: Cause) => {
-    await runner.prioritize(cause.id, isReport);
+    await runner.prioritize(cause.id, isReportKind);
   };
   const faultFor = findIncomingFault(faults, forwarder.isOwn);
   const served = { clock, faultFor, ...(settings.deterministic && { beforeAnswer: prioritizeReports }) };
-  const inboxes = new Map<string, Inbox>();
+  const inboxes = new Map<string, RequestInbox>();
   const emulated = state.clusters.filter(({ external_url }) => external_url === null);
   checkClusterUrls(
     options,
@@ -193,7 +193,7 @@ async function open(
     tokens,
     report: log,
   });
-  const feed = new Feed({ ...sharedContext, requestLog, faults, snapshots, runner, clusters }, instanceId);
+  const feed = new EventFeed({ ...sharedContext, requestLog, faults, snapshots, runner, clusters }, instanceId);
   closing.push(() => feed.close());
   const control = {
     ...sharedContext,
@@ -255,7 +255,7 @@ async function open(
     closing.push(() => listeners.stop(listener));
     const url = resolvePublicUrl(row.id, reachedAt, { ...options, routerUrl });
     const cluster = { ...rest, url, reachedAt, external: false };
-    const inbox = new Inbox(settings.inboxBytes, hideControlTokens);
+    const inbox = new RequestInbox(settings.inboxBytes, hideControlTokens);
     inboxes.set(cluster.id, inbox);
     listener.open({
       ...served,

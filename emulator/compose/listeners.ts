@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { networkInterfaces } from "node:os";
 import { brotliDecompressSync } from "node:zlib";
 import { EmulatorBugError } from "../../src/base/errors.ts";
-import type { ConsoleAsset, ConsoleBundle, ReadConsole } from "../control/context.ts";
+import type { ConsoleAsset, ConsoleBundle, ConsoleReader } from "../control/context.ts";
 import { createListener, type Listener, type ListenerOptions } from "../http/listener.ts";
 import type { CausePropagator } from "../http/outgoing/cause-propagator.ts";
 import type { EmulatorOptions } from "../published.d.ts";
@@ -91,7 +91,7 @@ interface Manifest {
 }
 
 /** Reads the console's files at the first request and caches them, because most emulators never open the console. */
-export function createConsoleReader(): ReadConsole {
+export function createConsoleReader(): ConsoleReader {
   let reading: Promise<ConsoleBundle> | undefined;
   return () => {
     reading ??= readConsole().catch((cause) => {

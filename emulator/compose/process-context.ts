@@ -1,7 +1,7 @@
 import type { Liveness, Readiness } from "../../src/api/emulator/lifecycle.ts";
 import type { WallClock } from "../../src/base/clock.ts";
 import type { Observer } from "../../src/verify/observed/apply.ts";
-import type { Counters } from "../control/metrics/counters.ts";
+import type { MetricCounters } from "../control/metrics/counters.ts";
 import type { Settings } from "../domain/settings.ts";
 import type { CausePropagator } from "../http/outgoing/cause-propagator.ts";
 import type { RequestLog } from "../http/request-log/request-log.ts";
@@ -26,7 +26,7 @@ export interface ProcessContext {
   readonly settings: Settings;
   readonly requestLog: RequestLog;
   readonly deliveries: DeliveryNotifier;
-  readonly counters: Counters;
+  readonly counters: MetricCounters;
   readonly createCauseRow: CauseRowFactory;
   readonly links: CausePropagator;
   readonly listeners: Listeners;

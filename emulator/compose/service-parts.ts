@@ -1,7 +1,7 @@
 import { registry } from "../../src/api/registry.ts";
 import type { ClusterContext } from "../cluster/context.ts";
 import { contractApiHandlers, storageHandlers } from "../cluster/handlers.ts";
-import { createForwardedHandler, type Inbox } from "../cluster/inbox.ts";
+import { createForwardedHandler, type RequestInbox } from "../cluster/inbox.ts";
 import { createApiKeyAuthenticator } from "../cluster/workspace/credentials.ts";
 import { createAuthenticators } from "../control/access/credentials.ts";
 import { guardHandlers } from "../control/access/guard-handlers.ts";
@@ -22,7 +22,10 @@ const listOperations = (service: "contracts" | "storage") =>
   registry.filter((operation) => operation.service.name === service);
 
 /** Routes of a cluster's listener: the contract API, the signed storage, and requests that the router forwards. */
-export const createClusterParts = (context: ClusterContext, inbox: Inbox): Pick<ServedParts, "parts" | "fallback"> => ({
+export const createClusterParts = (
+  context: ClusterContext,
+  inbox: RequestInbox,
+): Pick<ServedParts, "parts" | "fallback"> => ({
   parts: [
     createPart({
       operations: listOperations("contracts"),

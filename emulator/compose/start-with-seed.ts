@@ -9,7 +9,7 @@ import { openFilesRemedies } from "../../src/files/disk.ts";
 import { fingerprintMachine } from "../../src/files/machine.ts";
 import { hasOriginMarker, markNewState, writeOriginMarker } from "../../src/files/origin-marker.ts";
 import type { Observer } from "../../src/verify/observed/apply.ts";
-import { Counters } from "../control/metrics/counters.ts";
+import { MetricCounters } from "../control/metrics/counters.ts";
 import type { ListenerOptions } from "../http/listener.ts";
 import { CausePropagator } from "../http/outgoing/cause-propagator.ts";
 import { RequestLog } from "../http/request-log/request-log.ts";
@@ -139,7 +139,7 @@ async function begin(
       })
     : undefined;
   const deliveries = new DeliveryNotifier();
-  const counters = new Counters(requestLog, deliveries);
+  const counters = new MetricCounters(requestLog, deliveries);
   const context: ProcessContext = {
     ...{ options, seed, wall, readiness, file: realFile, routerUrl, settings, requestLog, deliveries, counters },
     ...{ createCauseRow, links, listeners, standby, runFile, log, observer },

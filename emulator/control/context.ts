@@ -4,7 +4,7 @@ import type { ObservedClaims } from "../../src/derive/observed.ts";
 import type { Runner } from "../clock/runner.ts";
 import type { VirtualClock } from "../clock/virtual-clock.ts";
 import type { StandardSet } from "../cluster/context.ts";
-import type { Inbox } from "../cluster/inbox.ts";
+import type { RequestInbox } from "../cluster/inbox.ts";
 import type { Cluster } from "../domain/clusters.ts";
 import type { ControlTokens } from "../domain/control-tokens.ts";
 import type { RenewableIds } from "../domain/provider.ts";
@@ -16,11 +16,11 @@ import type { EventFrames } from "../http/reply.ts";
 import type { RequestLog } from "../http/request-log/request-log.ts";
 import type { Blobs } from "../store/blobs.ts";
 import type { Transaction } from "../store/port.ts";
-import type { TraceExport } from "../trace/export.ts";
+import type { TraceExporter } from "../trace/export.ts";
 import type { Snapshots } from "../travel/snapshots.ts";
 import type { ControlCaller } from "./access/credentials.ts";
-import type { Sessions } from "./console/sessions.ts";
-import type { Counters } from "./metrics/counters.ts";
+import type { ConsoleSessions } from "./console/sessions.ts";
+import type { MetricCounters } from "./metrics/counters.ts";
 
 export interface ControlContext extends HandlerContext {
   readonly settings: Settings;
@@ -30,24 +30,24 @@ export interface ControlContext extends HandlerContext {
   readonly runner: Runner;
   readonly ids: RenewableIds;
   readonly requestLog: RequestLog;
-  readonly counters: Counters;
+  readonly counters: MetricCounters;
   readonly faults: Faults;
   /** Requests that were forwarded to each emulated cluster, by the cluster's id. */
-  readonly inboxes: ReadonlyMap<string, Inbox>;
+  readonly inboxes: ReadonlyMap<string, RequestInbox>;
   readonly snapshots: Snapshots;
   /** Undefined if spans are not exported. */
-  readonly spans: TraceExport | undefined;
-  readonly instance: Instance;
+  readonly spans: TraceExporter | undefined;
+  readonly instance: EmulatorInstance;
   getStandardSet(): StandardSet;
-  readonly sessions: Sessions;
+  readonly sessions: ConsoleSessions;
   readonly tokens: ControlTokens;
   readonly feed: FollowableEvents;
-  readonly readConsole: ReadConsole;
+  readonly readConsole: ConsoleReader;
   /** Undefined if there are no observations of a recorded service. */
   readonly observedClaims: ObservedClaims | undefined;
 }
 
-export interface Instance {
+export interface EmulatorInstance {
   readonly id: string;
   /** Returns the identity of this process, and its role among the processes that share its store. */
   getReadiness(): Readiness;
@@ -83,7 +83,7 @@ export interface ConsoleBundle {
 }
 
 /** Reads the bundle on the first request. */
-export type ReadConsole = () => Promise<ConsoleBundle>;
+export type ConsoleReader = () => Promise<ConsoleBundle>;
 export interface FollowableEvents {
   /** Yields all events after an id, until the signal is aborted. */
   follow(after: string | undefined, signal: AbortSignal): AsyncIterable<EventFrames>;

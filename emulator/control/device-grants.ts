@@ -18,7 +18,7 @@ import { createCsrfToken, requireCsrfToken, sendPage } from "./forms.ts";
 
 const maxListed = 500;
 
-const why: Readonly<Record<DecisionProblem, string>> = {
+const decisionMessages: Readonly<Record<DecisionProblem, string>> = {
   unknown: "No device has this code.",
   expired: "This code has expired. Request a new code on the device.",
   decided: "This code was already approved or denied.",
@@ -75,13 +75,13 @@ export const deviceGrantHandlers = {
     );
     return sendPage(
       typeof decided === "string"
-        ? await renderQuestion(context, body, why[decided])
-        : createPage("Done", html`<p>${outcome[decision.status]}</p>`),
+        ? await renderQuestion(context, body, decisionMessages[decided])
+        : createPage("Done", html`<p>${decisionOutcomes[decision.status]}</p>`),
     );
   },
 } satisfies ControlHandlers<Pick<ControlContext, "store" | "clock" | "wall" | "ids" | "clusters" | "instance">>;
 
-const outcome = {
+const decisionOutcomes = {
   AUTHORIZED: "The device is approved. You can close this page.",
   DENIED: "The device is denied. You can close this page.",
 } as const;
@@ -113,9 +113,9 @@ async function renderQuestion(
     const grant = await findGrantByUserCode(view, user_code);
     return grant && { grant, client: await view.get(oauthClients, grant.client_id) };
   });
-  if (!found) return renderEntryPage(why.unknown, user_code);
-  if (found.grant.expires_at <= clock.now()) return renderEntryPage(why.expired, user_code);
-  if (found.grant.status !== "PENDING") return renderEntryPage(why.decided, user_code);
+  if (!found) return renderEntryPage(decisionMessages.unknown, user_code);
+  if (found.grant.expires_at <= clock.now()) return renderEntryPage(decisionMessages.expired, user_code);
+  if (found.grant.status !== "PENDING") return renderEntryPage(decisionMessages.decided, user_code);
 
   const bound = found.grant.cluster_id;
   const choices = clusters

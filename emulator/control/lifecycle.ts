@@ -21,7 +21,7 @@ export const lifecycleHandlers = {
 
   "emulator.usage": (_, { requestLog, inboxes, feed, spans }) => ({
     requests: requestLog.amount,
-    inboxes: sumOf([...inboxes.values()].map(({ amount }) => amount)),
+    inboxes: sumUsage([...inboxes.values()].map(({ amount }) => amount)),
     events: feed.amount,
     spans: spans?.amount ?? null,
   }),
@@ -42,7 +42,7 @@ export const describeProcess = (
   ...(readiness.public_url === undefined && isDirectLoopbackRequest(request) && { process }),
 });
 
-const sumOf = (amounts: readonly BufferUsage[]): BufferUsage =>
+const sumUsage = (amounts: readonly BufferUsage[]): BufferUsage =>
   amounts.reduce(
     (sum, each) => ({
       count: sum.count + each.count,
@@ -76,12 +76,12 @@ function buildDocument(name: DocumentedService): ReturnType<typeof buildOpenApi>
 function listServers(name: DocumentedService, clusters: readonly Cluster[], origin: string): readonly Server[] {
   if (name !== "contracts") return [{ url: origin, description: "This emulator" }];
   return clusters.map(({ id, url, reachedAt, external }) => ({
-    url: external || url !== reachedAt ? url : withHostOf(origin, url),
+    url: external || url !== reachedAt ? url : replaceHost(origin, url),
     description: `Cluster ${id}${external ? " (external)" : ""}`,
   }));
 }
 
-function withHostOf(origin: string, url: string): string {
+function replaceHost(origin: string, url: string): string {
   const address = new URL(url);
   address.hostname = new URL(origin).hostname;
   return address.origin;

@@ -1,7 +1,7 @@
 import type { submitProviderPage } from "../../src/api/emulator/installations.ts";
 import type { InputOf } from "../../src/api/operation.ts";
 import { toIsoMillis } from "../../src/base/clock.ts";
-import { beginInstallation, type Installation, installations } from "../cluster/installations.ts";
+import { type AppInstallation, appInstallations, beginAppInstallation } from "../cluster/installations.ts";
 import {
   buildAuthorizationUrl,
   buildProviderRedirect,
@@ -25,7 +25,7 @@ import { createCsrfToken, requireCsrfToken, sendPage } from "./forms.ts";
 type ProviderContext = Pick<ControlContext, "store" | "clock" | "wall" | "ids" | "settings" | "instance">;
 type ProviderForm = InputOf<typeof submitProviderPage>["body"];
 
-const nameVisit = ({ flow, provider, state, destination = "" }: ProviderVisit): string =>
+const formatVisitKey = ({ flow, provider, state, destination = "" }: ProviderVisit): string =>
   `provider ${flow} ${provider} ${destination} ${state}`;
 
 export const providerHandlers = {
@@ -33,7 +33,7 @@ export const providerHandlers = {
 
   "provider.submit": async ({ body }, context) => {
     const { store, ids, settings, fail } = context;
-    requireCsrfToken(context, nameVisit(body), body.form_token, fail);
+    requireCsrfToken(context, formatVisitKey(body), body.form_token, fail);
     const { provider, name } = body;
     const redirectBack = (answer: Readonly<Record<string, string>>) =>
       reply(303, buildProviderRedirect(settings.publicUrl, body, answer));
@@ -66,7 +66,7 @@ function renderQuestion(
   problem?: string,
 ): HtmlPage {
   const visit = { flow, provider, state, ...(destination !== undefined && { destination }) };
-  const hidden = renderHiddenFields({ ...visit, form_token: createCsrfToken(context, nameVisit(visit)) });
+  const hidden = renderHiddenFields({ ...visit, form_token: createCsrfToken(context, formatVisitKey(visit)) });
   const account = isForTeam(visit)
     ? html`<label>Team ID: <input name="team_id" value="${team_id}" autocomplete="off" required></label>`
     : html`<label>E-mail address: <input name="email" type="email" value="${email}" required></label>`;
@@ -93,8 +93,8 @@ const installText = "A workspace of svc requests a connection. The emulator acts
 export const installationHandlers = {
   "installations.list": ({ query }, { store }) =>
     store.read(async (view) => ({
-      items: (await view.list(installations, { ...query, reverse: true })).map(toProviderRecord),
-      total: await view.count(installations),
+      items: (await view.list(appInstallations, { ...query, reverse: true })).map(toProviderRecord),
+      total: await view.count(appInstallations),
     })),
 
   "installations.begin": async ({ params: { app }, body }, context) => {
@@ -104,7 +104,7 @@ export const installationHandlers = {
       const [first] = await tx.list(workspaces, { limit: 1 });
       const workspace = workspace_id === undefined ? first : await tx.get(workspaces, workspace_id);
       if (!workspace) return fail("no-such-workspace", { id: workspace_id ?? 1 });
-      const installation = await beginInstallation(tx, context, app, workspace);
+      const installation = await beginAppInstallation(tx, context, app, workspace);
       const { destinations } = clusters.find(({ id }) => id === installation.cluster_id)!;
       const destination = destinations.includes("default") ? "default" : destinations[0];
       const { state } = installation;
@@ -122,7 +122,7 @@ export const installationHandlers = {
   },
 } satisfies ControlHandlers;
 
-const toProviderRecord = ({ state: _, begun_at, ended_at, ...row }: Installation) => ({
+const toProviderRecord = ({ state: _, begun_at, ended_at, ...row }: AppInstallation) => ({
   ...row,
   begun_at: toIsoMillis(begun_at),
   ended_at: ended_at === null ? null : toIsoMillis(ended_at),

@@ -27,11 +27,11 @@ interface Filters {
 export const requestHandlers = {
   "requests.list": async ({ query }, context) => {
     const { requestLog } = context;
-    const isOwn = await selectOwn(context);
+    const isOwn = await createOwnFilter(context);
     const matching = requestLog
       .list()
       .filter(isOwn)
-      .filter(filterOf({ ...query, reads: true }));
+      .filter(createRequestFilter({ ...query, reads: true }));
     const listed = query.reads ? matching : matching.filter((entry) => !isControlPlaneRead(entry));
     return {
       items: listed.slice(-query.limit).map((entry) => {
@@ -44,7 +44,7 @@ export const requestHandlers = {
   },
 
   "requests.watch": async ({ query }, context) => {
-    const [isOwn, isWanted] = [await selectOwn(context), filterOf(query)];
+    const [isOwn, isWanted] = [await createOwnFilter(context), createRequestFilter(query)];
     return streamWhileAllowed(context, (signal) =>
       watchRequests(context.requestLog, (one) => isOwn(one) && isWanted(one), signal),
     );
@@ -62,7 +62,7 @@ export const requestHandlers = {
  * Returns a filter for the requests that a caller can see. A token bound to a workspace sees the requests with the
  * workspace's API key and its own requests.
  */
-async function selectOwn({
+async function createOwnFilter({
   caller: { token },
   store,
 }: Pick<ControlContext, "store"> & { readonly caller: ControlCaller }) {
@@ -81,7 +81,7 @@ async function selectOwn({
 export const isControlPlaneRead = ({ service, method }: LoggedRequest): boolean =>
   service === "emulator" && method === "GET";
 
-function filterOf(filters: Filters): (entry: LoggedRequest) => boolean {
+function createRequestFilter(filters: Filters): (entry: LoggedRequest) => boolean {
   const { service, operation, status, workspace, since, reads, id } = filters;
   const from = since === undefined ? undefined : Date.parse(since);
   return (entry) =>
@@ -151,14 +151,14 @@ const isOwnPage = ({ listener, status, findings }: LoggedRequest): boolean =>
 
 /** The router forwards requests of the contract API to a cluster, which has these operations. */
 const isOfContractApi = ({ listener, method, target }: LoggedRequest): boolean =>
-  listener === "router" && findOperationAt(contractApi, method, target.split("?", 1)[0]!) !== undefined;
+  listener === "router" && findOperationAt(contractOperations, method, target.split("?", 1)[0]!) !== undefined;
 
-const candidates = (registry as readonly Operation[]).filter(({ id }) => id !== "catch-all");
+const declaredOperations = (registry as readonly Operation[]).filter(({ id }) => id !== "catch-all");
 
-const contractApi = candidates.filter(({ service }) => service.name === "contracts");
+const contractOperations = declaredOperations.filter(({ service }) => service.name === "contracts");
 
 function findNearestOperation({ method, target }: LoggedRequest): string | null {
-  const found = suggestOperation(method, target.split("?", 1)[0]!, candidates);
+  const found = suggestOperation(method, target.split("?", 1)[0]!, declaredOperations);
   return found ? `${found.id} ${[found.method].flat()[0]} ${found.path}` : null;
 }
 

@@ -19,7 +19,7 @@ export const traceHandlers = {
     const ref = parseRef(params.ref, fail);
     requireOwn(ref, params.ref, context);
     await dropExpired(store, clock.now());
-    const found = (await look(store, runner, ref)) ?? fail("no-such-trace", { ref: params.ref });
+    const found = (await readTrace(store, runner, ref)) ?? fail("no-such-trace", { ref: params.ref });
     return {
       ref: params.ref,
       nodes: found.nodes.map(toShownNode),
@@ -32,9 +32,9 @@ export const traceHandlers = {
     const { store, runner, fail } = context;
     const ref = parseRef(params.ref, fail);
     requireOwn(ref, params.ref, context);
-    if (!(await look(store, runner, ref))) fail("no-such-trace", { ref: params.ref });
+    if (!(await readTrace(store, runner, ref))) fail("no-such-trace", { ref: params.ref });
     // A reset removes the trace.
-    const readShownNodes = async () => (await look(store, runner, ref))?.nodes.map(toShownNode) ?? [];
+    const readShownNodes = async () => (await readTrace(store, runner, ref))?.nodes.map(toShownNode) ?? [];
     return streamWhileAllowed(context, (signal) => watchChanges(store, signal, readShownNodes));
   },
 } satisfies ControlHandlers;
@@ -52,7 +52,7 @@ function requireOwn(
   if (token.workspace !== undefined && !isOfWorkspace) fail("no-such-trace", { ref });
 }
 
-async function look(store: Store, runner: Runner, ref: TraceRef) {
+async function readTrace(store: Store, runner: Runner, ref: TraceRef) {
   const rows = await store.read((view) => gatherTrace(view, ref));
   if (!rows) return undefined;
   const only = ref.by === "trace" ? ref.id : undefined;

@@ -25,7 +25,7 @@ interface WaitState {
 }
 type ContractStatus = NonNullable<WaitQuery["contract_status"]>;
 
-const maxNear = 10;
+const maxNearMatches = 10;
 
 export const waitHandlers = {
   "emulator.wait": async ({ query }, context) => {
@@ -124,8 +124,9 @@ async function checkEvents(view: View, { activity, contract_id, since, count }: 
   const all = await view.list(webhookEvents, { ...slice, reverse: true });
   const matching = all.filter((event) => event.activity === activity && event.at >= from);
   if (matching.length >= count) return { reached: true, events: matching.slice(0, count) };
-  const near = contract_id === undefined ? await view.list(webhookEvents, { reverse: true, limit: maxNear }) : all;
-  return { reached: false, events: near.slice(0, maxNear) };
+  const near =
+    contract_id === undefined ? await view.list(webhookEvents, { reverse: true, limit: maxNearMatches }) : all;
+  return { reached: false, events: near.slice(0, maxNearMatches) };
 }
 
 async function checkDeliveries(view: View, awaited: ContractWaitQuery): Promise<WaitState> {
@@ -135,7 +136,7 @@ async function checkDeliveries(view: View, awaited: ContractWaitQuery): Promise<
   const { items } = await listDeliveries(view, { ...filter, outcome }, { offset: 0, limit: count });
   const matching = items.map(({ delivery }) => delivery).filter((row) => row.created_at >= from);
   if (matching.length >= count) return { reached: true, deliveries: matching };
-  const near = await listDeliveries(view, filter, { offset: 0, limit: maxNear });
+  const near = await listDeliveries(view, filter, { offset: 0, limit: maxNearMatches });
   return { reached: false, deliveries: near.items.map(({ delivery }) => delivery) };
 }
 

@@ -59,7 +59,7 @@ function toWebhookRecord(
 }
 
 /** Limits of one request: the number of deliveries, and the wall-clock time after which no further one starts. */
-const maxConcurrent = 100;
+const maxResends = 100;
 const maxResendMs = 20_000;
 
 type ResendContext = Pick<ControlContext, "store" | "clock" | "runner" | "wall" | "settings"> & {
@@ -76,7 +76,7 @@ async function resendAll(id: number, { store, clock, runner, wall, settings, fai
   const startedAt = wall.monotonicNow();
   const made: LoggedDelivery[] = [];
   let passed = 0;
-  for (const { id: number } of unsent.slice(0, maxConcurrent)) {
+  for (const { id: number } of unsent.slice(0, maxResends)) {
     if (wall.monotonicNow() - startedAt > maxResendMs) break;
     const requested = await store.transaction("emulator-webhooks.resend", async (tx) => {
       const [delivery, webhook] = [await tx.get(deliveries, number), await tx.get(webhookRows, id)];

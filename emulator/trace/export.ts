@@ -27,8 +27,8 @@ import { buildTrace, toShownNode } from "./tree.ts";
  * Sizes of the queue and of a batch, with the defaults of the standard (OTEL_BSP_MAX_QUEUE_SIZE,
  * OTEL_BSP_MAX_EXPORT_BATCH_SIZE).
  */
-const maxWaiting = 2_048;
-const batchSize = 512;
+const maxQueuedSpans = 2_048;
+const maxBatchSpans = 512;
 /** Time for which spans are collected before a batch is sent. */
 const batchDelayMs = 200;
 /** Delays after temporary failures. Spans that still fail after the last retry are dropped. */
@@ -36,7 +36,7 @@ const retryDelaysMs = [1_000, 2_000, 4_000, 8_000, 16_000];
 /** Maximum time for which the shutdown of the emulator waits for the remaining spans. */
 const maxShutdownMs = 2_000;
 
-export interface ExportAmount {
+export interface SpanExportStats {
   readonly sent: number;
   readonly waiting: number;
   /** Number of spans that did not fit into the queue, or could not be sent. */
@@ -45,8 +45,8 @@ export interface ExportAmount {
   readonly error: string | null;
 }
 
-export interface TraceExport {
-  readonly amount: ExportAmount;
+export interface TraceExporter {
+  readonly amount: SpanExportStats;
   /** Sends the remaining spans, for at most two seconds, or until `closeSignal` is aborted. */
   close(closeSignal: AbortSignal): Promise<void>;
 }
@@ -68,7 +68,7 @@ interface ExporterOptions {
  * add a name to a bounded queue, and the span is read when it is sent. A delivery is exported at its start, because its
  * attempts contain its outcome.
  */
-export function exportTraces(options: ExporterOptions): TraceExport {
+export function exportTraces(options: ExporterOptions): TraceExporter {
   return new Exporter(options);
 }
 
@@ -78,7 +78,7 @@ interface FinishedCause {
   readonly wallAt: number;
 }
 
-class Exporter implements TraceExport {
+class Exporter implements TraceExporter {
   readonly #options: ExporterOptions;
   readonly #queue = new Map<string, FinishedCause>();
   readonly #answers: PendingResponses;
@@ -102,7 +102,7 @@ class Exporter implements TraceExport {
     this.#running = this.#run();
   }
 
-  get amount(): ExportAmount {
+  get amount(): SpanExportStats {
     const waiting = this.#waiting + this.#inFlight;
     return { sent: this.#sent, waiting, dropped: this.#dropped, error: this.#error };
   }
@@ -128,7 +128,7 @@ class Exporter implements TraceExport {
 
   #add(name: string | undefined): void {
     if (name === undefined) return;
-    if (this.#waiting >= maxWaiting) this.#dropped += 1;
+    if (this.#waiting >= maxQueuedSpans) this.#dropped += 1;
     else if (!this.#answers.wait(name)) this.#enqueue(name, undefined);
   }
 
@@ -152,7 +152,7 @@ class Exporter implements TraceExport {
         });
         this.#wake = () => {};
       }
-      if (this.#queue.size < batchSize) await wall.sleep(batchDelayMs, closing);
+      if (this.#queue.size < maxBatchSpans) await wall.sleep(batchDelayMs, closing);
       await this.#sendBatch();
     }
   }
@@ -160,7 +160,7 @@ class Exporter implements TraceExport {
   async #sendBatch(): Promise<void> {
     const names = new Map<string, FinishedCause>();
     for (const [name, finished] of this.#queue) {
-      if (names.size >= batchSize) break;
+      if (names.size >= maxBatchSpans) break;
       names.set(name, finished);
       this.#queue.delete(name);
     }
@@ -179,7 +179,7 @@ class Exporter implements TraceExport {
     const { store, deterministic } = this.#options;
     const rows = await store.read((view) => gatherTraceNodes(view, names.keys())).catch(() => undefined);
     if (!rows) return [];
-    const { nodes } = buildTrace(rows, { does: () => undefined, findAnswer: ({ id }) => names.get(id)?.answered });
+    const { nodes } = buildTrace(rows, { does: () => undefined, findOutcome: ({ id }) => names.get(id)?.answered });
     return nodes.flatMap((node) => {
       const finished = names.get(node.id);
       if (!finished) return [];
@@ -194,7 +194,7 @@ class Exporter implements TraceExport {
       const problem = describeProblem(exported);
       this.#report(problem);
       if ("status" in exported && problem === null) return Math.max(0, count - countRejected(exported.body));
-      if (!mayPass(exported) || pauseMs === undefined || this.#closing.signal.aborted) return 0;
+      if (!isRetryable(exported) || pauseMs === undefined || this.#closing.signal.aborted) return 0;
       await wall.sleep(pauseMs, this.#closing.signal);
     }
     return 0;
@@ -236,7 +236,7 @@ const describeProblem = (exported: ExportResult): string | null => {
 };
 
 /** OTLP, "Retryable Response Codes". */
-const mayPass = (exported: ExportResult): boolean =>
+const isRetryable = (exported: ExportResult): boolean =>
   "reason" in exported || [429, 502, 503, 504].includes(exported.status);
 
 /** The response contains the number of rejected spans (OTLP, "Partial Success"). */

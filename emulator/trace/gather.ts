@@ -65,11 +65,11 @@ export type TraceRef =
   | { readonly by: "event" | "delivery" | "webhook"; readonly id: number }
   | { readonly by: "contract"; readonly id: number; readonly composite: string };
 
-const cause = /^(?:request|advance|timer):[1-9]\d{0,14}$/;
-const row = /^(event|delivery|webhook):([1-9]\d{0,14})$/;
-const attempt = /^attempt:([1-9]\d{0,14})\.[1-9]\d{0,14}$/;
-const contract = /^[TH]-([1-9]\d{0,14})$/;
-const trace = /^(?!0{32})[0-9a-f]{32}$/;
+const causePattern = /^(?:request|advance|timer):[1-9]\d{0,14}$/;
+const rowPattern = /^(event|delivery|webhook):([1-9]\d{0,14})$/;
+const attemptPattern = /^attempt:([1-9]\d{0,14})\.[1-9]\d{0,14}$/;
+const contractPattern = /^[TH]-([1-9]\d{0,14})$/;
+const tracePattern = /^(?!0{32})[0-9a-f]{32}$/;
 
 /**
  * Parses a name such as `request:12`, `T-1` or `delivery:3`, or a W3C trace id in either case. Returns undefined for
@@ -78,14 +78,14 @@ const trace = /^(?!0{32})[0-9a-f]{32}$/;
 export function parseTraceRef(given: string): TraceRef | undefined {
   const lower = given.toLowerCase();
   const text = /^[th]-/.test(lower) ? lower.toUpperCase() : lower;
-  if (cause.test(text)) return { by: "cause", id: text };
-  if (trace.test(text)) return { by: "trace", id: text };
-  const [, by, id] = row.exec(text) ?? [];
+  if (causePattern.test(text)) return { by: "cause", id: text };
+  if (tracePattern.test(text)) return { by: "trace", id: text };
+  const [, by, id] = rowPattern.exec(text) ?? [];
   if (by) return { by: by as "event" | "delivery" | "webhook", id: Number(id) };
   // An attempt is read with all others of its delivery, because each follows from the previous one.
-  const [, ofAttempt] = attempt.exec(text) ?? [];
+  const [, ofAttempt] = attemptPattern.exec(text) ?? [];
   if (ofAttempt) return { by: "delivery", id: Number(ofAttempt) };
-  const [composite, number] = contract.exec(text) ?? [];
+  const [composite, number] = contractPattern.exec(text) ?? [];
   return composite ? { by: "contract", id: Number(number), composite } : undefined;
 }
 
@@ -287,9 +287,9 @@ class TraceGatherer {
 const listAttempts = async (view: View, row: Delivery): Promise<readonly Attempt[]> =>
   (await view.getAll(attempts, listAttemptKeys(row), (key) => key)).filter((attempt) => attempt !== undefined);
 
-const minute = 60_000;
+const minuteMs = 60_000;
 
-const formatSpan = (ms: number): string => (ms % minute === 0 ? `${ms / minute} min` : `${ms / 1_000} s`);
+const formatSpan = (ms: number): string => (ms % minuteMs === 0 ? `${ms / minuteMs} min` : `${ms / 1_000} s`);
 
 /** Formats the result of an attempt in a word, such as `503` or `connection_refused`. */
 export const formatAttemptResult = ({ status, error }: Attempt): string => error?.code ?? String(status);
@@ -328,7 +328,7 @@ export function explainAttempt(attempt: Attempt, made: readonly Attempt[]): stri
   const more = `${describeMove(moved_by)}${describeFault(fault)}`;
   if (resend) return `resent by ${cause ?? "a user"}${describeFault(fault)}`;
   const scheduled = made.filter((one) => !one.resend && one.number <= attempt.number);
-  return `${turn(attempt.planned_at, scheduled.length - 1, scheduled.at(-2))}${more}`;
+  return `${describeRetry(attempt.planned_at, scheduled.length - 1, scheduled.at(-2))}${more}`;
 }
 
 export function explainPlannedAttempt(
@@ -344,10 +344,10 @@ export function explainPlannedAttempt(
       : receiver.status === "ACTIVE"
         ? ""
         : `; will be skipped unless webhook ${receiver.id} is enabled first (${receiver.status})`;
-  return `${turn(due, scheduled.length, scheduled.at(-1))}${describeFault(put_off)}${skipped}`;
+  return `${describeRetry(due, scheduled.length, scheduled.at(-1))}${describeFault(put_off)}${skipped}`;
 }
 
-const turn = (due: number, retry: number, last: Attempt | undefined): string =>
+const describeRetry = (due: number, retry: number, last: Attempt | undefined): string =>
   last === undefined
     ? "the first attempt"
     : `retry ${retry}, ${formatSpan(due - last.at)} after ${formatAttemptResult(last)}`;

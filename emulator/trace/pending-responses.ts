@@ -72,4 +72,4 @@ export type RequestOutcome = Pick<LoggedRequest, "id" | "at" | "wallAt" | "statu
  * Returns the response to the request of a cause, or undefined if it is unknown. Causes do not contain the response,
  * because they are written before it is sent. A second write for each cause would be too slow.
  */
-export type FindRequestOutcome = (row: Pick<CauseRow, "id" | "at">) => RequestOutcome | undefined;
+export type RequestOutcomeFinder = (row: Pick<CauseRow, "id" | "at">) => RequestOutcome | undefined;

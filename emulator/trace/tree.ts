@@ -25,7 +25,7 @@ import {
   formatFault,
   type TraceRows,
 } from "./gather.ts";
-import type { FindRequestOutcome } from "./pending-responses.ts";
+import type { RequestOutcomeFinder } from "./pending-responses.ts";
 
 interface TreeOptions {
   /** Restricts the tree to nodes of this W3C trace. */
@@ -33,12 +33,12 @@ interface TreeOptions {
   /** Describes the effect of a scheduled entry when it is due. */
   readonly does: (kind: string) => string | undefined;
   /** Returns results of requests, which rows do not contain. No results are shown if it is omitted. */
-  readonly findAnswer?: FindRequestOutcome | undefined;
+  readonly findOutcome?: RequestOutcomeFinder | undefined;
 }
 
 /** Builds the tree of events and causes from rows. The same rows give the same tree, also after a restart. */
-export function buildTrace(rows: TraceRows, { only, does, findAnswer }: TreeOptions): Trace {
-  const builder = new NodeBuilder(rows, findAnswer);
+export function buildTrace(rows: TraceRows, { only, does, findOutcome }: TreeOptions): Trace {
+  const builder = new NodeBuilder(rows, findOutcome);
   const all = [
     ...[...rows.causes.values()].map((row) => builder.createCauseNode(row)),
     ...[...rows.events.values()].map((row) => builder.createEventNode(row)),
@@ -57,17 +57,17 @@ export function buildTrace(rows: TraceRows, { only, does, findAnswer }: TreeOpti
 /** Creates nodes, in which missing fields are null. */
 class NodeBuilder {
   readonly #rows: TraceRows;
-  readonly #findAnswer: FindRequestOutcome | undefined;
+  readonly #findOutcome: RequestOutcomeFinder | undefined;
 
-  constructor(rows: TraceRows, findAnswer: FindRequestOutcome | undefined) {
+  constructor(rows: TraceRows, findOutcome: RequestOutcomeFinder | undefined) {
     this.#rows = rows;
-    this.#findAnswer = findAnswer;
+    this.#findOutcome = findOutcome;
   }
 
   createCauseNode(row: CauseRow): TraceNode {
-    const answered = this.#findAnswer?.(row);
+    const answered = this.#findOutcome?.(row);
     return {
-      ...plain,
+      ...emptyNode,
       ...toPosition(row.id, row.trace, this.#findCause(row.before)),
       kind: row.id.slice(0, row.id.indexOf(":")) as TraceNode["kind"],
       ...(row.parent_span !== null && { parent_span: row.parent_span }),
@@ -84,7 +84,7 @@ class NodeBuilder {
     const cause = this.#findCause(row.cause);
     const contract = this.#rows.contracts.get(row.id) ?? null;
     return {
-      ...plain,
+      ...emptyNode,
       ...toPosition(toEventName(row.id), traceOfEvent(row, cause), cause),
       kind: "event",
       at: row.at,
@@ -101,7 +101,7 @@ class NodeBuilder {
     const cause = this.#findCause(event?.cause);
     const trace = traceOfEvent(event, cause);
     return {
-      ...plain,
+      ...emptyNode,
       ...toPosition(toDeliveryName(row.id), trace, event && { id: toEventName(event.id), trace }),
       kind: "delivery",
       at: row.created_at,
@@ -123,7 +123,7 @@ class NodeBuilder {
     const trace = traceOfEvent(event, this.#findCause(event?.cause));
     const parent = requestCause ?? { id: toDeliveryName(row.delivery_id), trace };
     return {
-      ...plain,
+      ...emptyNode,
       ...toPosition(toAttemptName(row.delivery_id, row.number), parent.trace, parent),
       kind: "attempt",
       at: row.at,
@@ -175,7 +175,7 @@ const toPosition = (id: string, trace: string, parent: Pick<CauseRow, "id" | "tr
   parent_span: parent ? deriveSpanId(parent.trace, parent.id) : null,
 });
 
-const plain = {
+const emptyNode = {
   wall_at: null,
   duration_ms: null,
   moved_by: null,

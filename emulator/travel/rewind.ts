@@ -69,11 +69,11 @@ export class RewindTargetInFutureError extends Error {
 }
 
 /** Matches the number of a request or a clock advance. Both share one chronological sequence. */
-const numbered = /^(?:request|advance):(\d+)$/;
+const numberedCause = /^(?:request|advance):(\d+)$/;
 
 /** Returns undefined for other causes. */
 export function parseCauseNumber(cause: string): number | undefined {
-  const number = numbered.exec(cause)?.[1];
+  const number = numberedCause.exec(cause)?.[1];
   return number === undefined ? undefined : Number(number);
 }
 

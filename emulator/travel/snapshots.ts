@@ -64,19 +64,19 @@ export interface RewindResult extends RestoreResult {
   readonly undone: number;
 }
 
-export interface Diff extends DiffReport {
+export interface SnapshotDiff extends DiffReport {
   readonly from: string;
   /** Null for the current state. */
   readonly to: string | null;
 }
 
 /** Matches the names of backups of the current state: `before-1`, `before-2`, … */
-const beforeName = /^before-(\d+)$/i;
+const backupName = /^before-(\d+)$/i;
 /** Maximum number of backups. The newest stay. */
 const maxBackups = 10;
 
 /** Wall-clock time for which a snapshot waits for running entries, because a receiver can hang. */
-const patienceMs = 1_000;
+const maxIdleWaitMs = 1_000;
 
 export class Snapshots {
   readonly #context: SnapshotContext;
@@ -108,7 +108,7 @@ export class Snapshots {
     const { store, runner, clock, wall } = this.#context;
     // A running attempt would be repeated after each restore. A running clock almost always has one, so there is no
     // wait.
-    if (clock.mode !== "real") await withTimeout(wall, patienceMs, runner.waitUntilIdle());
+    if (clock.mode !== "real") await withTimeout(wall, maxIdleWaitMs, runner.waitUntilIdle());
     return addChecksum(store.export(() => this.#buildHead(name)));
   }
 
@@ -146,7 +146,7 @@ export class Snapshots {
    * Returns the differences to another snapshot, or to the current state. Fails with SnapshotNotFoundError and
    * InvalidSnapshotError.
    */
-  async diff(from: string, to: string | undefined): Promise<Diff> {
+  async diff(from: string, to: string | undefined): Promise<SnapshotDiff> {
     const { store, faults, runner } = this.#context;
     const before = await this.load(from);
     const after = to === undefined ? undefined : await this.load(to);
@@ -264,7 +264,7 @@ export class Snapshots {
     const { snapshotStore, faults, ids, requestLog, report } = this.#context;
     const place = beside.ids ?? (await ids.startSequence(next));
     const names = (await snapshotStore.list()).map(({ name }) => name);
-    const backupSnapshot = `before-${1 + Math.max(0, ...names.map((name) => Number(beforeName.exec(name)?.[1] ?? 0)))}`;
+    const backupSnapshot = `before-${1 + Math.max(0, ...names.map((name) => Number(backupName.exec(name)?.[1] ?? 0)))}`;
     const dropped = await replaceState(this.#context, next, {
       ...(isKept && {
         keep: (present: AsyncIterable<string>) => snapshotStore.put(backupSnapshot, addChecksum(present)),
@@ -285,7 +285,7 @@ export class Snapshots {
       report(`The state was replaced while ${kind} ${ref} was in progress. Its outcome belongs to the previous state`);
     }
     if (!isKept) return { backupSnapshot: undefined, dropped };
-    const backupNames = names.filter((name) => beforeName.test(name));
+    const backupNames = names.filter((name) => backupName.test(name));
     for (const old of backupNames.slice(0, Math.max(0, backupNames.length + 1 - maxBackups))) {
       // The state is already replaced. The next restore removes files that cannot be removed now.
       await snapshotStore.remove(old).catch(() => {});
@@ -318,7 +318,7 @@ export class Snapshots {
   async #readInfo(stored: StoredSnapshot): Promise<SnapshotInfo> {
     const document = (await this.#context.snapshotStore.open(stored.name)) ?? [];
     for await (const block of document) {
-      const about = parseAbout(Buffer.from(block).toString("utf8"));
+      const about = parseDescription(Buffer.from(block).toString("utf8"));
       return { ...stored, at: about?.at, savedAt: about?.saved_at ?? undefined };
     }
     return { ...stored, at: undefined, savedAt: undefined };
@@ -358,7 +358,7 @@ const SnapshotDescription = z.object({
 });
 type SnapshotDescription = z.infer<typeof SnapshotDescription>;
 
-const Beside = z.object({
+const MemoryData = z.object({
   faults: StoredFaults,
   ids: IdPosition.nullable(),
   /** Number of the last request. */
@@ -367,14 +367,14 @@ const Beside = z.object({
   place: z.object({ number: z.int(), checksum: z.int() }).nullish(),
 });
 
-export const SnapshotHead = z.object({ snapshot: SnapshotDescription, beside: Beside });
+export const SnapshotHead = z.object({ snapshot: SnapshotDescription, beside: MemoryData });
 export type SnapshotHead = z.infer<typeof SnapshotHead>;
 
 /**
  * Parses the metadata in the first lines of a document, without reading the rest. Returns undefined if there is none.
  * Each field is on one line.
  */
-function parseAbout(firstBlock: string): SnapshotDescription | undefined {
+function parseDescription(firstBlock: string): SnapshotDescription | undefined {
   const line = /^"snapshot": (.*),$/m.exec(firstBlock)?.[1];
   return SnapshotDescription.safeParse(tryParseJson(line ?? "")).data;
 }

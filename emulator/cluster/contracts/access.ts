@@ -11,7 +11,7 @@ import { storedTime } from "../../store/stored-time.ts";
 import type { AuthenticatedMember, ClusterHandlers } from "../context.ts";
 import { inviteMember } from "../invitations/invite.ts";
 import { scheduleReport } from "../reports/report.ts";
-import { type FieldProblems, Problems } from "../response.ts";
+import { type FieldProblems, ProblemCollector } from "../response.ts";
 import { findAssigneeProblem, findMemberByEmail } from "../workspace/workspace-rows.ts";
 import { type Contract, requireContract, requireContractNumber } from "./rows.ts";
 
@@ -61,7 +61,7 @@ async function findProblems(
   { workspace }: AuthenticatedMember,
   items: Items,
 ): Promise<FieldProblems | undefined> {
-  const problems = new Problems();
+  const problems = new ProblemCollector();
   for (const [index, { user_id, role_id, new_user_email }] of items.entries()) {
     const path = ["items", index] as const;
     if (new_user_email === undefined) {
@@ -100,7 +100,7 @@ interface PermissionInput {
  * Returns the contract of a composite id. Rejects with `not-found` also if the caller asks for the user's permissions
  * and the user has no access to the contract.
  */
-export async function requireInScope(
+export async function requireVisibleContract(
   view: View,
   caller: AuthenticatedMember,
   { params, headers }: PermissionInput,

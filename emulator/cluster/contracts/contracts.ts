@@ -9,12 +9,12 @@ import type { ClusterHandlers } from "../context.ts";
 import { emitCounterpartyChanges } from "../counterparties/rows.ts";
 import { findPersonId } from "../workspace/users.ts";
 import { findMemberByEmail } from "../workspace/workspace-rows.ts";
-import { requireInScope } from "./access.ts";
+import { requireVisibleContract } from "./access.ts";
 import { draftFromTemplate } from "./creation/template-contract.ts";
-import { createByTransition, transition } from "./lifecycle/transition.ts";
-import { buildPersonPath, findPartyOfContact } from "./links.ts";
+import { createByTransition, transitionContract } from "./lifecycle/transition.ts";
+import { buildRecipientPath, findPartyOfContact } from "./links.ts";
 import { toCreatedContract, toPerformer } from "./records.ts";
-import { type Contract, requireContract, requireContractNumber, type Signatory } from "./rows.ts";
+import { type Contract, type ContractSignatory, requireContract, requireContractNumber } from "./rows.ts";
 
 export const contractHandlers = {
   "contracts.create": ({ body }, { store, clock, settings, cluster, caller, fail, finding }) =>
@@ -28,7 +28,7 @@ export const contractHandlers = {
       // A missing signatory is the only reason why a new draft cannot be sent.
       const refuse = fail as Fail<"no-signatories"> as Fail<RejectionCode<"send">>;
       const row = body.workflow_config?.auto_send_to_counterparty
-        ? await transition(tx, context, created, "send", { by, addressees: getAddressees(options) }, refuse)
+        ? await transitionContract(tx, context, created, "send", { by, addressees: getAddressees(options) }, refuse)
         : created;
       return toCreatedContract(tx, { cluster }, row);
     }),
@@ -37,13 +37,13 @@ export const contractHandlers = {
     store.transaction("contracts.send", async (tx) => {
       const row = await requireContract(tx, caller, params.composite_id, fail);
       const by = toPerformer(caller);
-      await transition(tx, { clock, settings }, row, "send", { by, addressees: getAddressees(body) }, fail);
+      await transitionContract(tx, { clock, settings }, row, "send", { by, addressees: getAddressees(body) }, fail);
       return {};
     }),
 
   "contracts.status": (input, { store, caller, fail }) =>
     store.read(async (view) => {
-      const row = await requireInScope(view, caller, input, fail);
+      const row = await requireVisibleContract(view, caller, input, fail);
       return { contract_status: row.status, contract_name: row.name };
     }),
 
@@ -59,7 +59,7 @@ export const contractHandlers = {
       const email = toAddressKey(query.recipient_email);
       const signatory = row.signatories.find((each) => toAddressKey(each.email) === email);
       if (!signatory) return fail("not-a-signatory", { email: query.recipient_email });
-      return { link: `${cluster.url}${await buildPersonPath(view, row, email)}` };
+      return { link: `${cluster.url}${await buildRecipientPath(view, row, email)}` };
     }),
 
   "contracts.embedded-link": ({ params, query }, { store, cluster, caller, fail }) =>
@@ -67,7 +67,7 @@ export const contractHandlers = {
       const row = await requireContractNumber(view, caller, params.contract_id, fail);
       const email = query.cp_email_id;
       if (!findPartyOfContact(row, email)) return fail("not-a-contact", { email });
-      return { url: `${cluster.url}${await buildPersonPath(view, row, email)}` };
+      return { url: `${cluster.url}${await buildRecipientPath(view, row, email)}` };
     }),
 } satisfies ClusterHandlers;
 
@@ -86,7 +86,7 @@ export function listRecipients(view: View, contract: Contract): Promise<z.input<
 async function toRecipient(
   view: View,
   { workspace_id }: Contract,
-  signatory: Signatory,
+  signatory: ContractSignatory,
   position: number,
 ): Promise<z.input<typeof Recipient>> {
   const member = await findMemberByEmail(view, workspace_id, signatory.email);

@@ -9,7 +9,7 @@ import type { AuthenticatedMember, ClusterContext, ClusterHandlers } from "../co
 import { reportUnknownAnswers, validateAnswers } from "../templates/answers.ts";
 import { toOrgUser } from "../workspace/users.ts";
 import { findActiveUser, formatRowNotFound } from "../workspace/workspace-rows.ts";
-import { requireInScope } from "./access.ts";
+import { requireVisibleContract } from "./access.ts";
 import { storeContractChange } from "./creation/new-contract.ts";
 import { emitContractEvent, findPendingParty, toCreatedContract, toPerformer } from "./records.ts";
 import {
@@ -43,14 +43,14 @@ export const contractDetailHandlers = {
     }),
 
   "contract-details.notes": (input, { store, caller, fail }) =>
-    store.read(async (view) => noteOf(await requireInScope(view, caller, input, fail))),
+    store.read(async (view) => toNoteRecord(await requireVisibleContract(view, caller, input, fail))),
 
   "contract-details.put-note": ({ params, body }, { store, clock, caller, fail }) =>
     store.transaction("contract-details.put-note", async (tx) => {
       const row = await requireContract(tx, caller, params.contract_id, fail);
-      if (params.note_id !== noteOf(row).id) return fail("not-found");
+      if (params.note_id !== toNoteRecord(row).id) return fail("not-found");
       const note = { text: body.text, note_tag: body.note_tag?.name ?? null };
-      return noteOf(storeContractChange(tx, row, clock.now(), { note }));
+      return toNoteRecord(storeContractChange(tx, row, clock.now(), { note }));
     }),
 
   "contract-details.business-user": ({ params, body }, { store, clock, caller, fail }) =>
@@ -79,7 +79,7 @@ export const contractDetailHandlers = {
   "contract-details.process-metrics": ({ params }, { store, caller, fail }) =>
     store.read(async (view) => {
       const row = await requireContractNumber(view, caller, params.contract_id, () => fail("contract-not-found"));
-      return processMetrics(row);
+      return buildProcessMetrics(row);
     }),
 } satisfies ClusterHandlers;
 
@@ -95,7 +95,7 @@ async function storeAnswers(
 }
 
 /** Each contract has one note, which is empty at first. The note's id is the contract's number. */
-const noteOf = ({ id, note }: Contract) => ({
+const toNoteRecord = ({ id, note }: Contract) => ({
   id,
   text: note?.text ?? "",
   ...(note?.note_tag != null && { note_tag: note.note_tag }),
@@ -121,7 +121,7 @@ async function isDescendant(view: View, row: Contract, ancestorId: number): Prom
 }
 
 /** Returns the progress of a contract (DECISIONS.md, F22). */
-const processMetrics = (row: Contract): ResultOf<typeof showProcessMetrics> => ({
+const buildProcessMetrics = (row: Contract): ResultOf<typeof showProcessMetrics> => ({
   contract_status: row.status,
   type_of_workflow: row.kind === "TEMPLATE_CONTRACT" ? "TEMPLATE_WORKFLOW" : "UPLOAD_WORKFLOW",
   pending_with: findPendingParty(row) ?? null,
@@ -138,12 +138,12 @@ const processMetrics = (row: Contract): ResultOf<typeof showProcessMetrics> => (
 
 /** Reports whether the progress response differs between two versions of a contract (DECISIONS.md, C23). */
 export const haveMetricsChanged = (before: Contract, after: Contract): boolean =>
-  JSON.stringify(processMetrics(before)) !== JSON.stringify(processMetrics(after));
+  JSON.stringify(buildProcessMetrics(before)) !== JSON.stringify(buildProcessMetrics(after));
 
 const formatTime = (at: number | null): string | null => (at === null ? null : toIsoSeconds(at));
 
 /** DECISIONS.md, F6 */
-const maxFound = 50;
+const maxFoundContracts = 50;
 
 /** Handlers for the keys of a contract in external systems (DECISIONS.md, C13 and F14). */
 export const externalMetadataHandlers = {
@@ -169,7 +169,7 @@ export const externalMetadataHandlers = {
   "external-metadata.find": ({ params }, { store, cluster, caller }) =>
     store.read(async (view) => {
       const equals = toWorkspaceKey(caller.workspace.id, params.external_metadata_id);
-      const found = await view.list(contracts, { by: "external", equals, reverse: true, limit: maxFound });
+      const found = await view.list(contracts, { by: "external", equals, reverse: true, limit: maxFoundContracts });
       return Promise.all(found.map((row) => toCreatedContract(view, { cluster }, row)));
     }),
 } satisfies ClusterHandlers;

@@ -12,22 +12,22 @@ export const buildContractPath = (contract: Contract): string => `/contracts/${f
  * there is no sign-in. Its key is derived from the contract, the address and the cluster's key, so it is not stored and
  * survives restarts (DECISIONS.md, C25).
  */
-export async function buildPersonPath(view: View, contract: Contract, email: string): Promise<string> {
-  return (await createPersonPathBuilder(view, contract))(email);
+export async function buildRecipientPath(view: View, contract: Contract, email: string): Promise<string> {
+  return (await createRecipientPathBuilder(view, contract))(email);
 }
 
 /** Returns a function that builds the paths for several people of one contract. */
-export async function createPersonPathBuilder(view: View, contract: Contract): Promise<(email: string) => string> {
+export async function createRecipientPathBuilder(view: View, contract: Contract): Promise<(email: string) => string> {
   const keyFor = await createKeyMaker(view, contract);
   return (email) => `${buildContractPath(contract)}?${buildQuery(email, keyFor)}`;
 }
 
 /** Returns the query of a person's link, for other pages about the same person. */
-export const buildPersonQuery = async (view: View, contract: Contract, email: string): Promise<string> =>
+export const buildRecipientQuery = async (view: View, contract: Contract, email: string): Promise<string> =>
   buildQuery(email, await createKeyMaker(view, contract));
 
 /** Reports whether `given` is the key in this person's links. */
-export const isPersonsKey = async (view: View, contract: Contract, email: string, given: string): Promise<boolean> =>
+export const isRecipientKey = async (view: View, contract: Contract, email: string, given: string): Promise<boolean> =>
   isEqualInConstantTime(given, (await createKeyMaker(view, contract))("link", toAddressKey(email)));
 
 /** Binds a form of a person's page to the state that the page showed. */

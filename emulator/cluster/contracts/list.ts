@@ -3,20 +3,20 @@ import { contractStatuses } from "../../../src/api/contracts/lifecycle.ts";
 import { contractTypes, entities, templates, type Workspace } from "../../domain/workspaces.ts";
 import type { IndexQuery, View } from "../../store/port.ts";
 import type { ClusterHandlers } from "../context.ts";
-import { mapPage, Problems, paginateList, paginateSlice } from "../response.ts";
+import { mapPage, ProblemCollector, paginateList, paginateSlice } from "../response.ts";
 import { findPendingParty, toListedContract, toNumberedContract } from "./records.ts";
 import {
   type Contract,
   contracts,
   formatReferenceId,
-  selectWorkspace,
+  selectContractsOfWorkspace,
   toSortableString,
   toWorkspaceKey,
 } from "./rows.ts";
 
 export const contractListHandlers = {
   "contracts.list": ({ query }, { store, cluster, caller, fail }) => {
-    const problems = new Problems();
+    const problems = new ProblemCollector();
     const filters = parseFilters(query, problems);
     if (problems.found) return fail("invalid-fields", problems.found);
     const text = query.query?.trim().toLowerCase();
@@ -40,7 +40,7 @@ export const contractListHandlers = {
 
   "contracts.list-v1": ({ query }, { store, cluster, caller }) =>
     store.read(async (view) => {
-      const newestFirst = { ...selectWorkspace(caller.workspace.id), reverse: true };
+      const newestFirst = { ...selectContractsOfWorkspace(caller.workspace.id), reverse: true };
       const page = await paginateSlice(view, contracts, newestFirst, query);
       return mapPage(page, (row) => toNumberedContract(view, { cluster }, row));
     }),
@@ -51,7 +51,7 @@ export const contractListHandlers = {
  * string, requires a read of the whole set.
  */
 async function findNarrowestSlice(view: View, workspaceId: number, sets: readonly Candidates[]): Promise<Candidates> {
-  const fullSlice = { slices: [selectWorkspace(workspaceId)], covers: 0 };
+  const fullSlice = { slices: [selectContractsOfWorkspace(workspaceId)], covers: 0 };
   const sized = await Promise.all(
     [...sets, fullSlice].map(async (candidates) => {
       const counts = await Promise.all(candidates.slices.map((slice) => view.count(contracts, slice)));
@@ -134,9 +134,14 @@ interface Filter extends FilterBounds {
   readonly matches: (found: readonly FilterValue[]) => boolean;
 }
 
-const dates: ReadonlySet<ContractFilter> = new Set(["created_at", "execution_date", "expiring_at", "last_updated_on"]);
+const dateFilters: ReadonlySet<ContractFilter> = new Set([
+  "created_at",
+  "execution_date",
+  "expiring_at",
+  "last_updated_on",
+]);
 
-function parseFilters(query: Readonly<Record<string, unknown>>, problems: Problems): readonly Filter[] {
+function parseFilters(query: Readonly<Record<string, unknown>>, problems: ProblemCollector): readonly Filter[] {
   const filters: Filter[] = [];
   for (const [key, given] of Object.entries(query)) {
     if (!key.startsWith("filter__") || given === undefined) continue;
@@ -155,7 +160,8 @@ function parseFilters(query: Readonly<Record<string, unknown>>, problems: Proble
 export const matchesFilters = (filters: readonly Filter[], row: Contract, names: NameLookup): boolean =>
   filters.every(({ field, matches }) => matches(values[field](row, names)));
 
-const createReader = (field: ContractFilter) => (text: string) => (dates.has(field) ? Date.parse(text) : Number(text));
+const createReader = (field: ContractFilter) => (text: string) =>
+  dateFilters.has(field) ? Date.parse(text) : Number(text);
 
 function parseFilter(field: ContractFilter, operator: string, text: string): Filter | string {
   if (operator === "$eq") return createEqualFilter(field, [text]);
@@ -170,11 +176,12 @@ function parseFilter(field: ContractFilter, operator: string, text: string): Fil
       (text.match(/(?:\\,|[^,])+/g) ?? []).map((each) => each.replaceAll("\\,", ",")),
     );
   }
-  if (!Object.hasOwn(ranges, operator) || contractFilters[field] !== "order") return "Invalid filter operator";
+  if (!Object.hasOwn(rangeBuilders, operator) || contractFilters[field] !== "order") return "Invalid filter operator";
   const bound = createReader(field)(text);
-  if (Number.isNaN(bound)) return dates.has(field) ? "Input should be a valid date" : "Input should be a valid number";
+  if (Number.isNaN(bound))
+    return dateFilters.has(field) ? "Input should be a valid date" : "Input should be a valid number";
   const { from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY } =
-    ranges[operator as keyof typeof ranges](bound);
+    rangeBuilders[operator as keyof typeof rangeBuilders](bound);
   return { field, from, to, matches: (found) => found.some((value) => from <= Number(value) && Number(value) <= to) };
 }
 
@@ -187,13 +194,14 @@ function createEqualFilter(field: ContractFilter, equals: readonly string[]): Fi
 }
 
 /** Ids and times are integers, so every range has a first and a last value. */
-const ranges: Readonly<Record<"$gt" | "$gte" | "$lt" | "$lte", (bound: number) => Pick<FilterBounds, "from" | "to">>> =
-  {
-    $gt: (bound) => ({ from: Math.floor(bound) + 1 }),
-    $gte: (bound) => ({ from: Math.ceil(bound) }),
-    $lt: (bound) => ({ to: Math.ceil(bound) - 1 }),
-    $lte: (bound) => ({ to: Math.floor(bound) }),
-  };
+const rangeBuilders: Readonly<
+  Record<"$gt" | "$gte" | "$lt" | "$lte", (bound: number) => Pick<FilterBounds, "from" | "to">>
+> = {
+  $gt: (bound) => ({ from: Math.floor(bound) + 1 }),
+  $gte: (bound) => ({ from: Math.ceil(bound) }),
+  $lt: (bound) => ({ to: Math.ceil(bound) - 1 }),
+  $lte: (bound) => ({ to: Math.floor(bound) }),
+};
 
 type ContractIndex = keyof (typeof contracts)["indexes"];
 type ContractSlice = IndexQuery<ContractIndex>;
@@ -217,7 +225,7 @@ interface Candidates {
 type IndexLookup = (value: string) => readonly [by: ContractIndex, value: string | number] | undefined;
 
 const lookUpByEmail: IndexLookup = (value) => ["party_email", value.toLowerCase()];
-const lookups: Partial<Readonly<Record<ContractFilter, IndexLookup>>> = {
+const indexLookups: Partial<Readonly<Record<ContractFilter, IndexLookup>>> = {
   display_status: (value) => {
     const status = contractStatuses.find((each) => each.toLowerCase() === value.toLowerCase());
     return status && ["status", status];
@@ -232,7 +240,7 @@ const lookups: Partial<Readonly<Record<ContractFilter, IndexLookup>>> = {
   },
 };
 
-const slicesRanges: Partial<Readonly<Record<ContractFilter, ContractIndex>>> = {
+const rangeIndexes: Partial<Readonly<Record<ContractFilter, ContractIndex>>> = {
   contract_id: "number",
   created_at: "created",
   last_updated_on: "updated",
@@ -242,7 +250,7 @@ function findCandidates(workspaceId: number, filters: readonly FilterBounds[]): 
   const toValue = (of: string | number) => toWorkspaceKey(workspaceId, of);
 
   const equalityBounds = filters.flatMap(({ field, equals }) => {
-    const lookup = lookups[field];
+    const lookup = indexLookups[field];
     if (!equals || !lookup) return [];
     const found = equals.flatMap((text) => {
       const entry = lookup(text);
@@ -251,7 +259,7 @@ function findCandidates(workspaceId: number, filters: readonly FilterBounds[]): 
     return [{ covers: 1, slices: [...new Map(found.map((slice) => [slice.equals, slice])).values()] }];
   });
 
-  const within = Object.entries(slicesRanges).flatMap(([field, by]) => {
+  const within = Object.entries(rangeIndexes).flatMap(([field, by]) => {
     const bounds = filters.filter((each) => each.field === field && each.from !== undefined);
     if (bounds.length === 0) return [];
     const from = Math.max(0, ...bounds.map((each) => each.from ?? 0));

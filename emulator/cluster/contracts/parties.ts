@@ -5,23 +5,23 @@ import { toAddressKey } from "../../../src/schemes/email-hash.ts";
 import type { Entity, Workspace } from "../../domain/workspaces.ts";
 import type { Transaction } from "../../store/port.ts";
 import type { Performer } from "../../webhooks/emit.ts";
-import { createAddress, type NewAddress } from "../counterparties/contacts.ts";
+import { createCounterpartyAddress, type NewCounterpartyAddress } from "../counterparties/contacts.ts";
 import {
-  type Contact,
   type Counterparty,
   type CounterpartyChange,
+  type CounterpartyContact,
   counterparties,
   toNameKey,
 } from "../counterparties/rows.ts";
 import { storeContractChange } from "./creation/new-contract.ts";
 import { emitContractEvent, formatFullName } from "./records.ts";
-import { type Contract, contracts, type Party } from "./rows.ts";
+import { type Contract, type ContractParty, contracts } from "./rows.ts";
 
-export type PartyInput = Omit<Party, "counterparty_id">;
+export type PartyInput = Omit<ContractParty, "counterparty_id">;
 
 /** The parties of a contract, with the changes to the workspace's list of counterparties. */
 export interface ResolvedParties {
-  readonly parties: readonly Party[];
+  readonly parties: readonly ContractParty[];
   readonly changes: readonly CounterpartyChange[];
 }
 
@@ -37,7 +37,7 @@ export async function resolveParties(
   at: number,
 ): Promise<ResolvedParties> {
   const found = new Map<string, CounterpartyDraft>();
-  const parties: Party[] = [];
+  const parties: ContractParty[] = [];
   for (const party of given) {
     const { name, is_individual, poc } = party;
     const key = `${is_individual} ${toNameKey(workspace.id, name)}`;
@@ -61,7 +61,7 @@ interface CounterpartyDraft {
   readonly row: Counterparty;
   readonly isNew: boolean;
   readonly addresses: Set<string>;
-  readonly added: Contact[];
+  readonly added: CounterpartyContact[];
 }
 
 async function findOrCreateCounterparty(
@@ -85,7 +85,7 @@ async function findOrCreateCounterparty(
     id: tx.next("counterparty"),
     brand_name: null,
     contacts: [],
-    addresses: address ? [createAddress(tx, address, true)] : [],
+    addresses: address ? [createCounterpartyAddress(tx, address, true)] : [],
     custom_fields: {},
     status: "ACTIVE",
     created_at: at,
@@ -97,7 +97,7 @@ async function findOrCreateCounterparty(
 function addContact(
   tx: Transaction,
   { addresses, added }: CounterpartyDraft,
-  contact: Pick<Contact, "name" | "email">,
+  contact: Pick<CounterpartyContact, "name" | "email">,
 ): void {
   const address = toAddressKey(contact.email);
   if (addresses.has(address)) return;
@@ -109,7 +109,10 @@ function addContact(
  * Returns the address in `organization_details` in the form of the list of counterparties. Its other keys are stored in
  * the contract.
  */
-function toAddress(details: PartyInput["organization_details"], { jurisdictions }: Workspace): NewAddress | null {
+function toAddress(
+  details: PartyInput["organization_details"],
+  { jurisdictions }: Workspace,
+): NewCounterpartyAddress | null {
   const address = details?.address as z.output<typeof Address> | undefined;
   if (!address) return null;
   const { line_one, line_two, city, state, zipcode, country, country_iso_code, email, phone } = address;

@@ -16,7 +16,7 @@ export const contractKinds = [
 export type ContractKind = (typeof contractKinds)[number];
 
 /** A signatory with their status. Times are in virtual milliseconds. */
-export const Signatory = z.strictObject({
+export const ContractSignatory = z.strictObject({
   id: z.int(),
   name: z.string(),
   email: z.string(),
@@ -34,10 +34,10 @@ export const Signatory = z.strictObject({
     .nullable()
     .describe("Null until acted on; is_success false: declined"),
 });
-export type Signatory = z.infer<typeof Signatory>;
+export type ContractSignatory = z.infer<typeof ContractSignatory>;
 
 /** A counterparty in the contract. `counterparty_id` is its row in the workspace's list. */
-export const Party = z.strictObject({
+export const ContractParty = z.strictObject({
   counterparty_id: z.int(),
   is_individual: z.boolean(),
   /** Name of the organization; for an individual, first and last name. */
@@ -46,10 +46,10 @@ export const Party = z.strictObject({
   poc: z.strictObject({ first_name: z.string(), last_name: z.string(), email: z.string() }).nullable(),
   organization_details: dictionary(z.unknown()).nullable(),
 });
-export type Party = z.infer<typeof Party>;
+export type ContractParty = z.infer<typeof ContractParty>;
 
 /** A review, either `internal` or by the counterparty. An open review blocks signing. */
-export const Review = z.strictObject({
+export const ContractReview = z.strictObject({
   id: z.int(),
   by: z.enum(["internal", "counterparty"]),
   reviewer_user_id: z.int().nullable(),
@@ -58,10 +58,10 @@ export const Review = z.strictObject({
   requested_at: storedTime(z.number()),
   completed_at: storedTime(z.number()).nullable(),
 });
-export type Review = z.infer<typeof Review>;
+export type ContractReview = z.infer<typeof ContractReview>;
 
 /** An approval (DECISIONS.md, F22). A PENDING one blocks signing of a contract under review. */
-export const Approval = z.strictObject({
+export const ContractApproval = z.strictObject({
   id: z.int(),
   name: z.string(),
   notes: z.string(),
@@ -79,12 +79,12 @@ export const Approval = z.strictObject({
     }),
   ),
 });
-export type Approval = z.infer<typeof Approval>;
+export type ContractApproval = z.infer<typeof ContractApproval>;
 
 const StoredBlob = z.strictObject({ sha256: z.string(), md5: z.string(), size: z.int() });
 
 /** A document of the contract, whose bytes are a blob. The newest version is last. */
-export const Version = z.strictObject({
+export const DocumentVersion = z.strictObject({
   id: z.int(),
   file_name: z.string(),
   content_type: z.string(),
@@ -93,7 +93,7 @@ export const Version = z.strictObject({
   uploaded_at: storedTime(z.number()),
   uploaded_by: z.int(),
 });
-export type Version = z.infer<typeof Version>;
+export type DocumentVersion = z.infer<typeof DocumentVersion>;
 
 /** Metadata of an external system (DECISIONS.md, C13). */
 export const ExternalMetadata = z.strictObject({
@@ -121,12 +121,12 @@ export const Contract = z.strictObject({
   entity_id: z.int().nullable(),
   contract_data: dictionary(z.unknown()),
   intake_form: z.strictObject({ data: dictionary(z.unknown()), created_at: storedTime(z.number()) }).nullable(),
-  counterparties: z.array(Party),
-  signatories: z.array(Signatory),
-  reviews: z.array(Review),
-  approvals: z.array(Approval),
+  counterparties: z.array(ContractParty),
+  signatories: z.array(ContractSignatory),
+  reviews: z.array(ContractReview),
+  approvals: z.array(ContractApproval),
   external_metadata: ExternalMetadata.nullable(),
-  versions: z.array(Version),
+  versions: z.array(DocumentVersion),
   note: z.strictObject({ text: z.string(), note_tag: z.string().nullable() }).nullable(),
   /** The parent contracts. This contract is their child, addendum or amendment. */
   parents: z.array(z.strictObject({ contract_id: z.int(), relation_type: z.string() })),
@@ -199,7 +199,7 @@ export const contracts = defineRows<
 });
 
 /** Selects all contracts of a workspace, oldest first. A reversed read is newest first. */
-export const selectWorkspace = (workspaceId: number) =>
+export const selectContractsOfWorkspace = (workspaceId: number) =>
   ({ by: "number", from: toWorkspaceKey(workspaceId, ""), to: toWorkspaceKey(workspaceId, "~") }) as const;
 
 /** Returns `T-12`, or `H-12` for a contract that was executed outside of the service (DECISIONS.md, F1). */

@@ -7,11 +7,11 @@ import type { ClusterHandlers } from "../context.ts";
 import { paginateList } from "../response.ts";
 import { formatRowNotFound } from "../workspace/workspace-rows.ts";
 import {
-  type Contact,
   type Counterparty,
   type CounterpartyAddress,
+  type CounterpartyContact,
+  type CounterpartyEventContext,
   counterparties,
-  type EventContext,
   emitCounterpartyEvent,
   ensureSinglePrimary,
   requireCounterparty,
@@ -78,10 +78,10 @@ interface ContactChange {
  */
 async function updateContacts(
   tx: Transaction,
-  context: EventContext,
+  context: CounterpartyEventContext,
   row: Counterparty,
   changes: readonly ContactChange[],
-): Promise<Contact[]> {
+): Promise<CounterpartyContact[]> {
   const before = new Map(row.contacts.map((contact) => [contact.id, contact]));
   const byId = new Map(before);
   let primary = row.contacts.find(({ is_primary }) => is_primary)?.id;
@@ -115,7 +115,7 @@ export const counterpartyAddressHandlers = {
   "counterparty-addresses.create": ({ params, body }, context) =>
     context.store.transaction("counterparty-addresses.create", async (tx) => {
       const row = await requireCounterparty(tx, context.caller, params, context.fail);
-      const address = createAddress(tx, body, row.addresses.length === 0);
+      const address = createCounterpartyAddress(tx, body, row.addresses.length === 0);
       const after = { ...row, addresses: [...row.addresses, address] };
       tx.put(counterparties, after);
       await emitCounterpartyEvent(tx, context, "COUNTER_PARTY_ADDRESS_CREATED", after, { address_id: address.id });
@@ -142,9 +142,13 @@ export const counterpartyAddressHandlers = {
     }),
 } satisfies ClusterHandlers;
 
-export type NewAddress = z.output<typeof AddressRequest>;
+export type NewCounterpartyAddress = z.output<typeof AddressRequest>;
 
-export const createAddress = (tx: Transaction, given: NewAddress, is_primary: boolean): CounterpartyAddress => ({
+export const createCounterpartyAddress = (
+  tx: Transaction,
+  given: NewCounterpartyAddress,
+  is_primary: boolean,
+): CounterpartyAddress => ({
   id: tx.next("counterparty_address"),
   line_one: given.line_one,
   city_name: given.city_name,

@@ -7,7 +7,7 @@ import type { ClusterHandlers } from "../context.ts";
 import { renameParty } from "../contracts/parties.ts";
 import { toPerformer } from "../contracts/records.ts";
 import { mapPage, paginateList, paginateSlice } from "../response.ts";
-import { createAddress, toAddressRecord } from "./contacts.ts";
+import { createCounterpartyAddress, toAddressRecord } from "./contacts.ts";
 import {
   type Counterparty,
   counterparties,
@@ -43,7 +43,7 @@ export const counterpartyHandlers = {
         contacts: hasContact
           ? [{ id: tx.next("counterparty_contact"), name: contact_name, email: contact_email, is_primary: true }]
           : [],
-        addresses: primary_address ? [createAddress(tx, primary_address, true)] : [],
+        addresses: primary_address ? [createCounterpartyAddress(tx, primary_address, true)] : [],
         custom_fields: body.custom_fields ?? {},
         status: "ACTIVE",
         created_at: context.clock.now(),

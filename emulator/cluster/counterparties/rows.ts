@@ -11,8 +11,13 @@ import { readContractFacts, toPerformer } from "../contracts/records.ts";
 import { contracts } from "../contracts/rows.ts";
 import { requireOwnRow } from "../workspace/workspace-rows.ts";
 
-export const Contact = z.strictObject({ id: z.int(), name: z.string(), email: z.string(), is_primary: z.boolean() });
-export type Contact = z.infer<typeof Contact>;
+export const CounterpartyContact = z.strictObject({
+  id: z.int(),
+  name: z.string(),
+  email: z.string(),
+  is_primary: z.boolean(),
+});
+export type CounterpartyContact = z.infer<typeof CounterpartyContact>;
 
 export const CounterpartyAddress = z.strictObject({
   id: z.int(),
@@ -36,7 +41,7 @@ export const Counterparty = z.strictObject({
   is_individual: z.boolean(),
   organization_type: z.string().nullable(),
   brand_name: z.string().nullable(),
-  contacts: z.array(Contact),
+  contacts: z.array(CounterpartyContact),
   addresses: z.array(CounterpartyAddress),
   custom_fields: dictionary(z.unknown()),
   status: z.enum(["ACTIVE", "ARCHIVED", "MIGRATING"]),
@@ -97,7 +102,7 @@ export const ensureSinglePrimary = <Row extends PrimaryCandidate>(rows: readonly
 
 type CounterpartyActivity = Extract<Activity, `COUNTER_PARTY_${string}`>;
 
-export interface EventContext {
+export interface CounterpartyEventContext {
   readonly clock: Clock;
   readonly caller: AuthenticatedMember;
 }
@@ -109,7 +114,7 @@ export interface EventContext {
  */
 export const emitCounterpartyEvent = (
   tx: Transaction,
-  context: EventContext,
+  context: CounterpartyEventContext,
   activity: CounterpartyActivity,
   row: Counterparty,
   part: CounterpartyPart = {},
@@ -121,7 +126,7 @@ export const emitCounterpartyEvent = (
  */
 export async function emitCounterpartyChanges(
   tx: Transaction,
-  context: EventContext,
+  context: CounterpartyEventContext,
   changes: readonly CounterpartyChange[],
 ): Promise<void> {
   for (const { row, isNew, parts } of changes) {
@@ -135,7 +140,7 @@ export async function emitCounterpartyChanges(
 
 async function emitEach(
   tx: Transaction,
-  { clock, caller }: EventContext,
+  { clock, caller }: CounterpartyEventContext,
   { id, workspace_id }: Counterparty,
   activities: readonly (readonly [CounterpartyActivity, CounterpartyPart])[],
 ): Promise<void> {

@@ -4,8 +4,8 @@ import { entities, type Question, type Template, templates, type User } from "..
 import type { ReportFinding } from "../../http/handler.ts";
 import type { Blob, Blobs } from "../../store/blobs.ts";
 import type { Transaction, View } from "../../store/port.ts";
-import { type Contract, formatCompositeId, formatReferenceId, type Version } from "../contracts/rows.ts";
-import type { Sheet } from "../pdf/render.ts";
+import { type Contract, type DocumentVersion, formatCompositeId, formatReferenceId } from "../contracts/rows.ts";
+import type { PdfSheet } from "../pdf/render.ts";
 import { sanitizeFilename } from "../storage/storage.ts";
 
 /** A document for a response: a generated one, or an uploaded version, whose bytes are a blob. */
@@ -16,14 +16,14 @@ interface NamedFile {
   readonly content_type: string;
 }
 export interface StoredDocument extends NamedFile {
-  readonly blob: Version["blob"];
+  readonly blob: DocumentVersion["blob"];
   readonly version_id?: number;
 }
 export interface GeneratedDocument extends NamedFile {
   readonly bytes: Buffer;
 }
 
-export const docxType = "application/vnd.openxmlformats-officedocument.wordprocessingml.document";
+export const docxMediaType = "application/vnd.openxmlformats-officedocument.wordprocessingml.document";
 
 export function findNewestVersion({ versions }: Contract, contentType: string): StoredDocument | undefined {
   const found = versions.findLast((version) => version.content_type === contentType);
@@ -33,14 +33,14 @@ export function findNewestVersion({ versions }: Contract, contentType: string): 
 /** Returns the current document: the newest version, or the text of the template (DECISIONS.md, F19). */
 export async function getLatestDocument(
   { versions }: Contract,
-  sheet: Sheet | undefined,
+  sheet: PdfSheet | undefined,
   finding: ReportFinding,
 ): Promise<ContractDocument | undefined> {
   return versions.at(-1) ?? (sheet && (await generatePdf(sheet, finding)));
 }
 
 /** Returns the source of a contract's document, or undefined if the document was uploaded as a file. */
-export const createContractSheet = async (view: View, row: Contract): Promise<Sheet | undefined> =>
+export const createContractSheet = async (view: View, row: Contract): Promise<PdfSheet | undefined> =>
   row.template_id === null ? undefined : buildSheet(view, row);
 
 /** Maximum length of a file name. The name is in a header, which is limited to a few thousand characters. */
@@ -50,7 +50,7 @@ const maxNameLength = 200;
  * Generates the PDF of a sheet. The PDF is not stored, because it can be generated again. Characters that the font does
  * not have are reported as a finding.
  */
-export async function generatePdf(sheet: Sheet, finding: ReportFinding): Promise<GeneratedDocument> {
+export async function generatePdf(sheet: PdfSheet, finding: ReportFinding): Promise<GeneratedDocument> {
   const { renderPdf } = await import("../pdf/render.ts");
   const file_name = `${sheet.title.slice(0, maxNameLength).replace(/[^\w .-]+/g, "_")}.pdf`;
   const { bytes, missing } = await renderPdf(sheet);
@@ -60,7 +60,7 @@ export async function generatePdf(sheet: Sheet, finding: ReportFinding): Promise
       `The font of the document has no glyph for ${missing.join(" ")}. A question mark is shown instead`,
     );
   }
-  return { file_name, content_type: pdfType, bytes };
+  return { file_name, content_type: pdfMediaType, bytes };
 }
 
 /** Stores the bytes of the document as a blob to which a row can refer. */
@@ -79,7 +79,7 @@ export async function readDocument(
   return bytes;
 }
 
-async function buildSheet(view: View, row: Contract): Promise<Sheet> {
+async function buildSheet(view: View, row: Contract): Promise<PdfSheet> {
   const template = row.template_id === null ? undefined : await view.get(templates, row.template_id);
   const entity = row.entity_id === null ? undefined : await view.get(entities, row.entity_id);
   const parties = [entity?.name, ...row.counterparties.map((party) => party.name)].filter((name) => name !== undefined);
@@ -102,19 +102,22 @@ export const createPreviewSheet = (
   template: Template,
   answers: Readonly<Record<string, unknown>>,
   at: number,
-): Sheet => ({
+): PdfSheet => ({
   title: template.name,
   subtitle: "Preview",
   rows: listAnswerRows(template.attributes, answers),
   at,
 });
 
-function listAnswerRows(questions: readonly Question[], answers: Readonly<Record<string, unknown>>): Sheet["rows"] {
+function listAnswerRows(questions: readonly Question[], answers: Readonly<Record<string, unknown>>): PdfSheet["rows"] {
   const labels = new Map(questions.map(({ variable, display_label }) => [variable, display_label]));
-  return Object.entries(answers).map(([variable, answer]) => [labels.get(variable) ?? variable, toText(answer)]);
+  return Object.entries(answers).map(([variable, answer]) => [
+    labels.get(variable) ?? variable,
+    formatAnswerText(answer),
+  ]);
 }
 
-const toText = (answer: unknown): string => (typeof answer === "string" ? answer : toExactJson(answer));
+const formatAnswerText = (answer: unknown): string => (typeof answer === "string" ? answer : toExactJson(answer));
 /** Stores the bytes of an inline document. It must run before the transaction that refers to the blob. */
 export const storeFile = (blobs: Blobs, file: Buffer): Promise<Blob> => blobs.put(yieldOnce(file), file.length);
 
@@ -122,18 +125,19 @@ async function* yieldOnce(file: Buffer): AsyncGenerator<Uint8Array, void> {
   yield file;
 }
 
-export const pdfType = "application/pdf";
+export const pdfMediaType = "application/pdf";
 
 /** Returns the row of a document version with the next number. */
 export function createVersion(
   tx: Transaction,
   by: User,
   at: number,
-  given: Pick<Version, "file_name" | "blob"> & Partial<Pick<Version, "content_type" | "is_executed_version">>,
-): Version {
+  given: Pick<DocumentVersion, "file_name" | "blob"> &
+    Partial<Pick<DocumentVersion, "content_type" | "is_executed_version">>,
+): DocumentVersion {
   const id = tx.next("contract_version");
-  const { content_type = pdfType, is_executed_version = false } = given;
+  const { content_type = pdfMediaType, is_executed_version = false } = given;
   // The name appears in URLs and in the header of a download.
-  const file_name = sanitizeFilename(given.file_name, content_type === pdfType ? "pdf" : "docx");
+  const file_name = sanitizeFilename(given.file_name, content_type === pdfMediaType ? "pdf" : "docx");
   return { id, file_name, content_type, blob: given.blob, is_executed_version, uploaded_at: at, uploaded_by: by.id };
 }

@@ -8,25 +8,25 @@ import type { Handlers, ReportFinding } from "../../http/handler.ts";
 import { createAttachmentHeader, reply } from "../../http/reply.ts";
 import type { Blobs } from "../../store/blobs.ts";
 import type { AuthenticatedMember, ClusterContext, ClusterHandlers } from "../context.ts";
-import { requireInScope } from "../contracts/access.ts";
+import { requireVisibleContract } from "../contracts/access.ts";
 import { storeContractChange } from "../contracts/creation/new-contract.ts";
-import { transition } from "../contracts/lifecycle/transition.ts";
+import { transitionContract } from "../contracts/lifecycle/transition.ts";
 import { toPerformer } from "../contracts/records.ts";
 import { type Contract, requireContract, requireContractNumber } from "../contracts/rows.ts";
-import { busy, checkPdf, type PdfReader, readPdfText } from "../pdf/reader.ts";
+import { checkPdf, type PdfReader, pdfReaderBusy, readPdfText } from "../pdf/reader.ts";
 import { signObjectUrl, storedObjects } from "../storage/objects.ts";
-import { applyDefaults, reportUnknownAnswers, validateAnswers } from "../templates/answers.ts";
+import { applyDefaultAnswers, reportUnknownAnswers, validateAnswers } from "../templates/answers.ts";
 import { findTemplate, formatRowNotFound } from "../workspace/workspace-rows.ts";
 import {
   type ContractDocument,
   createContractSheet,
   createPreviewSheet,
   createVersion,
-  docxType,
+  docxMediaType,
   findNewestVersion,
   generatePdf,
   getLatestDocument,
-  pdfType,
+  pdfMediaType,
   readDocument,
   storeDocument,
   storeFile,
@@ -36,7 +36,7 @@ import {
 const respondWithContent: Handlers<"documents.content", ClusterContext, AuthenticatedMember>["documents.content"] =
   async ({ params, query, headers }, { store, blobs, pdfs, caller, fail, finding }) => {
     const { row, sheet } = await store.read(async (view) => {
-      const row = await requireInScope(view, caller, { params, headers }, fail);
+      const row = await requireVisibleContract(view, caller, { params, headers }, fail);
       return { row, sheet: await createContractSheet(view, row) };
     });
     const { contract_version_id: id, text_format } = query;
@@ -45,9 +45,9 @@ const respondWithContent: Handlers<"documents.content", ClusterContext, Authenti
 
     const document = version ?? (await getLatestDocument(row, sheet, finding));
     const about = { contract_id: row.id, content_format: text_format };
-    if (document?.content_type !== pdfType) return { ...about, extraction_status: "not_available" as const };
+    if (document?.content_type !== pdfMediaType) return { ...about, extraction_status: "not_available" as const };
     const reading = await readPdfText(await concatBody(await readDocument(blobs, document)), pdfs);
-    if (reading === busy) return { ...about, extraction_status: "pending" as const };
+    if (reading === pdfReaderBusy) return { ...about, extraction_status: "pending" as const };
     if (reading.problem !== undefined) {
       // The service does not report this problem, but the request log does.
       finding("unreadable-pdf", reading.problem);
@@ -81,7 +81,7 @@ export const documentHandlers = {
       return fail("invalid-fields", { contract_template_id: [formatRowNotFound(body.contract_template_id)] });
     }
     reportUnknownAnswers(finding, "contract_data.", template.attributes, body.contract_data);
-    const answers = applyDefaults(template.attributes, body.contract_data);
+    const answers = applyDefaultAnswers(template.attributes, body.contract_data);
     const problems = validateAnswers(template.attributes, answers, { partial: true });
     if (problems) return fail("invalid-fields", { contract_data: problems });
     return createAttachment(await generatePdf(createPreviewSheet(template, answers, clock.now()), finding), blobs);
@@ -89,7 +89,7 @@ export const documentHandlers = {
 
   "documents.download-docx": async ({ params, body }, { store, blobs, caller, fail }) => {
     const row = await store.read((view) => requireContractNumber(view, caller, params.contract_id, fail));
-    const document = findNewestVersion(row, docxType);
+    const document = findNewestVersion(row, docxMediaType);
     const old = document?.version_id !== row.versions.at(-1)?.id;
     if (!document || (old && !body.fallback_to_last_available_docx)) return fail("no-document", { format: "DOCX" });
     return createAttachment(document, blobs);
@@ -135,10 +135,10 @@ export const documentHandlers = {
       const by = toPerformer(caller);
       const patch = (moved: Contract) => ({ ...moved, versions: [...moved.versions, version] });
       if (!body.is_executed_version) {
-        await transition(tx, context, row, "upload-version", { by, patch }, fail);
+        await transitionContract(tx, context, row, "upload-version", { by, patch }, fail);
       } else {
-        const after = await transition(tx, context, row, "upload-executed-version", { by, patch }, fail);
-        await transition(tx, context, after, "executed-outside", { by }, fail);
+        const after = await transitionContract(tx, context, row, "upload-executed-version", { by, patch }, fail);
+        await transitionContract(tx, context, after, "executed-outside", { by }, fail);
       }
       return reply(201, undefined);
     });
@@ -186,10 +186,10 @@ async function getDocument(
     const row = await requireContract(view, caller, composite, fail);
     return { row, sheet: await createContractSheet(view, row) };
   });
-  const docx = format === "PDF" ? undefined : findNewestVersion(row, docxType);
+  const docx = format === "PDF" ? undefined : findNewestVersion(row, docxMediaType);
   if (docx) return { row, document: docx };
   if (format === "DOCX") return fail("no-document", { format });
-  const document = findNewestVersion(row, pdfType) ?? (sheet && (await generatePdf(sheet, finding)));
+  const document = findNewestVersion(row, pdfMediaType) ?? (sheet && (await generatePdf(sheet, finding)));
   return document ? { row, document } : fail("no-document", { format: "PDF" });
 }
 
@@ -208,7 +208,7 @@ async function getUpload(
   if (/\.pdf$/i.test(name)) {
     const checked = await checkPdf(base64, pdfs, fail);
     if (checked.problem !== undefined) return fail("invalid-fields", { document_base_64: [checked.problem] });
-    return { file: checked.file, content_type: pdfType };
+    return { file: checked.file, content_type: pdfMediaType };
   }
   if (!/\.docx$/i.test(name)) {
     return fail("invalid-fields", { document_name: ["Value should be a file name that ends in .pdf or .docx"] });
@@ -217,5 +217,5 @@ async function getUpload(
   // A DOCX is a ZIP archive. The contents of the archive are not checked.
   const zipped = file?.subarray(0, 4).equals(Buffer.from("PK\x03\x04", "latin1"));
   if (!file || !zipped) return fail("invalid-fields", { document_base_64: ["Input should be a valid DOCX"] });
-  return { file, content_type: docxType };
+  return { file, content_type: docxMediaType };
 }

@@ -15,14 +15,14 @@ import {
 } from "../response.ts";
 import {
   authorizationCodes,
-  defaultScope,
+  defaultOAuthScope,
   filterKnownScope,
   findUnknownScopes,
   findUserByEmail,
   findUserById,
-  parseScope,
-  type Session,
-  sessions,
+  parseOAuthScope,
+  type SignInSession,
+  signInSessions,
 } from "./grants.ts";
 import { createProblemPage, createSignInPage, createUnknownUserPage } from "./provider-sign-in.ts";
 import { verifyIdTokenSubject } from "./tokens.ts";
@@ -45,7 +45,7 @@ interface Authorization {
  * Authenticates a person for a client (OpenID Connect Core, 3.1.2). Public clients must use PKCE with S256. A page
  * offers every user, and `svc_user=<e-mail>` skips it. `prompt=none` without a session is rejected (DECISIONS.md, R35).
  */
-export async function authorize(
+export async function authorizeClient(
   request: ReceivedRequest,
   context: ClusterContext,
   finding: ReportFinding,
@@ -67,7 +67,7 @@ export async function authorize(
   if (!client) return createProblemPage(400, `Client ${JSON.stringify(client_id)} not found.`);
   const redirectTo = findAllowedRedirect(client, redirect_uri);
   // A redirect to a URI that the client did not register would leak errors.
-  if (!redirectTo) return createProblemPage(400, redirectRefused);
+  if (!redirectTo) return createProblemPage(400, redirectRejectedMessage);
 
   const { id_token_hint } = parameters;
   const expectedSub = id_token_hint === undefined ? undefined : await verifyIdTokenSubject(context, id_token_hint);
@@ -91,22 +91,22 @@ export async function authorize(
   return signIn(request, context, authorization, client.client_name);
 }
 
-const redirectRefused =
+const redirectRejectedMessage =
   "redirect_uri is missing or not allowed for this client. Use a registered URI, or, without one, any https or loopback URI without fragment and without code, state, iss or error in its query.";
 
 const createInvalidRequest = (why: string) => ({ error: "invalid_request", error_description: why });
 
 /** Unsupported parameters that change the meaning of others (OpenID Connect Core, 3.1.2.6). */
-const unsupported = ["request", "request_uri", "registration"];
+const unsupportedParameters = ["request", "request_uri", "registration"];
 
 function findProblem(parameters: OAuthParameters, needsPkce: boolean): Record<string, string> | undefined {
   const { response_type, response_mode = "query", prompt = "", max_age = "0" } = parameters;
-  const refused = unsupported.find((name) => parameters[name] !== undefined);
+  const refused = unsupportedParameters.find((name) => parameters[name] !== undefined);
   if (refused !== undefined) return { error: `${refused}_not_supported` };
   if (response_type === undefined) return createInvalidRequest("response_type is missing");
   if (response_type !== "code") return { error: "unsupported_response_type" };
   if (response_mode !== "query") return createInvalidRequest("response_mode must be query");
-  const prompts = parseScope(prompt);
+  const prompts = parseOAuthScope(prompt);
   if (prompts.includes("none") && prompts.length > 1)
     return createInvalidRequest("prompt must be none, or must not include none");
   if (!/^\d{1,15}$/.test(max_age)) return createInvalidRequest("max_age must be a number of seconds");
@@ -145,7 +145,7 @@ async function signIn(
   }
 
   const known = await store.read((view) => readSession(view, request, context));
-  const prompts = parseScope(prompt);
+  const prompts = parseOAuthScope(prompt);
   const requiresSignIn = prompts.includes("login") || prompts.includes("select_account") || Number(max_age) === 0;
   if (known && isExpected(known.user) && !requiresSignIn) {
     const ageMs = clock.now() - known.session.signed_in_at;
@@ -180,7 +180,7 @@ async function grant(
       cluster_id: cluster.id,
       client_id: clientId,
       user_id: user.id,
-      scope: filterKnownScope(parameters.scope ?? defaultScope),
+      scope: filterKnownScope(parameters.scope ?? defaultOAuthScope),
       signed_in_at: signedInAt ?? now,
       family: ids.token(16),
       redirect_uri: parameters.redirect_uri!,
@@ -218,7 +218,7 @@ const loopback = /^(?:127\.\d{1,3}\.\d{1,3}\.\d{1,3}|\[::1\]|localhost)$/;
  */
 function findAllowedRedirect(client: OAuthClient, given: string | undefined): string | undefined {
   const url = given === undefined || !absoluteUri.test(given) ? undefined : tryParseUrl(given);
-  if (!url || given === undefined || !isSafe(url) || answered.some((name) => url.searchParams.has(name)))
+  if (!url || given === undefined || !isSafe(url) || responseParameters.some((name) => url.searchParams.has(name)))
     return undefined;
   const { redirect_uris } = client;
   const matches =
@@ -227,7 +227,7 @@ function findAllowedRedirect(client: OAuthClient, given: string | undefined): st
 }
 
 /** Parameters that are appended to a redirect URI, which must not contain them (RFC 6749, 3.1). */
-const answered = ["code", "state", "iss", "error", "error_description"];
+const responseParameters = ["code", "state", "iss", "error", "error_description"];
 
 /** Characters of a URI without a fragment (RFC 3986, 2 and 4.3). Only browsers treat a backslash as a slash. */
 const absoluteUri = /^[\w\-.~:/?[\]@!$&'()*+,;=%]+$/;
@@ -248,16 +248,16 @@ function tryParseUrl(text: string): URL | undefined {
   return URL.canParse(text) ? new URL(text) : undefined;
 }
 
-const lifetimeMs = 12 * 60 * 60 * 1_000;
+const sessionLifetimeMs = 12 * 60 * 60 * 1_000;
 
 async function readSession(
   view: View,
   { headers }: Pick<ReceivedRequest, "headers">,
   { cluster, clock }: Pick<ClusterContext, "cluster" | "clock">,
-): Promise<{ readonly user: User; readonly session: Session } | undefined> {
+): Promise<{ readonly user: User; readonly session: SignInSession } | undefined> {
   const value = findSession(headers);
   const prefix = `${cluster.id}_`;
-  const session = value?.startsWith(prefix) ? await view.get(sessions, value.slice(prefix.length)) : undefined;
+  const session = value?.startsWith(prefix) ? await view.get(signInSessions, value.slice(prefix.length)) : undefined;
   if (session?.cluster_id !== cluster.id || session.expires_at <= clock.now()) return undefined;
   const user = await findUserById(view, cluster.id, session.user_id);
   return user && { user, session };
@@ -269,17 +269,17 @@ async function beginSession(
   user: User,
 ): Promise<{ readonly "set-cookie": string }> {
   const now = clock.now();
-  for (const old of await tx.list(sessions, { by: "expires_at", to: now })) tx.delete(sessions, old.id);
+  for (const old of await tx.list(signInSessions, { by: "expires_at", to: now })) tx.delete(signInSessions, old.id);
   const id = ids.token(24);
-  tx.put(sessions, {
+  tx.put(signInSessions, {
     id,
     cluster_id: cluster.id,
     user_id: user.id,
     signed_in_at: now,
-    expires_at: now + lifetimeMs,
+    expires_at: now + sessionLifetimeMs,
   });
   // A proxy can serve the router under a path.
   const path = new URL(`${settings.publicUrl}/api/v1/oauth/`).pathname;
-  const attributes = `Path=${path}; Max-Age=${lifetimeMs / 1_000}; HttpOnly; SameSite=Lax`;
+  const attributes = `Path=${path}; Max-Age=${sessionLifetimeMs / 1_000}; HttpOnly; SameSite=Lax`;
   return { "set-cookie": formatSessionCookie(`${cluster.id}_${id}`, attributes) };
 }

@@ -4,7 +4,7 @@ import { getFirstWorkspace, type User, users, workspaces } from "../../domain/wo
 import { defineRows, type View } from "../../store/port.ts";
 import { storedDeadline, storedTime } from "../../store/stored-time.ts";
 
-const granted = {
+const grantFields = {
   cluster_id: z.string(),
   client_id: z.string(),
   /** Null for the client itself, if the cluster has no user for it. */
@@ -21,7 +21,7 @@ const granted = {
 
 /** An authorization code (RFC 6749, 4.1; RFC 7636), without the prefix of its cluster. */
 export const AuthorizationCode = z.strictObject({
-  ...granted,
+  ...grantFields,
   code: z.string(),
   redirect_uri: z.string(),
   /** Null for a confidential client that sent none. */
@@ -31,7 +31,7 @@ export const AuthorizationCode = z.strictObject({
 export type AuthorizationCode = z.infer<typeof AuthorizationCode>;
 
 /** A single-use refresh token, without the prefix of its cluster. */
-export const RefreshToken = z.strictObject({ ...granted, token: z.string() });
+export const RefreshToken = z.strictObject({ ...grantFields, token: z.string() });
 export type RefreshToken = z.infer<typeof RefreshToken>;
 
 export const authorizationCodes = defineRows<AuthorizationCode, "expires_at">({
@@ -48,18 +48,18 @@ export const refreshTokens = defineRows<RefreshToken, "family" | "expires_at">({
   indexes: { family: (row) => row.family, expires_at: (row) => row.expires_at },
 });
 
-const Session = z.strictObject({
+const SignInSession = z.strictObject({
   id: z.string(),
   cluster_id: z.string(),
   user_id: z.int(),
   signed_in_at: storedTime(z.int()),
   expires_at: storedDeadline(z.int()),
 });
-export type Session = z.infer<typeof Session>;
+export type SignInSession = z.infer<typeof SignInSession>;
 
-export const sessions = defineRows<Session, "expires_at">({
+export const signInSessions = defineRows<SignInSession, "expires_at">({
   name: "sessions",
-  schema: Session,
+  schema: SignInSession,
   key: (row) => row.id,
   indexes: { expires_at: (row) => row.expires_at },
 });
@@ -94,7 +94,7 @@ export const accessTokenLifetimeSeconds = 3_600;
 export async function listUsersByEmail(view: View, clusterId: string, email: string): Promise<readonly User[]> {
   const found: User[] = [];
   for (const user of await view.list(users, { by: "email", equals: toAddressKey(email) })) {
-    if (user.is_active && (await isOf(view, clusterId, user))) found.push(user);
+    if (user.is_active && (await isUserOfCluster(view, clusterId, user))) found.push(user);
   }
   return found;
 }
@@ -105,7 +105,7 @@ export const findUserByEmail = async (view: View, clusterId: string, email: stri
 /** Returns the user with that number, if they are still active at the cluster. */
 export async function findUserById(view: View, clusterId: string, id: number): Promise<User | undefined> {
   const user = await view.get(users, id);
-  return user?.is_active && (await isOf(view, clusterId, user)) ? user : undefined;
+  return user?.is_active && (await isUserOfCluster(view, clusterId, user)) ? user : undefined;
 }
 
 /** Returns the default user of a cluster, for whom the API key of its first workspace acts. */
@@ -114,7 +114,7 @@ export async function getFirstUser(view: View, clusterId: string): Promise<User 
   return workspace && findUserById(view, clusterId, workspace.acting_user_id);
 }
 
-async function isOf(view: View, clusterId: string, user: User): Promise<boolean> {
+async function isUserOfCluster(view: View, clusterId: string, user: User): Promise<boolean> {
   return (await view.get(workspaces, user.workspace_id))?.cluster_id === clusterId;
 }
 
@@ -122,22 +122,22 @@ async function isOf(view: View, clusterId: string, user: User): Promise<boolean>
 export const supportedScopes = ["openid", "profile", "email", "offline_access"];
 
 /** Default scope, which is also the default for a device (specification, DeviceGrantTokenCreateRequest). */
-export const defaultScope = "openid profile email";
+export const defaultOAuthScope = "openid profile email";
 
-export const parseScope = (scope: string): string[] => scope.split(" ").filter((word) => word !== "");
+export const parseOAuthScope = (scope: string): string[] => scope.split(" ").filter((word) => word !== "");
 
 /** Removes unknown words from a scope, which are ignored (OpenID Connect Core, 3.1.2.1). */
 export const filterKnownScope = (scope: string): string =>
-  parseScope(scope)
+  parseOAuthScope(scope)
     .filter((word) => supportedScopes.includes(word))
     .join(" ");
 
 export const findUnknownScopes = (scope: string): string[] =>
-  parseScope(scope).filter((word) => !supportedScopes.includes(word));
+  parseOAuthScope(scope).filter((word) => !supportedScopes.includes(word));
 
 /** Returns the claims about a person under a scope, in addition to `sub`. */
-export function buildClaims(user: User, scope: string): Readonly<Record<string, unknown>> {
-  const requested = parseScope(scope);
+export function buildUserClaims(user: User, scope: string): Readonly<Record<string, unknown>> {
+  const requested = parseOAuthScope(scope);
   return {
     ...(requested.includes("profile") && { name: user.name }),
     ...(requested.includes("email") && { email: user.email, email_verified: true }),

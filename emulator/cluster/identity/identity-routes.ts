@@ -8,10 +8,10 @@ import type { ReceivedRequest, ReportFinding } from "../../http/handler.ts";
 import { noStoreHeaders, type Passthrough } from "../../http/reply.ts";
 import type { ClusterContext } from "../context.ts";
 import { createJsonResponse, createOAuthError, readOAuthParameters } from "../response.ts";
-import { authorize } from "./authorize.ts";
+import { authorizeClient } from "./authorize.ts";
 import {
-  buildClaims,
-  defaultScope,
+  buildUserClaims,
+  defaultOAuthScope,
   deviceApprovals,
   findUserByEmail,
   findUserById,
@@ -28,8 +28,8 @@ type RouteHandler = (request: ReceivedRequest, context: ClusterContext, finding:
 export const identityRoutes = lookupTable<RouteHandler>({
   "GET /.well-known/openid-configuration": getOpenIdConfiguration,
   "GET /.well-known/jwks.json": respondWithKeySet,
-  "GET /api/v1/oauth/authorize/": authorize,
-  "POST /api/v1/oauth/authorize/": authorize,
+  "GET /api/v1/oauth/authorize/": authorizeClient,
+  "POST /api/v1/oauth/authorize/": authorizeClient,
   "POST /api/v1/oauth/token/": handleTokenRequest,
   "GET /api/v1/oauth/userinfo/": respondWithUserinfo,
   "POST /api/v1/oauth/userinfo/": respondWithUserinfo,
@@ -77,7 +77,7 @@ async function respondWithKeySet(_: ReceivedRequest, context: ClusterContext): P
 }
 
 const tokenExchange = "urn:ietf:params:oauth:grant-type:token-exchange";
-const issuedType = { issued_token_type: "urn:ietf:params:oauth:token-type:access_token" };
+const issuedTokenType = { issued_token_type: "urn:ietf:params:oauth:token-type:access_token" };
 
 /**
  * Issues the tokens of a device whose user code was approved. The router checks the grant and forwards the poll only
@@ -101,7 +101,7 @@ async function issueDeviceToken(request: ReceivedRequest, context: ClusterContex
     const granted = {
       client_id,
       user_id: user?.id ?? null,
-      scope: defaultScope,
+      scope: defaultOAuthScope,
       signed_in_at: clock.now(),
       family: ids.token(16),
     };
@@ -109,7 +109,7 @@ async function issueDeviceToken(request: ReceivedRequest, context: ClusterContex
   });
   if (!issued) return createOAuthError("invalid_grant", "the user who approved the device is gone");
   const tokens = { ...(await issueTokens(context, issued.granted)), refresh_token: issued.refresh_token };
-  const exchanged = grant_type === tokenExchange ? issuedType : {};
+  const exchanged = grant_type === tokenExchange ? issuedTokenType : {};
   return createJsonResponse(200, { ...tokens, ...exchanged }, noStoreHeaders);
 }
 
@@ -130,7 +130,7 @@ async function respondWithUserinfo(request: ReceivedRequest, context: ClusterCon
   if (sub === client_id) return createJsonResponse(200, { sub, ...ofCluster });
   const user = await context.store.read((view) => findUserById(view, context.cluster.id, Number(sub)));
   return user
-    ? createJsonResponse(200, { sub, ...buildClaims(user, String(scope)), ...ofCluster })
+    ? createJsonResponse(200, { sub, ...buildUserClaims(user, String(scope)), ...ofCluster })
     : createRejection("refused-token");
 }
 

@@ -60,7 +60,7 @@ export async function createPrivateJwk(seed: string | undefined): Promise<Privat
   return PrivateJwk.parse(privateKey.export({ format: "jwk" }));
 }
 
-const e = 65_537n;
+const publicExponent = 65_537n;
 const primeBytes = 128;
 
 /** Derives a key from a seed. node:crypto only generates random keys. */
@@ -69,11 +69,11 @@ async function deriveSeededJwk(seed: string): Promise<PrivateJwk> {
   const one = await findNextPrime(ids.bytes(primeBytes));
   const other = await findNextPrime(ids.bytes(primeBytes));
   const [p, q] = one > other ? [one, other] : [other, one];
-  const d = invertModulo(e, (p - 1n) * (q - 1n));
+  const d = invertModulo(publicExponent, (p - 1n) * (q - 1n));
   return {
     kty: "RSA",
     n: encodeBigInt(p * q),
-    e: encodeBigInt(e),
+    e: encodeBigInt(publicExponent),
     d: encodeBigInt(d),
     p: encodeBigInt(p),
     q: encodeBigInt(q),
@@ -97,7 +97,7 @@ async function findNextPrime(random: Buffer): Promise<bigint> {
     // Five of six candidates are multiples of a small prime. This check avoids a full primality test for them.
     if (smallPrimes.some((prime, i) => (remainders[i]! + more) % prime === 0)) continue;
     const candidate = first + BigInt(more);
-    if (candidate % e !== 1n && (await promisify(checkPrime)(candidate))) return candidate;
+    if (candidate % publicExponent !== 1n && (await promisify(checkPrime)(candidate))) return candidate;
   }
 }
 

@@ -18,7 +18,7 @@ import {
   type OAuthParameters,
   readOAuthParameters,
 } from "../response.ts";
-import { authorizationCodes, filterKnownScope, findUserById, parseScope, refreshTokens } from "./grants.ts";
+import { authorizationCodes, filterKnownScope, findUserById, parseOAuthScope, refreshTokens } from "./grants.ts";
 
 import { issueTokens, storeRefreshToken, type TokenGrant } from "./tokens.ts";
 
@@ -114,7 +114,7 @@ const redeemRefreshToken: GrantRedeemer = async (tx, context, parameters, client
   if (row.expires_at <= context.clock.now()) return createInvalidGrant("The token has expired");
   if (!(await isForKnownUser(tx, context, row))) return createInvalidGrant("The user is no longer active");
   const requested = scope === undefined ? row.scope : filterKnownScope(scope);
-  if (!parseScope(requested).every((word) => parseScope(row.scope).includes(word))) {
+  if (!parseOAuthScope(requested).every((word) => parseOAuthScope(row.scope).includes(word))) {
     return createOAuthError("invalid_scope", "The scope exceeds the granted scope");
   }
   tx.put(refreshTokens, { ...row, used: true });

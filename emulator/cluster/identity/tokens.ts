@@ -4,9 +4,9 @@ import type { Transaction } from "../../store/port.ts";
 import type { ClusterContext } from "../context.ts";
 import {
   accessTokenLifetimeSeconds,
-  buildClaims,
+  buildUserClaims,
   findUserById,
-  parseScope,
+  parseOAuthScope,
   type RefreshToken,
   refreshTokens,
 } from "./grants.ts";
@@ -55,14 +55,14 @@ export async function issueTokens(context: SigningContext, granted: TokenGrant):
     aud: client_id,
     auth_time: Math.floor(granted.signed_in_at / 1_000),
     ...(nonce && { nonce }),
-    ...(user && buildClaims(user, scope)),
+    ...(user && buildUserClaims(user, scope)),
   };
   return {
     access_token: await signToken(context, "at+jwt", access),
     token_type: "Bearer",
     expires_in: accessTokenLifetimeSeconds,
     scope,
-    ...(parseScope(scope).includes("openid") && { id_token: await signToken(context, "JWT", idToken) }),
+    ...(parseOAuthScope(scope).includes("openid") && { id_token: await signToken(context, "JWT", idToken) }),
   };
 }
 

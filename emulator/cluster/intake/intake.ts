@@ -150,7 +150,7 @@ type IntakeOrder = (a: Intake, b: Intake) => number;
 const priorityRank = { LOW: 0, MEDIUM: 1, HIGH: 2 } as const;
 const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-const orders = lookupTable<IntakeOrder>({
+const intakeOrders = lookupTable<IntakeOrder>({
   created_at: (a, b) => a.created_at - b.created_at || a.id - b.id,
   priority: (a, b) => priorityRank[a.priority] - priorityRank[b.priority],
   status: (a, b) => compareText(a.status, b.status),
@@ -195,7 +195,7 @@ function parseOrder(sort: string | undefined, fail: Fail<"invalid-sort">): Intak
   if (sort === undefined) return undefined;
   // A plus in a query string means a space, so an unescaped leading + arrives as a space.
   const [, sign, name] = /^([-+ ]?)(.*)$/.exec(sort)!;
-  const order = (Object.hasOwn(orders, name!) ? orders[name!] : undefined) ?? fail("invalid-sort");
+  const order = (Object.hasOwn(intakeOrders, name!) ? intakeOrders[name!] : undefined) ?? fail("invalid-sort");
   return sign === "-" ? (a, b) => order(b, a) : order;
 }
 

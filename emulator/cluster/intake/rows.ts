@@ -8,7 +8,7 @@ import { reply } from "../../http/reply.ts";
 import { defineRows, parseRowNumber, type View } from "../../store/port.ts";
 import { storedDeadline, storedTime } from "../../store/stored-time.ts";
 import type { ClusterHandlers } from "../context.ts";
-import { Problems } from "../response.ts";
+import { ProblemCollector } from "../response.ts";
 import { toOrgUser } from "../workspace/users.ts";
 import { findActiveUser, formatRowNotFound } from "../workspace/workspace-rows.ts";
 
@@ -130,7 +130,7 @@ export const userTaskHandlers = {
 } satisfies ClusterHandlers;
 
 async function findUnknownIntakes(view: View, workspace: Workspace, ids: readonly number[]) {
-  const problems = new Problems();
+  const problems = new ProblemCollector();
   for (const [index, id] of ids.entries()) {
     const known = await findIntake(view, workspace, id);
     if (!known) problems.add(["task_associations", index, "entity_id"], formatRowNotFound(id));

@@ -20,7 +20,7 @@ export const textLimitMessage = `its text is longer than ${pdfLimits.textLength 
 export const nestingLimitMessage = "it is nested too deeply";
 
 /** Reports whether a file exceeded a limit, in which case the process may still be working on it. */
-export const isLimit = (problem: string | undefined): boolean =>
+export const isLimitMessage = (problem: string | undefined): boolean =>
   problem !== undefined &&
   [timeLimitMessage, memoryLimitMessage, textLimitMessage, nestingLimitMessage].includes(problem);
 

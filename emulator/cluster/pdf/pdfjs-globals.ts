@@ -21,7 +21,7 @@ export const beginBudget = (): void => {
  */
 export const isOverBudget = (): boolean => remainingBytes < 0;
 
-function take(bytes: number): void {
+function spendBudget(bytes: number): void {
   remainingBytes -= bytes;
   if (remainingBytes < 0) throw new ByteBudgetExceededError("too many bytes");
 }
@@ -41,7 +41,7 @@ function countCalls(name: string, bytes: (given: readonly unknown[]) => number):
   const original = globals[name]!;
   const proxy: typeof original = new Proxy(original, {
     construct(target, given, newTarget) {
-      take(bytes(given));
+      spendBudget(bytes(given));
       return Reflect.construct(target, given, newTarget === proxy ? target : newTarget);
     },
   });

@@ -1,6 +1,6 @@
 import { Worker } from "node:worker_threads";
 import {
-  isLimit,
+  isLimitMessage,
   memoryLimitMessage,
   nestingLimitMessage,
   type PdfReadResult,
@@ -26,7 +26,7 @@ const send = (message: WorkerMessage) => process.send?.(message);
 
 process.on("message", async (task: PdfTask) => {
   const reading = await readPdf(task);
-  send({ reading, broken: isLimit(reading.problem) });
+  send({ reading, broken: isLimitMessage(reading.problem) });
 });
 
 // The parser throws some errors outside of any promise, for example when a form draws itself.
@@ -36,14 +36,14 @@ process.on("uncaughtException", (error) => send({ reading: { problem: formatPars
 process.on("SIGINT", () => {});
 
 // A killed emulator sends no message, and a malicious file can block the event loop, so a thread checks the parent.
-const watch = `
+const parentWatcher = `
   const parent = require("node:worker_threads").workerData;
   const still = new Int32Array(new SharedArrayBuffer(4));
   for (;;) {
     Atomics.wait(still, 0, 0, 1000);
     try { process.kill(parent, 0); } catch { process.kill(process.pid, "SIGKILL"); }
   }`;
-new Worker(watch, { eval: true, workerData: process.ppid, execArgv: [] }).unref();
+new Worker(parentWatcher, { eval: true, workerData: process.ppid, execArgv: [] }).unref();
 
 send({ up: true });
 
@@ -51,7 +51,7 @@ send({ up: true });
 async function readPdf({ goal, file }: PdfTask): Promise<PdfReadResult> {
   beginBudget();
   try {
-    const reading = await openDocument(file, goal === "check" ? check : readText);
+    const reading = await openDocument(file, goal === "check" ? checkFirstPage : readText);
     return isOverBudget() ? { problem: memoryLimitMessage } : reading;
   } catch (error) {
     return { problem: formatParseError(error) };
@@ -66,7 +66,7 @@ function formatParseError(error: unknown): string {
   return error.message.includes("Maximum call stack size exceeded") ? nestingLimitMessage : parseFailureMessage;
 }
 
-async function check(document: PDFDocumentProxy): Promise<PdfReadResult> {
+async function checkFirstPage(document: PDFDocumentProxy): Promise<PdfReadResult> {
   if (document.numPages < 1) return { problem: "it has no pages" };
   await document.getPage(1);
   return { lines: [] };

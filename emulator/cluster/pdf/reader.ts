@@ -14,7 +14,7 @@ import {
   type WorkerMessage,
 } from "./limits.ts";
 
-export const busy = Symbol("busy");
+export const pdfReaderBusy = Symbol("busy");
 
 /**
  * Reads PDFs in another process, one at a time in order of arrival. The first file starts the process, unless a closed
@@ -35,12 +35,12 @@ export class PdfReader {
    * Resolves with `busy` if too many files wait, or if this file has waited too long. Rejects if no process can be
    * started.
    */
-  async read(goal: PdfTask["goal"], file: Uint8Array): Promise<PdfReadResult | typeof busy> {
-    if (!(await this.#waitForTurn(file.length))) return busy;
+  async read(goal: PdfTask["goal"], file: Uint8Array): Promise<PdfReadResult | typeof pdfReaderBusy> {
+    if (!(await this.#waitForTurn(file.length))) return pdfReaderBusy;
     try {
       return await this.#readNow({ goal, file });
     } catch (error) {
-      if (this.#isClosed) return busy;
+      if (this.#isClosed) return pdfReaderBusy;
       throw error;
     } finally {
       const next = this.#waiting.shift();
@@ -121,17 +121,17 @@ interface QueuedRead {
  * The process of a closed reader, for reuse by the next one. A start takes a third of a second, and tests start one
  * emulator after another. The spare does not prevent this process from exiting.
  */
-let spare: ReadingProcess | undefined;
+let spareProcess: ReadingProcess | undefined;
 
 function acquireIdleProcess(): ReadingProcess | undefined {
-  const acquired = spare;
-  spare = undefined;
+  const acquired = spareProcess;
+  spareProcess = undefined;
   return acquired?.isFit ? acquired : undefined;
 }
 
 function leaveSpare(process: ReadingProcess): void {
-  if (spare?.isFit) process.end();
-  else spare = process;
+  if (spareProcess?.isFit) process.end();
+  else spareProcess = process;
 }
 
 export type PdfCheckResult = { readonly file: Buffer; readonly problem?: undefined } | { readonly problem: string };
@@ -141,20 +141,23 @@ export async function checkPdf(base64: string, pdfs: PdfReader, fail: Fail<"pdfs
   const file = decodeFileBase64(base64);
   if (!file) return { problem: "Input should be valid base64" };
   const problem = await findPdfProblem(file, pdfs);
-  if (problem === busy) return fail("pdfs-busy", { seconds: pdfLimits.timeMs / 1_000 });
+  if (problem === pdfReaderBusy) return fail("pdfs-busy", { seconds: pdfLimits.timeMs / 1_000 });
   return problem === undefined ? { file } : { problem: `Input should be a valid PDF: ${problem}` };
 }
 
 /** Returns the reason why a file is not a PDF, or undefined if it is one. */
-export async function findPdfProblem(file: Buffer, pdfs: PdfReader): Promise<string | undefined | typeof busy> {
+export async function findPdfProblem(
+  file: Buffer,
+  pdfs: PdfReader,
+): Promise<string | undefined | typeof pdfReaderBusy> {
   const reading = await pdfs.read("check", file);
-  return reading === busy ? reading : reading.problem;
+  return reading === pdfReaderBusy ? reading : reading.problem;
 }
 
 /**
  * Returns the text of a PDF, line by line, or the reason why it cannot be read. A damaged later page is such a reason.
  */
-export const readPdfText = (file: Buffer, pdfs: PdfReader): Promise<PdfReadResult | typeof busy> =>
+export const readPdfText = (file: Buffer, pdfs: PdfReader): Promise<PdfReadResult | typeof pdfReaderBusy> =>
   pdfs.read("text", file);
 
 /** The client side of the reading process. It prevents this process from exiting only while a request is pending. */
@@ -168,7 +171,7 @@ export class ReadingProcess {
   readonly up: Promise<void>;
 
   constructor() {
-    this.#child = fork(fileURLToPath(entry), [], {
+    this.#child = fork(fileURLToPath(processPath), [], {
       execArgv: [...(isSource ? process.execArgv : []), `--max-old-space-size=${pdfLimits.memoryMb}`],
       // The process must not inherit the options of debuggers and coverage.
       env: isSource ? process.env : { ...process.env, NODE_OPTIONS: "" },
@@ -239,4 +242,4 @@ interface ReadingFailure {
 
 /** All files of the bundle are in one folder. When run from source, the process also needs the TypeScript loader. */
 const isSource = import.meta.url.endsWith(".ts");
-const entry = new URL(isSource ? "./process.ts" : "./pdf-process.js", import.meta.url);
+const processPath = new URL(isSource ? "./process.ts" : "./pdf-process.js", import.meta.url);

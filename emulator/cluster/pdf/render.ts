@@ -4,7 +4,7 @@ import { PDFDocument, type PDFFont } from "@cantoo/pdf-lib";
 import { nextTurn } from "../../../src/base/timing.ts";
 import { TrueTypeFont } from "./true-type.ts";
 
-export interface Sheet {
+export interface PdfSheet {
   readonly title: string;
   readonly subtitle: string;
   readonly rows: readonly (readonly [label: string, text: string])[];
@@ -12,11 +12,11 @@ export interface Sheet {
   readonly at: number;
 }
 
-const page = { width: 595, height: 842, margin: 56 } as const;
+const pageLayout = { width: 595, height: 842, margin: 56 } as const;
 const lineHeight = 16;
 
 /** Maximum number of pages. The rest of a sheet is omitted, and the last line says so (DECISIONS.md, E11). */
-export const maxPages = 100;
+export const maxPdfPages = 100;
 const omissionNotice = "The rest is omitted.";
 
 /** Maximum lengths. A longer string does not fit on all pages, and a longer title does not fit on one. */
@@ -30,9 +30,9 @@ export interface RenderedPdf {
 }
 
 /** Generates a PDF with A4 pages. The same sheet gives the same bytes. It yields to the event loop after each page. */
-export async function renderPdf(sheet: Sheet): Promise<RenderedPdf> {
+export async function renderPdf(sheet: PdfSheet): Promise<RenderedPdf> {
   const document = await PDFDocument.create();
-  const fonts = await loadFonts();
+  const fonts = await loadPdfFonts();
   // The fonts are loaded already, so the name selects one of them.
   document.registerFontkit({ create: (_, name) => (name === "bold" ? fonts.bold : fonts.regular) });
   const regular = await document.embedFont(emptyFile, { subset: true, postscriptName: "regular" });
@@ -46,21 +46,21 @@ export async function renderPdf(sheet: Sheet): Promise<RenderedPdf> {
   document.setProducer("svc");
   document.setCreator("svc");
 
-  let current = document.addPage([page.width, page.height]);
-  let y = page.height - page.margin;
+  let current = document.addPage([pageLayout.width, pageLayout.height]);
+  let y = pageLayout.height - pageLayout.margin;
   /** Returns false if all pages are full. */
   const write = async (text: string, font: PDFFont, size: number): Promise<boolean> => {
     for (const line of wrapText(toPrintable(text.slice(0, maxTextLength)), font, size)) {
-      if (y < page.margin) {
-        if (document.getPageCount() === maxPages) {
-          current.drawText(omissionNotice, { x: page.margin, y, size: 11, font: regular });
+      if (y < pageLayout.margin) {
+        if (document.getPageCount() === maxPdfPages) {
+          current.drawText(omissionNotice, { x: pageLayout.margin, y, size: 11, font: regular });
           return false;
         }
         await nextTurn();
-        current = document.addPage([page.width, page.height]);
-        y = page.height - page.margin;
+        current = document.addPage([pageLayout.width, pageLayout.height]);
+        y = pageLayout.height - pageLayout.margin;
       }
-      current.drawText(line, { x: page.margin, y, size, font });
+      current.drawText(line, { x: pageLayout.margin, y, size, font });
       y -= lineHeight * (size > 12 ? 1.6 : 1);
     }
     return true;
@@ -88,7 +88,7 @@ function replaceMissing(text: string, font: TrueTypeFont, missing: Set<string>):
 }
 
 function* wrapText(text: string, font: PDFFont, size: number): Generator<string, void> {
-  const maxWidth = page.width - 2 * page.margin;
+  const maxWidth = pageLayout.width - 2 * pageLayout.margin;
   for (const paragraph of text.split("\n")) {
     let line = "";
     for (const word of paragraph.split(" ").flatMap((each) => each.match(/.{1,60}/gu) ?? [""])) {
@@ -104,15 +104,15 @@ function* wrapText(text: string, font: PDFFont, size: number): Generator<string,
 /** The fonts of documents: DejaVu Sans, whose license allows embedding. */
 export const fontFiles = { regular: "DejaVuSans.ttf", bold: "DejaVuSans-Bold.ttf" } as const;
 
-let loaded: Promise<{ readonly regular: TrueTypeFont; readonly bold: TrueTypeFont }> | undefined;
+let loadedFonts: Promise<{ readonly regular: TrueTypeFont; readonly bold: TrueTypeFont }> | undefined;
 
 /** Loads the fonts on first use. */
-export function loadFonts() {
-  loaded ??= Promise.all([loadFont(fontFiles.regular), loadFont(fontFiles.bold)]).then(([regular, bold]) => ({
+export function loadPdfFonts() {
+  loadedFonts ??= Promise.all([loadFont(fontFiles.regular), loadFont(fontFiles.bold)]).then(([regular, bold]) => ({
     regular,
     bold,
   }));
-  return loaded;
+  return loadedFonts;
 }
 
 const loadFont = async (name: string): Promise<TrueTypeFont> =>

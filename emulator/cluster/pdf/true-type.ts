@@ -5,7 +5,7 @@ interface Glyph {
 }
 
 /** Unicode blocks of the characters that documents can show: Latin, Greek, Cyrillic, and punctuation. */
-const covered: readonly (readonly [first: number, last: number])[] = [
+const coveredBlocks: readonly (readonly [first: number, last: number])[] = [
   [0x0020, 0x007e],
   [0x00a0, 0x024f],
   [0x02b0, 0x052f],
@@ -16,7 +16,7 @@ const covered: readonly (readonly [first: number, last: number])[] = [
 ];
 
 const isCovered = (codePoint: number): boolean =>
-  covered.some(([first, last]) => codePoint >= first && codePoint <= last);
+  coveredBlocks.some(([first, last]) => codePoint >= first && codePoint <= last);
 
 /**
  * A TrueType font (ISO/IEC 14496-22) with the interface that pdf-lib expects: characters, widths, and subsets. Font

@@ -12,12 +12,12 @@ import {
 } from "../../http/page.ts";
 import { createAttachmentHeader, createInlineHeader, Passthrough } from "../../http/reply.ts";
 import type { ClusterContext } from "../context.ts";
-import { type Contract, formatCompositeId, formatReferenceId, type Signatory } from "../contracts/rows.ts";
-import { createContractSheet, getLatestDocument, pdfType, readDocument } from "../documents/contract-pdf.ts";
+import { type Contract, type ContractSignatory, formatCompositeId, formatReferenceId } from "../contracts/rows.ts";
+import { createContractSheet, getLatestDocument, pdfMediaType, readDocument } from "../documents/contract-pdf.ts";
 import { createPageResponse, type OAuthParameters } from "../response.ts";
-import { describeCompletedAction, type FormProblem, maxTextLength } from "./form-actions.ts";
+import { describeCompletedAction, maxFormTextLength, type RecipientFormProblem } from "./form-actions.ts";
 import type { ContractView, RecipientView } from "./page-model.ts";
-import { dropDuplicates, formatTime, type PendingAction } from "./pending-actions.ts";
+import { dropDuplicatePeople, type PendingAction, renderTime } from "./pending-actions.ts";
 
 export function renderContractPage(about: ContractView): Passthrough {
   const content = html`${renderFacts(about, describePendingActions(about))}
@@ -29,7 +29,7 @@ ${renderSignatories(about)}`;
 export function renderPersonPage(
   about: ContractView,
   to: RecipientView,
-  problem: FormProblem | undefined,
+  problem: RecipientFormProblem | undefined,
   typed: OAuthParameters | undefined,
   done: string | null,
 ): Passthrough {
@@ -37,7 +37,7 @@ export function renderPersonPage(
   const confirmation = problem ? undefined : describeCompletedAction(about.contract, to.person, hasTurn, done);
   const turn = hasTurn ? html`It is your turn to ${joinAsList(listWorks(to), "and")}` : "It is not your turn";
   const content = html`<p>You are <strong>${isolateName(to.person.name)}</strong>.</p>
-${renderErrorBanner(problem?.words)}${confirmation && html`<p role="status">${confirmation}</p>`}
+${renderErrorBanner(problem?.message)}${confirmation && html`<p role="status">${confirmation}</p>`}
 ${renderFacts(about, hasTurn || confirmation ? describePendingActions(about) : undefined)}
 ${hasTurn || !confirmation ? html`<h2>${turn}</h2>` : undefined}
 ${hasTurn || confirmation ? undefined : html`<p>${describePendingActions(about)}</p>`}
@@ -50,8 +50,8 @@ ${renderSignatories(about)}`;
 const listWorks = ({ actions }: RecipientView): Html[] =>
   [...new Set(actions.map(({ work }) => work))].map((work) => html`${work}`);
 
-export function renderProblemPage(status: number, title: string, words: string, headers: readonly string[] = []) {
-  const { rawHeaders, body } = createPageResponse(status, createPage(title, html`<p>${words}</p>`, allowFraming));
+export function renderProblemPage(status: number, title: string, message: string, headers: readonly string[] = []) {
+  const { rawHeaders, body } = createPageResponse(status, createPage(title, html`<p>${message}</p>`, allowFraming));
   return new Passthrough(status, [...rawHeaders, ...headers], body);
 }
 
@@ -80,16 +80,16 @@ ${
         .map((each) => renderSignatory(each, contract))}</ul>`
 }`;
 
-const renderSignatory = (each: Signatory, contract: Contract): Html => {
+const renderSignatory = (each: ContractSignatory, contract: Contract): Html => {
   const { title, counterparty_name: party, email } = each;
   const about = [title, party, email].flatMap((text) => (text ? [isolateName(text)] : []));
   return html`<li>${isolateName(each.name)}<br><small>${joinHtml(about, ", ")}</small><br>${renderState(each, contract)}</li>`;
 };
 
 /** Describes the last requested action. A declined contract keeps its action until signing starts again. */
-function renderState({ action, sent_at }: Signatory, { status }: Contract): Html {
-  if (action) return html`${action.is_success ? "Signed" : "Declined"} ${formatTime(action.at)}`;
-  if (sent_at !== null && status === "SIGN") return html`Asked to sign ${formatTime(sent_at)}`;
+function renderState({ action, sent_at }: ContractSignatory, { status }: Contract): Html {
+  if (action) return html`${action.is_success ? "Signed" : "Declined"} ${renderTime(action.at)}`;
+  if (sent_at !== null && status === "SIGN") return html`Asked to sign ${renderTime(sent_at)}`;
   return html`${status === "SIGN" ? "Signs after others" : "Has not signed"}`;
 }
 
@@ -135,7 +135,7 @@ const renderCommentForm = (text: string | undefined): Html => html`${renderField
 
 /** Browsers drop a leading line break in a textarea, so an extra one is inserted. */
 const renderField = (label: string, text: string | undefined, required?: "required"): Html =>
-  html`<p><label>${label}: <textarea name="text" rows="2" maxlength="${maxTextLength}" ${required}>
+  html`<p><label>${label}: <textarea name="text" rows="2" maxlength="${maxFormTextLength}" ${required}>
 ${text}</textarea></label></p>`;
 
 /**
@@ -154,7 +154,7 @@ export async function createDocumentResponse(
   const headers = {
     "content-type": content_type,
     "content-length": String("blob" in document ? document.blob.size : document.bytes.length),
-    ...(content_type === pdfType ? createInlineHeader(file_name) : createAttachmentHeader(file_name)),
+    ...(content_type === pdfMediaType ? createInlineHeader(file_name) : createAttachmentHeader(file_name)),
     "cache-control": "no-store",
     "referrer-policy": "same-origin",
   };
@@ -204,7 +204,7 @@ function groupActions(turns: readonly PendingAction[]): PendingAction[][] {
 /** Describes the pending actions. All invited signatories must sign, while one reviewer or approver is enough. */
 function describeActions(turns: readonly PendingAction[]): Html {
   const { work } = turns[0]!;
-  const people = dropDuplicates(turns);
+  const people = dropDuplicatePeople(turns);
   const shown = people.slice(0, maxShownNames).map((each) => isolateName(each.name));
   const more = people.length - shown.length;
   const all = more > 0 ? [...shown, html`${pluralize(more, "other")}`] : shown;

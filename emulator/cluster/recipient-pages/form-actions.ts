@@ -6,28 +6,28 @@ import { toAddressKey } from "../../../src/schemes/email-hash.ts";
 import { type Html, html } from "../../http/page.ts";
 import type { Transaction } from "../../store/port.ts";
 import { addComment } from "../contracts/comments.ts";
-import { approve } from "../contracts/lifecycle/approvals.ts";
-import { decline, sign } from "../contracts/lifecycle/signatures.ts";
-import { type LifecycleContext, transition } from "../contracts/lifecycle/transition.ts";
+import { recordApproval } from "../contracts/lifecycle/approvals.ts";
+import { recordDecline, recordSignature } from "../contracts/lifecycle/signatures.ts";
+import { type LifecycleContext, transitionContract } from "../contracts/lifecycle/transition.ts";
 import type { Contract } from "../contracts/rows.ts";
 import type { OAuthParameters } from "../response.ts";
 import { assignPersonIds, findPersonId } from "../workspace/users.ts";
-import { createContractView, createRecipientView, type Recipient } from "./page-model.ts";
-import { formatTime, type PendingAction } from "./pending-actions.ts";
+import { type ContractRecipient, createContractView, createRecipientView } from "./page-model.ts";
+import { type PendingAction, renderTime } from "./pending-actions.ts";
 
 /** Error message for the person who submitted a form. */
-export interface FormProblem {
+export interface RecipientFormProblem {
   readonly status: number;
-  readonly words: string;
+  readonly message: string;
 }
 
-export const maxTextLength = 5_000;
+export const maxFormTextLength = 5_000;
 
 interface ActionContext {
   readonly tx: Transaction;
   readonly context: LifecycleContext;
   readonly contract: Contract;
-  readonly person: Recipient;
+  readonly person: ContractRecipient;
   readonly turn: PendingAction;
   readonly text: string | undefined;
 }
@@ -36,28 +36,30 @@ interface ActionContext {
  * Actions of the forms' buttons, and the pending action that each requires. An action without one is available to any
  * person with a pending action.
  */
-const acts = lookupTable<{
+const formActions = lookupTable<{
   readonly for?: PendingAction["work"];
   readonly act: (acting: ActionContext) => Promise<unknown>;
 }>({
   sign: {
     for: "sign",
-    act: ({ tx, context, contract, person, text }) => sign(tx, context, contract, { ...person, note: text }, fail),
+    act: ({ tx, context, contract, person, text }) =>
+      recordSignature(tx, context, contract, { ...person, note: text }, fail),
   },
   decline: {
     for: "sign",
-    act: ({ tx, context, contract, person, text }) => decline(tx, context, contract, { ...person, note: text }, fail),
+    act: ({ tx, context, contract, person, text }) =>
+      recordDecline(tx, context, contract, { ...person, note: text }, fail),
   },
   "complete-review": {
     for: "review",
     act: ({ tx, context, contract, person }) =>
-      transition(tx, context, contract, "complete-review", { by: person }, fail),
+      transitionContract(tx, context, contract, "complete-review", { by: person }, fail),
   },
   approve: {
     for: "approve",
     act: ({ tx, context, contract, person, turn, text }) => {
       const approval = turn.work === "approve" ? turn.approval : undefined;
-      return approve(tx, context, contract, { approval, by: person, note: text }, fail);
+      return recordApproval(tx, context, contract, { approval, by: person, note: text }, fail);
     },
   },
   comment: {
@@ -70,11 +72,11 @@ const acts = lookupTable<{
 });
 
 /** Checks a form without reading the contract. Returns undefined if the form does not belong to the page. */
-export function validateForm({ act = "", text }: OAuthParameters): FormProblem | undefined {
-  if (acts[act] === undefined) return { status: 400, words: "The form is not from this page." };
-  if (act === "comment" && !text?.trim()) return { status: 400, words: "The comment is empty." };
-  if ((text?.length ?? 0) > maxTextLength) {
-    return { status: 400, words: `The text must be at most ${maxTextLength} characters.` };
+export function validateForm({ act = "", text }: OAuthParameters): RecipientFormProblem | undefined {
+  if (formActions[act] === undefined) return { status: 400, message: "The form is not from this page." };
+  if (act === "comment" && !text?.trim()) return { status: 400, message: "The comment is empty." };
+  if ((text?.length ?? 0) > maxFormTextLength) {
+    return { status: 400, message: `The text must be at most ${maxFormTextLength} characters.` };
   }
   return undefined;
 }
@@ -87,17 +89,17 @@ export async function performFormAction(
   tx: Transaction,
   context: LifecycleContext,
   contract: Contract,
-  person: Recipient,
+  person: ContractRecipient,
   { act = "", text, form_token = "" }: OAuthParameters,
-): Promise<FormProblem | undefined> {
+): Promise<RecipientFormProblem | undefined> {
   const { actions, token } = await createRecipientView(tx, person, await createContractView(tx, { contract, person }));
-  const { for: work, act: carryOut } = acts[act]!;
+  const { for: work, act: carryOut } = formActions[act]!;
   const turn = actions.find((each) => work === undefined || each.work === work);
-  if (!turn) return { status: 409, words: "It is not your turn for this action." };
+  if (!turn) return { status: 409, message: "It is not your turn for this action." };
   if (!isEqualInConstantTime(form_token, token)) {
     return {
       status: 409,
-      words:
+      message:
         "The contract has changed since the page was loaded, or the form was already sent. Review the contract again.",
     };
   }
@@ -106,14 +108,14 @@ export async function performFormAction(
 }
 
 /** Returns the message of a rejected transition, which the contract API also uses. */
-export function toFormProblem(error: unknown): FormProblem {
+export function toFormProblem(error: unknown): RecipientFormProblem {
   if (!(error instanceof DeclaredFailureError)) throw error;
   const { status, body } = failures[error.code] as Failure<unknown>;
-  return { status, words: (body(error.data) as { readonly detail: string }).detail };
+  return { status, message: (body(error.data) as { readonly detail: string }).detail };
 }
 
 /** Confirmations by the completed action, which is in the page's URL. */
-const words = lookupTable<string>({
+const confirmations = lookupTable<string>({
   sign: "You signed this contract.",
   decline: "You declined to sign this contract.",
   "complete-review": "You completed the review.",
@@ -131,7 +133,7 @@ export function buildCompletedPath(target: string, act: string): string {
 /** Returns the confirmation of a person's last action, or of their signature if nothing is open. */
 export function describeCompletedAction(
   contract: Contract,
-  { email }: Recipient,
+  { email }: ContractRecipient,
   hasTurn: boolean,
   act: string | null,
 ): Html | undefined {
@@ -139,8 +141,9 @@ export function describeCompletedAction(
     .filter((each) => toAddressKey(each.email) === toAddressKey(email))
     .flatMap(({ action }) => action ?? [])
     .toSorted((a, b) => b.at - a.at);
-  if (hasTurn || !last) return act === null || words[act] === undefined ? undefined : html`${words[act]}`;
-  if (last.is_success) return html`You signed this contract on ${formatTime(last.at)}.`;
+  if (hasTurn || !last)
+    return act === null || confirmations[act] === undefined ? undefined : html`${confirmations[act]}`;
+  if (last.is_success) return html`You signed this contract on ${renderTime(last.at)}.`;
   const reason = last.notes === null ? undefined : html` Your reason: <q class="as-typed">${last.notes}</q>`;
-  return html`You declined to sign this contract on ${formatTime(last.at)}.${reason}`;
+  return html`You declined to sign this contract on ${renderTime(last.at)}.${reason}`;
 }

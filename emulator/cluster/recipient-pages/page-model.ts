@@ -2,10 +2,15 @@ import { toAddressKey } from "../../../src/schemes/email-hash.ts";
 import { entities, type User, users } from "../../domain/workspaces.ts";
 import type { View } from "../../store/port.ts";
 import { listComments } from "../contracts/comments.ts";
-import { buildContractPath, buildPersonQuery, createRecipientCsrfToken, isPersonsKey } from "../contracts/links.ts";
+import {
+  buildContractPath,
+  buildRecipientQuery,
+  createRecipientCsrfToken,
+  isRecipientKey,
+} from "../contracts/links.ts";
 import { formatFullName } from "../contracts/records.ts";
 import { type Contract, contracts, formatCompositeId } from "../contracts/rows.ts";
-import { pdfType } from "../documents/contract-pdf.ts";
+import { pdfMediaType } from "../documents/contract-pdf.ts";
 import { findPersonId } from "../workspace/users.ts";
 import { findMemberByEmail } from "../workspace/workspace-rows.ts";
 import { filterActionsFor, listPendingActions, type PendingAction } from "./pending-actions.ts";
@@ -19,7 +24,7 @@ export interface ContractView {
 }
 
 export interface RecipientView {
-  readonly person: Recipient;
+  readonly person: ContractRecipient;
   readonly actions: readonly PendingAction[];
   readonly comments: readonly string[];
   /** CSRF token of the forms, which is valid until the contract changes. */
@@ -30,7 +35,7 @@ export async function createContractView(view: View, { contract, person }: Opene
   const entity = contract.entity_id === null ? undefined : await view.get(entities, contract.entity_id);
   const owner = await view.get(users, contract.business_user_id);
   const path = `${buildContractPath(contract)}/document`;
-  const newest = contract.versions.at(-1)?.content_type ?? (contract.template_id === null ? undefined : pdfType);
+  const newest = contract.versions.at(-1)?.content_type ?? (contract.template_id === null ? undefined : pdfMediaType);
   return {
     contract,
     parties: [...(entity ? [entity.name] : []), ...contract.counterparties.map(({ name }) => name)],
@@ -40,15 +45,15 @@ export async function createContractView(view: View, { contract, person }: Opene
       newest === undefined
         ? undefined
         : {
-            path: person ? `${path}?${await buildPersonQuery(view, contract, person.email)}` : path,
-            format: newest === pdfType ? "PDF" : "DOCX",
+            path: person ? `${path}?${await buildRecipientQuery(view, contract, person.email)}` : path,
+            format: newest === pdfMediaType ? "PDF" : "DOCX",
           },
   };
 }
 
 export async function createRecipientView(
   view: View,
-  person: Recipient,
+  person: ContractRecipient,
   { contract, turns }: ContractView,
 ): Promise<RecipientView> {
   const all = await listComments(view, contract);
@@ -61,7 +66,7 @@ export async function createRecipientView(
   };
 }
 /** A person who opened their own link. */
-export interface Recipient {
+export interface ContractRecipient {
   readonly name: string;
   readonly email: string;
 }
@@ -69,10 +74,10 @@ export interface Recipient {
 export interface OpenedContract {
   readonly contract: Contract;
   /** Undefined for a visitor without a personal link. */
-  readonly person: Recipient | undefined;
+  readonly person: ContractRecipient | undefined;
 }
 
-export type LinkProblem = "no-contract" | "not-theirs";
+export type ContractLinkProblem = "no-contract" | "not-theirs";
 
 /** The requested cluster, and the parameters of the path and the query. */
 export interface ContractLink {
@@ -82,17 +87,17 @@ export interface ContractLink {
 }
 
 /** Returns the target of a link (DECISIONS.md, C25). */
-export async function openLink(
+export async function openContractLink(
   view: View,
   { cluster, composite, query }: ContractLink,
-): Promise<OpenedContract | LinkProblem> {
+): Promise<OpenedContract | ContractLinkProblem> {
   const contract = await view.get(contracts, Number(composite.slice(2)));
   const isHere = contract?.cluster_id === cluster && contract.deleted_at === null;
   if (!contract || !isHere || formatCompositeId(contract) !== composite) return "no-contract";
   const email = query.get("person");
   const key = query.get("key");
   if (email === null && key === null) return { contract, person: undefined };
-  if (email === null || key === null || !(await isPersonsKey(view, contract, email, key))) return "not-theirs";
+  if (email === null || key === null || !(await isRecipientKey(view, contract, email, key))) return "not-theirs";
   const member = await findMemberByEmail(view, contract.workspace_id, email);
   return { contract, person: { name: findNameOnContract(contract, email, member), email: toAddressKey(email) } };
 }

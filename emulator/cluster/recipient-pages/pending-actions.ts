@@ -4,9 +4,9 @@ import { type User, users } from "../../domain/workspaces.ts";
 import { type Html, html } from "../../http/page.ts";
 import type { View } from "../../store/port.ts";
 import { findNextReview, findNextSignatories } from "../contracts/lifecycle/lifecycle.ts";
-import { buildPersonPath } from "../contracts/links.ts";
+import { buildRecipientPath } from "../contracts/links.ts";
 import { formatFullName } from "../contracts/records.ts";
-import type { Contract, Review } from "../contracts/rows.ts";
+import type { Contract, ContractReview } from "../contracts/rows.ts";
 
 interface NamedPerson {
   readonly name: string;
@@ -33,7 +33,7 @@ export async function listPendingActions(view: View, contract: Contract): Promis
       const reviewers = review ? await listReviewers(view, contract, review) : [];
       return [
         ...reviewers.map((each) => ({ work: "review", ...each }) as const),
-        ...(await listApprovalTurns(view, contract)),
+        ...(await listPendingApprovals(view, contract)),
       ];
     }
     default:
@@ -44,7 +44,7 @@ export async function listPendingActions(view: View, contract: Contract): Promis
 export const filterActionsFor = (turns: readonly PendingAction[], email: string): readonly PendingAction[] =>
   turns.filter((turn) => toAddressKey(turn.email) === toAddressKey(email));
 
-async function listApprovalTurns(view: View, contract: Contract): Promise<PendingAction[]> {
+async function listPendingApprovals(view: View, contract: Contract): Promise<PendingAction[]> {
   const turns: PendingAction[] = [];
   for (const { id, status, approver_user_id, approver_role_id } of contract.approvals) {
     if (status !== "PENDING") continue;
@@ -55,7 +55,11 @@ async function listApprovalTurns(view: View, contract: Contract): Promise<Pendin
 }
 
 /** Returns the reviewers of a review. The owner reviews an internal review without a reviewer. */
-export async function listReviewers(view: View, contract: Contract, review: Review): Promise<readonly NamedPerson[]> {
+export async function listReviewers(
+  view: View,
+  contract: Contract,
+  review: ContractReview,
+): Promise<readonly NamedPerson[]> {
   if (review.by === "counterparty") return listCounterpartyContacts(view, contract);
   const { reviewer_user_id, reviewer_role_id } = review;
   const owner = reviewer_user_id === null && reviewer_role_id === null ? contract.business_user_id : reviewer_user_id;
@@ -71,7 +75,7 @@ export async function listCounterpartyContacts(view: View, contract: Contract): 
   const addressees = sent
     .filter(({ purpose, mode }) => purpose === "redlining" && mode === "to")
     .map(({ recipient }) => ({ name: recipient, email: recipient }));
-  return dropDuplicates([...contacts, ...addressees]);
+  return dropDuplicatePeople([...contacts, ...addressees]);
 }
 
 /** Returns the active member of the workspace with that number, or all members with the role. */
@@ -90,7 +94,7 @@ export async function findMembers(
 }
 
 /** Returns each person once, with the name that comes first. */
-export function dropDuplicates<Person extends NamedPerson>(people: readonly Person[]): readonly Person[] {
+export function dropDuplicatePeople<Person extends NamedPerson>(people: readonly Person[]): readonly Person[] {
   const known = new Map<string, Person>();
   for (const person of people) {
     if (!known.has(toAddressKey(person.email))) known.set(toAddressKey(person.email), person);
@@ -128,10 +132,10 @@ export async function listParticipants(view: View, contract: Contract): Promise<
   ];
   const turns = await listPendingActions(view, contract);
   return Promise.all(
-    dropDuplicates(found.flat()).map(async ({ name, email }) => ({
+    dropDuplicatePeople(found.flat()).map(async ({ name, email }) => ({
       name,
       email,
-      path: await buildPersonPath(view, contract, email),
+      path: await buildRecipientPath(view, contract, email),
       turn: [...new Set(filterActionsFor(turns, email).map(({ work }) => work))],
       signedAt: findSigningTime(contract, email),
     })),
@@ -139,7 +143,7 @@ export async function listParticipants(view: View, contract: Contract): Promise<
 }
 
 /** Formats a time to the minute in UTC, like the emulator's clock. */
-export function formatTime(at: number): Html {
+export function renderTime(at: number): Html {
   const iso = new Date(at).toISOString();
   return html`<time datetime="${iso}">${iso.slice(0, 16).replace("T", " at ")} UTC</time>`;
 }

@@ -9,17 +9,17 @@ import { type OAuthParameters, readOAuthParameters } from "../response.ts";
 import { createDocumentResponse, renderContractPage, renderPersonPage, renderProblemPage } from "./contract-page.ts";
 import {
   buildCompletedPath,
-  type FormProblem,
   performFormAction,
+  type RecipientFormProblem,
   toFormProblem,
   validateForm,
 } from "./form-actions.ts";
 import {
   type ContractLink,
+  type ContractLinkProblem,
   createContractView,
   createRecipientView,
-  type LinkProblem,
-  openLink,
+  openContractLink,
 } from "./page-model.ts";
 
 const contractPath = /^\/contracts\/([TH]-\d{1,15})(\/document)?$/;
@@ -37,7 +37,7 @@ export async function handleRecipientPage(
   const [, composite, document] = contractPath.exec(parseRequestTarget(target).path) ?? [];
   if (composite === undefined) return undefined;
   const link = { cluster: context.cluster.id, composite, query: new URLSearchParams(getQuery(target)) };
-  const found = await context.store.read((view) => openLink(view, link));
+  const found = await context.store.read((view) => openContractLink(view, link));
   if (typeof found === "string") return renderMissing(found, link);
 
   const { contract, person } = found;
@@ -54,7 +54,7 @@ export async function handleRecipientPage(
   return renderProblemPage(405, "Method not allowed", "This page is read-only.", ["allow", "GET, HEAD"]);
 }
 
-const renderMissing = (why: LinkProblem, { composite }: ContractLink): Passthrough =>
+const renderMissing = (why: ContractLinkProblem, { composite }: ContractLink): Passthrough =>
   why === "no-contract"
     ? renderProblemPage(404, "Contract not found", `Contract ${composite} not found.`)
     : renderProblemPage(404, "Invalid link", invalidLinkText);
@@ -64,11 +64,11 @@ const invalidLinkText = "This link is incomplete, or was issued for another pers
 function showPage(
   { store }: ClusterContext,
   link: ContractLink,
-  problem?: FormProblem,
+  problem?: RecipientFormProblem,
   typed?: OAuthParameters,
 ): Promise<Passthrough> {
   return store.read(async (view) => {
-    const found = await openLink(view, link);
+    const found = await openContractLink(view, link);
     if (typeof found === "string") return renderMissing(found, link);
     const about = await createContractView(view, found);
     if (found.person) {
@@ -100,10 +100,10 @@ const performForm = (
   form: OAuthParameters,
   context: ClusterContext,
   link: ContractLink,
-): Promise<FormProblem | LinkProblem | undefined> =>
+): Promise<RecipientFormProblem | ContractLinkProblem | undefined> =>
   context.store
     .transaction("recipient-page.submit", async (tx) => {
-      const found = await openLink(tx, link);
+      const found = await openContractLink(tx, link);
       if (typeof found === "string") return found;
       return found.person ? performFormAction(tx, context, found.contract, found.person, form) : "not-theirs";
     })

@@ -1,15 +1,15 @@
 import type { WallClock } from "../../../src/base/clock.ts";
-import type { ReportSender, RouterClient, SendRouterRequest } from "./report.ts";
+import type { ReportSender, RouterClient, RouterRequestSender } from "./report.ts";
 
 /** A bulk operation of the router that accepts many strings of one cluster. */
 export interface BulkOperation {
-  readonly method: Parameters<SendRouterRequest>[0];
+  readonly method: Parameters<RouterRequestSender>[0];
   readonly path: string;
   readonly buildBody: (texts: readonly string[], clusterId: string) => unknown;
 }
 
 /** Sends non-empty reports by bulk operations. Returns whether the router accepted all of them. */
-export type ReportSendFunction = (
+export type ReportSendHandler = (
   ...reports: readonly (readonly [bulk: BulkOperation, texts: readonly string[]])[]
 ) => Promise<boolean>;
 
@@ -47,7 +47,7 @@ export class ReportBatcher {
     this.#options = options;
   }
 
-  createSender(sender: ReportSender): ReportSendFunction {
+  createSender(sender: ReportSender): ReportSendHandler {
     return async (...reports) => {
       if (!this.#options.inTurn) {
         const outcomes = await Promise.all(reports.map(([bulk, texts]) => this.#send(sender, bulk, texts)));
@@ -100,9 +100,9 @@ export class ReportBatcher {
     { method, path, buildBody }: BulkOperation,
     texts: readonly string[],
   ): Promise<boolean> {
-    return isAccepted(await this.#options.line.ask(sender, method, path, buildBody(texts, sender.cluster_id)));
+    return isSuccessStatus(await this.#options.line.ask(sender, method, path, buildBody(texts, sender.cluster_id)));
   }
 }
 
 /** Reports whether the response is a success. A missing response is a failure. */
-export const isAccepted = (status: number | undefined): boolean => status !== undefined && status < 300;
+export const isSuccessStatus = (status: number | undefined): boolean => status !== undefined && status < 300;

@@ -6,20 +6,20 @@ import { clusterRows } from "../../domain/clusters.ts";
 import { users, workspaces } from "../../domain/workspaces.ts";
 import type { IndexQuery, Transaction, View } from "../../store/port.ts";
 import { contracts } from "../contracts/rows.ts";
-import { installations } from "../installations.ts";
+import { appInstallations } from "../installations.ts";
 import { invitations } from "../invitations/invite.ts";
-import { type BulkOperation, isAccepted, ReportBatcher, type ReportSendFunction } from "./bulk-calls.ts";
+import { type BulkOperation, isSuccessStatus, ReportBatcher, type ReportSendHandler } from "./bulk-calls.ts";
 import {
   formatReportRef,
   parseReportRef,
   type ReportKind,
   type ReportSender,
   type RouterClient,
+  type RouterRequestSender,
   reportKinds,
-  type SendRouterRequest,
 } from "./report.ts";
 
-type ReportContent = (ask: SendRouterRequest, send: ReportSendFunction) => Promise<boolean>;
+type ReportContent = (ask: RouterRequestSender, send: ReportSendHandler) => Promise<boolean>;
 
 interface Report {
   readonly cluster_id: string;
@@ -82,19 +82,19 @@ const reportContents: Readonly<Record<ReportKind, (view: View, id: number) => Pr
       cluster_id,
       content: async (ask, send) =>
         (!user.is_active || (await mapAddress(ask, hash, cluster_id))) &&
-        (acting_user_id !== user.id || isAccepted(await ask("POST", "/router/v1/cluster_clients/bulk", client))) &&
+        (acting_user_id !== user.id || isSuccessStatus(await ask("POST", "/router/v1/cluster_clients/bulk", client))) &&
         send([creatorTokensMapped, open], [creatorTokensEnded, over]),
     };
   },
 
   /** Maps the chat_a team in which an app was installed to the cluster of the workspace (DECISIONS.md, R21). */
   "report-installation": async (view, id) => {
-    const { cluster_id, account } = (await view.get(installations, id)) ?? {};
+    const { cluster_id, account } = (await view.get(appInstallations, id)) ?? {};
     if (!cluster_id || !account) return undefined;
     const teams = { chat_a_team_id_list: [account.id], cluster_id };
     return {
       cluster_id,
-      content: async (ask) => isAccepted(await ask("POST", "/router/v1/cluster_chat_a_teams/bulk", teams)),
+      content: async (ask) => isSuccessStatus(await ask("POST", "/router/v1/cluster_chat_a_teams/bulk", teams)),
     };
   },
 };
@@ -113,10 +113,10 @@ async function listTokens(view: View, slice: IndexQuery<"contract" | "user">) {
 /**
  * Maps an address unless it belongs to another cluster, because a signup does not move addresses (DECISIONS.md, R23).
  */
-async function mapAddress(ask: SendRouterRequest, hash: string, cluster_id: string): Promise<boolean> {
+async function mapAddress(ask: RouterRequestSender, hash: string, cluster_id: string): Promise<boolean> {
   const known = await ask("GET", `/router/v1/cluster_emails/email/${hash}`);
-  if (known !== 404) return isAccepted(known);
-  return isAccepted(await ask("POST", "/router/v1/cluster_emails/bulk", { email_hash_list: [hash], cluster_id }));
+  if (known !== 404) return isSuccessStatus(known);
+  return isSuccessStatus(await ask("POST", "/router/v1/cluster_emails/bulk", { email_hash_list: [hash], cluster_id }));
 }
 
 interface ReportContext {
@@ -133,13 +133,13 @@ interface ReportContext {
  * Virtual minutes before each retry of a report that the router did not accept. The cluster gives up after the last
  * one.
  */
-const backOffMinutes = [1, 2, 4, 8, 16];
+const retryDelaysMinutes = [1, 2, 4, 8, 16];
 
 /**
  * The pause is not noticeable, but a busy machine sends several contracts in that time. Half of the schedule's slots
  * stay free.
  */
-const gather = { pauseMs: 25, maxWaitMs: 250, most: 32 };
+const gatheringLimits = { pauseMs: 25, maxWaitMs: 250, most: 32 };
 
 /**
  * Returns handlers for the scheduled reports of clusters to the router. The ref of an entry contains the id of a
@@ -147,7 +147,7 @@ const gather = { pauseMs: 25, maxWaitMs: 250, most: 32 };
  */
 export function createReportJobHandlers(context: ReportContext): JobHandlers {
   const { line, wall, deterministic } = context;
-  const calls = new ReportBatcher({ line, wall, gather, inTurn: deterministic });
+  const calls = new ReportBatcher({ line, wall, gather: gatheringLimits, inTurn: deterministic });
 
   const report = (content: ReportContent, sender: ReportSender) =>
     content((...call) => line.ask(sender, ...call), calls.createSender(sender));
@@ -191,7 +191,7 @@ async function scheduleAgain(
   const waiting = await tx.get(schedule, entry.id);
   if (waiting?.ref !== entry.ref) return "gone";
   const { id, failures } = parseReportRef(entry.ref);
-  const minutes = backOffMinutes[failures];
+  const minutes = retryDelaysMinutes[failures];
   if (minutes === undefined) {
     giveUp(`the router rejected ${entry.kind} ${id} ${failures + 1} times. It is not retried`);
     return endEntry(tx, entry, "given-up");

@@ -17,7 +17,7 @@ export const reportKinds = [
 ] as const;
 export type ReportKind = (typeof reportKinds)[number];
 
-export const isReport = (kind: string): kind is ReportKind => isOneOf(reportKinds, kind);
+export const isReportKind = (kind: string): kind is ReportKind => isOneOf(reportKinds, kind);
 
 /**
  * Schedules a report about the changes of this transaction. The job is due immediately and committed with the
@@ -25,10 +25,10 @@ export const isReport = (kind: string): kind is ReportKind => isOneOf(reportKind
  */
 export function scheduleReport(tx: Transaction, kind: ReportKind, id: number, due: number): void {
   // Reports of a contract run one at a time, so a token is not mapped after the contract has ended.
-  enqueue(tx, { due, kind, concurrency_key: `report of ${subjects[kind]} ${id}`, ref: formatReportRef(id, 0) });
+  enqueue(tx, { due, kind, concurrency_key: `report of ${reportSubjects[kind]} ${id}`, ref: formatReportRef(id, 0) });
 }
 
-const subjects: Readonly<Record<ReportKind, string>> = {
+const reportSubjects: Readonly<Record<ReportKind, string>> = {
   "report-signatories": "contract",
   "report-invitations": "contract",
   "report-member": "member",
@@ -53,11 +53,11 @@ export interface ReportSender {
 
 /** A client of the router over HTTP, with the cluster's key. */
 export interface RouterClient {
-  ask(sender: ReportSender, ...call: Parameters<SendRouterRequest>): ReturnType<SendRouterRequest>;
+  ask(sender: ReportSender, ...call: Parameters<RouterRequestSender>): ReturnType<RouterRequestSender>;
 }
 
 /** Sends one request to the router. Resolves with the status of the response, or undefined after a timeout. */
-export type SendRouterRequest = (
+export type RouterRequestSender = (
   method: "GET" | "POST" | "DELETE",
   path: string,
   body?: unknown,

@@ -38,7 +38,7 @@ export const storageKeys = defineRows<z.infer<typeof StorageKey>>({
 });
 
 /** DECISIONS.md, C5 */
-export const signedUrlSeconds = 15 * 60;
+export const signedUrlLifetimeSeconds = 15 * 60;
 
 type SigningContext = Pick<ClusterContext, "cluster" | "clock" | "ids">;
 
@@ -58,7 +58,7 @@ export async function signObjectUrl(
     url: `${context.cluster.url}/_storage/${object.key}/${encodeURIComponent(object.filename)}`,
     contentType: method === "PUT" ? object.content_type : undefined,
     nowMs: context.clock.now(),
-    expiresSeconds: signedUrlSeconds,
+    expiresSeconds: signedUrlLifetimeSeconds,
   });
 }
 

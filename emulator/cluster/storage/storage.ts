@@ -13,7 +13,7 @@ import { findStorageKey, type StoredObject, signObjectUrl, storedObjects } from 
 import { verifyUpload } from "./upload-checks.ts";
 
 /** Any page can upload and download by a signed URL, because the URL itself is the credential. */
-const cors = { "access-control-allow-origin": "*", "access-control-expose-headers": "etag" } as const;
+const corsHeaders = { "access-control-allow-origin": "*", "access-control-expose-headers": "etag" } as const;
 
 export const storageHandlers: Handlers<"storage.put" | "storage.get", ClusterContext, unknown> = {
   "storage.put": async ({ params, body }, context) => {
@@ -26,7 +26,7 @@ export const storageHandlers: Handlers<"storage.put" | "storage.get", ClusterCon
       const bytes = verifyUpload(context.request.headers, body, createRequestIds(context), context.fail);
       const blob = await context.blobs.put(bytes, maxBytes);
       await context.store.transaction("storage.put", (tx) => tx.put(storedObjects, { ...object, blob }));
-      return reply(200, undefined, { ...cors, etag: `"${blob.md5}"` });
+      return reply(200, undefined, { ...corsHeaders, etag: `"${blob.md5}"` });
     } catch (error) {
       if (error instanceof BlobTooLargeError) return rejectTooLarge(context, maxBytes);
       if (error instanceof StoreFailedError) return context.fail("storage-store-failed", createRequestIds(context));
@@ -44,7 +44,7 @@ export const storageHandlers: Handlers<"storage.put" | "storage.get", ClusterCon
       });
     }
     return reply(200, content, {
-      ...cors,
+      ...corsHeaders,
       "content-type": object.content_type,
       "content-length": String(object.blob.size),
       ...createAttachmentHeader(object.filename),

@@ -47,7 +47,7 @@ export function reportUnknownAnswers(
   }
 }
 
-export function applyDefaults(
+export function applyDefaultAnswers(
   questions: readonly Question[],
   answers: Readonly<Record<string, unknown>>,
 ): Record<string, unknown> {

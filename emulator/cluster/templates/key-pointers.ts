@@ -5,10 +5,10 @@ import type { InputOf } from "../../../src/api/operation.ts";
 import { type ContractType, contractTypes, Question } from "../../domain/workspaces.ts";
 import { defineRows, type Transaction, type View } from "../../store/port.ts";
 import type { AuthenticatedMember, ClusterContext, ClusterHandlers } from "../context.ts";
-import { requireInScope } from "../contracts/access.ts";
+import { requireVisibleContract } from "../contracts/access.ts";
 import { emitContractEvent, toPerformer } from "../contracts/records.ts";
 import { type Contract, requireContract } from "../contracts/rows.ts";
-import { Problems } from "../response.ts";
+import { ProblemCollector } from "../response.ts";
 import { findContractType, formatRowNotFound } from "../workspace/workspace-rows.ts";
 import { validateAnswers } from "./answers.ts";
 
@@ -37,7 +37,7 @@ export const keyPointers = defineRows<KeyPointer, "contract">({
 export const keyPointerHandlers = {
   "key-pointers.definitions": ({ query }, { store, caller, fail }) =>
     store.read(async (view) => {
-      const problems = new Problems();
+      const problems = new ProblemCollector();
       const type = await findContractType(view, caller.workspace, query.contract_type_id, problems);
       if (!type) return fail("invalid-fields", problems.found);
       return buildSections(type).map(({ section, descriptors }) => ({
@@ -49,7 +49,7 @@ export const keyPointerHandlers = {
 
   "key-pointers.list": (input, { store, caller, fail }) =>
     store.read(async (view) => {
-      const contract = await requireInScope(view, caller, input, fail);
+      const contract = await requireVisibleContract(view, caller, input, fail);
       return (await listKeyPointers(view, contract)).map(toKeyPointerRecord);
     }),
 
@@ -160,7 +160,7 @@ const emitPointerEvent = (
   });
 
 /** Key pointers of every contract type. They are assumed, because those of the real service are not public. */
-const system: readonly Question[] = (
+const commonKeyPointers: readonly Question[] = (
   [
     ["effective_date", "Effective date", "date"],
     ["expiry_date", "Expiry date", "date"],
@@ -184,10 +184,12 @@ interface KeyPointerSection {
 const buildSections = (
   type: ContractType,
 ): readonly { readonly section: KeyPointerSection; readonly descriptors: readonly Question[] }[] => [
-  { section: { id: 1, section_type: "SYSTEM_DEFINED", name: "Key terms" }, descriptors: system },
+  { section: { id: 1, section_type: "SYSTEM_DEFINED", name: "Key terms" }, descriptors: commonKeyPointers },
   {
     section: { id: 2, section_type: "USER_DEFINED", name: "Intake form" },
-    descriptors: type.intake_form.filter(({ variable }) => !system.some((common) => common.variable === variable)),
+    descriptors: type.intake_form.filter(
+      ({ variable }) => !commonKeyPointers.some((common) => common.variable === variable),
+    ),
   },
 ];
 

@@ -59,7 +59,7 @@ export function requireDeveloperSettings(
   if (!workspace.permissions.includes("developer_settings")) refuse("developer-settings-required");
 }
 
-const windowMs = 1_000;
+const rateLimitWindowMs = 1_000;
 
 /**
  * Counts requests per workspace over the last second of wall-clock time. A `perSecond` of 0 means no limit. A rejected
@@ -74,9 +74,10 @@ export function createRateLimit(
   const served = new Map<number, number[]>();
   return (workspaceId, fail) => {
     const now = wall.monotonicNow();
-    const recent = (served.get(workspaceId) ?? []).filter((at) => at > now - windowMs);
+    const recent = (served.get(workspaceId) ?? []).filter((at) => at > now - rateLimitWindowMs);
     served.set(workspaceId, recent);
-    if (recent.length >= perSecond) fail("throttled", { seconds: Math.ceil((recent[0]! + windowMs - now) / 1_000) });
+    if (recent.length >= perSecond)
+      fail("throttled", { seconds: Math.ceil((recent[0]! + rateLimitWindowMs - now) / 1_000) });
     recent.push(now);
   };
 }

@@ -14,7 +14,7 @@ import type { ClusterContext, StandardSet } from "../context.ts";
 import { createPersonId } from "./users.ts";
 import { createUnusedId } from "./workspace-rows.ts";
 
-export interface WorkspaceSpec extends Pick<Workspace, "name" | "industry" | "use_case"> {
+export interface NewWorkspaceOptions extends Pick<Workspace, "name" | "industry" | "use_case"> {
   readonly owner: Pick<User, "name" | "email" | "designation">;
 }
 
@@ -25,7 +25,7 @@ export interface WorkspaceSpec extends Pick<Workspace, "name" | "industry" | "us
 export async function addWorkspace(
   tx: Transaction,
   { cluster, ids, getStandardSet }: Pick<ClusterContext, "cluster" | "ids" | "getStandardSet">,
-  { name, industry, use_case, owner }: WorkspaceSpec,
+  { name, industry, use_case, owner }: NewWorkspaceOptions,
 ): Promise<Workspace> {
   const set = getStandardSet();
   const id = await createUnusedId(tx, workspaces, "workspace");

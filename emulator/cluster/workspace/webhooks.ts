@@ -18,7 +18,7 @@ export const webhookHandlers = {
     const custom = checkCustomHeaders(body.custom_headers ?? {});
     if ("problems" in custom) return fail("invalid-fields", { custom_headers: custom.problems });
     if (new URL(body.url).protocol === "http:") finding("http-receiver", "the specification requires https");
-    if (leadsToAny(body.url, [settings.publicUrl, cluster.url, cluster.reachedAt])) {
+    if (pointsToAny(body.url, [settings.publicUrl, cluster.url, cluster.reachedAt])) {
       finding("own-receiver", `${new URL(body.url).origin} is this emulator, which receives no webhooks`);
     }
     return store.transaction("webhooks.create", async (tx) => {
@@ -92,7 +92,7 @@ function isReceiver(text: string, { webhookAllow, strict }: Settings): boolean {
 }
 
 /** Prefixes of infrastructure headers that a webhook cannot set (DECISIONS.md, F20). */
-const refusedPrefixes = [
+const rejectedHeaderPrefixes = [
   "x-google-",
   "x-goog-",
   "x-gfe-",
@@ -104,7 +104,7 @@ const refusedPrefixes = [
   "x-svc-",
 ] as const;
 
-const printable = /^[\t\x20-\x7e\x80-\u{10ffff}]*$/u;
+const printablePattern = /^[\t\x20-\x7e\x80-\u{10ffff}]*$/u;
 
 function checkCustomHeaders(
   given: Readonly<Record<string, string>>,
@@ -125,16 +125,16 @@ function checkCustomHeaders(
 function findProblem(name: string, text: string, seen: ReadonlySet<string>): string | undefined {
   const lower = name.toLowerCase();
   if (!isHeaderName(name) || !/^x-./.test(lower)) return "Header names must be custom names that start with X-.";
-  const prefix = refusedPrefixes.find((refused) => lower.startsWith(refused));
+  const prefix = rejectedHeaderPrefixes.find((refused) => lower.startsWith(refused));
   if (prefix !== undefined) return `Header names must not start with ${prefix.toUpperCase()}.`;
   if (seen.has(lower)) return "This header is repeated.";
-  if (!printable.test(text)) return "Header values must not contain control characters.";
+  if (!printablePattern.test(text)) return "Header values must not contain control characters.";
   if (!isHeaderValue(text)) return "Header values must not contain characters beyond ISO-8859-1.";
   return undefined;
 }
 
 /** Reports whether a URL points to one of these addresses, by any name of this machine. */
-const leadsToAny = (url: string, addresses: readonly string[]): boolean =>
+const pointsToAny = (url: string, addresses: readonly string[]): boolean =>
   addresses.some((address) => locateUrl(address) === locateUrl(url));
 
 function locateUrl(url: string): string {

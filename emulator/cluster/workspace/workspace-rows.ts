@@ -14,7 +14,7 @@ import {
 } from "../../domain/workspaces.ts";
 import type { Rows, Transaction, View } from "../../store/port.ts";
 import type { AuthenticatedMember } from "../context.ts";
-import type { Problems } from "../response.ts";
+import type { ProblemCollector } from "../response.ts";
 
 /** Returns the framework's message for a reference to a row that the workspace does not have (DECISIONS.md, C1). */
 export const formatRowNotFound = (id: unknown): string => `Invalid pk "${id}" - object does not exist.`;
@@ -47,7 +47,7 @@ export async function findContractType(
   view: View,
   workspace: Workspace,
   id: number | string,
-  problems: Problems,
+  problems: ProblemCollector,
 ): Promise<ContractType | undefined> {
   const type = await findOwnRow(view, contractTypes, workspace, Number(id));
   if (type) return type;
@@ -66,7 +66,7 @@ export async function findEntity(
   workspace: Workspace,
   id: number | string,
   field: string,
-  problems: Problems,
+  problems: ProblemCollector,
 ): Promise<Entity | undefined> {
   const entity = await findOwnRow(view, entities, workspace, Number(id));
   if (entity) return entity;

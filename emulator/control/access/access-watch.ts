@@ -22,7 +22,7 @@ export function watchAccess({ caller, request, store, tokens, sessions, wall }: 
     released.abort();
     for (const stop of unwatch) stop();
   };
-  const end = caller.session === undefined ? undefined : sessions.endOf(caller.session);
+  const end = caller.session === undefined ? undefined : sessions.getExpiryMs(caller.session);
   if (end !== undefined) void wall.sleep(end - wall.monotonicNow(), released.signal).then(look);
   request.signal.addEventListener("abort", release, { once: true });
   // The access may have ended since the request was accepted.

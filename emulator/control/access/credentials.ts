@@ -5,11 +5,11 @@ import { isEqualInConstantTime } from "../../../src/base/hmac.ts";
 import { parseBearerToken } from "../../../src/schemes/http-authorization.ts";
 import { type ControlTokens, findCookie, localToken } from "../../domain/control-tokens.ts";
 import type { Authenticators } from "../../http/handler.ts";
-import { type Bearer, getCookieName, type Sessions } from "../console/sessions.ts";
+import { type ConsoleSessions, type ControlTokenInfo, getCookieName } from "../console/sessions.ts";
 
 /** The caller of the control plane: a program with a token, or a browser that was signed in with a token. */
 export interface ControlCaller {
-  readonly token: Bearer;
+  readonly token: ControlTokenInfo;
   /** Token of the console session. Undefined for a caller with a control token. */
   readonly session: string | undefined;
 }
@@ -17,10 +17,10 @@ export interface ControlCaller {
 interface KnownCaller {
   readonly token: string;
   readonly tokens: ControlTokens;
-  readonly sessions: Sessions;
+  readonly sessions: ConsoleSessions;
 }
 
-const local: Bearer = { name: localToken, role: "admin", hash: undefined };
+const runFileToken: ControlTokenInfo = { name: localToken, role: "admin", hash: undefined };
 
 /**
  * Authenticates a bearer token, or the token of a console session with its cookie (DECISIONS.md, E7, E13). A cookie
@@ -47,7 +47,7 @@ async function findCaller(
   cookies: string | undefined,
   { token, tokens, sessions }: KnownCaller,
 ): Promise<ControlCaller | undefined> {
-  if (isEqualInConstantTime(given, token)) return { token: local, session: undefined };
+  if (isEqualInConstantTime(given, token)) return { token: runFileToken, session: undefined };
   const opener = sessions.findOpener(given, findCookie(getCookieName(given), cookies) ?? "");
   if (opener) return (await isValid(opener, tokens)) ? { token: opener, session: given } : undefined;
   const found = await tokens.use(given);
@@ -71,7 +71,7 @@ export const createTokenMask =
   (text: string): string => {
     const shown = text
       .replace(createdTokens, mask)
-      .replace(tokenPattern, (run) => (run === token || sessions.endOf(run) ? mask : run))
+      .replace(tokenPattern, (run) => (run === token || sessions.getExpiryMs(run) ? mask : run))
       .replace(/^(bearer\s+)(\S+)(\s*)$/i, (whole, scheme, given) => (given === token ? `${scheme}${mask}` : whole));
     // A short token that a user chose can be part of any word, so it is not masked.
     return token.length < 16 ? shown : shown.replaceAll(token, mask);
@@ -80,9 +80,9 @@ export async function isStillAuthenticated(
   { token, session }: ControlCaller,
   { tokens, sessions }: Pick<KnownCaller, "tokens" | "sessions">,
 ): Promise<boolean> {
-  return (session === undefined || sessions.endOf(session) !== undefined) && isValid(token, tokens);
+  return (session === undefined || sessions.getExpiryMs(session) !== undefined) && isValid(token, tokens);
 }
 
 /** A session ends with its token, even if another token gets the same name. */
-const isValid = async ({ name, hash }: Bearer, tokens: ControlTokens): Promise<boolean> =>
+const isValid = async ({ name, hash }: ControlTokenInfo, tokens: ControlTokens): Promise<boolean> =>
   hash === undefined || tokens.exists({ name, hash });

@@ -12,7 +12,7 @@ import { WorkspaceStore } from "./workspace-store.ts";
  * Operations that a token bound to a workspace can use, with a store that only contains that workspace. All other
  * operations concern the whole sandbox: its clock, faults, snapshots, console and tokens.
  */
-const ofWorkspaces: ReadonlySet<string> = new Set([
+const workspaceOperations: ReadonlySet<string> = new Set([
   "emulator.usage",
   "emulator.clusters",
   "emulator.workspaces",
@@ -39,7 +39,8 @@ const ofWorkspaces: ReadonlySet<string> = new Set([
   "sessions.end",
 ]);
 
-const isOfWorkspaces = (id: string): boolean => ofWorkspaces.has(id) || /^emulator-(?:contracts|webhooks)\./.test(id);
+const isOfWorkspaces = (id: string): boolean =>
+  workspaceOperations.has(id) || /^emulator-(?:contracts|webhooks)\./.test(id);
 
 type ControlCall = ControlContext & Call<never, ControlCaller | undefined>;
 

@@ -3,7 +3,7 @@ import { users, workspaces } from "../../domain/workspaces.ts";
 import type { Cause } from "../../store/cause.ts";
 import { CausedStore } from "../../store/causes.ts";
 import type { AnyRows, IndexQuery, RowKey, Rows, Store, Transaction, View } from "../../store/port.ts";
-import { longRowsOfWorkspace, rowsOfWorkspace } from "../state/remove-workspace.ts";
+import { largeWorkspaceCollections, workspaceCollections } from "../state/remove-workspace.ts";
 
 type Row = Readonly<Record<string, unknown>>;
 type OwnershipTest = (row: Row, view: View) => boolean | Promise<boolean>;
@@ -35,10 +35,10 @@ function buildRules(workspace: number): ReadonlyMap<string, OwnershipTest> {
   const toEntries = (all: readonly AnyRows[], belongs: OwnershipTest) =>
     all.map(({ name }): [string, OwnershipTest] => [name, belongs]);
   return new Map([
-    ...toEntries(rowsOfWorkspace.workspace_id, isOwned),
-    ...toEntries(longRowsOfWorkspace, isOwned),
-    ...toEntries(rowsOfWorkspace.contract_id, isOwnedViaContract),
-    ...toEntries(rowsOfWorkspace.user_id, isOwnedViaUser),
+    ...toEntries(workspaceCollections.workspace_id, isOwned),
+    ...toEntries(largeWorkspaceCollections, isOwned),
+    ...toEntries(workspaceCollections.contract_id, isOwnedViaContract),
+    ...toEntries(workspaceCollections.user_id, isOwnedViaUser),
     [workspaces.name, ({ id }) => id === workspace],
   ]);
 }

@@ -2,7 +2,7 @@ import { html } from "../../http/page.ts";
 import { reply } from "../../http/reply.ts";
 import type { ConsoleBundle, ControlContext, ControlHandlers } from "../context.ts";
 
-import { codeLifeMs, getCookieName, sessionLifeMs } from "./sessions.ts";
+import { codeLifetimeMs, getCookieName, sessionLifetimeMs } from "./sessions.ts";
 
 /** Assets have relative URLs, so they also work behind a proxy with any path. */
 const renderPage = ({ script, style, icon }: ConsoleBundle): string =>
@@ -45,13 +45,13 @@ export const consoleHandlers = {
 
   "sessions.code": (_, { request, sessions, caller }) => {
     const code = sessions.createCode(caller.token);
-    const expires_in = codeLifeMs / 1_000;
+    const expires_in = codeLifetimeMs / 1_000;
     return reply(201, { code, url: `${request.origin}/_emulator/ui/#code=${code}`, expires_in });
   },
 
   "sessions.begin": ({ body: { code } }, { sessions, instance, request, fail }) => {
     const { token, key, role } = sessions.begin(code) ?? fail("invalid-session-code");
-    const cookie = setCookie(request.origin, `${getCookieName(token)}=${key}; Max-Age=${sessionLifeMs / 1_000}`);
+    const cookie = setCookie(request.origin, `${getCookieName(token)}=${key}; Max-Age=${sessionLifetimeMs / 1_000}`);
     return reply(201, { token, role, instance_id: instance.id }, { "cache-control": "no-store", ...cookie });
   },
 

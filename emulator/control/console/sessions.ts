@@ -4,10 +4,10 @@ import { hash, isEqualInConstantTime } from "../../../src/base/hmac.ts";
 import type { Ids } from "../../../src/base/ids.ts";
 
 /** Lifetime of a code, in wall-clock time. The browser may have to start first. */
-export const codeLifeMs = 60_000;
+export const codeLifetimeMs = 60_000;
 
 /** Lifetime of a browser session, in wall-clock time. It covers a working day. */
-export const sessionLifeMs = 12 * 3_600_000;
+export const sessionLifetimeMs = 12 * 3_600_000;
 
 /** Maximum number of codes and of sessions per token. The oldest of the same token end first. */
 const maxCodes = 20;
@@ -18,16 +18,16 @@ interface Session {
   readonly key: string;
   /** Milliseconds of the monotonic clock. */
   readonly expiresAtMs: number;
-  readonly opener: Bearer;
+  readonly opener: ControlTokenInfo;
 }
 
 /** A session in the browser. Both halves are required to use it (DECISIONS.md, E13). */
-export interface NewSession {
+export interface NewConsoleSession {
   /** Token for the page, whose script sends it explicitly. */
   readonly token: string;
   /** Key for a cookie that scripts cannot read. */
   readonly key: string;
-  readonly role: Bearer["role"];
+  readonly role: ControlTokenInfo["role"];
 }
 
 /** Returns the name of a session's cookie. It is unique, because all ports of a machine share their cookies. */
@@ -38,11 +38,11 @@ export const getCookieName = (token: string): string =>
  * The signed-in browsers of one emulator's console, in memory. Secrets are stored as hashes, so the time of a look-up
  * reveals nothing.
  */
-export class Sessions {
+export class ConsoleSessions {
   readonly #ids: Pick<Ids, "token">;
   readonly #wall: WallClock;
   /** Expiry of each code in milliseconds of the monotonic clock, and its opener. The oldest comes first. */
-  readonly #codes = new Map<string, { readonly expiresAtMs: number; readonly opener: Bearer }>();
+  readonly #codes = new Map<string, { readonly expiresAtMs: number; readonly opener: ControlTokenInfo }>();
   readonly #sessions = new Map<string, Session>();
   readonly #watchers = new Set<() => void>();
 
@@ -52,10 +52,10 @@ export class Sessions {
   }
 
   /** Returns a code for a single sign-in as the owner of that token. */
-  createCode({ name, role, hash }: Bearer): string {
+  createCode({ name, role, hash }: ControlTokenInfo): string {
     const code = this.#ids.token(32);
     this.#codes.set(hashSecret(code), {
-      expiresAtMs: this.#wall.monotonicNow() + codeLifeMs,
+      expiresAtMs: this.#wall.monotonicNow() + codeLifetimeMs,
       opener: { name, role, hash },
     });
     dropOldest(this.#codes, hash, maxCodes);
@@ -64,12 +64,12 @@ export class Sessions {
   }
 
   /** Returns a new session, or undefined if the code was used, has expired, or is invalid. */
-  begin(code: string): NewSession | undefined {
+  begin(code: string): NewConsoleSession | undefined {
     const found = this.#codes.get(hashSecret(code));
     if (this.#codes.delete(hashSecret(code))) this.#notify();
     if (found === undefined || this.#wall.monotonicNow() >= found.expiresAtMs) return undefined;
     const [token, key] = [this.#ids.token(32), this.#ids.token(32)];
-    const expiresAtMs = this.#wall.monotonicNow() + sessionLifeMs;
+    const expiresAtMs = this.#wall.monotonicNow() + sessionLifetimeMs;
     this.#sessions.set(hashSecret(token), { key: hashSecret(key), expiresAtMs, opener: found.opener });
     dropOldest(this.#sessions, found.opener.hash, maxSessions);
     this.#notify();
@@ -80,13 +80,13 @@ export class Sessions {
    * Returns the token that opened a session. Returns undefined if there is no such session, or if the key does not
    * match.
    */
-  findOpener(token: string, key: string): Bearer | undefined {
+  findOpener(token: string, key: string): ControlTokenInfo | undefined {
     const found = this.#findSession(token);
     return found && isEqualInConstantTime(hashSecret(key), found.key) ? found.opener : undefined;
   }
 
   /** Returns the expiry of a session in milliseconds of the monotonic clock, or undefined if the session has ended. */
-  endOf(token: string): number | undefined {
+  getExpiryMs(token: string): number | undefined {
     return this.#findSession(token)?.expiresAtMs;
   }
 
@@ -101,7 +101,7 @@ export class Sessions {
     this.#notify();
   }
 
-  endAllOf({ hash }: Pick<Bearer, "hash">): void {
+  endAllOf({ hash }: Pick<ControlTokenInfo, "hash">): void {
     for (const [name, { opener }] of this.#sessions) if (opener.hash === hash) this.#sessions.delete(name);
     for (const [name, { opener }] of this.#codes) if (opener.hash === hash) this.#codes.delete(name);
     this.#notify();
@@ -127,12 +127,16 @@ export class Sessions {
 
 const hashSecret = (secret: string): string => hash("sha256", secret).toString("base64");
 
-function dropOldest(all: Map<string, { readonly opener: Bearer }>, of: Bearer["hash"], most: number): void {
+function dropOldest(
+  all: Map<string, { readonly opener: ControlTokenInfo }>,
+  of: ControlTokenInfo["hash"],
+  most: number,
+): void {
   const ownSessions = [...all].filter(([, { opener }]) => opener.hash === of);
   for (const [name] of ownSessions.slice(0, Math.max(0, ownSessions.length - most))) all.delete(name);
 }
 /** A token of the control plane, without its secret. */
-export interface Bearer {
+export interface ControlTokenInfo {
   readonly name: string;
   readonly role: ControlRole;
   /** Undefined for the token in the run file, which is valid as long as the emulator runs. */

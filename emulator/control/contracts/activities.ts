@@ -6,7 +6,12 @@ import { toIsoMillis } from "../../../src/base/clock.ts";
 import { draftFromTemplate } from "../../cluster/contracts/creation/template-contract.ts";
 import { createActivityDataPerPerson } from "../../cluster/contracts/lifecycle/transition.ts";
 import { readContractFacts } from "../../cluster/contracts/records.ts";
-import { type Contract, contracts, formatCompositeId, selectWorkspace } from "../../cluster/contracts/rows.ts";
+import {
+  type Contract,
+  contracts,
+  formatCompositeId,
+  selectContractsOfWorkspace,
+} from "../../cluster/contracts/rows.ts";
 import { buildEmailEventData } from "../../cluster/emails.ts";
 import { type Template, templates, users, workspaces } from "../../domain/workspaces.ts";
 import type { Transaction, View } from "../../store/port.ts";
@@ -86,14 +91,14 @@ async function getContract(
   // The index of a workspace ends with its newest contract and excludes deleted ones.
   const workspaceContracts = await Promise.all(
     (workspace === undefined ? (await view.list(workspaces)).map(({ id }) => id) : [workspace]).map((one) =>
-      view.list(contracts, { ...selectWorkspace(one), reverse: true, limit: 1 }),
+      view.list(contracts, { ...selectContractsOfWorkspace(one), reverse: true, limit: 1 }),
     ),
   );
   const [newest] = workspaceContracts.flat().sort((a, b) => b.id - a.id);
   return newest;
 }
 
-const counterparty = {
+const exampleCounterparty = {
   is_individual: false,
   organization_name: "Acme Inc.",
   poc_details: { first_name: "Jo", last_name: "Doe", email: "jo@acme.example" },
@@ -117,7 +122,7 @@ async function createExampleContract(
   const body = {
     contract_template_id: template.id,
     contract_data: {},
-    counter_party_details: [counterparty],
+    counter_party_details: [exampleCounterparty],
     is_embedded_contract: false,
   };
   const { draft } = await draftFromTemplate(tx, { workspace, user }, body, at, {

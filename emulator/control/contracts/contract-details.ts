@@ -1,7 +1,7 @@
 import { toIsoMillis } from "../../../src/base/clock.ts";
 import { listAccess } from "../../cluster/contracts/access.ts";
 import { isContractEditable, replaceEntity } from "../../cluster/contracts/parties.ts";
-import { type Contract, contracts, type Review } from "../../cluster/contracts/rows.ts";
+import { type Contract, type ContractReview, contracts } from "../../cluster/contracts/rows.ts";
 import { listParticipants } from "../../cluster/recipient-pages/pending-actions.ts";
 import { entities, roles, users } from "../../domain/workspaces.ts";
 import type { View } from "../../store/port.ts";
@@ -57,7 +57,7 @@ export const contractDetailHandlers = {
     }),
 } satisfies ControlHandlers;
 
-async function toReviewRecord(view: View, review: Review) {
+async function toReviewRecord(view: View, review: ContractReview) {
   const { by, reviewer_user_id, reviewer_role_id, description, requested_at, completed_at } = review;
   return {
     by,

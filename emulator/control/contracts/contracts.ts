@@ -1,8 +1,8 @@
 import type { RejectionCode, Trigger } from "../../../src/api/contracts/lifecycle.ts";
 import type { Fail } from "../../../src/api/failures.ts";
-import { approve, requestApprovals } from "../../cluster/contracts/lifecycle/approvals.ts";
-import { decline, requestReview, sign } from "../../cluster/contracts/lifecycle/signatures.ts";
-import { type LifecycleContext, transition } from "../../cluster/contracts/lifecycle/transition.ts";
+import { recordApproval, requestApprovals } from "../../cluster/contracts/lifecycle/approvals.ts";
+import { recordDecline, recordSignature, requestReview } from "../../cluster/contracts/lifecycle/signatures.ts";
+import { type LifecycleContext, transitionContract } from "../../cluster/contracts/lifecycle/transition.ts";
 import { type Contract, contracts, formatCompositeId } from "../../cluster/contracts/rows.ts";
 import {
   filterActionsFor,
@@ -29,21 +29,21 @@ interface MoveInput {
  */
 export const controlContractHandlers = {
   "emulator-contracts.sign": (input, call) =>
-    moveContract("sign", input, call, (tx, contract) => sign(tx, call, contract, input.body, call.fail)),
+    moveContract("sign", input, call, (tx, contract) => recordSignature(tx, call, contract, input.body, call.fail)),
 
   "emulator-contracts.decline": (input, call) =>
-    moveContract("decline", input, call, (tx, contract) => decline(tx, call, contract, input.body, call.fail)),
+    moveContract("decline", input, call, (tx, contract) => recordDecline(tx, call, contract, input.body, call.fail)),
 
   "emulator-contracts.approve": (input, call) =>
     moveContract("approve", input, call, async (tx, contract) => {
       const { by, approval, approver } = await findPersonInTurn(tx, contract, "approve", input.body.email);
-      return approve(tx, call, contract, { approval, approver, by, note: input.body.note }, call.fail);
+      return recordApproval(tx, call, contract, { approval, approver, by, note: input.body.note }, call.fail);
     }),
 
   "emulator-contracts.complete-review": (input, call) =>
     moveContract("complete-review", input, call, async (tx, contract) => {
       const { by } = await findPersonInTurn(tx, contract, "review", input.body.email);
-      return transition(tx, call, contract, "complete-review", { by }, call.fail);
+      return transitionContract(tx, call, contract, "complete-review", { by }, call.fail);
     }),
 
   "emulator-contracts.request-review": (input, call) =>
@@ -79,7 +79,7 @@ function createMoveHandler<T extends Trigger>(trigger: T) {
   ) =>
     moveContract(trigger, input, call, async (tx, contract) => {
       const by = await resolvePerformer(tx, contract, input.body.email);
-      return transition(tx, call, contract, trigger, { by }, call.fail);
+      return transitionContract(tx, call, contract, trigger, { by }, call.fail);
     });
 }
 

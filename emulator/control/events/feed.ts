@@ -8,13 +8,13 @@ type FeedContext = Parameters<typeof describeEvents>[0] &
   Parameters<typeof watchActivityItems>[0] &
   Pick<ControlContext, "wall">;
 
-const limits = {
+const feedLimits = {
   /** Minimum interval between batches, in wall-clock milliseconds. */
-  everyMs: 50,
+  minIntervalMs: 50,
   /** Interval of heartbeats. Proxies close connections that are silent for longer. */
   heartbeatMs: 15_000,
   /** Time for which events are still recorded after the last follower has disconnected, in case it reconnects. */
-  patienceMs: 90_000,
+  maxIdleMs: 90_000,
   /** Maximum number of changes in a batch. A larger batch is dropped, and followers read everything again. */
   maxWeight: 4_000,
 };
@@ -25,7 +25,7 @@ const heartbeat = new EventFrames(":\n\n");
  * Events of one emulator, for all its followers. Recording starts when the first follower connects. Ids are unique to a
  * run of the emulator: `5f3a9c1b-17` is its 17th event.
  */
-export class Feed implements FollowableEvents {
+export class EventFeed implements FollowableEvents {
   readonly #context: FeedContext;
   readonly #run: string;
   readonly #ring: EventRing;
@@ -70,7 +70,7 @@ export class Feed implements FollowableEvents {
         } else if (events.length > 0) {
           at = events.at(-1)!.number;
           yield new EventFrames(events.map(({ text }) => text).join(""));
-        } else if (!(await this.#waitWithin(limits.heartbeatMs, next, signal)) && !signal.aborted) yield heartbeat;
+        } else if (!(await this.#waitWithin(feedLimits.heartbeatMs, next, signal)) && !signal.aborted) yield heartbeat;
       }
     } finally {
       this.#removeStream();
@@ -94,7 +94,7 @@ export class Feed implements FollowableEvents {
     if (this.#streams > 0 || this.#closed.signal.aborted) return;
     this.#leaving = new AbortController();
     const { signal } = this.#leaving;
-    void this.#context.wall.sleep(limits.patienceMs, signal).then(() => {
+    void this.#context.wall.sleep(feedLimits.maxIdleMs, signal).then(() => {
       if (!signal.aborted) this.#stop();
     });
   }
@@ -110,7 +110,7 @@ export class Feed implements FollowableEvents {
   #enqueue(item: ActivityItem): void {
     this.#weight += typeof item === "object" && "rows" in item ? item.rows.length : 1;
     // A batch that is too large is dropped, so its data is not stored either.
-    if (this.#weight <= limits.maxWeight) this.#items.push(item);
+    if (this.#weight <= feedLimits.maxWeight) this.#items.push(item);
     else this.#items = [];
     if (!this.#isPublishing) void this.#publish();
   }
@@ -123,11 +123,11 @@ export class Feed implements FollowableEvents {
       const [items, weight] = [this.#items, this.#weight];
       this.#items = [];
       this.#weight = 0;
-      if (weight > limits.maxWeight || !(await this.#add(items))) this.#ring.interrupt();
+      if (weight > feedLimits.maxWeight || !(await this.#add(items))) this.#ring.interrupt();
       const wake = this.#wake;
       this.#next = this.#nextEvent();
       wake();
-      await this.#context.wall.sleep(limits.everyMs, this.#closed.signal);
+      await this.#context.wall.sleep(feedLimits.minIntervalMs, this.#closed.signal);
     }
     this.#isPublishing = false;
   }

@@ -2,22 +2,22 @@ import type { LoggedRequest, RequestLog } from "../../http/request-log/request-l
 import type { DeliveryNotifier, DeliveryUpdate } from "../../webhooks/record.ts";
 
 /** Upper bounds of the buckets, in milliseconds. */
-export const durationBounds = [1, 2, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 30_000] as const;
+export const durationBucketBounds = [1, 2, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 30_000] as const;
 
 /** Status classes. `none` means that the connection ended without a response. */
 export const statusClasses = ["none", "1xx", "2xx", "3xx", "4xx", "5xx"] as const;
 
-export interface Durations {
+export interface DurationHistogram {
   /** Number of requests in each bucket, not cumulative. The last bucket has no bound. */
   readonly counts: number[];
   sumMs: number;
 }
 
 /** Counters of a process since its start. Each request and attempt takes constant time. */
-export class Counters {
+export class MetricCounters {
   /** Number of requests for each status class, by service and operation (empty for undeclared ones). */
   readonly requests = new Map<string, Map<string, number[]>>();
-  readonly durations = new Map<string, Durations>();
+  readonly durations = new Map<string, DurationHistogram>();
   /** Number of attempts by class of the receiver's response, or `error`. */
   readonly attempts = new Map<string, number>();
   /** Number of deliveries by outcome. Each planned retry counts as `retrying`. */
@@ -32,11 +32,11 @@ export class Counters {
     const operations = getOrCreate(this.requests, service, () => new Map<string, number[]>());
     getOrCreate(operations, operation, () => statusClasses.map(() => 0))[toStatusClass(status)]! += 1;
     const durations = getOrCreate(this.durations, service, () => ({
-      counts: [...durationBounds.map(() => 0), 0],
+      counts: [...durationBucketBounds.map(() => 0), 0],
       sumMs: 0,
     }));
     let i = 0;
-    while (i < durationBounds.length && durationMs > durationBounds[i]!) i += 1;
+    while (i < durationBucketBounds.length && durationMs > durationBucketBounds[i]!) i += 1;
     durations.counts[i]! += 1;
     durations.sumMs += durationMs;
   }

@@ -6,10 +6,10 @@ import { reply } from "../../http/reply.ts";
 import { deliveries } from "../../webhooks/deliveries.ts";
 import type { ControlContext, ControlHandlers } from "../context.ts";
 import {
-  type Counters,
-  durationBounds,
+  durationBucketBounds,
   formatOpenMetrics,
   formatPrometheusText,
+  type MetricCounters,
   type MetricFamily,
   type MetricSample,
   statusClasses,
@@ -33,7 +33,7 @@ export const metricsHandlers = {
 
 type MetricsSource = Pick<ControlContext, "counters" | "store" | "clock" | "runner" | "requestLog" | "instance">;
 
-function getCounterFamilies({ requests, durations, attempts, outcomes }: Counters): MetricFamily[] {
+function getCounterFamilies({ requests, durations, attempts, outcomes }: MetricCounters): MetricFamily[] {
   return [
     {
       name: "svc_requests",
@@ -56,7 +56,7 @@ function getCounterFamilies({ requests, durations, attempts, outcomes }: Counter
       help: "Duration of requests on the wall clock.",
       histograms: [...durations].map(([service, { counts, sumMs }]) => ({
         labels: { service },
-        bounds: durationBounds.map((ms) => ms / 1_000),
+        bounds: durationBucketBounds.map((ms) => ms / 1_000),
         counts,
         sum: sumMs / 1_000,
       })),
@@ -130,10 +130,10 @@ function getInstanceFamilies({ instance }: MetricsSource): MetricFamily[] {
 }
 
 /** All emulators of a process share one monitor. It starts with the first scrape, so it costs nothing before. */
-let delay: IntervalHistogram | undefined;
+let eventLoopDelay: IntervalHistogram | undefined;
 
 function getProcessMetrics(): MetricFamily[] {
-  delay ??= startDelayMonitor();
+  eventLoopDelay ??= startDelayMonitor();
   const { rss, heapUsed, heapTotal, external } = process.memoryUsage();
   const { user, system } = process.cpuUsage();
   const { active, idle } = performance.eventLoopUtilization();
@@ -166,7 +166,7 @@ function getProcessMetrics(): MetricFamily[] {
       help: "Event loop delay since the last scrape; absent before the first.",
       samples: [50, 99, 100].map((of) => ({
         labels: { quantile: String(of / 100) },
-        value: delay!.count === 0 ? 0 : toSeconds(delay!.percentile(of)),
+        value: eventLoopDelay!.count === 0 ? 0 : toSeconds(eventLoopDelay!.percentile(of)),
       })),
     },
     {
@@ -176,7 +176,7 @@ function getProcessMetrics(): MetricFamily[] {
       samples: [{ labels: { version: svcVersion, node: process.version }, value: 1 }],
     },
   ];
-  delay.reset();
+  eventLoopDelay.reset();
   return families;
 }
 

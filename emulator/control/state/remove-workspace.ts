@@ -4,8 +4,8 @@ import { contractAccess } from "../../cluster/contracts/access.ts";
 import { comments } from "../../cluster/contracts/comments.ts";
 import { contracts } from "../../cluster/contracts/rows.ts";
 import { counterparties } from "../../cluster/counterparties/rows.ts";
-import { authorizationCodes, deviceApprovals, refreshTokens, sessions } from "../../cluster/identity/grants.ts";
-import { installations } from "../../cluster/installations.ts";
+import { authorizationCodes, deviceApprovals, refreshTokens, signInSessions } from "../../cluster/identity/grants.ts";
+import { appInstallations } from "../../cluster/installations.ts";
 import { intakes, userTasks } from "../../cluster/intake/rows.ts";
 import { invitations } from "../../cluster/invitations/invite.ts";
 import { storedObjects } from "../../cluster/storage/objects.ts";
@@ -29,7 +29,7 @@ import { webhookRows } from "../../webhooks/webhooks.ts";
  * Collections whose rows are removed with a workspace. The rows name the workspace, one of its contracts or one of its
  * people. A test checks that the list is complete.
  */
-export const rowsOfWorkspace = {
+export const workspaceCollections = {
   workspace_id: [
     rows.users,
     rows.roles,
@@ -43,7 +43,7 @@ export const rowsOfWorkspace = {
     intakes,
     userTasks,
     invitations,
-    installations,
+    appInstallations,
     contracts,
     counterparties,
     webhookRows,
@@ -51,11 +51,11 @@ export const rowsOfWorkspace = {
     controlTokens,
   ],
   contract_id: [comments, contractAccess, keyPointers],
-  user_id: [sessions, authorizationCodes, refreshTokens, deviceApprovals],
+  user_id: [signInSessions, authorizationCodes, refreshTokens, deviceApprovals],
 } as const satisfies Readonly<Record<string, readonly AnyRows[]>>;
 
 /** The log of deliveries with its pending entries can be long. It is removed last, in several transactions. */
-export const longRowsOfWorkspace = [deliveries, webhookEvents, schedule] as const;
+export const largeWorkspaceCollections = [deliveries, webhookEvents, schedule] as const;
 const maxBatchRows = 2_000;
 
 export interface WorkspaceRemovalResult {
@@ -79,7 +79,7 @@ export async function removeWorkspace(
     const found = await tx.get(rows.workspaces, id);
     const others = found && (await tx.count(rows.workspaces, { by: "cluster", equals: found.cluster_id })) - 1;
     const workspace = check(found, others === 0);
-    await unmap(tx, workspace);
+    await removeRoutingData(tx, workspace);
     const workspaceIds = new Set([id]);
     const people = new Set((await tx.list(rows.users, { by: "workspace", equals: id })).map((user) => user.id));
     const workspaceContracts = (await tx.list(contracts)).filter(({ workspace_id }) => workspace_id === id);
@@ -91,22 +91,22 @@ export async function removeWorkspace(
     };
     const webhooks = await tx.count(webhookRows, { by: "workspace", equals: id });
     for (const field of ["contract_id", "user_id", "workspace_id"] as const) {
-      for (const one of rowsOfWorkspace[field]) await drop(tx, one, field, ids[field]);
+      for (const one of workspaceCollections[field]) await removeRows(tx, one, field, ids[field]);
     }
     tx.delete(rows.workspaces, id);
     return { workspace, contracts: workspaceContracts.length, webhooks };
   });
-  return { ...removed, deliveries: await dropLog(store, id) };
+  return { ...removed, deliveries: await removeDeliveryLog(store, id) };
 }
 
-async function drop(tx: Transaction, from: AnyRows, field: string, values: ReadonlySet<number>): Promise<void> {
+async function removeRows(tx: Transaction, from: AnyRows, field: string, values: ReadonlySet<number>): Promise<void> {
   const named = from as unknown as Rows<Readonly<Record<string, unknown>>>;
   for (const row of await tx.list(named)) {
     if (values.has(row[field] as number)) tx.delete(named, named.key(row));
   }
 }
 
-async function unmap(tx: Transaction, workspace: rows.Workspace): Promise<void> {
+async function removeRoutingData(tx: Transaction, workspace: rows.Workspace): Promise<void> {
   const { cluster_id } = workspace;
   const { signatories: hashes, ...routing } = await readWorkspaceRouting(tx, workspace);
   for (const [table, keys] of Object.entries(routing)) {
@@ -117,7 +117,7 @@ async function unmap(tx: Transaction, workspace: rows.Workspace): Promise<void> 
 }
 
 /** Removes events and deliveries with their attempts and pending entries. Returns the number of deliveries. */
-async function dropLog(store: Store, id: number): Promise<number> {
+async function removeDeliveryLog(store: Store, id: number): Promise<number> {
   let count = 0;
   for (;;) {
     const [sent, attempted] = await store.read(async (view) => [
@@ -164,7 +164,7 @@ export async function readWorkspaceRouting(view: View, workspace: Workspace): Pr
   const all = await view.list(users);
   const listHashes = (isOf: (workspaceId: number) => boolean) =>
     all.flatMap(({ workspace_id, email }) => (isOf(workspace_id) ? hashEmail(email) : []));
-  const teams = (await view.list(installations)).flatMap(({ app, cluster_id: cluster, workspace_id, account }) =>
+  const teams = (await view.list(appInstallations)).flatMap(({ app, cluster_id: cluster, workspace_id, account }) =>
     app === "chat_a" && cluster === cluster_id && account ? [{ workspace_id, team: account.id }] : [],
   );
   const listTeams = (isOf: (workspaceId: number) => boolean) =>

@@ -25,7 +25,7 @@ export const workspaceHandlers = {
         known: clusters.map(({ id }) => id),
       });
     if (cluster.external) return fail("external-cluster", { cluster: cluster.id, url: cluster.url });
-    const set = template === "demo" ? getStandardSet() : { ...getStandardSet(), ...emptySet };
+    const set = template === "demo" ? getStandardSet() : { ...getStandardSet(), ...emptyWorkspaceSet };
     const made = await store.transaction("emulator.create-workspace", async (tx) => {
       const existing = (await tx.list(workspaces)).find((one) => one.name.toLowerCase() === name.toLowerCase());
       if (existing)
@@ -64,7 +64,7 @@ export const workspaceHandlers = {
   },
 } satisfies ControlHandlers;
 
-const emptySet = { roles: [], contract_types: [], templates: [], workflows: [] };
+const emptyWorkspaceSet = { roles: [], contract_types: [], templates: [], workflows: [] };
 
 async function toWorkspaceRecord(view: View, row: Workspace) {
   const ofRow = { by: "workspace", equals: row.id } as const;

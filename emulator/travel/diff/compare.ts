@@ -137,7 +137,7 @@ export interface FieldChange {
 const maxShownLength = 200;
 
 /** Fields that are not secret although their names match those of secrets, by collection. */
-const harmless: ReadonlySet<string> = new Set([
+const nonSecretFields: ReadonlySet<string> = new Set([
   "entities address.state",
   "invitations state",
   "schedule concurrency_key",
@@ -190,18 +190,19 @@ function toMembers(value: unknown, other: unknown): object | undefined {
   return isNothing && isInner(other) && !Array.isArray(other) && Object.keys(other).length > 0 ? {} : undefined;
 }
 
-const times = /(?:^|[._])(?:at|due|until|now|begins|ends)$/;
+const timeFieldPattern = /(?:^|[._])(?:at|due|until|now|begins|ends)$/;
 
 /**
  * Returns the part of a value that can be shown. Secrets are recognized by their names, the names around them, or their
  * format.
  */
 function presentValue(collection: string, path: string, value: unknown): unknown {
-  if (isInner(value)) return cut(redactTokens(redactText(JSON.stringify(value))));
-  if (typeof value === "number") return times.test(path) && value > 1e11 ? toIsoMillis(value) : value;
+  if (isInner(value)) return truncateValue(redactTokens(redactText(JSON.stringify(value))));
+  if (typeof value === "number") return timeFieldPattern.test(path) && value > 1e11 ? toIsoMillis(value) : value;
   if (typeof value !== "string") return value;
-  if (isSecretName(path) && !harmless.has(`${collection} ${path.replace(/\[\d+\]/g, "")}`)) return "[redacted]";
-  return cut(/^https?:/.test(value) ? redactReceiverUrl(value) : redactTokens(redactText(value)));
+  if (isSecretName(path) && !nonSecretFields.has(`${collection} ${path.replace(/\[\d+\]/g, "")}`)) return "[redacted]";
+  return truncateValue(/^https?:/.test(value) ? redactReceiverUrl(value) : redactTokens(redactText(value)));
 }
 
-const cut = (text: string): string => (text.length <= maxShownLength ? text : `${text.slice(0, maxShownLength)}…`);
+const truncateValue = (text: string): string =>
+  text.length <= maxShownLength ? text : `${text.slice(0, maxShownLength)}…`;

@@ -35,9 +35,9 @@ export interface DiffReport {
 }
 
 /** The most relevant collections come first. The rest is in the order of the collections. */
-const first = ["contracts", "webhook_events", "webhook_deliveries", "webhook_attempts", "schedule"];
-const placeOf = ({ collection }: DiffItem): number =>
-  first.includes(collection) ? first.indexOf(collection) : first.length;
+const leadingCollections = ["contracts", "webhook_events", "webhook_deliveries", "webhook_attempts", "schedule"];
+const getCollectionRank = ({ collection }: DiffItem): number =>
+  leadingCollections.includes(collection) ? leadingCollections.indexOf(collection) : leadingCollections.length;
 
 /** Returns the differences in the format of the API. `does` describes a scheduled entry. */
 export function describeDiff(
@@ -51,7 +51,7 @@ export function describeDiff(
     ...rows.map((change) => describeRowDiff(change, changes.rows, does)),
     ...changes.mappings.map(describeMappingDiff),
     ...describeFaultDiff(before, after),
-  ].sort((a, b) => placeOf(a) - placeOf(b));
+  ].sort((a, b) => getCollectionRank(a) - getCollectionRank(b));
   // Sequences follow from rows. They are only relevant if a row was added and removed again.
   if (items.length === 0)
     items.push(...changes.sequences.filter(({ name }) => name !== "id_sequence").map(describeSequenceDiff));
@@ -117,7 +117,7 @@ interface NameContext {
 
 function describeRow(change: RowDifference, names: NameContext): string {
   const { collection, key, before, after } = change;
-  const description = words[collection.name]?.(change, names);
+  const description = rowDescribers[collection.name]?.(change, names);
   if (description !== undefined) return description;
   return `${collection.name.replaceAll("_", " ")} ${redactKey(key, after ?? before ?? {})}: ${describeGenerally(change)}`;
 }
@@ -153,7 +153,7 @@ const formatContractSuffix = (id: number | null, { nameContract }: NameContext):
   id === null ? "" : ` of ${nameContract(id)}`;
 const pickRow = <R>({ before, after }: RowDifference): R => (after ?? before) as R;
 
-const words = lookupTable<RowDescriber>({
+const rowDescribers = lookupTable<RowDescriber>({
   contracts(change) {
     const moves = describeFieldChange<Contract>(change, "status", ({ status }) => `new, ${status}`);
     return `contract ${formatCompositeId(pickRow<Contract>(change))}: ${moves}`;

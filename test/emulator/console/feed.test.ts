@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { VirtualClock } from "../../../emulator/clock/virtual-clock.ts";
 import { collections } from "../../../emulator/compose/state/collections.ts";
-import { Feed } from "../../../emulator/control/events/feed.ts";
+import { EventFeed } from "../../../emulator/control/events/feed.ts";
 import { sendEmail } from "../../../emulator/domain/emails.ts";
 import { defaultSettings } from "../../../emulator/domain/settings.ts";
 import { Faults } from "../../../emulator/faults/faults.ts";
@@ -15,7 +15,7 @@ async function scene(t: TestContext) {
   const wall = new ManualWallClock();
   const store = openMemoryStore({ collections, wall });
   const clock = await VirtualClock.open(store, wall, { mode: "manual", now: 0 });
-  const feed = new Feed(
+  const feed = new EventFeed(
     {
       store,
       clock,

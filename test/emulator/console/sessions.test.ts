@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { Sessions } from "../../../emulator/control/console/sessions.ts";
+import { ConsoleSessions } from "../../../emulator/control/console/sessions.ts";
 import { createSeededIds } from "../../../src/base/ids.ts";
 import { createBrowserSession } from "../../support/console.ts";
 import { createSender, pickStatusAndBody, startTestEmulator, type TestEmulator } from "../../support/emulator.ts";
@@ -83,7 +83,7 @@ describe("console session", () => {
 
   it("rejects a code older than a minute of wall-clock time", async () => {
     const wall = new ManualWallClock();
-    const sessions = new Sessions(createSeededIds("sessions"), wall);
+    const sessions = new ConsoleSessions(createSeededIds("sessions"), wall);
     const [late, inTime] = [sessions.createCode(owner), sessions.createCode(owner)];
     await wall.pass(59_999);
     const { token, key } = sessions.begin(inTime)!;
@@ -174,7 +174,7 @@ describe("console session", () => {
   });
 
   it("ends when a token exceeds fifty sessions, oldest first", () => {
-    const sessions = new Sessions(createSeededIds("sessions"), new ManualWallClock());
+    const sessions = new ConsoleSessions(createSeededIds("sessions"), new ManualWallClock());
     const reader = { name: "reader", role: "read", hash: "h" } as const;
     const admin = sessions.begin(sessions.createCode(owner))!;
     const waiting = sessions.createCode(owner);
@@ -189,11 +189,14 @@ describe("console session", () => {
 
   it("ends after twelve hours of wall-clock time", async () => {
     const wall = new ManualWallClock();
-    const sessions = new Sessions(createSeededIds("sessions"), wall);
+    const sessions = new ConsoleSessions(createSeededIds("sessions"), wall);
     const { token, key } = sessions.begin(sessions.createCode(owner))!;
     await wall.pass(12 * 3_600_000 - 1);
     const before = sessions.findOpener(token, key);
     await wall.pass(1);
-    assert.deepEqual([before, sessions.findOpener(token, key), sessions.endOf(token)], [owner, undefined, undefined]);
+    assert.deepEqual(
+      [before, sessions.findOpener(token, key), sessions.getExpiryMs(token)],
+      [owner, undefined, undefined],
+    );
   });
 });

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import * as z from "zod";
 import { collections } from "../../../emulator/compose/state/collections.ts";
-import { longRowsOfWorkspace, rowsOfWorkspace } from "../../../emulator/control/state/remove-workspace.ts";
+import { largeWorkspaceCollections, workspaceCollections } from "../../../emulator/control/state/remove-workspace.ts";
 import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { createContractRequest } from "../../support/contracts.ts";
 import { createSender, pickStatusAndBody, startTestEmulator, type TestEmulator } from "../../support/emulator.ts";
@@ -237,8 +237,8 @@ describe("DELETE /_emulator/workspaces/{workspace_id}", () => {
     // Rows that name their workspace are found by its ID.
     for (const name of known.workspace_id!) known.contract_id!.delete(name);
     for (const name of [...known.workspace_id!, ...known.contract_id!]) known.user_id!.delete(name);
-    const { workspace_id, ...rest } = rowsOfWorkspace;
-    const listed = { workspace_id: [...workspace_id, ...longRowsOfWorkspace], ...rest };
+    const { workspace_id, ...rest } = workspaceCollections;
+    const listed = { workspace_id: [...workspace_id, ...largeWorkspaceCollections], ...rest };
     for (const field of fields) {
       assert.deepEqual([...known[field]!].sort(), listed[field].map(({ name }) => name).sort(), field);
     }

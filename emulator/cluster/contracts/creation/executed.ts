@@ -7,7 +7,7 @@ import type { ClusterHandlers } from "../../context.ts";
 import { emitCounterpartyChanges } from "../../counterparties/rows.ts";
 import { createVersion, storeFile } from "../../documents/contract-pdf.ts";
 import { checkPdf, type PdfCheckResult } from "../../pdf/reader.ts";
-import { Problems } from "../../response.ts";
+import { ProblemCollector } from "../../response.ts";
 import { findContractType, findEntity } from "../../workspace/workspace-rows.ts";
 import { normalizeMetadata, requireKnownConfiguration } from "../details.ts";
 import { createByTransition } from "../lifecycle/transition.ts";
@@ -57,7 +57,7 @@ async function validate(
   checked: PdfCheckResult,
   fail: Fail<"invalid-fields" | "unknown-object-configuration">,
 ) {
-  const problems = new Problems();
+  const problems = new ProblemCollector();
   const type = await findContractType(view, workspace, body.contract_type_id, problems);
   const entityField =
     body.creator_organization_entity_id === undefined && body.organization_entity_id !== undefined

@@ -8,7 +8,7 @@ import type { AuthenticatedMember, ClusterContext, ClusterHandlers } from "../..
 import { emitCounterpartyChanges } from "../../counterparties/rows.ts";
 import { createVersion, storeFile } from "../../documents/contract-pdf.ts";
 import { checkPdf, type PdfCheckResult } from "../../pdf/reader.ts";
-import { Problems } from "../../response.ts";
+import { ProblemCollector } from "../../response.ts";
 import { reportUnknownAnswers, validateAnswers } from "../../templates/answers.ts";
 import {
   findActiveUserByEmail,
@@ -22,7 +22,7 @@ import { normalizeMetadata, requireKnownConfiguration } from "../details.ts";
 import { createByTransition } from "../lifecycle/transition.ts";
 import { type PartyInput, parsePartyFields, resolveParties } from "../parties.ts";
 import { toListedContract, toPerformer } from "../records.ts";
-import type { Party, Review } from "../rows.ts";
+import type { ContractParty, ContractReview } from "../rows.ts";
 import { createContract } from "./new-contract.ts";
 import { createSignatoryRows, listContactSignatories, type SignatoryInput } from "./template-contract.ts";
 
@@ -73,7 +73,7 @@ async function createFromUpload(route: "review" | "sign", body: PaperRequest, ca
   });
 }
 
-const openReview = (reviewer: Reviewer, at: number): Review => ({
+const openReview = (reviewer: Reviewer, at: number): ContractReview => ({
   id: 1,
   by: "internal",
   ...reviewer,
@@ -85,7 +85,7 @@ async function resolvePaperSignatories(
   view: View,
   workspace: Workspace,
   creatorSignatories: NonNullable<PaperRequest["creator_signatories"]>,
-  parties: readonly Party[],
+  parties: readonly ContractParty[],
 ): Promise<SignatoryInput[]> {
   const creators: SignatoryInput[] = [];
   for (const { email, title, note } of creatorSignatories) {
@@ -97,7 +97,7 @@ async function resolvePaperSignatories(
 
 /** Fields of the review route, which include those of the signature route. */
 type PaperRequest = z.output<typeof UploadReviewRequest>;
-type Reviewer = Pick<Review, "reviewer_user_id" | "reviewer_role_id" | "description">;
+type Reviewer = Pick<ContractReview, "reviewer_user_id" | "reviewer_role_id" | "description">;
 
 /**
  * Returns the rows, the party and the file that an upload names. Rejects with every invalid field (DECISIONS.md, C9).
@@ -110,7 +110,7 @@ async function validate(
   checked: PdfCheckResult,
   fail: Fail<"invalid-fields" | "type-without-route" | "unknown-object-configuration">,
 ) {
-  const problems = new Problems();
+  const problems = new ProblemCollector();
   const type = await findContractType(view, workspace, body.contract_type_id, problems);
   const entityId = body.creator_organization_entity_id;
   const entity =
@@ -140,7 +140,7 @@ async function validate(
   return { type, entity, party, reviewer, owner, file: checked.file };
 }
 
-function parseParty(body: PaperRequest, problems: Problems): PartyInput | undefined {
+function parseParty(body: PaperRequest, problems: ProblemCollector): PartyInput | undefined {
   if (body.counterparty_organization_name != null) return parsePartyFields(body);
   if (body.counterparty_workspace_id == null) {
     problems.add(["counterparty_organization_name"], "Field required");
@@ -155,7 +155,7 @@ async function findNamedUser(
   workspace: Workspace,
   email: string | null | undefined,
   path: readonly string[],
-  problems: Problems,
+  problems: ProblemCollector,
 ) {
   if (email == null) return undefined;
   const user = await findActiveUserByEmail(view, workspace, email);
@@ -168,7 +168,7 @@ async function findReviewer(
   workspace: Workspace,
   type: ContractType | undefined,
   given: PaperRequest["reviewer"],
-  problems: Problems,
+  problems: ProblemCollector,
 ): Promise<Reviewer> {
   const user = await findNamedUser(view, workspace, given?.org_user_email, ["reviewer", "org_user_email"], problems);
   if (given?.role_id != null && !(await findOwnRow(view, roles, workspace, given.role_id))) {

@@ -7,14 +7,14 @@ import type { Call } from "../../../http/handler.ts";
 import type { Transaction, View } from "../../../store/port.ts";
 import type { AuthenticatedMember } from "../../context.ts";
 import type { CounterpartyChange } from "../../counterparties/rows.ts";
-import { Problems } from "../../response.ts";
-import { applyDefaults, reportUnknownAnswers, validateAnswers } from "../../templates/answers.ts";
+import { ProblemCollector } from "../../response.ts";
+import { applyDefaultAnswers, reportUnknownAnswers, validateAnswers } from "../../templates/answers.ts";
 import { assignPersonIds } from "../../workspace/users.ts";
 import { findEntityByReference, findTemplate, formatRowNotFound } from "../../workspace/workspace-rows.ts";
 import { normalizeMetadata, requireKnownConfiguration } from "../details.ts";
 import { type PartyInput, resolveParties } from "../parties.ts";
 import { formatFullName } from "../records.ts";
-import type { Contract, Party, Signatory } from "../rows.ts";
+import type { Contract, ContractParty, ContractSignatory } from "../rows.ts";
 import { createContract } from "./new-contract.ts";
 
 type Request = z.output<typeof CreateContractRequest>;
@@ -34,7 +34,7 @@ export async function draftFromTemplate(
   { fail, finding }: Pick<Call<RejectionCode, unknown>, "fail" | "finding">,
 ): Promise<DraftResult> {
   const { workspace } = caller;
-  const problems = new Problems();
+  const problems = new ProblemCollector();
   const template = await findUsableTemplate(tx, workspace, body.contract_template_id);
   if (typeof template === "string") return fail("invalid-fields", { contract_template_id: [template] });
   const entity = await findEntityByReference(tx, workspace, body.entity_reference_id);
@@ -42,7 +42,7 @@ export async function draftFromTemplate(
     problems.add(["entity_reference_id"], formatRowNotFound(body.entity_reference_id));
   }
   reportUnknownAnswers(finding, "contract_data.", template.attributes, body.contract_data);
-  const contract_data = applyDefaults(template.attributes, body.contract_data);
+  const contract_data = applyDefaultAnswers(template.attributes, body.contract_data);
   problems.addAll(["contract_data"], validateAnswers(template.attributes, contract_data));
   checkCounterparties(body.counter_party_details, template, workspace, problems);
   const given = body.signatories ?? [];
@@ -85,7 +85,7 @@ function checkCounterparties(
   details: readonly CounterpartyDetails[],
   template: Template,
   workspace: Workspace,
-  problems: Problems,
+  problems: ProblemCollector,
 ): void {
   const types = workspace.organization_types.map((type) => type.name);
   const jurisdictions = workspace.jurisdictions.map((jurisdiction) => jurisdiction.iso_code);
@@ -127,8 +127,8 @@ const dropBlanks = (given: Readonly<Record<string, unknown>>): Record<string, un
 
 type TemplateSignatoriesDetails = z.output<typeof SignatoryDetails>;
 /** A signatory whose signature is not requested yet. */
-export type SignatoryInput = Pick<Signatory, "name" | "email" | "is_counterparty" | "counterparty_name"> &
-  Partial<Pick<Signatory, "title" | "note" | "sign_order">>;
+export type SignatoryInput = Pick<ContractSignatory, "name" | "email" | "is_counterparty" | "counterparty_name"> &
+  Partial<Pick<ContractSignatory, "title" | "note" | "sign_order">>;
 
 /** Maximum number of names in an error message, which real contracts do not exceed. */
 const maxShownNames = 50;
@@ -139,7 +139,7 @@ const maxShownNames = 50;
 function checkSignatories(
   given: readonly TemplateSignatoriesDetails[],
   partyNames: readonly string[],
-  problems: Problems,
+  problems: ProblemCollector,
 ): void {
   const known = new Set(partyNames);
   // The list is repeated for each signatory, so the response would grow quadratically.
@@ -165,7 +165,7 @@ function checkSignatories(
  */
 function resolveSignatories(
   given: readonly TemplateSignatoriesDetails[],
-  parties: readonly Party[],
+  parties: readonly ContractParty[],
   { creator_slot: slot }: Template,
   fail: Fail<"no-creator-slot" | "creator-slot-empty">,
 ): SignatoryInput[] {
@@ -197,7 +197,7 @@ function resolveSignatories(
   ];
 }
 
-export const listContactSignatories = (parties: readonly Party[]): SignatoryInput[] =>
+export const listContactSignatories = (parties: readonly ContractParty[]): SignatoryInput[] =>
   parties.flatMap(({ name, poc }) =>
     poc ? [{ name: formatFullName(poc), email: poc.email, is_counterparty: true, counterparty_name: name }] : [],
   );
@@ -208,7 +208,7 @@ export async function createSignatoryRows(
   workspace: Workspace,
   people: readonly SignatoryInput[],
   at: number,
-): Promise<Signatory[]> {
+): Promise<ContractSignatory[]> {
   await assignPersonIds(
     tx,
     workspace.id,

@@ -13,9 +13,9 @@ import type { ClusterHandlers } from "../../context.ts";
 import { toOrgUser } from "../../workspace/users.ts";
 import { findAssigneeProblem } from "../../workspace/workspace-rows.ts";
 import { toPerformer } from "../records.ts";
-import { type Approval, type Contract, requireContract } from "../rows.ts";
+import { type Contract, type ContractApproval, requireContract } from "../rows.ts";
 import { isOpenApproval } from "./lifecycle.ts";
-import { type LifecycleContext, transition } from "./transition.ts";
+import { type LifecycleContext, transitionContract } from "./transition.ts";
 
 export const approvalHandlers = {
   "approvals.create": ({ params, body }, context) =>
@@ -54,7 +54,7 @@ export async function requestApprovals(
 ): Promise<Contract> {
   if (contract.approvals.some(isOpenApproval)) fail("approvals-in-progress");
   const requested = requests.map(
-    ({ name, notes, approver_user_id = null, approver_role_id = null, order = null }): Approval => ({
+    ({ name, notes, approver_user_id = null, approver_role_id = null, order = null }): ContractApproval => ({
       id: tx.next("approval"),
       ...{ name, notes, approver_user_id, approver_role_id, order },
       status: "NOT_STARTED",
@@ -64,7 +64,7 @@ export async function requestApprovals(
     }),
   );
   const patch = (row: Contract) => ({ ...row, approvals: requestDueApprovals([...row.approvals, ...requested]) });
-  return transition(tx, context, contract, "request-approval", { by, patch }, fail);
+  return transitionContract(tx, context, contract, "request-approval", { by, patch }, fail);
 }
 
 const onlyOneApprover = "Only one of approver_user_id and approver_role_id can be given";
@@ -85,7 +85,7 @@ async function requireApprovers(
 }
 
 const toRequestRecord = (
-  approval: Approval,
+  approval: ContractApproval,
   contract: Contract,
 ): ResultOf<typeof requestContractApprovals>[number] => ({
   id: approval.id,
@@ -100,7 +100,7 @@ const toRequestRecord = (
 
 async function toApprovalRecord(
   view: View,
-  approval: Approval,
+  approval: ContractApproval,
   contract: Contract,
 ): Promise<ResultOf<typeof listApprovals>["results"][number]> {
   const sent = approval.status !== "NOT_STARTED";
@@ -136,7 +136,7 @@ async function toPersonRecord(view: View, userId: number) {
  * Requests the due approvals: all without an order, and the first open one with an order. It runs when approvals are
  * requested and when one is completed.
  */
-function requestDueApprovals(approvals: readonly Approval[]): Approval[] {
+function requestDueApprovals(approvals: readonly ContractApproval[]): ContractApproval[] {
   const first = approvals.reduce(
     (least, each) => (isOpenApproval(each) && each.order !== null ? Math.min(least, each.order) : least),
     Number.POSITIVE_INFINITY,
@@ -151,7 +151,7 @@ function requestDueApprovals(approvals: readonly Approval[]): Approval[] {
  * Approves the given approval, or the next pending one: the first of that approver, or the first of all. The lifecycle
  * is checked before the approval is marked, because the transition depends on whether this is the last approval.
  */
-export async function approve(
+export async function recordApproval(
   tx: Transaction,
   context: LifecycleContext,
   contract: Contract,
@@ -169,8 +169,8 @@ export async function approve(
     open.find(({ approver_user_id }) => act.approver !== undefined && approver_user_id === act.approver);
   const approval = chosen ?? open.find(({ status }) => status === "PENDING") ?? open[0];
   const action = { status: "APPROVED" as const, notes: act.note ?? null, at: context.clock.now() };
-  const mark = (each: Approval): Approval =>
+  const mark = (each: ContractApproval): ContractApproval =>
     each.id === approval?.id ? { ...each, status: "APPROVED", actions: [...each.actions, action] } : each;
   const patch = (row: Contract) => ({ ...row, approvals: requestDueApprovals(row.approvals.map(mark)) });
-  return transition(tx, context, contract, "approve", { by: act.by, patch }, fail);
+  return transitionContract(tx, context, contract, "approve", { by: act.by, patch }, fail);
 }

@@ -5,7 +5,7 @@ import { emails } from "../../../domain/emails.ts";
 import type { Transaction } from "../../../store/port.ts";
 import { emitEmailEvent, hasDeliveryOutcome } from "../../emails.ts";
 import { type Contract, contracts } from "../rows.ts";
-import { sign } from "./signatures.ts";
+import { recordSignature } from "./signatures.ts";
 import type { LifecycleContext } from "./transition.ts";
 
 type ContractJob = (tx: Transaction, contract: Contract, rest: readonly string[]) => Promise<string>;
@@ -44,7 +44,7 @@ export function createContractJobHandlers(context: LifecycleContext): JobHandler
     "auto-sign": createHandler("auto-sign", async (tx, contract, [signatoryId]) => {
       const signatory = contract.signatories.find((each) => String(each.id) === signatoryId);
       if (!signatory || signatory.action) return "signed-before";
-      await sign(tx, context, contract, { email: signatory.email }, fail);
+      await recordSignature(tx, context, contract, { email: signatory.email }, fail);
       return "signed";
     }),
   };

@@ -10,7 +10,7 @@ import {
 } from "../../../../src/api/contracts/lifecycle.ts";
 import type { FailureCode } from "../../../../src/api/failures.ts";
 import { isOneOf } from "../../../../src/base/object.ts";
-import type { Approval, Contract, Review, Signatory } from "../rows.ts";
+import type { Contract, ContractApproval, ContractReview, ContractSignatory } from "../rows.ts";
 
 /** The contract after the move with the applied row of the table, or the failure of the move. */
 export type TransitionResult =
@@ -22,11 +22,12 @@ const moves: readonly (Move | ForbiddenMove)[] = lifecycle;
 const openReview = (contract: Contract, by: "internal" | "counterparty"): boolean =>
   contract.reviews.some((review) => review.by === by && review.completed_at === null);
 
-export const isOpenApproval = ({ status }: Approval): boolean => status === "PENDING" || status === "NOT_STARTED";
+export const isOpenApproval = ({ status }: ContractApproval): boolean =>
+  status === "PENDING" || status === "NOT_STARTED";
 
 const countPendingApprovals = ({ approvals }: Contract): number => approvals.filter(isOpenApproval).length;
 
-const holds: Readonly<Record<Condition, (contract: Contract) => boolean>> = {
+const conditionChecks: Readonly<Record<Condition, (contract: Contract) => boolean>> = {
   "template-asks-for-review": (contract) => contract.counterparty_review,
   "internal-review-open": (contract) => openReview(contract, "internal"),
   "approvals-pending": (contract) => openReview(contract, "counterparty") && countPendingApprovals(contract) > 0,
@@ -40,7 +41,7 @@ const holds: Readonly<Record<Condition, (contract: Contract) => boolean>> = {
   "from-template": (contract) => contract.kind === "TEMPLATE_CONTRACT",
 };
 
-const isMet: Readonly<Record<Requirement, (contract: Contract) => boolean>> = {
+const requirementChecks: Readonly<Record<Requirement, (contract: Contract) => boolean>> = {
   "has-signatories": (contract) => contract.signatories.length > 0,
   "reviews-complete": (contract) => contract.reviews.every((review) => review.completed_at !== null),
   "approvals-complete": (contract) => countPendingApprovals(contract) === 0,
@@ -62,11 +63,11 @@ export function applyMove(
     (candidate) =>
       candidate.trigger === trigger &&
       isOneOf(candidate.from, from) &&
-      (!("when" in candidate) || candidate.when === undefined || holds[candidate.when](contract)),
+      (!("when" in candidate) || candidate.when === undefined || conditionChecks[candidate.when](contract)),
   );
   if (!row) return { refused: "forbidden-move", data: { status: from, words: triggers[trigger] } };
   if ("refusedAs" in row) return { refused: row.refusedAs, data: undefined };
-  const missing = row.requires?.find((requirement) => !isMet[requirement](contract));
+  const missing = row.requires?.find((requirement) => !requirementChecks[requirement](contract));
   if (missing !== undefined) return { refused: requirements[missing], data: undefined };
   return { appliedMove: row, contract: setStatus(contract, row, at) };
 }
@@ -105,7 +106,7 @@ function updateReviews(contract: Contract, trigger: Trigger, to: Move["to"], at:
 
 export const addReview = (
   contract: Contract,
-  requested: Pick<Review, "by" | "reviewer_user_id" | "reviewer_role_id" | "description">,
+  requested: Pick<ContractReview, "by" | "reviewer_user_id" | "reviewer_role_id" | "description">,
   at: number,
 ): Contract => {
   const review = { id: contract.reviews.length + 1, ...requested, requested_at: at, completed_at: null };
@@ -116,7 +117,7 @@ export const addReview = (
  * Returns the review to complete next. Internal reviews come first, because a counterparty's review completes after
  * them.
  */
-export function findNextReview({ reviews }: Pick<Contract, "reviews">): Review | undefined {
+export function findNextReview({ reviews }: Pick<Contract, "reviews">): ContractReview | undefined {
   const waiting = reviews.filter((review) => review.completed_at === null);
   return waiting.find((review) => review.by === "internal") ?? waiting[0];
 }
@@ -127,13 +128,13 @@ function completeOldest({ reviews }: Contract, at: number): Contract["reviews"] 
 }
 
 /** Restarts the round of signatures. The next signatories get the contract. */
-function markInvited(signatories: readonly Signatory[], at: number): Signatory[] {
+function markInvited(signatories: readonly ContractSignatory[], at: number): ContractSignatory[] {
   const fresh = signatories.map((signatory) => ({ ...signatory, action: null, sent_at: null }));
   return inviteNextSignatories(fresh, at);
 }
 
 /** Voids all signatures and ends the links. A declined signature stays visible until the next round. */
-function clearInvitations(signatories: readonly Signatory[]): Signatory[] {
+function clearInvitations(signatories: readonly ContractSignatory[]): ContractSignatory[] {
   return signatories.map((signatory) =>
     signatory.action?.is_success === false ? signatory : { ...signatory, action: null, sent_at: null },
   );
@@ -143,7 +144,7 @@ function clearInvitations(signatories: readonly Signatory[]): Signatory[] {
  * Returns the people who must act after a transition: all next signatories if signing starts, otherwise only the new
  * ones.
  */
-export function findInvitedSignatories({ to }: Move, before: Contract, after: Contract): Signatory[] {
+export function findInvitedSignatories({ to }: Move, before: Contract, after: Contract): ContractSignatory[] {
   const invitedIds = new Set(
     to === "SIGN" ? [] : before.signatories.flatMap(({ id, sent_at }) => (sent_at === null ? [] : id)),
   );
@@ -152,9 +153,9 @@ export function findInvitedSignatories({ to }: Move, before: Contract, after: Co
 
 /** Returns an earlier signatory who has not signed yet. Without an order no signatory precedes another. */
 export function findPrecedingSignatory(
-  signatories: readonly Signatory[],
-  { sign_order }: Signatory,
-): Signatory | undefined {
+  signatories: readonly ContractSignatory[],
+  { sign_order }: ContractSignatory,
+): ContractSignatory | undefined {
   if (sign_order === null) return undefined;
   return signatories.find(
     (other) => other.action === null && other.sign_order !== null && other.sign_order < sign_order,
@@ -162,24 +163,25 @@ export function findPrecedingSignatory(
 }
 
 /** Returns the people who must act next, or an empty list if everyone has acted. */
-export function findNextSignatories(signatories: readonly Signatory[]): Signatory[] {
+export function findNextSignatories(signatories: readonly ContractSignatory[]): ContractSignatory[] {
   const first = findFirstOrder(signatories);
-  return signatories.filter((each) => each.action === null && hasTurn(each, first));
+  return signatories.filter((each) => each.action === null && mustSignNext(each, first));
 }
 
-export function inviteNextSignatories(signatories: readonly Signatory[], at: number): Signatory[] {
+export function inviteNextSignatories(signatories: readonly ContractSignatory[], at: number): ContractSignatory[] {
   const first = findFirstOrder(signatories);
   return signatories.map((signatory) =>
-    signatory.action === null && signatory.sent_at === null && hasTurn(signatory, first)
+    signatory.action === null && signatory.sent_at === null && mustSignNext(signatory, first)
       ? { ...signatory, sent_at: at }
       : signatory,
   );
 }
 
-const findFirstOrder = (signatories: readonly Signatory[]): number =>
+const findFirstOrder = (signatories: readonly ContractSignatory[]): number =>
   signatories.reduce(
     (least, { action, sign_order }) => (action === null && sign_order !== null ? Math.min(least, sign_order) : least),
     Number.POSITIVE_INFINITY,
   );
 
-const hasTurn = ({ sign_order }: Signatory, first: number): boolean => sign_order === null || sign_order <= first;
+const mustSignNext = ({ sign_order }: ContractSignatory, first: number): boolean =>
+  sign_order === null || sign_order <= first;

@@ -9,15 +9,15 @@ import { findAssigneeProblem } from "../../workspace/workspace-rows.ts";
 import { emitContractEvent, toPerformer } from "../records.ts";
 import {
   type Contract,
+  type ContractReview,
+  type ContractSignatory,
   contracts,
-  type Review,
   requireContract,
   requireContractNumber,
-  type Signatory,
 } from "../rows.ts";
 import { addReview, findNextSignatories, findPrecedingSignatory, inviteNextSignatories } from "./lifecycle.ts";
 import { listSigningMails, sendContractEmails } from "./timers.ts";
-import { type LifecycleContext, transition } from "./transition.ts";
+import { type LifecycleContext, transitionContract } from "./transition.ts";
 
 /** The signatory and their note. Without an address, the next signatory acts. */
 export interface SignatureAction {
@@ -28,7 +28,7 @@ export interface SignatureAction {
 type SignatureRejectionCode = "not-a-signatory" | "already-signed" | "not-their-turn" | "forbidden-move";
 
 /** Signs for a signatory. The last signature executes the contract. */
-export async function sign(
+export async function recordSignature(
   tx: Transaction,
   context: LifecycleContext,
   contract: Contract,
@@ -42,13 +42,15 @@ export async function sign(
     ...row,
     signatories: inviteNextSignatories(replaceSignatory(row.signatories, { ...signatory, action }), at),
   });
-  const signed = await transition(tx, context, contract, "sign", { by: toPerson(signatory), patch }, fail);
+  const signed = await transitionContract(tx, context, contract, "sign", { by: toPerson(signatory), patch }, fail);
   const hasEveryoneSigned = signed.signatories.every((each) => each.action?.is_success === true);
-  return hasEveryoneSigned ? transition(tx, context, signed, "all-signed", { by: toPerson(signatory) }, fail) : signed;
+  return hasEveryoneSigned
+    ? transitionContract(tx, context, signed, "all-signed", { by: toPerson(signatory) }, fail)
+    : signed;
 }
 
 /** Declines for a signatory, so the contract leaves SIGN (DECISIONS.md, C22). */
-export async function decline(
+export async function recordDecline(
   tx: Transaction,
   context: LifecycleContext,
   contract: Contract,
@@ -58,7 +60,7 @@ export async function decline(
   const signatory = findActor(contract, "decline", act.email, fail);
   const action = { is_success: false, notes: act.note ?? null, at: context.clock.now() };
   const signatories = replaceSignatory(contract.signatories, { ...signatory, action });
-  return transition(tx, context, { ...contract, signatories }, "decline", { by: toPerson(signatory) }, fail);
+  return transitionContract(tx, context, { ...contract, signatories }, "decline", { by: toPerson(signatory) }, fail);
 }
 
 /** The order of participants matters only in SIGN. In any other status, the status is the reason for the rejection. */
@@ -67,7 +69,7 @@ function findActor(
   trigger: "sign" | "decline",
   email: string | undefined,
   fail: Fail<SignatureRejectionCode>,
-): Signatory {
+): ContractSignatory {
   const rejectMove = () => fail("forbidden-move", { status: contract.status, words: triggers[trigger] });
   if (contract.status !== "SIGN") return rejectMove();
   if (email === undefined) {
@@ -84,10 +86,10 @@ function findActor(
   return before ? fail("not-their-turn", { email, first: before.email }) : signatory;
 }
 
-const replaceSignatory = (signatories: readonly Signatory[], changed: Signatory): Signatory[] =>
+const replaceSignatory = (signatories: readonly ContractSignatory[], changed: ContractSignatory): ContractSignatory[] =>
   signatories.map((each) => (each.id === changed.id ? changed : each));
 
-const toPerson = ({ name, email }: Signatory) => ({ name, email });
+const toPerson = ({ name, email }: ContractSignatory) => ({ name, email });
 
 export function requestReview(
   tx: Transaction,
@@ -97,10 +99,10 @@ export function requestReview(
   fail: Fail<RejectionCode<"request-review">>,
 ): Promise<Contract> {
   const patch = (moved: Contract) => addReview(moved, { by: "internal", ...reviewer }, context.clock.now());
-  return transition(tx, context, contract, "request-review", { by, patch }, fail);
+  return transitionContract(tx, context, contract, "request-review", { by, patch }, fail);
 }
 
-type Reviewer = Pick<Review, "reviewer_user_id" | "reviewer_role_id" | "description">;
+type Reviewer = Pick<ContractReview, "reviewer_user_id" | "reviewer_role_id" | "description">;
 
 type ExecutionTrigger = "mark-for-execution" | "unmark-for-execution" | "void";
 
@@ -115,7 +117,7 @@ function createExecutionHandler<T extends ExecutionTrigger, Status extends 200 |
     context.store.transaction(`execution.${trigger}`, async (tx) => {
       const { caller, fail } = context;
       const row = await requireContract(tx, caller, params.composite_id, fail);
-      await transition(tx, context, row, trigger, { by: toPerformer(caller) }, fail);
+      await transitionContract(tx, context, row, trigger, { by: toPerformer(caller) }, fail);
       return reply(status, undefined);
     });
 }

@@ -6,12 +6,12 @@ import type { Transaction } from "../../../store/port.ts";
 import { hasDeliveryOutcome } from "../../emails.ts";
 import { inviteCounterparties } from "../../invitations/invite.ts";
 import { scheduleReport } from "../../reports/report.ts";
-import { createPersonPathBuilder, findPartyOfContact } from "../links.ts";
+import { createRecipientPathBuilder, findPartyOfContact } from "../links.ts";
 import { formatFullName } from "../records.ts";
-import type { Contract, Signatory } from "../rows.ts";
+import type { Contract, ContractSignatory } from "../rows.ts";
 
 /** Delay between sending an e-mail and the provider's delivery report (DECISIONS.md, C11). */
-const emailDeliveryMs = 60_000;
+const emailDeliveryDelayMs = 60_000;
 
 export interface TimerOptions {
   readonly appliedMove: Move;
@@ -19,7 +19,7 @@ export interface TimerOptions {
   readonly leaves: boolean;
   readonly at: number;
   readonly autoSignMs: number | undefined;
-  readonly invited: readonly Signatory[];
+  readonly invited: readonly ContractSignatory[];
   readonly addressees?: Addressees | undefined;
 }
 
@@ -54,7 +54,7 @@ export async function startTimers(tx: Transaction, contract: Contract, timing: T
 export async function sendContractEmails(
   tx: Transaction,
   contract: Contract,
-  mails: readonly Mail[],
+  mails: readonly NewContractEmail[],
   at: number,
   isSent = false,
 ): Promise<void> {
@@ -64,13 +64,13 @@ export async function sendContractEmails(
   if (isSent) scheduleReport(tx, "report-signatories", contract_id, at);
   else if (isNew) scheduleReport(tx, "report-invitations", contract_id, at);
   if (mails.length === 0) return;
-  const pathOf = await createPersonPathBuilder(tx, contract);
+  const pathOf = await createRecipientPathBuilder(tx, contract);
   for (const { purpose, recipient, mode } of mails) {
     const path = pathOf(recipient);
     const token = tokens.get(recipient) ?? null;
     const of = { cluster_id, workspace_id, contract_id };
     const { id } = sendEmail(tx, { ...of, purpose, recipient, mode, path, token, sent_at: at });
-    addTimer(tx, contract, at + emailDeliveryMs, "email-delivery", id);
+    addTimer(tx, contract, at + emailDeliveryDelayMs, "email-delivery", id);
   }
 }
 
@@ -91,7 +91,7 @@ async function scheduleReportTimers(tx: Transaction, contract: Contract, at: num
     newest.delete(person);
     if (!hasDeliveryOutcome(email) && (purpose === "redlining" || waiting.has(person))) newest.set(person, email.id);
   }
-  for (const id of newest.values()) addTimer(tx, contract, at + emailDeliveryMs, "email-delivery", id);
+  for (const id of newest.values()) addTimer(tx, contract, at + emailDeliveryDelayMs, "email-delivery", id);
 }
 
 const addTimer = (tx: Transaction, { id, workspace_id }: Contract, due: number, kind: string, ref: number): void =>
@@ -110,12 +110,12 @@ export interface Addressees {
 export const listCounterpartyAddresses = (contract: Contract, addressees?: Addressees): readonly string[] =>
   addressees?.to?.length ? addressees.to : contract.counterparties.flatMap((party) => party.poc?.email ?? []);
 
-type Mail = Pick<Email, "purpose" | "recipient" | "mode"> & {
+type NewContractEmail = Pick<Email, "purpose" | "recipient" | "mode"> & {
   readonly invites?: string;
 };
 
 /** Returns the e-mails to the next signatories, without copies (DECISIONS.md, C11). */
-export const listSigningMails = (invited: readonly Signatory[]): readonly Mail[] =>
+export const listSigningMails = (invited: readonly ContractSignatory[]): readonly NewContractEmail[] =>
   invited.map(({ email, name, is_counterparty }) => ({
     purpose: "signing",
     recipient: email,
@@ -129,8 +129,8 @@ function getContactName(contract: Contract, email: string): string {
   return poc ? formatFullName(poc) : email;
 }
 
-function listRedliningMails(contract: Contract, addressees?: Addressees): readonly Mail[] {
-  const toMail = (recipient: string, mode: Email["mode"]): Mail => ({
+function listRedliningMails(contract: Contract, addressees?: Addressees): readonly NewContractEmail[] {
+  const toMail = (recipient: string, mode: Email["mode"]): NewContractEmail => ({
     purpose: "redlining",
     recipient,
     mode,

@@ -8,7 +8,7 @@ import { emit, type Performer, SYSTEM } from "../../../webhooks/emit.ts";
 import { endInvitations } from "../../invitations/invite.ts";
 import { haveMetricsChanged } from "../details.ts";
 import { readContractFacts } from "../records.ts";
-import { type Contract, contracts, type Signatory } from "../rows.ts";
+import { type Contract, type ContractSignatory, contracts } from "../rows.ts";
 import { applyMove, findInvitedSignatories } from "./lifecycle.ts";
 import { type Addressees, listCounterpartyAddresses, startTimers, stopTimers } from "./timers.ts";
 
@@ -30,7 +30,7 @@ export interface TransitionOptions {
  * Applies a trigger to a contract in the caller's transaction. It changes the status by the lifecycle table, stores the
  * contract, ends and starts its timers, and notifies the webhooks. Rejects with the failures of the table.
  */
-export async function transition<T extends Trigger>(
+export async function transitionContract<T extends Trigger>(
   tx: Transaction,
   context: LifecycleContext,
   contract: Contract,
@@ -115,7 +115,10 @@ const isOver = ({ status, deleted_at }: Contract): boolean =>
 export function createActivityDataPerPerson(
   activity: Activity,
   contract: Contract,
-  { invited, addressees }: { readonly invited: readonly Signatory[]; readonly addressees?: Addressees | undefined },
+  {
+    invited,
+    addressees,
+  }: { readonly invited: readonly ContractSignatory[]; readonly addressees?: Addressees | undefined },
 ): readonly Readonly<Record<string, unknown>>[] {
   switch (activity) {
     case "CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT":

@@ -4,7 +4,7 @@ import {
   findNextSignatories,
   inviteNextSignatories,
 } from "../../../../emulator/cluster/contracts/lifecycle/lifecycle.ts";
-import type { Signatory } from "../../../../emulator/cluster/contracts/rows.ts";
+import type { ContractSignatory } from "../../../../emulator/cluster/contracts/rows.ts";
 import {
   acme,
   createContractRequest,
@@ -46,7 +46,7 @@ describe("contract with very many parts", () => {
   });
 
   it("checks each signatory only a few times to find the next one", () => {
-    const looksFor = (count: number, look: (signatories: readonly Signatory[]) => unknown) => {
+    const looksFor = (count: number, look: (signatories: readonly ContractSignatory[]) => unknown) => {
       let looks = 0;
       const signatory = {
         get action() {
@@ -56,7 +56,7 @@ describe("contract with very many parts", () => {
         sign_order: 1,
         sent_at: 0,
       };
-      look(Array.from({ length: count }, () => signatory as unknown as Signatory));
+      look(Array.from({ length: count }, () => signatory as unknown as ContractSignatory));
       return looks;
     };
     assert.ok(looksFor(1_000, (all) => inviteNextSignatories(all, 1)) <= 4_000);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { applyMove } from "../../../../emulator/cluster/contracts/lifecycle/lifecycle.ts";
-import type { Contract, Review } from "../../../../emulator/cluster/contracts/rows.ts";
+import type { Contract, ContractReview } from "../../../../emulator/cluster/contracts/rows.ts";
 import { contractFailures } from "../../../../src/api/contracts/failures.ts";
 import { type ContractStatus, lifecycle, type Trigger, triggers } from "../../../../src/api/contracts/lifecycle.ts";
 
@@ -56,7 +56,7 @@ const contract = (more: Partial<Contract> = {}): Contract => ({
   ...more,
 });
 
-const review = (by: Review["by"], completed_at: number | null = null): Review => ({
+const review = (by: ContractReview["by"], completed_at: number | null = null): ContractReview => ({
   id: 1,
   by,
   reviewer_user_id: null,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { busy, PdfReader } from "../../../../emulator/cluster/pdf/reader.ts";
+import { PdfReader, pdfReaderBusy } from "../../../../emulator/cluster/pdf/reader.ts";
 import {
   createExecutedImport,
   createPdfBase64,
@@ -30,7 +30,7 @@ describe("PDF reader without free capacity", () => {
         world.api("POST", `${contracts}/upload_review_contracts/`, { body: await createUploadRequest() }),
       );
       const request = { body: await body() };
-      const { mock } = t.mock.method(PdfReader.prototype, "read", async () => busy);
+      const { mock } = t.mock.method(PdfReader.prototype, "read", async () => pdfReaderBusy);
       await assertRejected(world, () => world.api("POST", `${contracts}/${path}`, request), refused);
       mock.restore();
       assert.equal((await world.api("POST", `${contracts}/${path}`, request)).status, 201);

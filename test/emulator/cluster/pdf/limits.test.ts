@@ -2,7 +2,13 @@ import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
 import fc from "fast-check";
 import { pdfLimits } from "../../../../emulator/cluster/pdf/limits.ts";
-import { busy, checkPdf, findPdfProblem, PdfReader, readPdfText } from "../../../../emulator/cluster/pdf/reader.ts";
+import {
+  checkPdf,
+  findPdfProblem,
+  PdfReader,
+  pdfReaderBusy,
+  readPdfText,
+} from "../../../../emulator/cluster/pdf/reader.ts";
 
 import { DeclaredFailureError, fail } from "../../../../src/api/failures.ts";
 import { systemWallClock } from "../../../../src/base/clock.ts";
@@ -48,7 +54,7 @@ describe("hostile PDF", () => {
     const whole = hostile.createOperatorsPdf(20);
     for (let end = 1; end < whole.length; end += Math.ceil(whole.length / 60)) {
       const reading = await readPdfText(whole.subarray(0, end), pdfs);
-      assert.ok(reading !== busy && (reading.lines ?? reading.problem) !== undefined, `cut at ${end}`);
+      assert.ok(reading !== pdfReaderBusy && (reading.lines ?? reading.problem) !== undefined, `cut at ${end}`);
     }
   });
 
@@ -60,7 +66,7 @@ describe("hostile PDF", () => {
         const file = Buffer.from(whole);
         for (const { at, byte } of changes) file[at] = byte;
         const reading = await readPdfText(file, pdfs);
-        assert.ok(reading !== busy && (reading.lines ?? reading.problem) !== undefined);
+        assert.ok(reading !== pdfReaderBusy && (reading.lines ?? reading.problem) !== undefined);
       }),
       { seed: 11, numRuns: 100 },
     );
@@ -97,7 +103,7 @@ describe("PDF reader limits", () => {
 
     const large = Buffer.alloc(pdfLimits.waitingBytes);
     const waiting = Array.from({ length: pdfLimits.waiting }, () => reader.read("check", Buffer.from("x")));
-    assert.equal(await reader.read("check", Buffer.from("x")), busy);
+    assert.equal(await reader.read("check", Buffer.from("x")), pdfReaderBusy);
     await wall.pass(pdfLimits.timeMs);
     assert.deepEqual(await endless, { problem: "reading it takes more than 10 seconds" });
     for (const read of waiting)
@@ -106,10 +112,10 @@ describe("PDF reader limits", () => {
     const again = readPdfText(hostile.createDoublingPdf(30), reader);
     await asleep(wall, pdfLimits.timeMs);
     const next = reader.read("check", Buffer.from("x"));
-    assert.equal(await reader.read("check", large), busy);
+    assert.equal(await reader.read("check", large), pdfReaderBusy);
     reader.close();
-    assert.equal(await next, busy);
-    assert.equal(await again, busy);
+    assert.equal(await next, pdfReaderBusy);
+    assert.equal(await again, pdfReaderBusy);
   });
 });
 
@@ -118,7 +124,7 @@ it("reader without free capacity rejects a file as pdfs-busy", async () => {
   closed.close();
   const isBusy = (error: unknown) => error instanceof DeclaredFailureError && error.code === "pdfs-busy";
   await assert.rejects(async () => checkPdf(await createPdfBase64(), closed, fail), isBusy);
-  assert.equal(await findPdfProblem(await createPdf(), closed), busy);
+  assert.equal(await findPdfProblem(await createPdf(), closed), pdfReaderBusy);
 });
 
 /** Waits until a sleep of this duration begins. */

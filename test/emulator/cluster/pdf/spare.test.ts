@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { describe, it, type TestContext } from "node:test";
-import { busy, PdfReader, readPdfText } from "../../../../emulator/cluster/pdf/reader.ts";
+import { PdfReader, pdfReaderBusy, readPdfText } from "../../../../emulator/cluster/pdf/reader.ts";
 
 import { systemWallClock } from "../../../../src/base/clock.ts";
 import { createPdf } from "../../../support/contracts.ts";
@@ -48,7 +48,7 @@ describe("process of a PDF reader", () => {
     const { reader, started } = await stage(t);
     const endless = readPdfText(hostile.createDoublingPdf(30), reader);
     reader.close();
-    assert.equal(await endless, busy);
+    assert.equal(await endless, pdfReaderBusy);
     assert.deepEqual(await readOnce(), { lines: [] });
     assert.equal(started(), 1);
   });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { applyDefaults, validateAnswers } from "../../../../emulator/cluster/templates/answers.ts";
+import { applyDefaultAnswers, validateAnswers } from "../../../../emulator/cluster/templates/answers.ts";
 import type { Question } from "../../../../emulator/domain/workspaces.ts";
 
 const question = (type: Question["type"], more: Partial<Question> = {}): Question => ({
@@ -83,7 +83,7 @@ describe("validation of answers", () => {
       question("int", { default_value: 5 }),
       question("int", { variable: "other", default_value: null }),
     ];
-    assert.deepEqual(applyDefaults(questions, {}), { answer: 5 });
-    assert.deepEqual(applyDefaults(questions, { answer: 7 }), { answer: 7 });
+    assert.deepEqual(applyDefaultAnswers(questions, {}), { answer: 5 });
+    assert.deepEqual(applyDefaultAnswers(questions, { answer: 7 }), { answer: 7 });
   });
 });
