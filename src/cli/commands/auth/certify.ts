@@ -3,8 +3,8 @@ import { type Command, defineCommand } from "../../command.ts";
 import { parseDurationFlag } from "../../parse/globals.ts";
 import { UsageError } from "../../process/failure.ts";
 import { createReportWriter, selectChecks } from "../certify/check.ts";
-import { checks } from "../certify/client/checks.ts";
-import { formatReport, runChecks, showResults } from "../certify/client/run-checks.ts";
+import { clientChecks } from "../certify/client/checks.ts";
+import { formatClientJUnitReport, runClientChecks, showClientResults } from "../certify/client/run-checks.ts";
 
 const flags = [
   {
@@ -53,7 +53,7 @@ const authCertify = defineCommand({
   ],
   async run(input, context) {
     const { only, skip } = input.flags;
-    const chosen = selectChecks(checks, { only, skip }, ["auth", "certify", "--list"]);
+    const chosen = selectChecks(clientChecks, { only, skip }, ["auth", "certify", "--list"]);
     if (input.flags.list) {
       const rows = chosen.map(({ id, scenario, summary, basis }) => ({ id, scenario, summary, basis }));
       await context.output.show(rows, { fields: ["id", "scenario", "summary", "basis"] });
@@ -62,10 +62,10 @@ const authCertify = defineCommand({
     const argv = requireCommand(input.positionals.command);
     const maxWaitMs = parseDurationFlag(input.flags["client-timeout"] ?? "60s", "--client-timeout");
     const writeReport = await createReportWriter(input.flags.report, context.host);
-    const { outcomes: results, failure } = await runChecks(chosen, argv, maxWaitMs, context);
-    await writeReport(formatReport(results));
+    const { outcomes: results, failure } = await runClientChecks(chosen, argv, maxWaitMs, context);
+    await writeReport(formatClientJUnitReport(results));
     if (failure) throw failure;
-    await showResults(results, context);
+    await showClientResults(results, context);
     const fails = input.flags.strict ? ["failed", "warning"] : ["failed"];
     return results.some(({ result }) => fails.includes(result)) ? "failed" : undefined;
   },

@@ -34,7 +34,7 @@ export function selectChecks<C extends { readonly id: string }>(
 
 export type CheckCounts = Readonly<Record<CheckResult, number>>;
 
-export function countResults(checks: readonly { readonly result: CheckResult }[]): CheckCounts {
+export function countCheckResults(checks: readonly { readonly result: CheckResult }[]): CheckCounts {
   const count = (result: CheckResult) => checks.filter((check) => check.result === result).length;
   return {
     passed: count("passed"),

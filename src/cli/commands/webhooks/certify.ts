@@ -14,8 +14,8 @@ import type { Host } from "../../process/host.ts";
 import { createReportWriter, selectChecks } from "../certify/check.ts";
 import { type CertifyPlan, runCertification } from "../certify/receiver/certify.ts";
 
-import { guessLanguage, type Language, languages } from "../certify/receiver/mistakes.ts";
-import { allChecks } from "../certify/receiver/run.ts";
+import { guessLanguage, type ReceiverLanguage, receiverLanguages } from "../certify/receiver/mistakes.ts";
+import { allReceiverChecks } from "../certify/receiver/run.ts";
 import { buildChildEnvironment } from "../emulator/exec.ts";
 import { findKeyVariable, readKeyFile } from "./key.ts";
 import { parseReceiverUrl } from "./post.ts";
@@ -99,7 +99,7 @@ const flags = [
     section: "Report",
     type: "text",
     placeholder: "LANGUAGE",
-    choices: languages,
+    choices: receiverLanguages,
     description: "Language of the fixes (default: guessed from --command)",
   },
   {
@@ -162,7 +162,7 @@ const webhooksCertify = defineCommand({
   async run(input, context) {
     const { output } = context;
     if (input.flags.list) {
-      const rows = allChecks.map(({ id, summary, basis, reason, requires }) => ({
+      const rows = allReceiverChecks.map(({ id, summary, basis, reason, requires }) => ({
         id,
         summary,
         basis,
@@ -200,11 +200,11 @@ async function createPlan(flags: CertifyFlags, context: Context): Promise<Certif
   const writeReport = await createReportWriter(flags.report, host);
   return {
     url: parseReceiverUrl(to, "--to"),
-    checks: selectChecks(allChecks, { only, skip }, ["webhooks", "certify", "--list"]),
+    checks: selectChecks(allReceiverChecks, { only, skip }, ["webhooks", "certify", "--list"]),
     activity: parseActivity(flags.activity ?? "CONTRACT_SIGNED") as Activity,
     maxMs,
     readyTimeoutMs: parseDurationFlag(flags["ready-timeout"] ?? "30s", "--ready-timeout"),
-    language: (flags.language as Language | undefined) ?? guessLanguage(command ?? ""),
+    language: (flags.language as ReceiverLanguage | undefined) ?? guessLanguage(command ?? ""),
     key: await resolveGivenKey(flags, context),
     command,
     probe,

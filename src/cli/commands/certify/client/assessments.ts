@@ -1,6 +1,6 @@
 import type { CheckResult } from "../check.ts";
-import type { ScenarioResult } from "./run-scenario.ts";
-import { intervalSeconds, type OAuthRequest, slowDownSeconds } from "./scripted-server.ts";
+import type { ClientRunResult } from "./run-scenario.ts";
+import { minIntervalSeconds, type OAuthRequest, slowDownSeconds } from "./scripted-server.ts";
 
 export interface Assessment {
   readonly result: CheckResult;
@@ -9,29 +9,29 @@ export interface Assessment {
   readonly fix?: string;
 }
 
-export type Assess = (result: ScenarioResult) => Assessment;
+export type Assessor = (result: ClientRunResult) => Assessment;
 
 const pass = (detail: string): Assessment => ({ result: "passed", detail });
 const fail = (detail: string, fix: string): Assessment => ({ result: "failed", detail, fix });
 const warn = (detail: string, fix: string): Assessment => ({ result: "warning", detail, fix });
 const skip = (detail: string): Assessment => ({ result: "not_checked", detail });
 
-const deviceGrant = "urn:ietf:params:oauth:grant-type:device_code";
+const deviceGrantType = "urn:ietf:params:oauth:grant-type:device_code";
 
-const neverRequested = skip("The client requested no device code.");
+const notRequestedAssessment = skip("The client requested no device code.");
 
-const reportNeverPolled = (result: ScenarioResult): Assessment =>
-  result.challenge === undefined ? neverRequested : skip(`The client did not poll; ${describeState(result)}.`);
+const reportNeverPolled = (result: ClientRunResult): Assessment =>
+  result.challenge === undefined ? notRequestedAssessment : skip(`The client did not poll; ${describeState(result)}.`);
 
-const reportFewPolls = (result: ScenarioResult): Assessment =>
+const reportFewPolls = (result: ClientRunResult): Assessment =>
   skip(`The client polled ${result.polls.length} times; ${describeState(result)}.`);
 
-const describeState = ({ exitCode }: ScenarioResult): string =>
+const describeState = ({ exitCode }: ClientRunResult): string =>
   exitCode === undefined ? "it was still running" : `it ended with exit code ${exitCode}`;
 
-export function assessEncoding({ deviceRequests, polls }: ScenarioResult): Assessment {
+export function assessEncoding({ deviceRequests, polls }: ClientRunResult): Assessment {
   const requests = [...deviceRequests, ...polls];
-  if (requests.length === 0) return neverRequested;
+  if (requests.length === 0) return notRequestedAssessment;
   const fix = "Send the fields in the body of a POST with content-type: application/x-www-form-urlencoded.";
   const other = requests.find(({ method, encoding }) => method !== "POST" || encoding === "other");
   if (other) {
@@ -45,12 +45,13 @@ export function assessEncoding({ deviceRequests, polls }: ScenarioResult): Asses
     : pass("All requests are form-encoded.");
 }
 
-export function assessFields({ deviceRequests, polls }: ScenarioResult): Assessment {
+export function assessFields({ deviceRequests, polls }: ClientRunResult): Assessment {
   const requests = [...deviceRequests, ...polls];
-  if (requests.length === 0) return neverRequested;
+  if (requests.length === 0) return notRequestedAssessment;
   if (requests.some(({ fields }) => fields === undefined)) return skip("A body cannot be read.");
   const problem = deviceRequests.map(findMissingClient).find(Boolean) ?? polls.map(findPollProblem).find(Boolean);
-  if (problem !== undefined) return fail(problem, `Poll with grant_type=${deviceGrant}, device_code and client_id.`);
+  if (problem !== undefined)
+    return fail(problem, `Poll with grant_type=${deviceGrantType}, device_code and client_id.`);
   return polls.length === 0 ? skip("The client did not poll.") : pass("All requests have their fields.");
 }
 
@@ -59,36 +60,36 @@ const findMissingClient = ({ fields, isAuthenticated }: OAuthRequest): string | 
 
 function findPollProblem(poll: OAuthRequest): string | undefined {
   const { fields = {} } = poll;
-  if (fields.grant_type !== deviceGrant) return `A poll has grant_type ${JSON.stringify(fields.grant_type ?? "")}.`;
+  if (fields.grant_type !== deviceGrantType) return `A poll has grant_type ${JSON.stringify(fields.grant_type ?? "")}.`;
   if (fields.device_code === undefined) return "A poll has no device_code.";
   return findMissingClient(poll);
 }
 
-export function assessShownCode(result: ScenarioResult): Assessment {
+export function assessShownCode(result: ClientRunResult): Assessment {
   const { challenge, output } = result;
-  if (!challenge) return neverRequested;
+  if (!challenge) return notRequestedAssessment;
   const stripSeparators = (text: string) => text.replaceAll(/[-\s]/g, "").toUpperCase();
   if (stripSeparators(output).includes(stripSeparators(challenge.userCode))) return pass("The code was shown.");
   return reportNotShown(result, "user code", "Print user_code on standard output or standard error.");
 }
 
-export function assessShownAddress(result: ScenarioResult): Assessment {
+export function assessShownAddress(result: ClientRunResult): Assessment {
   const { challenge, output } = result;
-  if (!challenge) return neverRequested;
+  if (!challenge) return notRequestedAssessment;
   // Terminals wrap long lines and need no scheme.
   const address = challenge.verificationUri.replace(/^https?:\/\//, "");
   if (output.replaceAll(/\s/g, "").includes(address)) return pass("The address was shown.");
   return reportNotShown(result, "verification address", "Print verification_uri on standard output or standard error.");
 }
 
-function reportNotShown({ exitCode, output }: ScenarioResult, what: string, fix: string): Assessment {
+function reportNotShown({ exitCode, output }: ClientRunResult, what: string, fix: string): Assessment {
   // A pipe can buffer the output of a running program.
   return exitCode === undefined && output === ""
     ? skip("The client has printed nothing yet, and was still running.")
     : fail(`The ${what} does not appear in what the client printed.`, fix);
 }
 
-export function assessDelivery(result: ScenarioResult): Assessment {
+export function assessDelivery(result: ClientRunResult): Assessment {
   const { hasTokens, polls, exitCode } = result;
   if (polls.length === 0) return reportNeverPolled(result);
   if (!hasTokens) return skip(`No poll got the tokens; ${describeState(result)}.`);
@@ -102,8 +103,8 @@ export function assessDelivery(result: ScenarioResult): Assessment {
   return fail(detail, "Accept the token response: access_token, token_type, expires_in, scope.");
 }
 
-export function assessSecrets({ challenge, exposedIn }: ScenarioResult): Assessment {
-  if (!challenge) return neverRequested;
+export function assessSecrets({ challenge, exposedIn }: ClientRunResult): Assessment {
+  if (!challenge) return notRequestedAssessment;
   if (exposedIn === undefined) {
     return skip("The arguments of processes were not seen: the client did not poll, or the system hides them.");
   }
@@ -113,9 +114,9 @@ export function assessSecrets({ challenge, exposedIn }: ScenarioResult): Assessm
 }
 
 /** A client with a fixed timer can be late once and early the next time. The differences cancel out over all polls. */
-const intervalSlackMs = 900;
+const maxTotalDeviationMs = 900;
 /** Tolerance for one wait of several seconds. */
-const waitSlackMs = 750;
+const maxWaitDeviationMs = 750;
 /** Measured times are inconclusive above this delay. */
 const maxDelayMs = 1_500;
 
@@ -131,10 +132,10 @@ function assessDelay({ at, earliestAt }: OAuthRequest): Assessment | undefined {
 }
 
 /** Returns the milliseconds between consecutive polls. */
-const getWaits = ({ polls }: ScenarioResult): readonly number[] =>
+const getWaits = ({ polls }: ClientRunResult): readonly number[] =>
   polls.slice(1).map((poll, i) => getMaxWait(polls[i]!, poll));
 
-export function assessInterval(result: ScenarioResult): Assessment {
+export function assessInterval(result: ClientRunResult): Assessment {
   if (result.polls.length === 0) return reportNeverPolled(result);
   // A response with tokens ends the sign-in, so later requests are not polls.
   const polls = result.polls.filter(({ step }) => step !== undefined);
@@ -142,26 +143,26 @@ export function assessInterval(result: ScenarioResult): Assessment {
   const delay = assessDelay(polls[0]!);
   if (delay) return delay;
   const tookMs = getMaxWait(polls[0]!, polls.at(-1)!);
-  const detail = `${polls.length} polls in ${formatSeconds(tookMs)} s; the interval is ${intervalSeconds} s.`;
-  if (tookMs >= (polls.length - 1) * intervalSeconds * 1_000 - intervalSlackMs) return pass(detail);
+  const detail = `${polls.length} polls in ${formatSeconds(tookMs)} s; the interval is ${minIntervalSeconds} s.`;
+  if (tookMs >= (polls.length - 1) * minIntervalSeconds * 1_000 - maxTotalDeviationMs) return pass(detail);
   return fail(detail, "Wait for `interval` seconds (5 if it is missing) before each poll.");
 }
 
-export const assessAddition: Assess = (result) =>
+export const assessSlowDown: Assessor = (result) =>
   assessWait(result, 1, 1, "At slow_down add 5 s to the interval, and wait for that before the next poll.");
 
-export const assessLastingAddition: Assess = (result) =>
-  assessAddition(result).result === "passed"
+export const assessLastingSlowDown: Assessor = (result) =>
+  assessSlowDown(result).result === "passed"
     ? assessWait(result, 2, 1, "Keep the longer interval until the end of the sign-in.")
     : skip("Not assessed unless slow-down.added passes.");
 
-export const assessEachAddition: Assess = (result) =>
-  assessLastingAddition(result).result === "passed"
+export const assessRepeatedSlowDown: Assessor = (result) =>
+  assessLastingSlowDown(result).result === "passed"
     ? assessWait(result, 3, 2, "Add 5 s to the present interval at each slow_down, not to the first one.")
     : skip("Not assessed unless slow-down.for-good passes.");
 
 /** Assesses the wait after the poll at this index. `slowDownCount` is the number of previous slow_down responses. */
-function assessWait(result: ScenarioResult, index: number, slowDownCount: number, fix: string): Assessment {
+function assessWait(result: ClientRunResult, index: number, slowDownCount: number, fix: string): Assessment {
   if (result.polls.length === 0) return reportNeverPolled(result);
   const waits = getWaits(result);
   const waitedMs = waits[index];
@@ -170,24 +171,24 @@ function assessWait(result: ScenarioResult, index: number, slowDownCount: number
   if (delay) return delay;
   const leastMs = measurePaceMs(waits) + slowDownCount * slowDownSeconds * 1_000;
   const detail = `${formatSeconds(waitedMs)} s between polls ${index + 1} and ${index + 2}; at least ${formatSeconds(leastMs)} s are due.`;
-  return waitedMs >= leastMs - waitSlackMs ? pass(detail) : fail(detail, fix);
+  return waitedMs >= leastMs - maxWaitDeviationMs ? pass(detail) : fail(detail, fix);
 }
 
 /** Measures the interval of the client before the first slow_down. An interval longer than requested is allowed. */
 function measurePaceMs([first = 0]: readonly number[]): number {
   // A busy machine can delay the first poll of a client with the requested interval.
-  return Math.min(first, Math.max(intervalSeconds * 1_000, first - 2_000));
+  return Math.min(first, Math.max(minIntervalSeconds * 1_000, first - 2_000));
 }
 
 /** Reports that the script did not end because the client polled too little. Returns undefined if it ended. */
-function reportMissingEnd(result: ScenarioResult, error: string): Assessment | undefined {
+function reportMissingEnd(result: ClientRunResult, error: string): Assessment | undefined {
   if (result.polls.length === 0) return reportNeverPolled(result);
   if (result.endedAt !== undefined) return undefined;
   return skip(`The client did not poll often enough to get ${error}; ${describeState(result)}.`);
 }
 
 export const assessStop =
-  (error: string): Assess =>
+  (error: string): Assessor =>
   (result) => {
     const missingEnd = reportMissingEnd(result, error);
     if (missingEnd) return missingEnd;
@@ -201,7 +202,7 @@ export const assessStop =
   };
 
 export const assessExitCode =
-  (error: string): Assess =>
+  (error: string): Assessor =>
   (result) => {
     const missingEnd = reportMissingEnd(result, error);
     if (missingEnd) return missingEnd;
@@ -213,7 +214,7 @@ export const assessExitCode =
   };
 
 export const assessContinuation =
-  (what: string): Assess =>
+  (what: string): Assessor =>
   (result) => {
     const { polls, exitCode } = result;
     if (polls.length === 0) return reportNeverPolled(result);
@@ -223,7 +224,7 @@ export const assessContinuation =
     if (next) {
       const waitedMs = getMaxWait(polls[disturbed]!, next);
       const detail = `The client polled again ${formatSeconds(waitedMs)} s after ${what}.`;
-      if (waitedMs >= intervalSeconds * 750) return pass(detail);
+      if (waitedMs >= minIntervalSeconds * 750) return pass(detail);
       return warn(detail, "Wait for at least the interval; double it at each failure.");
     }
     if (exitCode === undefined) return skip(`The client has not polled again after ${what}, and still runs.`);

@@ -1,30 +1,30 @@
 import {
-  type Assess,
-  assessAddition,
+  type Assessor,
   assessContinuation,
   assessDelivery,
-  assessEachAddition,
   assessEncoding,
   assessExitCode,
   assessFields,
   assessInterval,
-  assessLastingAddition,
+  assessLastingSlowDown,
+  assessRepeatedSlowDown,
   assessSecrets,
   assessShownAddress,
   assessShownCode,
+  assessSlowDown,
   assessStop,
 } from "./assessments.ts";
 
-export interface Check {
+export interface ClientCheck {
   /** Stable ID for scripts. */
   readonly id: string;
   readonly scenario: string;
   readonly summary: string;
   readonly basis: string;
-  readonly assess: Assess;
+  readonly assess: Assessor;
 }
 
-const advice = "advice of svc; RFC 8628 does not require it";
+const adviceBasis = "advice of svc; RFC 8628 does not require it";
 
 const finalErrors = [
   ["expired", "expired_token"],
@@ -38,7 +38,7 @@ const disturbances = [
 ] as const;
 
 /** All checks, in the order of the report. */
-export const checks: readonly Check[] = [
+export const clientChecks: readonly ClientCheck[] = [
   {
     id: "request.encoding",
     scenario: "approval",
@@ -93,23 +93,23 @@ export const checks: readonly Check[] = [
     scenario: "slow-down",
     summary: "Adds 5 s at slow_down",
     basis: "RFC 8628, 3.5",
-    assess: assessAddition,
+    assess: assessSlowDown,
   },
   {
     id: "slow-down.for-good",
     scenario: "slow-down",
     summary: "Keeps the longer interval for all later polls",
     basis: "RFC 8628, 3.5",
-    assess: assessLastingAddition,
+    assess: assessLastingSlowDown,
   },
   {
     id: "slow-down.each",
     scenario: "slow-down",
     summary: "Adds another 5 s at each slow_down",
     basis: "RFC 8628, 3.5",
-    assess: assessEachAddition,
+    assess: assessRepeatedSlowDown,
   },
-  ...finalErrors.flatMap(([scenario, error]): readonly Check[] => [
+  ...finalErrors.flatMap(([scenario, error]): readonly ClientCheck[] => [
     {
       id: `${scenario}.stops`,
       scenario,
@@ -121,16 +121,16 @@ export const checks: readonly Check[] = [
       id: `${scenario}.exit-code`,
       scenario,
       summary: `Exits with another code than 0 at ${error}`,
-      basis: advice,
+      basis: adviceBasis,
       assess: assessExitCode(error),
     },
   ]),
   ...disturbances.map(
-    ([scenario, what]): Check => ({
+    ([scenario, what]): ClientCheck => ({
       id: `${scenario}.continues`,
       scenario,
       summary: `Polls again after ${what}`,
-      basis: advice,
+      basis: adviceBasis,
       assess: assessContinuation(what),
     }),
   ),

@@ -5,13 +5,13 @@ import { annotate, shouldAnnotate } from "../../../output/github-actions.ts";
 import { formatJUnit } from "../../../output/junit.ts";
 import { CommandFailedError } from "../../../process/failure.ts";
 import { withSpinner } from "../../../prompt/spinner.ts";
-import { countResults, describeCounts } from "../check.ts";
+import { countCheckResults, describeCounts } from "../check.ts";
 import type { Assessment } from "./assessments.ts";
-import type { Check } from "./checks.ts";
-import { runScenario, type ScenarioResult } from "./run-scenario.ts";
-import { type ScriptedServer, scenarios, startScriptedServer } from "./scripted-server.ts";
+import type { ClientCheck } from "./checks.ts";
+import { type ClientRunResult, runClient } from "./run-scenario.ts";
+import { clientScenarios, type ScriptedServer, startScriptedServer } from "./scripted-server.ts";
 
-interface CheckOutcome extends Assessment, Pick<Check, "id" | "scenario" | "basis"> {
+interface ClientCheckOutcome extends Assessment, Pick<ClientCheck, "id" | "scenario" | "basis"> {
   /** Duration of the scenario. */
   readonly seconds: number;
 }
@@ -20,12 +20,12 @@ interface CheckOutcome extends Assessment, Pick<Check, "id" | "scenario" | "basi
  * Runs the scenarios of these checks concurrently and assesses the results. All checks fail with `failure` if the
  * client requested no sign-in.
  */
-export async function runChecks(
-  checks: readonly Check[],
+export async function runClientChecks(
+  checks: readonly ClientCheck[],
   argv: readonly [string, ...string[]],
   maxWaitMs: number,
   context: Context,
-): Promise<{ readonly outcomes: readonly CheckOutcome[]; readonly failure: CommandFailedError | undefined }> {
+): Promise<{ readonly outcomes: readonly ClientCheckOutcome[]; readonly failure: CommandFailedError | undefined }> {
   const names = [...new Set(checks.map(({ scenario }) => scenario))];
   const servers = await startServers(names, context);
   const text = `Running the client in ${pluralize(names.length, "scenario")}, for up to 30 s`;
@@ -33,7 +33,7 @@ export async function runChecks(
   const found = await withSpinner(
     context,
     text,
-    () => waitForAll(servers.map((server) => runScenario(server, argv, maxWaitMs, context))),
+    () => waitForAll(servers.map((server) => runClient(server, argv, maxWaitMs, context))),
     { tellsTime: true },
   );
   const hasRequested = found.some(({ deviceRequests }) => deviceRequests.length > 0);
@@ -59,7 +59,7 @@ async function startServers(names: readonly string[], context: Context): Promise
     stopped.abort();
     await Promise.all(servers.map((server) => server.close()));
   });
-  for (const name of names) servers.push(await startScriptedServer(scenarios[name]!, heartbeat));
+  for (const name of names) servers.push(await startScriptedServer(clientScenarios[name]!, heartbeat));
   return servers;
 }
 
@@ -72,7 +72,7 @@ async function waitForAll<T>(runs: readonly Promise<T>[]): Promise<readonly T[]>
   });
 }
 
-function createNeverRequestedError(results: readonly ScenarioResult[]): CommandFailedError {
+function createNeverRequestedError(results: readonly ClientRunResult[]): CommandFailedError {
   const { exitCode, output } = results[0]!;
   const ending = exitCode === undefined ? "was still running at the end" : `ended with exit code ${exitCode}`;
   const last = output.trim().split("\n").at(-1)?.slice(0, 300);
@@ -87,7 +87,7 @@ function createNeverRequestedError(results: readonly ScenarioResult[]): CommandF
   );
 }
 
-const beatMs = 25;
+const defaultHeartbeatMs = 25;
 
 /**
  * Measures the maximum delay of observed events. A busy machine observes requests late, so that the next wait looks too
@@ -111,7 +111,7 @@ class Heartbeat {
 
   async #run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      await systemWallClock.sleep(beatMs, signal);
+      await systemWallClock.sleep(defaultHeartbeatMs, signal);
       this.#previous = this.#last;
       this.#last = systemWallClock.monotonicNow();
     }
@@ -119,7 +119,7 @@ class Heartbeat {
 }
 
 /** Formats the JUnit XML report. A warning counts as passed and appears in the output. */
-export const formatReport = (outcomes: readonly CheckOutcome[]): string =>
+export const formatClientJUnitReport = (outcomes: readonly ClientCheckOutcome[]): string =>
   formatJUnit(
     "svc auth certify",
     outcomes.map(({ id, scenario, result, detail, fix, basis, seconds }) => ({
@@ -132,7 +132,7 @@ export const formatReport = (outcomes: readonly CheckOutcome[]): string =>
     })),
   );
 
-export async function showResults(outcomes: readonly CheckOutcome[], context: Context): Promise<void> {
+export async function showClientResults(outcomes: readonly ClientCheckOutcome[], context: Context): Promise<void> {
   const { output, host, argv } = context;
   const rows = outcomes.map(({ fix = null, seconds, ...row }) => ({
     ...row,
@@ -149,5 +149,5 @@ export async function showResults(outcomes: readonly CheckOutcome[], context: Co
     if (result === "failed" && shouldAnnotate(host.env, argv))
       await annotate(host, { code: id, message: `${detail} ${fix}`, hint: undefined });
   }
-  await output.note(describeCounts(countResults(outcomes)));
+  await output.note(describeCounts(countCheckResults(outcomes)));
 }

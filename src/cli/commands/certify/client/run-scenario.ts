@@ -9,9 +9,9 @@ import type { Context } from "../../../command.ts";
 import { CommandFailedError } from "../../../process/failure.ts";
 import { buildChildEnvironment } from "../../emulator/exec.ts";
 import { hasProcessGroups, killProcessGroup } from "../check.ts";
-import type { Observation, ScriptedServer } from "./scripted-server.ts";
+import type { ClientObservation, ScriptedServer } from "./scripted-server.ts";
 
-export interface ScenarioResult extends Observation {
+export interface ClientRunResult extends ClientObservation {
   readonly output: string;
   /** Undefined if the client was still running at the end. */
   readonly exitCode: number | undefined;
@@ -19,32 +19,32 @@ export interface ScenarioResult extends Observation {
 }
 
 /** Time after the script without requests after which a client counts as idle. The client runs in real time. */
-const quietMs = 8_000;
-const checkIntervalMs = 50;
+const maxQuietMs = 8_000;
+const defaultCheckIntervalMs = 50;
 /** Time for a client to end after SIGTERM. */
-const terminationMs = 1_000;
+const maxTerminationMs = 1_000;
 /** Number of polls after the script that prove that the client continues. */
 const maxExtraPolls = 2;
 
-export async function runScenario(
+export async function runClient(
   server: ScriptedServer,
   argv: readonly [string, ...string[]],
   maxWaitMs: number,
   context: Context,
-): Promise<ScenarioResult> {
+): Promise<ClientRunResult> {
   const { host, signal } = context;
   const folder = await mkdtemp(join(tmpdir(), "svc-certify-"));
   const began = systemWallClock.monotonicNow();
   const client = startClient(argv, { cwd: host.cwd, env: createEnvironment(server, folder, context) });
   context.onForcedEnd(() => killProcessGroup(client.child, "SIGKILL"));
   try {
-    const isOver = () => hasShownAll(server.observation, systemWallClock.monotonicNow(), began + maxWaitMs);
+    const isOver = () => isScriptOver(server.observation, systemWallClock.monotonicNow(), began + maxWaitMs);
     let hasEnded = false;
     const ended = client.exited.then(() => {
       hasEnded = true;
     });
     while (!hasEnded && !signal.aborted && !isOver()) {
-      await Promise.race([ended, systemWallClock.sleep(checkIntervalMs, signal)]);
+      await Promise.race([ended, systemWallClock.sleep(defaultCheckIntervalMs, signal)]);
     }
     signal.throwIfAborted();
     const seconds = (systemWallClock.monotonicNow() - began) / 1_000;
@@ -55,19 +55,21 @@ export async function runScenario(
   }
 }
 
-function hasShownAll(observation: Observation, now: number, latest: number): boolean {
+function isScriptOver(observation: ClientObservation, now: number, latest: number): boolean {
   if (now >= latest) return true;
   const { endedAt, lastAt = 0, polls, deviceRequests } = observation;
   if (endedAt === undefined) return false;
   const laterPolls = polls.filter(({ step }) => step === undefined);
-  return laterPolls.length >= maxExtraPolls || deviceRequests.length > 1 || now - Math.max(lastAt, endedAt) >= quietMs;
+  return (
+    laterPolls.length >= maxExtraPolls || deviceRequests.length > 1 || now - Math.max(lastAt, endedAt) >= maxQuietMs
+  );
 }
 
 async function endClient({ child, exited }: ReturnType<typeof startClient>): Promise<void> {
   if (getExitCode(child) === undefined) {
     killProcessGroup(child, "SIGTERM");
     const waited = new AbortController();
-    await Promise.race([exited.catch(() => {}), systemWallClock.sleep(terminationMs, waited.signal)]);
+    await Promise.race([exited.catch(() => {}), systemWallClock.sleep(maxTerminationMs, waited.signal)]);
     waited.abort();
   }
   killProcessGroup(child, "SIGKILL");
@@ -90,7 +92,7 @@ function createEnvironment({ url, emulator }: ScriptedServer, folder: string, { 
 
 /** Limit of stored output. The code and the address are at the beginning of the output. */
 const maxOutputCharacters = 1_000_000;
-const outputGraceMs = 500;
+const maxOutputDelayMs = 500;
 
 /** Starts a client in its own process group, with empty standard input. */
 function startClient(
@@ -111,7 +113,7 @@ function startClient(
       reject(new CommandFailedError("usage", "cannot_run", `Cannot run ${program}: ${why}`, { cause }));
     });
     // The output is complete at "close", which waits for child processes that share the pipes.
-    child.once("exit", () => runAfterDelay(outputGraceMs, resolve));
+    child.once("exit", () => runAfterDelay(maxOutputDelayMs, resolve));
     child.once("close", () => resolve());
   });
   exited.catch(() => {});

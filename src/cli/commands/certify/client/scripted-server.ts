@@ -22,17 +22,17 @@ import { withControlClient } from "../../../connection/emulator/emulator-access.
  * Response to one poll. `approve`, `deny` and `expire` change the emulator just before it responds. The other steps
  * replace its response. `lost` breaks the response off.
  */
-type Step = "pending" | "slow_down" | "reset" | "html-503" | "lost" | "approve" | "deny" | "expire";
+type PollStep = "pending" | "slow_down" | "reset" | "html-503" | "lost" | "approve" | "deny" | "expire";
 
 /** Interval of the server in seconds. The minimum of RFC 8628 keeps runs short. */
-export const intervalSeconds = 1;
+export const minIntervalSeconds = 1;
 /** RFC 8628, 3.5: each slow_down permanently increases the interval by 5 seconds. */
 export const slowDownSeconds = 5;
 
 const pending = "pending";
 
 /** Responses to the polls of one client run, in order. The last response ends the sign-in. */
-export const scenarios = lookupTable<readonly Step[]>({
+export const clientScenarios = lookupTable<readonly PollStep[]>({
   approval: [pending, pending, pending, "approve"],
   "slow-down": [pending, "slow_down", pending, "slow_down", "approve"],
   expired: [pending, "expire"],
@@ -57,9 +57,9 @@ export interface OAuthRequest {
 }
 
 /** Observations of a client. All times are monotonic milliseconds. */
-export interface Observation {
+export interface ClientObservation {
   readonly deviceRequests: OAuthRequest[];
-  readonly polls: Poll[];
+  readonly polls: ObservedPoll[];
   challenge?: { readonly deviceCode: string; readonly userCode: string; readonly verificationUri: string };
   endedAt?: number;
   /** Arrival of the last request of the sign-in. */
@@ -69,15 +69,15 @@ export interface Observation {
   exposedIn?: string | null;
 }
 
-interface Poll extends OAuthRequest {
+interface ObservedPoll extends OAuthRequest {
   /** Scripted response. Undefined after the end of the script. */
-  readonly step: Step | undefined;
+  readonly step: PollStep | undefined;
 }
 
 export interface ScriptedServer {
   readonly url: string;
   readonly emulator: Emulator;
-  readonly observation: Observation;
+  readonly observation: ClientObservation;
   close(): Promise<void>;
 }
 
@@ -90,10 +90,10 @@ const tokenPaths: readonly string[] = [redeemDeviceCode.path, exchangeToken.path
  * requests.
  */
 export async function startScriptedServer(
-  script: readonly Step[],
+  script: readonly PollStep[],
   heartbeat: { readonly earliest: number },
 ): Promise<ScriptedServer> {
-  const observation: Observation = { deviceRequests: [], polls: [], hasTokens: false };
+  const observation: ClientObservation = { deviceRequests: [], polls: [], hasTokens: false };
   const server = createServer((request, response) => {
     handleRequest(request, response).catch(() => response.destroy());
   });
@@ -113,7 +113,7 @@ export async function startScriptedServer(
     const oauth = parseOAuthRequest(request, body, times);
     if (path === devicePath) return handleDeviceRequest(request, response, body, oauth);
     if (tokenPaths.includes(path) && isPoll(oauth)) return respondToPoll(request, response, body, oauth);
-    send(response, await forward(request, body, emulator.routerUrl));
+    sendResponse(response, await forwardRequest(request, body, emulator.routerUrl));
   }
 
   async function handleDeviceRequest(
@@ -123,9 +123,9 @@ export async function startScriptedServer(
     oauth: OAuthRequest,
   ) {
     observation.lastAt = oauth.at;
-    const relayed = await forward(request, body, emulator.routerUrl);
+    const relayed = await forwardRequest(request, body, emulator.routerUrl);
     observation.deviceRequests.push(oauth);
-    if (relayed.status !== 200) return send(response, relayed);
+    if (relayed.status !== 200) return sendResponse(response, relayed);
     const fields = toFields(JSON.parse(relayed.body.toString("utf8")));
     observation.challenge ??= {
       deviceCode: String(fields.device_code),
@@ -133,31 +133,35 @@ export async function startScriptedServer(
       verificationUri: String(fields.verification_uri),
     };
     secrets.push(String(fields.device_code));
-    send(response, { ...relayed, body: Buffer.from(JSON.stringify({ ...fields, interval: intervalSeconds })) });
+    sendResponse(response, {
+      ...relayed,
+      body: Buffer.from(JSON.stringify({ ...fields, interval: minIntervalSeconds })),
+    });
   }
 
   async function respondToPoll(request: IncomingMessage, response: ServerResponse, body: Buffer, oauth: OAuthRequest) {
     observation.lastAt = oauth.at;
-    if (secrets.length > 0 && typeof observation.exposedIn !== "string") observation.exposedIn = findArguments(secrets);
+    if (secrets.length > 0 && typeof observation.exposedIn !== "string")
+      observation.exposedIn = findProgramWithArguments(secrets);
     const hasFirstCode = oauth.fields?.device_code === observation.challenge?.deviceCode;
     const step = hasFirstCode ? steps.shift() : undefined;
     observation.polls.push({ ...oauth, step });
     if (await playStep(step, response)) return;
-    const relayed = await forward(request, body, emulator.routerUrl);
+    const relayed = await forwardRequest(request, body, emulator.routerUrl);
     if (hasFirstCode && steps.length === 0) observation.endedAt ??= systemWallClock.monotonicNow();
     if (relayed.status === 200) {
       observation.hasTokens = true;
       const { access_token } = toFields(JSON.parse(relayed.body.toString("utf8")));
       if (typeof access_token === "string" && access_token !== "") secrets.push(access_token);
     }
-    send(response, relayed);
+    sendResponse(response, relayed);
   }
 
   /**
    * Responds instead of the emulator, or changes the state of the emulator first. Resolves with true if it has
    * responded.
    */
-  async function playStep(step: Step | undefined, response: ServerResponse): Promise<boolean> {
+  async function playStep(step: PollStep | undefined, response: ServerResponse): Promise<boolean> {
     switch (step) {
       case "pending":
         sendOAuthError(response, "authorization_pending");
@@ -173,7 +177,11 @@ export async function startScriptedServer(
         response.write('{"error":"author', () => response.socket?.end());
         return true;
       case "html-503":
-        send(response, { status: 503, headers: { "content-type": "text/html" }, body: Buffer.from(unavailablePage) });
+        sendResponse(response, {
+          status: 503,
+          headers: { "content-type": "text/html" },
+          body: Buffer.from(unavailablePage),
+        });
         return true;
       case "approve":
         await decideCode("AUTHORIZED");
@@ -225,26 +233,30 @@ const unavailablePage =
   "<!DOCTYPE html><html><head><title>503 Service Unavailable</title></head><body><h1>Service Unavailable</h1></body></html>";
 
 const sendOAuthError = (response: ServerResponse, error: string): void =>
-  send(response, { status: 400, headers: jsonHeaders, body: Buffer.from(JSON.stringify({ error })) });
+  sendResponse(response, { status: 400, headers: jsonHeaders, body: Buffer.from(JSON.stringify({ error })) });
 
-function send(response: ServerResponse, { status, headers, body }: RelayedResponse): void {
+function sendResponse(response: ServerResponse, { status, headers, body }: RelayedResponse): void {
   response.writeHead(status, { ...headers, "content-length": String(body.length) }).end(body);
 }
 
 /** Headers of one connection (RFC 9110, 7.6.1), and headers that are invalid for the changed body. */
-const ownHeaders = new Set(["connection", "keep-alive", "transfer-encoding", "content-length"]);
+const connectionHeaders = new Set(["connection", "keep-alive", "transfer-encoding", "content-length"]);
 
-const removeOwnHeaders = (headers: IncomingHttpHeaders): IncomingHttpHeaders =>
-  Object.fromEntries(Object.entries(headers).filter(([name]) => !ownHeaders.has(name)));
+const removeConnectionHeaders = (headers: IncomingHttpHeaders): IncomingHttpHeaders =>
+  Object.fromEntries(Object.entries(headers).filter(([name]) => !connectionHeaders.has(name)));
 
-async function forward({ method, url, headers }: IncomingMessage, body: Buffer, to: string): Promise<RelayedResponse> {
-  const sentHeaders = { ...removeOwnHeaders(headers), "content-length": body.length };
+async function forwardRequest(
+  { method, url, headers }: IncomingMessage,
+  body: Buffer,
+  to: string,
+): Promise<RelayedResponse> {
+  const sentHeaders = { ...removeConnectionHeaders(headers), "content-length": body.length };
   const request = httpRequest(`${to}${url}`, { method, headers: sentHeaders }).end(body);
   // `once` handles errors only before the response.
   request.on("error", () => {});
   const [response] = (await once(request, "response")) as [IncomingMessage];
   const { statusCode: status = 502 } = response;
-  return { status, headers: removeOwnHeaders(response.headers), body: await buffer(response) };
+  return { status, headers: removeConnectionHeaders(response.headers), body: await buffer(response) };
 }
 
 /**
@@ -252,7 +264,7 @@ async function forward({ method, url, headers }: IncomingMessage, body: Buffer, 
  * null if there is none, and undefined if the system does not show arguments as files. Reads are synchronous because
  * asynchronous reads delay the client on a busy machine.
  */
-function findArguments(texts: readonly string[]): string | null | undefined {
+function findProgramWithArguments(texts: readonly string[]): string | null | undefined {
   if (!existsSync("/proc")) return undefined;
   for (const pid of readdirSync("/proc").filter((name) => /^\d+$/.test(name))) {
     const line = readArguments(pid);

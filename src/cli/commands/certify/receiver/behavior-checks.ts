@@ -1,26 +1,26 @@
 import { specifiedOutageMs } from "../../../../api/webhook-retries.ts";
-import { assessReply, type Check, type CheckFinding, type CheckRun, describeReply } from "./check.ts";
-import { hasTimedOut, isAccepted, type Reply } from "./sender.ts";
+import { assessResponse, type CheckContext, type CheckFinding, describeResponse, type ReceiverCheck } from "./check.ts";
+import { hasTimedOut, isAccepted, type ReceiverResponse } from "./sender.ts";
 
 /** Maximum response time of a good receiver. The service waits longer and counts a timeout as a failure. */
-export const slowMs = 1_000;
-const parallelDeliveries = 64;
+export const maxGoodResponseMs = 1_000;
+const maxParallelDeliveries = 64;
 
-export const responseTimeCheck: Check = {
+export const responseTimeCheck: ReceiverCheck = {
   id: "response.time",
-  summary: `Responds within ${slowMs / 1_000} s`,
+  summary: `Responds within ${maxGoodResponseMs / 1_000} s`,
   expects: "other",
   basis: "specified",
   reason: "A receiver should respond quickly, and process the event afterwards",
   async run({ pace: { bestMs } }) {
     return {
-      result: bestMs < slowMs ? "passed" : "warning",
+      result: bestMs < maxGoodResponseMs ? "passed" : "warning",
       detail: `the fastest of the first responses took ${bestMs} ms`,
     };
   },
 };
 
-export const behaviorChecks: readonly Check[] = [
+export const behaviorChecks: readonly ReceiverCheck[] = [
   {
     id: "duplicate",
     summary: "Accepts the same event again",
@@ -30,8 +30,8 @@ export const behaviorChecks: readonly Check[] = [
     async run({ deliveries, getEventNumber, send }) {
       const delivery = deliveries.createGenuine(getEventNumber());
       const first = await send(delivery);
-      if (!isAccepted(first)) return { result: "failed", detail: `${describeReply(first)} to the first delivery` };
-      return assessReply(await send(delivery));
+      if (!isAccepted(first)) return { result: "failed", detail: `${describeResponse(first)} to the first delivery` };
+      return assessResponse(await send(delivery));
     },
   },
   {
@@ -59,13 +59,13 @@ export const behaviorChecks: readonly Check[] = [
     async run({ deliveries, getEventNumber, send }) {
       const number = getEventNumber();
       const newer = await send(deliveries.createGenuine(number, { status: "EXECUTED", laterSeconds: 60 }));
-      if (!isAccepted(newer)) return { result: "failed", detail: `${describeReply(newer)} to the newer event` };
-      return assessReply(await send(deliveries.createGenuine(number)));
+      if (!isAccepted(newer)) return { result: "failed", detail: `${describeResponse(newer)} to the newer event` };
+      return assessResponse(await send(deliveries.createGenuine(number)));
     },
   },
   {
     id: "parallel",
-    summary: `Accepts ${parallelDeliveries} events at once`,
+    summary: `Accepts ${maxParallelDeliveries} events at once`,
     expects: "accept",
     basis: "assumed",
     reason: "A bulk change of contracts emits its events together",
@@ -78,35 +78,38 @@ export const behaviorChecks: readonly Check[] = [
     basis: "specified",
     reason: `The service retries for ${specifiedOutageMs / 60_000} minutes before it disables a webhook`,
     async run({ retryLate, getEventNumber }) {
-      const { reply } = await retryLate(getEventNumber());
-      return assessReply(reply);
+      const { response } = await retryLate(getEventNumber());
+      return assessResponse(response);
     },
   },
 ];
 
 /** Sends an event again after the sender hung up. */
-function resendAfter(hangsUp: "in-body" | "after-body"): Check["run"] {
+function resendAfter(hangsUp: "in-body" | "after-body"): ReceiverCheck["run"] {
   return async ({ deliveries, getEventNumber, send }) => {
     const delivery = deliveries.createGenuine(getEventNumber());
     await send({ ...delivery, hangsUp });
-    return assessReply(await send(delivery));
+    return assessResponse(await send(delivery));
   };
 }
 
-async function sendInParallel({ deliveries, getEventNumber, send, pace }: CheckRun): Promise<CheckFinding> {
+async function sendInParallel({ deliveries, getEventNumber, send, pace }: CheckContext): Promise<CheckFinding> {
   if (pace.isSlow) return { result: "not_checked", detail: "the receiver is too slow for it" };
-  const numbers = Array.from({ length: parallelDeliveries }, (_, further) => getEventNumber(further));
-  const replies = await Promise.all(numbers.map((number) => send(deliveries.createGenuine(number))));
-  const failed = replies.filter((reply) => !isAccepted(reply));
-  if (failed.length === 0) return { result: "passed", detail: `${parallelDeliveries} deliveries accepted` };
+  const numbers = Array.from({ length: maxParallelDeliveries }, (_, further) => getEventNumber(further));
+  const responses = await Promise.all(numbers.map((number) => send(deliveries.createGenuine(number))));
+  const failed = responses.filter((response) => !isAccepted(response));
+  if (failed.length === 0) return { result: "passed", detail: `${maxParallelDeliveries} deliveries accepted` };
   const late = failed.filter(hasTimedOut);
-  if (late.length < failed.length || !isQueueing(replies)) {
-    const first = failed.find((reply) => !hasTimedOut(reply)) ?? failed[0]!;
-    return { result: "failed", detail: `${failed.length} of ${parallelDeliveries} failed: ${describeReply(first)}` };
+  if (late.length < failed.length || !isQueueing(responses)) {
+    const first = failed.find((response) => !hasTimedOut(response)) ?? failed[0]!;
+    return {
+      result: "failed",
+      detail: `${failed.length} of ${maxParallelDeliveries} failed: ${describeResponse(first)}`,
+    };
   }
   // The next check must not wait for these deliveries.
-  await send(deliveries.createGenuine(getEventNumber(parallelDeliveries)));
-  const detail = `${late.length} of ${parallelDeliveries} were still waiting in the receiver's queue: ${describeReply(late[0]!)}`;
+  await send(deliveries.createGenuine(getEventNumber(maxParallelDeliveries)));
+  const detail = `${late.length} of ${maxParallelDeliveries} were still waiting in the receiver's queue: ${describeResponse(late[0]!)}`;
   return { result: "not_checked", detail };
 }
 
@@ -114,7 +117,7 @@ async function sendInParallel({ deliveries, getEventNumber, send, pace }: CheckR
  * Reports whether a receiver was still working at the timeout. A receiver that processes events sequentially accepts
  * deliveries until the timeout. A receiver with a deadlock accepts none after the first ones.
  */
-function isQueueing(replies: readonly Reply[]): boolean {
-  const lastAcceptedMs = Math.max(0, ...replies.filter(isAccepted).map(({ durationMs }) => durationMs));
-  return lastAcceptedMs > Math.max(...replies.map(({ durationMs }) => durationMs)) / 2;
+function isQueueing(responses: readonly ReceiverResponse[]): boolean {
+  const lastAcceptedMs = Math.max(0, ...responses.filter(isAccepted).map(({ durationMs }) => durationMs));
+  return lastAcceptedMs > Math.max(...responses.map(({ durationMs }) => durationMs)) / 2;
 }

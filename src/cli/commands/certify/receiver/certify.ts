@@ -9,25 +9,32 @@ import type { EmulatorAccess } from "../../../connection/emulator/emulator-acces
 import { annotate, maskSecrets, shouldAnnotate } from "../../../output/github-actions.ts";
 import { CommandFailedError, UsageError } from "../../../process/failure.ts";
 import { canPrompt } from "../../../prompt/confirm.ts";
-import { type Check, describeReply } from "./check.ts";
-import { type Diagnosis, diagnose, findAcceptedMistakes } from "./diagnosis.ts";
-import { type Emulation, startEmulation } from "./emulation.ts";
+import { describeResponse, type ReceiverCheck } from "./check.ts";
+import { type Diagnosis, diagnoseMistakes, findAcceptedMistakes } from "./diagnosis.ts";
+import { type CertificationEmulator, startCertificationEmulator } from "./emulation.ts";
 import { genuineCheck } from "./genuine-checks.ts";
-import type { Language } from "./mistakes.ts";
+import type { ReceiverLanguage } from "./mistakes.ts";
 import { createProbe } from "./probe.ts";
 import { createReceiverProcess, isListening, type ReceiverProcess } from "./receiver-process.ts";
-import { type CertifyReport, checkColumns, checkLine, createReport, formatFindings, formatReport } from "./report.ts";
-import { acceptsAny, type CheckedItem, type RunOptions, runChecks } from "./run.ts";
-import { type Delivery, hasSucceeded, type Reply } from "./sender.ts";
+import {
+  type CertifyReport,
+  checkColumns,
+  createCertifyReport,
+  formatCheckLine,
+  formatFindings,
+  formatReceiverJUnitReport,
+} from "./report.ts";
+import { type CheckRunOptions, hasAcceptedDelivery, type ReceiverCheckResult, runChecks } from "./run.ts";
+import { hasSucceeded, type RawDelivery, type ReceiverResponse } from "./sender.ts";
 
-export interface CertifyPlan extends Pick<RunOptions, "url" | "checks" | "maxMs"> {
+export interface CertifyPlan extends Pick<CheckRunOptions, "url" | "checks" | "maxMs"> {
   readonly activity: Activity;
   /** Base64. The emulator generates a key if this is undefined. */
   readonly key: string | undefined;
   readonly command: string | undefined;
   readonly readyTimeoutMs: number;
   readonly probe: string | undefined;
-  readonly language: Language | undefined;
+  readonly language: ReceiverLanguage | undefined;
   /** Absolute path of the folder for the deliveries. */
   readonly keep: string | undefined;
   /** Keeps the emulator and the receiver running until Ctrl-C. */
@@ -41,7 +48,7 @@ export async function runCertification(
   context: Context,
 ) {
   const { output, host, signal } = context;
-  const emulation = await startEmulation(plan, context);
+  const emulation = await startCertificationEmulator(plan, context);
   const { key } = emulation.deliveries;
   await maskSecrets(host, [key]);
   const env = { ...createEnvironment(emulation.access), SVC_WEBHOOK_HMAC_KEY: key };
@@ -67,10 +74,10 @@ export async function runCertification(
       if (isTable) await output.showStatus(`${item.check.summary} …`);
     },
   });
-  const checked = await explain(items, plan, emulation, context);
+  const checked = await diagnoseItems(items, plan, emulation, context);
   await output.showStatus(undefined);
   const shown = selectShownItems(checked.items, plan.checks);
-  const report = createReport({
+  const report = createCertifyReport({
     url,
     language,
     items: shown,
@@ -100,7 +107,7 @@ export async function runCertification(
 async function openReceiver(
   { command, url, readyTimeoutMs, key }: CertifyPlan,
   env: Record<string, string>,
-  { deliveries }: Emulation,
+  { deliveries }: CertificationEmulator,
   context: Context,
 ): Promise<ReceiverProcess | undefined> {
   const { host, globals, output, signal, onEnd } = context;
@@ -131,7 +138,10 @@ async function openReceiver(
 }
 
 /** Selects the requested checks. If all of them depend on a failed check, the failed check is included as the cause. */
-const selectShownItems = (items: readonly CheckedItem[], checks: readonly Check[]): readonly CheckedItem[] =>
+const selectShownItems = (
+  items: readonly ReceiverCheckResult[],
+  checks: readonly ReceiverCheck[],
+): readonly ReceiverCheckResult[] =>
   items.filter(
     ({ check, result }) =>
       checks.includes(check) ||
@@ -139,45 +149,45 @@ const selectShownItems = (items: readonly CheckedItem[], checks: readonly Check[
   );
 
 /** Finds the mistakes. If the receiver accepts no delivery, this also searches for signatures that it accepts. */
-async function explain(
-  items: readonly CheckedItem[],
+async function diagnoseItems(
+  items: readonly ReceiverCheckResult[],
   { url, console }: CertifyPlan,
-  { deliveries, record }: Emulation,
+  { deliveries, record }: CertificationEmulator,
   { host: { wall }, signal }: Context,
-): Promise<{ readonly items: readonly CheckedItem[]; readonly diagnoses: readonly Diagnosis[] }> {
+): Promise<{ readonly items: readonly ReceiverCheckResult[]; readonly diagnoses: readonly Diagnosis[] }> {
   const acceptsForged = items.some(
-    ({ check, exchanges }) => check.expects === "reject" && exchanges.some(({ reply }) => hasSucceeded(reply)),
+    ({ check, exchanges }) => check.expects === "reject" && exchanges.some(({ response }) => hasSucceeded(response)),
   );
-  if (acceptsAny(items) || acceptsForged) return { items, diagnoses: diagnose(items) };
-  const first = items[0]?.exchanges[0]?.reply;
+  if (hasAcceptedDelivery(items) || acceptsForged) return { items, diagnoses: diagnoseMistakes(items) };
+  const first = items[0]?.exchanges[0]?.response;
   const isRejection = first?.error === undefined && first?.status !== undefined && first.status >= 400;
-  const onReply = console
-    ? (delivery: Delivery, reply: Reply) => record("search for the mistake", { delivery, reply })
+  const onResponse = console
+    ? (delivery: RawDelivery, response: ReceiverResponse) => record("search for the mistake", { delivery, response })
     : undefined;
-  const options = { url, wall, signal, timeoutMs: 2_000, onReply };
+  const options = { url, wall, signal, timeoutMs: 2_000, onResponse };
   const accepted = isRejection ? await findAcceptedMistakes(deliveries, options) : [];
-  const detail = `no genuine event is accepted (${first ? describeReply(first) : "nothing was sent"})`;
+  const detail = `no genuine event is accepted (${first ? describeResponse(first) : "nothing was sent"})`;
   const shown = items.map((item) =>
     item.check.expects === "reject" ? { ...item, result: "not_checked" as const, detail } : item,
   );
-  return { items: shown, diagnoses: diagnose(shown, accepted) };
+  return { items: shown, diagnoses: diagnoseMistakes(shown, accepted) };
 }
 
 async function writeReports(
   report: CertifyReport,
-  items: readonly CheckedItem[],
+  items: readonly ReceiverCheckResult[],
   { writeReport }: CertifyPlan,
   context: Context,
 ): Promise<void> {
   const { output, host, globals, argv } = context;
-  await writeReport(formatReport(report));
+  await writeReport(formatReceiverJUnitReport(report));
   if (output.format === "ndjson") {
     for (const check of report.checks) await output.printDocument({ type: "check", ...check });
     for (const finding of report.findings) await output.printDocument({ type: "finding", ...finding });
     const { checks: _, findings: __, ...sum } = report;
     await output.printDocument({ type: "result", ...sum });
   } else if (output.format === "table" && (host.stdout.isTTY === true || globals.format === "table")) {
-    await output.print(...items.map(checkLine), ...formatFindings(report));
+    await output.print(...items.map(formatCheckLine), ...formatFindings(report));
   } else {
     await output.show(report, { rows: "checks", columns: checkColumns });
     if (output.format === "table") for (const line of formatFindings(report)) await output.note(line);
@@ -202,7 +212,7 @@ async function writeKey(folder: string, key: string | undefined): Promise<void> 
  * Writes the deliveries of a check: each body as `<check>.json` or `<check>-2.json`, with its headers next to it.
  * Replaces the files of previous runs. Returns the paths of the bodies.
  */
-async function writeDeliveries(folder: string, { check, exchanges }: CheckedItem): Promise<readonly string[]> {
+async function writeDeliveries(folder: string, { check, exchanges }: ReceiverCheckResult): Promise<readonly string[]> {
   const files: string[] = [];
   for (const [i, { delivery }] of exchanges.entries()) {
     const path = join(folder, i === 0 ? check.id : `${check.id}-${i + 1}`);

@@ -1,12 +1,12 @@
 import type { CheckResult } from "../check.ts";
-import type { Deliveries } from "./deliveries.ts";
-import type { Probe } from "./probe.ts";
-import { type Delivery, isAccepted, type Reply } from "./sender.ts";
+import type { DeliveryFactory } from "./deliveries.ts";
+import type { ReceiverProbe } from "./probe.ts";
+import { isAccepted, type RawDelivery, type ReceiverResponse } from "./sender.ts";
 
 /** Confidence that the real service sends or requires this. */
 export type CheckBasis = "specified" | "public" | "assumed";
 
-export interface Check {
+export interface ReceiverCheck {
   /** Stable ID for --only and --skip, such as `raw-body.spaced`. */
   readonly id: string;
   /** Behavior of a good receiver, in the present tense: "Accepts JSON with blanks". */
@@ -16,7 +16,7 @@ export interface Check {
   readonly reason: string;
   readonly requires?: "probe";
   /** Performs the check (default: by a single delivery). */
-  readonly run: (run: CheckRun) => Promise<CheckFinding>;
+  readonly run: (run: CheckContext) => Promise<CheckFinding>;
 }
 
 export interface CheckFinding {
@@ -25,29 +25,29 @@ export interface CheckFinding {
   readonly detail: string;
 }
 
-export interface CheckRun {
-  readonly deliveries: Deliveries;
+export interface CheckContext {
+  readonly deliveries: DeliveryFactory;
   /** Sends a delivery and records it for the report and for --keep. */
-  send(delivery: Delivery): Promise<Reply>;
+  send(delivery: RawDelivery): Promise<ReceiverResponse>;
   /** Returns the event number of this check, plus an offset for further events. */
   getEventNumber(further?: number): number;
   /** Duration of one delivery. Concurrent deliveries prove nothing if `isSlow` is true. */
   readonly pace: { readonly bestMs: number; readonly isSlow: boolean };
   /** Sends an event through the webhooks of the emulator, which fail for 155 virtual minutes. */
-  retryLate(number: number): Promise<{ readonly reply: Reply; readonly delivery: Delivery }>;
-  readonly probe: Probe | undefined;
+  retryLate(number: number): Promise<{ readonly response: ReceiverResponse; readonly delivery: RawDelivery }>;
+  readonly probe: ReceiverProbe | undefined;
 }
 
-export interface Exchange {
-  readonly delivery: Delivery;
-  readonly reply: Reply;
+export interface ReceiverExchange {
+  readonly delivery: RawDelivery;
+  readonly response: ReceiverResponse;
 }
 
-export const describeReply = ({ status, error }: Reply): string =>
+export const describeResponse = ({ status, error }: ReceiverResponse): string =>
   error ? (status === undefined ? error.message : `status ${status}, but ${error.message}`) : `status ${status}`;
 
 /** Returns `passed` if the delivery was accepted. */
-export const assessReply = (reply: Reply): CheckFinding => ({
-  result: isAccepted(reply) ? "passed" : "failed",
-  detail: describeReply(reply),
+export const assessResponse = (response: ReceiverResponse): CheckFinding => ({
+  result: isAccepted(response) ? "passed" : "failed",
+  detail: describeResponse(response),
 });

@@ -7,12 +7,12 @@ import {
   getSignatureHeader,
   toLowerCaseNames,
 } from "../../../../schemes/webhook-schemes.ts";
-import type { Delivery } from "./sender.ts";
+import type { RawDelivery } from "./sender.ts";
 
 type Document = Readonly<Record<string, unknown>>;
 
 /** Differences of an event from the default event. */
-export interface EventChanges {
+export interface EventOptions {
   readonly activity?: string;
   readonly title?: string;
   readonly status?: string;
@@ -27,7 +27,7 @@ export const otherDigest = digest === "sha256" ? "sha512" : "sha256";
 export const otherEncoding = encoding === "hex" ? "base64" : "hex";
 
 /** Differences of a forged signature from a genuine one. */
-export interface Forgery {
+export interface ForgeryOptions {
   /** Bytes to sign instead of the body. */
   readonly body?: string;
   readonly digest?: Digest;
@@ -42,7 +42,7 @@ export interface Forgery {
  * Creates genuine events and their signatures by the default scheme. Events depend only on the key and the document of
  * the emulator, so each run sends the same bytes.
  */
-export class Deliveries {
+export class DeliveryFactory {
   readonly #document: Document;
   readonly #wall: WallClock;
   readonly key: string;
@@ -55,7 +55,7 @@ export class Deliveries {
   }
 
   /** Creates the document of an event about the contract with this number, as compact JSON. */
-  createEvent(number: number, changes: EventChanges = {}): string {
+  createEvent(number: number, changes: EventOptions = {}): string {
     const { activity, title = `Certificate ${number}`, status = "SIGN", laterSeconds = 0, more } = changes;
     const data = this.#document.activity_data as Document;
     const timestamp = addSeconds(String(data.timestamp), number + laterSeconds);
@@ -72,15 +72,18 @@ export class Deliveries {
   }
 
   /** Signs a body as the service does. */
-  signDelivery(text: string | Buffer): Delivery {
+  signDelivery(text: string | Buffer): RawDelivery {
     const body = Buffer.from(text);
     this.#lastId += 1;
     const signed = getDefaultScheme().sign({ key: this.key, body, id: this.#lastId, at: this.#wall.now() });
-    return { body, headers: [contentType, ...Object.entries(signed)] };
+    return { body, headers: [jsonContentTypeHeader, ...Object.entries(signed)] };
   }
 
   /** Signs a body by the rules of another sender or of a wrong receiver. */
-  forgeDelivery(text: string, { edit = (signature) => signature, body = text, ...changes }: Forgery): Delivery {
+  forgeDelivery(
+    text: string,
+    { edit = (signature) => signature, body = text, ...changes }: ForgeryOptions,
+  ): RawDelivery {
     const genuine = this.signDelivery(text);
     const scheme = getDefaultScheme();
     const { key = Buffer.from(this.key, "base64"), ...format } = changes;
@@ -90,12 +93,12 @@ export class Deliveries {
     return { body: genuine.body, headers: [...genuine.headers.slice(0, -1), forged] };
   }
 
-  createGenuine(number: number, changes?: EventChanges): Delivery {
+  createGenuine(number: number, changes?: EventOptions): RawDelivery {
     return this.signDelivery(this.createEvent(number, changes));
   }
 }
 
-export const contentType: readonly [string, string] = ["Content-Type", "application/json"];
+export const jsonContentTypeHeader: readonly [string, string] = ["Content-Type", "application/json"];
 
 /** Returns the document with alphabetically sorted keys in all objects. */
 export const sortKeys = (value: unknown): unknown => {

@@ -1,8 +1,8 @@
 import { writeJson } from "../../../../base/json.ts";
 import { lookupTable } from "../../../../base/object.ts";
 import { getDefaultScheme } from "../../../../schemes/webhook-schemes.ts";
-import { type Deliveries, type Forgery, otherDigest, otherEncoding, sortKeys } from "./deliveries.ts";
-import type { CheckedItem } from "./run.ts";
+import { type DeliveryFactory, type ForgeryOptions, otherDigest, otherEncoding, sortKeys } from "./deliveries.ts";
+import type { ReceiverCheckResult } from "./run.ts";
 import { createSender, hasSucceeded, isAccepted } from "./sender.ts";
 
 export interface Diagnosis {
@@ -11,7 +11,7 @@ export interface Diagnosis {
 }
 
 /** Mistakes by failed check. They apply if no pattern over several checks explains the failure. */
-const mistakeOfCheck = lookupTable<string>({
+const mistakesByCheck = lookupTable<string>({
   "raw-body.spaced": "reserialized-json",
   "raw-body.escaped": "reserialized-json",
   "raw-body.key-order": "reserialized-json",
@@ -54,7 +54,7 @@ const mistakeOfCheck = lookupTable<string>({
 });
 
 /** Checks of wrong signatures, each of which a receiver with one mistake accepts. */
-const wrongSignatures = [
+const wrongSignatureCheckIds = [
   "signature.undecoded-key",
   "signature.sha256",
   "signature.sha512",
@@ -64,35 +64,38 @@ const wrongSignatures = [
 ];
 
 /** Checks of JSON formats, which differ between serializers. */
-const forms = ["genuine", "raw-body.spaced", "raw-body.escaped", "raw-body.key-order", "raw-body.numbers"];
+const jsonFormCheckIds = ["genuine", "raw-body.spaced", "raw-body.escaped", "raw-body.key-order", "raw-body.numbers"];
 
 /**
  * Finds the likely mistakes by the pattern over all checks, because one mistake usually fails several checks.
  * `accepted` lists the signature mistakes that the receiver accepted although it rejected all genuine deliveries.
  */
-export function diagnose(items: readonly CheckedItem[], accepted: readonly string[] = []): readonly Diagnosis[] {
+export function diagnoseMistakes(
+  items: readonly ReceiverCheckResult[],
+  accepted: readonly string[] = [],
+): readonly Diagnosis[] {
   const open = new Map(items.filter(isWrong).map((item) => [item.check.id, item]));
   const found: Diagnosis[] = [];
 
-  const addDiagnosis = (mistake: string, matches: (item: CheckedItem) => boolean) => {
+  const addDiagnosis = (mistake: string, matches: (item: ReceiverCheckResult) => boolean) => {
     const checks = [...open.values()].filter(matches).map(({ check }) => check.id);
     for (const id of checks) open.delete(id);
     if (checks.length > 0) found.push({ mistake, checks });
   };
   const isOpen = (id: string) => open.has(id);
-  const isGenuine = ({ check }: CheckedItem) => check.expects === "accept";
-  const isSignature = ({ check }: CheckedItem) => check.id.startsWith("signature.");
+  const isGenuine = ({ check }: ReceiverCheckResult) => check.expects === "accept";
+  const isSignature = ({ check }: ReceiverCheckResult) => check.id.startsWith("signature.");
 
   // A receiver without responses shows no other mistake.
   addDiagnosis("receiver-ended", (item) => item.receiverEnd !== undefined && !isCrash(item));
   if (isOpen("signature.tampered") && isOpen("signature.other-key")) addDiagnosis("signature-unchecked", isSignature);
 
   const genuine = open.get("genuine");
-  const reply = genuine?.exchanges[0]?.reply;
+  const response = genuine?.exchanges[0]?.response;
   const passed = items.filter((item) => isGenuine(item) && item.result === "passed");
-  if (reply) {
-    const { error, status = 0 } = reply;
-    const byCheck = wrongSignatures.filter(
+  if (response) {
+    const { error, status = 0 } = response;
+    const byCheck = wrongSignatureCheckIds.filter(
       (id) => isOpen(id) && items.some((item) => item.check.id === id && wasAccepted(item)),
     );
     if (error) addDiagnosis("broken-response", isGenuine);
@@ -100,17 +103,17 @@ export function diagnose(items: readonly CheckedItem[], accepted: readonly strin
     else if (status === 404 || status === 405) addDiagnosis("wrong-address", isGenuine);
     else if (byCheck.length > 0) {
       const [first = ""] = byCheck;
-      const mistake = first === "signature.upper-case" ? "wrong-encoding" : mistakeOfCheck[first]!;
+      const mistake = first === "signature.upper-case" ? "wrong-encoding" : mistakesByCheck[first]!;
       addDiagnosis(mistake, (item) => isGenuine(item) || item.check.id === first);
     } else if (accepted.length > 0) {
       const [first, ...others] = accepted as [string, ...string[]];
       addDiagnosis(first, isGenuine);
       for (const mistake of others) found.push({ mistake, checks: found.at(-1)!.checks });
-    } else if (passed.length > 0) addDiagnosis("reserialized-json", hasReplyOf(genuine!));
+    } else if (passed.length > 0) addDiagnosis("reserialized-json", hasSameRejection(genuine!));
     else addDiagnosis("header-case", isGenuine);
   } else {
-    const rewritten = forms.filter(isOpen);
-    if (rewritten.length > 1) addDiagnosis("reserialized-json", hasReplyOf(open.get(rewritten[0]!)!));
+    const rewritten = jsonFormCheckIds.filter(isOpen);
+    if (rewritten.length > 1) addDiagnosis("reserialized-json", hasSameRejection(open.get(rewritten[0]!)!));
   }
 
   const rest = new Map<string, string[]>();
@@ -122,35 +125,37 @@ export function diagnose(items: readonly CheckedItem[], accepted: readonly strin
 }
 
 /** Reports whether a check with a known mistake ends the receiver each time. */
-const isCrash = (item: CheckedItem): boolean =>
+const isCrash = (item: ReceiverCheckResult): boolean =>
   item.endsReceiver === true &&
   ["unknown-activity", "unknown-fields", "interrupted", "signature-crash"].includes(describeMistake(item));
 
-const isWrong = ({ result }: CheckedItem): boolean => result === "failed" || result === "warning";
+const isWrong = ({ result }: ReceiverCheckResult): boolean => result === "failed" || result === "warning";
 
-const wasAccepted = ({ exchanges }: CheckedItem): boolean => exchanges.some(({ reply }) => hasSucceeded(reply));
+const wasAccepted = ({ exchanges }: ReceiverCheckResult): boolean =>
+  exchanges.some(({ response }) => hasSucceeded(response));
 
 /** Reports whether two checks have the same rejection status, and therefore the same cause. */
-const hasReplyOf =
-  (reference: CheckedItem) =>
-  ({ check, exchanges }: CheckedItem): boolean => {
-    const getRejection = (item: Pick<CheckedItem, "exchanges">) =>
-      item.exchanges.map(({ reply }) => reply).find((reply) => !isAccepted(reply) && reply.error?.code !== "hung-up")
-        ?.status;
+const hasSameRejection =
+  (reference: ReceiverCheckResult) =>
+  ({ check, exchanges }: ReceiverCheckResult): boolean => {
+    const getRejection = (item: Pick<ReceiverCheckResult, "exchanges">) =>
+      item.exchanges
+        .map(({ response }) => response)
+        .find((response) => !isAccepted(response) && response.error?.code !== "hung-up")?.status;
     return check.expects === "accept" && getRejection({ exchanges }) === getRejection(reference);
   };
 
-function describeMistake(item: CheckedItem): string {
+function describeMistake(item: ReceiverCheckResult): string {
   const { check } = item;
   // The receiver rejected the delivery by an exception.
   if (check.expects === "reject" && item.result === "warning" && !wasAccepted(item)) return "signature-crash";
-  return mistakeOfCheck[check.id] ?? "unexplained";
+  return mistakesByCheck[check.id] ?? "unexplained";
 }
 
 /** Signature rules of a receiver with these mistakes. */
-interface Candidate {
+interface SignatureCandidate {
   readonly mistakes: readonly string[];
-  readonly forge: (body: string, deliveries: Deliveries) => Forgery;
+  readonly forge: (body: string, deliveries: DeliveryFactory) => ForgeryOptions;
 }
 
 const toSpacedAscii = (body: string): string => writeJson(writeJson(body, "escaped"), "spaced");
@@ -160,7 +165,7 @@ const sortJsonKeys = (body: string): string => JSON.stringify(sortKeys(JSON.pars
 const { digest } = getDefaultScheme().format;
 const weakDigests = (["sha1", "sha384"] as const).filter((weak) => weak !== digest);
 
-const candidates: readonly Candidate[] = [
+const signatureCandidates: readonly SignatureCandidate[] = [
   { mistakes: ["wrong-digest", "key-not-decoded"], forge: (_, { key }) => ({ digest: otherDigest, key }) },
   { mistakes: ["wrong-encoding", "key-not-decoded"], forge: (_, { key }) => ({ encoding: otherEncoding, key }) },
   { mistakes: ["wrong-digest", "wrong-encoding"], forge: () => ({ digest: otherDigest, encoding: otherEncoding }) },
@@ -178,16 +183,16 @@ const candidates: readonly Candidate[] = [
 ];
 
 /** First of the event numbers that no check uses. */
-const firstNumber = 9_900;
+const minCandidateEventNumber = 9_900;
 
 /** Sends an event with the signature of each candidate. Returns the mistakes of the first accepted candidate. */
 export async function findAcceptedMistakes(
-  deliveries: Deliveries,
+  deliveries: DeliveryFactory,
   options: Parameters<typeof createSender>[0],
 ): Promise<readonly string[]> {
   const send = createSender(options);
-  for (const [i, { mistakes, forge }] of candidates.entries()) {
-    const body = deliveries.createEvent(firstNumber + i);
+  for (const [i, { mistakes, forge }] of signatureCandidates.entries()) {
+    const body = deliveries.createEvent(minCandidateEventNumber + i);
     if (isAccepted(await send(deliveries.forgeDelivery(body, forge(body, deliveries))))) return mistakes;
   }
   return [];

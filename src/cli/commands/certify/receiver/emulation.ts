@@ -11,37 +11,37 @@ import { createTransport } from "../../../../client/transport.ts";
 import type { Context } from "../../../command.ts";
 import type { EmulatorAccess } from "../../../connection/emulator/emulator-access.ts";
 import { toStartError } from "../../../connection/emulator/ended-emulator.ts";
-import type { CheckRun, Exchange } from "./check.ts";
-import { Deliveries } from "./deliveries.ts";
-import { type Reply, responseTimeoutMs } from "./sender.ts";
+import type { CheckContext, ReceiverExchange } from "./check.ts";
+import { DeliveryFactory } from "./deliveries.ts";
+import { maxResponseMs, type ReceiverResponse } from "./sender.ts";
 
 /** The emulator of a run, which provides the events and the environment variables of the receiver. */
-export interface Emulation {
+export interface CertificationEmulator {
   readonly access: EmulatorAccess;
-  readonly deliveries: Deliveries;
+  readonly deliveries: DeliveryFactory;
   /** Subscribes the receiver to the emulator, drops the first attempts, and advances the clock past all attempts. */
-  readonly retryLate: CheckRun["retryLate"];
+  readonly retryLate: CheckContext["retryLate"];
   /** Adds a delivery of this process to the deliveries of the console. */
-  readonly record: (label: string, exchange: Exchange) => void;
+  readonly record: (label: string, exchange: ReceiverExchange) => void;
   /** Creates a URL that signs one browser in to the console. */
   readonly openConsole: () => Promise<string>;
 }
 
 /** The emulator drops all attempts except the last one before it disables the webhook. */
-const droppedAttempts = failuresUntilDisabled - 1;
+const maxDroppedAttempts = failuresUntilDisabled - 1;
 
 /** Starts a deterministic emulator in this process. The emulator ends with the run. */
-export async function startEmulation(
+export async function startCertificationEmulator(
   { url, activity, key }: { readonly url: string; readonly activity: Activity; readonly key: string | undefined },
   context: Context,
-): Promise<Emulation> {
+): Promise<CertificationEmulator> {
   const { startEmulator } = await import("../../../../../emulator/index.ts");
   const emulator = await startEmulator({
     deterministic: true,
     clock: { mode: "manual" },
-    seed: seedWith(key),
+    seed: createSeed(key),
     webhookAllow: [new URL(url).host],
-    webhookResponseTimeoutMs: responseTimeoutMs,
+    webhookResponseTimeoutMs: maxResponseMs,
   }).catch((error: Error) => {
     throw toStartError(error, {});
   });
@@ -55,7 +55,7 @@ export async function startEmulation(
   });
   context.onEnd(() => client.close());
   const { payload } = await client.call(fireActivity, { body: { activity, preview: true } });
-  const deliveries = new Deliveries(payload!, key ?? hmacKey!, context.host.wall);
+  const deliveries = new DeliveryFactory(payload!, key ?? hmacKey!, context.host.wall);
 
   let webhook: number | undefined;
   /** Subscribes the receiver once and returns the ID of its webhook. Calls must not overlap. */
@@ -74,7 +74,7 @@ export async function startEmulation(
     async retryLate(number) {
       // The earlier deliveries must have the virtual time before the clock advance.
       await recording;
-      await client.call(addFault, { body: { direction: "outgoing", effect: "drop", count: droppedAttempts } });
+      await client.call(addFault, { body: { direction: "outgoing", effect: "drop", count: maxDroppedAttempts } });
       await subscribe();
       const event = toFields(JSON.parse(deliveries.createEvent(number)));
       const fired = await client.call(fireActivity, { body: { activity, payload: event, wait: true } });
@@ -83,17 +83,17 @@ export async function startEmulation(
       const last = sent.attempts.at(-1);
       return {
         delivery: deliveries.signDelivery(sent.request_body),
-        reply: {
+        response: {
           status: last?.status ?? undefined,
-          error: last?.error === null ? undefined : toReplyError(last?.error, sent.status_text),
+          error: last?.error === null ? undefined : toResponseError(last?.error, sent.status_text),
           durationMs: last?.duration_ms ?? 0,
           body: last?.response_body ?? "",
         },
       };
     },
 
-    record(label, { delivery, reply }) {
-      const { status = null, error, durationMs: duration_ms } = reply;
+    record(label, { delivery, response }) {
+      const { status = null, error, durationMs: duration_ms } = response;
       recording = recording.then(async () => {
         const body = {
           webhook: await subscribe(),
@@ -104,7 +104,7 @@ export async function startEmulation(
           status,
           ...(error && { error }),
           duration_ms,
-          ...(status !== null && { response_body: reply.body }),
+          ...(status !== null && { response_body: response.body }),
         };
         await client.call(recordDelivery, { body });
       });
@@ -121,10 +121,10 @@ export async function startEmulation(
 }
 
 /** Converts the error of an attempt. `skipReason` applies if there was no attempt. */
-const toReplyError = (
+const toResponseError = (
   error: { readonly code: string; readonly message: string } | undefined,
   skipReason: string,
-): NonNullable<Reply["error"]> => ({
+): NonNullable<ReceiverResponse["error"]> => ({
   code: error?.code === "response_timeout" ? "timeout" : "unreachable",
   message: error?.message ?? skipReason,
 });
@@ -132,7 +132,7 @@ const toReplyError = (
 /**
  * Creates the seed of a workspace with everything that a contract needs. The emulator generates a key if none is given.
  */
-const seedWith = (hmac_key: string | undefined): object => ({
+const createSeed = (hmac_key: string | undefined): object => ({
   time: "2031-01-02T03:04:05Z",
   clusters: [{ id: "eu-1", label: "eu" }],
   workspaces: [

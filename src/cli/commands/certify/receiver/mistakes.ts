@@ -2,10 +2,10 @@ import { specifiedOutageMs } from "../../../../api/webhook-retries.ts";
 import { lookupTable } from "../../../../base/object.ts";
 import { describeSignature, getDefaultScheme, getSignatureHeader } from "../../../../schemes/webhook-schemes.ts";
 
-export const languages = ["node", "python", "go", "java", "csharp"] as const;
-export type Language = (typeof languages)[number];
+export const receiverLanguages = ["node", "python", "go", "java", "csharp"] as const;
+export type ReceiverLanguage = (typeof receiverLanguages)[number];
 
-const programs: readonly (readonly [Language, RegExp])[] = [
+const languagePrograms: readonly (readonly [ReceiverLanguage, RegExp])[] = [
   ["node", /(^|[\s/&;])(node|npm|npx|pnpm|yarn|tsx|ts-node|bun|deno)(\s|$)|\.[cm]?[jt]s(\s|$)/],
   ["python", /(^|[\s/&;])(python[\d.]*|pipenv|poetry|uv|uvicorn|gunicorn|hypercorn|flask|fastapi)(\s|$)|\.py(\s|$)/],
   ["java", /(^|[\s/&;])(java|mvn|mvnw|gradle|gradlew)(\s|$)|\.(jar|java)(\s|$)/],
@@ -14,16 +14,16 @@ const programs: readonly (readonly [Language, RegExp])[] = [
 ];
 
 /** Guesses the language of a receiver from its command. Returns undefined if the command does not show it. */
-export const guessLanguage = (command: string): Language | undefined =>
-  programs.find(([, pattern]) => pattern.test(command))?.[0];
+export const guessLanguage = (command: string): ReceiverLanguage | undefined =>
+  languagePrograms.find(([, pattern]) => pattern.test(command))?.[0];
 
 interface Mistake {
   readonly title: string;
   readonly fix: string;
-  readonly code?: Readonly<Partial<Record<Language, string>>>;
+  readonly code?: Readonly<Partial<Record<ReceiverLanguage, string>>>;
 }
 
-const rawBody = {
+const rawBodyExamples = {
   node: "app.post(path, express.raw({ type: () => true }), handler) // req.body is a Buffer",
   python: "body = request.get_data() # Flask; FastAPI: await request.body()",
   go: "body, err := io.ReadAll(r.Body)",
@@ -31,7 +31,7 @@ const rawBody = {
   csharp: "using var body = new MemoryStream(); await request.Body.CopyToAsync(body);",
 };
 
-const compare = {
+const comparisonExamples = {
   node: "a.length === b.length && crypto.timingSafeEqual(a, b) // Buffers",
   python: "hmac.compare_digest(expected.encode(), given.encode())",
   go: "hmac.Equal([]byte(expected), []byte(given))",
@@ -64,16 +64,16 @@ const encodings = {
   },
 };
 
-export const mistakes = lookupTable<Mistake>({
+export const receiverMistakes = lookupTable<Mistake>({
   "reserialized-json": {
     title: "The signature is computed over JSON that was parsed and written again",
     fix: "Compute the HMAC over the raw bytes of the body, before anything parses it.",
-    code: rawBody,
+    code: rawBodyExamples,
   },
   "decoded-text": {
     title: "The signature is computed over decoded text",
     fix: "Collect the body as bytes, and compute the HMAC over them. Decode it only afterwards.",
-    code: { ...rawBody, node: "const body = Buffer.concat(chunks) // not text += chunk" },
+    code: { ...rawBodyExamples, node: "const body = Buffer.concat(chunks) // not text += chunk" },
   },
   "key-not-decoded": {
     title: "The key is used without decoding it from base64",
@@ -116,7 +116,7 @@ export const mistakes = lookupTable<Mistake>({
   "signature-unchecked": {
     title: "The signature is not checked",
     fix: "Compare the header with the HMAC of the body, and respond with 401 if they differ.",
-    code: compare,
+    code: comparisonExamples,
   },
   "missing-accepted": {
     title: "A delivery without a signature is accepted",
@@ -125,17 +125,17 @@ export const mistakes = lookupTable<Mistake>({
   "prefix-comparison": {
     title: "Only a part of the signature is compared",
     fix: "Compare all of it, in constant time.",
-    code: compare,
+    code: comparisonExamples,
   },
   "case-insensitive": {
     title: "The signature is compared without regard to case",
     fix: `Compare the header as it came: the service sends ${encodingName} only.`,
-    code: compare,
+    code: comparisonExamples,
   },
   "signature-crash": {
     title: "A malformed signature causes an internal error",
     fix: "Compare bytes of the same length, and respond with 401 to anything else.",
-    code: compare,
+    code: comparisonExamples,
   },
   "processed-unchecked": {
     title: "An event is processed before its signature is checked",
@@ -155,7 +155,7 @@ export const mistakes = lookupTable<Mistake>({
   "content-length": {
     title: "A body without Content-Length is not read",
     fix: "Read the body to its end instead of Content-Length bytes.",
-    code: rawBody,
+    code: rawBodyExamples,
   },
   "content-type": {
     title: "A charset in Content-Type is not accepted",

@@ -1,10 +1,10 @@
-import type { Check, CheckFinding, CheckRun } from "./check.ts";
-import { describeReply } from "./check.ts";
-import type { Probe } from "./probe.ts";
+import type { CheckContext, CheckFinding, ReceiverCheck } from "./check.ts";
+import { describeResponse } from "./check.ts";
+import type { ReceiverProbe } from "./probe.ts";
 import { isAccepted } from "./sender.ts";
 
 /** Check that the output changes only after an event. The other checks with a probe depend on it. */
-export const probeCheck: Check = {
+export const probeCheck: ReceiverCheck = {
   id: "probe",
   summary: "The output of --probe shows an event, and only that",
   expects: "other",
@@ -16,8 +16,9 @@ export const probeCheck: Check = {
     if ((await probe.readChanged(before, 0)) !== undefined) {
       return { result: "failed", detail: "the output changes without an event" };
     }
-    const reply = await send(deliveries.createGenuine(getEventNumber()));
-    if (!isAccepted(reply)) return { result: "not_checked", detail: `no event was accepted: ${describeReply(reply)}` };
+    const response = await send(deliveries.createGenuine(getEventNumber()));
+    if (!isAccepted(response))
+      return { result: "not_checked", detail: `no event was accepted: ${describeResponse(response)}` };
     return (await probe.readChanged(before)) === undefined
       ? { result: "failed", detail: "the output does not change after an event" }
       : { result: "passed", detail: "the output changes after an event" };
@@ -25,7 +26,7 @@ export const probeCheck: Check = {
 };
 
 /** Checks of effects that HTTP responses cannot show. */
-export const probeChecks: readonly Check[] = [
+export const probeChecks: readonly ReceiverCheck[] = [
   {
     id: "store.before-response",
     summary: "Stores an event before it responds",
@@ -35,8 +36,8 @@ export const probeChecks: readonly Check[] = [
     requires: "probe",
     run: withProbe(async (probe, { deliveries, getEventNumber, send }) => {
       const before = await probe.readSettled();
-      const reply = await send(deliveries.createGenuine(getEventNumber()));
-      if (!isAccepted(reply)) return { result: "not_checked", detail: describeReply(reply) };
+      const response = await send(deliveries.createGenuine(getEventNumber()));
+      if (!isAccepted(response)) return { result: "not_checked", detail: describeResponse(response) };
       if ((await probe.readChanged(before, 0)) !== undefined) {
         return { result: "passed", detail: "the event was stored when the response came" };
       }
@@ -56,7 +57,8 @@ export const probeChecks: readonly Check[] = [
       const before = await probe.readSettled();
       const first = await send(delivery);
       const changed = await probe.readChanged(before);
-      if (!isAccepted(first) || changed === undefined) return { result: "not_checked", detail: describeReply(first) };
+      if (!isAccepted(first) || changed === undefined)
+        return { result: "not_checked", detail: describeResponse(first) };
       await send(delivery);
       return (await probe.staysSame(changed))
         ? { result: "passed", detail: "the second delivery changes nothing" }
@@ -107,7 +109,7 @@ export const probeChecks: readonly Check[] = [
 
 const countOccurrences = (text: string, word: string): number => text.split(word).length - 1;
 
-function withProbe(check: (probe: Probe, run: CheckRun) => Promise<CheckFinding>): Check["run"] {
+function withProbe(check: (probe: ReceiverProbe, run: CheckContext) => Promise<CheckFinding>): ReceiverCheck["run"] {
   return (run) =>
     run.probe ? check(run.probe, run) : Promise.resolve({ result: "not_checked", detail: "--probe is not given" });
 }

@@ -3,7 +3,7 @@ import { CommandFailedError } from "../../../process/failure.ts";
 import type { Host } from "../../../process/host.ts";
 import { hasProcessGroups, killProcessGroup } from "../check.ts";
 
-export interface Probe {
+export interface ReceiverProbe {
   read(): Promise<string>;
   /** Waits for the first output that differs from `before`. Returns undefined if it does not change in time. */
   readChanged(before: string, waitMs?: number): Promise<string | undefined>;
@@ -19,17 +19,17 @@ interface ProbeOptions {
   readonly signal: AbortSignal;
 }
 
-const maxMs = 5_000;
-const maxBytes = 1024 * 1024;
-const intervalMs = 100;
+const maxProbeMs = 5_000;
+const maxOutputBytes = 1024 * 1024;
+const defaultPollIntervalMs = 100;
 /** Maximum delay of a receiver that stores events immediately. */
-const immediateMs = 150;
+const maxImmediateMs = 150;
 const defaultWaitMs = 2_000;
 /** Minimum wait before the output counts as unchanged. */
 const minQuietMs = 300;
 const maxQuietMs = 1_500;
 
-export function createProbe(command: string, options: ProbeOptions): Probe {
+export function createProbe(command: string, options: ProbeOptions): ReceiverProbe {
   const { signal, host } = options;
   const read = () => runProbe(command, options);
   let slowestMs = 0;
@@ -47,7 +47,7 @@ export function createProbe(command: string, options: ProbeOptions): Probe {
         return now;
       }
       if (elapsedMs >= waitMs || signal.aborted) return undefined;
-      await host.wall.sleep(intervalMs, signal);
+      await host.wall.sleep(defaultPollIntervalMs, signal);
     }
   }
 
@@ -55,7 +55,7 @@ export function createProbe(command: string, options: ProbeOptions): Probe {
 
   async function readSettled(): Promise<string> {
     let now = await read();
-    while (slowestMs >= immediateMs && now !== settledOutput) {
+    while (slowestMs >= maxImmediateMs && now !== settledOutput) {
       const next = await readChanged(now, getQuietMs());
       if (next === undefined) settledOutput = now;
       now = next ?? now;
@@ -101,7 +101,7 @@ function runProbe(command: string, { host, env, signal }: ProbeOptions): Promise
     child.stdout.on("data", (bytes: Buffer) => {
       chunks.push(bytes);
       size += bytes.length;
-      if (size > maxBytes) fail("prints more than 1 MiB");
+      if (size > maxOutputBytes) fail("prints more than 1 MiB");
     });
     child.once("error", (error) => fail("cannot run", error));
     child.once("close", (code) => {
@@ -112,8 +112,8 @@ function runProbe(command: string, { host, env, signal }: ProbeOptions): Promise
       ended.abort();
       resolve(Buffer.concat(chunks).toString("utf8"));
     });
-    void host.wall.sleep(maxMs, AbortSignal.any([ended.signal, signal])).then(() => {
-      if (!ended.signal.aborted) fail(signal.aborted ? "was interrupted" : `takes more than ${maxMs / 1_000} s`);
+    void host.wall.sleep(maxProbeMs, AbortSignal.any([ended.signal, signal])).then(() => {
+      if (!ended.signal.aborted) fail(signal.aborted ? "was interrupted" : `takes more than ${maxProbeMs / 1_000} s`);
     });
   });
 }

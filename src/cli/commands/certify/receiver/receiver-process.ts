@@ -23,8 +23,8 @@ interface ReceiverOptions {
   readonly readyTimeoutMs: number;
 }
 
-const pollMs = 25;
-const graceMs = 500;
+const defaultPollIntervalMs = 25;
+const maxShutdownMs = 500;
 /** Limit of the retained output, which the error of a failed start includes. */
 const maxRetainedCharacters = 4_000;
 
@@ -35,7 +35,7 @@ export function createReceiverProcess(options: ReceiverOptions, context: Context
   let child: ChildProcess | undefined;
   let exit: Promise<void> = Promise.resolve();
   let printed = "";
-  let stopTimeoutMs = graceMs;
+  let stopTimeoutMs = maxShutdownMs;
   onForcedEnd(() => child && killProcessGroup(child, "SIGKILL"));
 
   const getChildEnd = () =>
@@ -63,7 +63,7 @@ export function createReceiverProcess(options: ReceiverOptions, context: Context
       if (seconds > shownSeconds && canAnimate(context)) await output.showStatus(`${text}: ${seconds} s`);
       else if (seconds > 0 && shownSeconds === 0) await output.note(`${text}, for at most ${readyTimeoutMs / 1_000} s`);
       shownSeconds = seconds;
-      await host.wall.sleep(pollMs, signal);
+      await host.wall.sleep(defaultPollIntervalMs, signal);
     }
     await output.showStatus(undefined);
   }
@@ -114,12 +114,13 @@ export function createReceiverProcess(options: ReceiverOptions, context: Context
       const ended = child;
       if (!ended) return;
       killProcessGroup(ended, "SIGTERM");
-      await waitForEnd(graceMs, context.cut);
+      await waitForEnd(maxShutdownMs, context.cut);
       // Child processes can outlive the shell.
       killProcessGroup(ended, "SIGKILL");
       await exit;
-      const until = host.wall.monotonicNow() + graceMs;
-      while ((await isListening(url, host.wall)) && host.wall.monotonicNow() < until) await host.wall.sleep(pollMs);
+      const until = host.wall.monotonicNow() + maxShutdownMs;
+      while ((await isListening(url, host.wall)) && host.wall.monotonicNow() < until)
+        await host.wall.sleep(defaultPollIntervalMs);
       child = undefined;
       ended.stdout?.destroy();
       ended.stderr?.destroy();

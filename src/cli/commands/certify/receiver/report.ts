@@ -1,14 +1,14 @@
 import { formatJUnit } from "../../../output/junit.ts";
 import { bold, cyan, dim, green, red, type StyledLine, type StyledText, yellow } from "../../../output/styled.ts";
-import { type CheckResult, countResults, describeCounts } from "../check.ts";
+import { type CheckResult, countCheckResults, describeCounts } from "../check.ts";
 import type { Diagnosis } from "./diagnosis.ts";
-import { type Language, mistakes } from "./mistakes.ts";
-import type { CheckedItem } from "./run.ts";
+import { type ReceiverLanguage, receiverMistakes } from "./mistakes.ts";
+import type { ReceiverCheckResult } from "./run.ts";
 
-interface Outcome {
+interface CertifyOutcome {
   readonly url: string;
-  readonly language: Language | undefined;
-  readonly items: readonly CheckedItem[];
+  readonly language: ReceiverLanguage | undefined;
+  readonly items: readonly ReceiverCheckResult[];
   readonly diagnoses: readonly Diagnosis[];
   readonly seconds: number;
   /** Paths of the bodies that --keep has written, by the ID of their check. */
@@ -18,10 +18,10 @@ interface Outcome {
 export const checkColumns = ["id", "result", { name: "detail", cut: 1, least: 16 }, "basis", "mistake"] as const;
 
 /** Outcome of a run, as in the JSON output. */
-export type CertifyReport = ReturnType<typeof createReport>;
+export type CertifyReport = ReturnType<typeof createCertifyReport>;
 
-export function createReport({ url, language, items, seconds, files, ...given }: Outcome) {
-  const counts = countResults(items);
+export function createCertifyReport({ url, language, items, seconds, files, ...given }: CertifyOutcome) {
+  const counts = countCheckResults(items);
   // The report omits checks that ran only because other checks depend on them.
   const diagnoses = given.diagnoses.flatMap(({ mistake, checks }) => {
     const own = items.filter(({ check }) => checks.includes(check.id));
@@ -36,7 +36,7 @@ export function createReport({ url, language, items, seconds, files, ...given }:
     counts,
     seconds,
     findings: diagnoses.map(({ mistake, own }) => {
-      const { title, fix, code } = mistakes[mistake]!;
+      const { title, fix, code } = receiverMistakes[mistake]!;
       return {
         mistake,
         result: own.some(({ result }) => result === "failed") ? ("failed" as const) : ("warning" as const),
@@ -47,7 +47,7 @@ export function createReport({ url, language, items, seconds, files, ...given }:
       };
     }),
     checks: items.map(({ check, result, detail, exchanges, durationMs, receiverEnd }) => {
-      const reply = exchanges.at(-1)?.reply;
+      const response = exchanges.at(-1)?.response;
       return {
         id: check.id,
         result,
@@ -57,28 +57,28 @@ export function createReport({ url, language, items, seconds, files, ...given }:
         reason: check.reason,
         mistake: diagnoses.findLast(({ own }) => own.some((item) => item.check === check))?.mistake ?? null,
         deliveries: exchanges.length,
-        status: reply?.status ?? null,
-        error: reply?.error?.message ?? null,
+        status: response?.status ?? null,
+        error: response?.error?.message ?? null,
         receiver_end: receiverEnd ?? null,
         duration_ms: durationMs,
-        response_body: reply?.body || null,
+        response_body: response?.body || null,
         files: files.get(check.id) ?? [],
       };
     }),
   };
 }
 
-const marks: Readonly<Record<CheckResult, (text: string) => StyledText>> = Object.freeze({
+const resultStyles: Readonly<Record<CheckResult, (text: string) => StyledText>> = Object.freeze({
   passed: green,
   failed: red,
   warning: yellow,
   not_checked: dim,
 });
 
-const columnWidth = "not checked".length;
+const minColumnWidth = "not checked".length;
 
-export function checkLine({ check, result, detail }: CheckedItem): StyledLine {
-  const mark = marks[result](result.replace("_", " ").padEnd(columnWidth));
+export function formatCheckLine({ check, result, detail }: ReceiverCheckResult): StyledLine {
+  const mark = resultStyles[result](result.replace("_", " ").padEnd(minColumnWidth));
   return [mark, `  ${check.summary}`, dim(` (${result === "passed" ? check.id : `${check.id}: ${detail}`})`)];
 }
 
@@ -93,14 +93,14 @@ export function formatFindings({ findings, counts, seconds, url }: CertifyReport
   return [...lines, "", [bold(`${url}: ${describeCounts(counts)}`), ` in ${seconds} s`]];
 }
 
-const maxListed = 5;
+const maxListedChecks = 5;
 
 const formatShortList = (ids: readonly string[]): string =>
-  ids.length <= maxListed
+  ids.length <= maxListedChecks
     ? ids.join(", ")
-    : `${ids.slice(0, maxListed - 1).join(", ")} and ${ids.length - maxListed + 1} more`;
+    : `${ids.slice(0, maxListedChecks - 1).join(", ")} and ${ids.length - maxListedChecks + 1} more`;
 
-export const formatReport = ({ checks, findings }: CertifyReport): string =>
+export const formatReceiverJUnitReport = ({ checks, findings }: CertifyReport): string =>
   formatJUnit(
     "svc webhooks certify",
     checks.map(({ id, summary, result, detail, mistake, duration_ms }) => {

@@ -1,24 +1,30 @@
 import type { WallClock } from "../../../../base/clock.ts";
 import { behaviorChecks, responseTimeCheck } from "./behavior-checks.ts";
-import { type Check, type CheckFinding, type CheckRun, describeReply, type Exchange } from "./check.ts";
-import type { Emulation } from "./emulation.ts";
+import {
+  type CheckContext,
+  type CheckFinding,
+  describeResponse,
+  type ReceiverCheck,
+  type ReceiverExchange,
+} from "./check.ts";
+import type { CertificationEmulator } from "./emulation.ts";
 import { genuineCheck, genuineChecks } from "./genuine-checks.ts";
-import type { Probe } from "./probe.ts";
+import type { ReceiverProbe } from "./probe.ts";
 import { probeCheck, probeChecks } from "./probe-checks.ts";
 import type { ReceiverProcess } from "./receiver-process.ts";
 import {
   createSender,
-  type Delivery,
   hasSucceeded,
   hasTimedOut,
   isAccepted,
-  type Reply,
-  responseTimeoutMs,
+  maxResponseMs,
+  type RawDelivery,
+  type ReceiverResponse,
 } from "./sender.ts";
 import { signatureChecks } from "./signature-checks.ts";
 
 /** All checks in execution order. The position of a check determines its event numbers. */
-export const allChecks: readonly Check[] = [
+export const allReceiverChecks: readonly ReceiverCheck[] = [
   genuineCheck,
   responseTimeCheck,
   probeCheck,
@@ -28,9 +34,9 @@ export const allChecks: readonly Check[] = [
   ...probeChecks,
 ];
 
-export interface CheckedItem extends CheckFinding {
-  readonly check: Check;
-  readonly exchanges: readonly Exchange[];
+export interface ReceiverCheckResult extends CheckFinding {
+  readonly check: ReceiverCheck;
+  readonly exchanges: readonly ReceiverExchange[];
   readonly durationMs: number;
   /** Exit of the receiver during the check, such as `exit code 3`. */
   readonly receiverEnd?: string;
@@ -40,51 +46,51 @@ export interface CheckedItem extends CheckFinding {
   readonly isCutOff?: boolean;
 }
 
-export interface RunOptions extends Pick<Emulation, "deliveries" | "retryLate"> {
+export interface CheckRunOptions extends Pick<CertificationEmulator, "deliveries" | "retryLate"> {
   readonly url: string;
-  readonly checks: readonly Check[];
-  readonly probe: Probe | undefined;
+  readonly checks: readonly ReceiverCheck[];
+  readonly probe: ReceiverProbe | undefined;
   readonly receiver: ReceiverProcess | undefined;
   readonly wall: WallClock;
   readonly signal: AbortSignal;
   /** Time limit of all checks together. Checks after the limit are skipped. */
   readonly maxMs: number;
   /** Called after each delivery, including repeated deliveries. */
-  readonly onExchange: ((check: Check, exchange: Exchange) => void) | undefined;
-  readonly onChecked: (item: CheckedItem) => Promise<void>;
+  readonly onExchange: ((check: ReceiverCheck, exchange: ReceiverExchange) => void) | undefined;
+  readonly onChecked: (item: ReceiverCheckResult) => Promise<void>;
 }
 
 /** Response time from which a receiver gets concurrent deliveries. */
 const minSlowMs = 150;
-const slowConcurrency = 16;
+const maxConcurrency = 16;
 /** Duration of a check with a probe. */
-const probeMs = 2_000;
+const defaultProbeCheckMs = 2_000;
 const maxRestarts = 10;
 /** Events of one check have consecutive numbers. A repeated check uses other numbers, so that its events are new. */
-const numbersPerCheck = 200;
+const maxEventNumbersPerCheck = 200;
 const repeatedNumberOffset = 100;
 
 /** Runs the checks and returns their results in order. Checks that depend on a genuine delivery run after it. */
-export async function runChecks(options: RunOptions): Promise<readonly CheckedItem[]> {
+export async function runChecks(options: CheckRunOptions): Promise<readonly ReceiverCheckResult[]> {
   const { checks, wall, signal, receiver, onChecked, maxMs } = options;
   const startedAt = wall.monotonicNow();
   const pace = { bestMs: 0, isSlow: false };
-  const items = new Map<string, CheckedItem>();
+  const items = new Map<string, ReceiverCheckResult>();
   let restarts = 0;
   let isRefusing = false;
-  let last: Check | undefined;
+  let last: ReceiverCheck | undefined;
 
-  const record = async (item: CheckedItem) => {
+  const record = async (item: ReceiverCheckResult) => {
     if (item.exchanges.length > 0) last = item.check;
     items.set(item.check.id, item);
     if (checks.includes(item.check)) await onChecked(item);
   };
-  const skip = (check: Check, detail: string) => record({ ...toUnmadeItem(check), detail });
+  const skip = (check: ReceiverCheck, detail: string) => record({ ...createUncheckedItem(check), detail });
 
   const mustRestart = () => receiver !== undefined && (receiver.end !== undefined || isRefusing);
 
   /** Records that a receiver responded to the last check and ended afterwards. */
-  function noteLateEnd(): void {
+  function recordLateEnd(): void {
     const ended = last && items.get(last.id);
     if (ended && !ended.receiverEnd && receiver?.end) items.set(ended.check.id, addReceiverEnd(ended, receiver.end));
   }
@@ -100,17 +106,17 @@ export async function runChecks(options: RunOptions): Promise<readonly CheckedIt
   }
 
   /** Runs one check. Returns undefined if the receiver refused the connection. */
-  async function attemptCheck(check: Check, further = 0): Promise<CheckedItem | undefined> {
+  async function attemptCheck(check: ReceiverCheck, further = 0): Promise<ReceiverCheckResult | undefined> {
     const leftMs = maxMs - (wall.monotonicNow() - startedAt);
     const cutOff = `the time limit of ${maxMs / 1_000} s was reached (--time-limit)`;
-    if (leftMs <= (check.requires === "probe" ? probeMs : 0)) {
-      return { ...toUnmadeItem(check), detail: cutOff, isCutOff: true };
+    if (leftMs <= (check.requires === "probe" ? defaultProbeCheckMs : 0)) {
+      return { ...createUncheckedItem(check), detail: cutOff, isCutOff: true };
     }
-    const item = await runCheck(check, options, pace, Math.min(responseTimeoutMs, leftMs), further);
+    const item = await runCheck(check, options, pace, Math.min(maxResponseMs, leftMs), further);
     if (isRefused(item)) return undefined;
     const receiverEnd = isBroken(item) ? await receiver?.getEndAfterBreak() : receiver?.end;
     if (receiverEnd !== undefined) return addReceiverEnd(item, receiverEnd);
-    if (item.result === "passed" || leftMs >= responseTimeoutMs || !isTooLate(item)) return item;
+    if (item.result === "passed" || leftMs >= maxResponseMs || !isTooLate(item)) return item;
     return { ...item, result: "not_checked", detail: cutOff, isCutOff: true };
   }
 
@@ -118,13 +124,13 @@ export async function runChecks(options: RunOptions): Promise<readonly CheckedIt
    * Runs these checks with limited concurrency. If the receiver ends, the checks with broken connections are repeated
    * sequentially to find the cause.
    */
-  async function make(list: readonly Check[], concurrency = 1): Promise<void> {
+  async function runAll(list: readonly ReceiverCheck[], concurrency = 1): Promise<void> {
     for (let waiting = list; waiting.length > 0; ) {
-      const left: Check[] = [];
-      const ended: CheckedItem[] = [];
-      noteLateEnd();
+      const left: ReceiverCheck[] = [];
+      const ended: ReceiverCheckResult[] = [];
+      recordLateEnd();
       const hasGivenUp = mustRestart() && !(await restart());
-      await runInTurn(waiting, concurrency, signal, async (check) => {
+      await runConcurrently(waiting, concurrency, signal, async (check) => {
         const reason = findReasonToSkip(check, items, options);
         if (reason !== undefined) return skip(check, reason);
         if (hasGivenUp) return skip(check, "the receiver ended again and again");
@@ -145,36 +151,41 @@ export async function runChecks(options: RunOptions): Promise<readonly CheckedIt
   }
 
   /** Repeats checks sequentially. If no check ends the receiver alone, all of them count as failed. */
-  async function repeatChecks(ended: readonly CheckedItem[]): Promise<void> {
-    const again: CheckedItem[] = [];
+  async function repeatChecks(ended: readonly ReceiverCheckResult[]): Promise<void> {
+    const again: ReceiverCheckResult[] = [];
     for (const item of ended) {
       const isRunning = !mustRestart() || (await restart());
       const repeated = isRunning ? await attemptCheck(item.check, repeatedNumberOffset) : undefined;
-      again.push(repeated?.receiverEnd ? toEndedAgain(repeated) : (repeated ?? item));
+      again.push(repeated?.receiverEnd ? markRepeatedEnd(repeated) : (repeated ?? item));
     }
     const isExplained = again.some(({ endsReceiver }) => endsReceiver);
     for (const item of isExplained ? again : ended) await record(item);
   }
 
-  const first = await makeGenuine(options, pace);
+  const first = await runGenuineCheck(options, pace);
   const firstExit = isBroken(first) ? await receiver?.getEndAfterBreak() : receiver?.end;
   await record(firstExit === undefined ? first : addReceiverEnd(first, firstExit));
-  if (checks.includes(responseTimeCheck)) await make([responseTimeCheck]);
-  if (checks.includes(probeCheck) || checks.some(({ requires }) => requires === "probe")) await make([probeCheck]);
+  if (checks.includes(responseTimeCheck)) await runAll([responseTimeCheck]);
+  if (checks.includes(probeCheck) || checks.some(({ requires }) => requires === "probe")) await runAll([probeCheck]);
   const others = checks.filter((check) => !items.has(check.id));
   // Sequential checks need the results of earlier ones.
   const single = others.filter(({ expects, requires }) => expects !== "other" && requires === undefined);
-  await make(single, pace.bestMs >= minSlowMs ? slowConcurrency : 1);
-  await make(others.filter((check) => !single.includes(check)));
-  noteLateEnd();
+  await runAll(single, pace.bestMs >= minSlowMs ? maxConcurrency : 1);
+  await runAll(others.filter((check) => !single.includes(check)));
+  recordLateEnd();
   signal.throwIfAborted();
-  return allChecks.flatMap((check) => items.get(check.id) ?? []);
+  return allReceiverChecks.flatMap((check) => items.get(check.id) ?? []);
 }
 
-const toUnmadeItem = (check: Check) => ({ check, result: "not_checked" as const, exchanges: [], durationMs: 0 });
+const createUncheckedItem = (check: ReceiverCheck) => ({
+  check,
+  result: "not_checked" as const,
+  exchanges: [],
+  durationMs: 0,
+});
 
 /** Marks a check as failed, because a receiver that ends has not handled the delivery. */
-const addReceiverEnd = (item: CheckedItem, receiverEnd: string): CheckedItem => ({
+const addReceiverEnd = (item: ReceiverCheckResult, receiverEnd: string): ReceiverCheckResult => ({
   ...item,
   result: "failed",
   detail: `the receiver ended with ${receiverEnd} during this check`,
@@ -182,50 +193,56 @@ const addReceiverEnd = (item: CheckedItem, receiverEnd: string): CheckedItem => 
 });
 
 /** Marks a check that ends the receiver each time. A rejected delivery stays a warning. */
-const toEndedAgain = (item: CheckedItem): CheckedItem => ({
+const markRepeatedEnd = (item: ReceiverCheckResult): ReceiverCheckResult => ({
   ...item,
   result:
-    item.check.expects === "reject" && !item.exchanges.some(({ reply }) => hasSucceeded(reply)) ? "warning" : "failed",
+    item.check.expects === "reject" && !item.exchanges.some(({ response }) => hasSucceeded(response))
+      ? "warning"
+      : "failed",
   endsReceiver: true,
 });
 
 /** Sends the first deliveries. Their duration determines the concurrency of the other checks. */
-async function makeGenuine(options: RunOptions, pace: { bestMs: number; isSlow: boolean }): Promise<CheckedItem> {
-  const made = await runCheck(genuineCheck, options, pace, responseTimeoutMs);
+async function runGenuineCheck(
+  options: CheckRunOptions,
+  pace: { bestMs: number; isSlow: boolean },
+): Promise<ReceiverCheckResult> {
+  const made = await runCheck(genuineCheck, options, pace, maxResponseMs);
   const [first] = made.exchanges;
-  pace.bestMs = first?.reply.durationMs ?? 0;
+  pace.bestMs = first?.response.durationMs ?? 0;
   // The first request of a new process is not representative.
-  if (pace.bestMs >= minSlowMs && first?.reply.error === undefined) {
-    const again = await runCheck(genuineCheck, options, pace, responseTimeoutMs, 1);
-    pace.bestMs = Math.min(pace.bestMs, again.exchanges[0]?.reply.durationMs ?? pace.bestMs);
+  if (pace.bestMs >= minSlowMs && first?.response.error === undefined) {
+    const again = await runCheck(genuineCheck, options, pace, maxResponseMs, 1);
+    pace.bestMs = Math.min(pace.bestMs, again.exchanges[0]?.response.durationMs ?? pace.bestMs);
   }
   pace.isSlow = pace.bestMs >= 2 * minSlowMs;
   return made;
 }
 
 async function runCheck(
-  check: Check,
-  options: RunOptions,
-  pace: CheckRun["pace"],
+  check: ReceiverCheck,
+  options: CheckRunOptions,
+  pace: CheckContext["pace"],
   timeoutMs: number,
   skipped = 0,
-): Promise<CheckedItem> {
+): Promise<ReceiverCheckResult> {
   const { url, deliveries, retryLate, probe, wall, signal } = options;
-  const onReply = (delivery: Delivery, reply: Reply) => options.onExchange?.(check, { delivery, reply });
-  const sender = createSender({ url, wall, signal, timeoutMs, onReply });
-  const exchanges: Exchange[] = [];
+  const onResponse = (delivery: RawDelivery, response: ReceiverResponse) =>
+    options.onExchange?.(check, { delivery, response });
+  const sender = createSender({ url, wall, signal, timeoutMs, onResponse });
+  const exchanges: ReceiverExchange[] = [];
   const startedAt = wall.monotonicNow();
-  const position = allChecks.indexOf(check) + 1;
+  const position = allReceiverChecks.indexOf(check) + 1;
   const finding = await check.run({
     deliveries,
     probe,
     pace,
-    getEventNumber: (further = 0) => position * numbersPerCheck + further + skipped,
+    getEventNumber: (further = 0) => position * maxEventNumbersPerCheck + further + skipped,
     async send(delivery) {
-      const place = exchanges.push({ delivery, reply: missingReply }) - 1;
-      const reply = await sender(delivery);
-      exchanges[place] = { delivery, reply };
-      return reply;
+      const place = exchanges.push({ delivery, response: missingResponse }) - 1;
+      const response = await sender(delivery);
+      exchanges[place] = { delivery, response };
+      return response;
     },
     async retryLate(number) {
       const sent = await retryLate(number);
@@ -247,17 +264,17 @@ async function runCheck(
  * Reports whether a delivery timed out without a status. A 2xx status for a forged delivery is conclusive despite a
  * timeout.
  */
-const isTooLate = ({ exchanges }: Pick<CheckedItem, "exchanges">): boolean =>
-  exchanges.some(({ reply }) => hasTimedOut(reply));
+const isTooLate = ({ exchanges }: Pick<ReceiverCheckResult, "exchanges">): boolean =>
+  exchanges.some(({ response }) => hasTimedOut(response));
 
 /** Reports whether a connection broke. Connections break when the receiver ends. */
-const isBroken = ({ exchanges }: CheckedItem): boolean =>
-  exchanges.some(({ reply }) => ["closed", "refused", "unreachable"].includes(reply.error?.code ?? ""));
+const isBroken = ({ exchanges }: ReceiverCheckResult): boolean =>
+  exchanges.some(({ response }) => ["closed", "refused", "unreachable"].includes(response.error?.code ?? ""));
 
 /** Reports whether the receiver refused the first connection because it has ended. */
-const isRefused = ({ exchanges }: CheckedItem): boolean => exchanges[0]?.reply.error?.code === "refused";
+const isRefused = ({ exchanges }: ReceiverCheckResult): boolean => exchanges[0]?.response.error?.code === "refused";
 
-const missingReply = {
+const missingResponse = {
   status: undefined,
   error: { code: "unreachable", message: "nothing was received" },
   durationMs: 0,
@@ -266,19 +283,19 @@ const missingReply = {
 
 /** Finds the reason why a check would prove nothing. Returns undefined if the check can run. */
 function findReasonToSkip(
-  { requires }: Check,
-  items: ReadonlyMap<string, CheckedItem>,
-  options: Pick<RunOptions, "probe">,
+  { requires }: ReceiverCheck,
+  items: ReadonlyMap<string, ReceiverCheckResult>,
+  options: Pick<CheckRunOptions, "probe">,
 ): string | undefined {
   if (requires === "probe" && !options.probe) return "--probe is not given";
-  const first = items.get(genuineCheck.id)?.exchanges[0]?.reply;
-  if (first?.error && first.error.code !== "closed") return `the first delivery failed: ${describeReply(first)}`;
+  const first = items.get(genuineCheck.id)?.exchanges[0]?.response;
+  if (first?.error && first.error.code !== "closed") return `the first delivery failed: ${describeResponse(first)}`;
   const probe = items.get(probeCheck.id);
   if (requires !== "probe" || !probe || probe.result === "passed") return undefined;
   return probe.result === "not_checked" ? probe.detail : `the probe does not work: ${probe.detail}`;
 }
 
-async function runInTurn<T>(
+async function runConcurrently<T>(
   list: readonly T[],
   concurrency: number,
   signal: AbortSignal,
@@ -292,5 +309,7 @@ async function runInTurn<T>(
 }
 
 /** Reports whether the receiver accepted a genuine delivery. Otherwise, a rejection proves nothing. */
-export const acceptsAny = (items: readonly CheckedItem[]): boolean =>
-  items.some(({ check, exchanges }) => check.expects === "accept" && exchanges.some(({ reply }) => isAccepted(reply)));
+export const hasAcceptedDelivery = (items: readonly ReceiverCheckResult[]): boolean =>
+  items.some(
+    ({ check, exchanges }) => check.expects === "accept" && exchanges.some(({ response }) => isAccepted(response)),
+  );

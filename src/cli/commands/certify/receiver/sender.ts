@@ -4,7 +4,7 @@ import { request as httpsRequest } from "node:https";
 import type { WallClock } from "../../../../base/clock.ts";
 
 /** One raw HTTP request. Header names are sent exactly as given. */
-export interface Delivery {
+export interface RawDelivery {
   readonly headers: readonly (readonly [name: string, value: string])[];
   readonly body: Buffer;
   /** Sends the body in chunks, without its length. */
@@ -16,43 +16,52 @@ export interface Delivery {
 }
 
 /** Response to a delivery. `status` is defined if a status arrived, `error` if the response is incomplete. */
-export interface Reply {
+export interface ReceiverResponse {
   readonly status: number | undefined;
-  readonly error: { readonly code: ReplyErrorCode; readonly message: string } | undefined;
+  readonly error: { readonly code: ReceiverErrorCode; readonly message: string } | undefined;
   readonly durationMs: number;
   /** Beginning of the body. */
   readonly body: string;
 }
 
-export type ReplyErrorCode = "refused" | "unreachable" | "closed" | "timeout" | "too-large" | "malformed" | "hung-up";
+export type ReceiverErrorCode =
+  | "refused"
+  | "unreachable"
+  | "closed"
+  | "timeout"
+  | "too-large"
+  | "malformed"
+  | "hung-up";
 
 /** Reports whether a 2xx status arrived, even if the rest of the response is missing. */
-export const hasSucceeded = ({ status = 0 }: Reply): boolean => status >= 200 && status < 300;
+export const hasSucceeded = ({ status = 0 }: ReceiverResponse): boolean => status >= 200 && status < 300;
 
 /** Reports success by the rules of the service: a complete 2xx response. */
-export const isAccepted = (reply: Reply): boolean => reply.error === undefined && hasSucceeded(reply);
+export const isAccepted = (response: ReceiverResponse): boolean =>
+  response.error === undefined && hasSucceeded(response);
 
-export const hasTimedOut = ({ status, error }: Reply): boolean => error?.code === "timeout" && status === undefined;
+export const hasTimedOut = ({ status, error }: ReceiverResponse): boolean =>
+  error?.code === "timeout" && status === undefined;
 
 interface SenderOptions {
   readonly url: string;
   readonly wall: WallClock;
   readonly signal: AbortSignal;
   readonly timeoutMs: number;
-  readonly onReply?: ((delivery: Delivery, reply: Reply) => void) | undefined;
+  readonly onResponse?: ((delivery: RawDelivery, response: ReceiverResponse) => void) | undefined;
 }
 
-export const responseTimeoutMs = 5_000;
+export const maxResponseMs = 5_000;
 /** Pause within a body, so that its parts arrive in separate packets. */
-const pauseMs = 30;
+const defaultPauseMs = 30;
 const maxResponseBytes = 1024 * 1024;
 const maxInformationalResponses = 20;
 const maxShownBytes = 2_000;
 
-/** Creates a sender that uses one connection per delivery. The sender never rejects: errors are part of the reply. */
+/** Creates a sender that uses one connection per delivery. The sender never rejects: errors are part of the response. */
 export const createSender =
   (options: SenderOptions) =>
-  (delivery: Delivery): Promise<Reply> =>
+  (delivery: RawDelivery): Promise<ReceiverResponse> =>
     new Promise((resolve) => {
       const { url, wall, signal, timeoutMs } = options;
       const startedAt = wall.monotonicNow();
@@ -63,16 +72,16 @@ export const createSender =
       let status: number | undefined;
       let request: ClientRequest | undefined;
 
-      const settle = (error?: Reply["error"]) => {
+      const settle = (error?: ReceiverResponse["error"]) => {
         if (ended.signal.aborted) return;
         ended.abort();
         request?.destroy();
         const body = Buffer.concat(received).subarray(0, maxShownBytes).toString("utf8");
-        const reply = { status, error, durationMs: wall.monotonicNow() - startedAt, body };
-        options.onReply?.(delivery, reply);
-        resolve(reply);
+        const response = { status, error, durationMs: wall.monotonicNow() - startedAt, body };
+        options.onResponse?.(delivery, response);
+        resolve(response);
       };
-      const fail = (code: ReplyErrorCode, message: string) => settle({ code, message });
+      const fail = (code: ReceiverErrorCode, message: string) => settle({ code, message });
 
       const read = (response: IncomingMessage) => {
         status = response.statusCode;
@@ -103,13 +112,13 @@ export const createSender =
         if (informational > maxInformationalResponses) fail("malformed", "the receiver sends only 1xx responses");
       });
       request.on("upgrade", () => fail("malformed", "the receiver changes the protocol"));
-      request.on("error", (error: NodeJS.ErrnoException) => settle(toReplyError(error)));
+      request.on("error", (error: NodeJS.ErrnoException) => settle(toResponseError(error)));
       void sendBody(request, delivery, wall, ended.signal).then((hasHungUp) => {
         if (hasHungUp) fail("hung-up", "the sender closed the connection");
       });
     });
 
-function openRequest(url: string, { headers, body, isChunked, hangsUp }: Delivery): ClientRequest {
+function openRequest(url: string, { headers, body, isChunked, hangsUp }: RawDelivery): ClientRequest {
   const { host, protocol } = new URL(url);
   const length: [string, string] = isChunked
     ? ["Transfer-Encoding", "chunked"]
@@ -124,7 +133,7 @@ function openRequest(url: string, { headers, body, isChunked, hangsUp }: Deliver
 /** Sends the body. Resolves with true once a requested hang-up is due. */
 async function sendBody(
   request: ClientRequest,
-  { body, pauseAt, isChunked, hangsUp }: Delivery,
+  { body, pauseAt, isChunked, hangsUp }: RawDelivery,
   wall: WallClock,
   signal: AbortSignal,
 ): Promise<boolean> {
@@ -134,7 +143,7 @@ async function sendBody(
       request.write(body.subarray(0, splitAt), () => resolve());
       request.once("close", resolve);
     });
-    await wall.sleep(pauseMs, signal);
+    await wall.sleep(defaultPauseMs, signal);
     if (signal.aborted) return false;
     if (hangsUp === "in-body") return true;
   }
@@ -143,11 +152,11 @@ async function sendBody(
     request.once("close", resolve);
   });
   if (hangsUp !== "after-body") return false;
-  await wall.sleep(pauseMs, signal);
+  await wall.sleep(defaultPauseMs, signal);
   return !signal.aborted;
 }
 
-function toReplyError({ code = "", message }: NodeJS.ErrnoException): NonNullable<Reply["error"]> {
+function toResponseError({ code = "", message }: NodeJS.ErrnoException): NonNullable<ReceiverResponse["error"]> {
   if (code === "ECONNREFUSED") return { code: "refused", message: "connection refused" };
   if (code === "ECONNRESET" || code === "EPIPE" || code === "ECONNABORTED") {
     return { code: "closed", message: "the connection closed without a response" };

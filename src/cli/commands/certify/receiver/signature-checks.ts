@@ -1,54 +1,54 @@
 import { createHash } from "node:crypto";
 import { formatAlgorithm, getDefaultScheme } from "../../../../schemes/webhook-schemes.ts";
-import { type Check, type CheckRun, describeReply } from "./check.ts";
-import { contentType, type Forgery, otherDigest, otherEncoding } from "./deliveries.ts";
-import { type Delivery, hasSucceeded, type Reply } from "./sender.ts";
+import { type CheckContext, describeResponse, type ReceiverCheck } from "./check.ts";
+import { type ForgeryOptions, jsonContentTypeHeader, otherDigest, otherEncoding } from "./deliveries.ts";
+import { hasSucceeded, type RawDelivery, type ReceiverResponse } from "./sender.ts";
 
 const { format } = getDefaultScheme();
 const encodingName = format.encoding === "hex" ? "lower-case hex" : "base64";
 
-interface ForgedVariant extends Pick<Check, "id" | "summary"> {
-  readonly build: (run: CheckRun) => Delivery;
+interface ForgedVariant extends Pick<ReceiverCheck, "id" | "summary"> {
+  readonly build: (run: CheckContext) => RawDelivery;
   /** Whether accepting the signature is harmless although the specification does not allow it. */
   readonly isHarmless?: boolean;
 }
 
 /** Creates a check that a delivery with a wrong signature gets no 2xx status. */
-const createRejectionCheck = ({ build, isHarmless, ...declared }: ForgedVariant): Check => ({
+const createRejectionCheck = ({ build, isHarmless, ...declared }: ForgedVariant): ReceiverCheck => ({
   ...declared,
   expects: "reject",
   basis: "specified",
   reason: `The signature is the ${encodingName} ${formatAlgorithm(format)} of the raw body, by the decoded key`,
   async run(run) {
-    const reply = await run.send(build(run));
-    return { result: getResult(reply, isHarmless), detail: describeReply(reply) };
+    const response = await run.send(build(run));
+    return { result: getResult(response, isHarmless), detail: describeResponse(response) };
   },
 });
 
-function getResult(reply: Reply, isHarmless = false) {
+function getResult(response: ReceiverResponse, isHarmless = false) {
   // The receiver accepted it before its response broke.
-  if (hasSucceeded(reply)) return isHarmless ? "warning" : "failed";
-  if (reply.error?.code === "timeout") return "failed";
+  if (hasSucceeded(response)) return isHarmless ? "warning" : "failed";
+  if (response.error?.code === "timeout") return "failed";
   // The receiver rejected it by an unexpected exception.
-  return reply.error || reply.status! >= 500 ? "warning" : "passed";
+  return response.error || response.status! >= 500 ? "warning" : "passed";
 }
 
 /** Signs the event of the check with a different signature. */
-const createForgery = (changes: Forgery | ((run: CheckRun) => Forgery)) => (run: CheckRun) =>
+const createForgery = (changes: ForgeryOptions | ((run: CheckContext) => ForgeryOptions)) => (run: CheckContext) =>
   run.deliveries.forgeDelivery(
     run.deliveries.createEvent(run.getEventNumber()),
     typeof changes === "function" ? changes(run) : changes,
   );
 
 /** A wrong key that is the same in each run. */
-const otherKey = createHash("sha512").update("another key").digest();
+const wrongKey = createHash("sha512").update("another key").digest();
 
 /** Deliveries that the service did not sign. */
-export const signatureChecks: readonly Check[] = [
+export const signatureChecks: readonly ReceiverCheck[] = [
   {
     id: "signature.tampered",
     summary: "Rejects a body that was changed after signing",
-    build(run: CheckRun) {
+    build(run: CheckContext) {
       const { body, headers } = run.deliveries.createGenuine(run.getEventNumber(), { status: "SIGN" });
       return { headers, body: Buffer.from(body.toString().replace('"SIGN"', '"VOID"')) };
     },
@@ -56,14 +56,14 @@ export const signatureChecks: readonly Check[] = [
   {
     id: "signature.other-key",
     summary: "Rejects a signature by another key",
-    build: createForgery({ key: otherKey }),
+    build: createForgery({ key: wrongKey }),
   },
   {
     id: "signature.missing",
     summary: "Rejects a delivery without a signature",
-    build: ({ deliveries, getEventNumber }: CheckRun) => ({
+    build: ({ deliveries, getEventNumber }: CheckContext) => ({
       body: Buffer.from(deliveries.createEvent(getEventNumber())),
-      headers: [contentType],
+      headers: [jsonContentTypeHeader],
     }),
   },
   {
