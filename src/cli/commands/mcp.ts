@@ -1,6 +1,6 @@
 import { type Command, defineCommand } from "../command.ts";
 import { UsageError } from "../process/failure.ts";
-import { serve } from "./mcp/server.ts";
+import { serveTools } from "./mcp/server.ts";
 
 const mcp = defineCommand({
   words: ["mcp"],
@@ -26,7 +26,7 @@ const mcp = defineCommand({
         hint: "It serves the agent that starts it, on standard input and output. See svc mcp --help.",
       });
     }
-    await serve(context, { allowWrites: input.flags["allow-writes"] === true });
+    await serveTools(context, { allowWrites: input.flags["allow-writes"] === true });
     return undefined;
   },
 });

@@ -8,11 +8,11 @@ import { pluralize } from "../../base/text.ts";
 import { type Command, type Context, defineCommand } from "../command.ts";
 import { bold, cyan, dim, green, red, type StyledLine } from "../output/styled.ts";
 import { formatTable } from "../output/text.ts";
-import { writeFiles } from "./run/emulators.ts";
+import { writeScenarioFiles } from "./run/emulators.ts";
 import { parseScenario } from "./run/parse.ts";
 import type { StepResult } from "./run/result.ts";
 import { runScenario } from "./run/run-scenario.ts";
-import { Stage } from "./run/stage.ts";
+import { ScenarioStage } from "./run/stage.ts";
 
 const tour = defineCommand({
   words: ["tour"],
@@ -69,10 +69,10 @@ async function runTour(context: Context, onStep: (step: Step) => Promise<void>):
   const folder = await mkdtemp(join(tmpdir(), "svc-tour-"));
   onEnd(() => rm(folder, { recursive: true, force: true }));
   const parsed = parseScenario("tour.yaml", await readTour(), operations);
-  await writeFiles(folder, parsed.scenario.files ?? {});
+  await writeScenarioFiles(folder, parsed.scenario.files ?? {});
   const emulator = await startEmulator({ clock: { mode: "manual" } });
   onEnd(() => emulator.close());
-  const stage = new Stage(emulator, folder, context);
+  const stage = new ScenarioStage(emulator, folder, context);
   onEnd(() => stage.close());
   const steps: Step[] = [];
   const { steps: all } = await runScenario(parsed, stage, {

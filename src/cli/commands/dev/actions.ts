@@ -3,7 +3,7 @@ import type { CapturedRun, Context } from "../../command.ts";
 import { dim, red, type StyledLine } from "../../output/styled.ts";
 import { formatCommandLine } from "../../process/shell-words.ts";
 
-export interface ActionState {
+export interface KeyActionState {
   /** ID of the contract that changed last. */
   contract?: string | undefined;
   contractStatus?: string | undefined;
@@ -12,8 +12,8 @@ export interface ActionState {
   webhookId?: number | undefined;
 }
 
-export interface ActionTools {
-  readonly state: ActionState;
+export interface KeyActionTools {
+  readonly state: KeyActionState;
   /**
    * Prints and runs a command. Resolves with its response. Prints the error and resolves with undefined if the command
    * fails.
@@ -24,13 +24,13 @@ export interface ActionTools {
   print(...lines: readonly StyledLine[]): Promise<void>;
 }
 
-interface Action {
+interface KeyAction {
   readonly summary: string;
-  perform(tools: ActionTools): Promise<void>;
+  perform(tools: KeyActionTools): Promise<void>;
 }
 
 const counterparty = { is_individual: true, poc_details: { first_name: "Jo", email: "jo@acme.example" } };
-const create = [
+const createContractArgv = [
   ...["contracts", "create", "--contract-template-id", "101", "--set", "contract_data={}"],
   ...["--set", `counter_party_details=${JSON.stringify([counterparty])}`],
 ];
@@ -39,11 +39,11 @@ const create = [
 const maxSignatures = 10;
 
 /** Actions by key. Each action runs exactly the command that it prints. */
-export const actions = lookupTable<Action>({
+export const keyActions = lookupTable<KeyAction>({
   c: {
     summary: "create a contract",
     async perform({ run, state, print }) {
-      const made = await run(create);
+      const made = await run(createContractArgv);
       if (made === undefined) return;
       state.contract = String(made.composite_id ?? made.id);
       state.contractStatus = "DRAFT";
@@ -99,17 +99,17 @@ export const actions = lookupTable<Action>({
 });
 
 /** Formats the help of the keys, such as `c create a contract`, one line per key. */
-export const formatKeyLines = (): readonly string[] => [
-  ...Object.entries(actions).map(([key, { summary }]) => `  ${key}  ${summary}`),
+export const formatKeyHelp = (): readonly string[] => [
+  ...Object.entries(keyActions).map(([key, { summary }]) => `  ${key}  ${summary}`),
   "  ?  show the keys",
   "  q  quit",
 ];
 
-export function createTools(
-  state: ActionState,
+export function createKeyActionTools(
+  state: KeyActionState,
   context: Context,
   print: (...lines: readonly StyledLine[]) => Promise<void>,
-): ActionTools {
+): KeyActionTools {
   const announceCommand = (argv: readonly string[]) => print([dim("$ "), formatCommandLine(argv)]);
   return {
     state,
@@ -117,7 +117,7 @@ export function createTools(
     async run(argv) {
       await announceCommand(argv);
       const done = await context.svc([...argv, "--json", "--yes"]);
-      if (done.exit === 0) return readAnswer(done.out);
+      if (done.exit === 0) return parseCommandOutput(done.out);
       await print([red(findErrorMessage(done))]);
       return undefined;
     },
@@ -130,7 +130,7 @@ export function createTools(
   };
 }
 
-function readAnswer(out: string): Readonly<Record<string, unknown>> {
+function parseCommandOutput(out: string): Readonly<Record<string, unknown>> {
   try {
     return toFields(JSON.parse(out));
   } catch {

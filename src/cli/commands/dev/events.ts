@@ -10,7 +10,7 @@ import { formatPostResult, isSuccessfulPost } from "../webhooks/post.ts";
 export type SessionEvent = EventOf<typeof followEvents>;
 
 /** Interval of checks for a restarted emulator. */
-const retryMs = 500;
+const defaultRetryIntervalMs = 500;
 
 /** Emits the events of this folder's emulator, across restarts, until the run ends. */
 export async function followEmulator(context: Context, onEvent: (event: SessionEvent) => void): Promise<void> {
@@ -18,7 +18,7 @@ export async function followEmulator(context: Context, onEvent: (event: SessionE
   while (!signal.aborted) {
     // The webhook watch reports the end of the emulator.
     await followOnce(context, onEvent).catch(() => {});
-    await host.wall.sleep(retryMs, signal);
+    await host.wall.sleep(defaultRetryIntervalMs, signal);
   }
 }
 

@@ -6,7 +6,7 @@ import type { ListenedDelivery, VerifiedDelivery } from "../webhooks/listened-de
 import { verifyReceivedDelivery } from "../webhooks/listened-delivery.ts";
 import { openPoster } from "../webhooks/post.ts";
 
-interface ReceiveOptions {
+interface SessionReceiverOptions {
   readonly forwardTo: string | undefined;
   readonly extraHeaders: Readonly<Record<string, string>>;
   readonly onDelivery: (delivery: ListenedDelivery) => Promise<void>;
@@ -16,7 +16,7 @@ interface ReceiveOptions {
  * Opens the receiver of a session. The receiver verifies and forwards each delivery, and returns the response of the
  * app.
  */
-export async function receive(options: ReceiveOptions, context: Context): Promise<Receiver> {
+export async function openSessionReceiver(options: SessionReceiverOptions, context: Context): Promise<Receiver> {
   const { forwardTo, extraHeaders, onDelivery } = options;
   const poster = forwardTo === undefined ? undefined : await openPoster(context);
   let key = await fetchKey(context);

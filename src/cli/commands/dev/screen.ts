@@ -11,10 +11,10 @@ import { InterruptedError } from "../../process/failure.ts";
 import type { InputStream } from "../../process/host.ts";
 import { write } from "../../process/write.ts";
 
-const separator = " | ";
+const statusSeparator = " | ";
 
 /** A growing list of lines. Terminals also show a status line below the list. */
-export class Screen {
+export class SessionScreen {
   readonly #context: Context;
   readonly #hasStatus: boolean;
   #parts: readonly string[] = [];
@@ -90,7 +90,7 @@ export class Screen {
 function fitParts(parts: readonly string[], columns: number): string {
   let line = "";
   for (const part of parts.map(escapeControlCharacters)) {
-    const longer = line === "" ? part : `${line}${separator}${part}`;
+    const longer = line === "" ? part : `${line}${statusSeparator}${part}`;
     if (measureWidth(longer) <= columns) line = longer;
   }
   return line;
@@ -138,21 +138,26 @@ export async function readKeys({ host, signal }: Context, onKey: (key: string) =
   }
 }
 
-type Clock = ResultOf<typeof showClock>;
-export type Webhooks = ResultOf<typeof listControlWebhooks>;
+type EmulatorClock = ResultOf<typeof showClock>;
+export type SessionWebhooks = ResultOf<typeof listControlWebhooks>;
 
 /** Clock of an emulator, with the monotonic time of its observation. */
-export interface SeenClock extends Clock {
+export interface ObservedClock extends EmulatorClock {
   readonly seenAt: number;
 }
 
 /** Returns virtual milliseconds at a monotonic time of this machine. */
-function getVirtualNow({ now, mode, speed, seenAt }: SeenClock, at: number): number {
+function getVirtualNow({ now, mode, speed, seenAt }: ObservedClock, at: number): number {
   return Date.parse(now) + (mode === "real" ? (at - seenAt) * speed : 0);
 }
 
 /** Formats the parts of the status line, most important first, because a narrow window omits the last parts. */
-export function formatStatusParts(clock: SeenClock | undefined, webhooks: Webhooks, isAppDown: boolean, at: number) {
+export function formatStatusParts(
+  clock: ObservedClock | undefined,
+  webhooks: SessionWebhooks,
+  isAppDown: boolean,
+  at: number,
+) {
   if (clock === undefined) return ["? keys", "q quits"];
   const now = getVirtualNow(clock, at);
   const failing = webhooks.filter(({ status, failure_count }) => status !== "ACTIVE" || failure_count > 0).length;

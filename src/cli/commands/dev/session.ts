@@ -6,7 +6,7 @@ import type { StyledLine } from "../../output/styled.ts";
 import type { ListenedDelivery } from "../webhooks/listened-delivery.ts";
 import { isRefused, subscribe } from "../webhooks/registration.ts";
 import { watchSubscription } from "../webhooks/subscription-watch.ts";
-import { type ActionState, actions, createTools, formatKeyLines } from "./actions.ts";
+import { createKeyActionTools, formatKeyHelp, type KeyActionState, keyActions } from "./actions.ts";
 import {
   followEmulator,
   formatAttemptLine,
@@ -17,32 +17,32 @@ import {
   toDeliveryEvent,
   toRequestEvent,
 } from "./events.ts";
-import { formatStatusParts, readKeys, type Screen, type SeenClock, type Webhooks } from "./screen.ts";
+import { formatStatusParts, type ObservedClock, readKeys, type SessionScreen, type SessionWebhooks } from "./screen.ts";
 
-export interface SessionOptions {
+export interface DevSessionOptions {
   readonly forwardTo: string | undefined;
   readonly activities: readonly string[];
   /** Whether the session reads keys and shows a status line. */
   readonly isInteractive: boolean;
 }
 
-const resubscribeMs = 500;
-const tickMs = 1_000;
-const probeMs = 300;
+const defaultResubscribeMs = 500;
+const defaultStatusIntervalMs = 1_000;
+const defaultProbeIntervalMs = 300;
 
-export class Session {
-  readonly #options: SessionOptions;
+export class DevSession {
+  readonly #options: DevSessionOptions;
   /** Context of this folder's emulator. */
   readonly #context: Context;
-  readonly #screen: Screen;
-  readonly #state: ActionState = {};
-  #clock: SeenClock | undefined;
-  #webhooks: Webhooks = [];
+  readonly #screen: SessionScreen;
+  readonly #state: KeyActionState = {};
+  #clock: ObservedClock | undefined;
+  #webhooks: SessionWebhooks = [];
   #hasEnded = false;
   #isAppDown = false;
   #acting: Promise<void> = Promise.resolve();
 
-  constructor(options: SessionOptions, context: Context, screen: Screen) {
+  constructor(options: DevSessionOptions, context: Context, screen: SessionScreen) {
     this.#options = options;
     this.#context = context;
     this.#screen = screen;
@@ -91,7 +91,7 @@ export class Session {
         await this.#screen.showNotice(`Webhook ${this.#state.webhookId} is subscribed.`);
         return await this.#printDocument({ type: "subscribed", webhook_id: this.#state.webhookId });
       } catch {
-        await host.wall.sleep(resubscribeMs, signal);
+        await host.wall.sleep(defaultResubscribeMs, signal);
       }
     }
   }
@@ -114,7 +114,7 @@ export class Session {
 
   async #waitForApp(forwardTo: string): Promise<void> {
     const { host, signal } = this.#context;
-    do await host.wall.sleep(probeMs, signal);
+    do await host.wall.sleep(defaultProbeIntervalMs, signal);
     while (!signal.aborted && (await isRefused(forwardTo)));
     if (signal.aborted) return;
     this.#isAppDown = false;
@@ -147,10 +147,10 @@ export class Session {
   }
 
   #onKey(key: string): void {
-    if (key === "?") return void this.#screen.print(...formatKeyLines());
-    const action = actions[key];
+    if (key === "?") return void this.#screen.print(...formatKeyHelp());
+    const action = keyActions[key];
     if (!action) return;
-    const tools = createTools(this.#state, this.#context, (...lines) => this.#screen.print(...lines));
+    const tools = createKeyActionTools(this.#state, this.#context, (...lines) => this.#screen.print(...lines));
     // Actions run sequentially, because an action can need the result of the previous one.
     this.#acting = this.#acting.then(() =>
       action.perform(tools).catch((error: unknown) => this.#screen.print(`error: ${(error as Error).message}`)),
@@ -200,7 +200,7 @@ export class Session {
   async #runStatusLoop(signal: AbortSignal): Promise<void> {
     const { host } = this.#context;
     while (!signal.aborted) {
-      await host.wall.sleep(tickMs, signal);
+      await host.wall.sleep(defaultStatusIntervalMs, signal);
       if (!signal.aborted && this.#clock?.mode === "real") await this.#drawStatus();
     }
   }

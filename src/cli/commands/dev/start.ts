@@ -24,12 +24,12 @@ export interface SessionEmulator extends EmulatorAccess {
   readonly isOwn: boolean;
 }
 
-const startMs = 10_000;
+const maxStartMs = 10_000;
 const getErrorCode = (error: unknown): string | undefined =>
   error instanceof CommandFailedError ? error.code : undefined;
 
 /** Joins the emulator of this folder or starts one. Uses free ports if the default ports are taken. */
-export async function startOrJoin(port: number | undefined, context: Context): Promise<SessionEmulator> {
+export async function startOrJoinEmulator(port: number | undefined, context: Context): Promise<SessionEmulator> {
   const running = await findLocalEmulator(context.host).catch((error: unknown) => {
     if (getErrorCode(error) !== "emulator_silent") throw error;
     return waitForEmulator(context);
@@ -54,7 +54,7 @@ export async function startOrJoin(port: number | undefined, context: Context): P
 
 /** Waits for the emulator that another session is starting in this folder. */
 const waitForEmulator = (context: Context): Promise<LocalEmulator> =>
-  pollUntil(context, startMs, "the emulator of this folder", () =>
+  pollUntil(context, maxStartMs, "the emulator of this folder", () =>
     findLocalEmulator(context.host).catch((error: unknown) => {
       if (getErrorCode(error) !== "emulator_silent") throw error;
       return undefined;
@@ -62,7 +62,7 @@ const waitForEmulator = (context: Context): Promise<LocalEmulator> =>
   );
 
 /** Removes the variables that select services other than the emulator of the folder. */
-const otherServices = lookupTable<undefined>({
+const clearedVariables = lookupTable<undefined>({
   SVC_BASE_URL: undefined,
   SVC_ROUTER_URL: undefined,
   SVC_CONTRACTS_URL: undefined,
@@ -80,7 +80,7 @@ const otherServices = lookupTable<undefined>({
 /** Creates a context whose services are always those of this folder's emulator, at its current address. */
 export function createFolderContext(context: Context, output: Output): Context {
   const { globals, onEnd } = context;
-  const host = { ...context.host, env: { ...context.host.env, ...otherServices } };
+  const host = { ...context.host, env: { ...context.host.env, ...clearedVariables } };
   // The start of the session already reported the selected emulator.
   const quiet = { ...output, note: async () => {} };
   const target: Context["target"] = (service) =>
@@ -98,11 +98,11 @@ export function createFolderContext(context: Context, output: Output): Context {
       onEnd(() => client.close());
       return client;
     },
-    svc: (argv, options) => context.svc(argv, { ...options, env: { ...otherServices, ...options?.env } }),
+    svc: (argv, options) => context.svc(argv, { ...options, env: { ...clearedVariables, ...options?.env } }),
   };
 }
 
-interface Ready {
+interface ReadySession {
   readonly emulator: SessionEmulator;
   readonly receiverUrl: string;
   readonly webhookId: number | undefined;
@@ -110,7 +110,7 @@ interface Ready {
 }
 
 /** Creates the first document for programs. It includes the keys of the emulator, because they protect no real data. */
-export function toReadyDocument({ emulator, receiverUrl, webhookId, forwardTo }: Ready) {
+export function toReadyDocument({ emulator, receiverUrl, webhookId, forwardTo }: ReadySession) {
   const cluster = getMainCluster(emulator);
   return {
     type: "ready",
@@ -131,7 +131,7 @@ export function toReadyDocument({ emulator, receiverUrl, webhookId, forwardTo }:
 }
 
 export function formatReadyLines(
-  { emulator, webhookId, forwardTo }: Ready,
+  { emulator, webhookId, forwardTo }: ReadySession,
   hasKeys: boolean,
   host: Host,
 ): readonly StyledLine[] {

@@ -20,10 +20,10 @@ export interface ListedCommand {
   readonly confirm?: string;
 }
 
-type Commands = readonly ListedCommand[];
+type ListedCommands = readonly ListedCommand[];
 
 /** Groups that sign users in or act for connected apps. Agents cannot use them. */
-const personalGroups: ReadonlySet<string> = new Set([
+const userOnlyGroups: ReadonlySet<string> = new Set([
   "auth",
   "oidc",
   "trial",
@@ -38,7 +38,7 @@ const personalGroups: ReadonlySet<string> = new Set([
 const withheldOperations: ReadonlySet<string> = new Set(["state.export", "clusters.inbox", "emails.blackhole"]);
 
 /** Finds a command by a name such as `contracts status` or `contracts.status`. Throws UsageError if there is none. */
-export function findCommand(commands: Commands, name: string): ListedCommand {
+export function findCommand(commands: ListedCommands, name: string): ListedCommand {
   const normalizedName = name.trim().replace(/^svc /, "");
   const found =
     commands.find(({ command }) => command === normalizedName) ??
@@ -50,7 +50,7 @@ export function findCommand(commands: Commands, name: string): ListedCommand {
 const maxMatches = 12;
 
 /** Finds commands of operations by the words of a query, best match first. */
-export function findCommands(commands: Commands, query: string) {
+export function findCommands(commands: ListedCommands, query: string) {
   const words = query.toLowerCase().match(/[\w-]+/g) ?? [];
   const matches = commands
     .filter(({ operation }) => operation !== undefined)
@@ -79,7 +79,7 @@ function scoreCommand(
   return scores.reduce((sum, one) => sum + one, 0);
 }
 
-export interface CallInput {
+export interface OperationCallInput {
   readonly operation: string;
   readonly params?: Readonly<Record<string, string | number>> | undefined;
   readonly query?: Readonly<Record<string, unknown>> | undefined;
@@ -89,7 +89,7 @@ export interface CallInput {
 /**
  * Creates the command line and the standard input of one request. Throws UsageError if agents cannot run the command.
  */
-export function createCallLine(commands: Commands, input: CallInput, allowWrites: boolean) {
+export function createCallLine(commands: ListedCommands, input: OperationCallInput, allowWrites: boolean) {
   const listed = findCommand(commands, input.operation);
   requireCallable(listed, allowWrites);
   const { params = {}, query = {}, body } = input;
@@ -104,16 +104,16 @@ export function createCallLine(commands: Commands, input: CallInput, allowWrites
 }
 
 /** Explains why only users can run a command. Returns undefined if agents and scenario files can run it, too. */
-export function explainPersonal({ command, operation }: Pick<ListedCommand, "command" | "operation">) {
+export function explainUserOnly({ command, operation }: Pick<ListedCommand, "command" | "operation">) {
   if (operation === undefined) return "It calls no operation. Run it in a shell.";
-  return personalGroups.has(command.split(" ")[0]!) ? "It acts for a person or a connected app." : undefined;
+  return userOnlyGroups.has(command.split(" ")[0]!) ? "It acts for a person or a connected app." : undefined;
 }
 
 function requireCallable(listed: ListedCommand, allowWrites: boolean): void {
   const { command, operation, response, method, confirm, body } = listed;
   const createManualOnlyError = (hint: string) =>
     new UsageError(`svc ${command} cannot be called by an agent`, { hint });
-  const personalReason = explainPersonal(listed);
+  const personalReason = explainUserOnly(listed);
   if (personalReason !== undefined) throw createManualOnlyError(personalReason);
   if (operation !== undefined && withheldOperations.has(operation))
     throw createManualOnlyError("Its response holds secrets.");
@@ -128,7 +128,7 @@ function requireCallable(listed: ListedCommand, allowWrites: boolean): void {
   }
 }
 
-function readPositionals({ positionals }: ListedCommand, params: NonNullable<CallInput["params"]>): string[] {
+function readPositionals({ positionals }: ListedCommand, params: NonNullable<OperationCallInput["params"]>): string[] {
   const left = new Map(Object.entries(params).map(([name, value]) => [name.replaceAll("-", "_"), String(value)]));
   const given = positionals.flatMap(({ name, optional }) => {
     const value = left.get(name.replaceAll("-", "_"));

@@ -7,7 +7,7 @@ import { isSecretField } from "../../process/redact.ts";
 import type { ListedCommand } from "./operations.ts";
 
 /** Result of a tool: the output of its command line, without secrets. */
-export interface ToolResult {
+export interface McpToolResult {
   readonly text: string;
   readonly isError: boolean;
 }
@@ -15,7 +15,7 @@ export interface ToolResult {
 /**
  * Runs command lines for tools sequentially. They use JSON output and the services of the server's own command line.
  */
-export class Runner {
+export class ToolRunner {
   readonly #context: Context;
   #last: Promise<unknown> = Promise.resolve();
   #commands: Promise<readonly ListedCommand[]> | undefined;
@@ -30,7 +30,7 @@ export class Runner {
   }
 
   /** Runs a command line. Resolves with its standard output, or with its error if the output is empty. */
-  async run(argv: readonly string[], stdin?: string): Promise<ToolResult> {
+  async run(argv: readonly string[], stdin?: string): Promise<McpToolResult> {
     const { host, globals, svc } = this.#context;
     const { profile, baseUrl, emulator } = globals;
     const service = [
@@ -50,19 +50,19 @@ export class Runner {
   }
 }
 
-function toResult({ exit, out, err }: CapturedRun, secrets: readonly string[]): ToolResult {
+function toResult({ exit, out, err }: CapturedRun, secrets: readonly string[]): McpToolResult {
   if (out.trim() !== "" || exit === 0) return { text: hideSecrets(out, secrets), isError: false };
   // Warnings can precede the error.
   const error = err.slice(Math.max(0, err.lastIndexOf('{"error":')));
   return { text: hideSecrets(error, secrets), isError: true };
 }
 
-export const toErrorResult = (error: unknown): ToolResult => ({
+export const toErrorResult = (error: unknown): McpToolResult => ({
   text: `${JSON.stringify(toExplanationJson(redactExplanation(explainError(error))))}\n`,
   isError: true,
 });
 
-export const toDataResult = (value: unknown): ToolResult => ({
+export const toDataResult = (value: unknown): McpToolResult => ({
   text: `${JSON.stringify(value, null, 2)}\n`,
   isError: false,
 });
@@ -71,21 +71,22 @@ export const toDataResult = (value: unknown): ToolResult => ({
 const mask = "[redacted]";
 
 /** Fields with names of secrets that contain none: fields of errors and of state differences. */
-const harmless: ReadonlySet<string> = new Set(["code", "key", "concurrency_key"]);
+const nonSecretFields: ReadonlySet<string> = new Set(["code", "key", "concurrency_key"]);
 
 /** Names of fields with links that act as a user. */
-const linkName = /^(?:link|authorization_url|redirect_url|user_code)$/;
-const isSecret = (name: string): boolean => linkName.test(name) || (isSecretField(name) && !harmless.has(name));
+const linkFieldPattern = /^(?:link|authorization_url|redirect_url|user_code)$/;
+const isSecret = (name: string): boolean =>
+  linkFieldPattern.test(name) || (isSecretField(name) && !nonSecretFields.has(name));
 
 /** Environment variables whose values must not appear in a response. */
-const secretVariables =
+const secretVariablePattern =
   /^(?:SVC_(?:CLIENT_SECRET|CLUSTER_KEY|TOKEN|BASIC_AUTH|WEBHOOK_HMAC_KEY|EMULATOR_TOKEN|STORE)|SVC_\w+_(?:SECRET|TOKEN|PASSWORD)|PGPASSWORD|OTEL_EXPORTER_OTLP_\w*HEADERS)$/;
 /** Shorter values can be part of ordinary words. */
 const minSecretLength = 6;
 
 /** Collects the secrets of environment variables, including secrets of clusters in SVC_CLUSTERS. */
 function collectSecrets(env: Readonly<Record<string, string | undefined>>): string[] {
-  const own = Object.entries(env).flatMap(([name, value]) => (secretVariables.test(name) ? (value ?? []) : []));
+  const own = Object.entries(env).flatMap(([name, value]) => (secretVariablePattern.test(name) ? (value ?? []) : []));
   const clusterSecrets = [...(env.SVC_CLUSTERS ?? "").matchAll(/"(?:client_secret|cluster_key)"\s*:\s*"([^"]+)"/g)];
   return [...own, ...clusterSecrets.map(([, value]) => value!)].filter((one) => one.length >= minSecretLength);
 }

@@ -20,13 +20,13 @@ import { z } from "zod";
 import { tryParseJson } from "../../../base/object.ts";
 import type { Context } from "../../command.ts";
 import { UsageError } from "../../process/failure.ts";
-import { Runner, type ToolResult, toErrorResult } from "./runner.ts";
-import { listTools, type Tool } from "./tools.ts";
+import { type McpToolResult, ToolRunner, toErrorResult } from "./runner.ts";
+import { listTools, type McpTool } from "./tools.ts";
 
 /** Serves the tools on the streams of the host, until standard input ends or the run is aborted. */
-export async function serve(context: Context, { allowWrites }: { readonly allowWrites: boolean }): Promise<void> {
+export async function serveTools(context: Context, { allowWrites }: { readonly allowWrites: boolean }): Promise<void> {
   const { host, signal } = context;
-  const runner = new Runner(context);
+  const runner = new ToolRunner(context);
   const tools = listTools(allowWrites);
   const server = new Server({ name: "svc", version: host.version }, { capabilities: { tools: {} } });
   server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: tools.map(listTool) }));
@@ -53,7 +53,7 @@ export async function serve(context: Context, { allowWrites }: { readonly allowW
 }
 
 /** Describes a tool with its schema. Repetitive parts are omitted, because agents pay for each token. */
-function listTool({ name, description, input, readOnly }: Tool) {
+function listTool({ name, description, input, readOnly }: McpTool) {
   const { $schema: _, additionalProperties: __, ...schema } = z.toJSONSchema(input, { io: "input" });
   return {
     name,
@@ -63,7 +63,7 @@ function listTool({ name, description, input, readOnly }: Tool) {
   };
 }
 
-async function callTool(tool: Tool, given: unknown, runner: Runner): Promise<ToolResult> {
+async function callTool(tool: McpTool, given: unknown, runner: ToolRunner): Promise<McpToolResult> {
   const read = tool.input.safeParse(given ?? {});
   if (!read.success) return toErrorResult(new UsageError(formatIssues(read.error)));
   try {
@@ -73,7 +73,7 @@ async function callTool(tool: Tool, given: unknown, runner: Runner): Promise<Too
   }
 }
 
-const maxBytes = 10 * 1024 * 1024;
+const maxLineBytes = 10 * 1024 * 1024;
 const newline = 0x0a;
 
 /** Requests that the server handles. The SDK reports invalid parameters as an internal error. */
@@ -137,13 +137,13 @@ class LineTransport implements Transport {
   /** Stores a part of a line. A line that is too long is discarded. */
   #add(piece: Buffer): void {
     this.#size += piece.length;
-    if (this.#size > maxBytes) this.#pieces = [];
+    if (this.#size > maxLineBytes) this.#pieces = [];
     else if (piece.length > 0) this.#pieces.push(piece);
   }
 
   readonly #endLine = (): void => {
     const line = Buffer.concat(this.#pieces).toString("utf8");
-    const isTooLong = this.#size > maxBytes;
+    const isTooLong = this.#size > maxLineBytes;
     this.#pieces = [];
     this.#size = 0;
     if (!isTooLong && line.trim() === "") return;

@@ -3,15 +3,15 @@ import { dictionary } from "../../../api/shapes.ts";
 import { UsageError } from "../../process/failure.ts";
 import { contractDocument } from "../example-contract.ts";
 import { createCallLine, findCommand, findCommands } from "./operations.ts";
-import { type Runner, type ToolResult, toDataResult } from "./runner.ts";
+import { type McpToolResult, type ToolRunner, toDataResult } from "./runner.ts";
 
 /** Tool of the server. The server validates the input before it runs the tool. */
-export interface Tool {
+export interface McpTool {
   readonly name: string;
   readonly description: string;
   readonly input: z.ZodObject;
   readonly readOnly: boolean;
-  run(input: Readonly<Record<string, unknown>>, runner: Runner): Promise<ToolResult>;
+  run(input: Readonly<Record<string, unknown>>, runner: ToolRunner): Promise<McpToolResult>;
 }
 
 const defineTool = <Shape extends z.ZodRawShape>(
@@ -19,17 +19,21 @@ const defineTool = <Shape extends z.ZodRawShape>(
   description: string,
   shape: Shape,
   readOnly: boolean,
-  run: (input: z.infer<z.ZodObject<Shape>>, runner: Runner) => Promise<ToolResult>,
-): Tool => ({ name, description, input: z.object(shape).strict(), readOnly, run: run as unknown as Tool["run"] });
+  run: (input: z.infer<z.ZodObject<Shape>>, runner: ToolRunner) => Promise<McpToolResult>,
+): McpTool => ({ name, description, input: z.object(shape).strict(), readOnly, run: run as unknown as McpTool["run"] });
 
 const stringSchema = z.string();
 const optionalString = z.string().optional();
 
-const find = defineTool("find", "Find operations by words", { query: stringSchema }, true, async ({ query }, runner) =>
-  toDataResult(findCommands(await runner.listCommands(), query)),
+const operationSearchTool = defineTool(
+  "find",
+  "Find operations by words",
+  { query: stringSchema },
+  true,
+  async ({ query }, runner) => toDataResult(findCommands(await runner.listCommands(), query)),
 );
 
-const describe = defineTool(
+const operationDescriptionTool = defineTool(
   "describe",
   "Show fields, examples and path of an operation (id or command)",
   { operation: stringSchema },
@@ -37,7 +41,7 @@ const describe = defineTool(
   async ({ operation }, runner) => toDataResult(findCommand(await runner.listCommands(), operation)),
 );
 
-const call = (allowWrites: boolean) =>
+const createOperationCallTool = (allowWrites: boolean) =>
   defineTool(
     "call",
     allowWrites ? "Call an operation" : "Call an operation that reads",
@@ -54,7 +58,7 @@ const call = (allowWrites: boolean) =>
     },
   );
 
-const contractStatus = defineTool(
+const contractStatusTool = defineTool(
   "contract",
   "Show the status of a contract",
   { id: stringSchema.describe("T-1") },
@@ -63,7 +67,7 @@ const contractStatus = defineTool(
 );
 
 /** Runs the lifecycle steps from creation to the requested status. The last response reports that status. */
-const contractJourney = defineTool(
+const contractJourneyTool = defineTool(
   "contract",
   "Lead a contract to a status, or create a sample; answers its status",
   { id: optionalString.describe("T-1; omit to create"), to: z.enum(["DRAFT", "SIGN", "EXECUTED"]).optional() },
@@ -93,16 +97,16 @@ function findNextStep(status: string, to: string, id: string): string[] | undefi
   return status === "SIGN" ? ["emulator", "sign", id] : undefined;
 }
 
-async function createSample(runner: Runner): Promise<string | ToolResult> {
+async function createSample(runner: ToolRunner): Promise<string | McpToolResult> {
   const created = await runner.run(["contracts", "create", "--data", "-"], JSON.stringify(contractDocument));
   return created.isError ? created : String(JSON.parse(created.text).id);
 }
 
-const clockShown = defineTool("clock", "Show virtual time and what is due next", {}, true, async (_, runner) =>
+const clockStatusTool = defineTool("clock", "Show virtual time and what is due next", {}, true, async (_, runner) =>
   runner.run(["emulator", "clock"]),
 );
 
-const clockMoved = defineTool(
+const clockAdvanceTool = defineTool(
   "clock",
   "Show virtual time, or advance it: what becomes due runs",
   {
@@ -121,7 +125,7 @@ const clockMoved = defineTool(
   },
 );
 
-const trace = defineTool(
+const traceTool = defineTool(
   "trace",
   "Show what caused something and what followed",
   { ref: stringSchema.describe("T-1, request:12, delivery:3") },
@@ -129,7 +133,7 @@ const trace = defineTool(
   async ({ ref }, runner) => runner.run(["emulator", "trace", requireWord(ref, "ref")]),
 );
 
-const why = defineTool(
+const webhookDiagnosisTool = defineTool(
   "why",
   "Diagnose webhooks that fail",
   { webhook: optionalString.describe("ID, URL or title") },
@@ -138,11 +142,11 @@ const why = defineTool(
     runner.run(["webhooks", "why", ...(webhook === undefined ? [] : [requireWord(webhook, "webhook")])]),
 );
 
-const snapshots = defineTool("snapshot", "List snapshots of the emulator", {}, true, async (_, runner) =>
+const snapshotListTool = defineTool("snapshot", "List snapshots of the emulator", {}, true, async (_, runner) =>
   runner.run(["emulator", "snapshot", "list"]),
 );
 
-const snapshot = defineTool(
+const snapshotTool = defineTool(
   "snapshot",
   "List, save, restore or compare snapshots of the emulator",
   { action: z.enum(["list", "save", "restore", "diff"]), name: optionalString },
@@ -155,7 +159,7 @@ const snapshot = defineTool(
   },
 );
 
-const requests = defineTool(
+const requestListTool = defineTool(
   "requests",
   "List requests that the emulator received, newest first",
   { status: z.number().int().optional(), operation: optionalString, limit: z.number().int().optional() },
@@ -171,7 +175,7 @@ const requests = defineTool(
 );
 
 /** Sends invalid deliveries to the receiver. */
-const certify = defineTool(
+const certificationTool = defineTool(
   "certify",
   "Grade a webhook receiver: sends it good and bad deliveries",
   { to: stringSchema.describe("URL"), hmac_key_file: stringSchema },
@@ -187,7 +191,28 @@ function requireWord(value: string, name: string): string {
 }
 
 /** Returns the tools of a server with or without write access. */
-export const listTools = (allowWrites: boolean): readonly Tool[] =>
+export const listTools = (allowWrites: boolean): readonly McpTool[] =>
   allowWrites
-    ? [find, describe, call(true), contractJourney, clockMoved, trace, why, snapshot, requests, certify]
-    : [find, describe, call(false), contractStatus, clockShown, trace, why, snapshots, requests];
+    ? [
+        operationSearchTool,
+        operationDescriptionTool,
+        createOperationCallTool(true),
+        contractJourneyTool,
+        clockAdvanceTool,
+        traceTool,
+        webhookDiagnosisTool,
+        snapshotTool,
+        requestListTool,
+        certificationTool,
+      ]
+    : [
+        operationSearchTool,
+        operationDescriptionTool,
+        createOperationCallTool(false),
+        contractStatusTool,
+        clockStatusTool,
+        traceTool,
+        webhookDiagnosisTool,
+        snapshotListTool,
+        requestListTool,
+      ];

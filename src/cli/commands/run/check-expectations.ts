@@ -1,20 +1,25 @@
 import { isObject } from "../../../base/object.ts";
-import { listSeenActivities, listSeenDeliveries, listSeenWebhooks, type SeenDelivery } from "./observations.ts";
+import {
+  listObservedActivities,
+  listObservedDeliveries,
+  listObservedWebhooks,
+  type ObservedDelivery,
+} from "./observations.ts";
 import { getValueAt, resolveReferences } from "./references.ts";
 import type { Expectations } from "./schema.ts";
-import type { Stage } from "./stage.ts";
-import type { Observation } from "./steps.ts";
+import type { ScenarioStage } from "./stage.ts";
+import type { StepObservation } from "./steps.ts";
 
 /** Compares the result of a step, and the state after it, with expectations. Null stands for an unknown value. */
 export async function checkExpectations(
   given: Expectations,
-  done: Observation,
-  stage: Stage,
-): Promise<readonly Difference[]> {
+  done: StepObservation,
+  stage: ScenarioStage,
+): Promise<readonly ExpectationDifference[]> {
   const expected = resolveReferences(given, stage.values);
   const expectsState = ["activities", "deliveries", "webhooks"].some((name) => name in expected);
   if (expectsState) await stage.settle();
-  const differences: Difference[] = [];
+  const differences: ExpectationDifference[] = [];
   const check = <T>(
     name: keyof Expectations,
     seen: T,
@@ -33,22 +38,27 @@ export async function checkExpectations(
   const text = done.output?.trim() ?? "";
   check("text", text, (expectedValue) => [expectedValue].flat().every((part) => text.includes(part)));
   if (expected.json !== undefined) {
-    differences.push(...compareJson("json", expected.json, done.value, getSteadyFields(done.value)));
+    differences.push(...compareJson("json", expected.json, done.value, selectStableFields(done.value)));
   }
   if (expected.activities !== undefined) {
-    differences.push(...compareActivities(expected.activities, await listSeenActivities(stage)));
+    differences.push(...compareActivities(expected.activities, await listObservedActivities(stage)));
   }
   if (expected.deliveries !== undefined) {
-    differences.push(...compareDeliveries(expected.deliveries, await listSeenDeliveries(stage)));
+    differences.push(...compareDeliveries(expected.deliveries, await listObservedDeliveries(stage)));
   }
   if (expected.webhooks !== undefined) {
-    differences.push(...compareJson("webhooks", expected.webhooks, await listSeenWebhooks(stage)));
+    differences.push(...compareJson("webhooks", expected.webhooks, await listObservedWebhooks(stage)));
   }
   return differences;
 }
 
 /** Compares JSON values. `example` replaces an expected null. */
-const compareJson = (name: string, expected: unknown, seen: unknown, example = seen): readonly Difference[] =>
+const compareJson = (
+  name: string,
+  expected: unknown,
+  seen: unknown,
+  example = seen,
+): readonly ExpectationDifference[] =>
   expected === null
     ? [{ path: [name], message: `${name}: expected a value`, seen: example }]
     : compareSubset(expected, seen).map((one) => ({
@@ -58,7 +68,7 @@ const compareJson = (name: string, expected: unknown, seen: unknown, example = s
       }));
 
 /** Selects the plain fields of a result that are equal in every run. Times, addresses and long values are omitted. */
-function getSteadyFields(value: unknown): Readonly<Record<string, unknown>> {
+function selectStableFields(value: unknown): Readonly<Record<string, unknown>> {
   return Object.fromEntries(
     Object.entries((value ?? {}) as object).filter(
       ([, one]) =>
@@ -69,8 +79,8 @@ function getSteadyFields(value: unknown): Readonly<Record<string, unknown>> {
   );
 }
 
-function compareActivities(expected: readonly string[] | null, seen: readonly string[]): Difference[] {
-  const missing = expected === null ? 0 : findMissing(expected, seen, (one, other) => one === other);
+function compareActivities(expected: readonly string[] | null, seen: readonly string[]): ExpectationDifference[] {
+  const missing = expected === null ? 0 : findMissingIndex(expected, seen, (one, other) => one === other);
   if (missing === undefined) return [];
   const name = expected?.[missing] ?? "activities";
   const position = missing === 0 ? "" : ` after ${expected![missing - 1]}`;
@@ -86,14 +96,14 @@ function filterExpected(expected: readonly string[], seen: readonly string[]): r
 
 type ExpectedDelivery = NonNullable<Expectations["deliveries"]>[number];
 
-const isMatching = (expectedValue: ExpectedDelivery, seen: SeenDelivery): boolean =>
+const isMatching = (expectedValue: ExpectedDelivery, seen: ObservedDelivery): boolean =>
   compareSubset(expectedValue, seen).length === 0;
 
 function compareDeliveries(
   expected: readonly ExpectedDelivery[] | null,
-  seen: readonly SeenDelivery[],
-): readonly Difference[] {
-  const missing = expected === null ? 0 : findMissing(expected, seen, isMatching);
+  seen: readonly ObservedDelivery[],
+): readonly ExpectationDifference[] {
+  const missing = expected === null ? 0 : findMissingIndex(expected, seen, isMatching);
   if (missing === undefined) return [];
   const expectedValue = expected?.[missing];
   const all = seen.length === 0 ? "none" : seen.map(formatDelivery).join("; ");
@@ -104,10 +114,10 @@ function compareDeliveries(
   return [{ path: ["deliveries"], message, seen: shown }];
 }
 
-const formatDelivery = ({ to, activity, contract, outcome, attempts, answers }: SeenDelivery): string =>
+const formatDelivery = ({ to, activity, contract, outcome, attempts, answers }: ObservedDelivery): string =>
   `${activity} ${contract ?? ""} to ${to} ${outcome} after ${attempts} (${answers.join(", ")})`.replace("  ", " ");
 
-interface Difference {
+interface ExpectationDifference {
   readonly path: readonly (string | number)[];
   readonly message: string;
   readonly seen: unknown;
@@ -118,7 +128,7 @@ function compareSubset(
   expected: unknown,
   seen: unknown,
   path: readonly (string | number)[] = [],
-): readonly Difference[] {
+): readonly ExpectationDifference[] {
   if (Array.isArray(expected)) {
     if (!Array.isArray(seen)) return [createDifference(path, "a list", seen)];
     const lengths =
@@ -135,13 +145,17 @@ function compareSubset(
   return isSame ? [] : [createDifference(path, formatValue(expected), seen)];
 }
 
-const createDifference = (path: Difference["path"], expected: string, seen: unknown): Difference => ({
+const createDifference = (
+  path: ExpectationDifference["path"],
+  expected: string,
+  seen: unknown,
+): ExpectationDifference => ({
   path,
   message: `${formatPath(path)}expected ${expected}, got ${seen === undefined ? "nothing" : formatValue(seen)}`,
   seen,
 });
 
-const formatPath = (path: Difference["path"]): string => (path.length === 0 ? "" : `${path.join(".")}: `);
+const formatPath = (path: ExpectationDifference["path"]): string => (path.length === 0 ? "" : `${path.join(".")}: `);
 
 const maxShownLength = 120;
 
@@ -151,7 +165,7 @@ function formatValue(value: unknown): string {
 }
 
 /** Finds the first expected item that was not observed in this order. Returns undefined if all items were observed. */
-function findMissing<Expected, Seen>(
+function findMissingIndex<Expected, Seen>(
   expected: readonly Expected[],
   seen: readonly Seen[],
   fits: (expected: Expected, seen: Seen) => boolean,

@@ -5,29 +5,29 @@ import type { Emulator } from "../../../../emulator/index.ts";
 import { isObject } from "../../../base/object.ts";
 import type { Context } from "../../command.ts";
 import { CommandFailedError } from "../../process/failure.ts";
-import { getFolder, isSeedFile } from "./load.ts";
+import { getScenarioFolder, isSeedFile } from "./load.ts";
 import type { ParsedScenario } from "./parse.ts";
-import { Stage } from "./stage.ts";
+import { ScenarioStage } from "./stage.ts";
 
-type Surroundings = Pick<Context, "host" | "svc" | "read" | "signal" | "cut">;
+type ScenarioContext = Pick<Context, "host" | "svc" | "read" | "signal" | "cut">;
 
 /** Base emulators of scenarios. There is one per seed, and every scenario runs on a fork. */
 export class ScenarioEmulators {
-  readonly #context: Surroundings;
+  readonly #context: ScenarioContext;
   readonly #bases = new Map<string, Promise<Emulator>>();
 
-  constructor(context: Surroundings) {
+  constructor(context: ScenarioContext) {
     this.#context = context;
   }
 
   /** Performs work on a separate stage for this scenario. Removes the stage afterwards. */
-  async withStage<T>(parsed: ParsedScenario, work: (stage: Stage) => Promise<T>): Promise<T> {
+  async withStage<T>(parsed: ParsedScenario, work: (stage: ScenarioStage) => Promise<T>): Promise<T> {
     const base = await this.#getBase(parsed);
     const emulator = await base.fork();
     const folder = await mkdtemp(join(tmpdir(), "svc-run-"));
     try {
-      await writeFiles(folder, parsed.scenario.files ?? {});
-      const stage = new Stage(emulator, folder, this.#context);
+      await writeScenarioFiles(folder, parsed.scenario.files ?? {});
+      const stage = new ScenarioStage(emulator, folder, this.#context);
       try {
         return await work(stage);
       } finally {
@@ -48,7 +48,7 @@ export class ScenarioEmulators {
 
   async #getBase(parsed: ParsedScenario): Promise<Emulator> {
     const { start, seed = "demo" } = parsed.scenario;
-    const folder = isSeedFile(seed) ? getFolder(parsed, this.#context.host) : "";
+    const folder = isSeedFile(seed) ? getScenarioFolder(parsed, this.#context.host) : "";
     const key = JSON.stringify([seed, start, folder]);
     let base = this.#bases.get(key);
     if (!base) {
@@ -63,7 +63,7 @@ export class ScenarioEmulators {
  * Starts an emulator with its state in memory and a stopped clock, so that a file produces the same IDs and times in
  * each run.
  */
-async function startBaseEmulator(parsed: ParsedScenario, { host }: Surroundings): Promise<Emulator> {
+async function startBaseEmulator(parsed: ParsedScenario, { host }: ScenarioContext): Promise<Emulator> {
   const { seed = "demo", start } = parsed.scenario;
   const { startEmulator, InvalidOptionsError } = await import("../../../../emulator/index.ts");
   try {
@@ -85,7 +85,7 @@ async function readSeed(parsed: ParsedScenario, seed: string, host: Context["hos
     throw new CommandFailedError("usage", "invalid_seed", `${parsed.file}:${line}:${column}: seed ${seed} ${why}.`);
   };
   const failUnreadable = () => fail("cannot be read: it must be demo, empty, or a file next to the scenario");
-  const folder = getFolder(parsed, host);
+  const folder = getScenarioFolder(parsed, host);
   // A symbolic link in a cloned repository can point to any file of the user.
   const [path, within] = await Promise.all([realpath(resolve(folder, seed)), realpath(folder)]).catch(failUnreadable);
   if (!path.startsWith(join(within, "/"))) fail("is outside the folder of the scenario");
@@ -99,7 +99,7 @@ async function readSeed(parsed: ParsedScenario, seed: string, host: Context["hos
 }
 
 /** Writes the files of a scenario into the working directory of its command lines. */
-export async function writeFiles(folder: string, files: Readonly<Record<string, unknown>>): Promise<void> {
+export async function writeScenarioFiles(folder: string, files: Readonly<Record<string, unknown>>): Promise<void> {
   for (const [name, content] of Object.entries(files)) await writeFile(join(folder, name), formatContent(content));
 }
 

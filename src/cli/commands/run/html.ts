@@ -1,10 +1,10 @@
 import { lookupTable } from "../../../base/object.ts";
 import { pluralize } from "../../../base/text.ts";
 import { escapeMultilineText } from "../../output/control-characters.ts";
-import { countResults } from "./reports.ts";
+import { countScenarioResults } from "./reports.ts";
 import type { ScenarioResult, StepResult } from "./result.ts";
 
-const style = `
+const pageStyle = `
 :root { color-scheme: light dark; --line: #8884; --ok: #1a7f37; --failed: #c62828; }
 @media (prefers-color-scheme: dark) { :root { --ok: #4ac26b; --failed: #ff7b72; } }
 body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 70rem; padding: 0 1rem; }
@@ -18,7 +18,7 @@ p.failed { margin: .2rem 0; }
 
 /** Formats a page with the results, output and traces of scenarios. The page loads no resources. */
 export function formatHtmlReport(results: readonly ScenarioResult[], seconds: number): string {
-  const { ok, counts } = countResults(results);
+  const { ok, counts } = countScenarioResults(results);
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -26,7 +26,7 @@ export function formatHtmlReport(results: readonly ScenarioResult[], seconds: nu
 <meta name="viewport" content="width=device-width">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
 <title>${escapeHtml(counts)}</title>
-<style>${style}</style>
+<style>${pageStyle}</style>
 </head>
 <body>
 <h1>svc run</h1>
@@ -75,7 +75,7 @@ const formatOutput = (text: string): string =>
 
 const formatVerdict = (ok: boolean): string => (ok ? "ok" : "failed");
 
-const entities = lookupTable({
+const htmlEntities = lookupTable({
   "&": "&amp;",
   "<": "&lt;",
   ">": "&gt;",
@@ -84,4 +84,5 @@ const entities = lookupTable({
 });
 
 /** Escapes untrusted text in a page. Control characters become visible escapes. */
-const escapeHtml = (text: string): string => escapeMultilineText(text).replace(/[&<>"']/g, (char) => entities[char]!);
+const escapeHtml = (text: string): string =>
+  escapeMultilineText(text).replace(/[&<>"']/g, (char) => htmlEntities[char]!);

@@ -1,11 +1,11 @@
 import type * as z from "zod";
 import { lookupTable } from "../../../base/object.ts";
 import { findNearest } from "../../../base/text.ts";
-import { savedValueRule } from "./schema.ts";
+import { savedValueMessage } from "./schema.ts";
 
-type Issue = z.core.$ZodIssue;
+type SchemaIssue = z.core.$ZodIssue;
 
-interface Problem {
+interface SchemaProblem {
   readonly at: readonly PropertyKey[];
   readonly key?: string;
   readonly sentence: string;
@@ -15,17 +15,21 @@ interface Problem {
  * Describes the first schema violation in a sentence. Returns undefined for a valid value. `keys` are the valid keys of
  * the value.
  */
-export function findProblem(schema: z.ZodType, value: unknown, keys: readonly string[]): Problem | undefined {
+export function findSchemaProblem(
+  schema: z.ZodType,
+  value: unknown,
+  keys: readonly string[],
+): SchemaProblem | undefined {
   const { error } = schema.safeParse(value, { reportInput: true });
   if (!error) return undefined;
-  const issue = [...error.issues].sort((one, other) => getWeight(one) - getWeight(other))[0]!;
+  const issue = [...error.issues].sort((one, other) => getIssuePriority(one) - getIssuePriority(other))[0]!;
   return describeIssue(issue, keys, schema);
 }
 
 /** Sorts misspelled keys first, because a misspelled key also causes a missing key. */
-const getWeight = ({ code }: Issue): number => (code === "unrecognized_keys" ? 0 : 1);
+const getIssuePriority = ({ code }: SchemaIssue): number => (code === "unrecognized_keys" ? 0 : 1);
 
-function describeIssue(issue: Issue, keys: readonly string[], schema: z.ZodType): Problem {
+function describeIssue(issue: SchemaIssue, keys: readonly string[], schema: z.ZodType): SchemaProblem {
   const name = issue.path.map(String).join(".") || "The step";
   switch (issue.code) {
     case "unrecognized_keys": {
@@ -44,7 +48,7 @@ function describeIssue(issue: Issue, keys: readonly string[], schema: z.ZodType)
     case "invalid_union": {
       const best = findBestBranch(issue.errors);
       const inner = best && { ...best, path: [...issue.path, ...best.path], input: best.input ?? issue.input };
-      if (inner) return describeIssue(inner as Issue, keys, schema);
+      if (inner) return describeIssue(inner as SchemaIssue, keys, schema);
       const kinds = [...new Set(issue.errors.flatMap((branch) => branch.map(describeKind)))].filter(Boolean);
       return { at: issue.path, sentence: `${name} must be ${kinds.join(" or ")}, got ${describeValue(issue.input)}.` };
     }
@@ -80,7 +84,7 @@ const describeSize = (origin: string, way: string, size: number | bigint): strin
     : `be at ${way} ${size}`;
 
 /** Finds the intended alternative of a union, which has the deepest error. */
-function findBestBranch(errors: readonly (readonly Issue[])[]): Issue | undefined {
+function findBestBranch(errors: readonly (readonly SchemaIssue[])[]): SchemaIssue | undefined {
   const firstIssues = errors.flatMap((branch) => branch.slice(0, 1)).filter((issue) => !isReference(issue));
   const specific = firstIssues.filter(
     (issue) => issue.path.length > 0 || !["invalid_type", "invalid_value"].includes(issue.code),
@@ -92,9 +96,9 @@ function findBestBranch(errors: readonly (readonly Issue[])[]): Issue | undefine
 /**
  * Reports whether an issue is about a saved value. Nearly every field accepts a saved value, which is rarely intended.
  */
-const isReference = (issue: Issue): boolean => issue.message === savedValueRule;
+const isReference = (issue: SchemaIssue): boolean => issue.message === savedValueMessage;
 
-function describeKind(issue: Issue): string {
+function describeKind(issue: SchemaIssue): string {
   if (issue.code === "invalid_value") return issue.values.map(String).join(" or ");
   if (issue.code !== "invalid_type") return "";
   const { expected } = issue;
@@ -123,7 +127,7 @@ function findKeys(schema: z.ZodType, path: readonly PropertyKey[]): readonly str
   return listShapes(at).flatMap((shape) => Object.keys(shape));
 }
 
-type Definition = {
+type SchemaDefinition = {
   readonly def?: {
     readonly innerType?: unknown;
     readonly options?: readonly unknown[];
@@ -134,11 +138,11 @@ type Definition = {
 };
 
 /** Lists the schemas behind optional, nullable and union types. */
-function listAlternatives(schema: unknown): readonly Definition[] {
-  const { def } = (schema ?? {}) as Definition;
+function listAlternatives(schema: unknown): readonly SchemaDefinition[] {
+  const { def } = (schema ?? {}) as SchemaDefinition;
   if (def?.innerType !== undefined) return listAlternatives(def.innerType);
   if (def?.options !== undefined) return def.options.flatMap(listAlternatives);
-  return schema === undefined ? [] : [schema as Definition];
+  return schema === undefined ? [] : [schema as SchemaDefinition];
 }
 
 const listShapes = (schema: unknown): readonly object[] =>

@@ -5,11 +5,11 @@ import { readInput, requireFile } from "../../parse/body.ts";
 import { UsageError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";
 import { type ParsedScenario, parseScenario } from "./parse.ts";
-import { type Path, ScenarioError } from "./problem.ts";
+import { type DocumentPath, ScenarioError } from "./problem.ts";
 import { fillReferences } from "./references.ts";
 import { explainRejection } from "./rejection.ts";
-import type { Step } from "./schema.ts";
-import { getWords } from "./steps.ts";
+import type { ScenarioStep } from "./schema.ts";
+import { getCommandWords } from "./steps.ts";
 
 /** Reads and checks scenario files. Throws UsageError with a sentence for each invalid file. */
 export async function loadScenarios(
@@ -23,7 +23,7 @@ export async function loadScenarios(
       if (text.trim() === "") throw new UsageError(`<file>: ${file} is empty`);
       try {
         const parsed = parseScenario(file, text, registry);
-        await checkLines(parsed.scenario.steps, ["steps"], parsed, read);
+        await checkCommandLines(parsed.scenario.steps, ["steps"], parsed, read);
         return parsed;
       } catch (error) {
         if (error instanceof ScenarioError) return error;
@@ -32,22 +32,22 @@ export async function loadScenarios(
     }),
   );
   const wrong = loaded.filter((one) => one instanceof ScenarioError);
-  if (wrong.length > 0) throw new WrongScenarios(wrong);
+  if (wrong.length > 0) throw new InvalidScenariosError(wrong);
   return loaded as readonly ParsedScenario[];
 }
 
 /** Rejects forbidden command lines if they are recognizable before values are known. */
-async function checkLines(
-  steps: readonly Step[],
-  path: Path,
+async function checkCommandLines(
+  steps: readonly ScenarioStep[],
+  path: DocumentPath,
   parsed: ParsedScenario,
   read: Context["read"],
 ): Promise<void> {
   for (const [i, step] of steps.entries()) {
     const at = [...path, i];
-    if ("for each" in step) await checkLines(step.steps, [...at, "steps"], parsed, read);
+    if ("for each" in step) await checkCommandLines(step.steps, [...at, "steps"], parsed, read);
     if (!("svc" in step)) continue;
-    const line = await read(getWords(step.svc).map(fillReferences));
+    const line = await read(getCommandWords(step.svc).map(fillReferences));
     const rejection = line && explainRejection(line);
     if (rejection !== undefined)
       throw new ScenarioError(parsed.file, parsed.positions.locate([...at, "svc"]), rejection);
@@ -61,7 +61,7 @@ async function readRegularFile(host: Host, path: string, place: string): Promise
   return readInput(host, path, place);
 }
 
-export class WrongScenarios extends UsageError {
+export class InvalidScenariosError extends UsageError {
   readonly errors: readonly ScenarioError[];
 
   constructor(errors: readonly ScenarioError[]) {
@@ -79,5 +79,5 @@ export const isSeedFile = (seed: unknown): seed is string =>
   typeof seed === "string" && seed !== "demo" && seed !== "empty";
 
 /** Returns the folder of a scenario file, which contains its seed. */
-export const getFolder = ({ file }: Pick<ParsedScenario, "file">, host: Host): string =>
+export const getScenarioFolder = ({ file }: Pick<ParsedScenario, "file">, host: Host): string =>
   dirname(resolve(host.cwd, file));

@@ -4,10 +4,10 @@ import { showTrace } from "../../../api/emulator/traces.ts";
 import { listControlWebhooks } from "../../../api/emulator/webhooks.ts";
 import type { ResultOf } from "../../../api/operation.ts";
 import { ServiceError } from "../../../client/errors.ts";
-import type { Stage } from "./stage.ts";
+import type { ScenarioStage } from "./stage.ts";
 
 /** Observed delivery in the form of expectations. */
-export interface SeenDelivery {
+export interface ObservedDelivery {
   readonly to: string;
   readonly activity: string;
   readonly contract: string | null;
@@ -20,14 +20,19 @@ export interface SeenDelivery {
 type ListedDelivery = ResultOf<typeof listDeliveries>["items"][number];
 
 /** Lists all deliveries, oldest first. */
-export async function listSeenDeliveries(stage: Stage): Promise<readonly SeenDelivery[]> {
+export async function listObservedDeliveries(stage: ScenarioStage): Promise<readonly ObservedDelivery[]> {
   const { client, signal } = stage;
   const names = new Map((await listWebhooks(stage)).map(({ name, id }) => [id, name]));
   const { items } = await client.call(listDeliveries, { query: { limit: 500 } }, { signal });
-  return [...items].reverse().map((one) => toSeenDelivery(one, names.get(one.webhook_id) ?? String(one.webhook_id)));
+  return [...items]
+    .reverse()
+    .map((one) => toObservedDelivery(one, names.get(one.webhook_id) ?? String(one.webhook_id)));
 }
 
-function toSeenDelivery({ activity, composite_id, outcome, attempts }: ListedDelivery, to: string): SeenDelivery {
+function toObservedDelivery(
+  { activity, composite_id, outcome, attempts }: ListedDelivery,
+  to: string,
+): ObservedDelivery {
   const start = Date.parse(attempts[0]?.at ?? "");
   return {
     to,
@@ -40,7 +45,7 @@ function toSeenDelivery({ activity, composite_id, outcome, attempts }: ListedDel
   };
 }
 
-export async function listSeenActivities({ client, signal }: Stage): Promise<readonly string[]> {
+export async function listObservedActivities({ client, signal }: ScenarioStage): Promise<readonly string[]> {
   const found = new Map<number, string>();
   const follow = async (ref: string) => {
     const { nodes } = await client.call(showTrace, { params: { ref } }, { signal });
@@ -63,12 +68,12 @@ export async function listSeenActivities({ client, signal }: Stage): Promise<rea
   return [...found].sort(([one], [other]) => one - other).map(([, activity]) => activity);
 }
 
-export async function listSeenWebhooks(stage: Stage): Promise<Readonly<Record<string, string>>> {
+export async function listObservedWebhooks(stage: ScenarioStage): Promise<Readonly<Record<string, string>>> {
   return Object.fromEntries((await listWebhooks(stage)).map(({ name, status }) => [name, status]));
 }
 
 /** Finds the webhooks of the story's receivers, by the ID that a step created or by the receiver's URL. */
-async function listWebhooks({ client, receivers, signal }: Stage) {
+async function listWebhooks({ client, receivers, signal }: ScenarioStage) {
   const all = await client.call(listControlWebhooks, {}, { signal });
   return [...receivers].flatMap(([name, { webhook, url }]) => {
     const found = all.find((one) => (webhook === undefined ? one.url === url : one.id === webhook));

@@ -4,10 +4,10 @@ import { isObject } from "../../../base/object.ts";
 import { findNearest } from "../../../base/text.ts";
 import { stripByteOrderMark } from "../../parse/body.ts";
 import { splitWords } from "../../process/shell-words.ts";
-import { findProblem } from "./issues.ts";
-import { type Path, type Position, Positions, ScenarioError } from "./problem.ts";
+import { findSchemaProblem } from "./issues.ts";
+import { type DocumentPath, type DocumentPosition, DocumentPositions, ScenarioError } from "./problem.ts";
 import { findReferences } from "./references.ts";
-import { Scenario, type StepKind, stepKinds } from "./schema.ts";
+import { Scenario, type StepKind, stepSchemas } from "./schema.ts";
 
 export interface ParsedScenario {
   /** Path of the file as given. */
@@ -18,28 +18,28 @@ export interface ParsedScenario {
   /** Byte order mark of the file. Empty if there is none. */
   readonly mark: string;
   readonly document: Document;
-  readonly positions: Positions;
+  readonly positions: DocumentPositions;
 }
 
 /** Maximum length of a scenario file. */
-const maxCharacters = 1_000_000;
+const maxScenarioCharacters = 1_000_000;
 
 /** @throws ScenarioError for the first problem. */
 export function parseScenario(file: string, content: string, operations: readonly Operation[]): ParsedScenario {
   const text = stripByteOrderMark(content);
   const byteOrderMark = content.slice(0, content.length - text.length);
   const lines = new LineCounter();
-  const fail = (position: Position, sentence: string): never => {
+  const fail = (position: DocumentPosition, sentence: string): never => {
     throw new ScenarioError(file, position, sentence);
   };
-  if (text.length > maxCharacters) fail({ line: 1, column: 1 }, "The file is too long for a scenario.");
+  if (text.length > maxScenarioCharacters) fail({ line: 1, column: 1 }, "The file is too long for a scenario.");
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
   const [wrong = document.warnings[0]] = document.errors;
   if (wrong) {
     const { line, col } = lines.linePos(Math.min(wrong.pos[0], text.length));
     fail({ line: Math.max(line, 1), column: Math.max(col, 1) }, `The file is not YAML: ${toSentence(wrong.message)}`);
   }
-  const positions = new Positions(document, lines);
+  const positions = new DocumentPositions(document, lines);
   let value: unknown;
   try {
     value = document.toJS({ maxAliasCount: 100 });
@@ -47,13 +47,13 @@ export function parseScenario(file: string, content: string, operations: readonl
     return fail(findUnresolvedAlias(document, lines), `The file is not YAML: ${toSentence((error as Error).message)}`);
   }
   if (!isObject(value)) return fail(positions.locate([]), "A scenario must be a map with steps.");
-  new Checker(file, positions, operations).checkScenario(value);
+  new ScenarioChecker(file, positions, operations).checkScenario(value);
   return { file, scenario: value as unknown as Scenario, text, mark: byteOrderMark, document, positions };
 }
 
 /** Finds the first alias without an anchor. Returns the beginning of the file if there is none. */
-function findUnresolvedAlias(document: Document, lines: LineCounter): Position {
-  let found: Position = { line: 1, column: 1 };
+function findUnresolvedAlias(document: Document, lines: LineCounter): DocumentPosition {
+  let found: DocumentPosition = { line: 1, column: 1 };
   visit(document, {
     Alias(_, alias) {
       if (alias.resolve(document) !== undefined || !alias.range) return undefined;
@@ -72,16 +72,16 @@ const toSentence = (text: string): string =>
     .replace(/[.:]?$/, ".");
 
 /** Names of the values that are available from the beginning. */
-const known = ["cluster_id", "router_url", "contracts_url", "client_id"] as const;
+const initialValueNames = ["cluster_id", "router_url", "contracts_url", "client_id"] as const;
 
-class Checker {
+class ScenarioChecker {
   readonly #file: string;
-  readonly #positions: Positions;
+  readonly #positions: DocumentPositions;
   readonly #operations: readonly Operation[];
   readonly #receivers = new Set<string>();
-  #names = new Set<string>(known);
+  #names = new Set<string>(initialValueNames);
 
-  constructor(file: string, positions: Positions, operations: readonly Operation[]) {
+  constructor(file: string, positions: DocumentPositions, operations: readonly Operation[]) {
     this.#file = file;
     this.#positions = positions;
     this.#operations = operations;
@@ -94,24 +94,24 @@ class Checker {
     this.#checkSteps(steps, ["steps"]);
   }
 
-  #checkSteps(steps: unknown, path: Path): void {
+  #checkSteps(steps: unknown, path: DocumentPath): void {
     if (!Array.isArray(steps) || steps.length === 0) {
       this.#fail(path, "steps must be a list with at least one step.");
     }
     for (const [i, step] of (steps as unknown[]).entries()) this.#checkStep(step, [...path, i]);
   }
 
-  #checkStep(step: unknown, path: Path): void {
-    if (!isObject(step)) this.#fail(path, `A step must be a map with one of ${Object.keys(stepKinds).join(", ")}.`);
+  #checkStep(step: unknown, path: DocumentPath): void {
+    if (!isObject(step)) this.#fail(path, `A step must be a map with one of ${Object.keys(stepSchemas).join(", ")}.`);
     const fields = step as Record<string, unknown>;
     const kind = this.#getKind(fields, path);
     if (kind === "for each") {
       const { steps, ...rest } = fields;
-      this.#check(stepKinds[kind].omit({ steps: true }), rest, path, Object.keys(stepKinds[kind].shape));
+      this.#check(stepSchemas[kind].omit({ steps: true }), rest, path, Object.keys(stepSchemas[kind].shape));
       this.#checkLoop(rest, steps, path);
       return;
     }
-    this.#check(stepKinds[kind], fields, path, Object.keys(stepKinds[kind].shape));
+    this.#check(stepSchemas[kind], fields, path, Object.keys(stepSchemas[kind].shape));
     if (kind === "call") this.#checkCall(fields, path);
     if (kind === "svc" && typeof fields.svc === "string" && splitWords(fields.svc) === undefined) {
       this.#fail([...path, "svc"], "svc has a quote that is not closed.");
@@ -121,8 +121,8 @@ class Checker {
     this.#recordNames(fields);
   }
 
-  #getKind(step: Record<string, unknown>, path: Path): StepKind {
-    const kinds = Object.keys(stepKinds) as StepKind[];
+  #getKind(step: Record<string, unknown>, path: DocumentPath): StepKind {
+    const kinds = Object.keys(stepSchemas) as StepKind[];
     const found = Object.keys(step).filter((key) => kinds.includes(key as StepKind)) as StepKind[];
     const [kind, other] = found.length > 1 ? found.filter((one) => one !== "expect") : found;
     if (kind === undefined) {
@@ -141,7 +141,7 @@ class Checker {
     return kind!;
   }
 
-  #checkLoop(step: Record<string, unknown>, steps: unknown, path: Path): void {
+  #checkLoop(step: Record<string, unknown>, steps: unknown, path: DocumentPath): void {
     const loop = step["for each"] as Record<string, unknown>;
     this.#checkReferences(loop, [...path, "for each"], "for each");
     if (steps === undefined) this.#fail(path, "steps is required in a step with for each.");
@@ -151,7 +151,7 @@ class Checker {
     for (const name of Object.keys(loop)) if (!outer.has(name)) this.#names.delete(name);
   }
 
-  #checkCall({ call, params, query, body }: Record<string, unknown>, path: Path): void {
+  #checkCall({ call, params, query, body }: Record<string, unknown>, path: DocumentPath): void {
     const operation = this.#operations.find(({ id }) => id === call);
     if (!operation) {
       const nearest = findNearest(
@@ -186,7 +186,7 @@ class Checker {
     }
   }
 
-  #checkReferences(value: unknown, path: Path, kind: StepKind): void {
+  #checkReferences(value: unknown, path: DocumentPath, kind: StepKind): void {
     for (const { name, path: below } of findReferences(value)) {
       // Paths of `save` contain no values, and checks can use saved values.
       if (below[0] === "save" || this.#names.has(name)) continue;
@@ -195,7 +195,7 @@ class Checker {
     }
   }
 
-  #checkReceivers(expect: unknown, path: Path): void {
+  #checkReceivers(expect: unknown, path: DocumentPath): void {
     if (!isObject(expect)) return;
     const receivers = [...this.#receivers];
     const describeUnknown = (name: string) =>
@@ -217,19 +217,24 @@ class Checker {
     this.#receivers.add(String(receiver));
   }
 
-  #check(schema: Parameters<typeof findProblem>[0], value: unknown, path: Path, keys: readonly string[]): void {
-    const problem = findProblem(schema, value, keys);
+  #check(
+    schema: Parameters<typeof findSchemaProblem>[0],
+    value: unknown,
+    path: DocumentPath,
+    keys: readonly string[],
+  ): void {
+    const problem = findSchemaProblem(schema, value, keys);
     if (!problem) return;
     const { at, key, sentence } = problem;
     if (key === undefined) this.#fail([...path, ...at], sentence);
     this.#failAtKey([...path, ...at], key, sentence);
   }
 
-  #fail(path: Path, sentence: string): never {
+  #fail(path: DocumentPath, sentence: string): never {
     throw new ScenarioError(this.#file, this.#positions.locate(path), sentence);
   }
 
-  #failAtKey(path: Path, key: string, sentence: string): never {
+  #failAtKey(path: DocumentPath, key: string, sentence: string): never {
     throw new ScenarioError(this.#file, this.#positions.locateKey(path, key), sentence);
   }
 }

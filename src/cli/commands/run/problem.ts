@@ -1,9 +1,9 @@
 import { type Document, isMap, isNode, isScalar, type LineCounter } from "yaml";
 
 /** Path in a document: keys and indexes. */
-export type Path = readonly PropertyKey[];
+export type DocumentPath = readonly PropertyKey[];
 
-export interface Position {
+export interface DocumentPosition {
   readonly line: number;
   readonly column: number;
 }
@@ -12,11 +12,11 @@ export interface Position {
 export class ScenarioError extends Error {
   override readonly name = "ScenarioError";
   readonly file: string;
-  readonly position: Position;
+  readonly position: DocumentPosition;
   /** Message without the position. */
   readonly sentence: string;
 
-  constructor(file: string, position: Position, sentence: string) {
+  constructor(file: string, position: DocumentPosition, sentence: string) {
     super(`${file}:${position.line}:${position.column}: ${sentence}`);
     this.file = file;
     this.position = position;
@@ -24,7 +24,7 @@ export class ScenarioError extends Error {
   }
 }
 
-export class Positions {
+export class DocumentPositions {
   readonly #document: Document;
   readonly #lines: LineCounter;
 
@@ -34,7 +34,7 @@ export class Positions {
   }
 
   /** Locates the value at a path, or the nearest existing parent. */
-  locate(path: Path): Position {
+  locate(path: DocumentPath): DocumentPosition {
     for (let length = path.length; length >= 0; length -= 1) {
       const node = length === 0 ? this.#document.contents : this.#document.getIn(path.slice(0, length), true);
       if (isNode(node) && node.range) return this.#toPosition(node.range[0]);
@@ -43,14 +43,14 @@ export class Positions {
   }
 
   /** Locates a key of the map at a path. */
-  locateKey(path: Path, key: string): Position {
+  locateKey(path: DocumentPath, key: string): DocumentPosition {
     const map = path.length === 0 ? this.#document.contents : this.#document.getIn(path, true);
     const pair = isMap(map) ? map.items.find((one) => isScalar(one.key) && String(one.key.value) === key) : undefined;
     const range = isScalar(pair?.key) ? pair.key.range : undefined;
     return range ? this.#toPosition(range[0]) : this.locate(path);
   }
 
-  #toPosition(offset: number): Position {
+  #toPosition(offset: number): DocumentPosition {
     const { line, col } = this.#lines.linePos(offset);
     return { line: Math.max(line, 1), column: Math.max(col, 1) };
   }

@@ -3,10 +3,10 @@ import { isObject } from "../../../base/object.ts";
 export type SavedValues = ReadonlyMap<string, unknown>;
 
 /** `$$` is a dollar. `$name` and `${name.path}` are references. Any other dollar is literal. */
-const pattern = /\$\$|\$\{([^{}]{0,200})\}|\$([a-z]\w{0,60})/gi;
+const referencePattern = /\$\$|\$\{([^{}]{0,200})\}|\$([a-z]\w{0,60})/gi;
 
 /** A string that consists of one reference. */
-const singleReference = /^(?:\$\{([^{}]{0,200})\}|\$([a-z]\w{0,60}))$/i;
+const singleReferencePattern = /^(?:\$\{([^{}]{0,200})\}|\$([a-z]\w{0,60}))$/i;
 
 /** A referenced value is not saved when a step runs. */
 export class UnsavedValueError extends Error {
@@ -19,7 +19,7 @@ export function* findReferences(
   path: readonly (string | number)[] = [],
 ): Generator<{ readonly name: string; readonly path: readonly (string | number)[] }> {
   if (typeof value === "string") {
-    for (const [, braced, plain] of value.matchAll(pattern)) {
+    for (const [, braced, plain] of value.matchAll(referencePattern)) {
       const found = plain ?? braced?.split(".")[0];
       if (found !== undefined) yield { name: found.trim(), path };
     }
@@ -36,11 +36,12 @@ export function* findReferences(
  */
 export function resolveReferences<T>(value: T, values: SavedValues): T;
 export function resolveReferences(value: unknown, values: SavedValues): unknown {
-  return replaceLeaves(value, (_, leaf) => (typeof leaf === "string" ? resolveText(leaf, values) : leaf));
+  return replaceLeaves(value, (_, leaf) => (typeof leaf === "string" ? resolveString(leaf, values) : leaf));
 }
 
 /** Replaces each reference with a placeholder word for checks before the values are known. */
-export const fillReferences = (text: string): string => text.replace(pattern, (match) => (match === "$$" ? "$" : "x"));
+export const fillReferences = (text: string): string =>
+  text.replace(referencePattern, (match) => (match === "$$" ? "$" : "x"));
 
 /** Returns the value with every dollar escaped. */
 export const escapeReferences = (value: unknown): unknown =>
@@ -66,7 +67,7 @@ export function restoreReferences(value: unknown, written: unknown, values: Save
   const references: { readonly field: string; readonly text: string; readonly value: unknown }[] = [];
   replaceLeaves(written, (path, text) => {
     if (typeof text === "string" && !findReferences(text).next().done) {
-      references.push({ field: getFieldPath(path), text, value: resolveText(text, values) });
+      references.push({ field: getFieldPath(path), text, value: resolveString(text, values) });
     }
     return text;
   });
@@ -84,21 +85,21 @@ const getFieldPath = (path: string): string =>
     .filter((name) => !/^\d+$/.test(name))
     .join(".");
 
-function resolveText(text: string, values: SavedValues): unknown {
-  const [, braced, plain] = singleReference.exec(text) ?? [];
-  if ((braced ?? plain) !== undefined) return lookUp((braced ?? plain)!, values);
-  return text.replace(pattern, (match, inBraces?: string, plainName?: string) => {
+function resolveString(text: string, values: SavedValues): unknown {
+  const [, braced, plain] = singleReferencePattern.exec(text) ?? [];
+  if ((braced ?? plain) !== undefined) return getSavedValue((braced ?? plain)!, values);
+  return text.replace(referencePattern, (match, inBraces?: string, plainName?: string) => {
     if (match === "$$") return "$";
-    const found = lookUp((inBraces ?? plainName)!, values);
-    return formatValue(found);
+    const found = getSavedValue((inBraces ?? plainName)!, values);
+    return formatInterpolatedValue(found);
   });
 }
 
 /** Formats a value for interpolation into a string. */
-export const formatValue = (value: unknown): string =>
+export const formatInterpolatedValue = (value: unknown): string =>
   typeof value === "object" ? JSON.stringify(value) : String(value);
 
-function lookUp(written: string, values: SavedValues): unknown {
+function getSavedValue(written: string, values: SavedValues): unknown {
   const [name = "", ...path] = written.trim().split(".");
   if (!values.has(name)) throw new UnsavedValueError(`$${name} has no value yet`);
   const found = path.length === 0 ? values.get(name) : getValueAt(values.get(name), path.join("."));

@@ -2,11 +2,11 @@ import { lookupTable } from "../../../base/object.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
 import type { DeclaredCommand, InterpretedLine } from "../../parse/declaration.ts";
 import { getUnderlyingOperation } from "../../parse/declaration.ts";
-import { explainPersonal } from "../mcp/operations.ts";
+import { explainUserOnly } from "../mcp/operations.ts";
 import { fileNamePattern } from "./schema.ts";
 
 /** Commands without an operation that only send requests to the services or compute a result. */
-const harmless: ReadonlySet<string> = new Set([
+const allowedCommands: ReadonlySet<string> = new Set([
   "api",
   "contracts reconcile",
   "webhooks list",
@@ -32,12 +32,12 @@ const rejectedCommands = lookupTable<string>({
   "emulator stop": "It ends an emulator that a state file names.",
 });
 
-const ownEmulatorOnly = "A step runs against the emulator of its scenario.";
+const ownEmulatorReason = "A step runs against the emulator of its scenario.";
 
 const rejectedFlags = lookupTable<string>({
-  profile: ownEmulatorOnly,
-  "base-url": ownEmulatorOnly,
-  emulator: ownEmulatorOnly,
+  profile: ownEmulatorReason,
+  "base-url": ownEmulatorReason,
+  emulator: ownEmulatorReason,
   follow: "It never ends.",
   edit: "It starts an editor.",
 });
@@ -52,7 +52,7 @@ export function explainRejection({ declaration, input, globals }: InterpretedLin
   if (why !== undefined) return `svc ${command} cannot be run by a scenario. ${why}`;
   for (const [flag, value] of Object.entries({ ...globals, ...input.flags })) {
     const spec = declaration.flags.find((one) => one.flag === flag);
-    const reason = rejectedFlags[flag] ?? (spec && isStateFile(spec) ? ownEmulatorOnly : undefined);
+    const reason = rejectedFlags[flag] ?? (spec && isStateFile(spec) ? ownEmulatorReason : undefined);
     if (reason !== undefined) return `--${flag} cannot be used in a scenario. ${reason}`;
     const outside = spec && listFiles(spec, value).find(isOutside);
     if (outside !== undefined) return explainOutside(`--${flag}`, outside);
@@ -65,10 +65,10 @@ export function explainRejection({ declaration, input, globals }: InterpretedLin
 }
 
 function explainCommand(command: string, declaration: DeclaredCommand): string | undefined {
-  if (harmless.has(command)) return undefined;
+  if (allowedCommands.has(command)) return undefined;
   if ("operation" in declaration && declaration.output === "events") return "It never ends.";
   const { operation } = getUnderlyingOperation(declaration);
-  return rejectedCommands[command] ?? explainPersonal({ command, operation });
+  return rejectedCommands[command] ?? explainUserOnly({ command, operation });
 }
 
 /** Reports whether a flag names the state file of another emulator. Files to send have the placeholder PATH. */

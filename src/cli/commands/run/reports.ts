@@ -3,7 +3,7 @@ import { formatJUnit } from "../../output/junit.ts";
 import { bold, cyan, dim, green, red, type StyledLine } from "../../output/styled.ts";
 import type { ScenarioResult, StepResult } from "./result.ts";
 
-export const formatHeading = (file: string, name: string): StyledLine =>
+export const formatScenarioHeading = (file: string, name: string): StyledLine =>
   name === "" ? [bold(file)] : [bold(file), `  ${name}`];
 
 export function formatStepLines(file: string, { number, title, outcome, ok, problems }: StepResult): StyledLine[] {
@@ -17,7 +17,7 @@ export function formatStepLines(file: string, { number, title, outcome, ok, prob
 }
 
 /** Formats the end of a failed scenario: the hint, the number of skipped steps, and the trace. */
-export function formatEndLines({ ok, skipped, hint, traced, trace }: ScenarioResult): StyledLine[] {
+export function formatScenarioEndLines({ ok, skipped, hint, traced, trace }: ScenarioResult): StyledLine[] {
   if (ok) return [""];
   return [
     ...(hint === undefined ? [] : [`  ${hint}`]),
@@ -27,12 +27,12 @@ export function formatEndLines({ ok, skipped, hint, traced, trace }: ScenarioRes
   ];
 }
 
-export function formatSummary(results: readonly ScenarioResult[], seconds: number): StyledLine {
-  const { ok, counts } = countResults(results);
+export function formatRunSummary(results: readonly ScenarioResult[], seconds: number): StyledLine {
+  const { ok, counts } = countScenarioResults(results);
   return [(ok ? green : red)(counts), dim(`, ${seconds.toFixed(1)} s`)];
 }
 
-export function countResults(results: readonly ScenarioResult[]) {
+export function countScenarioResults(results: readonly ScenarioResult[]) {
   const failed = results.filter(({ ok }) => !ok).length;
   const counts = `${pluralize(results.length, "scenario")}, ${results.length - failed} passed, ${failed} failed`;
   return { ok: failed === 0, counts };

@@ -1,6 +1,6 @@
 import type { StepKind } from "./schema.ts";
 
-export interface Mismatch {
+export interface ExpectationMismatch {
   readonly message: string;
   readonly line: number;
   readonly column: number;
@@ -15,7 +15,7 @@ export interface StepResult {
   readonly outcome: string;
   readonly line: number;
   readonly ok: boolean;
-  readonly problems: readonly Mismatch[];
+  readonly problems: readonly ExpectationMismatch[];
   /** Virtual time after the step. */
   readonly at: string;
   readonly seconds: number;
@@ -27,7 +27,7 @@ export interface StepResult {
 }
 
 /** Observed value that replaces an expected value. */
-export interface SeenValue {
+export interface ObservedValue {
   readonly path: readonly (string | number)[];
   readonly value: unknown;
 }
@@ -48,5 +48,5 @@ export interface ScenarioResult {
   /** Lines of the event trace. */
   readonly trace: readonly string[];
   /** Observed values that `--update` writes. */
-  readonly seen: readonly SeenValue[];
+  readonly seen: readonly ObservedValue[];
 }

@@ -4,16 +4,16 @@ import { toIsoMillis, type WallClock } from "../../../base/clock.ts";
 import { stripStyles } from "../../output/styled.ts";
 import { formatTree } from "../trace/tree-lines.ts";
 import { checkExpectations } from "./check-expectations.ts";
-import { listSeenDeliveries } from "./observations.ts";
+import { listObservedDeliveries } from "./observations.ts";
 import type { ParsedScenario } from "./parse.ts";
-import type { Path } from "./problem.ts";
+import type { DocumentPath } from "./problem.ts";
 import { getValueAt, resolveReferences, restoreReferences } from "./references.ts";
-import type { Mismatch, ScenarioResult, SeenValue, StepResult } from "./result.ts";
-import { type ForEach, type Step, type StepKind, stepKinds } from "./schema.ts";
-import type { Stage } from "./stage.ts";
-import { type Observation, runStep } from "./steps.ts";
+import type { ExpectationMismatch, ObservedValue, ScenarioResult, StepResult } from "./result.ts";
+import { type ForEachLoop, type ScenarioStep, type StepKind, stepSchemas } from "./schema.ts";
+import type { ScenarioStage } from "./stage.ts";
+import { runStep, type StepObservation } from "./steps.ts";
 
-interface Options {
+interface RunScenarioOptions {
   readonly operations: readonly Operation[];
   readonly wall: WallClock;
   readonly onStep?: (step: StepResult) => Promise<void>;
@@ -24,19 +24,23 @@ interface Options {
 }
 
 /** Runs the steps of a scenario until one fails. */
-export function runScenario(parsed: ParsedScenario, stage: Stage, options: Options): Promise<ScenarioResult> {
+export function runScenario(
+  parsed: ParsedScenario,
+  stage: ScenarioStage,
+  options: RunScenarioOptions,
+): Promise<ScenarioResult> {
   return new ScenarioRun(parsed, stage, options).run();
 }
 
 class ScenarioRun {
   readonly #parsed: ParsedScenario;
-  readonly #stage: Stage;
-  readonly #options: Options;
+  readonly #stage: ScenarioStage;
+  readonly #options: RunScenarioOptions;
   readonly #steps: StepResult[] = [];
-  readonly #seen: SeenValue[] = [];
+  readonly #seen: ObservedValue[] = [];
   #contract: string | undefined;
 
-  constructor(parsed: ParsedScenario, stage: Stage, options: Options) {
+  constructor(parsed: ParsedScenario, stage: ScenarioStage, options: RunScenarioOptions) {
     this.#parsed = parsed;
     this.#stage = stage;
     this.#options = options;
@@ -64,7 +68,7 @@ class ScenarioRun {
     });
   }
 
-  async #runSteps(steps: readonly Step[], path: Path, prefix: string): Promise<boolean> {
+  async #runSteps(steps: readonly ScenarioStep[], path: DocumentPath, prefix: string): Promise<boolean> {
     for (const [i, step] of steps.entries()) {
       this.#stage.signal.throwIfAborted();
       const number = `${prefix}${i + 1}`;
@@ -75,7 +79,7 @@ class ScenarioRun {
     return true;
   }
 
-  async #runLoop(step: ForEach, path: Path, number: string): Promise<boolean> {
+  async #runLoop(step: ForEachLoop, path: DocumentPath, number: string): Promise<boolean> {
     const [name = "", given] = Object.entries(step["for each"])[0] ?? [];
     const { values } = this.#stage;
     const list = resolveReferences(given, values) as unknown;
@@ -95,8 +99,8 @@ class ScenarioRun {
     return true;
   }
 
-  async #runOne(step: Exclude<Step, ForEach>, path: Path, number: string): Promise<boolean> {
-    const kind = (Object.keys(stepKinds) as StepKind[]).find((one) => one in step) as Exclude<StepKind, "for each">;
+  async #runOne(step: Exclude<ScenarioStep, ForEachLoop>, path: DocumentPath, number: string): Promise<boolean> {
+    const kind = (Object.keys(stepSchemas) as StepKind[]).find((one) => one in step) as Exclude<StepKind, "for each">;
     const startedAt = this.#options.wall.monotonicNow();
     const done = await runStep(kind, step, this.#stage, this.#options.operations);
     // An interrupted command line is not a failure of the story.
@@ -110,12 +114,12 @@ class ScenarioRun {
   }
 
   async #findProblems(
-    step: Exclude<Step, ForEach>,
-    path: Path,
+    step: Exclude<ScenarioStep, ForEachLoop>,
+    path: DocumentPath,
     kind: StepKind,
-    done: Observation,
+    done: StepObservation,
     isInLoop: boolean,
-  ): Promise<Mismatch[]> {
+  ): Promise<ExpectationMismatch[]> {
     const { expect } = step;
     const { positions } = this.#parsed;
     const isFailureExpected =
@@ -123,7 +127,7 @@ class ScenarioRun {
     if (done.error !== undefined && !(isFailureExpected && (done.status ?? done.exit) !== undefined)) {
       return [{ message: done.error, ...positions.locateKey(path, kind) }];
     }
-    const getPath = (below: Path) => [...path, "expect", ...below] as (string | number)[];
+    const getPath = (below: DocumentPath) => [...path, "expect", ...below] as (string | number)[];
     if (this.#options.update && expect === null && !isInLoop) {
       const { status, failures: [failure] = [], exit } = done;
       const value = Object.fromEntries(
@@ -144,7 +148,7 @@ class ScenarioRun {
     return differences.map(({ path: below, message }) => ({ message, ...positions.locate(getPath(below)) }));
   }
 
-  #save(step: Exclude<Step, ForEach>, done: Observation, path: Path): Mismatch[] {
+  #save(step: Exclude<ScenarioStep, ForEachLoop>, done: StepObservation, path: DocumentPath): ExpectationMismatch[] {
     const save = "save" in step ? step.save : undefined;
     if (save === undefined) return [];
     const { values, secrets } = this.#stage;
@@ -161,19 +165,19 @@ class ScenarioRun {
     });
   }
 
-  #follow(step: object, { value, title }: Observation): void {
+  #follow(step: object, { value, title }: StepObservation): void {
     const made = (value ?? {}) as { readonly composite_id?: unknown; readonly id?: unknown };
-    const texts = [made.composite_id, made.id, title, JSON.stringify(resolveLoosely(step, this.#stage))];
+    const texts = [made.composite_id, made.id, title, JSON.stringify(tryResolveReferences(step, this.#stage))];
     this.#contract = /(?<![\w-])[TH]-\d+(?![\w-])/.exec(texts.join("\n"))?.[0] ?? this.#contract;
   }
 
   async #add(
     kind: StepKind,
-    step: Pick<Step, "title">,
+    step: Pick<ScenarioStep, "title">,
     number: string,
-    path: Path,
-    done: Observation,
-    problems: readonly Mismatch[],
+    path: DocumentPath,
+    done: StepObservation,
+    problems: readonly ExpectationMismatch[],
     seconds: number,
   ): Promise<void> {
     const { title, outcome, output = "", notes = "", command, exit } = done;
@@ -200,7 +204,7 @@ class ScenarioRun {
   async #findHint(): Promise<string | undefined> {
     const { receivers, signal } = this.#stage;
     try {
-      const rejected = (await listSeenDeliveries(this.#stage)).find(
+      const rejected = (await listObservedDeliveries(this.#stage)).find(
         ({ to, answers }) => receivers.get(to)?.isProgram && [401, 403].includes(Number(answers.at(-1))),
       );
       if (rejected === undefined) return undefined;
@@ -232,7 +236,7 @@ class ScenarioRun {
 }
 
 /** Returns a step with its saved values. Returns the step unchanged if a value is missing. */
-function resolveLoosely(step: object, { values }: Stage): unknown {
+function tryResolveReferences(step: object, { values }: ScenarioStage): unknown {
   try {
     return resolveReferences(step, values);
   } catch {

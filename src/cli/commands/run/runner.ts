@@ -7,14 +7,20 @@ import { writeOutput } from "../../output/file.ts";
 import { annotateAt, shouldAnnotate } from "../../output/github-actions.ts";
 import { ScenarioEmulators } from "./emulators.ts";
 import { formatHtmlReport } from "./html.ts";
-import { loadScenarios, WrongScenarios } from "./load.ts";
+import { InvalidScenariosError, loadScenarios } from "./load.ts";
 import type { ParsedScenario } from "./parse.ts";
 import { runInProcesses } from "./processes.ts";
-import { formatEndLines, formatHeading, formatJUnitReport, formatStepLines, formatSummary } from "./reports.ts";
-import type { ScenarioResult, SeenValue } from "./result.ts";
+import {
+  formatJUnitReport,
+  formatRunSummary,
+  formatScenarioEndLines,
+  formatScenarioHeading,
+  formatStepLines,
+} from "./reports.ts";
+import type { ObservedValue, ScenarioResult } from "./result.ts";
 import { runScenario } from "./run-scenario.ts";
 
-export interface RunSettings {
+export interface RunFilesOptions {
   /** Number of processes. The default depends on the CPU cores and files. */
   readonly jobs: number | undefined;
   readonly report?: string | undefined;
@@ -23,33 +29,37 @@ export interface RunSettings {
 }
 
 /** Minimum number of files per process, because starting a process takes as long as several files. */
-const filesPerProcess = 12;
+const minFilesPerProcess = 12;
 
 /**
  * Runs scenario files and reports the results in the order of the files. Resolves with true if all scenarios succeeded.
  */
-export async function runFiles(files: readonly string[], settings: RunSettings, context: Context): Promise<boolean> {
+export async function runFiles(
+  files: readonly string[],
+  settings: RunFilesOptions,
+  context: Context,
+): Promise<boolean> {
   const { host, output, globals } = context;
   const startedAt = host.wall.monotonicNow();
   const scenarios = await loadScenarios([...new Set(files)], context).catch(async (error: unknown) => {
-    if (error instanceof WrongScenarios && shouldAnnotate(host.env, context.argv)) {
+    if (error instanceof InvalidScenariosError && shouldAnnotate(host.env, context.argv)) {
       for (const { file, position, sentence } of error.errors) await annotateAt(host, { file, ...position }, sentence);
     }
     throw error;
   });
   const isText = output.format === "table";
-  const usefulProcesses = Math.min(availableParallelism(), Math.ceil(scenarios.length / filesPerProcess));
+  const usefulProcesses = Math.min(availableParallelism(), Math.ceil(scenarios.length / minFilesPerProcess));
   const jobs = Math.min(settings.jobs ?? usefulProcesses, scenarios.length);
   const results =
     jobs > 1
       ? runInProcesses(scenarios, jobs, settings.update, context)
-      : runHere(scenarios, settings, context, isText && !globals.quiet);
+      : runInThisProcess(scenarios, settings, context, isText && !globals.quiet);
   const done: ScenarioResult[] = [];
   for await (const result of results) {
     done.push(result);
     if (isText && (globals.quiet ? !result.ok : jobs > 1)) {
       const steps = result.steps.flatMap((step) => formatStepLines(result.file, step));
-      await output.print(formatHeading(result.file, result.name), ...steps, ...formatEndLines(result));
+      await output.print(formatScenarioHeading(result.file, result.name), ...steps, ...formatScenarioEndLines(result));
     }
     if (output.format === "ndjson") await output.printDocument(result);
     await annotateFailures(result, context);
@@ -60,7 +70,7 @@ export async function runFiles(files: readonly string[], settings: RunSettings, 
   const { report, html } = settings;
   if (report !== undefined) await writeOutput(host, report, [Buffer.from(formatJUnitReport(done))]);
   if (html !== undefined) await writeOutput(host, html, [Buffer.from(formatHtmlReport(done, seconds))]);
-  if (isText) await output.print(formatSummary(done, seconds));
+  if (isText) await output.print(formatRunSummary(done, seconds));
   else if (output.format !== "ndjson")
     await output.show(
       { ok, seconds, scenarios: done },
@@ -86,7 +96,7 @@ async function updateExpectations(
   }
 }
 
-function insertObservations({ text, document }: ParsedScenario, seen: readonly SeenValue[]): string {
+function insertObservations({ text, document }: ParsedScenario, seen: readonly ObservedValue[]): string {
   const edits = seen.flatMap(({ path, value }) => {
     const node = document.getIn(path, true);
     return isNode(node) && node.range ? [{ start: node.range[0], end: node.range[1], value }] : [];
@@ -111,9 +121,9 @@ function formatYaml(value: unknown): string {
 }
 
 /** Runs scenarios sequentially in this process, each on a fork. Prints steps as they complete. */
-async function* runHere(
+async function* runInThisProcess(
   scenarios: readonly ParsedScenario[],
-  { update, html }: RunSettings,
+  { update, html }: RunFilesOptions,
   context: Context,
   printsSteps: boolean,
 ): AsyncGenerator<ScenarioResult> {
@@ -123,7 +133,7 @@ async function* runHere(
   context.onEnd(() => emulators.close());
   for (const parsed of scenarios) {
     context.signal.throwIfAborted();
-    if (printsSteps) await output.print(formatHeading(parsed.file, parsed.scenario.name ?? ""));
+    if (printsSteps) await output.print(formatScenarioHeading(parsed.file, parsed.scenario.name ?? ""));
     const result = await emulators.withStage(parsed, (stage) =>
       runScenario(parsed, stage, {
         operations,
@@ -135,7 +145,7 @@ async function* runHere(
         },
       }),
     );
-    if (printsSteps) await output.print(...formatEndLines(result));
+    if (printsSteps) await output.print(...formatScenarioEndLines(result));
     yield result;
   }
 }

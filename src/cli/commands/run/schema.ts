@@ -20,21 +20,24 @@ const namePattern = /^[a-zA-Z][a-zA-Z0-9_]*$/;
 const nameMessage = "must be a name (letters, digits and _)";
 
 /** Name of a saved value, a receiver or a loop variable, such as `contract`. */
-const name = z.string().regex(namePattern, nameMessage);
+const nameSchema = z.string().regex(namePattern, nameMessage);
 
 /** Message for a string that is not a saved value. */
-export const savedValueRule = "must be a saved value ($name)";
+export const savedValueMessage = "must be a saved value ($name)";
 
 /** Saved value: `$contract`, or `${app.url}` within a string. */
-const reference = z.string().regex(/\$/, { error: savedValueRule, abort: true }).describe("A saved value: $name");
+const referenceSchema = z
+  .string()
+  .regex(/\$/, { error: savedValueMessage, abort: true })
+  .describe("A saved value: $name");
 
-const allowReference = <T extends z.ZodType>(schema: T) => z.union([schema, reference]);
+const allowReference = <T extends z.ZodType>(schema: T) => z.union([schema, referenceSchema]);
 
 /** Reports whether a string is an RFC 3339 time. The offset is required because machines have different time zones. */
 const isTime = (text: string): boolean =>
   /^\d{4}-\d\d-\d\dT.*(?:Z|[+-]\d\d:\d\d)$/i.test(text) && !Number.isNaN(Date.parse(text));
 
-const target = z
+const advanceTargetSchema = z
   .string()
   .refine(
     (text) => text === "next" || text === "idle" || (parseDuration(text) ?? -1) >= 0 || isTime(text),
@@ -43,7 +46,7 @@ const target = z
   .meta({ anyOf: [{ enum: ["next", "idle"] }, { pattern: durationPattern }, { format: "date-time" }] });
 
 /** Expected JSON values by path. Additional fields are allowed. */
-const subset = z.union([dictionary(z.unknown()), z.array(z.unknown())]);
+const subsetSchema = z.union([dictionary(z.unknown()), z.array(z.unknown())]);
 
 const ExpectedDelivery = z.strictObject({
   to: z.string().optional().describe("Name of the receiver"),
@@ -62,7 +65,7 @@ export const Expectations = z.strictObject({
   status: allowReference(z.int().min(100).max(599)).nullable().optional().describe("HTTP status of the response"),
   failure: z.string().nullable().optional().describe("Code of the failure: forbidden-move"),
   exit: allowReference(z.int().min(0).max(255)).nullable().optional().describe("Exit code of the command line"),
-  json: subset.nullable().optional().describe("Fields of the result, by path: items.0.status"),
+  json: subsetSchema.nullable().optional().describe("Fields of the result, by path: items.0.status"),
   text: z
     .union([z.string(), z.array(z.string())])
     .nullable()
@@ -84,27 +87,27 @@ export const Expectations = z.strictObject({
     .describe("Webhook status by name of the receiver"),
 });
 
-const shared = {
+const sharedStepFields = {
   title: z.string().optional().describe("Purpose of the step, shown in the output"),
   expect: Expectations.nullable().optional().describe("Expected result; null accepts any result"),
   save: z
-    .union([name, createNamedMap(namePattern, nameMessage, z.string())])
+    .union([nameSchema, createNamedMap(namePattern, nameMessage, z.string())])
     .optional()
     .describe("Saves the result, or its fields by path, for later steps"),
 };
 
-const input = dictionary(z.unknown());
+const inputSchema = dictionary(z.unknown());
 
-const operationId = z.string().describe("ID of an operation: contracts.create");
+const operationIdSchema = z.string().describe("ID of an operation: contracts.create");
 
 const CallStep = z
   .strictObject({
-    call: operationId,
-    params: input.optional().describe("Values of the path"),
-    query: input.optional(),
+    call: operationIdSchema,
+    params: inputSchema.optional().describe("Values of the path"),
+    query: inputSchema.optional(),
     headers: dictionary(z.string()).optional(),
     body: z.unknown().optional(),
-    ...shared,
+    ...sharedStepFields,
   })
   .describe("Calls an operation");
 
@@ -114,24 +117,27 @@ const SvcStep = z
       .union([z.string().min(1), z.array(z.union([z.string(), z.number()])).min(1)])
       .describe("A command line, without svc"),
     stdin: z.string().optional(),
-    ...shared,
+    ...sharedStepFields,
   })
   .describe("Runs a command line");
 
 const AdvanceStep = z
-  .strictObject({ advance: target.describe("Target of the clock advance: PT2H35M, a time, next or idle"), ...shared })
+  .strictObject({
+    advance: advanceTargetSchema.describe("Target of the clock advance: PT2H35M, a time, next or idle"),
+    ...sharedStepFields,
+  })
   .describe("Advances virtual time and runs due entries");
 
-const contract = z.string().describe("T-1, or a saved value");
+const contractReferenceSchema = z.string().describe("T-1, or a saved value");
 
 const AsStep = z
   .strictObject({
     as: z.string().min(1).describe("E-mail address of the person; next selects the next signatory"),
-    sign: contract.optional(),
-    decline: contract.optional(),
-    approve: contract.optional(),
+    sign: contractReferenceSchema.optional(),
+    decline: contractReferenceSchema.optional(),
+    approve: contractReferenceSchema.optional(),
     note: z.string().optional().describe("Note of the person"),
-    ...shared,
+    ...sharedStepFields,
   })
   .refine((step) => contractActions.filter((act) => step[act] !== undefined).length === 1, {
     message: "must have one of sign, decline and approve",
@@ -143,7 +149,7 @@ export const contractActions = ["sign", "decline", "approve"] as const;
 const FaultStep = z
   .strictObject({
     fault: z.strictObject(buildFaultFields()).describe("A fault of incoming requests or outgoing webhooks"),
-    ...shared,
+    ...sharedStepFields,
   })
   .describe("Scripts a fault");
 
@@ -157,42 +163,42 @@ function buildFaultFields(): Record<string, z.ZodType> {
   );
 }
 
-const answer = z.union([z.int().min(200).max(599), z.literal("down")]);
+const receiverStatusSchema = z.union([z.int().min(200).max(599), z.literal("down")]);
 
 const ReceiverStep = z
   .strictObject({
-    receiver: name.describe("Name, for $name.url, $name.webhook, $name.last.body and $name.last.signature"),
+    receiver: nameSchema.describe("Name, for $name.url, $name.webhook, $name.last.body and $name.last.signature"),
     url: z.string().min(1).optional().describe("Address of your program (default: a built-in receiver)"),
     answers: z
-      .union([answer, z.array(answer).min(1)])
+      .union([receiverStatusSchema, z.array(receiverStatusSchema).min(1)])
       .optional()
       .describe("Response statuses of the built-in receiver, the last of which repeats; down refuses connections"),
     subscribe: z
       .union([z.literal("all"), z.array(z.enum(activities)).min(1)])
       .optional()
       .describe("Activities of a webhook to create for the receiver"),
-    ...shared,
+    ...sharedStepFields,
   })
   .describe("Opens a webhook receiver");
 
 const ExpectStep = z
-  .strictObject({ expect: Expectations.describe("Expected state after the step"), title: shared.title })
+  .strictObject({ expect: Expectations.describe("Expected state after the step"), title: sharedStepFields.title })
   .describe("Checks the state after the previous steps");
 
 const ForEachStep = z
   .strictObject({
-    "for each": createNamedMap(namePattern, nameMessage, z.union([z.array(z.unknown()).min(1), reference]))
+    "for each": createNamedMap(namePattern, nameMessage, z.union([z.array(z.unknown()).min(1), referenceSchema]))
       .refine((loop) => Object.keys(loop).length === 1, "must have one name with its list")
       .describe("A name and the list of its values"),
     get steps() {
-      return z.array(Step).min(1);
+      return z.array(ScenarioStep).min(1);
     },
-    title: shared.title,
+    title: sharedStepFields.title,
   })
   .describe("Runs steps for each value of a list");
 
 /** Kinds of steps by their identifying key. */
-export const stepKinds = {
+export const stepSchemas = {
   call: CallStep,
   svc: SvcStep,
   advance: AdvanceStep,
@@ -203,21 +209,21 @@ export const stepKinds = {
   expect: ExpectStep,
 } as const;
 
-export type StepKind = keyof typeof stepKinds;
+export type StepKind = keyof typeof stepSchemas;
 
-export type StepOf<Kind extends StepKind> = z.output<(typeof stepKinds)[Kind]>;
+export type StepOf<Kind extends StepKind> = z.output<(typeof stepSchemas)[Kind]>;
 
-export const Step: z.ZodType<z.output<(typeof stepKinds)[Exclude<StepKind, "for each">]> | ForEach> = z
-  .lazy(() => z.union(Object.values(stepKinds) as unknown as [z.ZodType<never>, z.ZodType<never>]))
+export const ScenarioStep: z.ZodType<z.output<(typeof stepSchemas)[Exclude<StepKind, "for each">]> | ForEachLoop> = z
+  .lazy(() => z.union(Object.values(stepSchemas) as unknown as [z.ZodType<never>, z.ZodType<never>]))
   .meta({ id: "ScenarioStep" });
 
-export interface ForEach {
+export interface ForEachLoop {
   readonly "for each": Readonly<Record<string, readonly unknown[] | string>>;
-  readonly steps: readonly Step[];
+  readonly steps: readonly ScenarioStep[];
   readonly title?: string | undefined;
 }
 
-export type Step = z.output<typeof Step>;
+export type ScenarioStep = z.output<typeof ScenarioStep>;
 export type Expectations = z.output<typeof Expectations>;
 
 export const Scenario = z.strictObject({
@@ -235,7 +241,7 @@ export const Scenario = z.strictObject({
   files: createNamedMap(fileNamePattern, "must be the name of a file, without a folder", z.unknown())
     .optional()
     .describe("Files in the folder of command lines: text, JSON, or { base64: … }"),
-  steps: z.array(Step).min(1),
+  steps: z.array(ScenarioStep).min(1),
 });
 
 export type Scenario = z.output<typeof Scenario>;
@@ -246,7 +252,7 @@ export const createScenarioSchema = (operations: readonly string[]): object => (
     io: "input",
     unrepresentable: "any",
     override({ zodSchema, jsonSchema }) {
-      if (zodSchema === operationId) jsonSchema.enum = [...operations];
+      if (zodSchema === operationIdSchema) jsonSchema.enum = [...operations];
     },
   }),
   title: "Scenario",

@@ -19,10 +19,10 @@ import { explainRejection } from "./rejection.ts";
 type StageContext = Pick<Context, "svc" | "read" | "signal" | "host">;
 
 /** Environment of a story: an emulator, receivers, a folder for command lines, and saved values. */
-export class Stage {
+export class ScenarioStage {
   readonly emulator: Emulator;
   readonly client: Client;
-  readonly secrets: Secrets;
+  readonly secrets: SecretRegistry;
   readonly values = new Map<string, unknown>();
   readonly receivers = new Map<string, StoryReceiver>();
   readonly #context: StageContext;
@@ -46,7 +46,7 @@ export class Stage {
     });
     this.#cwd = cwd;
     this.#context = context;
-    this.secrets = new Secrets(collectSecrets(emulator));
+    this.secrets = new SecretRegistry(collectSecrets(emulator));
     this.values.set("cluster_id", first?.id);
     this.values.set("client_id", first?.clientId);
     this.values.set("router_url", emulator.routerUrl);
@@ -74,7 +74,11 @@ export class Stage {
   }
 
   /** Opens a built-in receiver with these response statuses, or uses the URL of a program. */
-  async openReceiver(name: string, url: string | undefined, answers: readonly Answer[]): Promise<StoryReceiver> {
+  async openReceiver(
+    name: string,
+    url: string | undefined,
+    answers: readonly ReceiverStatus[],
+  ): Promise<StoryReceiver> {
     const receiver = url === undefined ? await this.#openBuiltIn(answers) : createReceiver(url, [], true);
     this.receivers.set(name, receiver);
     this.values.set(name, receiver);
@@ -82,8 +86,8 @@ export class Stage {
   }
 
   /** Opens a receiver that repeats the last response status. */
-  async #openBuiltIn(answers: readonly Answer[]): Promise<StoryReceiver> {
-    if (answers[0] === "down") return createReceiver(closedAddress, []);
+  async #openBuiltIn(answers: readonly ReceiverStatus[]): Promise<StoryReceiver> {
+    if (answers[0] === "down") return createReceiver(unreachableUrl, []);
     const received: ReceivedPost[] = [];
     const opened = await openReceiver({
       async respond(post) {
@@ -126,10 +130,10 @@ const createFolderVariables = (cwd: string) => ({
 /** Webhook receiver of a story, referenced as `$app.url`. */
 type StoryReceiver = ReturnType<typeof createReceiver>;
 
-type Answer = number | "down";
+type ReceiverStatus = number | "down";
 
 /** URL without a listener. Its port belongs to the discard service, which needs system privileges. */
-const closedAddress = "http://127.0.0.1:9/hooks";
+const unreachableUrl = "http://127.0.0.1:9/hooks";
 
 /** Creates a receiver at a URL. Deliveries to a user's program are not recorded. */
 const createReceiver = (url: string, received: readonly ReceivedPost[], isProgram = false) => ({
@@ -153,7 +157,7 @@ const createReceiver = (url: string, received: readonly ReceivedPost[], isProgra
 /** Shorter values can be part of ordinary words. */
 const minSecretLength = 6;
 
-class Secrets {
+class SecretRegistry {
   readonly #values = new Set<string>();
 
   constructor(values: Iterable<string | undefined>) {

@@ -10,11 +10,11 @@ import { type CallArguments, CheckedCall } from "../../../client/checked-call.ts
 import { ServiceError } from "../../../client/errors.ts";
 import { UsageError } from "../../process/failure.ts";
 import { formatCommandLine, splitWords } from "../../process/shell-words.ts";
-import { formatValue, resolveReferences, UnsavedValueError } from "./references.ts";
+import { formatInterpolatedValue, resolveReferences, UnsavedValueError } from "./references.ts";
 import { contractActions, type StepKind, type StepOf } from "./schema.ts";
-import type { Stage } from "./stage.ts";
+import type { ScenarioStage } from "./stage.ts";
 
-export interface Observation {
+export interface StepObservation {
   readonly title: string;
   readonly outcome: string;
   /** Source of saved values. */
@@ -30,16 +30,16 @@ export interface Observation {
   readonly notes?: string;
 }
 
-type Runner<Kind extends StepKind> = (
+type StepRunner<Kind extends StepKind> = (
   step: StepOf<Kind>,
-  stage: Stage,
+  stage: ScenarioStage,
   operations: readonly Operation[],
-) => Promise<Observation>;
+) => Promise<StepObservation>;
 
-const runners: { readonly [Kind in Exclude<StepKind, "for each">]: Runner<Kind> } = {
+const stepRunners: { readonly [Kind in Exclude<StepKind, "for each">]: StepRunner<Kind> } = {
   async call({ call, params, query, headers, body }, stage, operations) {
     const operation = operations.find(({ id }) => id === call)!;
-    return { title: `call ${call}`, ...(await send(stage, operation, { params, query, headers, body })) };
+    return { title: `call ${call}`, ...(await sendRequest(stage, operation, { params, query, headers, body })) };
   },
 
   async svc({ svc, stdin }, stage) {
@@ -94,14 +94,14 @@ const runners: { readonly [Kind in Exclude<StepKind, "for each">]: Runner<Kind> 
     const personName = step.as === "next" ? "the next person" : step.as;
     return {
       title: `as ${personName} ${act} ${step[act]}`,
-      ...(await send(stage, operation, { params: { id: step[act] }, body })),
+      ...(await sendRequest(stage, operation, { params: { id: step[act] }, body })),
     };
   },
 
   async fault({ fault }, stage) {
     const { direction, ...what } = fault as Record<string, unknown>;
     const effect = Object.entries(what).map(([name, value]) => `${name} ${String(value)}`);
-    const sent = await send(stage, addFault, { body: fault });
+    const sent = await sendRequest(stage, addFault, { body: fault });
     return { title: `fault ${direction}: ${effect.join(", ")}`, ...sent, outcome: "" };
   },
 
@@ -112,7 +112,9 @@ const runners: { readonly [Kind in Exclude<StepKind, "for each">]: Runner<Kind> 
     const title = `receiver ${name} ${what}`;
     if (subscribe === undefined) return { title, outcome: "", value: receiver };
     const only_for_activities = subscribe === "all" ? activities : subscribe;
-    const sent = await send(stage, createWebhook, { body: { title: name, url: receiver.url, only_for_activities } });
+    const sent = await sendRequest(stage, createWebhook, {
+      body: { title: name, url: receiver.url, only_for_activities },
+    });
     receiver.webhook = Number(toFields(sent.value).id);
     const number = subscribe === "all" ? "all activities" : pluralize(subscribe.length, "activity", "activities");
     return { title, ...sent, outcome: `subscribed to ${number}`, value: receiver };
@@ -127,15 +129,15 @@ const runners: { readonly [Kind in Exclude<StepKind, "for each">]: Runner<Kind> 
 export async function runStep(
   kind: Exclude<StepKind, "for each">,
   step: object,
-  stage: Stage,
+  stage: ScenarioStage,
   operations: readonly Operation[],
-): Promise<Observation> {
+): Promise<StepObservation> {
   const { expect, save: _, ...rest } = step as Record<string, unknown>;
   const plain = Object.entries(rest).find(([key]) => key === kind)?.[1];
   try {
-    await settleFor(rest, stage);
+    await settleReceivers(rest, stage);
     const resolved = { ...resolveReferences(rest, stage.values), ...resolveLine(rest, stage), expect };
-    return await (runners[kind] as Runner<StepKind>)(resolved as never, stage, operations);
+    return await (stepRunners[kind] as StepRunner<StepKind>)(resolved as never, stage, operations);
   } catch (error) {
     stage.signal.throwIfAborted();
     const message = error instanceof UnsavedValueError ? error.message : (error as Error).message;
@@ -144,14 +146,14 @@ export async function runStep(
 }
 
 /** Splits a command line into words. References within a word are not split. */
-export const getWords = (svc: StepOf<"svc">["svc"]): readonly string[] =>
+export const getCommandWords = (svc: StepOf<"svc">["svc"]): readonly string[] =>
   typeof svc === "string" ? splitWords(svc)! : svc.map(String);
 
 /** Replaces the references in the words. A response value is never parsed as a flag. */
-function resolveLine({ svc }: Partial<StepOf<"svc">>, { values }: Stage): Partial<StepOf<"svc">> {
+function resolveLine({ svc }: Partial<StepOf<"svc">>, { values }: ScenarioStage): Partial<StepOf<"svc">> {
   if (svc === undefined) return {};
-  const words = getWords(svc).map((word) => {
-    const resolved = formatValue(resolveReferences<unknown>(word, values));
+  const words = getCommandWords(svc).map((word) => {
+    const resolved = formatInterpolatedValue(resolveReferences<unknown>(word, values));
     if (!word.startsWith("-") && resolved.startsWith("-"))
       throw new UsageError(`${word} must not begin with a hyphen, got "${resolved}". Use --flag=${word} for a value.`);
     return resolved;
@@ -160,22 +162,26 @@ function resolveLine({ svc }: Partial<StepOf<"svc">>, { values }: Stage): Partia
 }
 
 /** Completes the due deliveries if the step reads the deliveries of a receiver. */
-async function settleFor(step: object, stage: Stage): Promise<void> {
+async function settleReceivers(step: object, stage: ScenarioStage): Promise<void> {
   const text = JSON.stringify(step);
   const isRead = [...stage.receivers.keys()].some((name) => text.includes(`$\{${name}.`));
   if (isRead) await stage.settle();
 }
 
 /** Returns an operation without its schemas, because the service validates the input. */
-const createOutline = (operation: Operation): CallableOperation => ({
+const omitSchemas = (operation: Operation): CallableOperation => ({
   ...operation,
   request: operation.request.body === undefined ? {} : { body: { kind: operation.request.body.kind } },
 });
 
-async function send(stage: Stage, operation: Operation, args: CallArguments): Promise<Omit<Observation, "title">> {
+async function sendRequest(
+  stage: ScenarioStage,
+  operation: Operation,
+  args: CallArguments,
+): Promise<Omit<StepObservation, "title">> {
   const { client, signal } = stage;
   try {
-    const { status, value } = await client.send(CheckedCall.check(createOutline(operation), args), { signal });
+    const { status, value } = await client.send(CheckedCall.check(omitSchemas(operation), args), { signal });
     const plain = typeof value === "object" && value !== null && Symbol.asyncIterator in value ? undefined : value;
     return { status, outcome: [status, getName(plain)].join(" ").trim(), value: plain, output: formatJson(plain) };
   } catch (error) {

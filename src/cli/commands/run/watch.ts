@@ -3,15 +3,15 @@ import { basename, dirname, resolve } from "node:path";
 import { pluralize } from "../../../base/text.ts";
 import type { Context } from "../../command.ts";
 import { UsageError } from "../../process/failure.ts";
-import { type RunSettings, runFiles } from "./runner.ts";
+import { type RunFilesOptions, runFiles } from "./runner.ts";
 
 /** Delay after a change, because editors write a file in several steps. */
-const settleMs = 50;
+const minQuietMs = 50;
 
 /** Runs the files, and repeats the run after each change until it is interrupted. */
 export async function watchFiles(
   files: readonly string[],
-  settings: RunSettings,
+  settings: RunFilesOptions,
   context: Context,
 ): Promise<undefined> {
   const { host, output, signal } = context;
@@ -28,7 +28,7 @@ export async function watchFiles(
     }
     await output.note(`Watching ${pluralize(files.length, "file")} (press Ctrl-C to stop)`);
     await changes.after(settings.update ? changes.count() : seen, signal);
-    await host.wall.sleep(settleMs, signal);
+    await host.wall.sleep(minQuietMs, signal);
     signal.throwIfAborted();
   }
 }

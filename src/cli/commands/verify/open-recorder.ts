@@ -19,7 +19,7 @@ function resolveKeyPath({ env }: Host, folder: string): string {
   return join(getStateFolder(env), "verify", `${name}.key`);
 }
 
-export interface OpenRecording {
+export interface CorpusRecording {
   readonly recorder: Recorder;
   /** Number of exchanges of an interrupted recording. */
   readonly continued: number;
@@ -32,7 +32,7 @@ export async function openRecording(
   { host }: Pick<Context, "host">,
   given: string,
   flag: string,
-): Promise<OpenRecording> {
+): Promise<CorpusRecording> {
   const folder = resolve(host.cwd, given);
   const path = resolveKeyPath(host, folder);
   try {

@@ -11,7 +11,7 @@ import { NoResponseError, RequestSender } from "../../../verify/replay/send.ts";
 import type { ServiceTarget } from "../../command.ts";
 import { CommandFailedError } from "../../process/failure.ts";
 
-interface PlannedCall {
+interface PlannedRequest {
   readonly params?: Readonly<Record<string, string | number>>;
   readonly query?: Readonly<Record<string, string>>;
   readonly body?: unknown;
@@ -21,7 +21,7 @@ interface PlannedCall {
 }
 
 /** Sends the requests of a plan at a limited rate, and records each exchange. */
-export class RecordCaller {
+export class RecordingClient {
   readonly #target: Pick<ServiceTarget, "baseUrls" | "credentials">;
   readonly #recorder: Recorder;
   readonly #pauseMs: number;
@@ -50,7 +50,7 @@ export class RecordCaller {
   canCall(id: string): boolean {
     const operation = findOperationById(id);
     if (!operation || this.#getBaseUrl(operation) === undefined) return false;
-    return findCredentials(operation, this.#target.credentials) !== undefined;
+    return findCredentialHeaders(operation, this.#target.credentials) !== undefined;
   }
 
   #getBaseUrl({ service }: Operation): string | undefined {
@@ -59,24 +59,24 @@ export class RecordCaller {
   }
 
   /** Sends a request to an operation. Resolves with the response body of a success, and with undefined otherwise. */
-  async call(id: string, call: PlannedCall = {}): Promise<unknown> {
+  async call(id: string, call: PlannedRequest = {}): Promise<unknown> {
     const { status, document } = await this.#call(id, call);
     return status < 300 ? document : undefined;
   }
 
-  async require(id: string, call: PlannedCall): Promise<void> {
+  async require(id: string, call: PlannedRequest): Promise<void> {
     const { status } = await this.#call(id, call);
     if (status >= 300) throw new Error(`${id} was rejected (HTTP ${status})`);
   }
 
-  #call(id: string, { params = {}, query, body, method, headers = {} }: PlannedCall) {
+  #call(id: string, { params = {}, query, body, method, headers = {} }: PlannedRequest) {
     const operation = findOperationById(id)!;
     const base = this.#getBaseUrl(operation)!.replace(/\/$/, "");
     const search = query ? `?${new URLSearchParams(query)}` : "";
     const cluster = (params.cluster_id ?? (body as { cluster_id?: unknown } | undefined)?.cluster_id) as
       | string
       | undefined;
-    const own = findCredentials(operation, this.#target.credentials, cluster);
+    const own = findCredentialHeaders(operation, this.#target.credentials, cluster);
     const bytes = body === undefined ? Buffer.alloc(0) : Buffer.from(JSON.stringify(body));
     return this.#send(
       method ?? [operation.method].flat()[0]!,
@@ -134,7 +134,7 @@ export const toNetworkFailure = (cause: unknown): unknown =>
     : cause;
 
 /** Returns the credential headers of an operation. Returns undefined if a credential is missing. */
-export function findCredentials(
+export function findCredentialHeaders(
   operation: Operation,
   credentials: Credentials,
   cluster?: string,

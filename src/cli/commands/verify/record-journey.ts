@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { isObject, toFields } from "../../../base/object.ts";
 import { hashEmail } from "../../../schemes/email-hash.ts";
-import type { RecordCaller } from "./record-caller.ts";
+import type { RecordingClient } from "./record-caller.ts";
 
-export const journeyPlan: readonly string[] = [
+export const journeyPlanSteps: readonly string[] = [
   "Send requests with missing fields and wrong types, which create nothing",
   "Upload a file",
   "Create a webhook, and delete it",
@@ -12,15 +12,15 @@ export const journeyPlan: readonly string[] = [
   "Map an identifier with a random prefix, and unmap it",
 ];
 
-type CleanUp = () => Promise<unknown>;
+type CleanUpTask = () => Promise<unknown>;
 
 /** A sequence of requests that removes the objects it creates, even after an interruption. */
-export class Journey {
-  readonly #caller: RecordCaller;
+export class RecordingJourney {
+  readonly #caller: RecordingClient;
   readonly #prefix = `svc-verify-${randomBytes(5).toString("hex")}`;
-  readonly #cleanUps: { readonly what: string; readonly run: CleanUp }[] = [];
+  readonly #cleanUps: { readonly what: string; readonly run: CleanUpTask }[] = [];
 
-  constructor(caller: RecordCaller) {
+  constructor(caller: RecordingClient) {
     this.#caller = caller;
   }
 
@@ -143,7 +143,7 @@ export class Journey {
     await this.#caller.call("cluster-emails.show", { params: { email_hash: email_hash_list[0]! } });
   }
 
-  async #removeAgain(what: string, run: CleanUp): Promise<void> {
+  async #removeAgain(what: string, run: CleanUpTask): Promise<void> {
     this.#cleanUps.push({ what, run });
     await this.#cleanUpLast();
   }

@@ -7,8 +7,8 @@ import { type Command, type Context, defineCommand } from "../../command.ts";
 import { formatNextCommand } from "../../parse/argv.ts";
 import { InputRequiredError, PartialFailureError } from "../../process/failure.ts";
 import { openRecording } from "./open-recorder.ts";
-import { RecordCaller } from "./record-caller.ts";
-import { Journey, journeyPlan } from "./record-journey.ts";
+import { RecordingClient } from "./record-caller.ts";
+import { journeyPlanSteps, RecordingJourney } from "./record-journey.ts";
 
 const listRows = (document: unknown): readonly Record<string, unknown>[] => {
   const found = Array.isArray(document) ? document : Object.values(toFields(document)).find(Array.isArray);
@@ -16,7 +16,7 @@ const listRows = (document: unknown): readonly Record<string, unknown>[] => {
 };
 
 /** Lists that are readable with any key. */
-const lists = [
+const listOperations = [
   "templates.list",
   "contract-types.list",
   "users.list",
@@ -33,8 +33,8 @@ const lists = [
 ] as const;
 
 /** Operations that read the first items of a list, with the name of the ID and of the parameter. */
-const details: readonly (readonly [
-  list: (typeof lists)[number],
+const detailOperations: readonly (readonly [
+  list: (typeof listOperations)[number],
   id: string,
   parameter: string,
   operations: readonly string[],
@@ -55,9 +55,9 @@ const details: readonly (readonly [
   ],
   ["intake.list", "id", "intake_id", ["intake.show"]],
 ];
-const detailed = 3;
+const maxDetailedItems = 3;
 
-const unknown = lookupTable<string | number>({
+const unknownIds = lookupTable<string | number>({
   composite_id: "T-999999999",
   contract_id: 999_999_999,
   template_id: 999_999_999,
@@ -84,16 +84,16 @@ const probedOperations: readonly (readonly [operation: string, parameter: string
 ];
 
 const readsPlan: readonly string[] = [
-  `List ${lists.length} kinds of objects, and show the first ${detailed} of each`,
+  `List ${listOperations.length} kinds of objects, and show the first ${maxDetailedItems} of each`,
   `Look up ${probedOperations.length} IDs that do not exist`,
   "Send a wrong method, a wrong type and one wrong secret",
 ];
 
-async function recordReads(caller: RecordCaller): Promise<void> {
+async function recordReads(caller: RecordingClient): Promise<void> {
   const found = new Map<string, unknown>();
-  for (const list of lists) if (caller.canCall(list)) found.set(list, await caller.call(list));
-  for (const [list, id, parameter, operations] of details) {
-    for (const row of listRows(found.get(list)).slice(0, detailed)) {
+  for (const list of listOperations) if (caller.canCall(list)) found.set(list, await caller.call(list));
+  for (const [list, id, parameter, operations] of detailOperations) {
+    for (const row of listRows(found.get(list)).slice(0, maxDetailedItems)) {
       const value = row[id];
       if (typeof value !== "string" && typeof value !== "number") continue;
       for (const operation of operations)
@@ -101,7 +101,7 @@ async function recordReads(caller: RecordCaller): Promise<void> {
     }
   }
   for (const [operation, parameter] of probedOperations)
-    if (caller.canCall(operation)) await caller.call(operation, { params: { [parameter]: unknown[parameter]! } });
+    if (caller.canCall(operation)) await caller.call(operation, { params: { [parameter]: unknownIds[parameter]! } });
   if (!caller.canCall("templates.list")) return;
   await caller.call("templates.list", { method: "PUT" });
   await caller.call("contracts.list", { query: { page: "first" } });
@@ -142,7 +142,7 @@ const verifyRecord = defineCommand({
     const { out, rate = 5 } = given;
     if (out === undefined) throw new InputRequiredError("out", "--out is required: the folder of the corpus");
     const writes = given["allow-writes"] === true;
-    const plan = [...readsPlan, ...(writes ? journeyPlan : [])];
+    const plan = [...readsPlan, ...(writes ? journeyPlanSteps : [])];
     if (given.plan) {
       if (output.format === "table") await output.print(...plan);
       else await output.show(plan.map((step) => ({ step })));
@@ -159,10 +159,10 @@ const verifyRecord = defineCommand({
     await requireService(context, baseUrls.contracts !== undefined && credentials.clientId !== undefined);
     const { recorder, end, continued } = await openRecording(context, out, "--out");
     if (continued > 0) await output.note(`Continuing a corpus of ${pluralize(continued, "exchange")}`);
-    const caller = new RecordCaller({ baseUrls, credentials }, recorder, Math.max(0.01, rate), signal);
+    const caller = new RecordingClient({ baseUrls, credentials }, recorder, Math.max(0.01, rate), signal);
     // Removing objects takes additional requests.
     if (writes) context.allowToEnd(30_000);
-    const journey = new Journey(caller);
+    const journey = new RecordingJourney(caller);
     let left: readonly string[] = [];
     try {
       await recordReads(caller);

@@ -9,12 +9,12 @@ const shorten = (value: unknown): string => {
 };
 
 /** Names of the compared sides. */
-export type Sides = readonly [recorded: string, replayed: string];
+export type ComparedSides = readonly [recorded: string, replayed: string];
 
 /** Formats a difference as `limit (value): the service has 25, the emulator has 10`. */
 function describeDifference(
   { kind, path, recorded, replayed, decisions }: ReportedDifference,
-  [one, other]: Sides,
+  [one, other]: ComparedSides,
 ): string {
   const place = path === "" ? kind : `${path} (${kind})`;
   const rows = decisions.length > 0 ? `; DECISIONS.md ${decisions.join(", ")}` : "";
@@ -26,7 +26,7 @@ const formatSummary = ({ confirmed, refuted, unseen, "not comparable": other }: 
   `${pluralize(confirmed, "claim")} confirmed, ${refuted} refuted, ${other} not comparable, ${unseen} unseen`;
 
 /** Formats one case per observed claim. Refuted claims fail, and incomparable claims are skipped. */
-export function formatReplayJUnit(report: VerifyReport, sides: Sides): string {
+export function formatReplayJUnit(report: VerifyReport, sides: ComparedSides): string {
   const listNotAccepted = ({ differences }: ClaimReport) =>
     report.differences.filter(({ id, accepted }) => differences.includes(id) && accepted === null);
   const reasons = report.incomparable.map(({ reason, exchanges }) => `${exchanges}: ${reason}`).join("\n");
@@ -52,7 +52,7 @@ export function formatReplayJUnit(report: VerifyReport, sides: Sides): string {
 const formatCell = (text: string): string => text.replace(/[|\\`<>[\]]/g, (char) => `\\${char}`).replace(/\s+/g, " ");
 
 /** Formats the report as a pull request comment. */
-export function formatReplayMarkdown(report: VerifyReport, [one, other]: Sides): string {
+export function formatReplayMarkdown(report: VerifyReport, [one, other]: ComparedSides): string {
   const { summary, drift, compared, exchanges, incomparable, differences } = report;
   const accepted = differences.filter(({ accepted: reason }) => reason !== null);
   const refutations = differences.filter(({ accepted: reason }) => reason === null);
@@ -88,7 +88,7 @@ export function formatReplayMarkdown(report: VerifyReport, [one, other]: Sides):
   ].join("\n");
 }
 
-export function formatReplayLines(report: VerifyReport, sides: Sides): StyledLine[] {
+export function formatReplayLines(report: VerifyReport, sides: ComparedSides): StyledLine[] {
   const { differences, summary, compared, exchanges, incomparable, drift } = report;
   const open = differences.filter(({ accepted }) => accepted === null);
   const accepted = differences.length - open.length;

@@ -19,12 +19,12 @@ import { checkOutputFile, writeOutput } from "../../output/file.ts";
 import { UsageError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";
 import { toUsageError } from "./open-recorder.ts";
-import { findCredentials, toNetworkFailure } from "./record-caller.ts";
+import { findCredentialHeaders, toNetworkFailure } from "./record-caller.ts";
 import {
+  type ComparedSides,
   formatReplayJUnit,
   formatReplayLines,
   formatReplayMarkdown,
-  type Sides,
   toReplayDocument,
 } from "./replay-reports.ts";
 
@@ -111,11 +111,11 @@ const verifyReplay = defineCommand({
     if (accept.length > 0) await writeAccepted(folder, { ...accepted, ...known });
     const observations = isService ? undefined : deriveObservations(report, corpus);
     if (observations) await storeObservations(corpus, observations);
-    const sides: Sides = isService ? ["recording", against] : ["service", "emulator"];
+    const sides: ComparedSides = isService ? ["recording", against] : ["service", "emulator"];
     if (junit !== undefined) await writeOutput(host, junit, [Buffer.from(formatReplayJUnit(report, sides))]);
     if (markdown !== undefined) await writeOutput(host, markdown, [Buffer.from(formatReplayMarkdown(report, sides))]);
     if (reference !== undefined && observations)
-      await writeOutput(host, reference, [Buffer.from(await renderObserved(observations))]);
+      await writeOutput(host, reference, [Buffer.from(await formatObservedReference(observations))]);
     if (output.format === "table") await output.print(...formatReplayLines(report, sides));
     else await output.show(toReplayDocument(report));
     if (report.drift > 0) return "partial";
@@ -147,35 +147,35 @@ async function replayProfile(
   const { baseUrls, credentials } = await resolveServiceTarget({ ...globals, profile }, host, output);
   return replayCorpus(corpus, {
     resolveUrl: (callee) => (callee === "router" ? baseUrls.router : baseUrls.contracts),
-    service: { getCredentials: (operation) => findCredentials(operation, credentials) ?? {}, requestsPerSecond },
+    service: { getCredentials: (operation) => findCredentialHeaders(operation, credentials) ?? {}, requestsPerSecond },
     signal,
   }).catch((cause: unknown) => {
     throw toNetworkFailure(cause);
   });
 }
 
-async function renderObserved({ seen: observed }: Observations): Promise<string> {
+async function formatObservedReference({ seen: observed }: Observations): Promise<string> {
   const { registry } = await import("../../../api/registry.ts");
   const commands = Object.values(deriveSpecs()).flat();
   return renderReference({ registry, commands, globalFlags: [], exitCodes: [], observed });
 }
 
-const acceptedName = "accepted.json";
+const acceptedFileName = "accepted.json";
 
 /** Reads the accepted differences of a corpus, with their reasons. */
 async function readAccepted(folder: string): Promise<Record<string, string>> {
-  const text = await readFile(join(folder, acceptedName), "utf8").catch((error: unknown) => {
+  const text = await readFile(join(folder, acceptedFileName), "utf8").catch((error: unknown) => {
     if (isFsError(error) && error.code === "ENOENT") return "{}";
     throw error;
   });
   const value = tryParseJson(text);
   if (!isObject(value) || Object.values(value).some((reason) => typeof reason !== "string"))
-    throw new UsageError(`${join(folder, acceptedName)} is not a JSON object of reasons by the ids of differences`);
+    throw new UsageError(`${join(folder, acceptedFileName)} is not a JSON object of reasons by the ids of differences`);
   return value as Record<string, string>;
 }
 
 const writeAccepted = (folder: string, accepted: Readonly<Record<string, string>>): Promise<void> =>
-  writeFileAtomic(join(folder, acceptedName), `${JSON.stringify(accepted, undefined, 2)}\n`);
+  writeFileAtomic(join(folder, acceptedFileName), `${JSON.stringify(accepted, undefined, 2)}\n`);
 
 const verifyScan = defineCommand({
   words: ["verify", "scan"],

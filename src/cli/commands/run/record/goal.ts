@@ -1,17 +1,22 @@
 import { UsageError } from "../../../process/failure.ts";
-import type { SeenDelivery } from "../observations.ts";
-import type { Action, LoggedDelivery, RequestHistory } from "./history.ts";
+import type { ObservedDelivery } from "../observations.ts";
+import type { LoggedDelivery, RecordedAction, RequestHistory } from "./history.ts";
 
 /** Failure that a shortened story must reproduce. */
-export type Goal =
-  | { readonly kind: "request"; readonly action: Action }
-  | { readonly kind: "delivery"; readonly webhook: Action; readonly seen: LoggedDelivery; readonly until: number };
+export type RecordingGoal =
+  | { readonly kind: "request"; readonly action: RecordedAction }
+  | {
+      readonly kind: "delivery";
+      readonly webhook: RecordedAction;
+      readonly seen: LoggedDelivery;
+      readonly until: number;
+    };
 
 /**
  * Finds the last rejected request or undelivered delivery. `about` selects a specific one, such as `request:12` or
  * `delivery:3`.
  */
-export function findGoal({ actions, deliveries }: RequestHistory, about: string | undefined): Goal {
+export function findGoal({ actions, deliveries }: RequestHistory, about: string | undefined): RecordingGoal {
   const goals = [
     ...actions.map((action) => ({
       at: action.at,
@@ -30,7 +35,7 @@ export function findGoal({ actions, deliveries }: RequestHistory, about: string 
       hint: "It takes request:12 (see svc emulator requests) or delivery:3 (see svc emulator deliveries).",
     });
   }
-  const wrong = goals.filter(({ goal }) => isWrong(goal)).sort((one, other) => one.at - other.at);
+  const wrong = goals.filter(({ goal }) => isFailure(goal)).sort((one, other) => one.at - other.at);
   const last = wrong.at(-1) ?? goals.filter(({ goal }) => goal.kind === "request").at(-1);
   if (!last) {
     throw new UsageError("The request log of the emulator has no request that a story could repeat", {
@@ -40,13 +45,13 @@ export function findGoal({ actions, deliveries }: RequestHistory, about: string 
   return last.goal;
 }
 
-function createDeliveryGoal(seen: LoggedDelivery, actions: readonly Action[]) {
+function createDeliveryGoal(seen: LoggedDelivery, actions: readonly RecordedAction[]) {
   const webhook = actions.find((one) => one.webhook?.id === seen.webhook_id);
   const last = seen.attempts.at(-1);
   return webhook && last ? ({ kind: "delivery", webhook, seen, until: Date.parse(last.at) } as const) : undefined;
 }
 
-const isWrong = (goal: Goal): boolean =>
+const isFailure = (goal: RecordingGoal): boolean =>
   goal.kind === "request" ? goal.action.status >= 400 : goal.seen.outcome !== "delivered";
 
 /** Formats the expected delivery without the name of its contract. */
@@ -57,7 +62,11 @@ export const toExpectedDelivery = ({ activity, outcome, attempts }: LoggedDelive
 });
 
 /** Reports whether one of the deliveries to this receiver equals the expected delivery. */
-export function isReached(seen: LoggedDelivery, to: string, deliveries: readonly SeenDelivery[]): boolean {
+export function isExpectedDeliverySeen(
+  seen: LoggedDelivery,
+  to: string,
+  deliveries: readonly ObservedDelivery[],
+): boolean {
   const expected = JSON.stringify(toExpectedDelivery(seen));
   return deliveries.some(
     ({ to: name, activity, outcome, answers }) =>

@@ -8,7 +8,7 @@ type LoggedRequest = ResultOf<typeof listRequests>["items"][number];
 export type LoggedDelivery = ResultOf<typeof listDeliveries>["items"][number];
 
 /** A logged request that can be repeated. */
-export interface Action {
+export interface RecordedAction {
   readonly id: number;
   /** Virtual milliseconds. */
   readonly at: number;
@@ -23,7 +23,7 @@ export interface Action {
 }
 
 export interface RequestHistory {
-  readonly actions: readonly Action[];
+  readonly actions: readonly RecordedAction[];
   readonly deliveries: readonly LoggedDelivery[];
   readonly requests: number;
 }
@@ -47,7 +47,7 @@ export async function readRecording(client: Client, operations: readonly Operati
       !replaced && !isInner(cause) && !skippedOperations.test(operation ?? "catch-all"),
   );
   ownRequests.sort((one, other) => one.id - other.id);
-  const actions: Action[] = [];
+  const actions: RecordedAction[] = [];
   let created = 0;
   for (const one of ownRequests) {
     const operation = operations.find(({ id }) => id === one.operation);
@@ -60,12 +60,15 @@ export async function readRecording(client: Client, operations: readonly Operati
     // IDs are sequential. IDs of removed requests are not reused.
     created += 1;
     const id = webhooks.length === 0 ? created : Math.min(...webhooks, 1) + created - 1;
-    actions.push({ ...action, webhook: { id, answers: getAnswers(id, deliveries) } });
+    actions.push({ ...action, webhook: { id, answers: listReceiverStatuses(id, deliveries) } });
   }
   return { actions, deliveries, requests: ownRequests.length };
 }
 
-function toAction({ id, at, target, body, status, failure }: LoggedRequest, operation: Operation): Action | undefined {
+function toAction(
+  { id, at, target, body, status, failure }: LoggedRequest,
+  operation: Operation,
+): RecordedAction | undefined {
   const [path = "", search] = target.split(/\?(.*)/s);
   if (findOperationAt([operation], [operation.method].flat()[0]!, path) === undefined) return undefined;
   const parameters = new URLSearchParams(search);
@@ -86,7 +89,7 @@ function toAction({ id, at, target, body, status, failure }: LoggedRequest, oper
 }
 
 /** Lists the receiver's response to each attempt, oldest first. Repeated responses at the end are listed once. */
-function getAnswers(webhook: number, deliveries: readonly LoggedDelivery[]): readonly (number | "down")[] {
+function listReceiverStatuses(webhook: number, deliveries: readonly LoggedDelivery[]): readonly (number | "down")[] {
   const attempts = deliveries
     .filter(({ webhook_id }) => webhook_id === webhook)
     .flatMap(({ id, attempts }) => attempts.map(({ at, number, status }) => ({ at, id, number, status })))

@@ -8,13 +8,13 @@ import { ScenarioEmulators } from "../emulators.ts";
 import { isSeedFile } from "../load.ts";
 import { parseScenario } from "../parse.ts";
 import { runScenario } from "../run-scenario.ts";
-import { findGoal, type Goal } from "./goal.ts";
-import { type Action, readRecording } from "./history.ts";
-import { findLinks, type Links } from "./links.ts";
-import { Replayer } from "./replay.ts";
-import { writeStory } from "./story.ts";
+import { findGoal, type RecordingGoal } from "./goal.ts";
+import { type RecordedAction, readRecording } from "./history.ts";
+import { findLinks, type ValueLinks } from "./links.ts";
+import { ActionReplayer } from "./replay.ts";
+import { formatStory } from "./story.ts";
 
-interface RecordSettings {
+interface RecordStoryOptions {
   readonly path: string;
   /** Subject of the story, such as `request:12` or `delivery:3`. */
   readonly about: string | undefined;
@@ -23,7 +23,7 @@ interface RecordSettings {
 }
 
 /** Creates a scenario from the records of a running emulator. The scenario contains only the necessary requests. */
-export async function recordStory({ path, about, seed: given }: RecordSettings, context: Context): Promise<void> {
+export async function recordStory({ path, about, seed: given }: RecordStoryOptions, context: Context): Promise<void> {
   const { host, output } = context;
   // The path of a seed is relative to the folder of its scenario.
   const seed = isSeedFile(given) ? relative(dirname(resolve(host.cwd, path)), resolve(host.cwd, given)) : given;
@@ -39,12 +39,12 @@ export async function recordStory({ path, about, seed: given }: RecordSettings, 
     operations,
   );
   const story = await withSpinner(context, "Removing unnecessary requests", async () => {
-    const replayer = new Replayer((work) => emulators.withStage(empty, work), operations);
-    const before = recording.actions.filter(({ id, at }) => isBefore(goal, id, at));
+    const replayer = new ActionReplayer((work) => emulators.withStage(empty, work), operations);
+    const before = recording.actions.filter(({ id, at }) => isBeforeGoal(goal, id, at));
     const links = findLinks(before, await replayer.run(before, new Map()));
     const essential = [goal.kind === "request" ? goal.action : goal.webhook];
-    const holds = (actions: readonly Action[]) => replayer.reaches(goal, actions, links);
-    const actions = await shrink(before, essential, links, holds);
+    const reproduces = (actions: readonly RecordedAction[]) => replayer.reaches(goal, actions, links);
+    const actions = await minimizeActions(before, essential, links, reproduces);
     if (!actions) {
       throw new CommandFailedError(
         "failed",
@@ -55,7 +55,7 @@ export async function recordStory({ path, about, seed: given }: RecordSettings, 
         },
       );
     }
-    return { text: writeStory(goal, actions, links, { requests: recording.requests, seed }), actions };
+    return { text: formatStory(goal, actions, links, { requests: recording.requests, seed }), actions };
   });
   const parsed = parseScenario(path, story.text, operations);
   const result = await emulators.withStage(parsed, (stage) =>
@@ -71,26 +71,26 @@ export async function recordStory({ path, about, seed: given }: RecordSettings, 
   else await output.show({ file: path, requests: recording.requests, matter: story.actions.length, ok: result.ok });
 }
 
-const isBefore = (goal: Goal, id: number, at: number): boolean =>
+const isBeforeGoal = (goal: RecordingGoal, id: number, at: number): boolean =>
   goal.kind === "request" ? id <= goal.action.id : at <= goal.until;
 
-const describeGoal = (goal: Goal): string =>
+const describeGoal = (goal: RecordingGoal): string =>
   goal.kind === "request" ? `request ${goal.action.id} (${goal.action.operation.id})` : `delivery ${goal.seen.id}`;
 
 /** Reports whether these requests alone reproduce the goal. */
-type Holds = (actions: readonly Action[]) => Promise<boolean>;
+type ReproductionCheck = (actions: readonly RecordedAction[]) => Promise<boolean>;
 
 /**
  * Finds a minimal list of requests. Starts with the related requests, or with all requests if those are not sufficient.
  * Then omits halves, quarters and so on, as delta debugging does. Returns undefined if all requests together do not
  * reproduce the goal.
  */
-async function shrink(
-  actions: readonly Action[],
-  essential: readonly Action[],
-  links: Links,
-  holds: Holds,
-): Promise<readonly Action[] | undefined> {
+async function minimizeActions(
+  actions: readonly RecordedAction[],
+  essential: readonly RecordedAction[],
+  links: ValueLinks,
+  holds: ReproductionCheck,
+): Promise<readonly RecordedAction[] | undefined> {
   const slice = selectRelated(actions, essential, links);
   const initial = slice.length < actions.length && (await holds(slice)) ? slice : actions;
   if (initial === actions && !(await holds(actions))) return undefined;
@@ -98,7 +98,11 @@ async function shrink(
 }
 
 /** Finds the objects of the essential requests, their references, and all requests about the same objects. */
-function selectRelated(actions: readonly Action[], essential: readonly Action[], links: Links): readonly Action[] {
+function selectRelated(
+  actions: readonly RecordedAction[],
+  essential: readonly RecordedAction[],
+  links: ValueLinks,
+): readonly RecordedAction[] {
   const wanted = new Set(essential.map(({ id }) => id));
   for (let size = -1; size !== wanted.size; ) {
     size = wanted.size;
@@ -113,10 +117,10 @@ function selectRelated(actions: readonly Action[], essential: readonly Action[],
 }
 
 async function omitParts(
-  actions: readonly Action[],
-  essential: readonly Action[],
-  holds: Holds,
-): Promise<readonly Action[]> {
+  actions: readonly RecordedAction[],
+  essential: readonly RecordedAction[],
+  holds: ReproductionCheck,
+): Promise<readonly RecordedAction[]> {
   let left = actions;
   for (let size = Math.ceil(left.length / 2); size > 1; size = Math.ceil(size / 2)) {
     for (let from = left.length - size; from > -size; from -= size) {
@@ -129,10 +133,10 @@ async function omitParts(
 }
 
 async function omitEach(
-  actions: readonly Action[],
-  essential: readonly Action[],
-  holds: Holds,
-): Promise<readonly Action[]> {
+  actions: readonly RecordedAction[],
+  essential: readonly RecordedAction[],
+  holds: ReproductionCheck,
+): Promise<readonly RecordedAction[]> {
   let left = actions;
   for (const one of [...actions].reverse()) {
     if (essential.includes(one)) continue;

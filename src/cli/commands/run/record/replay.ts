@@ -1,29 +1,32 @@
 import type { Operation } from "../../../../api/operation.ts";
-import { listSeenDeliveries } from "../observations.ts";
+import { listObservedDeliveries } from "../observations.ts";
 import { escapeReferences, getValueAt, replaceLeaves } from "../references.ts";
-import type { Stage } from "../stage.ts";
-import { type Observation, runStep } from "../steps.ts";
-import { type Goal, isReached } from "./goal.ts";
-import type { Action } from "./history.ts";
-import type { Link, Links } from "./links.ts";
-import { createStep, minPauseMs, roundPause } from "./story.ts";
+import type { ScenarioStage } from "../stage.ts";
+import { runStep, type StepObservation } from "../steps.ts";
+import { isExpectedDeliverySeen, type RecordingGoal } from "./goal.ts";
+import type { RecordedAction } from "./history.ts";
+import type { ValueLink, ValueLinks } from "./links.ts";
+import { createStoryStep, minPauseMs, roundPause } from "./story.ts";
 
 /** Replays requests on a fork of an emulator. The original times between the requests are preserved. */
-export class Replayer {
-  readonly #withStage: <T>(work: (stage: Stage) => Promise<T>) => Promise<T>;
+export class ActionReplayer {
+  readonly #withStage: <T>(work: (stage: ScenarioStage) => Promise<T>) => Promise<T>;
   readonly #operations: readonly Operation[];
 
   /** Creates a replayer. `withStage` performs work on a fork of the same initial emulator each time. */
-  constructor(withStage: <T>(work: (stage: Stage) => Promise<T>) => Promise<T>, operations: readonly Operation[]) {
+  constructor(
+    withStage: <T>(work: (stage: ScenarioStage) => Promise<T>) => Promise<T>,
+    operations: readonly Operation[],
+  ) {
     this.#withStage = withStage;
     this.#operations = operations;
   }
 
-  run(actions: readonly Action[], links: Links): Promise<ReadonlyMap<number, Observation>> {
+  run(actions: readonly RecordedAction[], links: ValueLinks): Promise<ReadonlyMap<number, StepObservation>> {
     return this.#play(actions, links, async (_, results) => results);
   }
 
-  async reaches(goal: Goal, actions: readonly Action[], links: Links): Promise<boolean> {
+  async reaches(goal: RecordingGoal, actions: readonly RecordedAction[], links: ValueLinks): Promise<boolean> {
     const last = goal.kind === "request" ? goal.action : goal.webhook;
     if (!actions.includes(last)) return false;
     return this.#play(actions, links, async (stage, results) => {
@@ -37,24 +40,26 @@ export class Replayer {
       }
       await advanceTo(stage, actions.at(-1)!.at, goal.until);
       await stage.settle();
-      return !isDiverged && isReached(goal.seen, getReceiverName(last), await listSeenDeliveries(stage));
+      return (
+        !isDiverged && isExpectedDeliverySeen(goal.seen, getReceiverName(last), await listObservedDeliveries(stage))
+      );
     });
   }
 
   #play<T>(
-    actions: readonly Action[],
-    links: Links,
-    inspect: (stage: Stage, results: ReadonlyMap<number, Observation>) => Promise<T>,
+    actions: readonly RecordedAction[],
+    links: ValueLinks,
+    inspect: (stage: ScenarioStage, results: ReadonlyMap<number, StepObservation>) => Promise<T>,
   ): Promise<T> {
     return this.#withStage(async (stage) => {
-      const results = new Map<number, Observation>();
+      const results = new Map<number, StepObservation>();
       let at: number | undefined;
       for (const action of actions) {
         await advanceTo(stage, at ?? action.at, action.at);
         at = action.at;
         const input = resolveLinks(action, links.get(action.id), results);
         if (input === undefined) continue;
-        const step = createStep(input, getReceiverName(action));
+        const step = createStoryStep(input, getReceiverName(action));
         results.set(action.id, await runStep(step.kind, step.fields, stage, this.#operations));
       }
       return inspect(stage, results);
@@ -62,19 +67,19 @@ export class Replayer {
   }
 }
 
-async function advanceTo(stage: Stage, from: number, to: number): Promise<void> {
+async function advanceTo(stage: ScenarioStage, from: number, to: number): Promise<void> {
   if (to - from < minPauseMs) return;
   await stage.emulator.clock.advance({ by: roundPause(to - from) });
 }
 
-export const getReceiverName = ({ id }: Pick<Action, "id">): string => `receiver${id}`;
+export const getReceiverName = ({ id }: Pick<RecordedAction, "id">): string => `receiver${id}`;
 
 /** Resolves the links of a request with values of this replay. Returns undefined if a value is missing. */
 function resolveLinks(
-  action: Action,
-  links: ReadonlyMap<string, Link> | undefined,
-  results: ReadonlyMap<number, Observation>,
-): Action | undefined {
+  action: RecordedAction,
+  links: ReadonlyMap<string, ValueLink> | undefined,
+  results: ReadonlyMap<number, StepObservation>,
+): RecordedAction | undefined {
   let isWhole = true;
   const input = replaceLeaves({ params: action.params, query: action.query, body: action.body }, (path, value) => {
     const link = links?.get(path);
@@ -82,6 +87,6 @@ function resolveLinks(
     const found = getValueAt(results.get(link.from)?.value, link.path);
     if (found === undefined) isWhole = false;
     return escapeReferences(found);
-  }) as Pick<Action, "params" | "query" | "body">;
+  }) as Pick<RecordedAction, "params" | "query" | "body">;
   return isWhole ? { ...action, ...input } : undefined;
 }

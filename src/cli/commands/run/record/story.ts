@@ -4,9 +4,9 @@ import { toFields } from "../../../../base/object.ts";
 import { pluralize } from "../../../../base/text.ts";
 import { escapeReferences, replaceLeaves } from "../references.ts";
 import { contractActions, type StepKind } from "../schema.ts";
-import { type Goal, toExpectedDelivery } from "./goal.ts";
-import type { Action } from "./history.ts";
-import type { Link, Links } from "./links.ts";
+import { type RecordingGoal, toExpectedDelivery } from "./goal.ts";
+import type { RecordedAction } from "./history.ts";
+import type { ValueLink, ValueLinks } from "./links.ts";
 
 /** Pauses below this limit are not significant. */
 export const minPauseMs = 1_000;
@@ -14,12 +14,15 @@ export const minPauseMs = 1_000;
 /** Rounds a pause up to whole seconds and adds one second, so that all due entries have run. */
 export const roundPause = (ms: number): number => (Math.ceil(ms / 1_000) + 1) * 1_000;
 
-interface WrittenStep {
+interface StoryStep {
   readonly kind: Exclude<StepKind, "for each">;
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-export function createStep({ operation, params, query, body, webhook }: Action, receiver: string): WrittenStep {
+export function createStoryStep(
+  { operation, params, query, body, webhook }: RecordedAction,
+  receiver: string,
+): StoryStep {
   if (webhook) {
     const answers = webhook.answers.length === 1 ? webhook.answers[0] : webhook.answers;
     const subscribe = toFields(body).only_for_activities;
@@ -39,17 +42,17 @@ export function createStep({ operation, params, query, body, webhook }: Action, 
 }
 
 /** Formats the scenario file of requests. The file expects the outcome of the last request. */
-export function writeStory(
-  goal: Goal,
-  actions: readonly Action[],
-  links: Links,
+export function formatStory(
+  goal: RecordingGoal,
+  actions: readonly RecordedAction[],
+  links: ValueLinks,
   { requests, seed }: { readonly requests: number; readonly seed: string | undefined },
 ): string {
   const names = nameValues(actions, links);
   const steps: Record<string, unknown>[] = [];
   for (const [i, action] of actions.entries()) {
     steps.push(...createPauseSteps(actions[i - 1]?.at ?? action.at, action.at));
-    const step = createStep(replaceNames(action, links, names), names.receivers.get(action.id) ?? "");
+    const step = createStoryStep(replaceNames(action, links, names), names.receivers.get(action.id) ?? "");
     const saved = names.saved.get(action.id);
     steps.push({
       ...step.fields,
@@ -73,13 +76,13 @@ export function writeStory(
   return document.toString({ lineWidth: 0, flowCollectionPadding: true });
 }
 
-const getExpectation = ({ status, failure }: Action) => ({ status, ...(failure === null ? {} : { failure }) });
+const getExpectation = ({ status, failure }: RecordedAction) => ({ status, ...(failure === null ? {} : { failure }) });
 
 const createPauseSteps = (from: number, to: number): Record<string, unknown>[] =>
   to - from < minPauseMs ? [] : [{ advance: formatDuration(roundPause(to - from)) }];
 
 /** Creates names for the values that later requests need: `contract`, then `contract2`. */
-function nameValues(actions: readonly Action[], links: Links) {
+function nameValues(actions: readonly RecordedAction[], links: ValueLinks) {
   /** Names and paths of the saved values of each request. */
   const saved = new Map<number, Map<string, string>>();
   const receivers = new Map<number, string>();
@@ -103,11 +106,15 @@ function nameValues(actions: readonly Action[], links: Links) {
   return { saved, receivers };
 }
 
-function replaceNames(action: Action, links: Links, { saved, receivers }: ReturnType<typeof nameValues>): Action {
+function replaceNames(
+  action: RecordedAction,
+  links: ValueLinks,
+  { saved, receivers }: ReturnType<typeof nameValues>,
+): RecordedAction {
   const own = links.get(action.id);
   const { params, query, body } = action;
   const input = replaceLeaves({ params, query, body }, (path, value) => {
-    const link: Link | undefined = own?.get(path);
+    const link: ValueLink | undefined = own?.get(path);
     if (link) {
       const receiver = receivers.get(link.from);
       if (receiver !== undefined) return `$\{${receiver}.webhook}`;
@@ -115,6 +122,6 @@ function replaceNames(action: Action, links: Links, { saved, receivers }: Return
       if (name !== undefined) return `$${name}`;
     }
     return escapeReferences(value);
-  }) as Pick<Action, "params" | "query" | "body">;
+  }) as Pick<RecordedAction, "params" | "query" | "body">;
   return { ...action, ...input };
 }
