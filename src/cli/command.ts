@@ -54,7 +54,6 @@ export const defineCommand = <
   declared: TypedCommand<Flags, Positionals, DerivedFlags, DerivedPositionals>,
 ): Command => declared;
 
-/** Captured output of one command line. */
 export interface CapturedRun {
   readonly exit: number;
   readonly out: string;
@@ -68,7 +67,6 @@ export interface InnerRun {
   readonly cwd?: string;
 }
 
-/** Target and credentials of requests. */
 export interface ServiceTarget {
   readonly baseUrls: BaseUrls;
   readonly credentials: Credentials;
@@ -88,7 +86,6 @@ export interface ClientChoice {
 /** Context of a command. Expensive parts are functions that are called on demand. */
 export interface Context {
   readonly host: Host;
-  /** The arguments of this run, without `svc`. */
   readonly argv: readonly string[];
   readonly globals: Globals;
   readonly output: Output;

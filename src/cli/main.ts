@@ -79,7 +79,6 @@ export async function main(argv: readonly string[], host: Host): Promise<number>
   }
 }
 
-/** Runs the command line. `rest` is the part of the page that is not printed yet. */
 async function run(
   argv: readonly string[],
   host: Host,
@@ -159,7 +158,6 @@ async function formatCompletions(words: readonly string[], host: Host): Promise<
   return escapePage(host, found);
 }
 
-/** Reports the failure of a command line on standard error as text or JSON. Returns the exit code. */
 async function reportFailure(found: Explanation, error: unknown, argv: readonly string[], host: Host): Promise<number> {
   const own = argv.slice(0, argv.includes("--") ? argv.indexOf("--") : undefined);
   const { next } = found;

@@ -93,7 +93,6 @@ export async function pollForTokens(
     faults = 0;
     const final = answer as OAuthResponse;
     if (final.error === "slow_down") {
-      // Some servers send a new interval with slow_down.
       intervalSeconds = Math.max(intervalSeconds + slowDownSeconds, toSeconds(final.fields.interval) ?? 0);
       observer.onSlowDown?.(intervalSeconds);
     } else if (final.error !== "authorization_pending") {

@@ -148,7 +148,6 @@ function getMetadataUrls(issuer: string): ReadonlySet<string> {
   return new Set([appendWellKnown(openid), insertWellKnown(oauth), insertWellKnown(openid), appendWellKnown(oauth)]);
 }
 
-/** Reads the endpoints from the first usable metadata document of an issuer. */
 async function discoverEndpoints(issuer: string, client: Client, signal: AbortSignal): Promise<AuthServer> {
   const failures: CommandFailedError[] = [];
   for (const url of getMetadataUrls(issuer)) {

@@ -47,7 +47,6 @@ export async function beginSignIn(request: SignInRequest, context: Context): Pro
   await announceChallenge(challenge, context);
 }
 
-/** Errors that end a sign-in permanently (RFC 8628, 3.5; RFC 6749, 5.2). */
 const finalErrors: readonly string[] = ["access_denied", "expired_token", "invalid_grant"];
 
 /** Performs the second step: waits for the approval, or checks once. Returns undefined before the decision. */

@@ -15,7 +15,7 @@ import {
 /** Tokens are refreshed this long before their expiry, because requests take time and clocks differ. */
 const marginMs = 30_000;
 
-/** The part of an account that a token response provides (RFC 6749, 5.1). */
+/** Returns the part of an account that a token response provides (RFC 6749, 5.1). */
 export function toTokens(
   { fields }: OAuthResponse,
   now: number,

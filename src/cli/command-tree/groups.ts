@@ -2,7 +2,6 @@ import { lookupTable } from "../../base/object.ts";
 
 export interface CommandGroup {
   readonly summary: string;
-  /** Heading of the group in the root help. */
   readonly heading: Heading;
   /** Commands whose examples the group's page shows, if the first two do not suit a newcomer. */
   readonly shown?: readonly string[];

@@ -57,7 +57,6 @@ export async function readLine(argv: readonly string[]): Promise<InterpretedLine
   }
 }
 
-/** Returns the same command with flags that accept any string. */
 const withTexts = (declaration: DeclaredCommand): DeclaredCommand => ({
   ...declaration,
   flags: declaration.flags.map(({ choices: _, ...flag }): FlagSpec => {

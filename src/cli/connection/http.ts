@@ -19,7 +19,6 @@ import {
   rememberSentSecrets,
 } from "../process/redact.ts";
 
-/** Creates a client for the flags of this run. */
 export async function openClient(options: {
   host: Host;
   globals: Globals;
@@ -173,7 +172,6 @@ function formatBodyLine(text: string): string {
  */
 const variables = { traceparent: "TRACEPARENT", tracestate: "TRACESTATE" } as const;
 
-/** Reads the calling trace from the environment. */
 export const readParentContext = (env: OtelEnvironment): TraceContext | undefined =>
   readTraceparent(env[variables.traceparent]);
 

@@ -63,7 +63,6 @@ function isThisMachine(hostname: string): boolean {
   return host === "localhost" || host.endsWith(".localhost") || isIn(thisMachine, host);
 }
 
-/** Normalizes a host name: removes the brackets of IPv6 and the dot of the root. */
 const stripHost = (hostname: string): string => {
   const host = hostname.toLowerCase();
   return host.startsWith("[") ? host.slice(1, -1) : host.endsWith(".") ? host.slice(0, -1) : host;

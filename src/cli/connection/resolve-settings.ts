@@ -31,7 +31,6 @@ export interface ServiceSettings {
   readonly token: SettingValue | undefined;
   /** Webhook signing key in base64. */
   readonly hmacKey: SettingValue | undefined;
-  /** Token of an emulator's control plane. */
   readonly controlToken: SettingValue | undefined;
   /** Whether the services are those of this folder's emulator, without another setting that names it. */
   readonly isEmulatorHere: boolean;
@@ -121,7 +120,6 @@ export const readTokenSetting = (host: Pick<Host, "env">): SettingValue | undefi
 export const readControlTokenSetting = (host: Pick<Host, "env">): SettingValue | undefined =>
   readVariable(host, "SVC_EMULATOR_TOKEN");
 
-/** Settings of a remote control plane. */
 export interface ControlSettings {
   readonly url: SettingValue;
   readonly token: SettingValue | undefined;

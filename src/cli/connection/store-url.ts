@@ -90,7 +90,6 @@ function findPassword({ host: server, port, user, database }: PostgresUrl, { env
   return undefined;
 }
 
-/** Splits a line at colons. A backslash escapes the next character. */
 function splitFields(line: string): string[] {
   const fields = [""];
   for (let at = 0; at < line.length; at += 1) {

@@ -25,7 +25,6 @@ export interface ReceiverResponse {
 export interface ReceiverOptions {
   /** Port to listen on. 0 selects a free port. */
   readonly port?: number;
-  /** Status of the response to every request. */
   readonly status?: number;
   /** Called with a request whose body is too large. The response is 413, and the rest of the body is not read. */
   readonly onTooLarge?: (limitBytes: number) => void;
@@ -97,7 +96,6 @@ export async function openReceiver(options: ReceiverOptions = {}): Promise<Recei
   };
 }
 
-/** Resolves when the response is sent or its connection has ended. */
 function sendReply(response: ServerResponse, { status, body = "", contentType = "text/plain" }: ReceiverResponse) {
   return new Promise<void>((done) => {
     response.once("close", done).once("finish", done);

@@ -85,7 +85,6 @@ const findFlag = (word: string, flags: readonly FlagSpec[]): FlagSpec | undefine
 const takesValue = (spec: FlagSpec | undefined): boolean =>
   spec !== undefined && spec.type !== "switch" && spec.type !== "boolean" && !spec.optionalValue;
 
-/** Finds the flag before the cursor that expects a value. */
 function findAwaitedValue(before: readonly string[], flags: readonly FlagSpec[]): FlagSpec | undefined {
   const last = before.at(-1);
   if (last === undefined || !last.startsWith("-") || last.includes("=")) return undefined;

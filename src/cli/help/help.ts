@@ -59,7 +59,6 @@ async function check(line: readonly string[]): Promise<void> {
   (await loadParser(locateCommand(line).words)).parse(line);
 }
 
-/** The word can be meant as a topic. */
 function addSuggestion(error: unknown, [word = "", ...more]: readonly string[]): never {
   if (!(error instanceof UsageError)) throw error;
   const nearest = more.length === 0 ? findNearest(word, Object.keys(topics)) : undefined;

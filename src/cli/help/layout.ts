@@ -13,7 +13,6 @@ export interface HelpPage {
 export interface HelpTable {
   readonly title: string;
   readonly rows: readonly (readonly [term: string, text: string])[];
-  /** Names below the rows, without descriptions. */
   readonly names?: readonly string[];
   /** Whether the table directly follows the previous one, without a blank line. */
   readonly isContinuation?: boolean;
@@ -42,7 +41,6 @@ export function layOutPage(page: HelpPage, columns: number): string {
   return `${blocks.join("\n\n")}\n`;
 }
 
-/** Consecutive tables align their descriptions. */
 function formatTables(tables: readonly HelpTable[], width: number): string[] {
   const blocks: HelpTable[][] = [];
   for (const table of tables.filter(({ rows, names = [] }) => rows.length + names.length > 0)) {

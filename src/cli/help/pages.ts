@@ -61,7 +61,6 @@ const getHeading = (name: string): string => commandGroups[name]?.heading ?? "Mo
 const isBrief = (heading: string): boolean => briefHeadings.some((one) => one === heading);
 const getSummary = (name: string): string => commandGroups[name]?.summary ?? "";
 
-/** Creates the page of a group, of words within it, or of a command. */
 export function buildHelpPage(words: readonly string[], commands: readonly ListedCommand[]): HelpPage {
   const at = findDeepest(words, commands);
   const command = commands.find((one) => areWordsEqual(one.words, at));
@@ -140,9 +139,6 @@ const groupNotes = (words: readonly string[], group: CommandGroup | undefined): 
   }`,
 ];
 
-/**
- * Creates tables of the commands directly below some words, and of words with further commands, by declared section.
- */
 function createCommandTables(
   words: readonly string[],
   below: readonly DescribedCommand[],

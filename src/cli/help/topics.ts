@@ -148,7 +148,6 @@ export const topics = lookupTable<Topic>({
   },
 });
 
-/** Output formats by flag. */
 export const outputFormats: readonly (readonly [flag: string, printed: string])[] = [
   ["(default)", "a table on a terminal, tab-separated rows without headings in a pipe"],
   ["--json", "the whole response as one JSON document"],

@@ -10,7 +10,6 @@ const createSuspectPattern = (): RegExp =>
 
 const harmless = /^[ -~]*$/;
 const harmlessLines = /^[\n -~]*$/;
-/** Includes the dashes, quotation marks and ellipsis of svc's own pages. */
 const harmlessText = /^[\t\n -~\u2010-\u2027]*$/;
 
 /**
@@ -29,7 +28,10 @@ const names = lookupTable<string>({ "\n": "\\n", "\r": "\\r", "\t": "\\t" });
 
 const toHex = (code: number, digits: number): string => code.toString(16).padStart(digits, "0");
 
-/** Formats `\x1b`, `\u202e` or `\u{e0041}`, and `\n`, `\r` and `\t` by their common names. */
+/**
+ * Formats `\x1b`, `\u202e` or `\u{e0041}`. Line feed, carriage return and tab become `
+ * `, `\r` and `\t`.
+ */
 const toPeople: Escape = (char) => {
   const code = char.codePointAt(0)!;
   if (code > 0xffff) return `\\u{${toHex(code, 5)}}`;
@@ -46,7 +48,6 @@ const toJson: Escape = (char) =>
  */
 export const escapeControlCharacters = (text: string): string => escapeText(text, toPeople);
 
-/** Escapes text that contains line breaks and tabs. */
 export const escapeMultilineText = (text: string): string =>
   harmlessText.test(text) ? text : escapeText(text, (char) => (char === "\n" || char === "\t" ? char : toPeople(char)));
 

@@ -41,7 +41,6 @@ export async function checkOutputFile(
   const absolute = resolve(host.cwd, path);
   const found = await findStats(absolute);
   if (found?.isDirectory()) throw new UsageError(`${flag}: ${path} is a folder, not a file`);
-  // A path with a trailing slash must be a folder.
   await access(found ? absolute : `${dirname(absolute)}${sep}`, constants.W_OK).catch(
     (cause: NodeJS.ErrnoException) => {
       const why = isFsError(cause) ? formatFsError(cause) : cause.code;
@@ -89,7 +88,6 @@ async function getIdentity({ cwd, stdin }: Host, path: string): Promise<string |
 
 async function readBeginning(path: string): Promise<string> {
   const file = await open(path, "r").catch(() => undefined);
-  // The file can be writable but not readable.
   if (!file) return "";
   try {
     const { buffer, bytesRead } = await file.read(Buffer.alloc(1_024), 0, 1_024, 0);

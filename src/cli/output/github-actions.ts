@@ -62,7 +62,6 @@ export async function printInGroup<T>(host: Host, title: string, work: () => Pro
 export async function setOutput({ env }: Host, name: string, value: string): Promise<void> {
   // A multi-line value would become several outputs.
   if (/[\r\n]/.test(value)) return;
-  // A failure to set the output must not fail the command.
   if (shouldAnnotate(env) && env.GITHUB_OUTPUT)
     await appendFile(env.GITHUB_OUTPUT, `${name}=${value}\n`).catch(() => {});
 }
@@ -83,7 +82,6 @@ export async function addSummary(host: Host, markdown: string): Promise<void> {
     () => 0,
   );
   if (size + Buffer.byteLength(markdown) > summaryMaxBytes) return;
-  // A failure to write the summary must not fail the command.
   await appendFile(path, markdown).catch(() => {});
 }
 

@@ -6,7 +6,6 @@ export interface StyledPiece {
   readonly paint: (text: string) => string;
 }
 
-/** Text between two gaps, with the gap before it. */
 interface Word {
   readonly gap: string;
   readonly pieces: StyledPiece[];
@@ -88,7 +87,6 @@ const ascii = /^[ -~]*$/;
 /** Measures the columns of a text on a terminal. Loads the library only for text that is not ASCII (build.ts). */
 export const measureWidth = (text: string): number => (ascii.test(text) ? text.length : width(text));
 
-/** Default width of a terminal. */
 export const defaultColumns = 80;
 
 /**

@@ -35,7 +35,6 @@ export interface Output {
   /** Prints one document of a stream as a line of JSON, or as lines for users. */
   printEvent(value: unknown, ...lines: readonly StyledLine[]): Promise<void>;
   print(...lines: readonly StyledLine[]): Promise<void>;
-  /** Prints one JSON document on standard output, on one line unless indented. */
   printDocument(value: unknown, indent?: number): Promise<void>;
   /** Prints rows of cells, comma-separated on request and otherwise tab-separated. */
   printRows(rows: readonly (readonly string[])[]): Promise<void>;
@@ -43,7 +42,6 @@ export interface Output {
   printContent(pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>, isText?: boolean): Promise<void>;
   /** Prints a line for users on standard error, unless --quiet is given. */
   note(line: StyledLine): Promise<void>;
-  /** Prints a line on standard error in every mode. */
   warn(line: StyledLine): Promise<void>;
   /** Prints a JSON document on standard error, for programs that follow events. */
   printDiagnosticDocument(value: unknown): Promise<void>;
@@ -165,7 +163,6 @@ function listColumns(rows: readonly unknown[]): string[] {
   return (plainNames.length > 0 ? plainNames : Object.keys(first)).slice(0, 6);
 }
 
-/** Returns the field at a path such as `owner.email`. */
 const getValueAt = (value: unknown, path: string): unknown =>
   path.split(".").reduce<unknown>((inner, step) => (hasField(inner, step) ? inner[step] : undefined), value);
 

@@ -111,7 +111,6 @@ export function createPrinter(host: Host, color: boolean | undefined) {
         await writeStream(stdout, stdout.isTTY ? neutralize(escapeMultilineText(text)) : neutralizeJsonCommands(text));
         isWholeLine = text.endsWith("\n");
       }
-      // Without a line break, the shell would print its prompt on the same line.
       if (stdout.isTTY && !isWholeLine) await writeStream(stdout, "\n");
     },
     async showStatus(text: string | undefined): Promise<void> {

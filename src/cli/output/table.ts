@@ -16,7 +16,6 @@ interface ColumnLayout {
   /** Width of a shortened column (default: its full width). */
   readonly minWidth: number;
   readonly omits: OmittedPart;
-  /** Columns of a lower rank are omitted later. */
   readonly rank: number;
   readonly isNumber: boolean;
   readonly cells: readonly string[];

@@ -70,7 +70,6 @@ export function addSeparator(argv: readonly string[], { words, flags }: CommandD
   return argv;
 }
 
-/** Creates a function that reports whether a word is a flag followed by its value. */
 function createFlagWordFilter(flags: readonly FlagSpec[]): (token: string, next: string | undefined) => boolean {
   const valued = flags.filter((spec) => formatFlagValue(spec).length > 0);
   return (token, next) => {

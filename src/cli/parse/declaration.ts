@@ -44,7 +44,6 @@ export type DescribedCommand = CommandDeclaration & { readonly spec?: CommandSpe
 /** Returns the operation of a command, or of the command that it extends. Empty if there is none. */
 export const getUnderlyingOperation = (command: DescribedCommand): Partial<CommandSpec> => command.spec ?? command;
 
-/** Interpretation of a command line. */
 export interface InterpretedLine {
   readonly declaration: DeclaredCommand;
   readonly input: CommandInput;
@@ -60,7 +59,6 @@ export function formatFlagValue({ flag, type, placeholder, optionalValue }: Flag
   return [optionalValue ? `[${name}]` : `<${name}>`];
 }
 
-/** Derives the placeholder from a flag's name: `--contract-name <NAME>`. */
 const getPlaceholder = (flag: string): string => flag.slice(flag.lastIndexOf("-") + 1).toUpperCase();
 /** Missing required input, in the order of the prompts. */
 export interface MissingInput {

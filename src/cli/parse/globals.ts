@@ -7,7 +7,7 @@ import { UsageError } from "../process/failure.ts";
 export const outputFormatNames = ["table", "json", "ndjson", "csv", "tsv"] as const;
 export type OutputFormat = (typeof outputFormatNames)[number];
 
-/** The flags that every command accepts, before or after its words. */
+/** Flags that every command accepts, before or after its words. */
 export const globalFlags: readonly FlagSpec[] = [
   {
     flag: "base-url",
@@ -108,7 +108,6 @@ export interface Globals {
   readonly yes: boolean;
 }
 
-/** Reads the global flags of a command line by the names in `parse`. */
 export function readGlobals(values: Readonly<Record<string, unknown>>): Globals {
   const getText = (name: string) => values[name] as string | undefined;
   const isSet = (name: string) => values[name] === true;

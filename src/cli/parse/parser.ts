@@ -73,7 +73,6 @@ export class Parser {
     return undefined;
   }
 
-  /** Adds a suggestion for an unknown option. The parser corrects only misspelled names. */
   #explainError(error: UsageError, argv: readonly string[]): UsageError {
     if (error.message.startsWith("too many arguments")) return explainExtraArguments(error, this.#declared, argv);
     const [, unknown] = /^unknown option '-*([^=']+)/.exec(error.message) ?? [];
@@ -96,7 +95,6 @@ export class Parser {
     return suggestPartialName(unknown, [...new Set(flags)]);
   }
 
-  /** Formats the help command line of the deepest command that the words name. */
   formatHelpLine(words: readonly string[]): string {
     const known: string[] = [];
     for (let at: Commander | undefined = this.#root, i = 0; at; i += 1) {
@@ -193,7 +191,6 @@ function toInvocation(declaration: DeclaredCommand, command: Commander): Interpr
 function toFlagValues(flags: readonly FlagSpec[], values: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(
     flags.flatMap((spec) => {
-      // commander converts `--no-input` to input: false.
       const negative = spec.type === "switch" && spec.flag.startsWith("no-");
       const value = values[toCamelCase(negative ? spec.flag.slice(3) : spec.flag)];
       return value === undefined ? [] : [[spec.flag, negative ? value === false : value]];
@@ -237,7 +234,6 @@ function getWords(command: Commander): string[] {
   return command.parent ? [...getWords(command.parent), command.name()] : [];
 }
 
-/** Finds the option for a value of this form: a duration, a time or a contract. */
 function findFlag(word: string, flags: readonly FlagSpec[]): string | undefined {
   const candidates = [
     { is: parseDuration(word) !== undefined, names: ["by", "within"] },

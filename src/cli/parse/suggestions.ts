@@ -76,7 +76,6 @@ export function findMisspeltFields(schema: z.ZodType | undefined, body: unknown)
   });
 }
 
-/** Lists the fields of an object schema that declares all of them. Returns undefined for other schemas. */
 function listFields(schema: z.ZodType): readonly string[] | undefined {
   const { type, shape, catchall, innerType } = (schema as z.ZodType & { def: Definition }).def;
   if (innerType !== undefined) return listFields(innerType);

@@ -58,7 +58,6 @@ function parseChoice(word: string, choices: readonly string[]): string {
   return match;
 }
 
-/** Maximum number of choices that users read at a glance. */
 const maxShownChoices = 6;
 
 const suggestChoice = (nearest: string | undefined): string | undefined =>

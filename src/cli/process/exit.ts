@@ -93,7 +93,6 @@ export function explainError(error: unknown): Explanation {
     const merged = { details: [...details, ...error.done], hint: error.hint ?? hint, next: error.next ?? next };
     const isRepeatable = error.done.length === 0 || error.repeatable;
     if (isRepeatable || !cause.retryable) return { ...cause, ...merged };
-    // The same command line would repeat completed work.
     return { ...cause, ...merged, retryable: false, exitCode: exitCodeByFailure.failed };
   }
   if (error instanceof UsageError) {

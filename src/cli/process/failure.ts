@@ -78,7 +78,6 @@ export class CommandFailedError extends Error {
 /** Error after partial work. `cause` is the failure. After an interruption, there is no cause. */
 export class PartialFailureError extends Error {
   override readonly name = "PartialFailureError";
-  /** Sentences about completed work. */
   readonly done: readonly string[];
   readonly hint: string | undefined;
   readonly next: readonly string[] | undefined;

@@ -4,7 +4,6 @@ import type { WallClock } from "../../base/clock.ts";
 export type InputStream = Readable & { readonly isTTY?: boolean };
 export type OutputStream = Writable & { readonly isTTY?: boolean; readonly columns?: number };
 
-/** `svc` process that waits for this one. */
 export interface ParentRun {
   /** Resolves once the parent has received the message. Rejects if the parent has exited. */
   tell(message: object): Promise<void>;
@@ -36,7 +35,6 @@ export interface Host {
   /** Set if `svc` started this process in the background and waits for its message. */
   readonly starter?: ParentRun | undefined;
   readonly inherits: boolean;
-  /** Listens for signals until the returned function is called. */
   onSignal(listener: (name: SignalName) => void): () => void;
   /**
    * Calls a function after this many milliseconds if the process is still running. The timer does not keep the process

@@ -28,10 +28,9 @@ const shownHeaders: ReadonlySet<string> = new Set([
 const shownFields =
   /^(id|.*_id|composite_id|status|state|kind|mode|speed|type|priority|activity|outcome|number|total|database|expires_at|expires_in|interval|method|path|attempt.*|at|due|now|.*_at)$/;
 
-/** Replaces a secret in output. */
+/** Text that replaces a secret in output. */
 export const mask = "[hidden]";
 
-/** Formats a header for a log. */
 export function redactHeader(name: string, value: string): string {
   if (!shownHeaders.has(name.toLowerCase())) return mask;
   return name.toLowerCase() === "location" ? redactUrlValues(value) : redactText(value, { mask });
@@ -40,7 +39,6 @@ export function redactHeader(name: string, value: string): string {
 /** Masks possible credentials in a URL: the secrets of its path and all values of its query. */
 export const redactUrlValues = (url: string): string => redactUrl(url, { mask: "…", allParameters: true });
 
-/** Masks secrets in the path and the query of a URL that the user typed. */
 export const maskUrlSecrets = (url: string): string => redactUrl(url, { mask });
 
 /** Masks values in a body of the user by the names of their fields. */
@@ -69,7 +67,6 @@ export function redactBody(value: unknown): unknown {
   );
 }
 
-/** Services echo recent values in their responses. */
 const maxRecentValues = 50;
 /** Longer bodies are files and jobs, which services do not echo. */
 const maxBodyLength = 64 * 1024;

@@ -135,7 +135,6 @@ const remedies = lookupTable<string>({
 
 export const getRemedy = ({ code }: FsError): string => remedies[code] ?? "Choose another location.";
 
-/** Commands that create the first row of a list. */
 const makers = lookupTable<string>({
   "contracts list": "to create one: svc contracts create",
   "intake list": "to create one: svc intake create",

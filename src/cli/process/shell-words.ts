@@ -40,7 +40,6 @@ function groupWords(argv: readonly string[]): string[] {
   return found;
 }
 
-/** Quotes any word for a POSIX shell. */
 export const quoteShellWord = (word: string): string =>
   /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 

@@ -19,7 +19,6 @@ export class ShutdownController {
   readonly #cutController = new AbortController();
   readonly #forcedExitHandlers: (() => void)[] = [];
   #isTerminalLent = false;
-  /** Shutdown work that waits for a child process. */
   #waiting: (() => void)[] | undefined;
   #graceMs = defaultGraceMs;
   #lastMs = defaultLastMs;
@@ -54,7 +53,6 @@ export class ShutdownController {
     this.#count(() => this.#host.setDeadline(this.#graceMs + this.#lastMs, () => this.#force(name)));
   }
 
-  /** Handles a closed output, which is not a signal. */
   stop(reason?: SignalName): void {
     if (this.signal.aborted) return;
     this.#count(() => void this.#cutLater());

@@ -116,7 +116,6 @@ export const askText = (
     signal,
   );
 
-/** Prompts for a line without echo. */
 export const askSecret = (message: string, host: Host, signal: AbortSignal): Promise<string> =>
   awaitAnswer(
     (promptContext) => password({ message: formatShown(message), mask: false, ...createTheme(host) }, promptContext),

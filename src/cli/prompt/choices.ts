@@ -11,7 +11,7 @@ import { withSpinner } from "./spinner.ts";
 /** Fetches options. `command` is the prompting command, such as `contracts send`. */
 type Fetch = (context: Context, command: string) => Promise<Choice[]>;
 
-/** Fetch options from a service or a file, by field name. */
+/** Functions that fetch options from a service or a file, by field name. */
 const fetchers = lookupTable<Fetch>({
   cluster_id: listClusterChoices,
   cluster: listClusterChoices,
@@ -23,7 +23,7 @@ const fetchers = lookupTable<Fetch>({
   profile: listProfiles,
 });
 
-/** Fetch options for fields with another meaning in a group, such as `emulator id`. */
+/** Functions that fetch options for fields with another meaning in a group, such as `emulator id`. */
 const groupFetchers = lookupTable<Fetch>({
   "router job": listJobs,
   "contracts contract_id": listContractNumbers,
@@ -35,7 +35,6 @@ const groupFetchers = lookupTable<Fetch>({
 
 const unfinished = ["DRAFT", "REDLINING", "SIGN", "ON_HOLD"];
 
-/** Statuses in which a command applies (default: all). */
 const statusesFor = lookupTable<readonly string[]>({
   "contracts send": ["DRAFT"],
   "contracts void": unfinished,
@@ -156,7 +155,6 @@ async function listContractNumbers(context: Context, command: string): Promise<C
   return all.map(({ value, name }) => ({ value: String(value).replace(/^\D+/, ""), name }));
 }
 
-/** Only an emulator lists its webhooks. */
 async function listWebhooks(context: Context): Promise<Choice[]> {
   const { listControlWebhooks } = await import("../../api/emulator/webhooks.ts");
   await context.target("contracts");
@@ -190,7 +188,6 @@ async function listWorkflows(context: Context): Promise<Choice[]> {
   return [...found].map(([id, title]) => ({ value: String(id), name: `${id}  ${title}` }));
 }
 
-/** Lists the workflows of the calling workspace. Returns undefined if the services are not an emulator. */
 async function listEmulatorWorkflows(context: Context) {
   const { listWorkspaces } = await import("../../api/emulator/state.ts");
   const { credentials } = await context.target("contracts");

@@ -2,7 +2,6 @@ import type { Context } from "../command.ts";
 import { hasWidth } from "../output/print.ts";
 import { isSwitchedOn } from "../process/environment.ts";
 
-/** Shorter waits need no spinner. */
 const delayMs = 300;
 
 /**

@@ -17,7 +17,6 @@ import type { CommandInput } from "../parse/declaration.ts";
 import { createMissingFieldsError, UsageError } from "../process/failure.ts";
 import type { Host } from "../process/host.ts";
 
-/** Parsed request of a command line, with the content type of its bytes. */
 export interface ParsedCall {
   readonly args: CallArguments;
   readonly contentType: string | undefined;

@@ -74,7 +74,7 @@ export class CommandSpan {
         await transport.close();
       }
     } catch {
-      // An unreachable collector does not prevent a command.
+      // An unreachable collector does not cause a failure.
     }
   }
 }

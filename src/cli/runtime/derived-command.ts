@@ -41,15 +41,13 @@ export async function runDerivedCommand(
   return undefined;
 }
 
-/** A request that is checked, confirmed and ready to send. */
+/** Request that is checked, confirmed and ready to send. */
 export interface PreparedCall<Value = unknown> {
   readonly call: CheckedCall;
   readonly client: Client;
-  /** Sends the request, or formats its outcome, and prints the response. */
   send(call?: CheckedCall): Promise<ApiResponse<Value>>;
 }
 
-/** Changes of a hand-written command to the request of its operation. */
 export interface CallChanges {
   /** Query parameters that are merged with those of the flags. The flags take precedence. */
   readonly query?: Readonly<Record<string, string | boolean>>;
@@ -59,9 +57,8 @@ export interface CallChanges {
   readonly credentials?: Credentials;
   /** Whether the command reads the fields of the response. Throws InvalidResponseError if they are missing. */
   readonly reads?: boolean;
-  /** Members of the response that a runner masks in its log. */
   readonly secrets?: readonly string[];
-  /** Replaces the declared question. Needed if the question depends on the whole request. */
+  /** Replaces the declared prompt, if the prompt depends on the whole request. */
   readonly confirm?: (call: CheckedCall) => Promise<void>;
   /** Throws if a successful response reports that nothing was done. */
   readonly check?: (answer: ApiResponse, call: CheckedCall) => void;
@@ -155,7 +152,7 @@ export async function prepareCall<Value = unknown>(
         await context.output.note(`${count} mapped to another cluster and ${moved === 1 ? "has" : "have"} been moved`);
       }
       const query = changed.args.query ?? {};
-      // An empty request would cause an irrelevant question.
+      // An empty request would cause an irrelevant prompt.
       const emptyReason = context.globals.quiet
         ? undefined
         : await explainEmptyList(spec, answer.value, query, { client, signal });
@@ -200,7 +197,6 @@ function parsePart({ status, value }: ApiResponse): Record<string, unknown> {
   throw new InvalidResponseError(status, `The service responded with ${status} and a body that is not an object.`);
 }
 
-/** Throws a UsageError that names flags. */
 function checkInput(
   spec: CommandSpec,
   operation: CallableOperation,

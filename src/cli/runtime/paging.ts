@@ -35,7 +35,6 @@ export async function fetchAllPages<P extends Part, Q extends Query>(
   for (let page = 2; by !== undefined && all.length < Number(last[total]); page += 1) {
     last = await fetch({ ...query, [by]: by === "page" ? page : all.length });
     const more = getRows(last, rows);
-    // Rows that were deleted in the meantime are never returned.
     if (more.length === 0) break;
     all.push(...more);
   }
@@ -50,7 +49,6 @@ export async function noteMoreRows(paged: Paging, rows: string, part: Part, quer
   await output.warn(`${shown} of ${count} shown. For all: --all`);
 }
 
-/** Formats the message for a part that begins after the last row. */
 export function describePastEnd(paged: Paging, rows: string, part: Part, query: Query): string | undefined {
   const count = Number(part[paged.total]);
   if (getRows(part, rows).length > 0 || !(count > 0) || !isLater(paged, query)) return undefined;

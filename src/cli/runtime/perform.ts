@@ -85,7 +85,6 @@ function findOutputFlag(declaration: DeclaredCommand): string | undefined {
   return declaration.prints ?? (declaration.extendsDerived ? declaration.spec?.output : undefined);
 }
 
-/** Runs the command in a span. Its requests and child processes belong to the same trace. */
 async function performTraced(invocation: InterpretedLine, run: RunOptions): Promise<number> {
   const { host, stopping, svc } = run;
   const span = CommandSpan.start(host, invocation.declaration.words);
@@ -104,7 +103,7 @@ async function performTraced(invocation: InterpretedLine, run: RunOptions): Prom
   }
 }
 
-/** Runs the command, and restarts it after each prompt for input that it turned out to need. */
+/** Runs the command, and restarts it after each prompt for missing input. */
 async function carryOut(
   declaration: DeclaredCommand,
   input: CommandInput,
@@ -170,7 +169,6 @@ async function completeInput(
   throw createMissingFieldsError(refused, { hint: `See svc ${declaration.words.join(" ")} --help.` });
 }
 
-/** Prompts are useless without a service address. */
 async function requireTarget(declaration: DeclaredCommand, { flags }: CommandInput, context: Context): Promise<void> {
   const service = ("operation" in declaration ? declaration : declaration.spec)?.service;
   if (flags["dry-run"] === true) return;
@@ -192,7 +190,6 @@ async function supplementInput(
 
 type MainFunction = (argv: readonly string[], host: Host) => Promise<number>;
 
-/** Runs another command line in this process, without a terminal, and captures its output. */
 export async function runCaptured(
   main: MainFunction,
   argv: readonly string[],

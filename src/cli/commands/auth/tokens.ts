@@ -53,7 +53,6 @@ async function listSignIns(issuer: string | undefined, context: Context) {
   const { host } = context;
   const accounts = await readAccounts(context);
   const names = Object.keys(accounts);
-  // Without a target, the only account is selected.
   const chosen = await resolveServerAddress(issuer, context).catch((error: unknown) => {
     if (issuer !== undefined) throw error;
     return names.length === 1 ? names[0] : undefined;

@@ -25,7 +25,6 @@ export async function checkMachine(context: Context): Promise<CheckResult[]> {
   return [checkVersions(context), ...(await checkFiles(context)), await checkProfile(context)];
 }
 
-/** Oldest supported version of Node (`engines` in package.json). */
 const oldest = [20, 19] as const;
 
 function checkVersions({ host }: Context): CheckResult {
@@ -93,7 +92,6 @@ async function checkSignIns(context: Context): Promise<CheckResult> {
   }
 }
 
-/** Checks whether the address in a profile is a responding emulator. */
 async function checkNamedEmulator({ value: url, origin }: SettingValue): Promise<CheckResult> {
   const found = await probeListener(url);
   const location = `${redactText(url)} (${origin.replace(/ in .*/, "")})`;

@@ -11,7 +11,7 @@ import { listProxyVariables, parseProxy, readProxies } from "../../connection/pr
 import { explainError } from "../../process/exit.ts";
 import { type FailureKind, UsageError } from "../../process/failure.ts";
 
-/** A greater clock skew breaks signed addresses, codes and tokens. */
+/** A greater clock skew invalidates signed addresses, codes and tokens. */
 const toleratedSkewMs = 30_000;
 
 type ServiceAnswer = {

@@ -24,7 +24,6 @@ export interface WebhookReading {
   readonly webhook: Webhook | DeletedWebhook;
   readonly health: WebhookHealth;
   readonly deliveries: readonly Delivery[];
-  /** Virtual time of the read, in milliseconds. */
   readonly now: number;
   readonly trace?: Trace | undefined;
 }
@@ -217,7 +216,6 @@ function* formatDigests(found: WebhookFindings): Generator<StyledLine[]> {
   yield listed.length > 0 ? ["", ...listed] : [];
 }
 
-/** Number of attempts that show the pattern. */
 const maxShown = 7;
 
 /** Formats deliveries without an attempt or without a further attempt, each kind under its heading. */

@@ -65,11 +65,9 @@ function formatNodeText(node: TraceNode): (string | StyledText)[] {
   ];
 }
 
-/** Returns the wall-clock time of a node if it differs from the virtual time. */
 const getWallTime = ({ at, wall_at }: TraceNode): string | undefined =>
   wall_at === null || isNear(wall_at, at) ? undefined : wall_at;
 
-/** Formats wall-clock times of consecutive lines, omitting repetitions. */
 function createWallTimeFormatter(): (branch: Branch) => (string | StyledText)[] {
   let before: string | undefined;
   return ({ wallAt }) => {

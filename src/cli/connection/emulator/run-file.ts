@@ -83,7 +83,6 @@ async function findDistrustReason(path: string, { routerUrl }: RunningEmulator):
 
 const defaultStateFile = ".svc/emulator.json";
 
-/** Default address of the router. */
 export const defaultPort = 4010;
 
 /**
@@ -153,7 +152,6 @@ export const createUntrustedStateError = (state: string, hint: string): CommandF
 export async function makeStateFolder(state: string): Promise<() => Promise<void>> {
   const folder = dirname(state);
   if (basename(folder) !== dirname(defaultStateFile)) return async () => {};
-  // The emulator reports errors of the folder.
   const topmost = await makeFolder(folder).catch(() => undefined);
   const made: string[] = [];
   if (topmost !== undefined) {
@@ -166,7 +164,7 @@ export async function makeStateFolder(state: string): Promise<() => Promise<void
     if (topmost === undefined ? others.some((name) => name.startsWith(basename(state))) : others.length > 0) return;
     for (const name of made) await rm(join(folder, name), { force: true });
     if (topmost === undefined) return;
-    // A folder with other files is not removed.
+    // `rmdir` does not remove a folder with other files.
     for (let at = folder; at.length >= topmost.length; at = dirname(at)) await rmdir(at).catch(() => {});
   };
 }

@@ -15,7 +15,6 @@ const getSnapshotFolder = async (state: string): Promise<string> =>
 
 const fileName = /^([A-Za-z0-9][A-Za-z0-9._-]{0,63})\.json$/;
 
-/** Lists the names of the snapshots of this folder's state in order. */
 export async function listSnapshotNames(host: Host): Promise<readonly string[]> {
   const files = await readdir(await getSnapshotFolder(resolveStateFile(host, undefined))).catch(() => []);
   const names = files.flatMap((file) => fileName.exec(file)?.[1] ?? []);

@@ -26,7 +26,6 @@ export interface ProfileFile {
 
 export const getProfilesPath = (env: Host["env"]): string => join(getConfigFolder(env), "profiles.json");
 
-/** Reads the file. Returns an empty one if it does not exist. */
 export async function readProfiles(env: Host["env"]): Promise<ProfileFile> {
   const content = hasConfigFolder(env)
     ? await readPrivateFile<Partial<ProfileFile>>(getProfilesPath(env), checkProfiles)
