@@ -4,7 +4,7 @@ import type { TypedFlag, TypedPositional } from "../derive/command-flags.ts";
 import type { CommandSpec, FlagSpec, PositionalSpec } from "../derive/command-spec.ts";
 import type { Output } from "./output/output.ts";
 import type { CommandInput, CommandInputOf, InterpretedLine, WrittenDeclaration } from "./parse/declaration.ts";
-import type { Globals } from "./parse/globals.ts";
+import type { GlobalOptions } from "./parse/globals.ts";
 import type { FailureKind } from "./process/failure.ts";
 import type { Host } from "./process/host.ts";
 
@@ -61,7 +61,7 @@ export interface CapturedRun {
 }
 
 /** Differences between a nested command line and its parent. `env` adds or removes variables. */
-export interface InnerRun {
+export interface NestedRunOptions {
   readonly stdin?: string;
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly cwd?: string;
@@ -75,7 +75,7 @@ export interface ServiceTarget {
 }
 
 /** Options that differ from the target's default client. */
-export interface ClientChoice {
+export interface TargetClientOptions {
   /** State file of the selected running emulator. */
   readonly file?: string | undefined;
   readonly connections?: number;
@@ -87,7 +87,7 @@ export interface ClientChoice {
 export interface Context {
   readonly host: Host;
   readonly argv: readonly string[];
-  readonly globals: Globals;
+  readonly globals: GlobalOptions;
   readonly output: Output;
   /** Aborted by Ctrl-C, SIGTERM, SIGHUP or a closed output. */
   readonly signal: AbortSignal;
@@ -96,9 +96,9 @@ export interface Context {
   /** Resolves the addresses of the services. For the control plane, `file` selects the emulator by its state. */
   target(service: keyof BaseUrls, file?: string): Promise<ServiceTarget>;
   /** Creates a client for that target. All clients are closed at the end of the run. */
-  client(service: keyof BaseUrls, options?: ClientChoice): Promise<Client>;
+  client(service: keyof BaseUrls, options?: TargetClientOptions): Promise<Client>;
   /** Runs another command line in this process and captures its output. */
-  svc(argv: readonly string[], options?: InnerRun): Promise<CapturedRun>;
+  svc(argv: readonly string[], options?: NestedRunOptions): Promise<CapturedRun>;
   /**
    * Interprets another command line, with strings as values. Returns undefined if the line prints a page or is invalid.
    */

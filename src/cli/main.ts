@@ -14,7 +14,7 @@ import { annotate, shouldAnnotate } from "./output/github-actions.ts";
 import { createPrinter, escapePage, printPage } from "./output/print.ts";
 import { buildNextArgv, locateCommand, normalizeArgv, parseTargetFlags } from "./parse/argv.ts";
 import {
-  type Explanation,
+  type ErrorExplanation,
   explainError,
   explainInterruption,
   formatExplanation,
@@ -158,7 +158,12 @@ async function formatCompletions(words: readonly string[], host: Host): Promise<
   return escapePage(host, found);
 }
 
-async function reportFailure(found: Explanation, error: unknown, argv: readonly string[], host: Host): Promise<number> {
+async function reportFailure(
+  found: ErrorExplanation,
+  error: unknown,
+  argv: readonly string[],
+  host: Host,
+): Promise<number> {
   const own = argv.slice(0, argv.includes("--") ? argv.indexOf("--") : undefined);
   const { next } = found;
   const explanation = redactExplanation({ ...found, next: next && buildNextArgv(next, parseTargetFlags(own)) });

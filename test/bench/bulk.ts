@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { build } from "esbuild";
 import { defaultConcurrency } from "../../src/cli/commands/router/bulk/flags.ts";
-import { batchSize } from "../../src/cli/commands/router/mapping.ts";
+import { defaultBatchSize } from "../../src/cli/commands/router/mapping.ts";
 import { hashEmail } from "../../src/schemes/email-hash.ts";
 import { bundlePackage } from "./support/bundled.ts";
 import { computeMedian, computeRatios, reportFigure, runAlternately, writeNote } from "./support/measure.ts";
@@ -30,7 +30,7 @@ async function compare(): Promise<void> {
     const bareProgram = await builtBare(folder);
     const [rows, bodies, manyRows] = ["rows.txt", "bodies.ndjson", "many.txt"].map((name) => join(folder, name));
     await writeLines(rows!, million, (i) => `${address(i)}\n`);
-    await writeLines(bodies!, million / batchSize, bodyOf);
+    await writeLines(bodies!, million / defaultBatchSize, bodyOf);
     const mapping = (input: string, base: string) =>
       measureProgram(
         [program, "router", "map-emails", input, "--cluster", "eu-1", "--base-url", base, "--quiet"],
@@ -88,7 +88,7 @@ async function compare(): Promise<void> {
 }
 
 function bodyOf(batch: number): string {
-  const list = Array.from({ length: batchSize }, (_, i) => hashEmail(address(batch * batchSize + i)));
+  const list = Array.from({ length: defaultBatchSize }, (_, i) => hashEmail(address(batch * defaultBatchSize + i)));
   return `${JSON.stringify({ email_hash_list: list, cluster_id: "eu-1" })}\n`;
 }
 

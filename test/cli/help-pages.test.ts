@@ -4,7 +4,7 @@ import { defaultSettings } from "../../emulator/domain/settings.ts";
 import { commandGroups } from "../../src/cli/command-tree/groups.ts";
 import { groupNames } from "../../src/cli/command-tree/tree.ts";
 import { layOutPage } from "../../src/cli/help/layout.ts";
-import { topics } from "../../src/cli/help/topics.ts";
+import { helpTopics } from "../../src/cli/help/topics.ts";
 import { normalizeArgv } from "../../src/cli/parse/argv.ts";
 import { findMissingInput } from "../../src/cli/parse/declaration.ts";
 import { globalFlags } from "../../src/cli/parse/globals.ts";
@@ -44,7 +44,7 @@ describe("help page", () => {
   for (const columns of [50, 80]) {
     it(`fits a window of ${columns} columns`, async () => {
       const wide: string[] = [];
-      for (const words of [...pages, ...Object.keys(topics).map((topic) => `help ${topic}`)]) {
+      for (const words of [...pages, ...Object.keys(helpTopics).map((topic) => `help ${topic}`)]) {
         const { out } = await runCli(words.startsWith("help") ? words : `${words} --help`, { tty: true, columns });
         const isLong = (line: string) => line.length > columns && /\S\s+\S/.test(line.trim());
         const examples = /^Examples:\n(?: {2}.*\n)*/m;

@@ -3,7 +3,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { hasColour } from "../../src/cli/output/styled.ts";
-import type { Globals } from "../../src/cli/parse/globals.ts";
+import type { GlobalOptions } from "../../src/cli/parse/globals.ts";
 import type { Host } from "../../src/cli/process/host.ts";
 import { canPrompt } from "../../src/cli/prompt/confirm.ts";
 import { createTestFolder } from "../support/cli/cli-emulator.ts";
@@ -73,7 +73,7 @@ describe("boolean variables", () => {
   it("allows prompts if CI and SVC_NO_INPUT are false or 0", () => {
     const terminal = { isTTY: true };
     const asks = (env: Host["env"]) =>
-      canPrompt({ stdin: terminal, stderr: terminal, env } as unknown as Host, { noInput: false } as Globals);
+      canPrompt({ stdin: terminal, stderr: terminal, env } as unknown as Host, { noInput: false } as GlobalOptions);
     assert.deepEqual(
       [{ CI: "false", SVC_NO_INPUT: "0" }, { CI: "" }, { CI: "true" }, { CI: "woodpecker" }, { SVC_NO_INPUT: "1" }].map(
         asks,

@@ -42,12 +42,13 @@ export async function readAccounts(context: Pick<Context, "host">): Promise<Acco
 
 function checkAccounts({ accounts = {} }: Readonly<Record<string, unknown>>): string | undefined {
   if (!isObject(accounts)) return "accounts must be an object";
-  const isAccount = (one: unknown) => isObject(one) && required.every((name) => typeof one[name] === "string");
+  const isAccount = (one: unknown) =>
+    isObject(one) && requiredAccountFields.every((name) => typeof one[name] === "string");
   const wrong = Object.entries(accounts).find(([, account]) => !isAccount(account));
-  return wrong && `the account of ${wrong[0]} must be an object with ${required.join(", ")}`;
+  return wrong && `the account of ${wrong[0]} must be an object with ${requiredAccountFields.join(", ")}`;
 }
 
-const required = ["client_id", "access_token", "refresh_url"];
+const requiredAccountFields = ["client_id", "access_token", "refresh_url"];
 
 /** Changes an account under a lock. `undefined` as the result of the change removes the account. */
 export async function changeAccount(

@@ -40,15 +40,19 @@ export async function postOAuth(
   const body = encoding === "json" ? JSON.stringify(Object.fromEntries(given)) : String(new URLSearchParams(given));
   const type = encoding === "json" ? "application/json" : "application/x-www-form-urlencoded";
   const headers = { "content-type": type, accept: "application/json" };
-  return read(await client.exchange({ method: "POST", url, headers, body }, { signal, retries: 0 }));
+  return readOAuthResponse(await client.exchange({ method: "POST", url, headers, body }, { signal, retries: 0 }));
 }
 
 export async function getOAuth(client: Client, url: string, signal: AbortSignal): Promise<OAuthResponse> {
   const headers = { accept: "application/json" };
-  return read(await client.exchange({ method: "GET", url, headers, body: undefined }, { signal }));
+  return readOAuthResponse(await client.exchange({ method: "GET", url, headers, body: undefined }, { signal }));
 }
 
-async function read({ status, headers, body }: Awaited<ReturnType<Client["exchange"]>>): Promise<OAuthResponse> {
+async function readOAuthResponse({
+  status,
+  headers,
+  body,
+}: Awaited<ReturnType<Client["exchange"]>>): Promise<OAuthResponse> {
   const fields = parseObject(await bodyText(body));
   return { status, headers, fields, error: toNonEmptyString(fields.error) };
 }

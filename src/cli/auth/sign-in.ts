@@ -5,7 +5,7 @@ import { toIsoMillis, toIsoSeconds } from "../../base/clock.ts";
 import { isObject } from "../../base/object.ts";
 import { pluralize } from "../../base/text.ts";
 import type { Context } from "../command.ts";
-import { type Check, changePrivateFile, readPrivateFile } from "../connection/profiles/private-file.ts";
+import { type ContentCheck, changePrivateFile, readPrivateFile } from "../connection/profiles/private-file.ts";
 import { bold } from "../output/styled.ts";
 import { getConfigFolder } from "../process/environment.ts";
 import { CommandFailedError } from "../process/failure.ts";
@@ -37,7 +37,7 @@ export async function signIn(request: SignInRequest, context: Context): Promise<
   const { begun: pending, challenge } = await beginPendingSignIn(request, context);
   await announceChallenge(challenge, context);
   const stopOffering = offerBrowser(challenge, request, context);
-  return finish(pending, context, true).finally(stopOffering) as Promise<SignInResult>;
+  return finishLogin(pending, context, true).finally(stopOffering) as Promise<SignInResult>;
 }
 
 /** Performs the first step: requests a code, shows it, and stores the input of the second step. */
@@ -52,7 +52,7 @@ const finalErrors: readonly string[] = ["access_denied", "expired_token", "inval
 /** Performs the second step: waits for the approval, or checks once. Returns undefined before the decision. */
 export async function finishSignIn(context: Context, shouldWait: boolean): Promise<SignInResult | undefined> {
   const pending = await readPendingSignIn(context);
-  const signedIn = await finish(pending, context, shouldWait).catch(async (error: unknown) => {
+  const signedIn = await finishLogin(pending, context, shouldWait).catch(async (error: unknown) => {
     // The pending sign-in is over. After any other rejection, another attempt can succeed.
     if (error instanceof CommandFailedError && finalErrors.includes(error.code)) await removePendingSignIn(context);
     throw error;
@@ -78,7 +78,7 @@ async function beginPendingSignIn({ clientId: client_id, issuer, scope }: SignIn
   return { begun: pending, challenge };
 }
 
-async function finish(
+async function finishLogin(
   pending: PendingSignIn,
   context: Context,
   shouldWait: boolean,
@@ -183,7 +183,7 @@ async function readPendingSignIn(context: Context): Promise<PendingSignIn> {
   });
 }
 
-const checkPendingSignIn: Check = ({ client_id, device_code, expires_at, interval, server }) => {
+const checkPendingSignIn: ContentCheck = ({ client_id, device_code, expires_at, interval, server }) => {
   const texts = [client_id, device_code, expires_at];
   const isWhole = texts.every((one) => typeof one === "string") && typeof interval === "number" && isObject(server);
   return isWhole ? undefined : "it must be what svc auth device-login --no-wait wrote";

@@ -13,7 +13,7 @@ import {
 } from "./oauth-call.ts";
 
 /** Tokens are refreshed this long before their expiry, because requests take time and clocks differ. */
-const marginMs = 30_000;
+const minRemainingMs = 30_000;
 
 /** Returns the part of an account that a token response provides (RFC 6749, 5.1). */
 export function toTokens(
@@ -53,7 +53,7 @@ export function toTokens(
  * used indefinitely.
  */
 export const hasExpired = ({ expires_at }: Pick<Account, "expires_at">, now: number): boolean =>
-  expires_at !== undefined && !(Date.parse(expires_at) - marginMs > now);
+  expires_at !== undefined && !(Date.parse(expires_at) - minRemainingMs > now);
 
 const createSignInError = (address: string, why: string): CommandFailedError =>
   new CommandFailedError("forbidden", "signed_out", `${why} (${address}).`, { next: ["auth", "device-login"] });
@@ -72,7 +72,7 @@ export async function refreshAccount(context: Context, address: string, force = 
     if (isNew || (!force && !hasExpired(now, context.host.wall.now()))) return now;
     if (now.refresh_token === undefined)
       throw createSignInError(address, "The sign-in has expired and cannot be refreshed");
-    const answer = await redeem(await createOAuthClient(context), now, context.cut);
+    const answer = await redeemRefreshToken(await createOAuthClient(context), now, context.cut);
     if (answer.error === "invalid_grant" || answer.error === "invalid_token") {
       // The server would reject the same token again.
       rejectedRefresh = createSignInError(address, "The server no longer accepts the refresh token");
@@ -96,7 +96,7 @@ export async function refreshAccount(context: Context, address: string, force = 
 }
 
 /** Ctrl-C does not abort this request at once, because a rotated token is lost without the response. */
-const redeem = (client: Client, { refresh_url, refresh_token, client_id }: Account, cut: AbortSignal) =>
+const redeemRefreshToken = (client: Client, { refresh_url, refresh_token, client_id }: Account, cut: AbortSignal) =>
   postOAuth(client, refresh_url, "form", { grant_type: "refresh_token", refresh_token, client_id }, cut);
 
 /** Returns the account of an address with a valid token. Fails with exit code 4 if there is none. */

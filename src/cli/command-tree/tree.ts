@@ -88,14 +88,14 @@ function findCommands(words: readonly string[], commands: readonly ListedCommand
   return isUnambiguous ? named : all;
 }
 
-export interface TreeGroup {
+export interface CommandTreeGroup {
   readonly name: string;
   readonly summary: string;
   readonly commands: readonly CommandDeclaration[];
 }
 
 /** Loads all groups with all their commands, for the manifest and the manual. No other page needs the whole tree. */
-export async function loadCommandTree(): Promise<TreeGroup[]> {
+export async function loadCommandTree(): Promise<CommandTreeGroup[]> {
   return Promise.all(
     (await groupNames()).map(async (name) => ({
       name,

@@ -2,13 +2,13 @@ import { type Command, type Context, defineCommand } from "../command.ts";
 import { type Profile, readProfiles } from "../connection/profiles/profile.ts";
 import {
   changeProfile,
-  findSetting,
+  findProfileSetting,
   listEffectiveSettings,
+  type ProfileSetting,
   removeProfile,
   requireKnownProfile,
-  type Setting,
+  setProfileSetting,
   useProfile,
-  withSetting,
 } from "../connection/profiles/profile-fields.ts";
 import { readVariable, resolveServiceSettings } from "../connection/resolve-settings.ts";
 import { readText } from "../parse/body.ts";
@@ -28,7 +28,7 @@ const configGet = defineCommand({
     const found = (await listEffectiveSettings(context)).find((one) => one.key === key);
     if (found?.isSecret) throw new UsageError(`${key} is a secret and is not shown. It comes from ${found.origin}.`);
     if (!found) {
-      findSetting(key);
+      findProfileSetting(key);
       throw new CommandFailedError("not-found", "not_set", `${key} is not set.`);
     }
     const { value, origin } = found;
@@ -140,9 +140,9 @@ const configSet = defineCommand({
     { title: "The key of one cluster, typed", argv: ["config", "set", "cluster_keys.eu-1"] },
   ],
   async run(input, context) {
-    const setting = findSetting(input.positionals.key);
+    const setting = findProfileSetting(input.positionals.key);
     const value = setting.check(await readValue(setting, input.positionals.value, input.flags["secret-file"], context));
-    const changeSetting = (profile: Profile) => withSetting(profile, setting.key, value);
+    const changeSetting = (profile: Profile) => setProfileSetting(profile, setting.key, value);
     const { name, isNewlyCurrent } = await changeProfile(context, changeSetting);
     const used = isNewlyCurrent ? ", which is now the current profile (to change it: svc config use NAME)" : "";
     await context.output.note(`Set ${setting.key} of profile ${name}${used}`);
@@ -151,7 +151,7 @@ const configSet = defineCommand({
 });
 
 async function readValue(
-  { key, what, isSecret }: Setting,
+  { key, what, isSecret }: ProfileSetting,
   given: string | undefined,
   file: string | undefined,
   context: Context,
@@ -192,8 +192,8 @@ const configUnset = defineCommand({
   flags: [],
   examples: [{ title: "Remove a secret", argv: ["config", "unset", "client_secret"] }],
   async run(input, context) {
-    const { key } = findSetting(input.positionals.key);
-    const { name } = await changeProfile(context, (profile) => withSetting(profile, key, undefined), {
+    const { key } = findProfileSetting(input.positionals.key);
+    const { name } = await changeProfile(context, (profile) => setProfileSetting(profile, key, undefined), {
       mustExist: true,
     });
     await context.output.note(`Unset ${key} of profile ${name}`);

@@ -3,7 +3,7 @@ import { pluralize } from "../../base/text.ts";
 import { type Command, defineCommand } from "../command.ts";
 import { describeCompletedUploads, findUploadCandidates, upload } from "../connection/uploads.ts";
 import { PartialFailureError } from "../process/failure.ts";
-import { prepareCall } from "../runtime/derived-command.ts";
+import { prepareRequest } from "../runtime/derived-command.ts";
 
 const intakeCreate = defineCommand({
   words: ["intake", "create"],
@@ -40,7 +40,7 @@ const intakeCreate = defineCommand({
     const files = await findUploadCandidates(context, input.flags.file ?? [], "--file");
     // All input is checked before the first upload.
     const { file: _, ...flags } = input.flags;
-    const prepared = await prepareCall(spec!, { ...input, flags }, context);
+    const prepared = await prepareRequest(spec!, { ...input, flags }, context);
     if (prepared === "dry-run") {
       for (const { path, bytes } of files)
         await context.output.note(`would upload ${path} (${pluralize(bytes, "byte")})`);

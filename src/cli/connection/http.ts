@@ -8,7 +8,7 @@ import { buildRequest } from "../../client/request.ts";
 import type { Transport } from "../../client/transport.ts";
 import type { Context } from "../command.ts";
 import type { Output } from "../output/output.ts";
-import type { Globals } from "../parse/globals.ts";
+import type { GlobalOptions } from "../parse/globals.ts";
 import type { Host } from "../process/host.ts";
 import {
   maskBodySecrets,
@@ -21,7 +21,7 @@ import {
 
 export async function openClient(options: {
   host: Host;
-  globals: Globals;
+  globals: GlobalOptions;
   output: Output;
   baseUrls: BaseUrls;
   credentials: Credentials;
@@ -49,7 +49,7 @@ export async function openClient(options: {
  */
 export async function openTransport(
   { env }: Pick<Host, "env">,
-  { timeoutMs, maxAnswerBytes }: Pick<Globals, "timeoutMs" | "maxAnswerBytes">,
+  { timeoutMs, maxAnswerBytes }: Pick<GlobalOptions, "timeoutMs" | "maxAnswerBytes">,
   connections?: number,
 ): Promise<Transport> {
   const { createTransport } = await import("../../client/transport.ts");
@@ -119,7 +119,7 @@ export async function printPlan(
 }
 
 /** Logs every exchange for --verbose and --debug on standard error, without secrets. */
-function createObserver(globals: Globals, output: Output, host: Host): ExchangeObserver {
+function createObserver(globals: GlobalOptions, output: Output, host: Host): ExchangeObserver {
   const warn = (line: string) => void output.warn(line);
   const reported = new Set<string>();
   return {
@@ -170,22 +170,22 @@ function formatBodyLine(text: string): string {
  * These variables propagate a trace to a program (OpenTelemetry: "Environment Variables as Context Propagation
  * Carriers").
  */
-const variables = { traceparent: "TRACEPARENT", tracestate: "TRACESTATE" } as const;
+const traceVariables = { traceparent: "TRACEPARENT", tracestate: "TRACESTATE" } as const;
 
 export const readParentContext = (env: OtelEnvironment): TraceContext | undefined =>
-  readTraceparent(env[variables.traceparent]);
+  readTraceparent(env[traceVariables.traceparent]);
 
 /** The trace state has no meaning without its parent (W3C Trace Context, 3.3). */
 const readTraceState = (env: OtelEnvironment): string | undefined =>
-  readParentContext(env) && readTracestate(env[variables.tracestate]);
+  readParentContext(env) && readTracestate(env[traceVariables.tracestate]);
 
 export const buildChildVariables = (env: OtelEnvironment, traceparent: string): OtelEnvironment => ({
-  [variables.traceparent]: traceparent,
-  [variables.tracestate]: readTraceState(env),
+  [traceVariables.traceparent]: traceparent,
+  [traceVariables.tracestate]: readTraceState(env),
 });
 
 export function createTraceHeaders(env: OtelEnvironment): Readonly<Record<string, string>> | undefined {
-  const traceparent = env[variables.traceparent];
+  const traceparent = env[traceVariables.traceparent];
   if (traceparent === undefined || !hasCollector(env) || !readParentContext(env)) return undefined;
   const tracestate = readTraceState(env);
   return { traceparent, ...(tracestate !== undefined && { tracestate }) };

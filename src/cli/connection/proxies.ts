@@ -10,13 +10,13 @@ export interface NamedProxy extends ForwardProxy {
 }
 
 /** Proxy variables by the scheme of the address. The lower-case name takes precedence, as in curl. */
-const variables = lookupTable<readonly string[]>({
+const proxyVariables = lookupTable<readonly string[]>({
   "http:": ["http_proxy", "HTTP_PROXY"],
   "https:": ["https_proxy", "HTTPS_PROXY"],
 });
 
 export const listProxyVariables = (env: Env): string[] =>
-  Object.values(variables).flatMap((names) => names.filter((name) => Boolean(env[name])).slice(0, 1));
+  Object.values(proxyVariables).flatMap((names) => names.filter((name) => Boolean(env[name])).slice(0, 1));
 
 /**
  * Returns a function that finds the proxy of an address in the environment. There is no proxy for this machine and for
@@ -25,7 +25,7 @@ export const listProxyVariables = (env: Env): string[] =>
 export function readProxies(env: Env): ((url: URL) => NamedProxy | undefined) & ProxyResolver {
   const isExempt = parseExemptions(env.no_proxy || env.NO_PROXY || "");
   return (url) => {
-    const variable = variables[url.protocol]?.find((name) => Boolean(env[name]));
+    const variable = proxyVariables[url.protocol]?.find((name) => Boolean(env[name]));
     if (variable === undefined || isThisMachine(url.hostname) || isExempt(url)) return undefined;
     const proxy = parseProxy(env[variable]!);
     if (proxy) return { ...proxy, variable };
@@ -60,7 +60,7 @@ thisMachine.addAddress("::", "ipv6");
 
 function isThisMachine(hostname: string): boolean {
   const host = stripHost(hostname);
-  return host === "localhost" || host.endsWith(".localhost") || isIn(thisMachine, host);
+  return host === "localhost" || host.endsWith(".localhost") || isHostInList(thisMachine, host);
 }
 
 const stripHost = (hostname: string): string => {
@@ -68,7 +68,7 @@ const stripHost = (hostname: string): string => {
   return host.startsWith("[") ? host.slice(1, -1) : host.endsWith(".") ? host.slice(0, -1) : host;
 };
 
-function isIn(list: BlockList, host: string): boolean {
+function isHostInList(list: BlockList, host: string): boolean {
   const version = isIP(host);
   return version !== 0 && list.check(host, version === 6 ? "ipv6" : "ipv4");
 }
@@ -95,7 +95,7 @@ function parseExemption(entry: string): { port: string | undefined; matches: (ho
   const host = stripHost(hasPort ? entry.slice(0, colon) : entry);
   if (host === "*") return { port, matches: () => true };
   const network = parseNetwork(host);
-  if (network) return { port, matches: (other) => isIn(network, other) };
+  if (network) return { port, matches: (other) => isHostInList(network, other) };
   const domain = host.startsWith("*.") ? host.slice(2) : host.startsWith(".") ? host.slice(1) : host;
   return { port, matches: (other) => other === domain || other.endsWith(`.${domain}`) };
 }

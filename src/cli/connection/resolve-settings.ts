@@ -1,7 +1,7 @@
 import { relative } from "node:path";
 import { toFields, tryParseJson } from "../../base/object.ts";
 import { formatSuggestion } from "../../base/text.ts";
-import { type Globals, parseBaseUrlFlag } from "../parse/globals.ts";
+import { type GlobalOptions, parseBaseUrlFlag } from "../parse/globals.ts";
 import { UsageError } from "../process/failure.ts";
 import type { Host } from "../process/host.ts";
 import { findLocalEmulator, type LocalEmulator } from "./emulator/emulator-access.ts";
@@ -14,7 +14,7 @@ export interface SettingValue<T = string> {
   readonly origin: string;
 }
 
-type SettingsContext = { readonly globals: Pick<Globals, "baseUrl" | "profile">; readonly host: Host };
+type SettingsContext = { readonly globals: Pick<GlobalOptions, "baseUrl" | "profile">; readonly host: Host };
 
 /** Addresses of the services and credentials. Undefined values are not set. */
 export interface ServiceSettings {
@@ -120,12 +120,12 @@ export const readTokenSetting = (host: Pick<Host, "env">): SettingValue | undefi
 export const readControlTokenSetting = (host: Pick<Host, "env">): SettingValue | undefined =>
   readVariable(host, "SVC_EMULATOR_TOKEN");
 
-export interface ControlSettings {
+export interface ControlPlaneSettings {
   readonly url: SettingValue;
   readonly token: SettingValue | undefined;
 }
 
-export function readEnvironmentEmulator(host: Pick<Host, "env">): ControlSettings | undefined {
+export function readEnvironmentEmulator(host: Pick<Host, "env">): ControlPlaneSettings | undefined {
   const url = checkUrl(readVariable(host, "SVC_EMULATOR_URL"));
   return url && { url: removePath(url), token: readControlTokenSetting(host) };
 }
@@ -134,7 +134,10 @@ export function readEnvironmentEmulator(host: Pick<Host, "env">): ControlSetting
  * Resolves the control plane of a profile. Returns undefined if the profile has none. Only this control plane receives
  * the profile's token. Without one, as in a pipeline, the environment provides the token.
  */
-export async function readProfileEmulator({ globals, host }: SettingsContext): Promise<ControlSettings | undefined> {
+export async function readProfileEmulator({
+  globals,
+  host,
+}: SettingsContext): Promise<ControlPlaneSettings | undefined> {
   const chosen = await resolveProfile({ globals, host });
   const given = chosen && createProfileReader(chosen, host);
   const url = checkUrl(given?.("emulator_url"));
@@ -154,7 +157,7 @@ export async function readProfileKey(surroundings: SettingsContext): Promise<str
 export async function resolveEmulatorSetting(
   surroundings: SettingsContext,
   isLocalRunning: () => Promise<boolean>,
-): Promise<ControlSettings | undefined> {
+): Promise<ControlPlaneSettings | undefined> {
   const { globals, host } = surroundings;
   const named = globals.profile === undefined ? undefined : await readProfileEmulator(surroundings);
   const first = named ?? readEnvironmentEmulator(host);

@@ -11,14 +11,14 @@ interface StoreFlags {
 }
 
 /** Variable whose store URL can contain a password. */
-const variable = "SVC_STORE";
+const storeVariable = "SVC_STORE";
 const schemaVariable = "SVC_STORE_SCHEMA";
 
 /** Reports whether the state is in a database, selected by --store or else by the environment. */
 export const isStoreSelected = (
   { store, file, ephemeral }: StoreFlags,
   { env }: Pick<Host, "env">,
-): string | undefined => store ?? (file === undefined && !ephemeral ? env[variable] || undefined : undefined);
+): string | undefined => store ?? (file === undefined && !ephemeral ? env[storeVariable] || undefined : undefined);
 
 /**
  * Resolves the store with its password. Returns undefined for a state in a file or in memory. Throws UsageError without
@@ -36,13 +36,13 @@ export function resolveStore(
     throw new UsageError(`--store cannot be used with ${ephemeral ? "--ephemeral" : "--file"}`);
   if (!isSchemaName(schema))
     throw new UsageError(`${schemaVariable} must be lower-case letters, digits and underscores, got "${schema}"`);
-  const origin = flags.store === undefined ? variable : "--store";
+  const origin = flags.store === undefined ? storeVariable : "--store";
   const parsed = parseUrl(store, origin);
   if (flags.store !== undefined && parsed.password !== undefined) {
     throw new UsageError(
       "--store must not contain a password, because other users can read the arguments of a process.",
       {
-        hint: `Use PGPASSWORD, a password file (PGPASSFILE, ~/.pgpass), or put the whole URL into ${variable}.`,
+        hint: `Use PGPASSWORD, a password file (PGPASSFILE, ~/.pgpass), or put the whole URL into ${storeVariable}.`,
       },
     );
   }
@@ -53,8 +53,8 @@ export function resolveStore(
 
 /** Returns the password of the URL in the environment if both URLs name the same database and user. */
 function readUrlPassword(wanted: PostgresUrl, { env }: Host): string | undefined {
-  if (!env[variable]) return undefined;
-  const { password, ...own } = parseUrl(env[variable], variable);
+  if (!env[storeVariable]) return undefined;
+  const { password, ...own } = parseUrl(env[storeVariable], storeVariable);
   const isSame = (["host", "port", "user", "database"] as const).every((part) => own[part] === wanted[part]);
   return isSame ? password : undefined;
 }

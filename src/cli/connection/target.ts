@@ -3,16 +3,16 @@ import { relative } from "node:path";
 import { processExists } from "../../files/machine.ts";
 import type { Context, ServiceTarget } from "../command.ts";
 import type { Output } from "../output/output.ts";
-import type { Globals } from "../parse/globals.ts";
+import type { GlobalOptions } from "../parse/globals.ts";
 import { CommandFailedError, UsageError } from "../process/failure.ts";
 import type { Host } from "../process/host.ts";
 import { createNoEmulatorError, isSameEmulator } from "./emulator/emulator-access.ts";
-import { noteUnused } from "./emulator/emulator-variables.ts";
+import { reportUnusedVariables } from "./emulator/emulator-variables.ts";
 import {
   findNearestState,
-  noteStateAbove,
   printNoteOnce,
   readRunFile,
+  reportParentState,
   resolveRunFile,
   resolveStateFile,
 } from "./emulator/run-file.ts";
@@ -29,13 +29,13 @@ import {
  * Resolves the addresses of the services and their credentials. Fails with exit code 2 if none is configured. Reports
  * an emulator that only this folder selects.
  */
-export async function resolveServiceTarget(globals: Globals, host: Host, output: Output): Promise<ServiceTarget> {
+export async function resolveServiceTarget(globals: GlobalOptions, host: Host, output: Output): Promise<ServiceTarget> {
   const found = await resolveServiceSettings({ globals, host });
   if (found.isEmulatorHere) {
     const { current } = await readProfiles(host.env).catch(() => ({ current: undefined }));
     const other = current === undefined ? "" : `, not profile ${current} (to use it: --profile ${current})`;
     await printNoteOnce(output, `Using ${found.chosenBy} (${found.router?.value})`, other);
-    await noteUnused(found.unused, output);
+    await reportUnusedVariables(found.unused, output);
   }
   if (found.chosenBy === undefined) {
     const state = findNearestState(host.cwd);
@@ -70,7 +70,7 @@ export async function resolveServiceTarget(globals: Globals, host: Host, output:
  * Reports the emulator unless the command belongs to it.
  */
 export async function resolveControlTarget(
-  globals: Globals,
+  globals: GlobalOptions,
   host: Host,
   file: string | undefined,
   output: Output,
@@ -104,7 +104,7 @@ export async function resolveControlTarget(
     );
   }
   const { routerUrl, token } = running;
-  if (isOwn || file !== undefined) await noteStateAbove(host, output, state, file);
+  if (isOwn || file !== undefined) await reportParentState(host, output, state, file);
   else await printNoteOnce(output, `Using the emulator with the state ${relative(host.cwd, state)} (${routerUrl})`);
   return { baseUrls: { emulator: routerUrl, router: routerUrl }, origin: path, credentials: { controlToken: token } };
 }

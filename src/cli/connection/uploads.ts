@@ -18,7 +18,7 @@ export interface UploadedFile {
 }
 
 /** Maximum number of files in one request (DECISIONS.md, C6). */
-const filesPerCall = 50;
+const maxFilesPerRequest = 50;
 
 interface Candidate {
   readonly path: string;
@@ -122,8 +122,8 @@ async function* uploadEach(context: Context, files: readonly Candidate[]): Async
     const body = bytes === 0 ? new Uint8Array() : open;
     await client.send(CheckedCall.check(putObject, { body }), { url, contentType, contentLength: bytes, signal });
   };
-  for (let from = 0; from < files.length; from += filesPerCall) {
-    const part = files.slice(from, from + filesPerCall);
+  for (let from = 0; from < files.length; from += maxFilesPerRequest) {
+    const part = files.slice(from, from + maxFilesPerRequest);
     const slots = await initialize(part);
     for (const file of part) {
       let slot = slots.get(file)!;

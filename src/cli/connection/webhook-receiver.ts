@@ -2,41 +2,41 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from "nod
 import type { AddressInfo } from "node:net";
 import { runAfterDelay } from "../../base/clock.ts";
 
-export interface ReceivedPost {
+export interface ReceivedWebhookRequest {
   readonly method: string;
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
 }
 
-export interface Receiver {
+export interface WebhookReceiver {
   readonly url: string;
   /** All received requests, oldest first. Empty if `respond` is given. */
-  readonly received: readonly ReceivedPost[];
+  readonly received: readonly ReceivedWebhookRequest[];
   close(): Promise<void>;
 }
 
-export interface ReceiverResponse {
+export interface WebhookReceiverResponse {
   readonly status: number;
   readonly body?: string;
   readonly contentType?: string;
 }
 
-export interface ReceiverOptions {
+export interface WebhookReceiverOptions {
   /** Port to listen on. 0 selects a free port. */
   readonly port?: number;
   readonly status?: number;
   /** Called with a request whose body is too large. The response is 413, and the rest of the body is not read. */
   readonly onTooLarge?: (limitBytes: number) => void;
   /** Creates each response. The receiver then stores no requests. */
-  readonly respond?: (received: ReceivedPost) => Promise<ReceiverResponse>;
+  readonly respond?: (received: ReceivedWebhookRequest) => Promise<WebhookReceiverResponse>;
 }
 
 /** A delivery has a few kilobytes, so a larger body is not a webhook. */
 const maxBodyBytes = 8 * 1024 * 1024;
 
 /** Time for a rejected sender to read the response, because closing with unread bytes discards it. */
-const lingerMs = 2_000;
+const maxLingerMs = 2_000;
 
 /** Maximum duration of a whole request, against slow senders. */
 const requestTimeoutMs = 30_000;
@@ -45,9 +45,9 @@ const requestTimeoutMs = 30_000;
 const maxConnections = 256;
 
 /** Listens on loopback. Rejects with the system's error if the port is in use. */
-export async function openReceiver(options: ReceiverOptions = {}): Promise<Receiver> {
+export async function openWebhookReceiver(options: WebhookReceiverOptions = {}): Promise<WebhookReceiver> {
   const { port = 0, status = 200, respond, onTooLarge } = options;
-  const received: ReceivedPost[] = [];
+  const received: ReceivedWebhookRequest[] = [];
   const pendingResponses = new Set<Promise<void>>();
   const server = createServer({ requestTimeout: requestTimeoutMs }, (request, response) => {
     const chunks: Buffer[] = [];
@@ -60,7 +60,7 @@ export async function openReceiver(options: ReceiverOptions = {}): Promise<Recei
       onTooLarge?.(maxBodyBytes);
       response.writeHead(413).end("too large for a webhook");
       request.pause();
-      runAfterDelay(lingerMs, () => request.destroy());
+      runAfterDelay(maxLingerMs, () => request.destroy());
     });
     request.on("end", () => {
       if (size > maxBodyBytes) return;
@@ -68,11 +68,11 @@ export async function openReceiver(options: ReceiverOptions = {}): Promise<Recei
       const one = { method, path: url, headers, body: Buffer.concat(chunks) };
       if (!respond) {
         received.push(one);
-        return void sendReply(response, { status, body: status < 300 ? "ok" : "no" });
+        return void sendResponse(response, { status, body: status < 300 ? "ok" : "no" });
       }
       const replied = respond(one)
-        .catch((): ReceiverResponse => ({ status: 500 }))
-        .then((given) => sendReply(response, given))
+        .catch((): WebhookReceiverResponse => ({ status: 500 }))
+        .then((given) => sendResponse(response, given))
         .finally(() => pendingResponses.delete(replied));
       pendingResponses.add(replied);
     });
@@ -96,7 +96,10 @@ export async function openReceiver(options: ReceiverOptions = {}): Promise<Recei
   };
 }
 
-function sendReply(response: ServerResponse, { status, body = "", contentType = "text/plain" }: ReceiverResponse) {
+function sendResponse(
+  response: ServerResponse,
+  { status, body = "", contentType = "text/plain" }: WebhookReceiverResponse,
+) {
   return new Promise<void>((done) => {
     response.once("close", done).once("finish", done);
     response.writeHead(status, { "content-type": contentType }).end(body);

@@ -20,14 +20,17 @@ export interface CompletionTree {
   readonly listSnapshots: () => Promise<readonly string[]>;
 }
 
-interface Answer {
+interface CompletionResult {
   readonly candidates: readonly Candidate[];
   readonly directive: number;
 }
 
 const toCandidates = (values: readonly string[], about = ""): Candidate[] => values.map((value) => ({ value, about }));
-const offerOnly = (candidates: readonly Candidate[]): Answer => ({ candidates, directive: directives.noFiles });
-const files: Answer = { candidates: [], directive: directives.anything };
+const offerOnly = (candidates: readonly Candidate[]): CompletionResult => ({
+  candidates,
+  directive: directives.noFiles,
+});
+const files: CompletionResult = { candidates: [], directive: directives.anything };
 
 /** Finds the candidates at the cursor. `words` follow `svc`. The user is typing the last word, which can be empty. */
 export async function findCompletions(words: readonly string[], tree: CompletionTree): Promise<string> {
@@ -45,7 +48,11 @@ export async function findCompletions(words: readonly string[], tree: Completion
 
 const toOneLine = (text: string): string => text.replace(/\s+/g, " ").slice(0, 120);
 
-async function findCandidates(before: readonly string[], typed: string, tree: CompletionTree): Promise<Answer> {
+async function findCandidates(
+  before: readonly string[],
+  typed: string,
+  tree: CompletionTree,
+): Promise<CompletionResult> {
   if (before.includes("--")) return files;
   const group = getBareWords(before, [])[0];
   if (group === undefined) {
@@ -115,7 +122,7 @@ async function completeFlagOrValue(
   command: DescribedCommand | undefined,
   before: readonly string[],
   tree: CompletionTree,
-): Promise<Answer> {
+): Promise<CompletionResult> {
   const flags = [...(command?.flags ?? []), ...globalFlags];
   if (typed.includes("=")) {
     const name = typed.slice(0, typed.indexOf("="));
@@ -139,7 +146,7 @@ async function listValues(
   typed: string,
   command: DescribedCommand | undefined,
   tree: CompletionTree,
-): Promise<Answer> {
+): Promise<CompletionResult> {
   const offered = listOffered(spec, typed);
   if (offered) return offered;
   if (spec.flag === "profile") return offerOnly(toCandidates(await tree.listProfiles()));
@@ -151,14 +158,17 @@ async function listValues(
   return isPath(spec.placeholder ?? "") ? files : offerOnly([]);
 }
 
-function listOffered({ choices, offered }: Pick<FlagSpec, "choices" | "offered">, typed: string): Answer | undefined {
+function listOffered(
+  { choices, offered }: Pick<FlagSpec, "choices" | "offered">,
+  typed: string,
+): CompletionResult | undefined {
   const isLower = choices === undefined && /[a-z]/.test(typed);
   const words = choices ?? offered?.map((word) => (isLower ? word.toLowerCase() : word));
   return words && offerOnly(toCandidates(words));
 }
 
 /** Completes fields of the response after typed ones: `id,st`. */
-function completeFields(typed: string, command: DescribedCommand | undefined): Answer {
+function completeFields(typed: string, command: DescribedCommand | undefined): CompletionResult {
   const known = (command && getUnderlyingOperation(command).fields) ?? [];
   const start = typed.slice(0, typed.lastIndexOf(",") + 1);
   const given = new Set(start.split(","));
@@ -171,7 +181,7 @@ async function completePositional(
   index: number,
   typed: string,
   tree: CompletionTree,
-): Promise<Answer> {
+): Promise<CompletionResult> {
   const { positionals } = command;
   const spec = positionals[index] ?? (positionals.at(-1)?.variadic ? positionals.at(-1) : undefined);
   if (!spec) return offerOnly([]);

@@ -6,7 +6,7 @@ import { UsageError } from "../process/failure.ts";
 import type { Host } from "../process/host.ts";
 import { layOutPage } from "./layout.ts";
 import { buildHelpPage, createAllCommandsPage, createRootPage, findUnknownWords } from "./pages.ts";
-import { createTopicPage, topics } from "./topics.ts";
+import { createTopicPage, helpTopics } from "./topics.ts";
 
 /**
  * Formats help for a command line that requests it, names a group, or is empty. The result is a page, or the whole tree
@@ -22,13 +22,13 @@ export async function renderHelp(argv: readonly string[], host: Host): Promise<s
   }
   if (isHelpCommand && argv.includes("--man")) {
     const { formatManual } = await import("./manual.ts");
-    if (named.length > 0) await check(named);
+    if (named.length > 0) await requireKnownCommand(named);
     return formatManual(await loadCommandTree(), host.version);
   }
   // If the page can be written at once, the stream stays unopened, and there is no window.
   const out = host.writeAtOnce ? { isTTY: false, columns: undefined } : host.stdout;
   const columns = readWindowWidth(out, host.env) ?? (out.isTTY ? 80 : 100);
-  const topic = named.length === 1 ? topics[named[0]!] : undefined;
+  const topic = named.length === 1 ? helpTopics[named[0]!] : undefined;
   if (topic) return layOutPage(await createTopicPage(topic), columns);
 
   const names = await groupNames();
@@ -39,29 +39,29 @@ export async function renderHelp(argv: readonly string[], host: Host): Promise<s
     return layOutPage(createAllCommandsPage(new Map(await Promise.all(all))), columns);
   }
   if (named.length === 0) {
-    if (!isHelpCommand && !wantsHelp) await check(argv);
+    if (!isHelpCommand && !wantsHelp) await requireKnownCommand(argv);
     return layOutPage(createRootPage(names), columns);
   }
   // An unknown word is an error, unless it follows a command whose help is requested.
   if (isHelpCommand || !names.includes(named[0]!))
-    await check(named).catch((error: unknown) => addSuggestion(error, named));
+    await requireKnownCommand(named).catch((error: unknown) => addSuggestion(error, named));
   const commands = await loadCommands(named[0]!);
   const unknown = findUnknownWords(named, commands);
   if (unknown) {
-    await check(unknown).catch((error: unknown) => {
+    await requireKnownCommand(unknown).catch((error: unknown) => {
       throw error instanceof UsageError ? error.withHint(`See svc ${unknown.slice(0, -1).join(" ")} --help.`) : error;
     });
   }
   return layOutPage(buildHelpPage(named, commands), columns);
 }
 
-async function check(line: readonly string[]): Promise<void> {
+async function requireKnownCommand(line: readonly string[]): Promise<void> {
   (await loadParser(locateCommand(line).words)).parse(line);
 }
 
 function addSuggestion(error: unknown, [word = "", ...more]: readonly string[]): never {
   if (!(error instanceof UsageError)) throw error;
-  const nearest = more.length === 0 ? findNearest(word, Object.keys(topics)) : undefined;
+  const nearest = more.length === 0 ? findNearest(word, Object.keys(helpTopics)) : undefined;
   if (nearest !== undefined) throw new UsageError(error.message, { hint: `Did you mean ${nearest}?`, cause: error });
-  throw error.withHint(`svc --help lists the commands. Topics: ${Object.keys(topics).join(", ")}.`);
+  throw error.withHint(`svc --help lists the commands. Topics: ${Object.keys(helpTopics).join(", ")}.`);
 }

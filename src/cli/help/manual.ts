@@ -1,5 +1,5 @@
 import type { CommandDeclaration, FlagSpec } from "../../derive/command-spec.ts";
-import type { TreeGroup } from "../command-tree/tree.ts";
+import type { CommandTreeGroup } from "../command-tree/tree.ts";
 import { type DescribedCommand, getUnderlyingOperation } from "../parse/declaration.ts";
 import { globalFlags } from "../parse/globals.ts";
 import { environmentVariables } from "../process/environment.ts";
@@ -10,7 +10,7 @@ import { formatExample } from "../process/shell-words.ts";
  * Formats the manual page svc(1) with the man macros, for `svc help --man` and the package. No generator is used,
  * because existing ones need a page in another language first.
  */
-export const formatManual = (tree: readonly TreeGroup[], version: string): string =>
+export const formatManual = (tree: readonly CommandTreeGroup[], version: string): string =>
   [
     `.TH SVC 1 "" "svc ${escapeRoff(version)}" "User Commands"`,
     formatSection("NAME", ["svc \\- command\\-line toolkit and local emulator for a contract platform"]),
@@ -39,7 +39,7 @@ export const formatManual = (tree: readonly TreeGroup[], version: string): strin
 
 const formatSection = (title: string, lines: readonly string[]): string => [`.SH ${title}`, ...lines].join("\n");
 
-const groupLines = ({ name, summary, commands }: TreeGroup): string[] => [
+const groupLines = ({ name, summary, commands }: CommandTreeGroup): string[] => [
   `.SS ${escapeRoff(name)}`,
   ...(summary ? [escapeRoff(`${summary}.`)] : []),
   ...commands.flatMap(formatCommand),
@@ -89,7 +89,7 @@ const escapeRoff = (text: string): string =>
     .replace(/^([.'])/, "\\&$1")
     .replace(/[^\x20-\x7e]/gu, (char) => `\\[u${char.codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0")}]`);
 /** Formats the whole command line as data for programs: `svc help --json`. Later versions only add fields. */
-export const buildManifest = (tree: readonly TreeGroup[], version: string) => ({
+export const buildManifest = (tree: readonly CommandTreeGroup[], version: string) => ({
   name: "svc",
   version,
   global_flags: globalFlags.map(toFlagEntry),

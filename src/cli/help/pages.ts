@@ -4,7 +4,7 @@ import { startsWithWords } from "../parse/argv.ts";
 import type { ListedCommand } from "../parse/declaration.ts";
 import { type DescribedCommand, getUnderlyingOperation } from "../parse/declaration.ts";
 import { createFlagTables, createPositionalTable, formatPositional, type HelpPage, type HelpTable } from "./layout.ts";
-import { topics } from "./topics.ts";
+import { helpTopics } from "./topics.ts";
 
 /** Creates the page of the whole program, with the essentials for a newcomer on one screen. */
 export const createRootPage = (names: readonly string[]): HelpPage => {
@@ -29,7 +29,7 @@ export const createRootPage = (names: readonly string[]): HelpPage => {
           ["svc help options", "Show the options of every command"],
           [
             "svc help <topic>",
-            `${Object.keys(topics)
+            `${Object.keys(helpTopics)
               .filter((name) => name !== "options")
               .join(", ")}`,
           ],

@@ -12,7 +12,7 @@ interface Topic {
 const streams = "Standard output carries data; standard error carries notes, progress, prompts and errors.";
 
 /** Pages of `svc help <topic>`, in addition to the help of commands. */
-export const topics = lookupTable<Topic>({
+export const helpTopics = lookupTable<Topic>({
   options: {
     summary: "Options of every command",
     createPage: () => ({

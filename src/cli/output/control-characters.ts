@@ -24,7 +24,7 @@ const isVariation = (char: string): boolean => /[\ufe00-\ufe0f\u{e0100}-\u{e01ef
 
 type Escape = (char: string) => string;
 
-const names = lookupTable<string>({ "\n": "\\n", "\r": "\\r", "\t": "\\t" });
+const escapeNames = lookupTable<string>({ "\n": "\\n", "\r": "\\r", "\t": "\\t" });
 
 const toHex = (code: number, digits: number): string => code.toString(16).padStart(digits, "0");
 
@@ -35,7 +35,7 @@ const toHex = (code: number, digits: number): string => code.toString(16).padSta
 const toPeople: Escape = (char) => {
   const code = char.codePointAt(0)!;
   if (code > 0xffff) return `\\u{${toHex(code, 5)}}`;
-  return names[char] ?? (code > 0xff ? `\\u${toHex(code, 4)}` : `\\x${toHex(code, 2)}`);
+  return escapeNames[char] ?? (code > 0xff ? `\\u${toHex(code, 4)}` : `\\x${toHex(code, 2)}`);
 };
 
 /** Formats UTF-16 units as JSON does. */

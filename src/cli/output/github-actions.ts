@@ -1,5 +1,5 @@
 import { appendFile, stat } from "node:fs/promises";
-import type { Explanation } from "../process/exit.ts";
+import type { ErrorExplanation } from "../process/exit.ts";
 import type { Host } from "../process/host.ts";
 import { redactSentSecrets } from "../process/redact.ts";
 import { write } from "../process/write.ts";
@@ -14,7 +14,7 @@ export const shouldAnnotate = (env: Host["env"], argv: readonly string[] = []): 
 
 export async function annotate(
   host: Host,
-  { code, message, hint }: Pick<Explanation, "code" | "message" | "hint">,
+  { code, message, hint }: Pick<ErrorExplanation, "code" | "message" | "hint">,
 ): Promise<void> {
   const lines = [message, ...(hint === undefined ? [] : [hint])].map((text) =>
     escapeControlCharacters(redactSentSecrets(host, text)),
@@ -72,7 +72,7 @@ export async function printGroup(host: Host, title: string, lines: readonly stri
   await write(host.stderr, `::group::${escapeData(escapeMultilineText(title))}\n${shown}::endgroup::\n`);
 }
 
-const summaryMaxBytes = 1024 * 1024;
+const maxSummaryBytes = 1024 * 1024;
 
 export async function addSummary(host: Host, markdown: string): Promise<void> {
   const path = host.env.GITHUB_STEP_SUMMARY;
@@ -81,7 +81,7 @@ export async function addSummary(host: Host, markdown: string): Promise<void> {
     (found) => found.size,
     () => 0,
   );
-  if (size + Buffer.byteLength(markdown) > summaryMaxBytes) return;
+  if (size + Buffer.byteLength(markdown) > maxSummaryBytes) return;
   await appendFile(path, markdown).catch(() => {});
 }
 

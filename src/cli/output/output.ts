@@ -1,7 +1,7 @@
 import type { Column } from "../../api/operation.ts";
 import { isObject } from "../../base/object.ts";
 import { findNearest } from "../../base/text.ts";
-import type { Globals, OutputFormat } from "../parse/globals.ts";
+import type { GlobalOptions, OutputFormat } from "../parse/globals.ts";
 import { UsageError } from "../process/failure.ts";
 import type { Host } from "../process/host.ts";
 import { defaultColumns, readWindowWidth } from "./line-wrapping.ts";
@@ -52,7 +52,7 @@ export interface Output {
   showStatus(text: string | undefined): Promise<void>;
 }
 
-export function createOutput(host: Host, globals: Globals): Output {
+export function createOutput(host: Host, globals: GlobalOptions): Output {
   const { stdout } = host;
   const format = globals.json ? "json" : (globals.format ?? "table");
   const printer = createPrinter(host, globals.color);

@@ -116,7 +116,8 @@ export function createPrinter(host: Host, color: boolean | undefined) {
     async showStatus(text: string | undefined): Promise<void> {
       const { stderr } = host;
       if (!hasWidth(stderr)) return;
-      const shown = text === undefined ? "" : cut(neutralize(escapeControlCharacters(text)), stderr.columns ?? 80);
+      const shown =
+        text === undefined ? "" : truncateLine(neutralize(escapeControlCharacters(text)), stderr.columns ?? 80);
       if (shown === "" && !hasStatus) return;
       hasStatus = shown !== "";
       await write(stderr, `${clearLine}${shown}`);
@@ -130,7 +131,8 @@ export const hasWidth = (stream: Host["stderr"]): boolean => stream.isTTY === tr
 const clearLine = "\r\x1b[K";
 
 /** A wrapped line could not be rewritten. */
-const cut = (text: string, columns: number): string => (text.length < columns ? text : text.slice(0, columns - 1));
+const truncateLine = (text: string, columns: number): string =>
+  text.length < columns ? text : text.slice(0, columns - 1);
 
 /**
  * Reports whether a runner that executes some output lines reads the output: GitHub Actions and compatible runners,

@@ -4,11 +4,11 @@ import { measureWidth } from "./line-wrapping.ts";
 import { bold, type StyledLine, type StyledText, styleState, styleStatus } from "./styled.ts";
 import { formatCell, getMaxTextWidth, type OmittedPart, truncateText } from "./text.ts";
 
-const gap = 2;
+const columnGap = 2;
 /** A shortened column keeps its title and this many characters, unless its declaration has another minimum. */
 const minTextWidth = 8;
 
-const ranks = { first: 0, purpose: 1, other: 2, empty: 3 } as const;
+const columnRanks = { first: 0, purpose: 1, other: 2, empty: 3 } as const;
 
 interface ColumnLayout {
   readonly name: string;
@@ -80,7 +80,7 @@ function layOutColumn(
     values.every((value) => typeof value === "number" || value === null || value === undefined);
   const width = getMaxTextWidth([formatTitle({ name }), ...cells]);
   const isEmpty = cells.every((text) => text === "");
-  const rank = ranks[i === 0 ? "first" : purpose ? "purpose" : isEmpty ? "empty" : "other"];
+  const rank = columnRanks[i === 0 ? "first" : purpose ? "purpose" : isEmpty ? "empty" : "other"];
   const cutWidth = cut === 0 ? width : Math.min(width, Math.max(least, measureWidth(formatTitle({ name }))));
   return { name, cut, minWidth: cutWidth, omits, rank, isNumber, cells, width };
 }
@@ -92,7 +92,7 @@ const removeMilliseconds = (text: string): string =>
 const formatTitle = ({ name }: Pick<ColumnLayout, "name">): string => name.replaceAll("_", " ").toUpperCase();
 
 const getTotalWidth = (columns: readonly ColumnLayout[]): number =>
-  columns.reduce((sum, column) => sum + column.width, gap * (columns.length - 1));
+  columns.reduce((sum, column) => sum + column.width, columnGap * (columns.length - 1));
 
 /**
  * Selects as many columns as fit, in the order of their ranks, each at its minimum width. Essential columns share the
@@ -100,16 +100,16 @@ const getTotalWidth = (columns: readonly ColumnLayout[]): number =>
  */
 function chooseColumns(all: readonly ColumnLayout[], window: number): readonly ColumnLayout[] {
   const chosen = new Map<string, ColumnLayout>();
-  let used = -gap;
+  let used = -columnGap;
   let isFull = false;
   for (const column of all.toSorted((a, b) => a.rank - b.rank)) {
-    const room = window - used - gap;
-    const isEssential = column.rank === ranks.purpose && column.cut > 0;
+    const room = window - used - columnGap;
+    const isEssential = column.rank === columnRanks.purpose && column.cut > 0;
     const minWidth = isEssential ? Math.min(column.minWidth, Math.max(minTextWidth, room)) : column.minWidth;
-    const fits = chosen.size === 0 || (minWidth <= room && !(isFull && column.rank === ranks.empty));
+    const fits = chosen.size === 0 || (minWidth <= room && !(isFull && column.rank === columnRanks.empty));
     if (fits) {
       chosen.set(column.name, { ...column, minWidth });
-      used += gap + minWidth;
+      used += columnGap + minWidth;
     } else isFull = true;
   }
   return all.flatMap(({ name }) => chosen.get(name) ?? []);
@@ -153,7 +153,7 @@ function paintCell({ name }: ColumnLayout, text: string): StyledText | string {
 
 function joinCells(cells: readonly (StyledText | string)[]): StyledLine {
   return cells.flatMap((one, i): (StyledText | string)[] => {
-    if (i < cells.length - 1) return [one, " ".repeat(gap)];
+    if (i < cells.length - 1) return [one, " ".repeat(columnGap)];
     return [typeof one === "string" ? one.trimEnd() : { ...one, text: one.text.trimEnd() }];
   });
 }

@@ -1,7 +1,7 @@
 import type { CommandDeclaration, FlagSpec } from "../../derive/command-spec.ts";
 import { formatCommandLine } from "../process/shell-words.ts";
 import { formatFlagValue } from "./declaration.ts";
-import { type Globals, globalFlags } from "./globals.ts";
+import { type GlobalOptions, globalFlags } from "./globals.ts";
 
 /** Splits `--json=a,b` into two flags, because a flag with an optional value would consume the next positional. */
 export function normalizeArgv(argv: readonly string[]): string[] {
@@ -37,7 +37,7 @@ export function locateCommand(argv: readonly string[]): CommandLocation {
   return { words, wantsHelp };
 }
 
-export function parseTargetFlags(argv: readonly string[]): Pick<Globals, "baseUrl" | "profile" | "emulator"> {
+export function parseTargetFlags(argv: readonly string[]): Pick<GlobalOptions, "baseUrl" | "profile" | "emulator"> {
   const getFlagValue = (flag: string) => {
     const at = argv.findIndex((token) => token === flag || token.startsWith(`${flag}=`));
     return at < 0 ? undefined : argv[at] === flag ? argv[at + 1] : argv[at]!.slice(flag.length + 1);
@@ -77,7 +77,7 @@ function createFlagWordFilter(flags: readonly FlagSpec[]): (token: string, next:
     return spec !== undefined && !(spec.optionalValue && (next ?? "-").startsWith("-"));
   };
 }
-type CallTarget = Pick<Globals, "baseUrl" | "profile" | "emulator">;
+type CallTarget = Pick<GlobalOptions, "baseUrl" | "profile" | "emulator">;
 
 /** Formats the global flags that select a target, without secrets, for the next command line. */
 export const formatTargetFlags = ({ baseUrl, profile, emulator }: CallTarget): string[] => [

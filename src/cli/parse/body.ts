@@ -77,13 +77,13 @@ export function throwUnreadable(path: string, flag: string, cause: NodeJS.ErrnoE
 }
 
 /** Value of one `--set`: the path and the string as typed. */
-export interface Assignment {
+export interface FieldAssignment {
   readonly path: readonly string[];
   readonly text: string;
 }
 
 /** Parses `a.b.0.c=value`. `a[0]` is equivalent to `a.0`. */
-export function parseAssignment(text: string, flag = "--set"): Assignment {
+export function parseAssignment(text: string, flag = "--set"): FieldAssignment {
   const equals = text.indexOf("=");
   const path = text
     .slice(0, equals)
@@ -103,8 +103,8 @@ export function parseAssignment(text: string, flag = "--set"): Assignment {
  */
 export function applyAssignments(
   document: unknown,
-  assignments: readonly Assignment[],
-  textAssignments: ReadonlySet<Assignment> = new Set(),
+  assignments: readonly FieldAssignment[],
+  textAssignments: ReadonlySet<FieldAssignment> = new Set(),
 ): unknown {
   let root: unknown = document;
   for (const one of assignments) {
@@ -120,7 +120,7 @@ export function applyAssignments(
 export function applyTypedAssignments(
   schema: z.ZodType | undefined,
   document: unknown,
-  assignments: readonly Assignment[],
+  assignments: readonly FieldAssignment[],
 ): unknown {
   const first = applyAssignments(document, assignments);
   const parsed = assignments.length > 0 ? schema?.safeParse(toPlainNumbers(first)) : undefined;

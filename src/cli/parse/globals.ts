@@ -86,7 +86,7 @@ export const globalFlags: readonly FlagSpec[] = [
   { flag: "yes", short: "y", type: "switch", description: "Confirm without a prompt" },
 ];
 
-export interface Globals {
+export interface GlobalOptions {
   readonly baseUrl: string | undefined;
   readonly emulator: boolean;
   readonly profile: string | undefined;
@@ -108,7 +108,7 @@ export interface Globals {
   readonly yes: boolean;
 }
 
-export function readGlobals(values: Readonly<Record<string, unknown>>): Globals {
+export function readGlobals(values: Readonly<Record<string, unknown>>): GlobalOptions {
   const getText = (name: string) => values[name] as string | undefined;
   const isSet = (name: string) => values[name] === true;
   const parse = <T>(name: string, parseText: (text: string, flag: string) => T): T | undefined =>

@@ -23,7 +23,7 @@ export class Parser {
   constructor(groups: readonly string[], declarations: readonly DeclaredCommand[], words: readonly string[]) {
     this.#words = words;
     this.#runsInner = declarations.some((one) => runsInnerCommand(one) && startsWithWords(words, one.words));
-    this.#root = silence(new Commander("svc")).helpCommand("help [topic]").option("-V, --version");
+    this.#root = silenceOutput(new Commander("svc")).helpCommand("help [topic]").option("-V, --version");
     const named = declarations.find(
       (one) => one.words.every((word, i) => word === words[i]) && one.flags.some(isGlobal),
     );
@@ -131,10 +131,10 @@ export class Parser {
 const isGlobal = ({ flag }: FlagSpec): boolean => globalFlags.some((one) => one.flag === flag);
 
 const findOrCreateChild = (parent: Commander, word: string): Commander =>
-  parent.commands.find((command) => command.name() === word) ?? silence(parent.command(word));
+  parent.commands.find((command) => command.name() === word) ?? silenceOutput(parent.command(word));
 
 /** svc formats its own pages (src/cli/help). The parser only parses and throws errors. */
-const silence = (command: Commander): Commander =>
+const silenceOutput = (command: Commander): Commander =>
   command
     .exitOverride()
     .helpCommand(false)

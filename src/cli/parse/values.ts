@@ -13,14 +13,14 @@ export class InvalidValueError extends Error {
   }
 }
 
-type Bounds = Pick<FlagSpec, "least" | "most">;
+type NumberBounds = Pick<FlagSpec, "least" | "most">;
 
 /** Parses the value of one word. A choice can be in any case. Throws InvalidValueError. */
 export function convertValue(
   word: string,
   type: ValueType,
   choices: readonly string[] | undefined,
-  bounds: Bounds = {},
+  bounds: NumberBounds = {},
 ): unknown {
   const text = choices ? parseChoice(word, choices) : word;
   switch (type) {
@@ -66,7 +66,7 @@ const suggestChoice = (nearest: string | undefined): string | undefined =>
 const formatAlternatives = (words: readonly string[]): string =>
   words.length > 1 ? `${words.slice(0, -1).join(", ")} or ${words.at(-1)}` : words.join();
 
-function requireInRange(number: number, { least, most }: Bounds): number {
+function requireInRange(number: number, { least, most }: NumberBounds): number {
   if ((least ?? number) <= number && number <= (most ?? number)) return number;
   const range = most === undefined ? `at least ${least}` : `from ${least} to ${most}`;
   throw new InvalidValueError(`a number ${range}`, String(number));

@@ -57,7 +57,7 @@ export const exitCodeByFailure: Readonly<Record<FailureKind, number>> = {
 export const signalCodes = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const satisfies Record<SignalName, number>;
 
 /** Failure as shown to users: its subject, its reason, and the next step. */
-export interface Explanation {
+export interface ErrorExplanation {
   readonly code: string;
   readonly message: string;
   readonly details: readonly string[];
@@ -70,13 +70,13 @@ export interface Explanation {
 }
 
 /** Converts any thrown error to a message and an exit code. Only this function determines exit codes. */
-export function explainError(error: unknown): Explanation {
+export function explainError(error: unknown): ErrorExplanation {
   const createExplanation = (
     kind: FailureKind,
     code: string,
     message: string,
-    rest: Partial<Explanation> = {},
-  ): Explanation => ({
+    rest: Partial<ErrorExplanation> = {},
+  ): ErrorExplanation => ({
     code,
     message,
     details: [],
@@ -162,7 +162,7 @@ export function explainError(error: unknown): Explanation {
 }
 
 /** Explains an interrupted run. The run prints a message only if it completed some work. */
-export const explainInterruption = ({ done, hint, next }: PartialFailureError, name: SignalName): Explanation => ({
+export const explainInterruption = ({ done, hint, next }: PartialFailureError, name: SignalName): ErrorExplanation => ({
   code: "interrupted",
   message: "Interrupted.",
   details: done,
@@ -245,7 +245,7 @@ function getServiceHint(error: ServiceError): string | undefined {
 }
 
 /** Formats an error for users: one item per line, the most helpful last. */
-export function formatExplanation({ message, details, next, hint, requestId }: Explanation): string[] {
+export function formatExplanation({ message, details, next, hint, requestId }: ErrorExplanation): string[] {
   return [
     `error: ${message}`,
     ...details.map((detail) => `  - ${detail}`),
@@ -264,7 +264,7 @@ export function toExplanationJson({
   requestId,
   retryable,
   exitCode,
-}: Explanation): object {
+}: ErrorExplanation): object {
   const steps = next ? [{ argv: ["svc", ...next] }] : [];
   return {
     error: {
@@ -281,7 +281,7 @@ export function toExplanationJson({
 }
 
 /** Redacts secrets that the failed service may have echoed. */
-export const redactExplanation = (explanation: Explanation): Explanation => ({
+export const redactExplanation = (explanation: ErrorExplanation): ErrorExplanation => ({
   ...explanation,
   message: redactText(explanation.message),
   details: explanation.details.map((detail) => redactText(detail)),

@@ -4,7 +4,7 @@ import type { WallClock } from "../../base/clock.ts";
 export type InputStream = Readable & { readonly isTTY?: boolean };
 export type OutputStream = Writable & { readonly isTTY?: boolean; readonly columns?: number };
 
-export interface ParentRun {
+export interface ParentProcess {
   /** Resolves once the parent has received the message. Rejects if the parent has exited. */
   tell(message: object): Promise<void>;
 }
@@ -33,7 +33,7 @@ export interface Host {
   /** Command that starts this program again: an executable and its first arguments, before those of `svc`. */
   readonly program: readonly [string, ...string[]];
   /** Set if `svc` started this process in the background and waits for its message. */
-  readonly starter?: ParentRun | undefined;
+  readonly starter?: ParentProcess | undefined;
   readonly inherits: boolean;
   onSignal(listener: (name: SignalName) => void): () => void;
   /**

@@ -3,11 +3,11 @@ import { isatty } from "node:tty";
 import { runAfterDelay, systemWallClock } from "../../base/clock.ts";
 import { signalCodes } from "./exit.ts";
 import { CommandFailedError } from "./failure.ts";
-import { type Host, type ParentRun, parentPidVariable, type SignalName } from "./host.ts";
+import { type Host, type ParentProcess, parentPidVariable, type SignalName } from "./host.ts";
 import { waitForFlush } from "./write.ts";
 
 /** Time for output that a pipe has not accepted. A stalled reader cannot delay the exit. */
-const flushMs = 50;
+const maxFlushMs = 50;
 
 /**
  * Threads read files and resolve host names, and Node waits for them at exit. An idle pipe, disk or name server would
@@ -69,7 +69,7 @@ function writeAtOnce(text: string): Uint8Array {
 }
 
 /** Other programs also have channels to their children, and children inherit variables. */
-const findParentRun = (): ParentRun | undefined =>
+const findParentRun = (): ParentProcess | undefined =>
   process.send === undefined || process.env[parentPidVariable] !== String(process.ppid)
     ? undefined
     : {
@@ -115,7 +115,7 @@ export const createProcessHost = (version: string): Host => ({
   end(name) {
     process.exitCode ??= signalCodes[name];
     const end = () => (isHeldByThreads() ? killSelf(name) : process.exit());
-    runAfterDelay(flushMs, end);
+    runAfterDelay(maxFlushMs, end);
     void Promise.all([process.stdout, process.stderr].map(waitForFlush)).then(end);
   },
 });

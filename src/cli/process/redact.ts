@@ -29,21 +29,21 @@ const shownFields =
   /^(id|.*_id|composite_id|status|state|kind|mode|speed|type|priority|activity|outcome|number|total|database|expires_at|expires_in|interval|method|path|attempt.*|at|due|now|.*_at)$/;
 
 /** Text that replaces a secret in output. */
-export const mask = "[hidden]";
+export const secretMask = "[hidden]";
 
 export function redactHeader(name: string, value: string): string {
-  if (!shownHeaders.has(name.toLowerCase())) return mask;
-  return name.toLowerCase() === "location" ? redactUrlValues(value) : redactText(value, { mask });
+  if (!shownHeaders.has(name.toLowerCase())) return secretMask;
+  return name.toLowerCase() === "location" ? redactUrlValues(value) : redactText(value, { mask: secretMask });
 }
 
 /** Masks possible credentials in a URL: the secrets of its path and all values of its query. */
 export const redactUrlValues = (url: string): string => redactUrl(url, { mask: "…", allParameters: true });
 
-export const maskUrlSecrets = (url: string): string => redactUrl(url, { mask });
+export const maskUrlSecrets = (url: string): string => redactUrl(url, { mask: secretMask });
 
 /** Masks values in a body of the user by the names of their fields. */
 export function maskBodySecrets(value: unknown, name = ""): unknown {
-  if (typeof value === "string") return isSecretField(name) ? mask : redactText(value, { mask });
+  if (typeof value === "string") return isSecretField(name) ? secretMask : redactText(value, { mask: secretMask });
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return value.map((one) => maskBodySecrets(one, name));
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, maskBodySecrets(inner, key)]));
@@ -57,12 +57,12 @@ export const isSecretField = (name: string): boolean => isSecretName(name) && !i
 /** Masks everything in a JSON body except harmless values. */
 export function redactBody(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(redactBody);
-  if (typeof value !== "object" || value === null) return typeof value === "string" ? mask : value;
+  if (typeof value !== "object" || value === null) return typeof value === "string" ? secretMask : value;
   return Object.fromEntries(
     Object.entries(value).map(([name, inner]) => {
       if (typeof inner === "object" && inner !== null) return [name, redactBody(inner)];
       if (typeof inner === "boolean" || inner === null) return [name, inner];
-      return [name, shownFields.test(name) && !isSecretName(name) ? inner : mask];
+      return [name, shownFields.test(name) && !isSecretName(name) ? inner : secretMask];
     }),
   );
 }
@@ -71,7 +71,7 @@ const maxRecentValues = 50;
 /** Longer bodies are files and jobs, which services do not echo. */
 const maxBodyLength = 64 * 1024;
 /** Shorter values are part of ordinary words. */
-const shortestSecret = 6;
+const minSecretLength = 6;
 
 type SentRequest = Pick<HttpRequest, "url" | "headers" | "body">;
 
@@ -90,7 +90,7 @@ export function rememberSentSecrets(host: Host, request: SentRequest): void {
 export function redactSentSecrets(host: Host, text: string): string {
   const sent = requests.get(host);
   if (!sent) return text;
-  const secrets = new Set(sent.flatMap(findSecrets).filter((secret) => secret.length >= shortestSecret));
+  const secrets = new Set(sent.flatMap(findSecrets).filter((secret) => secret.length >= minSecretLength));
   return [...secrets].reduce((shown, secret) => shown.replaceAll(secret, "[hidden]"), text);
 }
 

@@ -40,7 +40,7 @@ interface NamedResource {
 }
 
 /** Returns the object of a path: `Contract T-9` for `/contracts/T-9/status`. */
-function findThing(path: string): NamedResource | undefined {
+function findNamedResource(path: string): NamedResource | undefined {
   const found = resourcePatterns.flatMap(([pattern, noun]) => {
     const [, id] = pattern.exec(path) ?? [];
     return id === undefined || id.startsWith("[") ? [] : [{ noun, id: decodeText(id) }];
@@ -101,7 +101,7 @@ function describeForbiddenMove(message: string, thing: NamedResource): string | 
  * has no full stop, because the status follows.
  */
 function describeProblem({ method, path, status, problem: { message, fields } }: ServiceError): string {
-  const thing = findThing(path);
+  const thing = findNamedResource(path);
   const named = thing && `${thing.noun} ${thing.id.length > maxIdLength ? `${thing.id.slice(0, 12)}…` : thing.id}`;
   if (fields.length > 1) return "The request is invalid";
   if (status === 404 && (isNotFound.test(message) || isStatus.test(message)))
@@ -135,7 +135,7 @@ const remedies = lookupTable<string>({
 
 export const getRemedy = ({ code }: FsError): string => remedies[code] ?? "Choose another location.";
 
-const makers = lookupTable<string>({
+const creationCommands = lookupTable<string>({
   "contracts list": "to create one: svc contracts create",
   "intake list": "to create one: svc intake create",
   "contracts counterparties list": "to create a contract with them: svc contracts create",
@@ -153,7 +153,7 @@ export function describeEmptyResult(words: readonly string[], filters: readonly 
   // The filter of this command requests an empty list.
   if (words.join(" ") === "emulator clock advance") return "Nothing was due. To show the time: svc emulator clock";
   if (filters.length > 0) return describeFilteredResult(filters);
-  const maker = makers[words.join(" ")];
+  const maker = creationCommands[words.join(" ")];
   return maker === undefined ? "Nothing found" : `Nothing found; ${maker}`;
 }
 

@@ -6,7 +6,7 @@ const defaultGraceMs = 700;
  * Additional time after which the process exits, even if work is still running. The rest of the second is for the final
  * output.
  */
-const defaultLastMs = 240;
+const defaultForcedExitMs = 240;
 
 /**
  * Controls the shutdown of a run. A signal aborts `signal`, which ends all waits. Required work (requests of a job, a
@@ -21,7 +21,7 @@ export class ShutdownController {
   #isTerminalLent = false;
   #waiting: (() => void)[] | undefined;
   #graceMs = defaultGraceMs;
-  #lastMs = defaultLastMs;
+  #lastMs = defaultForcedExitMs;
   #grace: AbortController | undefined;
   #name: SignalName | undefined;
 

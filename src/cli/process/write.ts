@@ -5,14 +5,14 @@ import type { OutputStream } from "./host.ts";
  * A write to a terminal blocks until the terminal has accepted everything. Nothing else runs meanwhile, including the
  * handler of Ctrl-C.
  */
-const terminalBytes = 16 * 1024;
+const maxTerminalWriteBytes = 16 * 1024;
 
 /** Writes and waits for a slow reader. Without the wait, output beyond 64 KiB does not reach a pipe completely. */
 export async function write(stream: OutputStream, text: string | Uint8Array): Promise<void> {
-  if (!stream.isTTY || text.length <= terminalBytes) return writeAll(stream, text);
+  if (!stream.isTTY || text.length <= maxTerminalWriteBytes) return writeAll(stream, text);
   const bytes = typeof text === "string" ? Buffer.from(text) : text;
-  for (let at = 0; at < bytes.length; at += terminalBytes) {
-    await writeAll(stream, bytes.subarray(at, at + terminalBytes));
+  for (let at = 0; at < bytes.length; at += maxTerminalWriteBytes) {
+    await writeAll(stream, bytes.subarray(at, at + maxTerminalWriteBytes));
     await nextTurn();
   }
 }

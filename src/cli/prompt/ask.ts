@@ -8,23 +8,25 @@ import { hasColour } from "../output/styled.ts";
 import { InterruptedError } from "../process/failure.ts";
 import type { Host, InputStream, OutputStream } from "../process/host.ts";
 
-export interface Choice<T = string> {
+export interface PromptChoice<T = string> {
   readonly value: T;
   readonly name: string;
   readonly description?: string | undefined;
 }
 
 /** Validates an answer. Returns true or an error message. */
-export type AnswerCheck = (text: string) => true | string;
+export type PromptValidator = (text: string) => true | string;
 
 /** Longer lists are searched instead of scrolled. */
-const longList = 12;
+const maxScrolledChoices = 12;
 
 /** Prompts are redrawn at each key and may contain text from services. */
-const longText = 1_000;
+const maxShownLength = 1_000;
 
 const formatShown = (text: string): string =>
-  text.length > longText ? `${escapeControlCharacters(text.slice(0, longText))}…` : escapeControlCharacters(text);
+  text.length > maxShownLength
+    ? `${escapeControlCharacters(text.slice(0, maxShownLength))}…`
+    : escapeControlCharacters(text);
 
 const identity = (text: string) => text;
 const plainStyle = {
@@ -107,7 +109,7 @@ export const askText = (
   message: string,
   host: Host,
   signal: AbortSignal,
-  check: AnswerCheck = () => true,
+  check: PromptValidator = () => true,
 ): Promise<string> =>
   awaitAnswer(
     (promptContext) =>
@@ -125,13 +127,13 @@ export const askSecret = (message: string, host: Host, signal: AbortSignal): Pro
 
 export function askChoice<T>(
   message: string,
-  choices: readonly Choice<T>[],
+  choices: readonly PromptChoice<T>[],
   host: Host,
   signal: AbortSignal,
 ): Promise<T> {
   const offered = choices.map(toInquirerChoice);
   const question = { message: formatShown(message), ...createTheme(host) };
-  if (offered.length <= longList) {
+  if (offered.length <= maxScrolledChoices) {
     return awaitAnswer((promptContext) => select<T>({ ...question, choices: offered }, promptContext), host, signal);
   }
   const filterChoices = (term: string | undefined) =>
@@ -142,7 +144,7 @@ export function askChoice<T>(
 /** Prompts for any number of options, or for at least one with `isNeeded`. */
 export const askSeveral = <T>(
   message: string,
-  choices: readonly Choice<T>[],
+  choices: readonly PromptChoice<T>[],
   isNeeded: boolean,
   host: Host,
   signal: AbortSignal,
@@ -163,14 +165,14 @@ export const askSeveral = <T>(
   );
 
 const createValidator =
-  (check: AnswerCheck) =>
+  (check: PromptValidator) =>
   (text: string): true | string => {
     const verdict = check(text);
     return verdict === true || formatShown(verdict);
   };
 
 /** Names come from services and must not move the cursor. */
-const toInquirerChoice = <T>({ value, name, description }: Choice<T>) => ({
+const toInquirerChoice = <T>({ value, name, description }: PromptChoice<T>) => ({
   value,
   name: formatShown(name),
   ...(description === undefined ? {} : { description: formatShown(description) }),

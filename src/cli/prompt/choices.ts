@@ -3,13 +3,13 @@ import { lookupTable } from "../../base/object.ts";
 import { type CallArguments, CheckedCall } from "../../client/checked-call.ts";
 import type { Context } from "../command.ts";
 import { readProfiles } from "../connection/profiles/profile.ts";
-import { settings } from "../connection/profiles/profile-fields.ts";
+import { profileSettings } from "../connection/profiles/profile-fields.ts";
 import { CommandFailedError, UsageError } from "../process/failure.ts";
-import type { Choice } from "./ask.ts";
+import type { PromptChoice } from "./ask.ts";
 import { withSpinner } from "./spinner.ts";
 
 /** Fetches options. `command` is the prompting command, such as `contracts send`. */
-type Fetch = (context: Context, command: string) => Promise<Choice[]>;
+type Fetch = (context: Context, command: string) => Promise<PromptChoice[]>;
 
 /** Functions that fetch options from a service or a file, by field name. */
 const fetchers = lookupTable<Fetch>({
@@ -30,7 +30,7 @@ const groupFetchers = lookupTable<Fetch>({
   "webhooks contract_ids": listContractNumbers,
   "webhooks webhook_id": listWebhooks,
   "emulator workspace_id": listWorkspaceChoices,
-  "config key": async () => settings.map(({ key, what }) => ({ value: key, name: `${key}  ${what}` })),
+  "config key": async () => profileSettings.map(({ key, what }) => ({ value: key, name: `${key}  ${what}` })),
 });
 
 const unfinished = ["DRAFT", "REDLINING", "SIGN", "ON_HOLD"];
@@ -84,7 +84,7 @@ export async function findChoices(
   declared: readonly string[] | undefined,
   context: Context,
   command: string,
-): Promise<readonly Choice[] | undefined> {
+): Promise<readonly PromptChoice[] | undefined> {
   if (declared) return declared.map((value) => ({ value, name: value }));
   const isContract = field === "id" && Object.hasOwn(statusesFor, command);
   const isSnapshot = field === "name" && /^emulator snapshot (?!save)/.test(command);
@@ -130,19 +130,19 @@ async function listChoices<O extends Operation>(
   return value as ResultOf<O>;
 }
 
-async function listClusterChoices(context: Context): Promise<Choice[]> {
+async function listClusterChoices(context: Context): Promise<PromptChoice[]> {
   const { listClusters } = await import("../../api/router/clusters.ts");
   const found = await listChoices("router", listClusters, {}, context);
   return found.map(({ cluster_id: value, cluster_label }) => ({ value, name: `${value}  ${cluster_label}` }));
 }
 
-async function listTemplateChoices(context: Context): Promise<Choice[]> {
+async function listTemplateChoices(context: Context): Promise<PromptChoice[]> {
   const { listTemplates } = await import("../../api/contracts/templates.ts");
   const { items } = await listChoices("contracts", listTemplates, { query: {} }, context);
   return items.map(({ id, name }) => ({ value: String(id), name: `${id}  ${name}` }));
 }
 
-async function listContractChoices(context: Context, command: string): Promise<Choice[]> {
+async function listContractChoices(context: Context, command: string): Promise<PromptChoice[]> {
   const { listContracts } = await import("../../api/contracts/contract-list.ts");
   const { results } = await listChoices("contracts", listContracts, { query: { limit: 100 } }, context);
   const statuses = statusesFor[command];
@@ -150,12 +150,12 @@ async function listContractChoices(context: Context, command: string): Promise<C
   return fitting.map((row) => ({ value: row.id, name: `${row.id}  ${row.contract_name}  ${row.contract_status}` }));
 }
 
-async function listContractNumbers(context: Context, command: string): Promise<Choice[]> {
+async function listContractNumbers(context: Context, command: string): Promise<PromptChoice[]> {
   const all = await listContractChoices(context, command);
   return all.map(({ value, name }) => ({ value: String(value).replace(/^\D+/, ""), name }));
 }
 
-async function listWebhooks(context: Context): Promise<Choice[]> {
+async function listWebhooks(context: Context): Promise<PromptChoice[]> {
   const { listControlWebhooks } = await import("../../api/emulator/webhooks.ts");
   await context.target("contracts");
   const client = await context.client("emulator").catch(() => {
@@ -165,14 +165,14 @@ async function listWebhooks(context: Context): Promise<Choice[]> {
   return all.map(({ id, title, status, url }) => ({ value: String(id), name: `${id}  ${title}  ${status}  ${url}` }));
 }
 
-async function listSnapshotChoices(context: Context): Promise<Choice[]> {
+async function listSnapshotChoices(context: Context): Promise<PromptChoice[]> {
   const { listSnapshots } = await import("../../api/emulator/snapshots.ts");
   const client = await context.client("emulator");
   const all = await client.call(listSnapshots, {}, { signal: context.signal, retries: 0 });
   return all.map(({ name }) => ({ value: name, name }));
 }
 
-async function listIntakeChoices(context: Context): Promise<Choice[]> {
+async function listIntakeChoices(context: Context): Promise<PromptChoice[]> {
   return (await fetchNewestIntakes(context)).map(({ id, title, status }) => ({
     value: String(id),
     name: `${id}  ${title}  ${status}`,
@@ -180,7 +180,7 @@ async function listIntakeChoices(context: Context): Promise<Choice[]> {
 }
 
 /** Lists workflows. An emulator lists all workflows, a service only those of earlier intakes. */
-async function listWorkflows(context: Context): Promise<Choice[]> {
+async function listWorkflows(context: Context): Promise<PromptChoice[]> {
   const listed = await listEmulatorWorkflows(context).catch(() => undefined);
   const listUsedWorkflows = async () =>
     (await fetchNewestIntakes(context)).map(({ frozen_workflow: { workflow_id: id, title } }) => ({ id, title }));
@@ -196,7 +196,7 @@ async function listEmulatorWorkflows(context: Context) {
   return all.find(({ client_id: id }) => id === credentials.clientId)?.intake_workflows;
 }
 
-async function listWorkspaceChoices(context: Context): Promise<Choice[]> {
+async function listWorkspaceChoices(context: Context): Promise<PromptChoice[]> {
   const { listWorkspaces } = await import("../../api/emulator/state.ts");
   return (await listChoices("emulator", listWorkspaces, {}, context)).map(({ id, name, cluster_id }) => ({
     value: String(id),
@@ -210,7 +210,7 @@ async function fetchNewestIntakes(context: Context) {
 }
 
 /** Lists jobs. For `resume`, only interrupted jobs are listed. */
-async function listJobs({ svc }: Context, command: string): Promise<Choice[]> {
+async function listJobs({ svc }: Context, command: string): Promise<PromptChoice[]> {
   const { out } = await svc(["router", "jobs", "list", "--json"]);
   const jobRows: readonly Record<"id" | "command" | "status", string>[] = JSON.parse(out);
   return jobRows
@@ -218,6 +218,6 @@ async function listJobs({ svc }: Context, command: string): Promise<Choice[]> {
     .map(({ id, command, status }) => ({ value: id, name: `${id}  ${command}  ${status}` }));
 }
 
-async function listProfiles({ host }: Context): Promise<Choice[]> {
+async function listProfiles({ host }: Context): Promise<PromptChoice[]> {
   return Object.keys((await readProfiles(host.env)).profiles).map((value) => ({ value, name: value }));
 }

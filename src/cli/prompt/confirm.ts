@@ -1,14 +1,14 @@
 import type { Context } from "../command.ts";
-import type { Globals } from "../parse/globals.ts";
+import type { GlobalOptions } from "../parse/globals.ts";
 import { isSwitchedOn } from "../process/environment.ts";
 import { CommandFailedError, UsageError } from "../process/failure.ts";
 import type { Host } from "../process/host.ts";
 
 /** Action of a command, verb first and without a full stop: "Void a contract (composite id T-1)". */
-export type Action = string;
+export type ConfirmedAction = string;
 
 /** Prompts y/N before a repairable change. Scripts pass --yes. */
-export async function confirmYes(action: Action, context: Context): Promise<void> {
+export async function confirmYes(action: ConfirmedAction, context: Context): Promise<void> {
   if (!(await context.confirm(`${action}?`, "--yes"))) throw createDeclinedError();
 }
 
@@ -17,7 +17,7 @@ export async function confirmYes(action: Action, context: Context): Promise<void
  * (DECISIONS.md, L8).
  */
 export async function confirmName(
-  action: Action,
+  action: ConfirmedAction,
   name: string,
   given: string | undefined,
   { host, globals, signal }: Context,
@@ -38,5 +38,5 @@ const createDeclinedError = (): CommandFailedError =>
   new CommandFailedError("failed", "declined", "Nothing was changed.");
 
 /** Reports whether prompts are allowed: both ends are a terminal, and no flag forbids prompts (DECISIONS.md, L6). */
-export const canPrompt = ({ stdin, stderr, env }: Host, { noInput }: Globals): boolean =>
+export const canPrompt = ({ stdin, stderr, env }: Host, { noInput }: GlobalOptions): boolean =>
   stdin.isTTY === true && stderr.isTTY === true && !isSwitchedOn(env.CI) && !isSwitchedOn(env.SVC_NO_INPUT) && !noInput;

@@ -2,7 +2,7 @@ import type { Context } from "../command.ts";
 import { hasWidth } from "../output/print.ts";
 import { isSwitchedOn } from "../process/environment.ts";
 
-const delayMs = 300;
+const spinnerDelayMs = 300;
 
 /**
  * Reports whether animation is allowed on standard error: a terminal with a width, no CI, and no --quiet (DECISIONS.md,
@@ -32,7 +32,7 @@ export async function withSpinner<T>(
   const done = new AbortController();
   const ended = AbortSignal.any([done.signal, signal]);
   const animation = (async () => {
-    await host.wall.sleep(delayMs, ended);
+    await host.wall.sleep(spinnerDelayMs, ended);
     if (ended.aborted) return undefined;
     const { startSpinner } = await import("./ora.ts");
     return ended.aborted ? undefined : startSpinner(text, host, tellsTime ? began : undefined);

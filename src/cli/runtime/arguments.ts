@@ -17,7 +17,7 @@ import type { CommandInput } from "../parse/declaration.ts";
 import { createMissingFieldsError, UsageError } from "../process/failure.ts";
 import type { Host } from "../process/host.ts";
 
-export interface ParsedCall {
+export interface ParsedRequest {
   readonly args: CallArguments;
   readonly contentType: string | undefined;
 }
@@ -28,7 +28,7 @@ export async function buildArguments(
   operation: CallableOperation,
   input: CommandInput,
   host: Host,
-): Promise<ParsedCall> {
+): Promise<ParsedRequest> {
   const { body, contentType } = await createBody(spec, operation, input, host);
   const query = selectByTarget(spec.flags, input, "query");
   const headers = selectByTarget(spec.flags, input, "headers") as Record<string, string>;

@@ -2,7 +2,7 @@ import type { FlagSpec, PositionalSpec } from "../../derive/command-spec.ts";
 import type { Context } from "../command.ts";
 import type { CommandInput, MissingInput } from "../parse/declaration.ts";
 import { convertValue, findAddressProblem } from "../parse/values.ts";
-import { type AnswerCheck, askChoice, askSecret, askSeveral, askText, askYesNo } from "../prompt/ask.ts";
+import { askChoice, askSecret, askSeveral, askText, askYesNo, type PromptValidator } from "../prompt/ask.ts";
 import { findChoices } from "../prompt/choices.ts";
 
 /**
@@ -66,7 +66,7 @@ const formatQuestion = (field: string, { description }: InputSpec): string => {
 
 /** The prompt rejects values that the command would reject later. */
 const checkOf =
-  (field: string, type: Exclude<FlagSpec["type"], "switch">, choices: readonly string[] | undefined): AnswerCheck =>
+  (field: string, type: Exclude<FlagSpec["type"], "switch">, choices: readonly string[] | undefined): PromptValidator =>
   (text) => {
     if (text.trim() === "") return "A value is required (press Ctrl-C to cancel).";
     try {

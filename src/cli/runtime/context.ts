@@ -4,7 +4,7 @@ import { openClient } from "../connection/http.ts";
 import { resolveControlTarget, resolveServiceTarget } from "../connection/target.ts";
 import type { Output } from "../output/output.ts";
 import { locateCommand } from "../parse/argv.ts";
-import type { Globals } from "../parse/globals.ts";
+import type { GlobalOptions } from "../parse/globals.ts";
 import { UsageError } from "../process/failure.ts";
 import type { ShutdownController } from "../process/shutdown-controller.ts";
 import { canPrompt } from "../prompt/confirm.ts";
@@ -17,7 +17,7 @@ export interface RunOptions extends Pick<Context, "argv" | "host" | "svc" | "rea
 /** Creates the context of one run. `close` closes everything that was opened. */
 export function createContext(
   { host, argv, stopping, svc, read }: RunOptions,
-  globals: Globals,
+  globals: GlobalOptions,
   output: Output,
 ): Context & { close(): Promise<void> } {
   const { signal, cut } = stopping;

@@ -24,7 +24,7 @@ import { describeEmptyResult } from "../process/service-message.ts";
 import { confirmName, confirmYes } from "../prompt/confirm.ts";
 import { withSpinner } from "../prompt/spinner.ts";
 import { buildArguments, toUsageError } from "./arguments.ts";
-import { buildFirstPageQuery, describePastEnd, fetchAllPages, findUnknownName, noteMoreRows } from "./paging.ts";
+import { buildFirstPageQuery, describePastEnd, fetchAllPages, findUnknownName, reportMoreRows } from "./paging.ts";
 
 /**
  * Runs the command of one operation: builds the request from the input, sends it, and prints the response on standard
@@ -34,21 +34,21 @@ export async function runDerivedCommand(
   spec: CommandSpec,
   input: CommandInput,
   context: Context,
-  changes: CallChanges = {},
+  changes: RequestChanges = {},
 ): Promise<FailureKind | undefined> {
-  const prepared = await prepareCall(spec, input, context, changes);
+  const prepared = await prepareRequest(spec, input, context, changes);
   if (prepared !== "dry-run") await prepared.send();
   return undefined;
 }
 
 /** Request that is checked, confirmed and ready to send. */
-export interface PreparedCall<Value = unknown> {
+export interface PreparedRequest<Value = unknown> {
   readonly call: CheckedCall;
   readonly client: Client;
   send(call?: CheckedCall): Promise<ApiResponse<Value>>;
 }
 
-export interface CallChanges {
+export interface RequestChanges {
   /** Query parameters that are merged with those of the flags. The flags take precedence. */
   readonly query?: Readonly<Record<string, string | boolean>>;
   /** Adds input that depends on the whole checked request, such as the headers of a signature. */
@@ -70,12 +70,12 @@ export interface CallChanges {
  * Performs all local checks. Under --dry-run, prints the request instead of preparing it. `Value` is the declared
  * response, for callers that validate it with `reads`.
  */
-export async function prepareCall<Value = unknown>(
+export async function prepareRequest<Value = unknown>(
   spec: CommandSpec,
   input: CommandInput,
   context: Context,
-  { query, sign, credentials, reads, confirm, secrets, check, formatOutcome }: CallChanges = {},
-): Promise<PreparedCall<Value> | "dry-run"> {
+  { query, sign, credentials, reads, confirm, secrets, check, formatOutcome }: RequestChanges = {},
+): Promise<PreparedRequest<Value> | "dry-run"> {
   const { globals, signal } = context;
   if (globals.fields) checkFields(globals.fields, spec.fields);
   // The values that a signature adds are not parsed.
@@ -158,9 +158,9 @@ export async function prepareCall<Value = unknown>(
         : await explainEmptyList(spec, answer.value, query, { client, signal });
       if (formatOutcome && context.output.format === "table" && context.host.stdout.isTTY) {
         await context.output.print(formatOutcome(changed));
-      } else await show(spec, operation, answer, input, context, emptyReason);
+      } else await showResponse(spec, operation, answer, input, context, emptyReason);
       if (spec.paged && isObject(answer.value))
-        await noteMoreRows(spec.paged, spec.rows!, answer.value, query, context);
+        await reportMoreRows(spec.paged, spec.rows!, answer.value, query, context);
       return answer as ApiResponse<Value>;
     },
   };
@@ -184,7 +184,7 @@ async function fetchAllParts(
   paged: Paging,
   rows: string,
   of: CheckedCall,
-  send: PreparedCall["send"],
+  send: PreparedRequest["send"],
 ): Promise<ApiResponse> {
   const first = await send(of);
   const fetch = async (query: object) => parsePart(await send(of.with({ query: { ...query } })));
@@ -281,7 +281,7 @@ const listFilters = ({ flags }: CommandSpec, given: CommandInput["flags"]): stri
 /** Query parameters for the number and order of the returned rows. */
 const pagingParameters: ReadonlySet<string> = new Set(["page", "limit", "offset", "sort"]);
 
-async function show(
+async function showResponse(
   spec: CommandSpec,
   operation: CallableOperation,
   answer: ApiResponse,

@@ -41,7 +41,7 @@ export async function fetchAllPages<P extends Part, Q extends Query>(
   return { ...first, [total]: last[total], [rows]: all };
 }
 
-export async function noteMoreRows(paged: Paging, rows: string, part: Part, query: Query, context: Context) {
+export async function reportMoreRows(paged: Paging, rows: string, part: Part, query: Query, context: Context) {
   const { output, globals } = context;
   const shown = getRows(part, rows).length;
   const count = Number(part[paged.total]);

@@ -2,7 +2,7 @@ import { PassThrough, Readable, Writable } from "node:stream";
 import { hasCollector } from "../../base/otel-settings.ts";
 import { NetworkError, ServiceError } from "../../client/errors.ts";
 import type { CommandDeclaration } from "../../derive/command-spec.ts";
-import type { CapturedRun, Command, Context, InnerRun } from "../command.ts";
+import type { CapturedRun, Command, Context, NestedRunOptions } from "../command.ts";
 import { loadWrittenCommand } from "../command-tree/written-commands.ts";
 import { findEndedHint, findRejectionHint } from "../connection/emulator/ended-emulator.ts";
 import { createOutput } from "../output/output.ts";
@@ -12,7 +12,7 @@ import {
   findMissingInput,
   type InterpretedLine,
 } from "../parse/declaration.ts";
-import { type Globals, readGlobals } from "../parse/globals.ts";
+import { type GlobalOptions, readGlobals } from "../parse/globals.ts";
 import { parsePositional } from "../parse/values.ts";
 import { exitCodeByFailure, explainError, signalCodes } from "../process/exit.ts";
 import {
@@ -43,7 +43,7 @@ async function performCommand(
   rejectUnusedOptions(declaration, globals, given);
   const context = createContext(run, globals, createOutput(host, globals));
   try {
-    const result = await carryOut(declaration, await completeInput(declaration, input, context), context);
+    const result = await runWithPrompts(declaration, await completeInput(declaration, input, context), context);
     if (result === undefined) return 0;
     return typeof result === "string" ? exitCodeByFailure[result] : result.exit;
   } catch (error) {
@@ -56,7 +56,11 @@ async function performCommand(
 
 const requestOptions = ["timeout", "retries", "max-wait", "max-answer"];
 
-function rejectUnusedOptions(declaration: DeclaredCommand, globals: Globals, given: InterpretedLine["globals"]): void {
+function rejectUnusedOptions(
+  declaration: DeclaredCommand,
+  globals: GlobalOptions,
+  given: InterpretedLine["globals"],
+): void {
   rejectLayoutOptions(declaration, globals);
   const sendsNothing = !("operation" in declaration) && declaration.sendsNothing === true;
   const unused = sendsNothing ? requestOptions.find((name) => given[name] !== undefined) : undefined;
@@ -68,7 +72,7 @@ function rejectUnusedOptions(declaration: DeclaredCommand, globals: Globals, giv
 }
 
 /** Forwarded bytes and commands without output have no fields and no other format. */
-function rejectLayoutOptions(declaration: DeclaredCommand, { fields, format, wide }: Globals): void {
+function rejectLayoutOptions(declaration: DeclaredCommand, { fields, format, wide }: GlobalOptions): void {
   const output = findOutputFlag(declaration);
   const isContent = output === "bytes" || output === "html" || output === "content";
   const isOtherFormat = format !== undefined && format !== "json";
@@ -104,7 +108,7 @@ async function performTraced(invocation: InterpretedLine, run: RunOptions): Prom
 }
 
 /** Runs the command, and restarts it after each prompt for missing input. */
-async function carryOut(
+async function runWithPrompts(
   declaration: DeclaredCommand,
   input: CommandInput,
   context: Context,
@@ -194,7 +198,7 @@ export async function runCaptured(
   main: MainFunction,
   argv: readonly string[],
   host: Host,
-  { stdin, env, cwd = host.cwd }: InnerRun,
+  { stdin, env, cwd = host.cwd }: NestedRunOptions,
 ): Promise<CapturedRun> {
   const [out, err] = [createCollector(), createCollector()];
   const input = stdin === undefined ? new PassThrough().end() : Readable.from([stdin]);

@@ -1,5 +1,5 @@
 import type { TestContext } from "node:test";
-import { openReceiver } from "../../../src/cli/connection/webhook-receiver.ts";
+import { openWebhookReceiver } from "../../../src/cli/connection/webhook-receiver.ts";
 import { openProxy } from "../../../src/verify/proxy.ts";
 import { Recorder } from "../../../src/verify/recorder.ts";
 import { createSender, type TestEmulator } from "../emulator.ts";
@@ -37,7 +37,7 @@ export async function recordSession(
     },
   });
   t.after(() => proxy.close());
-  const receiver = await openReceiver({
+  const receiver = await openWebhookReceiver({
     async respond({ path, headers, body }) {
       const pairs = Object.entries(headers).map(([name, value]) => [name, String(value)] as const);
       const { activity } = JSON.parse(body.toString()) as { activity: string };

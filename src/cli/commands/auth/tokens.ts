@@ -147,7 +147,7 @@ const authLogout = defineCommand({
     const done = [];
     for (const address of named) {
       // The account is removed first, so that this machine does not store it regardless of the server's response.
-      const revoked = await forget(address, context);
+      const revoked = await removeAccount(address, context);
       if (revoked !== "unknown") done.push({ address, revoked });
     }
     if (done.length === 0) await output.note("Not signed in");
@@ -161,7 +161,7 @@ const authLogout = defineCommand({
 /**
  * Removes the account and returns whether the server revoked the tokens, too. Many servers do not support revocation.
  */
-async function forget(address: string, context: Context): Promise<boolean | "unknown"> {
+async function removeAccount(address: string, context: Context): Promise<boolean | "unknown"> {
   if (!Object.hasOwn(await readAccounts(context), address)) return "unknown";
   let account: Awaited<ReturnType<typeof changeAccount>>;
   await changeAccount(context, address, (now) => {

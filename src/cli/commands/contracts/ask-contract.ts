@@ -5,7 +5,7 @@ import { ServiceError } from "../../../client/errors.ts";
 import type { Context } from "../../command.ts";
 import { formatNextCommand } from "../../parse/argv.ts";
 import type { CommandInputOf } from "../../parse/declaration.ts";
-import { type AnswerCheck, askChoice, askSeveral, askText, askYesNo } from "../../prompt/ask.ts";
+import { askChoice, askSeveral, askText, askYesNo, type PromptValidator } from "../../prompt/ask.ts";
 import { findChoices } from "../../prompt/choices.ts";
 import { withSpinner } from "../../prompt/spinner.ts";
 
@@ -18,14 +18,14 @@ type ContractInput = CommandInputOf<
   ]
 >;
 
-const checkDate: AnswerCheck = (text) =>
+const checkDate: PromptValidator = (text) =>
   (/^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text))) || "This must be a date (2031-05-07).";
-const checkWholeNumber: AnswerCheck = (text) => /^-?\d+$/.test(text) || "This must be a whole number.";
-const checkNumber: AnswerCheck = (text) =>
+const checkWholeNumber: PromptValidator = (text) => /^-?\d+$/.test(text) || "This must be a whole number.";
+const checkNumber: PromptValidator = (text) =>
   (text.trim() !== "" && Number.isFinite(Number(text))) || "This must be a number.";
-const checkAddress: AnswerCheck = (text) => /^[^\s@]+@[^\s@]+$/.test(text) || "This must be an e-mail address.";
-const checkPresent: AnswerCheck = (text) => text.trim() !== "" || "A value is required (press Ctrl-C to cancel).";
-const list: AnswerCheck = (text) => {
+const checkAddress: PromptValidator = (text) => /^[^\s@]+@[^\s@]+$/.test(text) || "This must be an e-mail address.";
+const checkPresent: PromptValidator = (text) => text.trim() !== "" || "A value is required (press Ctrl-C to cancel).";
+const list: PromptValidator = (text) => {
   try {
     return Array.isArray(JSON.parse(text)) || "This must be a JSON list.";
   } catch {
@@ -70,7 +70,7 @@ export async function askForRejectedFields(
   }
   if (!/creator/i.test(message) || set.some((one) => one.startsWith("signatories="))) return undefined;
   await context.output.warn(`The service requires more data: ${message}`);
-  const askForText = (title: string, check: AnswerCheck) => askText(title, context.host, context.signal, check);
+  const askForText = (title: string, check: PromptValidator) => askText(title, context.host, context.signal, check);
   const own = {
     name: await askForText("Name of your signatory:", checkPresent),
     email: await askForText("Their e-mail address:", checkAddress),
@@ -128,7 +128,7 @@ async function askAttributes(attributes: readonly Question[], context: Context):
 async function askAttribute(question: Question, { host, signal }: Context): Promise<unknown> {
   const { display_label, help_text, type } = question;
   const title = help_text ? `${display_label} (${help_text}):` : `${display_label}:`;
-  const askForText = (check: AnswerCheck) => askText(title, host, signal, check);
+  const askForText = (check: PromptValidator) => askText(title, host, signal, check);
   const choices = (question.options ?? []).map(({ label, value }) => ({ name: label, value }));
   switch (type) {
     case "boolean":
@@ -166,7 +166,7 @@ async function askCounterparty(kind: "Individual" | "Organisation" | "Both", { h
           signal,
         )
       : kind === "Individual";
-  const askForText = (title: string, check: AnswerCheck = checkPresent) => askText(title, host, signal, check);
+  const askForText = (title: string, check: PromptValidator = checkPresent) => askText(title, host, signal, check);
   const organization: { organization_name?: string } = is_individual
     ? {}
     : { organization_name: await askForText("Name of the organization:") };

@@ -7,7 +7,7 @@ import { type Command, type Context, defineCommand } from "../../command.ts";
 import { formatNextCommand } from "../../parse/argv.ts";
 import { PartialFailureError, UsageError } from "../../process/failure.ts";
 import { canPrompt } from "../../prompt/confirm.ts";
-import { type PreparedCall, prepareCall } from "../../runtime/derived-command.ts";
+import { type PreparedRequest, prepareRequest } from "../../runtime/derived-command.ts";
 
 const idempotentFlag = {
   flag: "idempotent",
@@ -17,7 +17,7 @@ const idempotentFlag = {
 
 /** Shows the contract that the request would duplicate. Returns false if there is none. */
 async function showExisting(
-  { call, client }: PreparedCall,
+  { call, client }: PreparedRequest,
   spec: CommandSpec,
   { output, signal }: Context,
 ): Promise<boolean> {
@@ -85,7 +85,7 @@ export const contractsCreate = defineCommand({
     let input = questions ? await questions.askContract(given, context) : given;
     let answer: ApiResponse | undefined;
     while (answer === undefined) {
-      const prepared = await prepareCall(spec!, input, context);
+      const prepared = await prepareRequest(spec!, input, context);
       if (prepared === "dry-run") return undefined;
       if (flags.idempotent && (await showExisting(prepared, spec!, context))) return undefined;
       answer = await prepared.send().catch(async (error: unknown) => {
@@ -124,7 +124,7 @@ const contractsImportExecuted = defineCommand({
     },
   ],
   async run({ flags, ...input }, context, spec) {
-    const prepared = await prepareCall(spec!, { ...input, flags }, context);
+    const prepared = await prepareRequest(spec!, { ...input, flags }, context);
     if (prepared === "dry-run") return undefined;
     if (flags.idempotent && (await showExisting(prepared, spec!, context))) return undefined;
     await prepared.send().catch((error: unknown) => {

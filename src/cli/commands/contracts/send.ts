@@ -8,7 +8,7 @@ import { formatNextCommand } from "../../parse/argv.ts";
 import { parseDurationFlag } from "../../parse/globals.ts";
 import { CommandFailedError, PartialFailureError } from "../../process/failure.ts";
 import { withSpinner } from "../../prompt/spinner.ts";
-import { prepareCall } from "../../runtime/derived-command.ts";
+import { prepareRequest } from "../../runtime/derived-command.ts";
 
 const contractsSend = defineCommand({
   words: ["contracts", "send"],
@@ -39,7 +39,7 @@ const contractsSend = defineCommand({
     const target = input.flags.wait?.toUpperCase();
     const longest = input.flags["wait-timeout"] ?? "10m";
     const timeoutMs = parseDurationFlag(longest, "--wait-timeout");
-    const prepared = await prepareCall(spec!, input, context);
+    const prepared = await prepareRequest(spec!, input, context);
     if (prepared === "dry-run") return undefined;
     const id = input.positionals.composite_id;
     if (target === undefined) {
@@ -112,7 +112,7 @@ export const contractsStatus = defineCommand({
     { title: "Continue only when everyone has signed", argv: ["contracts", "status", "T-1", "--exit-status"] },
   ],
   async run(input, context, spec) {
-    const prepared = await prepareCall<ResultOf<typeof showContractStatus>>(spec!, input, context, {
+    const prepared = await prepareRequest<ResultOf<typeof showContractStatus>>(spec!, input, context, {
       reads: input.flags["exit-status"] === true,
     });
     if (prepared === "dry-run") return undefined;

@@ -1,10 +1,14 @@
 import { showHmacKey } from "../../../api/contracts/webhooks.ts";
 import { showClock } from "../../../api/emulator/clock.ts";
 import type { Context } from "../../command.ts";
-import { openReceiver, type ReceivedPost, type Receiver } from "../../connection/webhook-receiver.ts";
+import {
+  openWebhookReceiver,
+  type ReceivedWebhookRequest,
+  type WebhookReceiver,
+} from "../../connection/webhook-receiver.ts";
 import type { ListenedDelivery, VerifiedDelivery } from "../webhooks/listened-delivery.ts";
 import { verifyReceivedDelivery } from "../webhooks/listened-delivery.ts";
-import { openPoster } from "../webhooks/post.ts";
+import { openDeliverySender } from "../webhooks/post.ts";
 
 interface SessionReceiverOptions {
   readonly forwardTo: string | undefined;
@@ -16,13 +20,13 @@ interface SessionReceiverOptions {
  * Opens the receiver of a session. The receiver verifies and forwards each delivery, and returns the response of the
  * app.
  */
-export async function openSessionReceiver(options: SessionReceiverOptions, context: Context): Promise<Receiver> {
+export async function openSessionReceiver(options: SessionReceiverOptions, context: Context): Promise<WebhookReceiver> {
   const { forwardTo, extraHeaders, onDelivery } = options;
-  const poster = forwardTo === undefined ? undefined : await openPoster(context);
+  const poster = forwardTo === undefined ? undefined : await openDeliverySender(context);
   let key = await fetchKey(context);
   let count = 0;
 
-  async function verify({ path, body, headers: given }: ReceivedPost): Promise<VerifiedDelivery> {
+  async function verify({ path, body, headers: given }: ReceivedWebhookRequest): Promise<VerifiedDelivery> {
     const headers = joinHeaders(given);
     const received = { number: count, at: context.host.wall.now(), path, body, headers };
     const checked = await verifyReceivedDelivery({ ...received, key });
@@ -32,7 +36,7 @@ export async function openSessionReceiver(options: SessionReceiverOptions, conte
     return verifyReceivedDelivery({ ...received, key });
   }
 
-  const receiver = await openReceiver({
+  const receiver = await openWebhookReceiver({
     async respond(post) {
       if (post.method !== "POST") return { status: 405 };
       count += 1;
@@ -68,7 +72,7 @@ async function fetchTime(context: Context): Promise<string | undefined> {
   }
 }
 
-const joinHeaders = (headers: ReceivedPost["headers"]): Readonly<Record<string, string>> =>
+const joinHeaders = (headers: ReceivedWebhookRequest["headers"]): Readonly<Record<string, string>> =>
   Object.fromEntries(
     Object.entries(headers).flatMap(([name, value]) =>
       value === undefined ? [] : [[name, [value].flat().join(", ")]],

@@ -1,7 +1,7 @@
 import { showClock } from "../../../api/emulator/clock.ts";
 import { listControlWebhooks } from "../../../api/emulator/webhooks.ts";
 import type { Context } from "../../command.ts";
-import type { Receiver } from "../../connection/webhook-receiver.ts";
+import type { WebhookReceiver } from "../../connection/webhook-receiver.ts";
 import type { StyledLine } from "../../output/styled.ts";
 import type { ListenedDelivery } from "../webhooks/listened-delivery.ts";
 import { isRefused, subscribe } from "../webhooks/registration.ts";
@@ -74,7 +74,7 @@ export class DevSession {
   }
 
   /** Creates the webhook of the session. Creates another webhook if the first one is deleted. */
-  async subscribe(receiver: Receiver): Promise<void> {
+  async subscribe(receiver: WebhookReceiver): Promise<void> {
     const { activities, forwardTo } = this.#options;
     const id = await subscribe(this.#context, { url: receiver.url, activities });
     if (id === undefined) return;
@@ -83,7 +83,7 @@ export class DevSession {
     await watchSubscription({ id, url: receiver.url }, { forwardTo, shouldEnable: true, onDeleted }, this.#context);
   }
 
-  async #subscribeAgain(receiver: Receiver): Promise<void> {
+  async #subscribeAgain(receiver: WebhookReceiver): Promise<void> {
     const { host, signal } = this.#context;
     while (!this.#hasEnded && !signal.aborted) {
       try {

@@ -19,26 +19,32 @@ import {
 } from "../../connection/resolve-settings.ts";
 import { getConfigFolder, hasConfigFolder } from "../../process/environment.ts";
 import { explainError } from "../../process/exit.ts";
-import { type CheckResult, createFailed, createPassed, createSkipped, createWarning } from "./services.ts";
+import {
+  type CheckResult,
+  createCheckWarning,
+  createFailedCheck,
+  createPassedCheck,
+  createSkippedCheck,
+} from "./services.ts";
 
 export async function checkMachine(context: Context): Promise<CheckResult[]> {
   return [checkVersions(context), ...(await checkFiles(context)), await checkProfile(context)];
 }
 
-const oldest = [20, 19] as const;
+const minNodeVersion = [20, 19] as const;
 
 function checkVersions({ host }: Context): CheckResult {
   const { node } = process.versions;
   const [major = 0, minor = 0] = node.split(".").map(Number);
-  const isOld = major < oldest[0] || (major === oldest[0] && minor < oldest[1]);
+  const isOld = major < minNodeVersion[0] || (major === minNodeVersion[0] && minor < minNodeVersion[1]);
   const detail = `svc ${host.version}, Node ${node}, ${process.platform} ${process.arch}`;
   return isOld
-    ? createWarning("versions", detail, `Node ${oldest.join(".")} or later is required.`)
-    : createPassed("versions", detail);
+    ? createCheckWarning("versions", detail, `Node ${minNodeVersion.join(".")} or later is required.`)
+    : createPassedCheck("versions", detail);
 }
 
 async function checkFiles({ host: { env } }: Context): Promise<CheckResult[]> {
-  if (!hasConfigFolder(env)) return [createSkipped("files", "No home folder for a configuration")];
+  if (!hasConfigFolder(env)) return [createSkippedCheck("files", "No home folder for a configuration")];
   const folder = getConfigFolder(env);
   const open: string[] = [];
   let seen = 0;
@@ -48,21 +54,21 @@ async function checkFiles({ host: { env } }: Context): Promise<CheckResult[]> {
     seen += 1;
     if (process.platform !== "win32" && (found.mode & 0o077) !== 0) open.push(path);
   }
-  if (seen === 0) return [createSkipped("files", `No configuration in ${folder}`)];
-  if (open.length === 0) return [createPassed("files", `${folder} is private`)];
-  return [createWarning("files", `Other users can read ${open.join(", ")}`, `chmod go= ${open.join(" ")}`)];
+  if (seen === 0) return [createSkippedCheck("files", `No configuration in ${folder}`)];
+  if (open.length === 0) return [createPassedCheck("files", `${folder} is private`)];
+  return [createCheckWarning("files", `Other users can read ${open.join(", ")}`, `chmod go= ${open.join(" ")}`)];
 }
 
 async function checkProfile(context: Context): Promise<CheckResult> {
   try {
     const { profiles } = await readProfiles(context.host.env);
     const chosen = await resolveProfileSetting(context);
-    if (chosen) return createPassed("profile", `${chosen.value}, from ${chosen.origin}`);
+    if (chosen) return createPassedCheck("profile", `${chosen.value}, from ${chosen.origin}`);
     const count = Object.keys(profiles).length;
-    return createSkipped("profile", count > 0 ? `None of ${count} is selected` : "No profiles");
+    return createSkippedCheck("profile", count > 0 ? `None of ${count} is selected` : "No profiles");
   } catch (error) {
     const { message, hint } = explainError(error);
-    return createFailed("profile", message, "usage", hint);
+    return createFailedCheck("profile", message, "usage", hint);
   }
 }
 
@@ -73,22 +79,22 @@ export async function checkEnvironment(context: Context): Promise<CheckResult[]>
 
 async function checkSignIns(context: Context): Promise<CheckResult> {
   const { wall } = context.host;
-  if (readTokenSetting(context.host)) return createPassed("sign-in", "SVC_TOKEN is set");
+  if (readTokenSetting(context.host)) return createPassedCheck("sign-in", "SVC_TOKEN is set");
   try {
     const accounts = Object.entries(await readAccounts(context));
-    if (accounts.length === 0) return createSkipped("sign-in", "Not signed in");
+    if (accounts.length === 0) return createSkippedCheck("sign-in", "Not signed in");
     const used = await resolveServerAddress(undefined, context).catch(() => undefined);
     if (used !== undefined && accounts.every(([address]) => address !== used)) {
       const others = accounts.map(([address]) => address).join(", ");
-      return createSkipped("sign-in", `Not signed in at ${used}, only at ${others}`);
+      return createSkippedCheck("sign-in", `Not signed in at ${used}, only at ${others}`);
     }
     const relevant = accounts.filter(([address]) => used === undefined || address === used);
     const expired = relevant.filter(([, one]) => hasExpired(one, wall.now()) && one.refresh_token === undefined);
-    if (expired.length === 0) return createPassed("sign-in", relevant.map(([address]) => address).join(", "));
+    if (expired.length === 0) return createPassedCheck("sign-in", relevant.map(([address]) => address).join(", "));
     const names = expired.map(([address]) => address).join(", ");
-    return createWarning("sign-in", `Expired at ${names}`, "svc auth device-login");
+    return createCheckWarning("sign-in", `Expired at ${names}`, "svc auth device-login");
   } catch (error) {
-    return createFailed("sign-in", explainError(error).message, "usage");
+    return createFailedCheck("sign-in", explainError(error).message, "usage");
   }
 }
 
@@ -96,8 +102,8 @@ async function checkNamedEmulator({ value: url, origin }: SettingValue): Promise
   const found = await probeListener(url);
   const location = `${redactText(url)} (${origin.replace(/ in .*/, "")})`;
   return found
-    ? createPassed("emulator", location)
-    : createFailed("emulator", `No emulator responds at ${location}`, "temporary");
+    ? createPassedCheck("emulator", location)
+    : createFailedCheck("emulator", `No emulator responds at ${location}`, "temporary");
 }
 
 async function checkEmulator({ globals, host }: Context): Promise<CheckResult> {
@@ -107,15 +113,19 @@ async function checkEmulator({ globals, host }: Context): Promise<CheckResult> {
     () => undefined,
   );
   if (named?.url.origin.startsWith("profile ") && !globals.emulator) return checkNamedEmulator(named.url);
-  if (!running) return createSkipped("emulator", "No emulator is running in this folder");
+  if (!running) return createSkippedCheck("emulator", "No emulator is running in this folder");
   const runningEmulator = `${running.routerUrl} (pid ${running.pid})`;
   const { SVC_EMULATOR_URL: other } = host.env;
-  if (globals.emulator || !other || !URL.canParse(other)) return createPassed("emulator", runningEmulator);
+  if (globals.emulator || !other || !URL.canParse(other)) return createPassedCheck("emulator", runningEmulator);
   // Behind a proxy, the same emulator can have another address.
   if (await isSameEmulator({ ...running, routerUrl: new URL(other).origin }).catch(() => false))
-    return createPassed("emulator", runningEmulator);
+    return createPassedCheck("emulator", runningEmulator);
   const detail = `${runningEmulator} runs in this folder, but SVC_EMULATOR_URL is ${redactText(other)}`;
-  return createWarning("emulator", detail, 'To use the emulator of this folder: eval "$(svc emulator env)" again.');
+  return createCheckWarning(
+    "emulator",
+    detail,
+    'To use the emulator of this folder: eval "$(svc emulator env)" again.',
+  );
 }
 
 const named = 5;
@@ -143,14 +153,16 @@ async function checkWebhooks(context: Context): Promise<CheckResult[]> {
       ({ id, direction, effect, status }) => `${id} (${direction}${formatEffect(effect ?? status)})`,
     );
     const detail = `Active scripted faults: ${formatList(all)}`;
-    findings.push(createWarning("faults", detail, `To remove one: svc emulator fault remove ${faults[0]!.id}`));
+    findings.push(createCheckWarning("faults", detail, `To remove one: svc emulator fault remove ${faults[0]!.id}`));
   }
   if (stopped.length > 0) {
     const all = stopped.map(
       ({ id, status, forbidden }) =>
         `${id} (${status === "ACTIVE" && forbidden !== null ? "address not allowed" : status})`,
     );
-    findings.push(createWarning("webhooks", `Nothing is sent to ${formatList(all)}`, "To see why: svc webhooks why"));
+    findings.push(
+      createCheckWarning("webhooks", `Nothing is sent to ${formatList(all)}`, "To see why: svc webhooks why"),
+    );
   }
   return findings;
 }

@@ -12,9 +12,9 @@ import { explainError } from "../../process/exit.ts";
 import { type FailureKind, UsageError } from "../../process/failure.ts";
 
 /** A greater clock skew invalidates signed addresses, codes and tokens. */
-const toleratedSkewMs = 30_000;
+const maxClockSkewMs = 30_000;
 
-type ServiceAnswer = {
+type ServiceResponse = {
   readonly headers: Readonly<Record<string, string>>;
   readonly value: unknown;
   readonly tookMs: number;
@@ -25,7 +25,7 @@ export async function checkServices(context: Context): Promise<CheckResult[]> {
   const target = await context.target("router").catch((error: unknown) => error);
   if (!isTarget(target)) {
     const { message, hint } = explainError(target);
-    return [checkProxy(context, []), createFailed("services", message, "usage", hint)];
+    return [checkProxy(context, []), createFailedCheck("services", message, "usage", hint)];
   }
   const { baseUrls, credentials, origin } = target;
   const router = baseUrls.router === undefined ? undefined : await requestService("router", checkHealth, context);
@@ -38,9 +38,9 @@ export async function checkServices(context: Context): Promise<CheckResult[]> {
   ].filter(({ outcome }) => outcome !== undefined);
   return [
     checkProxy(context, sent),
-    createPassed("services", `Found by ${origin}`),
+    createPassedCheck("services", `Found by ${origin}`),
     router === undefined
-      ? createSkipped("router", "No address is configured")
+      ? createSkippedCheck("router", "No address is configured")
       : await checkRouter(String(baseUrls.router), router, context),
     await checkContracts(String(baseUrls.contracts), contracts, hasKey, context),
     checkClockSkew(context, [router, contracts]),
@@ -54,7 +54,7 @@ async function requestService(
   service: "router" | "contracts",
   operation: Operation,
   context: Context,
-): Promise<ServiceAnswer | Error> {
+): Promise<ServiceResponse | Error> {
   const { wall } = context.host;
   const startedAt = wall.monotonicNow();
   try {
@@ -68,51 +68,51 @@ async function requestService(
   }
 }
 
-async function reportTrouble(check: string, error: Error, context: Context): Promise<CheckResult> {
+async function reportFailedCheck(check: string, error: Error, context: Context): Promise<CheckResult> {
   const { message, hint } = explainError(error);
-  return createFailed(check, message, toFailureKind(error), (await findEndedHint(error, context)) ?? hint);
+  return createFailedCheck(check, message, toFailureKind(error), (await findEndedHint(error, context)) ?? hint);
 }
 
-async function checkRouter(address: string, answer: ServiceAnswer | Error, context: Context): Promise<CheckResult> {
-  if (answer instanceof Error) return reportTrouble("router", answer, context);
+async function checkRouter(address: string, answer: ServiceResponse | Error, context: Context): Promise<CheckResult> {
+  if (answer instanceof Error) return reportFailedCheck("router", answer, context);
   const isHealthy = toFields(answer.value).database !== false;
   return isHealthy
-    ? createPassed("router", `${address} responds in ${answer.tookMs} ms`)
-    : createWarning("router", `${address} responds, but its database is down`);
+    ? createPassedCheck("router", `${address} responds in ${answer.tookMs} ms`)
+    : createCheckWarning("router", `${address} responds, but its database is down`);
 }
 
 async function checkContracts(
   address: string,
-  answer: ServiceAnswer | Error | undefined,
+  answer: ServiceResponse | Error | undefined,
   hasKey: boolean,
   context: Context,
 ): Promise<CheckResult> {
   if (answer === undefined) {
     const why = hasKey ? "No address is configured" : "No API key is set (client_id and client_secret)";
-    return createSkipped("contract API", why);
+    return createSkippedCheck("contract API", why);
   }
-  if (answer instanceof Error) return reportTrouble("contract API", answer, context);
-  return createPassed("contract API", `${address} accepts the API key, in ${answer.tookMs} ms`);
+  if (answer instanceof Error) return reportFailedCheck("contract API", answer, context);
+  return createPassedCheck("contract API", `${address} accepts the API key, in ${answer.tookMs} ms`);
 }
 
 /** Compares the Date header with the local clock. HTTP dates have whole seconds. */
 function checkClockSkew(
   { host: { wall } }: Context,
-  answers: readonly (ServiceAnswer | Error | undefined)[],
+  answers: readonly (ServiceResponse | Error | undefined)[],
 ): CheckResult {
   const datedAnswer = answers.find(
-    (one): one is ServiceAnswer => one !== undefined && !(one instanceof Error) && Boolean(one.headers.date),
+    (one): one is ServiceResponse => one !== undefined && !(one instanceof Error) && Boolean(one.headers.date),
   );
   const serverTime = datedAnswer === undefined ? Number.NaN : Date.parse(datedAnswer.headers.date!);
-  if (Number.isNaN(serverTime)) return createSkipped("clock", "No service reported its time");
+  if (Number.isNaN(serverTime)) return createSkippedCheck("clock", "No service reported its time");
   const seconds = Math.round((wall.now() - serverTime) / 1_000);
   const detail =
     seconds === 0
       ? "agrees with the service"
       : `${Math.abs(seconds)} s ${seconds > 0 ? "ahead of" : "behind"} the service`;
-  return Math.abs(seconds) * 1_000 > toleratedSkewMs
-    ? createWarning("clock", detail, "Set the clock of this machine. Expiries cannot be checked correctly.")
-    : createPassed("clock", detail);
+  return Math.abs(seconds) * 1_000 > maxClockSkewMs
+    ? createCheckWarning("clock", detail, "Set the clock of this machine. Expiries cannot be checked correctly.")
+    : createPassedCheck("clock", detail);
 }
 
 /**
@@ -124,25 +124,26 @@ function checkProxy(
   sent: readonly { readonly address: string; readonly outcome: unknown }[],
 ): CheckResult {
   const set = listProxyVariables(env);
-  if (set.length === 0) return createSkipped("proxy", "No proxy is set");
+  if (set.length === 0) return createSkippedCheck("proxy", "No proxy is set");
   const proxies = set.map((name) => `${name} ${parseProxy(env[name]!)?.origin ?? "is not a proxy"}`).join(", ");
-  if (sent.length === 0) return createSkipped("proxy", `${proxies}; nothing was sent`);
+  if (sent.length === 0) return createSkippedCheck("proxy", `${proxies}; nothing was sent`);
   const proxyFor = readProxies(env);
   for (const { outcome } of sent) {
     if (!(outcome instanceof ProxyError || outcome instanceof UsageError)) continue;
     const { message, hint } = explainError(outcome);
-    return createFailed("proxy", message, toFailureKind(outcome), hint);
+    return createFailedCheck("proxy", message, toFailureKind(outcome), hint);
   }
   const used = sent.flatMap(({ address, outcome }) => {
     const proxy = proxyFor(new URL(address));
     return proxy ? [{ address, outcome, through: `${proxy.origin} (${proxy.variable})` }] : [];
   });
   const [first] = used;
-  if (!first) return createPassed("proxy", `${proxies}, not used for ${sent.map(({ address }) => address).join(", ")}`);
+  if (!first)
+    return createPassedCheck("proxy", `${proxies}, not used for ${sent.map(({ address }) => address).join(", ")}`);
   const unreachable = used.find(({ outcome }) => explainsNothing(outcome));
   if (unreachable)
-    return createWarning("proxy", `${unreachable.address} did not respond through ${unreachable.through}`);
-  return createPassed("proxy", `${first.address} responds through ${first.through}`);
+    return createCheckWarning("proxy", `${unreachable.address} did not respond through ${unreachable.through}`);
+  return createPassedCheck("proxy", `${first.address} responds through ${first.through}`);
 }
 
 /** Reports whether an outcome leaves the cause unknown, because no response came. */
@@ -162,18 +163,22 @@ export interface CheckResult {
   readonly kind?: FailureKind | undefined;
 }
 
-export const createPassed = (check: string, detail: string): CheckResult => ({ check, status: "ok", detail });
-export const createWarning = (check: string, detail: string, hint?: string): CheckResult => ({
+export const createPassedCheck = (check: string, detail: string): CheckResult => ({ check, status: "ok", detail });
+export const createCheckWarning = (check: string, detail: string, hint?: string): CheckResult => ({
   check,
   status: "warning",
   detail,
   hint,
 });
-export const createFailed = (check: string, detail: string, kind: FailureKind, hint?: string): CheckResult => ({
+export const createFailedCheck = (check: string, detail: string, kind: FailureKind, hint?: string): CheckResult => ({
   check,
   status: "failed",
   detail,
   hint,
   kind,
 });
-export const createSkipped = (check: string, detail: string): CheckResult => ({ check, status: "skipped", detail });
+export const createSkippedCheck = (check: string, detail: string): CheckResult => ({
+  check,
+  status: "skipped",
+  detail,
+});

@@ -23,7 +23,7 @@ interface OpenOptions {
 }
 
 /** Time for closing a large state. A second signal ends it at once. Supervisors commonly kill after 10 s or more. */
-const closeMs = 8_000;
+const maxCloseMs = 8_000;
 
 /** Starts an emulator that ends with the command. Error messages use command line terms. */
 export async function openEmulator(
@@ -46,7 +46,7 @@ export async function openEmulator(
   await requireDifferentFiles({ "--file": options.file, SVC_RUN_FILE: options.runFile, "--ready-file": readyFile });
   const beside = options.file ?? (options.store === undefined ? undefined : runFileState);
   const removeStateFolder = beside === undefined ? undefined : await makeStateFolder(beside);
-  if (options.file !== undefined) context.allowToClose(closeMs);
+  if (options.file !== undefined) context.allowToClose(maxCloseMs);
   try {
     const given = { otel: host.env, ...options, log: log ?? ((line: string) => void output.warn(line)) };
     const emulator =

@@ -11,7 +11,7 @@ import { type Command, type Context, defineCommand } from "../../command.ts";
 import { type EventOf, followStream } from "../../connection/follow.ts";
 import type { CommandInput } from "../../parse/declaration.ts";
 import { pickGiven } from "../../parse/values.ts";
-import { prepareCall, runDerivedCommand } from "../../runtime/derived-command.ts";
+import { prepareRequest, runDerivedCommand } from "../../runtime/derived-command.ts";
 import { deliveryFlags, followDeliveries, followFlag } from "../webhooks/deliveries.ts";
 
 export const emulatorRequests = defineCommand({
@@ -58,7 +58,7 @@ const excludesReads = ({
 
 async function list(spec: CommandSpec, input: CommandInput, context: Context): Promise<undefined> {
   const { reads } = excludesReads(input);
-  const prepared = await prepareCall(spec, input, context, reads === undefined ? {} : { query: { reads } });
+  const prepared = await prepareRequest(spec, input, context, reads === undefined ? {} : { query: { reads } });
   if (prepared === "dry-run") return undefined;
   const { reads_omitted: count } = toFields((await prepared.send()).value);
   if (typeof count === "number" && count > 0) {
@@ -125,7 +125,7 @@ const deliveriesResend = defineCommand({
           ...input,
           positionals: { id: /^\d{1,15}$/.test(id) ? Number(id) : id },
         } as unknown as CommandInput;
-        const prepared = await prepareCall<ResendResult>(spec!, one, context, { reads: true });
+        const prepared = await prepareRequest<ResendResult>(spec!, one, context, { reads: true });
         if (prepared === "dry-run") continue;
         const value =
           ids.length === 1
@@ -166,7 +166,7 @@ const webhooksResend = defineCommand({
   flags: [],
   examples: [],
   async run(input, context, spec) {
-    const prepared = await prepareCall<ResultOf<typeof resendToWebhook>>(spec!, input, context, { reads: true });
+    const prepared = await prepareRequest<ResultOf<typeof resendToWebhook>>(spec!, input, context, { reads: true });
     if (prepared === "dry-run") return undefined;
     const { value } = await prepared.send();
     const { items, remaining } = value;

@@ -5,7 +5,12 @@ import { createEmulatorFlags } from "../../../derive/emulator-options.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { collectSecrets } from "../../connection/emulator/emulator-variables.ts";
 import { toEndedError } from "../../connection/emulator/ended-emulator.ts";
-import { defaultPort, noteStateAbove, resolveRunFile, resolveStateFile } from "../../connection/emulator/run-file.ts";
+import {
+  defaultPort,
+  reportParentState,
+  resolveRunFile,
+  resolveStateFile,
+} from "../../connection/emulator/run-file.ts";
 import { resolveStore } from "../../connection/store-url.ts";
 import { checkOutputFile } from "../../output/file.ts";
 import { defaultColumns } from "../../output/line-wrapping.ts";
@@ -118,7 +123,7 @@ export const emulatorStart = defineCommand({
     const runFile =
       file === undefined && runFileState !== undefined ? await resolveRunFile(runFileState) : options.runFile;
     const readyFile = readyPath === undefined ? undefined : await prepareReadyFile(readyPath, context);
-    if (file !== undefined) await noteStateAbove(host, output, file, options.file);
+    if (file !== undefined) await reportParentState(host, output, file, options.file);
     /** Whether a process that waits in the foreground received the signal to exit. */
     let isReported = false;
     const report = async (started: StartReport) => {

@@ -6,8 +6,8 @@ import { formatCommandLine } from "../../process/shell-words.ts";
 import { defaultConcurrency } from "./bulk/flags.ts";
 import {
   type DamagedJob,
-  type FoundJob,
   getJobsFolder,
+  type ListedJob,
   listJobs,
   readJob,
   removeJob,
@@ -30,7 +30,7 @@ async function findJob(
   name: string | undefined,
   isLast: boolean | undefined,
   { host }: Context,
-  isMatching: (job: FoundJob) => boolean = () => true,
+  isMatching: (job: ListedJob) => boolean = () => true,
 ): Promise<StoredJob> {
   if (name === undefined && !isLast) throw new InputRequiredError("job", "<job> or --last is required");
   if (name !== undefined && isLast) throw new UsageError("<job> cannot be used with --last");
@@ -164,7 +164,7 @@ const jobsResume = defineCommand({
     // In `resume --last FILE`, the first argument is the file.
     const isFileAlone = job === "-" || (flags.last === true && job !== undefined && !isJobId(job));
     const [name, file] = isFileAlone ? [undefined, job] : [job, positionals.file];
-    const isUnfinished = (job: FoundJob) => !isFinished(job);
+    const isUnfinished = (job: ListedJob) => !isFinished(job);
     const { record, folder, status } = await findJob(name, flags.last, context, isUnfinished);
     if (isFinished({ status })) {
       const explanation = flags.last
@@ -200,7 +200,7 @@ const jobsUndo = defineCommand({
   },
 });
 
-const isFinished = ({ status }: Pick<FoundJob, "status">): boolean => status === "done" || status === "partial";
+const isFinished = ({ status }: Pick<ListedJob, "status">): boolean => status === "done" || status === "partial";
 
 const jobsResults = defineCommand({
   words: ["router", "jobs", "results"],

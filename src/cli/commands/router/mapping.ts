@@ -8,16 +8,16 @@ import { type Command, type Context, defineCommand } from "../../command.ts";
 import type { CommandInputOf } from "../../parse/declaration.ts";
 import { type FailureKind, InputRequiredError, UsageError } from "../../process/failure.ts";
 import { confirmName, confirmYes } from "../../prompt/confirm.ts";
-import { type CallChanges, runDerivedCommand } from "../../runtime/derived-command.ts";
+import { type RequestChanges, runDerivedCommand } from "../../runtime/derived-command.ts";
 import { createBulkFlags, hashFlag, readBulkOptions, rejectFlagsWithApply } from "./bulk/flags.ts";
 import { toIdentifier } from "./bulk/input/identifiers.ts";
 import { askAboutMoves } from "./bulk/lookup.ts";
 import { readPlannedRequest } from "./bulk/plan.ts";
 import { startJob } from "./bulk/start-job.ts";
-import { findWork, formatOutcome, type MappingTable, mappingTables, requireConfirmed } from "./bulk/work.ts";
+import { findBulkJobKind, formatOutcome, type MappingTable, mappingTables, requireConfirmed } from "./bulk/work.ts";
 
 /** Number of identifiers per request. Larger requests are hardly cheaper and need memory on both sides. */
-export const batchSize = 4_000;
+export const defaultBatchSize = 4_000;
 
 const mappingFlags = [
   {
@@ -26,7 +26,7 @@ const mappingFlags = [
     placeholder: "NAME|N",
     description: "Column of a CSV or TSV file, or field of NDJSON (default: the first)",
   },
-  ...createBulkFlags(batchSize),
+  ...createBulkFlags(defaultBatchSize),
 ] as const satisfies readonly FlagSpec[];
 
 const inputFile = {
@@ -121,7 +121,7 @@ async function runFew(
     const identifiers = [list].flat();
     return { cluster: String(cluster_id), rows: identifiers.length, distinct: new Set(identifiers).size };
   };
-  const changes: CallChanges = {
+  const changes: RequestChanges = {
     sign: (asked) => {
       const body = toFields(asked.args.body);
       const of = getKind(input.flags.hash ?? "sha256");
@@ -134,7 +134,7 @@ async function runFew(
   const confirmCall = async (asked: CheckedCall) => {
     if (action === "unmap") return confirmRemoval({ noun, ...getMapped(asked) }, input.flags.confirm, context);
     const values = [toFields(asked.args.body)[listField]].flat().map(String);
-    return askAboutMoves(findWork(`map-${name}`)!, getMapped(asked).cluster, values, context);
+    return askAboutMoves(findBulkJobKind(`map-${name}`)!, getMapped(asked).cluster, values, context);
   };
   return runDerivedCommand(spec, input, context, { ...changes, confirm: confirmCall });
 }
@@ -146,7 +146,7 @@ async function runMapping(
   input: MappingInput,
   context: Context,
 ): Promise<FailureKind | undefined> {
-  const work = findWork(name)!;
+  const work = findBulkJobKind(name)!;
   const { apply, column, confirm, "integration-type": integrationType } = input.flags;
   if (apply !== undefined) {
     rejectFlagsWithApply([...declared, ...derivedFlags], input);
@@ -159,7 +159,7 @@ async function runMapping(
   }
   return startJob(
     {
-      ...readBulkOptions(input, file!, batchSize, column),
+      ...readBulkOptions(input, file!, defaultBatchSize, column),
       work,
       path: file!,
       columns: column === undefined ? [] : [column],
@@ -178,13 +178,13 @@ async function runMapping(
 }
 
 /** Up to this many removals require `y`. Larger ones require the name of the cluster (DECISIONS.md, L8). */
-const manyRows = 10_000;
+const maxRowsConfirmedByYes = 10_000;
 
 const removalFlag = {
   flag: "confirm",
   type: "text",
   placeholder: "ID",
-  description: `Confirm the cluster ID, to remove more than ${manyRows / 1_000},000 rows or rows of a pipe`,
+  description: `Confirm the cluster ID, to remove more than ${maxRowsConfirmedByYes / 1_000},000 rows or rows of a pipe`,
 } as const satisfies FlagSpec;
 
 /** Prompts before identifiers are removed. The number of rows of a pipe is unknown and counts as large. */
@@ -196,7 +196,7 @@ async function confirmRemoval(
   const { noun, cluster, rows } = of;
   const what = rows === undefined ? `all piped ${noun}s` : pluralize(rows, noun);
   const action = `Remove ${what} from ${cluster}`;
-  const needsName = rows === undefined || rows > manyRows;
+  const needsName = rows === undefined || rows > maxRowsConfirmedByYes;
   if (needsName || given !== undefined) return confirmName(action, cluster, given, context);
   return confirmYes(action, context);
 }

@@ -14,10 +14,10 @@ import { type EmailHashing, toIdentifier } from "./bulk/input/identifiers.ts";
 import { requireLookup } from "./bulk/lookup.ts";
 import { readPlannedRequest } from "./bulk/plan.ts";
 import { startJob } from "./bulk/start-job.ts";
-import { formatOutcome, offboardKinds, offboardWork, requireConfirmed } from "./bulk/work.ts";
+import { formatOutcome, offboardJobKind, offboardKinds, requireConfirmed } from "./bulk/work.ts";
 
 /** A workspace fits in one request, and so in one transaction, unless it is huge. */
-const batchSize = 10_000;
+const defaultBatchSize = 10_000;
 
 const flags = [
   {
@@ -34,7 +34,7 @@ const flags = [
   },
   { flag: "confirm", type: "text", placeholder: "NAME", description: "Confirm the cluster ID" },
   hashFlag,
-  ...createBulkFlags(batchSize),
+  ...createBulkFlags(defaultBatchSize),
 ] as const satisfies readonly FlagSpec[];
 
 const workspaceFlags: ReadonlySet<string> = new Set(["workspace", "confirm", "verify"]);
@@ -47,7 +47,7 @@ const routerOffboard = defineCommand({
     "Removes the identifiers of a workspace from every table of the cluster. A file names a kind and an identifier in",
     "each row: lines such as “email ada@example.com”, the columns or fields kind and identifier, or the output of svc router resolve.",
     `Kinds: ${Object.keys(offboardKinds).join(", ")}.`,
-    `Each call is one transaction; up to ${batchSize} rows are one call.`,
+    `Each call is one transaction; up to ${defaultBatchSize} rows are one call.`,
   ].join(" "),
   extendsDerived: true,
   readsDerived: { flags: [{ flag: "dry-run", type: "switch" }] },
@@ -78,7 +78,7 @@ const routerOffboard = defineCommand({
     if (cluster === undefined) throw new InputRequiredError("cluster_id", "<cluster-id> is required");
     if (from === undefined && apply === undefined) {
       const getCounts = ({ args }: CheckedCall) => ({
-        ...offboardWork,
+        ...offboardJobKind,
         cluster,
         ...countIdentifiers(toFields(args.body)),
       });
@@ -92,7 +92,7 @@ const routerOffboard = defineCommand({
     }
     if (apply !== undefined) {
       rejectFlagsWithApply(flags, input);
-      const request = await readPlannedRequest(offboardWork, undefined, { ...input.flags, apply }, context);
+      const request = await readPlannedRequest(offboardJobKind, undefined, { ...input.flags, apply }, context);
       const planned = request.scope.cluster_id!;
       if (!request.dryRun)
         await confirmName(`Delete the identifiers of the plan from ${planned}`, planned, cluster, context);
@@ -100,10 +100,10 @@ const routerOffboard = defineCommand({
     }
     return startJob(
       {
-        ...readBulkOptions(input, from!, batchSize),
-        work: offboardWork,
+        ...readBulkOptions(input, from!, defaultBatchSize),
+        work: offboardJobKind,
         path: from!,
-        columns: offboardWork.columns!,
+        columns: offboardJobKind.columns!,
         scope: { cluster_id: cluster },
         planFile: undefined,
         planned: undefined,
@@ -172,7 +172,7 @@ async function offboardWorkspace(options: Options, context: Context): Promise<Fa
     throw new UsageError(`Workspace ${workspaceId} belongs to cluster ${cluster}, not to ${options.cluster}`);
   }
   const reading = { hash: "none", scope: { cluster_id: cluster } } as const;
-  const kind = offboardWork.getKind(reading);
+  const kind = offboardJobKind.getKind(reading);
   const rows = Object.entries(offboardKinds).flatMap(([name, { table }]) =>
     routing[table as "cluster_emails"].map((key) => `${name} ${key}`),
   );
@@ -186,14 +186,14 @@ async function offboardWorkspace(options: Options, context: Context): Promise<Fa
     await output.show(shown, { fields, columns: fields, emptyMessage });
   if (dryRun) await output.note("Dry run: nothing was sent");
   if (dryRun || rows.length === 0) return undefined;
-  const lookup = verify ? await requireLookup(offboardWork, context) : undefined;
+  const lookup = verify ? await requireLookup(offboardJobKind, context) : undefined;
   const what = pluralize(rows.length, "identifier");
   await confirmName(`Delete ${what} of ${routing.name} from ${cluster}`, cluster, options.confirm, context);
   const values = rows.map(kind.toValue);
   const router = await context.client("router");
-  const { params, body } = offboardWork.toArguments(values, reading.scope);
+  const { params, body } = offboardJobKind.toArguments(values, reading.scope);
   const answer: unknown = await router.call(deleteWorkspaceData, { params, body } as never, { signal: context.signal });
-  const outcome = { ...offboardWork, cluster, rows: rows.length };
+  const outcome = { ...offboardJobKind, cluster, rows: rows.length };
   requireConfirmed(answer, outcome);
   const clusters = await lookup?.findClusters(values);
   const left = values.filter((value) => clusters?.get(value) === cluster).length;

@@ -10,9 +10,13 @@ import {
   createEmulatorVariables,
   getMainCluster,
 } from "../../connection/emulator/emulator-variables.ts";
-import { openReceiver, type ReceivedPost, type Receiver } from "../../connection/webhook-receiver.ts";
+import {
+  openWebhookReceiver,
+  type ReceivedWebhookRequest,
+  type WebhookReceiver,
+} from "../../connection/webhook-receiver.ts";
 import { UsageError } from "../../process/failure.ts";
-import { mask } from "../../process/redact.ts";
+import { secretMask } from "../../process/redact.ts";
 import { replaceLeaves } from "./references.ts";
 import { explainRejection } from "./rejection.ts";
 
@@ -27,7 +31,7 @@ export class ScenarioStage {
   readonly receivers = new Map<string, StoryReceiver>();
   readonly #context: StageContext;
   readonly #cwd: string;
-  readonly #opened: Receiver[] = [];
+  readonly #opened: WebhookReceiver[] = [];
 
   /** Creates a stage. The caller closes the emulator. */
   constructor(emulator: Emulator, cwd: string, context: StageContext) {
@@ -88,8 +92,8 @@ export class ScenarioStage {
   /** Opens a receiver that repeats the last response status. */
   async #openBuiltIn(answers: readonly ReceiverStatus[]): Promise<StoryReceiver> {
     if (answers[0] === "down") return createReceiver(unreachableUrl, []);
-    const received: ReceivedPost[] = [];
-    const opened = await openReceiver({
+    const received: ReceivedWebhookRequest[] = [];
+    const opened = await openWebhookReceiver({
       async respond(post) {
         received.push(post);
         const answer = answers[Math.min(received.length, answers.length) - 1] ?? 200;
@@ -136,7 +140,7 @@ type ReceiverStatus = number | "down";
 const unreachableUrl = "http://127.0.0.1:9/hooks";
 
 /** Creates a receiver at a URL. Deliveries to a user's program are not recorded. */
-const createReceiver = (url: string, received: readonly ReceivedPost[], isProgram = false) => ({
+const createReceiver = (url: string, received: readonly ReceivedWebhookRequest[], isProgram = false) => ({
   url,
   isProgram,
   /** ID of the receiver's webhook. Undefined if no step has created a webhook. */
@@ -182,8 +186,8 @@ class SecretRegistry {
   #maskText(text: string): string {
     const shown = [...this.#values]
       .sort((one, other) => other.length - one.length)
-      .reduce((now, secret) => now.replaceAll(secret, mask), text);
-    return redactText(shown, { mask });
+      .reduce((now, secret) => now.replaceAll(secret, secretMask), text);
+    return redactText(shown, { mask: secretMask });
   }
 
   maskValue<T>(value: T): T;

@@ -159,7 +159,7 @@ export interface FindingLinesOptions {
  * it.
  */
 export function formatFindings(found: WebhookFindings, { all, maxLines, columns }: FindingLinesOptions): StyledLine[] {
-  const answer = formatAnswer(found, all);
+  const answer = formatConclusion(found, all);
   const heading = formatHeading(found.webhook);
   if (all) return [heading, ...formatEvidence(found), ...answer];
   const countRows = (lines: readonly StyledLine[]) =>
@@ -174,7 +174,7 @@ export function formatFindings(found: WebhookFindings, { all, maxLines, columns 
 
 const identity = (text: string): string => text;
 
-function formatAnswer(found: WebhookFindings, all: boolean): StyledLine[] {
+function formatConclusion(found: WebhookFindings, all: boolean): StyledLine[] {
   const { since, why, last_answer: answered, last_delivered_at: lastDeliveredAt } = found;
   const [begin, ...rest] = why;
   const first: StyledLine[] = since === null || begin === undefined ? why.slice(0, 1) : [[red(begin)]];

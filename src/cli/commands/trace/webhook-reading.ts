@@ -14,7 +14,7 @@ type QueryContext = { readonly client: Client; readonly signal: AbortSignal };
 type Page = ResultOf<typeof listDeliveries>;
 
 /** Page size of the log, and the number of newest deliveries to read. The console uses the same number. */
-const page = 500;
+const pageSize = 500;
 const maxDeliveries = 10_000;
 
 /** Reads the health of webhooks in as few requests as possible. */
@@ -82,15 +82,15 @@ async function fetchFirstPage(
   { client, signal }: QueryContext,
   offset = 0,
 ): Promise<Page> {
-  return client.call(listDeliveries, { query: { webhook, limit: page, offset } }, { signal });
+  return client.call(listDeliveries, { query: { webhook, limit: pageSize, offset } }, { signal });
 }
 
 async function readLog(webhook: number | undefined, queryContext: QueryContext) {
   const found = new Map<number, Delivery>();
-  for (let offset = 0; ; offset += page) {
+  for (let offset = 0; ; offset += pageSize) {
     const { items, total } = await fetchFirstPage(webhook, queryContext, offset);
     for (const one of items) found.set(one.id, one);
-    const isWhole = items.length < page || offset + items.length >= total;
+    const isWhole = items.length < pageSize || offset + items.length >= total;
     if (isWhole || found.size >= maxDeliveries) return { deliveries: [...found.values()], isWhole };
   }
 }

@@ -10,7 +10,7 @@ import type { CommandInputOf } from "../../parse/declaration.ts";
 import { pickGiven } from "../../parse/values.ts";
 import { UsageError } from "../../process/failure.ts";
 import { describeFilteredResult } from "../../process/service-message.ts";
-import { buildFirstPageQuery, fetchAllPages, findUnknownName, noteMoreRows } from "../../runtime/paging.ts";
+import { buildFirstPageQuery, fetchAllPages, findUnknownName, reportMoreRows } from "../../runtime/paging.ts";
 
 type ListedDelivery = ResultOf<typeof listDeliveries>["items"][number];
 type Event = EventOf<typeof watchDeliveries>;
@@ -74,7 +74,7 @@ async function list({ flags }: CommandInputOf<typeof deliveryFlags>, context: Co
     emptyReason:
       isEmpty && !context.globals.quiet ? await findUnknownName(query, { client, signal: context.signal }) : undefined,
   });
-  await noteMoreRows(paged, "items", page, query, context);
+  await reportMoreRows(paged, "items", page, query, context);
   return undefined;
 }
 
@@ -91,7 +91,7 @@ const withAttempts = (columns: readonly Column[]): readonly Column[] => [
 const toRow = ({ attempts, ...delivery }: ListedDelivery) => ({
   ...delivery,
   attempts: attempts.length,
-  answer: describeAnswer(attempts.at(-1)) ?? null,
+  answer: describeResponse(attempts.at(-1)) ?? null,
 });
 
 type FollowedFlags = readonly [...typeof deliveryFlags, { readonly flag: "offset"; readonly type: "integer" }];
@@ -113,7 +113,7 @@ function formatLine({ id, at, activity, composite_id: contract, outcome, attempt
   const what =
     attempt === null
       ? outcome
-      : `${attempt.resend ? "resend" : `attempt ${attempt.number}`}: ${describeAnswer(attempt)}${formatFault(attempt)}, ${outcome}`;
+      : `${attempt.resend ? "resend" : `attempt ${attempt.number}`}: ${describeResponse(attempt)}${formatFault(attempt)}, ${outcome}`;
   const next = event.next_attempt_at === null ? "" : `, next ${event.next_attempt_at}`;
   const skipped = next !== "" && event.webhook_status !== "ACTIVE" ? ` is skipped: ${event.webhook_status}` : "";
   return `${at} delivery ${id} ${activity}${about} ${what}${next}${skipped}`;
@@ -122,7 +122,7 @@ function formatLine({ id, at, activity, composite_id: contract, outcome, attempt
 const formatFault = ({ fault }: ListedDelivery["attempts"][number]): string =>
   fault === null ? "" : ` (fault: ${fault.effect})`;
 
-const describeAnswer = (attempt: ListedDelivery["attempts"][number] | undefined): string | undefined =>
+const describeResponse = (attempt: ListedDelivery["attempts"][number] | undefined): string | undefined =>
   attempt && (attempt.error?.code ?? `status ${attempt.status}`);
 
 export const commands: readonly Command[] = [webhooksDeliveries];

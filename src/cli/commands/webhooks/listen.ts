@@ -4,7 +4,7 @@ import { formatSize } from "../../../base/size.ts";
 import { pluralize } from "../../../base/text.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
-import { openReceiver, type Receiver } from "../../connection/webhook-receiver.ts";
+import { openWebhookReceiver, type WebhookReceiver } from "../../connection/webhook-receiver.ts";
 import { formatNextCommand } from "../../parse/argv.ts";
 import type { CommandInputOf } from "../../parse/declaration.ts";
 import { CommandFailedError } from "../../process/failure.ts";
@@ -16,7 +16,7 @@ import {
   signBody,
   verifyReceivedDelivery,
 } from "./listened-delivery.ts";
-import { openPoster, parseHeader, parseReceiverUrl } from "./post.ts";
+import { openDeliverySender, parseHeader, parseReceiverUrl } from "./post.ts";
 import { isLocalService, parseActivities, subscribe } from "./registration.ts";
 import { openRecording, SavedDeliveries } from "./saved-deliveries.ts";
 import { watchSubscription } from "./subscription-watch.ts";
@@ -111,7 +111,7 @@ async function listen(plan: Plan, key: string, context: Context): Promise<void> 
   const { output, signal, host, onEnd } = context;
   const recording = plan.folder === undefined ? undefined : await openRecording(plan.folder, context);
   const saved = plan.folder === undefined || recording ? undefined : await SavedDeliveries.open(plan.folder);
-  const poster = plan.forwardTo === undefined ? undefined : await openPoster(context);
+  const poster = plan.forwardTo === undefined ? undefined : await openDeliverySender(context);
   let stop = () => {};
   const ended = new Promise<void>((done) => {
     stop = done;
@@ -119,7 +119,7 @@ async function listen(plan: Plan, key: string, context: Context): Promise<void> 
   });
 
   let number = 0;
-  const receiver = await openReceiver({
+  const receiver = await openWebhookReceiver({
     port: plan.port,
     onTooLarge: (limit) => void output.warn(`Rejected a request larger than ${formatSize(limit)}`),
     respond: async ({ method, path, headers: given, body }) => {
@@ -175,7 +175,7 @@ function getStatus(isVerified: boolean, forwarded: ListenedDelivery["forwarded"]
 }
 
 /** Subscribes the receiver if the service can reach it; otherwise prints how to register it. */
-async function subscribeReceiver(plan: Plan, { url }: Receiver, context: Context): Promise<number | undefined> {
+async function subscribeReceiver(plan: Plan, { url }: WebhookReceiver, context: Context): Promise<number | undefined> {
   const subscription = plan.register
     ? await subscribe(context, { url: plan.publicUrl ?? url, activities: plan.activities })
     : undefined;

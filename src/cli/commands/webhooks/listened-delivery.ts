@@ -4,7 +4,7 @@ import type { FlagSpec } from "../../../derive/command-spec.ts";
 import { detectScheme, getDefaultScheme, type WebhookMessage } from "../../../schemes/webhook-schemes.ts";
 import { dim, green, red, type StyledLine } from "../../output/styled.ts";
 import { toKeyError } from "./key.ts";
-import { formatPostResult, isSuccessfulPost, type PostResult } from "./post.ts";
+import { type DeliverySendResult, formatPostResult, isSuccessfulPost } from "./post.ts";
 
 export interface VerifiedDelivery {
   /** Starts at 1. */
@@ -23,7 +23,7 @@ export interface VerifiedDelivery {
 
 export interface ListenedDelivery extends VerifiedDelivery {
   readonly file: string | undefined;
-  readonly forwarded: PostResult | undefined;
+  readonly forwarded: DeliverySendResult | undefined;
 }
 
 /** Parses a delivery and verifies its signature. Throws a UsageError if the key is invalid. */

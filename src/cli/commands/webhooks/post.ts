@@ -10,15 +10,15 @@ import { parseUrlFlag } from "../../parse/globals.ts";
 import { UsageError } from "../../process/failure.ts";
 import { type SavedDelivery, selectForwardedHeaders } from "./saved-deliveries.ts";
 
-export type PostResult =
+export type DeliverySendResult =
   | { readonly status: number; readonly duration_ms: number; readonly body: string; readonly content_type: string }
   | { readonly error: string; readonly duration_ms: number };
 
-export const isSuccessfulPost = (answer: PostResult): boolean =>
+export const isSuccessfulPost = (answer: DeliverySendResult): boolean =>
   "status" in answer && answer.status >= 200 && answer.status < 300;
 
 /** Formats `200 in 12 ms`, `401 in 12 ms: bad signature` with the receiver's reason for a rejection, or the error. */
-export function formatPostResult(answer: PostResult): string {
+export function formatPostResult(answer: DeliverySendResult): string {
   if ("error" in answer) return answer.error;
   const summary = `${answer.status} in ${answer.duration_ms} ms`;
   const text = answer.body.trim();
@@ -28,13 +28,13 @@ export function formatPostResult(answer: PostResult): string {
     : `${summary}: ${truncateText(text.replaceAll(/\s+/g, " "), 200)}`;
 }
 
-export interface Poster {
+export interface DeliverySender {
   /** Sends raw bytes and headers once. An unreachable receiver is a result, not an exception. */
-  post(url: string, delivery: SavedDelivery): Promise<PostResult>;
+  post(url: string, delivery: SavedDelivery): Promise<DeliverySendResult>;
 }
 
 /** Creates a sender that delivers to receivers as the service does. It is closed at the end of the run. */
-export async function openPoster({ globals, host, signal, onEnd }: Context): Promise<Poster> {
+export async function openDeliverySender({ globals, host, signal, onEnd }: Context): Promise<DeliverySender> {
   const transport = await openTransport(host, globals);
   onEnd(() => transport.close());
   return {

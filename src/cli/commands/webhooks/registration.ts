@@ -49,7 +49,7 @@ export async function subscribe(
   });
   const service = target?.baseUrls.contracts;
   if (service === undefined || (isLocal(url) && !isLocal(service))) return undefined;
-  const removed = await removeStaleListeners(context, (id, error) => reportLeft(id, error, context));
+  const removed = await removeStaleListeners(context, (id, error) => reportRemainingWebhook(id, error, context));
   if (removed > 0) await context.output.note(`Removed ${pluralize(removed, "webhook")} of stopped listeners`);
   const client = await context.client("contracts", { connections: 2 });
   const body = { title: listenerTitle, url, only_for_activities: [...activities] as Activity[] };
@@ -65,7 +65,7 @@ export async function subscribe(
       .catch(async (error: unknown) => {
         if (!(error instanceof NetworkError && (await withMovedEmulator({ id, url }, context, remove)))) throw error;
       })
-      .catch((error: unknown) => reportLeft(id, error, context));
+      .catch((error: unknown) => reportRemainingWebhook(id, error, context));
   });
   return id;
 }
@@ -104,7 +104,7 @@ function getId(answer: ApiResponse): number {
   return typeof id === "number" ? id : requireValidValue(answer as ApiResponse<{ id: number }>).id;
 }
 
-export async function reportLeft(id: number, error: unknown, context: Context): Promise<void> {
+export async function reportRemainingWebhook(id: number, error: unknown, context: Context): Promise<void> {
   if (error instanceof ServiceError && error.status === 404) return;
   const line = formatNextCommand(["webhooks", "delete", String(id)], context);
   await context.output.warn(`warning: Webhook ${id} was not deleted. ${explainError(error).message}`);
@@ -155,7 +155,7 @@ async function removeStaleListeners(
   const client = await context.client("contracts");
   let removed = 0;
   for (const { id, title, url } of all) {
-    if (title !== listenerTitle || !(await isDead(url))) continue;
+    if (title !== listenerTitle || !(await isClosedPort(url))) continue;
     // 404 means that the webhook belongs to another workspace, which these credentials cannot access.
     const isRemoved = await client.call(deleteWebhook, { params: { webhook_id: id } }, { signal }).then(
       () => true,
@@ -167,7 +167,7 @@ async function removeStaleListeners(
 }
 
 /** Reports whether nothing listens at a local address. Returns false for other machines. */
-async function isDead(url: string): Promise<boolean> {
+async function isClosedPort(url: string): Promise<boolean> {
   const { hostname } = new URL(url);
   return (hostname === "127.0.0.1" || hostname === "localhost") && isRefused(url);
 }

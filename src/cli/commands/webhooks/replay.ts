@@ -11,7 +11,14 @@ import { InputRequiredError, UsageError } from "../../process/failure.ts";
 import { maskUrlSecrets } from "../../process/redact.ts";
 import { keyFlag, resolveKey } from "./key.ts";
 import { signBody } from "./listened-delivery.ts";
-import { formatPostResult, isSuccessfulPost, openPoster, type Poster, parseHeader, parseReceiverUrl } from "./post.ts";
+import {
+  type DeliverySender,
+  formatPostResult,
+  isSuccessfulPost,
+  openDeliverySender,
+  parseHeader,
+  parseReceiverUrl,
+} from "./post.ts";
 import { listSavedBodies, readDelivery, type SavedDelivery } from "./saved-deliveries.ts";
 
 /** One delivery to resend, and its target. */
@@ -78,7 +85,7 @@ const webhooksReplay = defineCommand({
       await context.output.note("Dry run: nothing was sent");
       return undefined;
     }
-    const poster = await openPoster(context);
+    const poster = await openDeliverySender(context);
     let isEachSuccessful = true;
     for (const one of chosen) {
       if (context.signal.aborted) break;
@@ -89,7 +96,11 @@ const webhooksReplay = defineCommand({
   },
 });
 
-async function replayDelivery(delivery: ReplayedDelivery, poster: Poster, { output }: Context): Promise<boolean> {
+async function replayDelivery(
+  delivery: ReplayedDelivery,
+  poster: DeliverySender,
+  { output }: Context,
+): Promise<boolean> {
   const { name } = delivery;
   const answer = await poster.post(delivery.url, delivery);
   const url = maskUrlSecrets(delivery.url);

@@ -134,13 +134,13 @@ async function findNearestFolder(folder: string): Promise<string> {
 }
 
 /** Delivery with its receiver and the response. */
-interface AnsweredDelivery extends SavedDelivery {
+interface DeliveryWithResponse extends SavedDelivery {
   readonly path: string;
   readonly status: number;
 }
 
 interface WebhookRecording {
-  add(activity: string | undefined, delivery: AnsweredDelivery): Promise<string>;
+  add(activity: string | undefined, delivery: DeliveryWithResponse): Promise<string>;
 }
 
 /** Opens the corpus that is being recorded in this folder. Returns undefined if there is none. */

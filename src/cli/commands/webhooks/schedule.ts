@@ -102,7 +102,7 @@ async function findSchedule(file: string | undefined, context: Context): Promise
     await context.output.note("This is the schedule of the webhooks of the running emulator.");
     return first.retry_schedule;
   }
-  const differing = [...schedules.values()].slice(0, maxNamed);
+  const differing = [...schedules.values()].slice(0, maxNamedWebhooks);
   const list = differing.map(({ id, retry_schedule: own }) => `webhook ${id} after ${describeRetrySchedule(own)}`);
   await context.output.note(
     `This is the schedule of the specification. The ${first ? `webhooks of the emulator have others: ${list.join(", ")}` : "emulator has no webhooks, which may have other schedules."}`,
@@ -117,7 +117,7 @@ async function isEmulatorSelected(error: unknown, { host }: Context): Promise<bo
   return error.code !== "no_emulator" || existsSync(await resolveRunFile(resolveStateFile(host, undefined)));
 }
 
-const maxNamed = 5;
+const maxNamedWebhooks = 5;
 
 async function listWebhooks(file: string | undefined, context: Context): Promise<readonly Webhook[]> {
   await requireEmulator(file, context);

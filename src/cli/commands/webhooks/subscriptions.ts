@@ -6,7 +6,7 @@ import { type Command, type Context, defineCommand } from "../../command.ts";
 import { requireEmulator } from "../../connection/target.ts";
 import { explainRejectedAddress } from "../../parse/values.ts";
 import { CommandFailedError, PartialFailureError } from "../../process/failure.ts";
-import { prepareCall } from "../../runtime/derived-command.ts";
+import { prepareRequest } from "../../runtime/derived-command.ts";
 
 const webhooksCreate = defineCommand({
   words: ["webhooks", "create"],
@@ -17,7 +17,7 @@ const webhooksCreate = defineCommand({
   flags: [],
   examples: [],
   async run(input, context, spec) {
-    const prepared = await prepareCall(spec!, input, context);
+    const prepared = await prepareRequest(spec!, input, context);
     if (prepared === "dry-run") return undefined;
     const { value } = await prepared.send().catch((error: unknown) => {
       throw withReason(error, toFields(prepared.call.args.body).url);

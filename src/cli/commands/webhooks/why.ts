@@ -50,7 +50,7 @@ const webhooksWhy = defineCommand({
     const reads = sortWorstFirst(await selectWebhooks(positionals.webhook, access));
     const all = flags.all === true;
     if (output.format === "table" && globals.fields === undefined) {
-      await printForPeople(reads, all, access, context);
+      await printForUsers(reads, all, access, context);
     } else if (output.format === "json" || output.format === "ndjson") {
       const failing = reads.filter(({ health }) => health.failing);
       const tracedReadings = reads.length === 1 ? reads : failing.slice(0, all ? undefined : maxTraced);
@@ -87,7 +87,7 @@ async function selectWebhooks(argument: string | undefined, access: ControlAcces
  * Prints a table of several webhooks, then describes the worst one, or all failing ones, each with its conclusion at
  * the end.
  */
-async function printForPeople(
+async function printForUsers(
   reads: readonly WebhookReading[],
   all: boolean,
   access: ControlAccess,

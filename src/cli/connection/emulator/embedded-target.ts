@@ -1,13 +1,13 @@
 import { isForeignState } from "../../../files/origin-marker.ts";
 import type { Context, ServiceTarget } from "../../command.ts";
 import { type EmulatorAccess, isSameEmulator, readEmulatorAccess } from "./emulator-access.ts";
-import { getMainCluster, noteUnused, selectEnvironmentKey } from "./emulator-variables.ts";
+import { getMainCluster, reportUnusedVariables, selectEnvironmentKey } from "./emulator-variables.ts";
 import { toStartError } from "./ended-emulator.ts";
 import {
   createUntrustedStateError,
   makeStateFolder,
-  noteStateAbove,
   readRunFile,
+  reportParentState,
   resolveRunFile,
   resolveStateFile,
 } from "./run-file.ts";
@@ -22,7 +22,7 @@ export async function createEmbeddedTarget(
   file: string | undefined,
 ): Promise<ServiceTarget> {
   const path = resolveStateFile(host, file);
-  await noteStateAbove(host, output, path, file);
+  await reportParentState(host, output, path, file);
   if (file === undefined && (await isForeignState(path)))
     throw createUntrustedStateError(path, "Use it with svc emulator start --trust-state.");
   const removeStateFolder = await makeStateFolder(path);
@@ -46,7 +46,7 @@ async function createEmulatorTarget(
   { host, output }: Pick<Context, "host" | "output">,
 ): Promise<ServiceTarget> {
   const { access, key, unused } = await selectEnvironmentKey(emulator, host);
-  await noteUnused(unused, output);
+  await reportUnusedVariables(unused, output);
   const { routerUrl, clusters, token } = access;
   const first = getMainCluster(access);
   return {

@@ -51,7 +51,7 @@ export async function readEmulatorAccess(
 export async function readPublicAccess(running: Pick<RunningEmulator, "routerUrl" | "token">): Promise<EmulatorAccess> {
   const { checkReadiness } = await import("../../../api/emulator/lifecycle.ts");
   const { public_url } = await withControlClient(running.routerUrl, undefined, (client) =>
-    client.call(checkReadiness, {}, once),
+    client.call(checkReadiness, {}, singleAttempt),
   );
   return createAccess(running, public_url ?? running.routerUrl, "url");
 }
@@ -62,7 +62,9 @@ async function createAccess(
   address: "url" | "own_url",
 ): Promise<EmulatorAccess> {
   const { listControlClusters } = await import("../../../api/emulator/clusters.ts");
-  const found = await withControlClient(askedAt, token, (client) => client.call(listControlClusters, {}, once));
+  const found = await withControlClient(askedAt, token, (client) =>
+    client.call(listControlClusters, {}, singleAttempt),
+  );
   return {
     routerUrl,
     controlUrl: `${routerUrl}/_emulator`,
@@ -81,7 +83,7 @@ async function createAccess(
 
 export async function listKnownWorkspaces({ routerUrl, token }: Pick<EmulatorAccess, "routerUrl" | "token">) {
   const { listWorkspaces } = await import("../../../api/emulator/state.ts");
-  return withControlClient(routerUrl, token, (client) => client.call(listWorkspaces, {}, once));
+  return withControlClient(routerUrl, token, (client) => client.call(listWorkspaces, {}, singleAttempt));
 }
 
 export type KnownWorkspace = Awaited<ReturnType<typeof listKnownWorkspaces>>[number];
@@ -94,7 +96,7 @@ export function selectWorkspace<Access extends EmulatorAccess>(access: Access, w
   return { ...access, clusters: [...own, ...access.clusters.filter(({ id }) => id !== cluster_id)] };
 }
 
-const once = { retries: 0, timeoutMs: responseTimeoutMs };
+const singleAttempt = { retries: 0, timeoutMs: responseTimeoutMs };
 
 /**
  * Checks whether the emulator of a run file responds at its address. No other request is sent there before. Throws
@@ -112,7 +114,7 @@ export async function isSameEmulator(
     });
   try {
     const { status, value } = await withControlClient(routerUrl, undefined, (client) =>
-      client.send(CheckedCall.check(checkReadiness), once),
+      client.send(CheckedCall.check(checkReadiness), singleAttempt),
     );
     if (toFields(value).instance_id !== instanceId) return false;
     if (mayBeStarting) return true;
@@ -133,7 +135,9 @@ export async function isSameEmulator(
 
 export async function isConnectionRefused(url: string): Promise<boolean> {
   const { checkReadiness } = await import("../../../api/emulator/lifecycle.ts");
-  return withControlClient(url, undefined, (client) => client.send(CheckedCall.check(checkReadiness), once)).then(
+  return withControlClient(url, undefined, (client) =>
+    client.send(CheckedCall.check(checkReadiness), singleAttempt),
+  ).then(
     () => false,
     (error: unknown) => error instanceof NetworkError && error.code === "ECONNREFUSED",
   );

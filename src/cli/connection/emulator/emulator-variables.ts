@@ -115,7 +115,7 @@ function parseKeys(list: string): unknown[] | undefined {
   }
 }
 
-export async function noteUnused(unused: readonly string[], output: Pick<Output, "note">): Promise<void> {
+export async function reportUnusedVariables(unused: readonly string[], output: Pick<Output, "note">): Promise<void> {
   if (unused.length === 0) return;
   await output.note(`Ignored: ${unused.join(", ")} (not known to this emulator; see svc help addresses)`);
 }

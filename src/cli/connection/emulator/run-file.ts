@@ -119,7 +119,7 @@ export function findPathAbove(folder: string, state: string): string | undefined
 }
 
 /** Reports once which state is used, if it was found in a parent folder. */
-export async function noteStateAbove({ cwd }: Host, output: Output, state: string, named: string | undefined) {
+export async function reportParentState({ cwd }: Host, output: Output, state: string, named: string | undefined) {
   const path = findPathAbove(cwd, state);
   if (named === undefined && path !== undefined) await printNoteOnce(output, `Using the emulator's state in ${path}`);
 }

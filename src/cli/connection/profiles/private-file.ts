@@ -10,13 +10,13 @@ import { CommandFailedError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";
 
 /** Describes the error in the content of a file without quoting the content: `profile a must be an object`. */
-export type Check = (content: Readonly<Record<string, unknown>>) => string | undefined;
+export type ContentCheck = (content: Readonly<Record<string, unknown>>) => string | undefined;
 
 /**
  * Reads a JSON file. Returns undefined if the file does not exist. Fails with exit code 2 if it is unreadable or has
  * another shape.
  */
-export async function readPrivateFile<T>(path: string, check: Check): Promise<T | undefined> {
+export async function readPrivateFile<T>(path: string, check: ContentCheck): Promise<T | undefined> {
   const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT" || error.code === "ENOTDIR") return undefined;
     throw new CommandFailedError("usage", "config_unreadable", `Failed to read ${path}: ${error.code}`, {
@@ -39,7 +39,7 @@ export async function readPrivateFile<T>(path: string, check: Check): Promise<T 
  */
 export function changePrivateFile<T>(
   path: string,
-  check: Check,
+  check: ContentCheck,
   host: Host,
   signal: AbortSignal,
   change: (content: T | undefined) => T | Promise<T>,
@@ -55,7 +55,7 @@ export function changePrivateFile<T>(
 
 async function changeLocked<T>(
   path: string,
-  check: Check,
+  check: ContentCheck,
   host: Host,
   signal: AbortSignal,
   change: (content: T | undefined) => T | Promise<T>,
@@ -72,8 +72,8 @@ async function changeLocked<T>(
 /** Another process can refresh a token at a slow service in this time. */
 const lockTimeoutMs = 45_000;
 /** A lock without activity for this long belongs to a dead process on another machine. */
-const abandonedMs = 5 * 60_000;
-const pauseMs = 25;
+const maxLockIdleMs = 5 * 60_000;
+const lockRetryMs = 25;
 
 /**
  * Performs work under the lock `PATH.lock`. Takes over the lock of a dead process. Fails with exit code 75 if another
@@ -90,7 +90,7 @@ async function withLock<T>(path: string, host: Host, signal: AbortSignal, work: 
         hint: `If no svc process is running, remove ${file}.`,
       });
     }
-    await host.wall.sleep(pauseMs, signal);
+    await host.wall.sleep(lockRetryMs, signal);
     signal.throwIfAborted();
     lock = await acquireFileLock(file, host);
   }
@@ -116,4 +116,4 @@ export async function acquireFileLock(file: string, host: Host, life = file): Pr
 export const isLocked = async (file: string, host: Host, life = file): Promise<boolean> =>
   (await findLockConflict(file, createLockOptions(host, life))) !== undefined;
 
-const createLockOptions = ({ wall }: Host, life: string) => ({ wall, forgotten: { life, afterMs: abandonedMs } });
+const createLockOptions = ({ wall }: Host, life: string) => ({ wall, forgotten: { life, afterMs: maxLockIdleMs } });

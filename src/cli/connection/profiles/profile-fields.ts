@@ -17,7 +17,7 @@ import { changePrivateFile } from "./private-file.ts";
 import { checkProfiles, getProfilesPath, type Profile, type ProfileFile, readProfiles } from "./profile.ts";
 import { appSecrets } from "./secrets.ts";
 
-export interface Setting {
+export interface ProfileSetting {
   readonly key: string;
   readonly what: string;
   readonly isSecret: boolean;
@@ -26,14 +26,19 @@ export interface Setting {
 }
 
 const identity = (text: string) => text;
-const createSetting = (key: string, what: string, check: Setting["check"] = identity, isSecret = false): Setting => ({
+const createSetting = (
+  key: string,
+  what: string,
+  check: ProfileSetting["check"] = identity,
+  isSecret = false,
+): ProfileSetting => ({
   key,
   what,
   isSecret,
   check,
 });
 
-export const settings: readonly Setting[] = [
+export const profileSettings: readonly ProfileSetting[] = [
   createSetting("router_url", "Address of the routing service", (text) => parseBaseUrlFlag(text, "router_url")),
   createSetting("contracts_url", "Address of the contract API", (text) => parseBaseUrlFlag(text, "contracts_url")),
   createSetting("client_id", "Client ID of the workspace's API key"),
@@ -47,17 +52,17 @@ export const settings: readonly Setting[] = [
 const clusterKey = /^cluster_keys\.([A-Za-z0-9][\w-]*)$/;
 
 /** Finds the setting of a key such as `router_url` or `cluster_keys.eu-1`. */
-export function findSetting(key: string): Setting {
-  const known = settings.find((one) => one.key === key);
+export function findProfileSetting(key: string): ProfileSetting {
+  const known = profileSettings.find((one) => one.key === key);
   if (known) return known;
   if (clusterKey.test(key)) return createSetting(key, "Key of one cluster, for x-cluster-key", identity, true);
   throw new UsageError(`Setting "${key}" not found.`, {
-    hint: formatSuggestion(key, [...settings.map((one) => one.key), "cluster_keys.CLUSTER"]),
+    hint: formatSuggestion(key, [...profileSettings.map((one) => one.key), "cluster_keys.CLUSTER"]),
   });
 }
 
 /** Returns the profile with a changed setting. `undefined` removes the setting. */
-export function withSetting(profile: Profile, key: string, value: string | undefined): Profile {
+export function setProfileSetting(profile: Profile, key: string, value: string | undefined): Profile {
   const cluster = clusterKey.exec(key)?.[1];
   const change = <T extends object>(object: T, name: string): T =>
     Object.fromEntries([

@@ -2,7 +2,7 @@ import { pluralize } from "../../../../base/text.ts";
 import type { Context } from "../../../command.ts";
 import { CommandFailedError, UsageError } from "../../../process/failure.ts";
 import { parseErrorLimit } from "./flags.ts";
-import { type Batch, groupIntoBatches, type InvalidRow } from "./input/batches.ts";
+import { groupIntoBatches, type InvalidRow, type RowBatch } from "./input/batches.ts";
 import type { InputSource } from "./input/bytes.ts";
 import { IdentifierCounter, selectShare } from "./input/distinct.ts";
 import { isHeading } from "./input/format.ts";
@@ -12,9 +12,9 @@ import type { JobRecord } from "./log/jobs.ts";
 import type { OpenJob } from "./log/open-job.ts";
 import { formatResultLines } from "./log/results.ts";
 import { createMoveLookup, createVerification } from "./lookup.ts";
-import type { Progress } from "./progress.ts";
+import type { JobProgress } from "./progress.ts";
 import { type BatchResult, createSender, runConcurrently } from "./send.ts";
-import type { BulkWork } from "./work.ts";
+import type { BulkJobKind } from "./work.ts";
 
 const emptyResult: BatchResult = { moved: 0, refused: [] };
 const noMoves: ReadonlyMap<number, string> = new Map();
@@ -32,9 +32,9 @@ export interface RowSummary {
 export interface JobRun {
   readonly record: JobRecord;
   readonly source: InputSource;
-  readonly work: BulkWork;
+  readonly work: BulkJobKind;
   readonly job: OpenJob;
-  readonly progress: Progress;
+  readonly progress: JobProgress;
   readonly concurrency: number;
 }
 
@@ -74,7 +74,7 @@ export async function runJob(run: JobRun, context: Context): Promise<RowSummary>
   const counter = record.input.path === "-" && job.finished.count === 0 ? new IdentifierCounter(kind) : undefined;
   let firstInvalid: InvalidRow | undefined;
 
-  async function perform(batch: Batch): Promise<void> {
+  async function perform(batch: RowBatch): Promise<void> {
     if (batch.invalid.length > 0) {
       firstInvalid ??= batch.invalid[0];
       if (!record.skip_invalid && !limit) throw createInvalidRowError(kind, batch.invalid[0]!);

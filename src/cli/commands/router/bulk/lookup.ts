@@ -6,12 +6,12 @@ import type { Context } from "../../../command.ts";
 import { isEmulator } from "../../../connection/target.ts";
 import { UsageError } from "../../../process/failure.ts";
 import { canPrompt, confirmYes } from "../../../prompt/confirm.ts";
-import type { Batch } from "./input/batches.ts";
+import type { RowBatch } from "./input/batches.ts";
 import type { JobRecord } from "./log/jobs.ts";
 import { type RejectedRange, runConcurrently } from "./send.ts";
-import { type BulkWork, offboardKinds, splitOffboardValue } from "./work.ts";
+import { type BulkJobKind, offboardKinds, splitOffboardValue } from "./work.ts";
 
-export interface Lookup {
+export interface ClusterLookup {
   /**
    * Returns the cluster of each identifier: null if it has none, undefined if the service has no look-up for its kind.
    */
@@ -19,13 +19,13 @@ export interface Lookup {
 }
 
 /** Maximum number of connections in addition to those of the mapping requests. */
-const connections = 8;
+const maxLookupConnections = 8;
 
 /** Tables with a public look-up on every router. */
 const publicTables: readonly string[] = ["cluster_emails", "cluster_clients"];
 
 /** Creates a look-up for the identifiers of a job. Returns undefined if the service supports none of them. */
-export async function createLookup(work: BulkWork, context: Context): Promise<Lookup | undefined> {
+export async function createLookup(work: BulkJobKind, context: Context): Promise<ClusterLookup | undefined> {
   const isForEmulator = await isEmulator(context);
   const { table } = work;
   if (table !== undefined && !publicTables.includes(table) && !isForEmulator) return undefined;
@@ -43,7 +43,7 @@ export async function createLookup(work: BulkWork, context: Context): Promise<Lo
       const listItems = async function* () {
         yield* new Set(values);
       };
-      await runConcurrently(listItems(), connections, lookUpOne);
+      await runConcurrently(listItems(), maxLookupConnections, lookUpOne);
       context.signal.throwIfAborted();
       return found;
     },
@@ -74,7 +74,7 @@ async function createBatchLookup(name: string, context: Context) {
 }
 
 async function createQuery(context: Context, isForEmulator: boolean) {
-  const client = await context.client("router", { connections });
+  const client = await context.client("router", { connections: maxLookupConnections });
   const options = { signal: context.signal };
   const control = isForEmulator ? await context.client("emulator", {}) : undefined;
   return async (table: string, key: string): Promise<string | null | undefined> => {
@@ -99,7 +99,7 @@ const toNullIfMissing = (owner: Promise<{ readonly cluster_id: string }>): Promi
     },
   );
 
-export async function requireLookup(work: BulkWork, context: Context): Promise<Lookup> {
+export async function requireLookup(work: BulkJobKind, context: Context): Promise<ClusterLookup> {
   const lookup = await createLookup(work, context);
   if (lookup) return lookup;
   throw new UsageError(`--verify cannot be used with ${work.name}: the service cannot look up ${work.noun}s`);
@@ -109,12 +109,12 @@ export async function requireLookup(work: BulkWork, context: Context): Promise<L
  * Creates a look-up of the owners of identifiers before they are mapped. Returns undefined if the look-up is not
  * requested or not possible.
  */
-export async function createMoveLookup({ results, scope }: JobRecord, work: BulkWork, context: Context) {
+export async function createMoveLookup({ results, scope }: JobRecord, work: BulkJobKind, context: Context) {
   if (work.action !== "map" || results !== "all") return undefined;
   const lookup = await createLookup(work, context);
   if (!lookup) return undefined;
   /** Returns the clusters that lose identifiers of a batch, by the position of the first row of each identifier. */
-  return async (batch: Batch): Promise<ReadonlyMap<number, string>> => {
+  return async (batch: RowBatch): Promise<ReadonlyMap<number, string>> => {
     const values = batch.getValues();
     const clusters = await lookup.findClusters(values);
     const seen = new Set<string>();
@@ -130,10 +130,10 @@ export async function createMoveLookup({ results, scope }: JobRecord, work: Bulk
 }
 
 /** Creates a look-up that verifies the mappings that the service has confirmed. */
-export async function createVerification({ scope }: JobRecord, work: BulkWork, context: Context) {
+export async function createVerification({ scope }: JobRecord, work: BulkJobKind, context: Context) {
   const lookup = await requireLookup(work, context);
   /** Returns unexpected owners by row position, and the number of rows without a look-up. */
-  return async (batch: Batch, refused: readonly RejectedRange[]) => {
+  return async (batch: RowBatch, refused: readonly RejectedRange[]) => {
     const values = batch.getValues();
     const clusters = await lookup.findClusters(values);
     const mismatches = new Map<number, string>();
@@ -153,12 +153,12 @@ export async function createVerification({ scope }: JobRecord, work: BulkWork, c
 /** Number of identifiers that are looked up before a job starts, each by one request. */
 export const maxLookups = 500;
 
-export const mayAskAboutMoves = ({ action }: BulkWork, { host, globals }: Context): boolean =>
+export const mayAskAboutMoves = ({ action }: BulkJobKind, { host, globals }: Context): boolean =>
   action === "map" && !globals.yes && canPrompt(host, globals);
 
 /** Prompts the user at a terminal about moves from other clusters. Identifiers are in their request form. */
 export async function askAboutMoves(
-  work: BulkWork,
+  work: BulkJobKind,
   cluster: string,
   values: readonly string[],
   context: Context,

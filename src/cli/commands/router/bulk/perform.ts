@@ -10,12 +10,12 @@ import { formatCommandLine } from "../../../process/shell-words.ts";
 import type { InputSource } from "./input/bytes.ts";
 import { InputError } from "./input/identifiers.ts";
 import { runJob } from "./job.ts";
-import { type JobRecord, lockJob, lockPath, removeJob } from "./log/jobs.ts";
+import { getLockPath, type JobRecord, lockJob, removeJob } from "./log/jobs.ts";
 import { OpenJob } from "./log/open-job.ts";
 import { getResultsPath } from "./log/read-results.ts";
-import { createProgress, type Progress } from "./progress.ts";
+import { createJobProgress, type JobProgress } from "./progress.ts";
 import { buildJobReport, showReport, writeReport } from "./report-file.ts";
-import { findWork } from "./work.ts";
+import { findBulkJobKind } from "./work.ts";
 
 const verbs = { map: "mapped", unmap: "removed", offboard: "removed" } as const;
 
@@ -31,15 +31,15 @@ export async function performJob(
   { concurrency = record.concurrency, isResumed = false }: { concurrency?: number; isResumed?: boolean } = {},
 ): Promise<FailureKind | undefined> {
   const { host, output, globals } = context;
-  const work = findWork(record.command)!;
+  const work = findBulkJobKind(record.command)!;
   const lock = await lockJob(folder, host);
   if (!lock) {
     throw new CommandFailedError("failed", "job_running", `Job ${record.id} is already running in another process.`, {
-      hint: `If no process runs it, remove ${lockPath(folder)}.`,
+      hint: `If no process runs it, remove ${getLockPath(folder)}.`,
     });
   }
   let job: OpenJob | undefined;
-  let progress: Progress | undefined;
+  let progress: JobProgress | undefined;
   // The job was rejected before anything was sent, so it is not stored.
   let isDiscarded = false;
   let stopReason: string | undefined;
@@ -51,7 +51,7 @@ export async function performJob(
     await announceJob(record, source, job, context);
     await setOutput(host, "job_id", record.id);
     const { rows, invalid, failed } = job.counts;
-    progress = createProgress(context, {
+    progress = createJobProgress(context, {
       verb: verbs[work.action],
       total: record.input.rows ?? undefined,
       resumedRows: rows + invalid + failed,

@@ -9,7 +9,7 @@ import { UsageError } from "../../../process/failure.ts";
 import { type BulkInput, defaultConcurrency } from "./flags.ts";
 import { inputFormats } from "./input/format.ts";
 import { emailHashings } from "./input/identifiers.ts";
-import type { BulkWork } from "./work.ts";
+import type { BulkJobKind } from "./work.ts";
 
 const count = z.int().nonnegative();
 
@@ -58,7 +58,7 @@ export async function writePlan(path: string, plan: JobPlan, { host }: Context):
 }
 
 /** Reports whether a file with this beginning is a plan of `writePlan`. */
-export const isPlan = (beginning: string): boolean => /^\{\s*"version":\s*\d+,\s*"command":/.test(beginning);
+export const isPlanFile = (beginning: string): boolean => /^\{\s*"version":\s*\d+,\s*"command":/.test(beginning);
 
 async function readPlan(path: string, { host }: Context): Promise<JobPlan> {
   const text = await readText(host, path, "--apply");
@@ -88,7 +88,7 @@ export function requireUnchangedPlan(
 }
 
 export interface JobRequest extends Omit<JobPlan, "version" | "command" | "target" | "input"> {
-  readonly work: BulkWork;
+  readonly work: BulkJobKind;
   /** Path as typed, or `-` for standard input. */
   readonly path: string;
   readonly concurrency: number;
@@ -107,7 +107,7 @@ export interface JobRequest extends Omit<JobPlan, "version" | "command" | "targe
 
 /** Reads the request from a plan. The input file may have another path, because its content identifies it. */
 export async function readPlannedRequest(
-  work: BulkWork,
+  work: BulkJobKind,
   file: string | undefined,
   flags: BulkInput["flags"] & { readonly apply: string },
   context: Context,

@@ -4,9 +4,9 @@ import type { Context } from "../../../command.ts";
 import { hasWidth } from "../../../output/print.ts";
 import { isSwitchedOn } from "../../../process/environment.ts";
 
-const everyMs = { terminal: 200, plain: 10_000 };
+const progressIntervalMs = { terminal: 200, plain: 10_000 };
 
-export interface Progress {
+export interface JobProgress {
   add(rows: number): void;
   reportRetry(retry: { readonly waitMs: number; readonly reason: string }): void;
   readonly retries: number;
@@ -14,7 +14,7 @@ export interface Progress {
   end(): Promise<void>;
 }
 
-export interface ProgressOptions {
+export interface JobProgressOptions {
   readonly verb: string;
   /** Total number of rows. Undefined if unknown, as for standard input. */
   readonly total: number | undefined;
@@ -25,10 +25,10 @@ export interface ProgressOptions {
  * Shows the progress of a job on standard error (DECISIONS.md, L18). A terminal shows one rewritten line. Other outputs
  * get a new line every ten seconds, or a JSON document under `--format ndjson`.
  */
-export function createProgress(
+export function createJobProgress(
   { host, globals, output }: Context,
-  { verb, total, resumedRows }: ProgressOptions,
-): Progress {
+  { verb, total, resumedRows }: JobProgressOptions,
+): JobProgress {
   const { stderr, wall, env } = host;
   const isAnimated = hasWidth(stderr) && !isSwitchedOn(env.CI) && output.format !== "ndjson";
   const startedAt = wall.monotonicNow();
@@ -65,7 +65,11 @@ export function createProgress(
     },
     add(more) {
       rows += more;
-      if (globals.quiet || wall.monotonicNow() - shownAt < (isAnimated ? everyMs.terminal : everyMs.plain)) return;
+      if (
+        globals.quiet ||
+        wall.monotonicNow() - shownAt < (isAnimated ? progressIntervalMs.terminal : progressIntervalMs.plain)
+      )
+        return;
       shownAt = wall.monotonicNow();
       show(formatLine(), toDocument());
     },
@@ -96,7 +100,7 @@ export function formatSeconds(seconds: number): string {
 }
 
 /** Size of both semispaces. */
-const youngBytes = 8 * 1_024 * 1_024;
+const youngGenerationBytes = 8 * 1_024 * 1_024;
 
 /**
  * Sizes V8's young generation for millions of short-lived rows. Must be called before any row is read. The default
@@ -107,9 +111,10 @@ export function limitYoungGeneration(): void {
   setFlagsFromString("--semi-space-growth-factor=4");
   // The young generation grows when many objects survive.
   const retained: number[][] = [];
-  for (let i = 0; i < 256 && getYoungGenerationSize() < youngBytes; i += 1) retained.push(new Array(2_048).fill(i));
+  for (let i = 0; i < 256 && getYoungGenerationSize() < youngGenerationBytes; i += 1)
+    retained.push(new Array(2_048).fill(i));
   setFlagsFromString("--semi-space-growth-factor=1");
 }
 
 const getYoungGenerationSize = (): number =>
-  getHeapSpaceStatistics().find(({ space_name: name }) => name === "new_space")?.space_size ?? youngBytes;
+  getHeapSpaceStatistics().find(({ space_name: name }) => name === "new_space")?.space_size ?? youngGenerationBytes;

@@ -4,14 +4,14 @@ import type { Context } from "../../../command.ts";
 import { writeOutput } from "../../../output/file.ts";
 import { formatCsvLine } from "../../../output/text.ts";
 import { UsageError } from "../../../process/failure.ts";
-import type { Shard } from "./input/distinct.ts";
+import type { InputShard } from "./input/distinct.ts";
 import type { RowSummary } from "./job.ts";
 import type { JobRecord } from "./log/jobs.ts";
 import type { RowCounts } from "./log/log-file.ts";
 import type { OpenJob } from "./log/open-job.ts";
-import { type Tally, tallyResults } from "./log/read-results.ts";
+import { type ResultTally, tallyResults } from "./log/read-results.ts";
 import { formatSeconds } from "./progress.ts";
-import { type BulkWork, formatOutcome, formatUnknownNote } from "./work.ts";
+import { type BulkJobKind, formatOutcome, formatUnknownNote } from "./work.ts";
 
 export interface JobEnd extends RowCounts {
   readonly distinct: number | null;
@@ -21,7 +21,7 @@ export interface JobEnd extends RowCounts {
 const csvHeader = formatCsvLine(["section", "item", "value"]);
 const htmlBeginning = '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n<title>Bulk job ';
 
-export const isReport = (beginning: string): boolean =>
+export const isReportFile = (beginning: string): boolean =>
   beginning.startsWith(csvHeader) || beginning.startsWith(htmlBeginning);
 
 export function checkReportName(path: string): void {
@@ -42,7 +42,7 @@ export async function writeReport(
 
 type Section = readonly [name: string, rows: readonly (readonly [item: string, value: string])[]];
 
-function createSections(record: JobRecord, end: JobEnd, { reasons, moves }: Tally, now: number): Section[] {
+function createSections(record: JobRecord, end: JobEnd, { reasons, moves }: ResultTally, now: number): Section[] {
   const { rows, invalid, failed, moved, distinct } = end;
   const listReasons = (status: string) =>
     reasons.flatMap((one) =>
@@ -137,8 +137,8 @@ export function buildJobReport(
 
 export async function showReport(
   report: JobReport,
-  work: BulkWork,
-  shard: Shard | null,
+  work: BulkJobKind,
+  shard: InputShard | null,
   { output }: Context,
 ): Promise<void> {
   if (output.format !== "table") return output.show(report);

@@ -4,12 +4,12 @@ import { withRetries } from "../../../../client/network-failure.ts";
 import { buildRequest } from "../../../../client/request.ts";
 import { readResponse, requireValidValue } from "../../../../client/response.ts";
 import type { Context } from "../../../command.ts";
-import type { Batch } from "./input/batches.ts";
+import type { RowBatch } from "./input/batches.ts";
 import { addCounts } from "./log/log-file.ts";
-import { type BulkWork, type CallScope, requireConfirmed } from "./work.ts";
+import { type BulkJobKind, type RequestScope, requireConfirmed } from "./work.ts";
 
 /** Sends one batch until every response is final. Throws errors that concern the whole job. */
-export type BatchSender = (batch: Pick<Batch, "index" | "getValues">) => Promise<BatchResult>;
+export type BatchSender = (batch: Pick<RowBatch, "index" | "getValues">) => Promise<BatchResult>;
 
 export interface BatchResult {
   /** Number of identifiers that another cluster had before. Null if the service does not report it. */
@@ -26,8 +26,8 @@ export interface RejectedRange {
 
 export interface SenderOptions {
   readonly jobId: string;
-  readonly work: BulkWork;
-  readonly scope: CallScope;
+  readonly work: BulkJobKind;
+  readonly scope: RequestScope;
   readonly concurrency: number;
   /** Ends requests in flight. The context's own signal only ends waits between attempts. */
   readonly cut: AbortSignal;

@@ -12,14 +12,14 @@ import { type InputSource, openInputSource } from "./input/bytes.ts";
 import { isHeadingText, OtherFormatError } from "./input/format.ts";
 import type { IdentifierKind } from "./input/identifiers.ts";
 import { readRows } from "./input/rows.ts";
-import { fingerprintSource, type Survey, showPreview, surveyInput } from "./input/survey.ts";
+import { fingerprintSource, type InputSurvey, showPreview, surveyInput } from "./input/survey.ts";
 import { createJob, createJobId, findWritableJobsFolder, type JobRecord } from "./log/jobs.ts";
-import { isResults } from "./log/results.ts";
+import { isResultsFile } from "./log/results.ts";
 import { askAboutMoves, maxLookups, mayAskAboutMoves, requireLookup } from "./lookup.ts";
 import { performJob } from "./perform.ts";
-import { getTargetName, isPlan, type JobPlan, type JobRequest, requireUnchangedPlan, writePlan } from "./plan.ts";
+import { getTargetName, isPlanFile, type JobPlan, type JobRequest, requireUnchangedPlan, writePlan } from "./plan.ts";
 import { limitYoungGeneration } from "./progress.ts";
-import { checkReportName, isReport } from "./report-file.ts";
+import { checkReportName, isReportFile } from "./report-file.ts";
 
 export async function startJob(request: JobRequest, context: Context): Promise<FailureKind | undefined> {
   limitYoungGeneration();
@@ -44,14 +44,14 @@ async function checkRequest(request: JobRequest, source: InputSource, context: C
   if (request.max_errors !== null) parseErrorLimit(request.max_errors);
   const inputs = [path, request.planFile];
   if (errorsOut !== undefined) {
-    await checkOutputFile(context.host, errorsOut, "--errors-out", { inputs, isOurs: isResults });
+    await checkOutputFile(context.host, errorsOut, "--errors-out", { inputs, isOurs: isResultsFile });
   }
   if (report !== undefined) {
-    await checkOutputFile(context.host, report, "--report", { inputs: [...inputs, errorsOut], isOurs: isReport });
+    await checkOutputFile(context.host, report, "--report", { inputs: [...inputs, errorsOut], isOurs: isReportFile });
     checkReportName(report);
   }
   if (planOut !== undefined) {
-    await checkOutputFile(context.host, planOut, "--plan-out", { inputs: [...inputs, errorsOut], isOurs: isPlan });
+    await checkOutputFile(context.host, planOut, "--plan-out", { inputs: [...inputs, errorsOut], isOurs: isPlanFile });
   }
   if (request.dryRun || planOut !== undefined) return;
   await requireKnownCluster(request.scope.cluster_id!, context);
@@ -104,7 +104,7 @@ async function confirmMoves(request: JobRequest, source: InputSource, context: C
 async function createPlan(
   request: JobRequest,
   path: string,
-  survey: Survey | undefined,
+  survey: InputSurvey | undefined,
   context: Context,
 ): Promise<JobPlan> {
   const { scope, format, format_guessed, columns, hash, delimiter, batch_size, shard } = request;
@@ -121,7 +121,7 @@ async function createPlan(
 }
 
 /** The rows of a pipe are read while they are sent, so nothing is known in advance. */
-function describeInput(path: string, survey: Survey | undefined): JobPlan["input"] {
+function describeInput(path: string, survey: InputSurvey | undefined): JobPlan["input"] {
   if (!survey) {
     const unknown = { bytes: null, sha256: null, rows: null, invalid: null, distinct: null };
     return { path: "-", ...unknown, first_invalid_row: null };

@@ -9,7 +9,7 @@ import { readMovedRows } from "./log/read-results.ts";
 import { createLookup } from "./lookup.ts";
 import { getTargetName, requireUnchangedPlan } from "./plan.ts";
 import { startJob } from "./start-job.ts";
-import { findWork } from "./work.ts";
+import { findBulkJobKind } from "./work.ts";
 
 /**
  * Maps rows of a job back to the clusters from which the job moved them, with one job per cluster. Skips rows that have
@@ -21,7 +21,7 @@ export async function undoJob(
   concurrency: number,
   context: Context,
 ): Promise<FailureKind | undefined> {
-  const work = findWork(record.command)!;
+  const work = findBulkJobKind(record.command)!;
   const cluster = record.scope.cluster_id!;
   if (work.action !== "map" || record.results !== "all") {
     throw new CommandFailedError("failed", "moves_unknown", `${record.id} did not record previous clusters.`, {

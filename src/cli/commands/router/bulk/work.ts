@@ -18,7 +18,7 @@ import { lookupTable } from "../../../../base/object.ts";
 import { pluralize } from "../../../../base/text.ts";
 import type { CallArguments } from "../../../../client/checked-call.ts";
 import { CommandFailedError } from "../../../process/failure.ts";
-import { mask } from "../../../process/redact.ts";
+import { secretMask } from "../../../process/redact.ts";
 import {
   createSecretWordKind,
   createWordKind,
@@ -29,15 +29,15 @@ import {
 } from "./input/identifiers.ts";
 
 /** Fields of a request in addition to the identifiers: the cluster, and others of the table. */
-export type CallScope = Readonly<Record<string, string>>;
+export type RequestScope = Readonly<Record<string, string>>;
 
-export interface RowReading {
+export interface IdentifierReadOptions {
   readonly hash: EmailHashing;
-  readonly scope: CallScope;
+  readonly scope: RequestScope;
 }
 
 /** Kind of bulk job. It defines how a row becomes an identifier, and a batch of identifiers a request. */
-export interface BulkWork {
+export interface BulkJobKind {
   /** Command below `svc router`, such as `map-emails`. */
   readonly name: string;
   readonly action: "map" | "unmap" | "offboard";
@@ -49,9 +49,9 @@ export interface BulkWork {
   readonly columns?: readonly string[];
   /** Name of the table in svc router resolve. Undefined if a job covers several tables. */
   readonly table?: string;
-  readonly getKind: (reading: RowReading) => IdentifierKind;
+  readonly getKind: (reading: IdentifierReadOptions) => IdentifierKind;
   readonly operation: Operation;
-  readonly toArguments: (values: readonly string[], scope: CallScope) => CallArguments;
+  readonly toArguments: (values: readonly string[], scope: RequestScope) => CallArguments;
 }
 
 const clientId = createWordKind("client id");
@@ -96,20 +96,21 @@ export const mappingTables: readonly (MappingTable & MappingOperations)[] = [
   }),
 ];
 
-const mappingWork: readonly BulkWork[] = mappingTables.flatMap(({ name, noun, getKind, listField, map, unmap }) =>
-  ([map, unmap] as const).map((operation): BulkWork => {
-    const action = operation === map ? "map" : "unmap";
-    return {
-      noun,
-      getKind: ({ hash }) => getKind(hash),
-      name: `${action}-${name}`,
-      place: "<file>",
-      table: ["emails", "clients"].includes(name) ? `cluster_${name}` : name.replaceAll("-", "_"),
-      action,
-      operation,
-      toArguments: (values, scope) => ({ body: { [listField]: values, ...scope } }),
-    };
-  }),
+const mappingJobKinds: readonly BulkJobKind[] = mappingTables.flatMap(
+  ({ name, noun, getKind, listField, map, unmap }) =>
+    ([map, unmap] as const).map((operation): BulkJobKind => {
+      const action = operation === map ? "map" : "unmap";
+      return {
+        noun,
+        getKind: ({ hash }) => getKind(hash),
+        name: `${action}-${name}`,
+        place: "<file>",
+        table: ["emails", "clients"].includes(name) ? `cluster_${name}` : name.replaceAll("-", "_"),
+        action,
+        operation,
+        toArguments: (values, scope) => ({ body: { [listField]: values, ...scope } }),
+      };
+    }),
 );
 
 interface OffboardKind {
@@ -146,7 +147,7 @@ interface OffboardRow {
 }
 
 /** Parses `email ada@example.com`, or the table, key and cluster of a row from svc router resolve. */
-function parseRow(text: string, { hash }: RowReading): OffboardRow | undefined {
+function parseRow(text: string, { hash }: IdentifierReadOptions): OffboardRow | undefined {
   const [name = "", ...rest] = text.split(/\s+/);
   const tableKind = byTable[name];
   const found = offboardKinds[name] ?? tableKind;
@@ -165,7 +166,7 @@ export function splitOffboardValue(value: string): [field: string, identifier: s
  * Work of an offboarding, whose rows have a kind and an identifier. Each batch is one request that removes all kinds in
  * one transaction.
  */
-export const offboardWork: BulkWork = {
+export const offboardJobKind: BulkJobKind = {
   name: "offboard",
   action: "offboard",
   noun: "identifier",
@@ -197,7 +198,7 @@ export const offboardWork: BulkWork = {
       const [named = ""] = /^\S+\s+/.exec(text) ?? [];
       // An identifier of an unknown kind can be a secret.
       const row = parseRow(text, reading);
-      return named + (row ? row.kind.toShown(row.identifier) : mask);
+      return named + (row ? row.kind.toShown(row.identifier) : secretMask);
     },
   }),
   toArguments(values, { cluster_id, ...scope }) {
@@ -216,10 +217,10 @@ export const offboardWork: BulkWork = {
   },
 };
 
-export const findWork = (name: string): BulkWork | undefined =>
-  [...mappingWork, offboardWork].find((work) => work.name === name);
+export const findBulkJobKind = (name: string): BulkJobKind | undefined =>
+  [...mappingJobKinds, offboardJobKind].find((work) => work.name === name);
 
-interface Outcome extends Pick<BulkWork, "action" | "noun"> {
+interface Outcome extends Pick<BulkJobKind, "action" | "noun"> {
   readonly cluster: string;
   readonly rows: number;
   readonly distinct?: number | undefined;

@@ -4,21 +4,21 @@ import type { FinishedBatches } from "../log/log-file.ts";
 import type { IdentifierCounter, RowGroup } from "./distinct.ts";
 import type { IdentifierKind } from "./identifiers.ts";
 
-export interface Row {
+export interface InputRow {
   readonly number: number;
   readonly text: string;
 }
 
-export interface InvalidRow extends Row {
+export interface InvalidRow extends InputRow {
   readonly problem: string;
 }
 
 /** Rows of one request: consecutive rows of the input, up to the size of a batch. */
-export interface Batch {
+export interface RowBatch {
   /** Index from 0. A batch index always refers to the same rows, regardless of how many are valid. */
   readonly index: number;
   readonly count: number;
-  readonly getRows: () => Row[];
+  readonly getRows: () => InputRow[];
   /** Returns the values of the request body. They are created on demand so that they are collected early. */
   readonly getValues: () => string[];
   readonly invalid: readonly InvalidRow[];
@@ -43,12 +43,12 @@ export interface BatchOptions {
 export async function* groupIntoBatches(
   groups: AsyncIterable<RowGroup>,
   batching: BatchOptions,
-): AsyncGenerator<Batch> {
+): AsyncGenerator<RowBatch> {
   const { size } = batching;
   let digest = "";
   let index = 0;
   let pending = new RawBatch();
-  const finish = (): Batch | undefined => {
+  const finish = (): RowBatch | undefined => {
     if (batching.hasRollingDigest)
       digest = createHash("sha256").update(digest).update(pending.texts.join("\n")).digest("hex");
     const batch = batching.finished.has(index)
@@ -106,7 +106,7 @@ class RawBatch {
     this.texts.push(text);
   }
 
-  validateBatch(index: number, digest: string | undefined, { kind, counter }: BatchOptions): Batch {
+  validateBatch(index: number, digest: string | undefined, { kind, counter }: BatchOptions): RowBatch {
     const { findProblem, toValue } = kind;
     const { texts } = this;
     const invalid: InvalidRow[] = [];
@@ -131,7 +131,7 @@ class RawBatch {
     };
   }
 
-  #excludeRows(invalid: readonly InvalidRow[]): Row[] {
+  #excludeRows(invalid: readonly InvalidRow[]): InputRow[] {
     const left = new Set(invalid.map(({ number }) => number));
     return this.texts.map((text, i) => ({ number: this.#numbers[i]!, text })).filter(({ number }) => !left.has(number));
   }

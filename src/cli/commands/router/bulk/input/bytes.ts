@@ -10,10 +10,10 @@ import { OtherFormatError } from "./format.ts";
 import { createUnreadableInputError } from "./identifiers.ts";
 
 /** Larger pieces need fewer turns of the event loop but more memory, up to 150 MB. */
-const pieceBytes = 64 * 1_024;
+const maxPieceBytes = 64 * 1_024;
 
 export const readFileBytes = (path: string): AsyncIterable<Uint8Array> =>
-  createReadStream(path, { highWaterMark: pieceBytes });
+  createReadStream(path, { highWaterMark: maxPieceBytes });
 
 export interface Fingerprint {
   readonly bytes: number;
@@ -70,7 +70,7 @@ export async function* unzip(input: AsyncIterable<Uint8Array>): AsyncGenerator<U
     yield* content;
     return;
   }
-  const gunzip = createGunzip({ chunkSize: pieceBytes });
+  const gunzip = createGunzip({ chunkSize: maxPieceBytes });
   pipeline(Readable.from(content), gunzip, () => {});
   try {
     yield* gunzip;

@@ -2,12 +2,12 @@ import { CsvError, Parser } from "csv-parse";
 import { toUtf8Error } from "./bytes.ts";
 import { detectSeparator, OtherFormatError, splitCells } from "./format.ts";
 import { createUnreadableInputError } from "./identifiers.ts";
-import type { InputRecord, Notation } from "./records.ts";
+import type { InputRecord, TableNotation } from "./records.ts";
 
 const lineEnds: readonly (number | undefined)[] = [undefined, 0x0a, 0x0d];
 
 /** Creates the notation of cells that are separated by a delimiter and optionally quoted (RFC 4180). */
-export const createCsvNotation = (bytes: AsyncIterable<Buffer>, delimiter: string | null): Notation => ({
+export const createCsvNotation = (bytes: AsyncIterable<Buffer>, delimiter: string | null): TableNotation => ({
   records: parseCsvRecords(bytes, delimiter ?? ","),
   decodeCell: (cell) => cell,
   explainError: (cause, line) => explainCsvError(toUtf8Error(cause, line), line),

@@ -108,13 +108,13 @@ function mixHash(hash: number): number {
 }
 
 /** One of several runs that share an input. */
-export interface Shard {
+export interface InputShard {
   readonly index: number;
   readonly of: number;
 }
 
 /** Parses `3/16`. Throws a usage error for other values. */
-export function parseShard(text: string): Shard {
+export function parseShard(text: string): InputShard {
   const [index, of] = /^(\d+)\/(\d+)$/.exec(text)?.slice(1).map(Number) ?? [];
   if (!index || !of || index > of) throw new UsageError(`--shard must be a share (3/16), got "${text}"`);
   return { index, of };
@@ -124,13 +124,13 @@ export function parseShard(text: string): Shard {
  * Reports whether a row is in the share. `ordinal` counts non-empty rows from 1. An empty row belongs to the share of
  * the previous row.
  */
-export const isInShare = (ordinal: number, { index, of }: Shard): boolean => (ordinal - index) % of === 0;
+export const isInShare = (ordinal: number, { index, of }: InputShard): boolean => (ordinal - index) % of === 0;
 
 /**
  * Yields every `of`-th row from the `index`-th on and skips the others. Rows are distributed instead of batches, so
  * that runs with different batch sizes still cover every row once.
  */
-export async function* selectShare(groups: AsyncIterable<RowGroup>, shard: Shard): AsyncGenerator<RowGroup> {
+export async function* selectShare(groups: AsyncIterable<RowGroup>, shard: InputShard): AsyncGenerator<RowGroup> {
   let ordinal = 0;
   for await (const group of groups) {
     const texts = group.texts.map((text, i) => {
@@ -153,7 +153,7 @@ export interface RowGroup {
 }
 
 /** Reason for a missing value. With `isEmpty`, the column is empty. */
-export interface MissingText {
+export interface MissingRowValue {
   readonly problem: string;
   readonly isEmpty?: boolean;
 }

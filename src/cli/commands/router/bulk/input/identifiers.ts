@@ -1,7 +1,7 @@
 import { findEmailAddressProblem } from "../../../../../base/email-address.ts";
 import { hashEmail, isEmailHash, toAddressKey } from "../../../../../schemes/email-hash.ts";
 import { UsageError } from "../../../../process/failure.ts";
-import { mask } from "../../../../process/redact.ts";
+import { secretMask } from "../../../../process/redact.ts";
 
 /** Kind of identifier in a table. It defines whether a string is such an identifier, and its form in requests. */
 export interface IdentifierKind {
@@ -44,7 +44,7 @@ export const createWordKind = (noun: string): IdentifierKind => ({
 
 export const createSecretWordKind = (noun: string): IdentifierKind => ({
   ...createWordKind(noun),
-  toShown: () => mask,
+  toShown: () => secretMask,
 });
 
 const removeChatPrefix = (text: string): string => text.replace(/^CHAT_B:(?=.)/, "");

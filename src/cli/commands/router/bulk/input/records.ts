@@ -1,6 +1,6 @@
 import { lookupTable } from "../../../../../base/object.ts";
 import { UsageError } from "../../../../process/failure.ts";
-import type { MissingText, RowGroup } from "./distinct.ts";
+import type { MissingRowValue, RowGroup } from "./distinct.ts";
 import { describeHeading, isHeadingText, OtherFormatError } from "./format.ts";
 
 /** Cells of one row and the line or lines from which it was read. */
@@ -9,7 +9,7 @@ export interface InputRecord {
   readonly raw: string;
 }
 
-export interface Notation {
+export interface TableNotation {
   readonly records: AsyncIterable<readonly InputRecord[]>;
   readonly decodeCell: (cell: string) => string;
   /** Explains a read error. The invalid row begins in that line. */
@@ -21,7 +21,7 @@ export interface Notation {
 }
 
 /** Reads the rows of a table: the selected columns of each record, or the first one. */
-export async function* recordRows(notation: Notation, columns: readonly string[]): AsyncGenerator<RowGroup> {
+export async function* readRecordRows(notation: TableNotation, columns: readonly string[]): AsyncGenerator<RowGroup> {
   const { records: groups, decodeCell, explainError } = notation;
   const isNumbered = columns.length === 1 && /^[1-9]\d*$/.test(columns[0]!);
   let places = columns.length === 0 ? [0] : isNumbered ? [Number(columns[0]) - 1] : undefined;
@@ -63,8 +63,8 @@ function recordText(
   record: readonly string[],
   places: readonly number[],
   columns: readonly string[],
-  text: Notation["decodeCell"],
-): string | MissingText {
+  text: TableNotation["decodeCell"],
+): string | MissingRowValue {
   const texts = places.map((place) => text(record[place] ?? "").trim());
   const missing = texts.indexOf("");
   if (missing < 0) return texts.join(" ");
@@ -91,7 +91,11 @@ export function matchColumnName(names: readonly string[], column: string, column
   return columns.length > 1 && !names.includes(column) ? (otherNames[column] ?? column) : column;
 }
 
-function findColumns(columns: readonly string[], header: readonly string[], { findOtherFormat }: Notation): number[] {
+function findColumns(
+  columns: readonly string[],
+  header: readonly string[],
+  { findOtherFormat }: TableNotation,
+): number[] {
   const names = header.map((name) => name.trim());
   return columns.map((column) => {
     const name = matchColumnName(names, column, columns);
@@ -113,7 +117,11 @@ const createUnknownColumnError = (column: string, header: readonly string[]): Er
 const formatHeader = (header: readonly string[]): string => header.slice(0, 40).join(", ");
 
 /** Rejects the implicit use of the first of several columns, and of a whole row as one cell. */
-function rejectUnnamedColumn(first: readonly string[], second: readonly string[], { findOtherFormat }: Notation): void {
+function rejectUnnamedColumn(
+  first: readonly string[],
+  second: readonly string[],
+  { findOtherFormat }: TableNotation,
+): void {
   const otherFormat = findOtherFormat(/^sep=.?$/.test(first[0] ?? "") ? second : first, undefined);
   if (otherFormat) throw otherFormat;
   const names = first.filter((cell) => cell.trim() !== "");

@@ -1,8 +1,8 @@
 import { splitUtf8, toUtf8Error, unzip } from "./bytes.ts";
 import { createCsvNotation } from "./csv.ts";
-import type { MissingText, RowGroup } from "./distinct.ts";
+import type { MissingRowValue, RowGroup } from "./distinct.ts";
 import { describeHeading, type InputFormat, isHeadingText, OtherFormatError, rejectTable } from "./format.ts";
-import { type InputRecord, matchColumnName, type Notation, recordRows } from "./records.ts";
+import { type InputRecord, matchColumnName, readRecordRows, type TableNotation } from "./records.ts";
 
 export interface RowReadOptions {
   readonly format: InputFormat;
@@ -19,8 +19,8 @@ export async function* readRows(
   { format, format_guessed: isGuessed, delimiter, columns }: RowReadOptions,
 ): AsyncGenerator<RowGroup> {
   const bytes = splitUtf8(unzip(input));
-  if (format === "csv") yield* recordRows(createCsvNotation(bytes, delimiter), columns);
-  else if (format === "tsv") yield* recordRows(createTsvNotation(bytes), columns);
+  if (format === "csv") yield* readRecordRows(createCsvNotation(bytes, delimiter), columns);
+  else if (format === "tsv") yield* readRecordRows(createTsvNotation(bytes), columns);
   else if (format === "ndjson") yield* readNdjsonRows(bytes, columns);
   else yield* readLineRows(bytes, isGuessed ? (lines, top) => findHeadingProblem(lines, top, columns) : undefined);
 }
@@ -32,7 +32,7 @@ function findHeadingProblem(lines: readonly string[], top: number, columns: read
 }
 
 /** Creates the notation of tab-separated cells with escapes and without quotes, as `--format tsv` writes them. */
-const createTsvNotation = (bytes: AsyncIterable<Buffer>): Notation => ({
+const createTsvNotation = (bytes: AsyncIterable<Buffer>): TableNotation => ({
   records: readTsvRecords(bytes),
   decodeCell: removeEscapes,
   explainError: (cause) => cause,
@@ -78,7 +78,7 @@ async function* readNdjsonRows(bytes: AsyncIterable<Buffer>, fields: readonly st
   }
 }
 
-function readNdjsonText(line: string, fields: readonly string[]): string | MissingText {
+function readNdjsonText(line: string, fields: readonly string[]): string | MissingRowValue {
   let value: unknown;
   try {
     value = JSON.parse(line);

@@ -10,13 +10,13 @@ import { formatResultLine, resultsHeader, toInvalidResult } from "../log/results
 import type { JobRequest } from "../plan.ts";
 import type { InvalidRow } from "./batches.ts";
 import { type Fingerprint, FingerprintedBytes, type InputSource } from "./bytes.ts";
-import { IdentifierCounter, isInShare, type Shard } from "./distinct.ts";
+import { IdentifierCounter, type InputShard, isInShare } from "./distinct.ts";
 import { isHeading } from "./format.ts";
 import type { IdentifierKind } from "./identifiers.ts";
 import { type RowReadOptions, readRows } from "./rows.ts";
 
 /** Result of reading an input before anything is sent. */
-export interface Survey extends Fingerprint {
+export interface InputSurvey extends Fingerprint {
   /** Number of non-empty rows of this share. */
   readonly rows: number;
   /** Number of non-empty rows of all shares. */
@@ -28,12 +28,12 @@ export interface Survey extends Fingerprint {
   readonly sample: readonly string[];
 }
 
-const sampleRows = 3;
+const maxSampleRows = 3;
 
 interface SurveyOptions {
   readonly kind: IdentifierKind;
   readonly batchSize: number;
-  readonly shard: Shard | null;
+  readonly shard: InputShard | null;
   readonly onInvalid: (row: InvalidRow) => void;
   readonly signal: AbortSignal;
 }
@@ -42,7 +42,7 @@ async function surveySource(
   source: AsyncIterable<Uint8Array>,
   reading: RowReadOptions,
   { kind, batchSize, shard, onInvalid, signal }: SurveyOptions,
-): Promise<Survey> {
+): Promise<InputSurvey> {
   const bytes = new FingerprintedBytes(source);
   const groups = readRows(bytes, reading);
   const sample: string[] = [];
@@ -78,7 +78,7 @@ async function surveySource(
       } else {
         hasValidRow = true;
         distinct.add(text);
-        if (sample.length < sampleRows) sample.push(text);
+        if (sample.length < maxSampleRows) sample.push(text);
       }
       if (!empty?.has(i)) inBatch += 1;
       if (inBatch === batchSize) endBatch();
@@ -95,7 +95,7 @@ export async function fingerprintSource(source: AsyncIterable<Uint8Array>): Prom
 }
 
 /** Reads the whole input once. Rejects an input that is empty or has too many invalid rows, before anything is sent. */
-export async function surveyInput(request: JobRequest, source: InputSource, context: Context): Promise<Survey> {
+export async function surveyInput(request: JobRequest, source: InputSource, context: Context): Promise<InputSurvey> {
   const { work, shard, skip_invalid: skipsInvalid, max_errors: maxErrors } = request;
   // A job that skips invalid rows writes them with its other errors.
   const isJob = !request.dryRun && request.planOut === undefined;
@@ -120,7 +120,7 @@ export async function surveyInput(request: JobRequest, source: InputSource, cont
 function findRejection(
   request: JobRequest,
   { number, text, problem }: InvalidRow,
-  { invalid, rows }: Pick<Survey, "invalid" | "rows">,
+  { invalid, rows }: Pick<InputSurvey, "invalid" | "rows">,
 ): Error {
   const { work, path, format, columns, errorsOut } = request;
   const share = `${invalid} of ${pluralize(rows, "row")}`;
@@ -140,7 +140,7 @@ function findRejection(
 /** Prints counts, first rows and the shape of the requests, which are the content of a plan and of a dry run. */
 export async function showPreview(
   request: JobRequest,
-  { rows, distinct, calls, invalid, firstInvalid, sample }: Survey,
+  { rows, distinct, calls, invalid, firstInvalid, sample }: InputSurvey,
   mark: Readonly<Record<string, unknown>>,
   note: string,
   { output }: Context,

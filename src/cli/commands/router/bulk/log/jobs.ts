@@ -54,7 +54,7 @@ export interface DamagedJob {
   readonly reason: string;
 }
 
-export type FoundJob = StoredJob | DamagedJob;
+export type ListedJob = StoredJob | DamagedJob;
 
 export async function createJob(jobs: string, record: JobRecord): Promise<string> {
   const folder = join(jobs, record.id);
@@ -66,16 +66,16 @@ export async function createJob(jobs: string, record: JobRecord): Promise<string
 }
 
 /** Lists all jobs of a folder, the newest first. Skips folders without a job record. */
-export async function listJobs(host: Host): Promise<FoundJob[]> {
+export async function listJobs(host: Host): Promise<ListedJob[]> {
   const jobs = getJobsFolder(host);
   const names = (await readdir(jobs).catch(ignoreMissing)) ?? [];
   const found = await Promise.all(names.map((name) => readJob(name, host)));
   return found.filter((job) => job !== undefined).sort((a, b) => (getJobId(a) < getJobId(b) ? 1 : -1));
 }
 
-export const getJobId = (job: FoundJob): string => (job.status === "damaged" ? job.id : job.record.id);
+export const getJobId = (job: ListedJob): string => (job.status === "damaged" ? job.id : job.record.id);
 
-export async function readJob(id: string, host: Host): Promise<FoundJob | undefined> {
+export async function readJob(id: string, host: Host): Promise<ListedJob | undefined> {
   const folder = join(getJobsFolder(host), id);
   try {
     return await readStoredJob(folder, host);
@@ -97,7 +97,7 @@ async function readStoredJob(folder: string, host: Host): Promise<StoredJob | un
   const log = await readJobLog(folder);
   const { rows, invalid, failed, moved, finished, last } = log;
   const ended = invalid + failed > 0 ? "partial" : "done";
-  const isRunning = await isLocked(lockPath(folder), host, log.file.path);
+  const isRunning = await isLocked(getLockPath(folder), host, log.file.path);
   const status = last?.event === "finished" ? ended : isRunning ? "running" : "interrupted";
   const reason = status === "interrupted" && last?.event === "started" ? killed : last?.reason;
   const at = last?.at ?? record.created_at;
@@ -139,9 +139,9 @@ const isJobFile = (name: string): boolean =>
  * it.
  */
 export const lockJob = (folder: string, host: Host): Promise<Lock | undefined> =>
-  acquireFileLock(lockPath(folder), host, join(folder, logName));
+  acquireFileLock(getLockPath(folder), host, join(folder, logName));
 
-export const lockPath = (folder: string): string => join(folder, "lock");
+export const getLockPath = (folder: string): string => join(folder, "lock");
 
 export const getJobsFolder = (host: Host): string => join(getStateFolder(host.env), "jobs");
 

@@ -18,9 +18,9 @@ import { OpenResults } from "./results.ts";
 type FinishedBatch = Omit<BatchLine, "low" | "results">;
 
 /** Maximum number of finished batches that wait for the disk. The job waits when it is reached. */
-const waitingMax = 64;
+const maxWaitingBatches = 64;
 /** Time during which lines are collected before a flush, which costs as much as a request. */
-const collectMs = 10;
+const maxCollectMs = 10;
 
 interface Options {
   readonly wall: WallClock;
@@ -115,7 +115,7 @@ export class OpenJob {
     };
     // A failure here is a failure of the log. The next waiting caller receives it.
     void this.#log.append(JSON.stringify(line)).then(markDurable, () => {});
-    if (this.#log.waiting > waitingMax) await this.#flush();
+    if (this.#log.waiting > maxWaitingBatches) await this.#flush();
   }
 
   /** Records the outcome of the job, and waits until everything is on disk. */
@@ -138,7 +138,7 @@ export class OpenJob {
   }
 
   async #collectLines(): Promise<void> {
-    await this.#wall.sleep(collectMs, this.#flushNow.signal);
+    await this.#wall.sleep(maxCollectMs, this.#flushNow.signal);
     this.#flushNow = new AbortController();
   }
 }

@@ -59,7 +59,7 @@ interface TallyReason {
   readonly first_row: number;
 }
 
-export interface Tally {
+export interface ResultTally {
   /** Reasons of invalid and failed rows, the most frequent first. */
   readonly reasons: readonly Readonly<TallyReason>[];
   /** Number of moved identifiers by previous cluster. */
@@ -69,7 +69,7 @@ export interface Tally {
 /** Maximum number of distinct reasons, because services can word each rejection differently. */
 const maxReasons = 100;
 
-export async function tallyResults(folder: string): Promise<Tally> {
+export async function tallyResults(folder: string): Promise<ResultTally> {
   const reasons = new Map<string, TallyReason>();
   const moves = new Map<string, number>();
   for await (const records of readResults(getResultsPath(folder))) {

@@ -1,7 +1,7 @@
 import { dirname } from "node:path";
 import { type Disk, type DiskFile, isMissing } from "../../../../../files/disk.ts";
 import { formatCsvLine } from "../../../../output/text.ts";
-import type { Batch, InvalidRow } from "../input/batches.ts";
+import type { InvalidRow, RowBatch } from "../input/batches.ts";
 import type { RejectedRange } from "../send.ts";
 
 /** Row of the results (DECISIONS.md, L17). */
@@ -22,7 +22,7 @@ export const resultsHeader: string = formatCsvLine(resultColumns);
 export const formatResultLine = (result: ResultRow): string =>
   formatCsvLine(resultColumns.map((name) => String(result[name])));
 
-export const isResults = (beginning: string): boolean => beginning.startsWith(resultsHeader);
+export const isResultsFile = (beginning: string): boolean => beginning.startsWith(resultsHeader);
 
 export const toInvalidResult = ({ number, text, problem }: InvalidRow): ResultRow => ({
   row: number,
@@ -43,7 +43,7 @@ export interface BatchOutcome {
 
 /** Formats the results of one batch as lines of CSV: all rows, or only those with errors. */
 export function formatResultLines(
-  { getRows, invalid }: Batch,
+  { getRows, invalid }: RowBatch,
   { refused, mismatches, movedFrom }: BatchOutcome,
   kept: "errors" | "all",
 ): string {
