@@ -21,11 +21,11 @@ const slowDownSeconds = 5;
 const maxBackoffSeconds = 60;
 
 /** Parses the challenge in a response. Rejects addresses other than http(s), because a browser may open them. */
-export function parseChallenge(answer: OAuthResponse): DeviceChallenge {
-  if (answer.status < 200 || answer.status > 299 || answer.error !== undefined) {
-    throw createOAuthError("The request for a device code", answer);
+export function parseChallenge(response: OAuthResponse): DeviceChallenge {
+  if (response.status < 200 || response.status > 299 || response.error !== undefined) {
+    throw createOAuthError("The request for a device code", response);
   }
-  const { fields } = answer;
+  const { fields } = response;
   const deviceCode = toNonEmptyString(fields.device_code);
   const userCode = toNonEmptyString(fields.user_code);
   const verificationUri = parseWebAddress(fields.verification_uri);
@@ -77,21 +77,21 @@ export async function pollForTokens(
     if (!(wall.now() + waitMs < deadline)) throw createExpiredError();
     await wall.sleep(waitMs, signal);
     signal.throwIfAborted();
-    const answer = await poll().catch((error: unknown) => {
+    const response = await poll().catch((error: unknown) => {
       if (error instanceof NetworkError) return error;
       throw error;
     });
-    const failure = findTemporaryFailure(answer);
+    const failure = findTemporaryFailure(response);
     if (failure !== undefined) {
       faults += 1;
       const backoffSeconds = Math.max(intervalSeconds, Math.min(maxBackoffSeconds, intervalSeconds * 2 ** faults));
-      const retryMs = answer instanceof NetworkError ? 0 : (parseRetryAfterMs(answer.headers, wall.now()) ?? 0);
+      const retryMs = response instanceof NetworkError ? 0 : (parseRetryAfterMs(response.headers, wall.now()) ?? 0);
       waitMs = Math.max(backoffSeconds * 1_000, retryMs);
       observer.onFailure?.(failure, Math.round(waitMs / 1_000));
       continue;
     }
     faults = 0;
-    const final = answer as OAuthResponse;
+    const final = response as OAuthResponse;
     if (final.error === "slow_down") {
       intervalSeconds = Math.max(intervalSeconds + slowDownSeconds, toSeconds(final.fields.interval) ?? 0);
       observer.onSlowDown?.(intervalSeconds);
@@ -103,30 +103,30 @@ export async function pollForTokens(
 }
 
 export async function pollOnce(poll: () => Promise<OAuthResponse>): Promise<OAuthResponse | undefined> {
-  const answer = await poll();
-  const isOpen = answer.error === "authorization_pending" || answer.error === "slow_down";
-  return isOpen ? undefined : finishPolling(answer);
+  const response = await poll();
+  const isOpen = response.error === "authorization_pending" || response.error === "slow_down";
+  return isOpen ? undefined : finishPolling(response);
 }
 
 /** Describes a temporary failure: no response or an overloaded server. Returns undefined for other responses. */
-function findTemporaryFailure(answer: OAuthResponse | NetworkError): string | undefined {
-  if (answer instanceof NetworkError) return answer.code;
-  if (answer.error === "slow_down" || answer.error === "authorization_pending") return undefined;
-  const isTemporary = answer.status >= 500 || answer.status === 429 || answer.status === 408;
+function findTemporaryFailure(response: OAuthResponse | NetworkError): string | undefined {
+  if (response instanceof NetworkError) return response.code;
+  if (response.error === "slow_down" || response.error === "authorization_pending") return undefined;
+  const isTemporary = response.status >= 500 || response.status === 429 || response.status === 408;
   const known = ["access_denied", "expired_token", "invalid_grant", "invalid_client"];
-  return isTemporary && !known.includes(answer.error ?? "") ? `status ${answer.status}` : undefined;
+  return isTemporary && !known.includes(response.error ?? "") ? `status ${response.status}` : undefined;
 }
 
-function finishPolling(answer: OAuthResponse): OAuthResponse {
-  if (answer.error === "access_denied") {
+function finishPolling(response: OAuthResponse): OAuthResponse {
+  if (response.error === "access_denied") {
     throw new CommandFailedError("forbidden", "access_denied", "The sign-in was denied.", {
       next: ["auth", "device-login"],
     });
   }
-  if (answer.error === "expired_token") throw createExpiredError();
-  if (answer.error !== undefined || answer.status < 200 || answer.status > 299)
-    throw createOAuthError("The sign-in", answer);
-  return answer;
+  if (response.error === "expired_token") throw createExpiredError();
+  if (response.error !== undefined || response.status < 200 || response.status > 299)
+    throw createOAuthError("The sign-in", response);
+  return response;
 }
 
 const createExpiredError = (): CommandFailedError =>

@@ -155,9 +155,9 @@ function getMetadataUrls(issuer: string): ReadonlySet<string> {
 async function discoverEndpoints(issuer: string, client: Client, signal: AbortSignal): Promise<AuthServer> {
   const failures: CommandFailedError[] = [];
   for (const url of getMetadataUrls(issuer)) {
-    const answer = await getOAuth(client, url, signal);
+    const response = await getOAuth(client, url, signal);
     try {
-      return parseEndpoints(issuer, answer);
+      return parseEndpoints(issuer, response);
     } catch (error) {
       if (!(error instanceof CommandFailedError)) throw error;
       failures.push(error);
@@ -167,13 +167,13 @@ async function discoverEndpoints(issuer: string, client: Client, signal: AbortSi
   throw failures.find(({ code }) => code === "bad_metadata") ?? failures[0]!;
 }
 
-function parseEndpoints(issuer: string, answer: OAuthResponse): AuthServer {
-  const metadata = answer.fields;
+function parseEndpoints(issuer: string, response: OAuthResponse): AuthServer {
+  const metadata = response.fields;
   const createMetadataError = (what: string, code = "bad_metadata") =>
     new CommandFailedError("failed", code, `The metadata of ${issuer} ${what}.`, {
       hint: "Check that --issuer is exactly the issuer address of the server.",
     });
-  if (answer.status !== 200) throw createOAuthError(`The request for the metadata of ${issuer}`, answer);
+  if (response.status !== 200) throw createOAuthError(`The request for the metadata of ${issuer}`, response);
   const named = toNonEmptyString(metadata.issuer);
   if (named === undefined) throw createMetadataError("is not a JSON document with an issuer", "no_metadata");
   // Metadata with a different name belongs to another server (RFC 8414, 3.3).

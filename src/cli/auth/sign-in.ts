@@ -88,7 +88,7 @@ async function finishLogin(
   const client = await createOAuthClient(context);
   const poll = () =>
     postOAuth(client, server.tokenUrl, server.encoding, { grant_type: deviceGrant, device_code, client_id }, signal);
-  const answer = shouldWait
+  const response = shouldWait
     ? await withSpinner(
         context,
         "Waiting for approval",
@@ -102,11 +102,11 @@ async function finishLogin(
         { tellsTime: true },
       )
     : await pollOnce(poll);
-  if (answer === undefined) return undefined;
+  if (response === undefined) return undefined;
   const now = host.wall.now();
   const account: Account = {
     client_id,
-    ...toTokens(answer, now),
+    ...toTokens(response, now),
     signed_in_at: toIsoSeconds(now),
     refresh_url: server.refreshUrl,
     revocation_url: server.revocationUrl,

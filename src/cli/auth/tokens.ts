@@ -72,15 +72,15 @@ export async function refreshAccount(context: Context, address: string, force = 
     if (isNew || (!force && !hasExpired(now, context.host.wall.now()))) return now;
     if (now.refresh_token === undefined)
       throw createSignInError(address, "The sign-in has expired and cannot be refreshed");
-    const answer = await redeemRefreshToken(await createOAuthClient(context), now, context.cut);
-    if (answer.error === "invalid_grant" || answer.error === "invalid_token") {
+    const response = await redeemRefreshToken(await createOAuthClient(context), now, context.cut);
+    if (response.error === "invalid_grant" || response.error === "invalid_token") {
       // The server would reject the same token again.
       rejectedRefresh = createSignInError(address, "The server no longer accepts the refresh token");
       return { ...now, refresh_token: undefined };
     }
-    if (answer.status !== 200) throw createOAuthError("The refresh", answer);
+    if (response.status !== 200) throw createOAuthError("The refresh", response);
     const wall = context.host.wall.now();
-    const { scope, refresh_token, id_token, ...tokens } = toTokens(answer, wall);
+    const { scope, refresh_token, id_token, ...tokens } = toTokens(response, wall);
     return {
       ...now,
       ...tokens,

@@ -25,12 +25,12 @@ export async function followStream<O extends Operation>(
   const onMissed = (count: number | undefined) => {
     missed = { count };
   };
-  const answer = await client.send(CheckedCall.check(operation, args), { signal, silenceMs: 0, onMissed });
+  const response = await client.send(CheckedCall.check(operation, args), { signal, silenceMs: 0, onMissed });
   if (output.format !== "table") await output.printDocument({ type: "version", ui: "1.0" });
   await output.note("Following (press Ctrl-C to stop)");
   const declared = operation.responses[200];
   const schema = declared?.kind === "events" ? declared.schema : undefined;
-  for await (const value of answer.value as AsyncIterable<EventOf<O>>) {
+  for await (const value of response.value as AsyncIterable<EventOf<O>>) {
     if (missed) {
       const { count } = missed;
       missed = undefined;
@@ -38,7 +38,7 @@ export async function followStream<O extends Operation>(
       await output.note(describeDroppedEvents(count));
     }
     const shapeProblem = schema && findShapeProblem(schema, value);
-    const event = requireValidValue({ ...answer, value, shapeProblem });
+    const event = requireValidValue({ ...response, value, shapeProblem });
     await output.printEvent(event, line(event));
   }
   signal.throwIfAborted();
@@ -61,8 +61,8 @@ export async function pollUntil<T>(
 ): Promise<T> {
   const deadline = wall.monotonicNow() + timeoutMs;
   for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(maxPauseMs, pauseMs * 1.5)) {
-    const answer = await ask();
-    if (answer !== undefined) return answer;
+    const response = await ask();
+    if (response !== undefined) return response;
     if (wall.monotonicNow() + pauseMs > deadline) {
       const message = `Timed out after ${describeDuration(timeoutMs)} waiting for ${awaited}.`;
       throw new CommandFailedError("temporary", "wait_timeout", message, {

@@ -61,7 +61,7 @@ export interface RequestChanges {
   /** Replaces the declared prompt, if the prompt depends on the whole request. */
   readonly confirm?: (call: CheckedCall) => Promise<void>;
   /** Throws if a successful response reports that nothing was done. */
-  readonly check?: (answer: ApiResponse, call: CheckedCall) => void;
+  readonly check?: (response: ApiResponse, call: CheckedCall) => void;
   /** Formats the result for users at a terminal, for responses without information. */
   readonly formatOutcome?: (call: CheckedCall) => string;
 }
@@ -140,13 +140,13 @@ export async function prepareRequest<Value = unknown>(
           declaration: getDeclaration,
           exactNumbers: !reads,
         });
-      const answer = await withSpinner(context, spec.summary, () =>
+      const response = await withSpinner(context, spec.summary, () =>
         input.flags.all === true && spec.paged ? fetchAllParts(spec.paged, spec.rows!, changed, send) : send(changed),
       );
-      if (reads) requireValidValue(answer);
-      check?.(answer, changed);
-      if (secrets) await maskValues(answer.value, secrets, context);
-      const moved = Number(answer.headers["x-svc-moved"]);
+      if (reads) requireValidValue(response);
+      check?.(response, changed);
+      if (secrets) await maskValues(response.value, secrets, context);
+      const moved = Number(response.headers["x-svc-moved"]);
       if (moved > 0) {
         const count = pluralize(moved, "identifier was", "identifiers were");
         await context.output.note(`${count} mapped to another cluster and ${moved === 1 ? "has" : "have"} been moved`);
@@ -155,19 +155,19 @@ export async function prepareRequest<Value = unknown>(
       // An empty request would cause an irrelevant prompt.
       const emptyReason = context.globals.quiet
         ? undefined
-        : await explainEmptyList(spec, answer.value, query, { client, signal });
+        : await explainEmptyList(spec, response.value, query, { client, signal });
       if (formatOutcome && context.output.format === "table" && context.host.stdout.isTTY) {
         await context.output.print(formatOutcome(changed));
-      } else await showResponse(spec, operation, answer, input, context, emptyReason);
-      if (spec.paged && isObject(answer.value))
-        await reportMoreRows(spec.paged, spec.rows!, answer.value, query, context);
-      return answer as ApiResponse<Value>;
+      } else await showResponse(spec, operation, response, input, context, emptyReason);
+      if (spec.paged && isObject(response.value))
+        await reportMoreRows(spec.paged, spec.rows!, response.value, query, context);
+      return response as ApiResponse<Value>;
     },
   };
 }
 
 const isBinary = ({ answers }: CommandSpec): boolean =>
-  Object.values(answers).some((answer) => answer.kind === "bytes" && !/^text\/|charset=/.test(answer.mediaType));
+  Object.values(answers).some((response) => response.kind === "bytes" && !/^text\/|charset=/.test(response.mediaType));
 
 const isDocument = ({ answers }: CommandSpec): boolean =>
   Object.values(answers).some((one) => one.kind === "bytes" && /^application\/(?!octet-stream)/.test(one.mediaType));
@@ -284,7 +284,7 @@ const pagingParameters: ReadonlySet<string> = new Set(["page", "limit", "offset"
 async function showResponse(
   spec: CommandSpec,
   operation: CallableOperation,
-  answer: ApiResponse,
+  response: ApiResponse,
   input: CommandInput,
   context: Context,
   emptyReason: string | undefined,
@@ -294,12 +294,12 @@ async function showResponse(
   const emptyMessage = describeEmptyResult(spec.words, listFilters(spec, input.flags));
   const view = { fields: spec.fields, columns: spec.columns, rows: spec.rows, emptyMessage, emptyReason };
   // If several successful responses are declared, the received one decides: a page, or its location.
-  switch (getBodyKind(operation, answer.status) ?? spec.output) {
+  switch (getBodyKind(operation, response.status) ?? spec.output) {
     case "empty":
       return showNothing();
     case "events": {
       await output.note("Following (press Ctrl-C to stop)");
-      for await (const event of answer.value as AsyncIterable<unknown>) {
+      for await (const event of response.value as AsyncIterable<unknown>) {
         if (signal.aborted) return;
         await output.printDocument(context.globals.fields ? pickFields(event, context.globals.fields) : event);
       }
@@ -308,27 +308,27 @@ async function showResponse(
     case "bytes":
     case "html": {
       const content =
-        typeof answer.value === "string"
-          ? [Buffer.from(answer.value)]
-          : getDocumentBytes(answer, { mayBeEmpty: !isDocument(spec) });
+        typeof response.value === "string"
+          ? [Buffer.from(response.value)]
+          : getDocumentBytes(response, { mayBeEmpty: !isDocument(spec) });
       if (file !== undefined && file !== "-") {
         await writeOutput(host, file, content);
         return output.note(`Wrote ${file}`);
       }
-      return output.printContent(content, typeof answer.value === "string");
+      return output.printContent(content, typeof response.value === "string");
     }
     default:
-      return answer.value === undefined ? showNothing() : output.show(answer.value, view);
+      return response.value === undefined ? showNothing() : output.show(response.value, view);
   }
 
   async function showNothing(): Promise<void> {
-    if (answer.value !== undefined) return output.show(answer.value, view);
-    const isMissing = getBodyKind(operation, answer.status) === "json";
+    if (response.value !== undefined) return output.show(response.value, view);
+    const isMissing = getBodyKind(operation, response.status) === "json";
     if (isMissing && spec.method === "GET") {
-      throw createEmptyResponseError("JSON", answer.status);
+      throw createEmptyResponseError("JSON", response.status);
     }
     if (output.format === "json") return output.show(null);
-    const outcome = isMissing ? `the service answered ${answer.status} with an empty body` : "done";
+    const outcome = isMissing ? `the service answered ${response.status} with an empty body` : "done";
     return output.note(`${spec.summary}: ${outcome}`);
   }
 }

@@ -173,14 +173,16 @@ async function removeAccount(address: string, context: Context): Promise<boolean
   const token = refresh_token ?? access_token;
   const url = account.revocation_url;
   const client = await createOAuthClient(context);
-  const answer = await postOAuth(client, url, "form", { token, client_id }, context.signal).catch((error: unknown) => {
-    if (!context.signal.aborted) return undefined;
-    throw new PartialFailureError(error, [
-      `The sign-in at ${address} is removed from this machine. It is unknown whether its tokens are revoked`,
-    ]);
-  });
+  const response = await postOAuth(client, url, "form", { token, client_id }, context.signal).catch(
+    (error: unknown) => {
+      if (!context.signal.aborted) return undefined;
+      throw new PartialFailureError(error, [
+        `The sign-in at ${address} is removed from this machine. It is unknown whether its tokens are revoked`,
+      ]);
+    },
+  );
   // An HTML page is not a token response, regardless of its status.
-  if (answer?.status === 200 && !/\bhtml\b/.test(answer.headers["content-type"] ?? "")) return true;
+  if (response?.status === 200 && !/\bhtml\b/.test(response.headers["content-type"] ?? "")) return true;
   await context.output.warn(`${address} did not confirm that the tokens are revoked.`);
   return false;
 }

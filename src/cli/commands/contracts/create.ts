@@ -83,19 +83,19 @@ export const contractsCreate = defineCommand({
     const asks = isInteractive && canPrompt(context.host, context.globals);
     const questions = asks ? await import("./ask-contract.ts") : undefined;
     let input = questions ? await questions.askContract(given, context) : given;
-    let answer: ApiResponse | undefined;
-    while (answer === undefined) {
+    let response: ApiResponse | undefined;
+    while (response === undefined) {
       const prepared = await prepareRequest(spec!, input, context);
       if (prepared === "dry-run") return undefined;
       if (flags.idempotent && (await showExisting(prepared, spec!, context))) return undefined;
-      answer = await prepared.send().catch(async (error: unknown) => {
+      response = await prepared.send().catch(async (error: unknown) => {
         const more = await questions?.askForRejectedFields(error, input, context);
         if (more === undefined) throw addSafeRepeat(error);
         input = more;
         return undefined;
       });
     }
-    const { id } = toFields(answer.value);
+    const { id } = toFields(response.value);
     if (typeof id === "string")
       await context.output.note(`Created ${id}. Next: ${formatNextCommand(["contracts", "send", id], context)}`);
     return undefined;

@@ -58,7 +58,7 @@ const contractsSend = defineCommand({
     );
     await context.output.note(`${begun}, waiting for ${target} (at most ${longest}; change it with --wait-timeout)`);
     const waitForTarget = () => waitForStatus(context, id, target, timeoutMs, ask);
-    const answer = await withSpinner(context, `Waiting for ${target}`, waitForTarget, { tellsTime: true }).catch(
+    const response = await withSpinner(context, `Waiting for ${target}`, waitForTarget, { tellsTime: true }).catch(
       (error) => {
         throw new PartialFailureError(error, [`${id} was sent, but the wait for ${target} failed`], {
           next: ["contracts", "status", id],
@@ -66,7 +66,7 @@ const contractsSend = defineCommand({
         });
       },
     );
-    await context.output.show(answer);
+    await context.output.show(response);
     return undefined;
   },
 });
@@ -85,9 +85,9 @@ async function wasSentBefore(error: unknown, ask: StatusQuery): Promise<boolean>
 
 async function waitForStatus(context: Context, id: string, target: string, timeoutMs: number, ask: StatusQuery) {
   return pollUntil(context, timeoutMs, `${id} to be ${target}`, async () => {
-    const answer = await ask();
-    const status: string = answer.contract_status;
-    if (status === target) return answer;
+    const response = await ask();
+    const status: string = response.contract_status;
+    if (status === target) return response;
     if (isFinal(status)) {
       throw new CommandFailedError("failed", "wrong_status", `${id} is ${status} and cannot become ${target}.`);
     }

@@ -60,8 +60,8 @@ async function requestService(
   try {
     const client = await context.client(service);
     const args = operation.request.query ? { query: {} } : {};
-    const answer = await client.send(CheckedCall.check(operation, args), { signal: context.signal, retries: 0 });
-    return { headers: answer.headers, value: requireValidValue(answer), tookMs: wall.monotonicNow() - startedAt };
+    const response = await client.send(CheckedCall.check(operation, args), { signal: context.signal, retries: 0 });
+    return { headers: response.headers, value: requireValidValue(response), tookMs: wall.monotonicNow() - startedAt };
   } catch (error) {
     if (context.signal.aborted) throw error;
     return error as Error;
@@ -73,26 +73,26 @@ async function reportFailedCheck(check: string, error: Error, context: Context):
   return createFailedCheck(check, message, toFailureKind(error), (await findEndedHint(error, context)) ?? hint);
 }
 
-async function checkRouter(address: string, answer: ServiceResponse | Error, context: Context): Promise<CheckResult> {
-  if (answer instanceof Error) return reportFailedCheck("router", answer, context);
-  const isHealthy = toFields(answer.value).database !== false;
+async function checkRouter(address: string, response: ServiceResponse | Error, context: Context): Promise<CheckResult> {
+  if (response instanceof Error) return reportFailedCheck("router", response, context);
+  const isHealthy = toFields(response.value).database !== false;
   return isHealthy
-    ? createPassedCheck("router", `${address} responds in ${answer.tookMs} ms`)
+    ? createPassedCheck("router", `${address} responds in ${response.tookMs} ms`)
     : createCheckWarning("router", `${address} responds, but its database is down`);
 }
 
 async function checkContracts(
   address: string,
-  answer: ServiceResponse | Error | undefined,
+  response: ServiceResponse | Error | undefined,
   hasKey: boolean,
   context: Context,
 ): Promise<CheckResult> {
-  if (answer === undefined) {
+  if (response === undefined) {
     const why = hasKey ? "No address is configured" : "No API key is set (client_id and client_secret)";
     return createSkippedCheck("contract API", why);
   }
-  if (answer instanceof Error) return reportFailedCheck("contract API", answer, context);
-  return createPassedCheck("contract API", `${address} accepts the API key, in ${answer.tookMs} ms`);
+  if (response instanceof Error) return reportFailedCheck("contract API", response, context);
+  return createPassedCheck("contract API", `${address} accepts the API key, in ${response.tookMs} ms`);
 }
 
 /** Compares the Date header with the local clock. HTTP dates have whole seconds. */

@@ -65,7 +65,7 @@ const createDecisionCommand = (verb: "approve" | "deny", status: "AUTHORIZED" | 
     async run(input, context) {
       const client = await context.client("emulator", { file: input.flags.file });
       const { cluster: clusterId, email } = input.flags;
-      const answer = await client.call(
+      const response = await client.call(
         approveDevice,
         {
           params: { user_code: input.positionals.user_code },
@@ -73,7 +73,7 @@ const createDecisionCommand = (verb: "approve" | "deny", status: "AUTHORIZED" | 
         },
         { signal: context.signal },
       );
-      await context.output.show(answer);
+      await context.output.show(response);
       return undefined;
     },
   });

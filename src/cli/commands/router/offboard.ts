@@ -192,9 +192,11 @@ async function offboardWorkspace(options: Options, context: Context): Promise<Fa
   const values = rows.map(kind.toValue);
   const router = await context.client("router");
   const { params, body } = offboardJobKind.toArguments(values, reading.scope);
-  const answer: unknown = await router.call(deleteWorkspaceData, { params, body } as never, { signal: context.signal });
+  const response: unknown = await router.call(deleteWorkspaceData, { params, body } as never, {
+    signal: context.signal,
+  });
   const outcome = { ...offboardJobKind, cluster, rows: rows.length };
-  requireConfirmed(answer, outcome);
+  requireConfirmed(response, outcome);
   const clusters = await lookup?.findClusters(values);
   const left = values.filter((value) => clusters?.get(value) === cluster).length;
   if (output.format === "table") await output.print(formatOutcome(outcome));

@@ -14,16 +14,16 @@ export type DeliverySendResult =
   | { readonly status: number; readonly duration_ms: number; readonly body: string; readonly content_type: string }
   | { readonly error: string; readonly duration_ms: number };
 
-export const isSuccessfulPost = (answer: DeliverySendResult): boolean =>
-  "status" in answer && answer.status >= 200 && answer.status < 300;
+export const isSuccessfulPost = (response: DeliverySendResult): boolean =>
+  "status" in response && response.status >= 200 && response.status < 300;
 
 /** Formats `200 in 12 ms`, `401 in 12 ms: bad signature` with the receiver's reason for a rejection, or the error. */
-export function formatPostResult(answer: DeliverySendResult): string {
-  if ("error" in answer) return answer.error;
-  const summary = `${answer.status} in ${answer.duration_ms} ms`;
-  const text = answer.body.trim();
-  const isPage = /html/i.test(answer.content_type);
-  return isSuccessfulPost(answer) || text === "" || isPage
+export function formatPostResult(response: DeliverySendResult): string {
+  if ("error" in response) return response.error;
+  const summary = `${response.status} in ${response.duration_ms} ms`;
+  const text = response.body.trim();
+  const isPage = /html/i.test(response.content_type);
+  return isSuccessfulPost(response) || text === "" || isPage
     ? summary
     : `${summary}: ${truncateText(text.replaceAll(/\s+/g, " "), 200)}`;
 }

@@ -99,9 +99,9 @@ async function withMovedEmulator(
   return true;
 }
 
-function getId(answer: ApiResponse): number {
-  const { id } = toFields(answer.value);
-  return typeof id === "number" ? id : requireValidValue(answer as ApiResponse<{ id: number }>).id;
+function getId(response: ApiResponse): number {
+  const { id } = toFields(response.value);
+  return typeof id === "number" ? id : requireValidValue(response as ApiResponse<{ id: number }>).id;
 }
 
 export async function reportRemainingWebhook(id: number, error: unknown, context: Context): Promise<void> {

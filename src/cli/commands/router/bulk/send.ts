@@ -74,9 +74,9 @@ export async function createSender(options: SenderOptions, context: Context): Pr
         },
       },
     );
-    const answer = await readResponse(operation, request, response, { repeatable: true });
-    requireConfirmed(requireValidValue(answer), { ...work, cluster: scope.cluster_id!, rows });
-    const moved = answer.headers["x-svc-moved"];
+    const parsed = await readResponse(operation, request, response, { repeatable: true });
+    requireConfirmed(requireValidValue(parsed), { ...work, cluster: scope.cluster_id!, rows });
+    const moved = parsed.headers["x-svc-moved"];
     return moved === undefined && work.action === "map" ? null : Number(moved ?? 0);
   }
 

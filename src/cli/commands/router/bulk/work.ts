@@ -239,10 +239,10 @@ export const formatUnknownNote = (cluster: string): string =>
   `Identifiers that are not mapped to ${cluster} were ignored; the service does not report how many`;
 
 /** Fails if the response is not `true`, because the work is then not confirmed. */
-export function requireConfirmed(answer: unknown, { action, noun, cluster, rows }: Outcome): void {
-  if (answer === true) return;
+export function requireConfirmed(response: unknown, { action, noun, cluster, rows }: Outcome): void {
+  if (response === true) return;
   const question = action === "map" ? `map ${pluralize(rows, noun)} to` : `remove ${pluralize(rows, noun)} from`;
-  const given = JSON.stringify(answer)?.slice(0, 80) ?? "nothing";
+  const given = JSON.stringify(response)?.slice(0, 80) ?? "nothing";
   throw new CommandFailedError(
     "failed",
     "not_confirmed",
