@@ -10,12 +10,12 @@ const composed = new Map<string, Promise<readonly ListedCommand[]>>();
 
 /** Composes the commands of a group from the registry and the hand-written commands, for development and the build. */
 export function composeCommands(group: string): Promise<readonly ListedCommand[]> {
-  const known = composed.get(group) ?? compose(group);
+  const known = composed.get(group) ?? composeGroup(group);
   composed.set(group, known);
   return known;
 }
 
-async function compose(group: string): Promise<readonly ListedCommand[]> {
+async function composeGroup(group: string): Promise<readonly ListedCommand[]> {
   const written = await Promise.all(
     writtenWords.filter((words) => words.split(" ")[0] === group).map(loadWrittenCommand),
   );

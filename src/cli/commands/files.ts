@@ -2,7 +2,7 @@ import { showFile } from "../../api/contracts/files.ts";
 import { getObject } from "../../api/storage.ts";
 import { CheckedCall } from "../../client/checked-call.ts";
 import { type Command, defineCommand } from "../command.ts";
-import { findUploadCandidates, upload } from "../connection/uploads.ts";
+import { findUploadCandidates, uploadFiles } from "../connection/uploads.ts";
 import { getDocumentBytes } from "../output/document.ts";
 import { checkOutputFile, rejectBytesOnTerminal, writeOutput } from "../output/file.ts";
 import { UsageError } from "../process/failure.ts";
@@ -97,7 +97,7 @@ const filesUpload = defineCommand({
       await context.output.note("Dry run: nothing was sent");
       return undefined;
     }
-    await context.output.show(await upload(context, files), { fields, columns: ["file_id", "filename", "bytes"] });
+    await context.output.show(await uploadFiles(context, files), { fields, columns: ["file_id", "filename", "bytes"] });
     return undefined;
   },
 });

@@ -1,7 +1,7 @@
 import { toFields } from "../../base/object.ts";
 import { pluralize } from "../../base/text.ts";
 import { type Command, defineCommand } from "../command.ts";
-import { describeCompletedUploads, findUploadCandidates, upload } from "../connection/uploads.ts";
+import { describeCompletedUploads, findUploadCandidates, uploadFiles } from "../connection/uploads.ts";
 import { PartialFailureError } from "../process/failure.ts";
 import { prepareRequest } from "../runtime/derived-command.ts";
 
@@ -46,7 +46,7 @@ const intakeCreate = defineCommand({
         await context.output.note(`would upload ${path} (${pluralize(bytes, "byte")})`);
       return undefined;
     }
-    const uploaded = files.length > 0 ? await upload(context, files) : [];
+    const uploaded = files.length > 0 ? await uploadFiles(context, files) : [];
     const body = toFields(prepared.call.args.body);
     const fileIds = [body.file_ids ?? [], uploaded.map(({ file_id: id }) => id)].flat();
     const named = fileIds.length > 0 ? { ...body, file_ids: fileIds } : body;

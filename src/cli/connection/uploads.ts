@@ -20,7 +20,7 @@ export interface UploadedFile {
 /** Maximum number of files in one request (DECISIONS.md, C6). */
 const maxFilesPerRequest = 50;
 
-interface Candidate {
+interface UploadCandidate {
   readonly path: string;
   readonly filename: string;
   readonly bytes: number;
@@ -43,8 +43,8 @@ export async function findUploadCandidates(
   paths: readonly string[],
   flag: string,
   { contentType, filename, acceptsStdin = false }: CandidateOptions = {},
-): Promise<Candidate[]> {
-  const found: Candidate[] = [];
+): Promise<UploadCandidate[]> {
+  const found: UploadCandidate[] = [];
   const { lookup } = await import("./media-types.ts");
   for (const path of paths) {
     if (path === "-" && !acceptsStdin) throw new UsageError(`${flag} must be a file, got "-"`);
@@ -59,7 +59,7 @@ export async function findUploadCandidates(
   return found;
 }
 
-type Content = Pick<Candidate, "bytes" | "open" | "checkUnchanged">;
+type Content = Pick<UploadCandidate, "bytes" | "open" | "checkUnchanged">;
 
 /** A signed URL accepts no body of unknown length, so a pipe is read first. */
 async function bufferInput({ host }: Context, flag: string): Promise<Content> {
@@ -96,7 +96,7 @@ export const describeCompletedUploads = (done: readonly UploadedFile[]): string[
   done.map(({ path, file_id: id }) => `${path} is uploaded: ${id}`);
 
 /** Initializes the uploads, then streams each file to its signed URL by PUT, in the given order. */
-export async function upload(context: Context, files: readonly Candidate[]): Promise<UploadedFile[]> {
+export async function uploadFiles(context: Context, files: readonly UploadCandidate[]): Promise<UploadedFile[]> {
   const done: UploadedFile[] = [];
   try {
     for await (const one of uploadEach(context, files)) done.push(one);
@@ -106,19 +106,19 @@ export async function upload(context: Context, files: readonly Candidate[]): Pro
   }
 }
 
-async function* uploadEach(context: Context, files: readonly Candidate[]): AsyncGenerator<UploadedFile> {
+async function* uploadEach(context: Context, files: readonly UploadCandidate[]): AsyncGenerator<UploadedFile> {
   const [{ initializeUploads }, { putObject }] = await Promise.all([
     import("../../api/contracts/files.ts"),
     import("../../api/storage.ts"),
   ]);
   const { signal } = context;
   const client = await context.client("contracts");
-  const initialize = async (part: readonly Candidate[]) => {
+  const initialize = async (part: readonly UploadCandidate[]) => {
     const named = part.map(({ filename, contentType }) => ({ filename, content_type: contentType }));
     const { files: slots } = await client.call(initializeUploads, { body: { files: named } }, { signal });
     return matchSlots(part, slots);
   };
-  const putFile = async ({ open, bytes, contentType }: Candidate, url: string) => {
+  const putFile = async ({ open, bytes, contentType }: UploadCandidate, url: string) => {
     const body = bytes === 0 ? new Uint8Array() : open;
     await client.send(CheckedCall.check(putObject, { body }), { url, contentType, contentLength: bytes, signal });
   };
@@ -151,9 +151,9 @@ interface Slot {
  * Matches signed URLs to files by name, and files with equal names by order. A name that the service has changed goes
  * to the first file whose own name is missing.
  */
-function matchSlots(files: readonly Candidate[], slots: readonly Slot[]): ReadonlyMap<Candidate, Slot> {
+function matchSlots(files: readonly UploadCandidate[], slots: readonly Slot[]): ReadonlyMap<UploadCandidate, Slot> {
   const left = [...slots];
-  const found = new Map<Candidate, Slot>();
+  const found = new Map<UploadCandidate, Slot>();
   for (const file of files) {
     const at = left.findIndex(({ filename }) => filename === file.filename);
     if (at >= 0) found.set(file, left.splice(at, 1)[0]!);

@@ -81,7 +81,7 @@ function getBareWords(words: readonly string[], flags: readonly FlagSpec[]): str
   for (let i = 0; i < words.length; i += 1) {
     const word = words[i]!;
     if (!word.startsWith("-") || word === "-") bare.push(word);
-    else if (!word.includes("=") && takesValue(findFlag(word, flags))) i += 1;
+    else if (!word.includes("=") && isValueExpected(findFlag(word, flags))) i += 1;
   }
   return bare;
 }
@@ -89,14 +89,14 @@ function getBareWords(words: readonly string[], flags: readonly FlagSpec[]): str
 const findFlag = (word: string, flags: readonly FlagSpec[]): FlagSpec | undefined =>
   [...flags, ...globalFlags].find(({ flag, short }) => word === `--${flag}` || (short && word === `-${short}`));
 
-const takesValue = (spec: FlagSpec | undefined): boolean =>
+const isValueExpected = (spec: FlagSpec | undefined): boolean =>
   spec !== undefined && spec.type !== "switch" && spec.type !== "boolean" && !spec.optionalValue;
 
 function findAwaitedValue(before: readonly string[], flags: readonly FlagSpec[]): FlagSpec | undefined {
   const last = before.at(-1);
   if (last === undefined || !last.startsWith("-") || last.includes("=")) return undefined;
   const spec = findFlag(last, flags);
-  return takesValue(spec) ? spec : undefined;
+  return isValueExpected(spec) ? spec : undefined;
 }
 
 const findDeepest = (

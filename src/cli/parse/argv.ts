@@ -77,10 +77,10 @@ function createFlagWordFilter(flags: readonly FlagSpec[]): (token: string, next:
     return spec !== undefined && !(spec.optionalValue && (next ?? "-").startsWith("-"));
   };
 }
-type CallTarget = Pick<GlobalOptions, "baseUrl" | "profile" | "emulator">;
+type CommandTarget = Pick<GlobalOptions, "baseUrl" | "profile" | "emulator">;
 
 /** Formats the global flags that select a target, without secrets, for the next command line. */
-export const formatTargetFlags = ({ baseUrl, profile, emulator }: CallTarget): string[] => [
+export const formatTargetFlags = ({ baseUrl, profile, emulator }: CommandTarget): string[] => [
   ...(baseUrl === undefined ? [] : ["--base-url", baseUrl]),
   ...(profile === undefined ? [] : ["--profile", profile]),
   ...(emulator ? ["--emulator"] : []),
@@ -94,11 +94,11 @@ const commandsWithoutTarget = [
 ];
 
 /** Creates a command line that continues with the same target. */
-export function buildNextArgv(next: readonly string[], place: CallTarget): readonly string[] {
+export function buildNextArgv(next: readonly string[], place: CommandTarget): readonly string[] {
   if (commandsWithoutTarget.some((words) => startsWithWords(next, words))) return next;
   const flags = formatTargetFlags(place);
   return next.includes(flags[0] ?? "") ? next : [...next, ...flags];
 }
 
-export const formatNextCommand = (next: readonly string[], { globals }: { readonly globals: CallTarget }): string =>
+export const formatNextCommand = (next: readonly string[], { globals }: { readonly globals: CommandTarget }): string =>
   formatCommandLine(buildNextArgv(next, globals));

@@ -9,10 +9,10 @@ import type { PromptChoice } from "./ask.ts";
 import { withSpinner } from "./spinner.ts";
 
 /** Fetches options. `command` is the prompting command, such as `contracts send`. */
-type Fetch = (context: Context, command: string) => Promise<PromptChoice[]>;
+type ChoiceFetcher = (context: Context, command: string) => Promise<PromptChoice[]>;
 
 /** Functions that fetch options from a service or a file, by field name. */
-const fetchers = lookupTable<Fetch>({
+const fetchers = lookupTable<ChoiceFetcher>({
   cluster_id: listClusterChoices,
   cluster: listClusterChoices,
   template_id: listTemplateChoices,
@@ -24,7 +24,7 @@ const fetchers = lookupTable<Fetch>({
 });
 
 /** Functions that fetch options for fields with another meaning in a group, such as `emulator id`. */
-const groupFetchers = lookupTable<Fetch>({
+const groupFetchers = lookupTable<ChoiceFetcher>({
   "router job": listJobs,
   "contracts contract_id": listContractNumbers,
   "webhooks contract_ids": listContractNumbers,
@@ -55,7 +55,7 @@ const statusesFor = lookupTable<readonly string[]>({
 });
 
 /** Error messages for an empty list, because no other value is possible. */
-const emptyMessages = new Map<Fetch, string>([
+const emptyMessages = new Map<ChoiceFetcher, string>([
   [listClusterChoices, "No clusters found."],
   [listTemplateChoices, "No templates found."],
   [listContractChoices, "No contracts found."],
@@ -67,7 +67,7 @@ const emptyMessages = new Map<Fetch, string>([
 ]);
 
 /** Commands that create the first object or list the parent objects. */
-const nextCommands = new Map<Fetch, readonly string[]>([
+const nextCommands = new Map<ChoiceFetcher, readonly string[]>([
   [listContractNumbers, ["contracts", "create"]],
   [listIntakeChoices, ["intake", "create"]],
   [listProfiles, ["config", "set"]],
@@ -105,7 +105,7 @@ export async function findChoices(
   return found;
 }
 
-function failWithoutChoices(offer: Fetch, command: string): void {
+function failWithoutChoices(offer: ChoiceFetcher, command: string): void {
   const statuses = offer === listContractChoices ? statusesFor[command] : undefined;
   const message =
     offer === listJobs

@@ -17,12 +17,12 @@ export async function askForMissing(
 ): Promise<CommandInput> {
   const positionals: Record<string, string | readonly string[] | undefined> = { ...input.positionals };
   for (const one of missing.positionals) {
-    const answer = String(await ask(one.name, one, context, command));
+    const answer = String(await promptForInput(one.name, one, context, command));
     positionals[one.name] = one.variadic ? answer.split(/\s+/).filter(Boolean) : answer;
   }
   const flags: Record<string, unknown> = { ...input.flags };
   for (const one of [...missing.flags, ...missing.body]) {
-    const answer = await ask(one.target?.name ?? one.flag, one, context, command);
+    const answer = await promptForInput(one.target?.name ?? one.flag, one, context, command);
     if (typeof answer === "object") {
       flags[one.flag] = answer.map((each) =>
         one.type === "switch" ? each : convertValue(each, one.type, one.choices),
@@ -38,7 +38,7 @@ export async function askForMissing(
 
 type InputSpec = PositionalSpec | FlagSpec;
 
-async function ask(
+async function promptForInput(
   field: string,
   spec: InputSpec,
   context: Context,

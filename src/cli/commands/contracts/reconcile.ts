@@ -20,7 +20,7 @@ type Contract = ResultOf<typeof listContracts>["results"][number];
 type Metrics = ResultOf<typeof showProcessMetrics>;
 
 /** Webhook that the service has sent, derived from the state of its contract. */
-interface Due {
+interface DueWebhook {
   readonly contract: string;
   readonly contract_name: string;
   readonly contract_status: string;
@@ -135,7 +135,7 @@ async function resolveStart(text: string, client: Client, { signal, host }: Cont
 const pageSize = 100;
 const maxConcurrent = 4;
 
-async function listDueSince(since: number, client: Client, { signal }: Context): Promise<Due[]> {
+async function listDueSince(since: number, client: Client, { signal }: Context): Promise<DueWebhook[]> {
   const contracts: Contract[] = [];
   for (let page = 1; ; page += 1) {
     const query = { "filter__last_updated_on[$gte]": new Date(since).toISOString(), page, limit: pageSize };
@@ -144,7 +144,7 @@ async function listDueSince(since: number, client: Client, { signal }: Context):
     if (results.length === 0 || contracts.length >= total) break;
   }
   contracts.reverse();
-  const due: Due[] = [];
+  const due: DueWebhook[] = [];
   for (let start = 0; start < contracts.length; start += maxConcurrent) {
     const some = contracts.slice(start, start + maxConcurrent).map(async (contract) => {
       const params = { contract_id: parseNumber(contract.id) };
@@ -162,7 +162,7 @@ async function listDueSince(since: number, client: Client, { signal }: Context):
 
 const parseNumber = (id: string): number => Number(String(id).replace(/^[A-Z]-/, ""));
 
-function listDue(contract: Contract, metrics: Metrics | undefined, since: number): Due[] {
+function listDue(contract: Contract, metrics: Metrics | undefined, since: number): DueWebhook[] {
   const { id, contract_name, contract_status, created } = contract;
   const events: (readonly [Activity, string | null | undefined])[] = [["CONTRACT_CREATED", created]];
   // Contracts executed outside the platform emit only their creation.
@@ -174,7 +174,7 @@ function listDue(contract: Contract, metrics: Metrics | undefined, since: number
       events.push(["CONTRACT_SIGNED", signed]);
     events.push(["CONTRACT_EXECUTED", metrics.contract_executed_datetime]);
   }
-  const due = events.flatMap(([activity, at]): Due[] =>
+  const due = events.flatMap(([activity, at]): DueWebhook[] =>
     at && Date.parse(at) >= Math.floor(since / 1_000) * 1_000
       ? [{ contract: id, contract_name, contract_status, activity, at }]
       : [],
@@ -186,7 +186,7 @@ function listDue(contract: Contract, metrics: Metrics | undefined, since: number
 }
 
 /** Returns deliveries that were not received. A received delivery accounts for the nearest of several equal ones. */
-function findMissing(due: readonly Due[], received: readonly Buffer[]): Due[] {
+function findMissing(due: readonly DueWebhook[], received: readonly Buffer[]): DueWebhook[] {
   const left = [...due];
   const seen = new Set<string>();
   for (const body of received) {
@@ -197,7 +197,8 @@ function findMissing(due: readonly Due[], received: readonly Buffer[]): Due[] {
     if (seen.has(key)) continue;
     seen.add(key);
     const at = Date.parse(String(timestamp));
-    const getDistance = (one: Due) => (one.at === null || Number.isNaN(at) ? 0 : Math.abs(Date.parse(one.at) - at));
+    const getDistance = (one: DueWebhook) =>
+      one.at === null || Number.isNaN(at) ? 0 : Math.abs(Date.parse(one.at) - at);
     const [nearest] = left
       .filter(
         (one) => one.activity === activity && parseNumber(one.contract) === number && getDistance(one) < toleranceMs,

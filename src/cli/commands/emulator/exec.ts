@@ -26,7 +26,7 @@ import { quoteShellWord } from "../../process/shell-words.ts";
 import { openEmulator } from "./open.ts";
 import { readEmulatorOptions } from "./options.ts";
 
-// On Windows npm is a batch file, which Node's own spawn does not start.
+// On Windows, npm is a batch file, which Node's own spawn does not start.
 
 const emulatorExec = defineCommand({
   words: ["emulator", "exec"],
@@ -75,7 +75,7 @@ const emulatorExec = defineCommand({
   },
 });
 
-/** The environment of the child: that of this run plus the variables of the emulator (DECISIONS.md, L21). */
+/** Creates the environment of the child: that of this run plus the variables of the emulator (DECISIONS.md, L21). */
 export function buildChildEnvironment(emulator: EmulatorAccess, host: Host): Record<string, string> {
   const all = { ...host.env, ...createEmulatorVariables(emulator) };
   return Object.fromEntries(
@@ -84,8 +84,8 @@ export function buildChildEnvironment(emulator: EmulatorAccess, host: Host): Rec
 }
 
 /**
- * Runs a program and resolves with its exit code, or 128 + n after a signal. A signal to svc is forwarded to the child;
- * a second one kills it.
+ * Runs a program and resolves with its exit code, or 128 + n after a signal. Forwards a signal to the child. A second
+ * signal kills the child.
  */
 async function runChild(
   program: string,
@@ -95,9 +95,9 @@ async function runChild(
 ): Promise<number> {
   const stdio = host.inherits ? "inherit" : "pipe";
   const child = spawn(program, args, { cwd: host.cwd, env, stdio, shell: false });
-  connect(child, host);
+  pipeStreams(child, host);
   const forwardSignal = () => {
-    // The terminal has already sent Ctrl-C to the child. A second one would force it to exit.
+    // The terminal has already sent Ctrl-C to the child. A second one would force the child to exit.
     if (signal.reason === "SIGINT" && host.inherits && host.stdin.isTTY) return;
     child.kill(signal.reason ?? "SIGINT");
   };
@@ -119,7 +119,7 @@ async function runChild(
   }
 }
 
-function connect(child: ChildProcess, host: Host): void {
+function pipeStreams(child: ChildProcess, host: Host): void {
   child.stdout?.pipe(host.stdout, { end: false });
   child.stderr?.pipe(host.stderr, { end: false });
   if (child.stdin) {
@@ -141,7 +141,7 @@ class CommandNotRunnableError extends CommandFailedError {
   }
 }
 
-/** As in shells: 127 if the program does not exist, 126 if it cannot be run. */
+/** Exit codes as in shells: 127 if the program does not exist, 126 if it cannot be run. */
 async function reportCannotRun(error: CommandNotRunnableError, output: Context["output"]): Promise<number> {
   await output.warn(`error: ${error.message}`);
   if (error.hint !== undefined) await output.warn(`  ${error.hint}`);

@@ -19,10 +19,7 @@ type EmulatorInput = CommandInputOf<ReturnType<typeof createEmulatorFlags>>;
 
 type Values = { readonly [Name in keyof EmulatorOptions]: EmulatorOptions[Name] | undefined };
 
-/**
- * Converts the flags, and rarely used variables of the environment, into options. Paths are relative to the working
- * folder.
- */
+/** Converts flags and rarely used environment variables to options. Paths are relative to the working folder. */
 export async function readEmulatorOptions({ flags }: EmulatorInput, host: Host): Promise<EmulatorOptions> {
   const { from, "webhook-headers": headers } = flags;
   const clock = {
@@ -50,7 +47,10 @@ export async function readEmulatorOptions({ flags }: EmulatorInput, host: Host):
   return omitUndefined(values) as EmulatorOptions;
 }
 
-/** The options with one flag or a variable, converted as declared. `readEmulatorOptions` replaces those with rules. */
+/**
+ * Converts the options with one flag or a variable, as declared. `readEmulatorOptions` replaces the options with other
+ * rules.
+ */
 const readPlainOptions = (flags: EmulatorInput["flags"], host: Host): Values =>
   Object.fromEntries(
     Object.entries<OptionDeclaration>(emulatorOptions).flatMap(([name, option]) => {
@@ -80,7 +80,10 @@ function convertText(kind: OptionDeclaration["text"], text: string, origin: stri
   }
 }
 
-/** `https://sandbox.example` is the router's address, `eu-1=https://eu-1.sandbox.example` a cluster's. */
+/**
+ * Parses public addresses. `https://sandbox.example` is the router's address, `eu-1=https://eu-1.sandbox.example` a
+ * cluster's.
+ */
 function parsePublicUrls(given: readonly string[]): Pick<EmulatorOptions, "publicUrl" | "clusterUrls"> {
   const named = given.map((text) => /^(?:([\w.-]+)=)?(.*)$/s.exec(text) as unknown as [string, string?, string?]);
   const routerUrls = named.filter(([, cluster]) => cluster === undefined);
@@ -96,7 +99,10 @@ function parsePublicUrls(given: readonly string[]): Pick<EmulatorOptions, "publi
   };
 }
 
-/** A copy has no state to continue with, so it is stored only if a new file is named for it. */
+/**
+ * Reports whether the state is not stored. A copy has no state to continue with, so it is stored only if a new file is
+ * named.
+ */
 export const isStateless = ({ ephemeral, from, file }: Partial<EmulatorInput["flags"]>): boolean =>
   ephemeral === true || (from !== undefined && file === undefined);
 

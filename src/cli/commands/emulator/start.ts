@@ -102,7 +102,7 @@ export const emulatorStart = defineCommand({
       throw new UsageError(`${inputVariable} cannot be used with --seed -`);
     if (input.flags.detach && host.starter === undefined) return startDetached({ ...input.flags, ephemeral }, context);
     limitHeapGrowth();
-    const inputEnded = stopsWithInput ? waitForInputEnd(context) : never;
+    const inputEnded = stopsWithInput ? waitForInputEnd(context) : neverSettled;
     const { "ready-file": readyPath } = input.flags;
     const graceMs = host.env.SVC_GRACE ? parseDurationFlag(host.env.SVC_GRACE, "SVC_GRACE") : undefined;
     const given = {
@@ -124,7 +124,7 @@ export const emulatorStart = defineCommand({
       file === undefined && runFileState !== undefined ? await resolveRunFile(runFileState) : options.runFile;
     const readyFile = readyPath === undefined ? undefined : await prepareReadyFile(readyPath, context);
     if (file !== undefined) await reportParentState(host, output, file, options.file);
-    /** Whether a process that waits in the foreground received the signal to exit. */
+    /** Whether a process that waits in the foreground has received the signal to exit. */
     let isReported = false;
     const report = async (started: StartReport) => {
       await (isReported
@@ -146,7 +146,7 @@ export const emulatorStart = defineCommand({
     const ready = createReadyEvent(emulator, host);
     if (readyFile) {
       context.onEnd(() => readyFile.remove());
-      // Standard output may be a log. Only the ready file, readable by its owner, contains the token.
+      // Standard output can be a log. Only the ready file, readable by its owner, contains the token.
       await readyFile.tell({ ...ready, instance_id: emulator.instanceId, token: emulator.token });
     }
     const started: StartReport = {
@@ -173,7 +173,7 @@ export const emulatorStart = defineCommand({
 });
 
 /**
- * Limits heap growth to a factor of two instead of four between collections: an emulator runs all day next to other
+ * Limits heap growth between collections to a factor of two instead of four. An emulator runs all day next to other
  * programs, and garbage would use most of its memory. A smaller limit would save ten megabytes and add a fifth to the
  * CPU time of a million rows.
  */
@@ -188,7 +188,7 @@ async function showActivity(emulator: Emulator, { globals, host, output }: Conte
   return emulator.watch(async (events) => {
     if (output.format === "table") {
       const columns = host.stdout.isTTY ? host.stdout.columns || defaultColumns : undefined;
-      return output.print(...events.filter(isNews).map((event) => formatActivityLine(event, columns)));
+      return output.print(...events.filter(isShownEvent).map((event) => formatActivityLine(event, columns)));
     }
     for (const event of events) await output.printDocument(event);
   });
@@ -203,16 +203,19 @@ const logActivity = (emulator: Emulator, log: JsonLog): (() => Promise<void>) =>
     for (const event of events) await log.logEvent(event);
   });
 
-/** Commands poll the emulator all the time. Of the control plane, only changes and failures are shown. */
-const isNews = (event: EmulatorEvent): boolean =>
+/**
+ * Reports whether an event is shown. Commands poll the emulator all the time, so only changes and failures of the
+ * control plane are shown.
+ */
+const isShownEvent = (event: EmulatorEvent): boolean =>
   event.event !== "request" || event.service !== "emulator" || event.method !== "GET" || event.status >= 400;
 
-/** A parent program sets this variable and holds the other end of the pipe, so that no emulator outlives it. */
+/** Variable of a parent program that has the other end of the pipe, so that no emulator outlives the parent. */
 const inputVariable = "SVC_UNTIL_STDIN_ENDS";
 
-const never = new Promise<void>(() => {});
+const neverSettled = new Promise<void>(() => {});
 
-/** Input is discarded; a terminal ends with Ctrl-D. */
+/** Discards the input. A terminal ends with Ctrl-D. */
 function waitForInputEnd({ host: { stdin }, onEnd }: Context): Promise<void> {
   onEnd(async () => void stdin.pause());
   return new Promise((done) => {

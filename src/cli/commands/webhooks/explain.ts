@@ -50,12 +50,12 @@ const webhooksExplain = defineCommand({
     const examined = { body, headers, scheme, signature };
     const signer = own.explained ? undefined : await findSigner(examined, context);
     const diagnosis = signer ? addSigner(signer, own) : own;
-    await report(diagnosis, examined, context);
+    await printDiagnosis(diagnosis, examined, context);
     return isExplained(diagnosis) ? undefined : "failed";
   },
 });
 
-/** The diagnosis for a signature that another emulator key explains. */
+/** Adds a diagnosis for a signature that another emulator key explains. */
 const addSigner = ({ id, name, cluster_id }: Signer, { tried }: Diagnosis): Diagnosis => ({
   explained: true,
   deviations: [
@@ -82,7 +82,7 @@ function findMalformation(signature: string): string | undefined {
   if (signature === "") return "it is empty";
   const foreign = /[^\w+/=-]/.exec(signature);
   if (foreign) return `"${foreign[0]}" at character ${foreign.index + 1} is not allowed`;
-  // Hexadecimal digits or base64 of a common hash.
+  // Lengths of hexadecimal digits or base64 of a common hash.
   const lengths = [27, 28, 40, 43, 44, 64, 86, 88, 96, 128];
   return lengths.includes(signature.length) ? undefined : `it has ${pluralize(signature.length, "character")}`;
 }
@@ -98,7 +98,7 @@ function findHashByLength(signature: string): { readonly digits: string; readonl
 const hexLengths: Readonly<Record<number, string>> = { 40: "SHA-1", 64: "SHA-256", 96: "SHA-384" };
 const base64Lengths: Readonly<Record<number, string>> = { 27: "SHA-1", 43: "SHA-256", 64: "SHA-384" };
 
-async function report(
+async function printDiagnosis(
   diagnosis: Diagnosis,
   { body, scheme, signature }: ExaminedSignature,
   { output }: Context,
@@ -129,18 +129,17 @@ async function report(
   return output.print(`The signature does not match. None of ${tried} common mistakes explains it.`, hint);
 }
 
-/** A workspace of the emulator whose key made a signature. */
 interface Signer {
   readonly id: number;
   readonly name: string;
   readonly cluster_id: string;
 }
 
-const once = { retries: 0, timeoutMs: 3_000 };
+const singleAttempt = { retries: 0, timeoutMs: 3_000 };
 
 /**
- * Finds the workspace of the running emulator whose key makes the signature. Returns undefined if no emulator runs or
- * this token may not read its keys, because the signature can be explained without one.
+ * Finds the workspace of the running emulator whose key creates the signature. Returns undefined if no emulator runs or
+ * this token cannot read its keys, because the signature can be explained without one.
  */
 async function findSigner(
   { body, headers, scheme: { format }, signature }: ExaminedSignature,
@@ -149,7 +148,7 @@ async function findSigner(
   // Without this check, the command would start an emulator, which has signed nothing.
   if (globals.emulator) return undefined;
   const workspaces = await client("emulator")
-    .then((asked) => asked.call(listWorkspaces, {}, { ...once, signal }))
+    .then((asked) => asked.call(listWorkspaces, {}, { ...singleAttempt, signal }))
     .catch(() => []);
   const found = workspaces.find(({ hmac_key: text }) => {
     const key = decodeBase64(text);

@@ -78,7 +78,7 @@ const webhooksListen = defineCommand({
   },
 });
 
-interface Plan {
+interface ListenPlan {
   readonly forwardTo: string | undefined;
   readonly extraHeaders: Readonly<Record<string, string>>;
   readonly activities: readonly string[];
@@ -90,8 +90,7 @@ interface Plan {
   readonly count: number;
 }
 
-/** Checks the whole command line before anything is sent. */
-function createPlan({ flags: given }: CommandInputOf<typeof flags>, { host }: Context): Plan {
+function createPlan({ flags: given }: CommandInputOf<typeof flags>, { host }: Context): ListenPlan {
   const { count, save, "forward-to": forwardTo, "public-url": publicUrl } = given;
   return {
     forwardTo: forwardTo === undefined ? undefined : parseReceiverUrl(forwardTo, "--forward-to"),
@@ -107,7 +106,7 @@ function createPlan({ flags: given }: CommandInputOf<typeof flags>, { host }: Co
 }
 
 /** Resolves when the run is interrupted, or after the requested number of deliveries. */
-async function listen(plan: Plan, key: string, context: Context): Promise<void> {
+async function listen(plan: ListenPlan, key: string, context: Context): Promise<void> {
   const { output, signal, host, onEnd } = context;
   const recording = plan.folder === undefined ? undefined : await openRecording(plan.folder, context);
   const saved = plan.folder === undefined || recording ? undefined : await SavedDeliveries.open(plan.folder);
@@ -144,7 +143,7 @@ async function listen(plan: Plan, key: string, context: Context): Promise<void> 
       const listened: ListenedDelivery = { ...checked, file: file ?? recorded, forwarded };
       await output.printEvent(toEvent(listened), ...formatListenedDelivery(listened));
       if (isLast) stop();
-      // The forwarding target decides the status. Without one, the receiver rejects invalid signatures.
+      // The forwarding target determines the status. Without a target, the receiver rejects invalid signatures.
       if (!forwarded) return { status, body: checked.verified ? "ok" : "bad signature" };
       if ("error" in forwarded) return { status, body: forwarded.error };
       return { status, body: forwarded.body, contentType: forwarded.content_type };
@@ -174,8 +173,12 @@ function getStatus(isVerified: boolean, forwarded: ListenedDelivery["forwarded"]
   return "error" in forwarded ? 502 : forwarded.status;
 }
 
-/** Subscribes the receiver if the service can reach it; otherwise prints how to register it. */
-async function subscribeReceiver(plan: Plan, { url }: WebhookReceiver, context: Context): Promise<number | undefined> {
+/** Subscribes the receiver if the service can reach it. Otherwise, prints how to register it. */
+async function subscribeReceiver(
+  plan: ListenPlan,
+  { url }: WebhookReceiver,
+  context: Context,
+): Promise<number | undefined> {
   const subscription = plan.register
     ? await subscribe(context, { url: plan.publicUrl ?? url, activities: plan.activities })
     : undefined;
@@ -194,7 +197,6 @@ async function subscribeReceiver(plan: Plan, { url }: WebhookReceiver, context: 
   return undefined;
 }
 
-/** Converts a delivery to one document of the stream. */
 const toEvent = ({
   number,
   at,
@@ -220,10 +222,10 @@ const toEvent = ({
   forwarded: forwarded === undefined ? null : omitBody(forwarded),
 });
 
-const omitBody = ({ ...answer }: NonNullable<ListenedDelivery["forwarded"]>) =>
-  "status" in answer
-    ? { status: answer.status, duration_ms: answer.duration_ms }
-    : { error: answer.error, duration_ms: answer.duration_ms };
+const omitBody = ({ ...response }: NonNullable<ListenedDelivery["forwarded"]>) =>
+  "status" in response
+    ? { status: response.status, duration_ms: response.duration_ms }
+    : { error: response.error, duration_ms: response.duration_ms };
 
 function explainListenError(error: NodeJS.ErrnoException, port: number): unknown {
   if (error.code !== "EADDRINUSE" && error.code !== "EACCES") return error;

@@ -21,7 +21,7 @@ import {
 } from "./post.ts";
 import { listSavedBodies, readDelivery, type SavedDelivery } from "./saved-deliveries.ts";
 
-/** One delivery to resend, and its target. */
+/** Delivery to resend, and its target. */
 interface ReplayedDelivery extends SavedDelivery {
   readonly name: string;
   readonly url: string;
@@ -102,17 +102,17 @@ async function replayDelivery(
   { output }: Context,
 ): Promise<boolean> {
   const { name } = delivery;
-  const answer = await poster.post(delivery.url, delivery);
+  const response = await poster.post(delivery.url, delivery);
   const url = maskUrlSecrets(delivery.url);
-  const isSuccessful = isSuccessfulPost(answer);
+  const isSuccessful = isSuccessfulPost(response);
   const event = {
     delivery: name,
     url,
-    status: "status" in answer ? answer.status : null,
-    error: "error" in answer ? answer.error : null,
-    duration_ms: answer.duration_ms,
+    status: "status" in response ? response.status : null,
+    error: "error" in response ? response.error : null,
+    duration_ms: response.duration_ms,
   };
-  const painted = (isSuccessful ? green : red)(formatPostResult(answer));
+  const painted = (isSuccessful ? green : red)(formatPostResult(response));
   await output.printEvent(event, `--> ${name} ${url}`, ["<-- ", painted]);
   return isSuccessful;
 }
@@ -156,7 +156,7 @@ function signDelivery(
   return { "content-type": "application/json", ...headers, ...toLowerCaseNames(signed) };
 }
 
-/** Reads the newest deliveries of the emulator's log. By default, they go to their original targets. */
+/** Reads the newest deliveries of the emulator's log. They go to their original targets by default. */
 async function readLoggedDeliveries(
   count: number,
   to: string | undefined,
@@ -168,7 +168,7 @@ async function readLoggedDeliveries(
   const { items } = await client.call(listDeliveries, { query: { limit: Math.min(count, 500) } }, { signal });
   if (items.length === 0) throw new UsageError("--last: the emulator has no deliveries yet");
   const receivers = new Map((await client.call(listControlWebhooks, {}, { signal })).map(({ id, url }) => [id, url]));
-  // The environment has the key of one workspace; the deliveries may belong to several.
+  // The environment has the key of one workspace, but the deliveries can belong to several.
   const given = input.flags["key-file"] === undefined ? undefined : await resolveKey(context, input);
   const keys = new Map((await client.call(listWorkspaces, {}, { signal })).map(({ id, hmac_key: key }) => [id, key]));
   const found: ReplayedDelivery[] = [];

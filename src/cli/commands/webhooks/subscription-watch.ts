@@ -29,7 +29,7 @@ const appProbeMs = 200;
  * Only an emulator provides this information.
  */
 export async function watchSubscription(webhook: Webhook, options: WatchOptions, context: Context): Promise<void> {
-  const emulator = await connect(context).catch(() => undefined);
+  const emulator = await connectToEmulator(context).catch(() => undefined);
   if (!emulator) return;
   const ended = new AbortController();
   const signal = AbortSignal.any([context.signal, ended.signal]);
@@ -60,7 +60,7 @@ interface RunningEmulator {
 }
 
 /** Finds the running emulator if its address or token differs from `before`. Rejects if none runs. */
-async function connect(context: Context, before?: RunningEmulator): Promise<RunningEmulator> {
+async function connectToEmulator(context: Context, before?: RunningEmulator): Promise<RunningEmulator> {
   const { baseUrls, credentials } = await context.target("emulator");
   const [url, token] = [String(baseUrls.emulator), credentials.controlToken];
   if (before?.url === url && before.token === token) return before;
@@ -190,7 +190,7 @@ class SubscriptionWatch {
       await this.#context.host.wall.sleep(emulatorProbeMs, this.#signal);
       if (this.#signal.aborted) return false;
       try {
-        this.#emulator = await connect(this.#context, this.#emulator);
+        this.#emulator = await connectToEmulator(this.#context, this.#emulator);
         await this.findWebhook();
         await this.#report("emulator_back", `The emulator at ${this.#emulator.url} is back.`);
         return true;

@@ -20,8 +20,8 @@ import { parseActivity } from "./registration.ts";
 
 type WholeDelivery = ResultOf<typeof showDelivery>;
 
-type Body = NonNullable<ArgumentsOf<typeof fireActivity>["body"]>;
-type Document = Record<string, unknown>;
+type PayloadBody = NonNullable<ArgumentsOf<typeof fireActivity>["body"]>;
+type PayloadDocument = Record<string, unknown>;
 
 const contractFlag = {
   flag: "contract",
@@ -71,7 +71,7 @@ const payloadFlags = [
 async function readPayloadChanges(
   { flags }: CommandInputOf<readonly [typeof contractFlag, ...typeof payloadFlags]>,
   { host, globals }: Context,
-): Promise<Omit<Body, "activity">> {
+): Promise<Omit<PayloadBody, "activity">> {
   if (flags.edit && !canPrompt(host, globals)) {
     throw new UsageError("--edit requires a terminal", { hint: "To change fields, use --set, --add and --remove." });
   }
@@ -90,7 +90,7 @@ async function readPayloadChanges(
   return Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
 }
 
-function parseAssignments(given: readonly string[] | undefined, flag: string): Document | undefined {
+function parseAssignments(given: readonly string[] | undefined, flag: string): PayloadDocument | undefined {
   if (given === undefined) return undefined;
   const assignments = given.map((text) => parseAssignment(text, flag));
   return Object.fromEntries(
@@ -102,14 +102,18 @@ async function readObject(
   host: Context["host"],
   file: string | undefined,
   flag: string,
-): Promise<Document | undefined> {
+): Promise<PayloadDocument | undefined> {
   if (file === undefined) return undefined;
   const document = await readDocument(host, file, flag);
   if (isObject(document)) return document;
   throw new UsageError(`${flag} must be a JSON object`);
 }
 
-async function editPayload({ activity, ...changes }: Body, client: Client, context: Context): Promise<Body> {
+async function editPayload(
+  { activity, ...changes }: PayloadBody,
+  client: Client,
+  context: Context,
+): Promise<PayloadBody> {
   const { editText } = await import("../../prompt/editor.ts");
   const { signal } = context;
   const call = CheckedCall.check(fireActivity, { body: { activity, ...changes, preview: true } });
@@ -120,14 +124,14 @@ async function editPayload({ activity, ...changes }: Body, client: Client, conte
     activity,
     contract_id: preview.contract_id,
     ...(changes.webhook !== undefined && { webhook: changes.webhook }),
-    payload: restoreExactNumbers(text, JSON.parse(text)) as Document,
+    payload: restoreExactNumbers(text, JSON.parse(text)) as PayloadDocument,
     wait: true,
   };
 }
 
 interface Preview {
   readonly contract_id: number;
-  readonly payload: Document;
+  readonly payload: PayloadDocument;
 }
 
 function findProblem(text: string): string | undefined {
@@ -198,7 +202,7 @@ const webhooksTrigger = defineCommand({
         next: ["webhooks", "deliveries"],
       });
     });
-    await report(fired.composite_id, deliveries, await findUrls(deliveries, client, context), context);
+    await printReceiverResponses(fired.composite_id, deliveries, await findUrls(deliveries, client, context), context);
     return deliveries.every(({ outcome }) => outcome === "delivered") ? undefined : "failed";
   },
 });
@@ -224,7 +228,7 @@ async function findUrls(deliveries: readonly WholeDelivery[], client: Client, { 
 }
 
 /** Prints each receiver's response. A trigger without a notified webhook fails, because it proves nothing. */
-async function report(
+async function printReceiverResponses(
   contract: string,
   deliveries: readonly WholeDelivery[],
   urls: ReadonlyMap<number, string>,

@@ -8,7 +8,7 @@ import { truncateText } from "../../../output/text.ts";
 import type { Host } from "../../../process/host.ts";
 import { quoteShellWord } from "../../../process/shell-words.ts";
 
-/** The line that scripts wait for (DECISIONS.md, L21). */
+/** Creates the line that scripts wait for (DECISIONS.md, L21). */
 export const createReadyEvent = ({ routerUrl, controlUrl, clusters, file, store }: Emulator, { pid }: Host) => ({
   event: "ready",
   router_url: routerUrl,
@@ -36,8 +36,8 @@ export const createStandbyEvent = ({ routerUrl, leader }: LeaderInfo) => ({
 export const leadershipRegainedLines = ["This process is the leader of its store again."];
 
 /**
- * Formats the banner: addresses, usage and how to stop. `runFileState` is the state file by which commands find the
- * emulator; undefined without a run file.
+ * Formats the banner with addresses, usage and how to stop. `runFileState` is the state file by which commands find the
+ * emulator. It is undefined without a run file.
  */
 export function formatBanner(emulator: Emulator, runFileState: string | undefined, host: Host): string[] {
   const { routerUrl, controlUrl, clusters, file, store } = emulator;
@@ -79,7 +79,7 @@ function formatTime({ clock: { now, mode, speed } }: Emulator): string {
 const formatFileFlag = (file: string, host: Host): string =>
   file === resolveStateFile(host, undefined) ? "" : ` --file ${quoteShellWord(relative(host.cwd, file) || file)}`;
 
-/** For an emulator without a run file. */
+/** Formats the variables for an emulator without a run file. */
 function formatExports({ routerUrl, controlUrl, clusters, token }: Emulator): string[] {
   const first = clusters.find(({ clientId }) => clientId !== undefined);
   return [
@@ -92,27 +92,27 @@ function formatExports({ routerUrl, controlUrl, clusters, token }: Emulator): st
   ];
 }
 
-/** Quoted for a shell, because custom seeds choose the values. */
+/** The value is quoted for a shell, because custom seeds define it. */
 const formatExport = (name: string, value = ""): string => `  export ${name}=${quoteShellWord(value)}`;
 
-type Level = "info" | "warn" | "error";
+type LogLevel = "info" | "warn" | "error";
 
 export type JsonLog = ReturnType<typeof createJsonLog>;
 
 /** Creates the JSON log of an emulator for log collectors: one document per line on standard error. */
 export function createJsonLog({ output }: Pick<Context, "output">, wall: WallClock) {
-  const printLine = (level: Level, about: object) =>
+  const printLine = (level: LogLevel, about: object) =>
     output.printDiagnosticDocument({ time: toIsoMillis(wall.now()), level, ...about });
   return {
-    /** The `at` of an activity is virtual time, `time` is wall-clock time. */
+    /** The `at` of an activity is virtual time, and `time` is wall-clock time. */
     logEvent: (event: EmulatorEvent) => printLine(getLevel(event), event),
     logLifecycle: (event: "ready" | "stopping" | "stopped", about: object = {}) =>
       printLine("info", { event, ...about }),
-    logMessage: (level: Level, message: string) => printLine(level, { event: "message", message }),
+    logMessage: (level: LogLevel, message: string) => printLine(level, { event: "message", message }),
   };
 }
 
-function getLevel(event: EmulatorEvent): Level {
+function getLevel(event: EmulatorEvent): LogLevel {
   if (event.event === "request") return event.status >= 500 ? "error" : event.status === 0 ? "warn" : "info";
   if (event.event === "delivery") return event.outcome === "delivered" ? "info" : "warn";
   return event.event === "dropped" ? "warn" : "info";
@@ -120,8 +120,8 @@ function getLevel(event: EmulatorEvent): Level {
 type EventOfKind<Name extends EmulatorEvent["event"]> = Extract<EmulatorEvent, { event: Name }>;
 
 /**
- * Formats an activity as one line. `columns` is the width of a terminal: the line then has only the time of day, and
- * long paths are cut.
+ * Formats an activity as one line. `columns` is the width of a terminal. With a terminal, the line has only the time of
+ * day, and long paths are cut.
  */
 export function formatActivityLine(event: EmulatorEvent, columns?: number): StyledLine {
   switch (event.event) {
@@ -138,7 +138,6 @@ export function formatActivityLine(event: EmulatorEvent, columns?: number): Styl
   }
 }
 
-/** Formats the time of a line: on a terminal, the time of day. */
 export const formatLineTime = (iso: string, columns: number | undefined): string =>
   columns === undefined ? iso : iso.slice(11, 19);
 

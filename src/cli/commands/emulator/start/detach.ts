@@ -14,7 +14,7 @@ import { parentPidVariable } from "../../../process/host.ts";
 import { forwardOutput } from "../../../process/write.ts";
 import { canPrompt } from "../../../prompt/confirm.ts";
 
-/** Messages of a ready emulator: for programs, for users, and for runners that mask secrets in logs. */
+/** Messages of a ready emulator for programs, for users, and for runners that mask secrets in logs. */
 export interface StartReport {
   readonly ready: object;
   readonly banner: readonly string[];
@@ -44,7 +44,7 @@ export async function startDetached(
   const path = flags.ephemeral
     ? join(dirname(state), "ephemeral.log")
     : `${await resolveRealPath(state).catch(() => state)}.log`;
-  // The log of a running emulator keeps its name unless this one starts.
+  // The log of a running emulator is replaced only if this emulator starts.
   const temporaryPath = createTemporaryName(path);
   const log = await openLog(path, temporaryPath, flags.ephemeral);
   let child: ChildProcess | undefined;
@@ -87,19 +87,19 @@ const createSilentExitError = (exit: number, path: string): CommandFailedError =
     },
   );
 
-/** Minimum space to report an error. */
-const probeBytes = 64 * 1024;
+/** Minimum disk space for reporting an error. */
+const minLogSpaceBytes = 64 * 1024;
 
 /**
- * Creates the log with a temporary name until the emulator is ready. Creates the folder, or reports why it cannot be
- * created or written.
+ * Creates the log with a temporary name until the emulator is ready. Creates the folder, or reports why the folder
+ * cannot be created or written.
  */
 async function openLog(path: string, temporaryPath: string, ephemeral: boolean): Promise<FileHandle> {
   let log: FileHandle | undefined;
   try {
     await makeFolder(dirname(path));
     log = await open(temporaryPath, "wx", 0o600);
-    await log.write(Buffer.alloc(probeBytes), 0, probeBytes, 0);
+    await log.write(Buffer.alloc(minLogSpaceBytes), 0, minLogSpaceBytes, 0);
     await log.truncate(0);
     return log;
   } catch (cause) {
@@ -130,7 +130,7 @@ function startAgain({ host, argv }: Context, log: number, isPiped: boolean): Chi
     windowsHide: true,
   });
   if (child.stdin) {
-    // A process that has ended has already printed the reason.
+    // If the process has ended, it has already printed the reason.
     child.stdin.on("error", () => {});
     if (host.stdin.isTTY) child.stdin.end();
     else host.stdin.pipe(child.stdin);
@@ -139,8 +139,7 @@ function startAgain({ host, argv }: Context, log: number, isPiped: boolean): Chi
 }
 
 /**
- * Resolves with the ready message of the child, or its exit code. Signals are forwarded to the child, which is then
- * awaited.
+ * Resolves with the ready message of the child, or its exit code. Forwards signals to the child and waits for its end.
  */
 async function waitForFirstMessage(
   child: ChildProcess,
@@ -166,8 +165,8 @@ async function waitForFirstMessage(
 }
 
 /**
- * Trusts a state that was found in this folder: one created here, one with `--trust-state`, or one that the user
- * confirms at a terminal. From then on it counts as created here.
+ * Requires a trusted state: one created here, one with `--trust-state`, or one that the user confirms at a terminal. A
+ * confirmed state counts as created here afterwards.
  */
 export async function requireTrust(state: string, isTrusted: boolean, context: Context): Promise<void> {
   if (!(await isForeignState(state))) return;

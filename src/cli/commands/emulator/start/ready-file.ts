@@ -10,9 +10,9 @@ import { checkOutputFile, createForeignFileError, writeOutput } from "../../../o
 import { createOutput } from "../../../output/output.ts";
 import type { Host, OutputStream } from "../../../process/host.ts";
 
-/** A file whose existence shows that an emulator is ready. A pipe or device is only written to. */
+/** File whose existence shows that an emulator is ready. Pipes and devices are only written to. */
 export interface ReadyFile {
-  /** Absolute. */
+  /** Absolute path. */
   readonly path: string;
   tell(ready: object): Promise<void>;
   /** Removes the file, unless another process has written to it since. */
@@ -21,8 +21,8 @@ export interface ReadyFile {
 
 /**
  * Checks whether the file is writable, and removes the content of an emulator that has ended, because a waiting program
- * waits for this emulator. The content of a running emulator stays until this one is ready, since that one may prevent
- * the start. Throws a UsageError for any other content.
+ * waits for this emulator. The content of a running emulator stays until this one is ready, because the running one can
+ * prevent the start. Throws a UsageError for any other content.
  */
 export async function prepareReadyFile(path: string, { host }: Pick<Context, "host">): Promise<ReadyFile> {
   const absolute = await checkOutputFile(host, path, "--ready-file");
@@ -36,7 +36,7 @@ export async function prepareReadyFile(path: string, { host }: Pick<Context, "ho
     path: absolute,
     async tell(ready) {
       written = `${JSON.stringify(ready)}\n`;
-      // The file holds the token, so its permissions are restricted.
+      // The file contains the token, so its permissions are restricted.
       if ((await stat(absolute).catch(() => undefined))?.isFile()) await chmod(absolute, 0o600);
       await writeOutput(host, path, [Buffer.from(written)], 0o600);
     },
@@ -46,13 +46,13 @@ export async function prepareReadyFile(path: string, { host }: Pick<Context, "ho
   };
 }
 
-/** Only for a file: reading a pipe would remove data that others wait for. */
+/** Reads only files, because reading a pipe would remove data that other programs wait for. */
 async function readContent(path: string): Promise<string | undefined> {
   const found = await stat(path).catch(() => undefined);
   return found?.isFile() ? readFile(path, "utf8").catch(() => undefined) : undefined;
 }
 
-/** Whether the emulator of a ready line responds. */
+/** Reports whether the emulator of a ready line responds. */
 async function isRunning(line: string): Promise<boolean> {
   const { router_url: routerUrl, instance_id: instanceId, pid } = toFields(JSON.parse(line));
   if (typeof routerUrl !== "string" || !URL.canParse(routerUrl) || !isOnThisMachine(routerUrl)) return false;
@@ -70,25 +70,25 @@ function isReadyLine(text: string): boolean {
   }
 }
 
-type MissingLinesNote = (lines: number) => string;
+type MissingLinesReport = (lines: number) => string;
 
 /**
  * Returns the context with an output for long-running processes, which a log on a full disk must not end. Lines that do
- * not fit are dropped and counted; the log gets the count once it accepts lines again.
+ * not fit are dropped and counted. The log gets the count once it accepts lines again.
  */
 export function withResilientOutput(context: Context, isJsonLog: boolean): Context {
   const { host, globals, output } = context;
   const { wall } = host;
-  const formatAsText: MissingLinesNote = (lines) =>
+  const formatAsText: MissingLinesReport = (lines) =>
     `${toIsoMillis(wall.now())} (wall)  ${lines} lines of this log are missing, because the disk was full or failed`;
-  const formatAsEvent: MissingLinesNote = (count) => JSON.stringify({ event: "dropped", count });
-  const formatAsLogEntry: MissingLinesNote = (count) =>
+  const formatAsEvent: MissingLinesReport = (count) => JSON.stringify({ event: "dropped", count });
+  const formatAsLogEntry: MissingLinesReport = (count) =>
     JSON.stringify({ time: toIsoMillis(wall.now()), level: "warn", event: "dropped", count });
   const streams: Pick<Host, "stdout" | "stderr"> = {
     stdout: createResilientStream(host.stdout, output.format === "table" ? formatAsText : formatAsEvent),
     stderr: createResilientStream(host.stderr, isJsonLog ? formatAsLogEntry : formatAsText),
   };
-  // The context is extended, not copied: copying would open standard input.
+  // The context is extended, not copied, because copying would open standard input.
   const resilientHost: Host = Object.create(host, {
     stdout: { value: streams.stdout },
     stderr: { value: streams.stderr },
@@ -99,7 +99,7 @@ export function withResilientOutput(context: Context, isJsonLog: boolean): Conte
   });
 }
 
-/** Whether a stream is a file, whose lines are read later. */
+/** Reports whether a stream is a file, whose lines are read later. */
 export function isFileStream(stream: OutputStream): boolean {
   const { fd } = stream as { readonly fd?: number };
   try {
@@ -110,7 +110,7 @@ export function isFileStream(stream: OutputStream): boolean {
 }
 
 /** Node's file stream accepts nothing after a failed write. */
-function createResilientStream(stream: OutputStream, missing: MissingLinesNote): OutputStream {
+function createResilientStream(stream: OutputStream, missing: MissingLinesReport): OutputStream {
   if (!isFileStream(stream)) return stream;
   const { fd } = stream as OutputStream & { readonly fd: number };
   let dropped = 0;
