@@ -11,7 +11,7 @@ import { requireFile } from "../../parse/body.ts";
 import { pickGiven } from "../../parse/values.ts";
 import { CommandFailedError } from "../../process/failure.ts";
 import { runDerivedCommand } from "../../runtime/derived-command.ts";
-import { buildFirstPageQuery, noteMoreRows } from "../../runtime/paging.ts";
+import { buildFirstPageQuery, reportMoreRows } from "../../runtime/paging.ts";
 
 /** This command is not derived, because its document is written to a file and never formatted as a table. */
 const emulatorStateExport = defineCommand({
@@ -151,7 +151,7 @@ const snapshotDiff = defineCommand({
     } else {
       await output.show(diff, { rows: "items" });
     }
-    await noteMoreRows(paged, "items", diff, query, context);
+    await reportMoreRows(paged, "items", diff, query, context);
     return diff.same || flags["exit-status"] !== true ? undefined : "failed";
   },
 });
