@@ -102,7 +102,6 @@ type Line = readonly [words: string, ...more: string[]];
 const created =
   'counter_party_details=[{"is_individual":true,"poc_details":{"first_name":"Jo","email":"jo@acme.example"}}]';
 
-/** Essential commands, in an order that works in an empty folder. */
 const main: readonly Line[] = [
   ["emulator start", "--detach", "--clock", "manual", "--port", "0"],
   [

@@ -3,7 +3,6 @@ import { examplePdf } from "../../api/contracts/shapes.ts";
 /** Returns the smallest PDF that readers open: one empty page. */
 export const createEmptyPdf = (): Buffer => Buffer.from(examplePdf, "base64");
 
-/** Contract with the demo seed's straight-through template and one counterparty. */
 export const contractDocument = {
   contract_template_id: 101,
   contract_name: "Mutual NDA with Acme",

@@ -145,7 +145,6 @@ function formatTimeline(timeline: readonly TimelineRow[]): StyledLine[] {
 
 export const commands: readonly Command[] = [tour];
 
-/** Attempt to deliver to the unreachable receiver. */
 interface TimelineRow {
   readonly attempt: number;
   readonly at: string;
@@ -157,7 +156,6 @@ interface DeliveryRow {
   readonly attempts: readonly { number: number; at: string; status: number | null; error: { code: string } | null }[];
 }
 
-/** Parses the attempts of the first delivery in the output of `svc emulator deliveries`. */
 function parseTimeline(output: string): readonly TimelineRow[] {
   const [delivery] = (tryParseJson(output) ?? []) as readonly DeliveryRow[];
   const attempts = delivery?.attempts ?? [];

@@ -15,7 +15,7 @@ export const parentPidVariable = "SVC_STARTED_BY";
 /** Signals that end a run. They come from Ctrl-C, a supervisor, or a closed terminal. */
 export type SignalName = "SIGINT" | "SIGTERM" | "SIGHUP";
 
-/** Resources of one run of the command line. `bin/svc.js` creates them from `process`; tests create them in memory. */
+/** Resources of one run of the command line. `bin/svc.js` creates them from `process`. Tests create them in memory. */
 export interface Host {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
@@ -24,7 +24,7 @@ export interface Host {
   readonly stderr: OutputStream;
   /**
    * Writes a string synchronously if standard output is not a terminal. The stream is not created, because creation
-   * takes milliseconds. Returns the unwritten rest if a pipe is full or closed; the stream then handles it.
+   * takes milliseconds. Returns the unwritten rest if a pipe is full or closed. The stream then handles the rest.
    */
   readonly writeAtOnce?: ((text: string) => Uint8Array) | undefined;
   readonly wall: WallClock;

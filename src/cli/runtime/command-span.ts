@@ -11,7 +11,7 @@ const maxExportMs = 1_000;
 type TracedHost = Pick<Host, "env" | "wall">;
 
 /**
- * OpenTelemetry span of a command. Its parent is the span of TRACEPARENT; without one, the span is the root of a trace.
+ * OpenTelemetry span of a command. Its parent is the span of TRACEPARENT. Without one, the span is the root of a trace.
  */
 export class CommandSpan {
   readonly #host: TracedHost;

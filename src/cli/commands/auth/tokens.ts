@@ -10,7 +10,6 @@ import { PartialFailureError } from "../../process/failure.ts";
 
 const fields = ["address", "source", "location", "client_id", "scope", "expires_at", "state", "refreshable", "current"];
 
-/** Flag that selects an account by its server (default: the routing service of the target). */
 export const issuerFlag = {
   flag: "issuer",
   type: "text",

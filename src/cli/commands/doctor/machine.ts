@@ -136,7 +136,6 @@ const named = 5;
  */
 async function checkWebhooks(context: Context): Promise<CheckResult[]> {
   const { signal } = context;
-  // Nothing can be checked without an emulator. The checks of the services report a missing response.
   const client = await context.client("emulator").catch(() => undefined);
   if (!client) return [];
   const once = { signal, retries: 0, timeoutMs: 3_000 };

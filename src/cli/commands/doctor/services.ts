@@ -20,7 +20,6 @@ type ServiceResponse = {
   readonly tookMs: number;
 };
 
-/** Checks whether the services respond, accept the credentials, and agree with the local clock. */
 export async function checkServices(context: Context): Promise<CheckResult[]> {
   const target = await context.target("router").catch((error: unknown) => error);
   if (!isTarget(target)) {

@@ -80,7 +80,6 @@ async function findRunningEmulator(file: string | undefined, context: Context): 
   return readPublicAccess({ routerUrl: String(baseUrls.emulator), token });
 }
 
-/** Selects the named workspace, or the one of the profile's API key if the emulator has it. */
 async function resolveViewer(
   requestedWorkspace: string | undefined,
   emulator: EmulatorAccess,

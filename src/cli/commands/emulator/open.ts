@@ -73,7 +73,6 @@ export async function openEmulator(
   }
 }
 
-/** Starts one of several processes of a store with the first run file that is not in use. */
 async function startStoreProcess(
   startEmulator: (options: EmulatorOptions) => Promise<Emulator>,
   options: EmulatorOptions,
@@ -167,7 +166,6 @@ async function createAlreadyRunningError(state: string, cause: unknown): Promise
   });
 }
 
-/** Creates the error for a port that another program, or an emulator of another state, uses. */
 async function createPortTakenError(
   { port = 0, state, cause }: { port: number | undefined; state: string | undefined; cause: unknown },
   { host }: Context,

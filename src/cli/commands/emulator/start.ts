@@ -124,7 +124,6 @@ export const emulatorStart = defineCommand({
       file === undefined && runFileState !== undefined ? await resolveRunFile(runFileState) : options.runFile;
     const readyFile = readyPath === undefined ? undefined : await prepareReadyFile(readyPath, context);
     if (file !== undefined) await reportParentState(host, output, file, options.file);
-    /** Whether a process that waits in the foreground has received the signal to exit. */
     let isReported = false;
     const report = async (started: StartReport) => {
       await (isReported

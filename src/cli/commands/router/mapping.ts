@@ -42,7 +42,6 @@ const derivedFlags = [
   { flag: "dry-run", type: "switch" },
 ] as const satisfies readonly TypedFlag[];
 
-/** `confirm` is a flag of commands that remove. */
 type MappingInput = CommandInputOf<
   readonly [...typeof mappingFlags, typeof removalFlag, typeof hashFlag, ...typeof derivedFlags],
   readonly [typeof inputFile]

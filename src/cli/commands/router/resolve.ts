@@ -10,7 +10,6 @@ import { CommandFailedError } from "../../process/failure.ts";
 import { hashFlag } from "./bulk/flags.ts";
 import { type EmailHashing, getEmailKind, toIdentifier } from "./bulk/input/identifiers.ts";
 
-/** Cluster that owns the identifier, and how. */
 interface Owner {
   readonly table: string;
   readonly key: string;

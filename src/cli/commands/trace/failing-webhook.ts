@@ -16,7 +16,6 @@ type Trace = Pick<ResultOf<typeof showTrace>, "nodes" | "planned">;
 export type WebhookFindings = ReturnType<typeof buildFindings>;
 type Attempt = ReturnType<typeof listAttempts>[number];
 
-/** Deleted webhook with stored deliveries. */
 export type DeletedWebhook = Pick<Webhook, "id" | "workspace_id"> & { readonly status: "DELETED" };
 
 /** Data for a report about a webhook. Without a trace, the causes of its attempts are unknown. */
@@ -218,7 +217,6 @@ function* formatDigests(found: WebhookFindings): Generator<StyledLine[]> {
 
 const maxShown = 7;
 
-/** Formats deliveries without an attempt or without a further attempt, each kind under its heading. */
 function formatUndelivered(
   found: WebhookFindings,
 ): (readonly [heading: string, deliveries: WebhookFindings["skipped_deliveries"]])[] {

@@ -65,11 +65,9 @@ export function signBody(message: WebhookMessage): Readonly<Record<string, strin
   }
 }
 
-/** Formats `signature mismatch` or another rejection. */
 const describeRejection = (reason = "missing"): string =>
   ({ missing: "no signature", mismatch: "signature mismatch" })[reason] ?? `${reason} signature`;
 
-/** Formats `verified`, or the reason why a delivery is not verified. */
 export const formatVerdict = ({ verified, reason }: VerifiedDelivery) =>
   verified ? green("verified") : red(describeRejection(reason));
 

@@ -21,7 +21,6 @@ import {
 } from "./post.ts";
 import { listSavedBodies, readDelivery, type SavedDelivery } from "./saved-deliveries.ts";
 
-/** Delivery to resend, and its target. */
 interface ReplayedDelivery extends SavedDelivery {
   readonly name: string;
   readonly url: string;

@@ -133,7 +133,6 @@ async function findNearestFolder(folder: string): Promise<string> {
   return found ? `${folder}${sep}` : findNearestFolder(dirname(folder));
 }
 
-/** Delivery with its receiver and the response. */
 interface DeliveryWithResponse extends SavedDelivery {
   readonly path: string;
   readonly status: number;

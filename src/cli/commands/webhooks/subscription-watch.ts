@@ -19,7 +19,6 @@ interface WatchOptions {
 }
 
 const timeoutMs = 3_000;
-/** Interval of checks for a restarted emulator. */
 const emulatorProbeMs = 1_000;
 /** Interval of checks for a restarted app, which can refuse connections only briefly. */
 const appProbeMs = 200;

@@ -207,7 +207,6 @@ const webhooksTrigger = defineCommand({
   },
 });
 
-/** Explains why there was no attempt, instead of a response. */
 function explainUnsent(outcome: WholeDelivery["outcome"], status: WholeDelivery["webhook_status"]): string {
   if (outcome === "waiting") return "waiting for the first attempt";
   return `${outcome === "skipped_not_allowed" ? "host not allowed" : status}: nothing was sent`;

@@ -221,7 +221,6 @@ async function findNamedWebhooks(
   );
 }
 
-/** Creates the error for a missing webhook, with a suggestion. */
 const createMissingWebhookError = (message: string, hint: string | undefined): CommandFailedError =>
   new CommandFailedError("not-found", "no_webhook", message, { hint, next: ["webhooks", "list"] });
 

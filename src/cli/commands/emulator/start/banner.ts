@@ -65,7 +65,6 @@ export function formatBanner(emulator: Emulator, runFileState: string | undefine
   ];
 }
 
-/** Formats the virtual time and the clock mode, which a saved state preserves. */
 function formatTime({ clock: { now, mode, speed } }: Emulator): string {
   const clockDescription = {
     real: speed === 1 ? "passes in real time" : `passes ${speed} times as fast as real time`,
@@ -79,7 +78,6 @@ function formatTime({ clock: { now, mode, speed } }: Emulator): string {
 const formatFileFlag = (file: string, host: Host): string =>
   file === resolveStateFile(host, undefined) ? "" : ` --file ${quoteShellWord(relative(host.cwd, file) || file)}`;
 
-/** Formats the variables for an emulator without a run file. */
 function formatExports({ routerUrl, controlUrl, clusters, token }: Emulator): string[] {
   const first = clusters.find(({ clientId }) => clientId !== undefined);
   return [

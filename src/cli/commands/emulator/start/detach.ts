@@ -14,7 +14,6 @@ import { parentPidVariable } from "../../../process/host.ts";
 import { forwardOutput } from "../../../process/write.ts";
 import { canPrompt } from "../../../prompt/confirm.ts";
 
-/** Messages of a ready emulator for programs, for users, and for runners that mask secrets in logs. */
 export interface StartReport {
   readonly ready: object;
   readonly banner: readonly string[];
@@ -40,7 +39,6 @@ export async function startDetached(
   const { host, signal } = context;
   const state = resolveStateFile(host, flags.ephemeral ? undefined : flags.file);
   const removeStateFolder = await makeStateFolder(state);
-  // For a state in memory, the log is at the default path.
   const path = flags.ephemeral
     ? join(dirname(state), "ephemeral.log")
     : `${await resolveRealPath(state).catch(() => state)}.log`;
@@ -87,7 +85,6 @@ const createSilentExitError = (exit: number, path: string): CommandFailedError =
     },
   );
 
-/** Minimum disk space for reporting an error. */
 const minLogSpaceBytes = 64 * 1024;
 
 /**

@@ -52,7 +52,6 @@ async function readContent(path: string): Promise<string | undefined> {
   return found?.isFile() ? readFile(path, "utf8").catch(() => undefined) : undefined;
 }
 
-/** Reports whether the emulator of a ready line responds. */
 async function isRunning(line: string): Promise<boolean> {
   const { router_url: routerUrl, instance_id: instanceId, pid } = toFields(JSON.parse(line));
   if (typeof routerUrl !== "string" || !URL.canParse(routerUrl) || !isOnThisMachine(routerUrl)) return false;

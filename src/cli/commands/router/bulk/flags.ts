@@ -5,7 +5,6 @@ import { parseShard } from "./input/distinct.ts";
 import { detectFormat, type InputFormat, inputFormats } from "./input/format.ts";
 import { emailHashings } from "./input/identifiers.ts";
 
-/** Creates the flags that all commands with batched input share. */
 export const createBulkFlags = (batchSize: number) =>
   [
     {
@@ -154,7 +153,6 @@ export function rejectFlagsWithApply(declared: readonly Pick<FlagSpec, "flag">[]
   if (other) throw new UsageError(`--${other.flag} cannot be used with --apply`);
 }
 
-/** Maximum number of failed rows before a job stops. */
 interface ErrorLimit {
   readonly text: string;
   isExceeded(errors: number, rows: number): boolean;

@@ -25,7 +25,6 @@ export interface RowSummary {
   readonly distinct: number | null;
   /** Number of rows that a look-up found in the right cluster. Null without a look-up. */
   readonly verified: number | null;
-  /** Number of rows without a possible look-up. */
   readonly unverified: number;
 }
 

@@ -18,7 +18,6 @@ export interface ClusterLookup {
   findClusters(values: readonly string[]): Promise<ReadonlyMap<string, string | null | undefined>>;
 }
 
-/** Maximum number of connections in addition to those of the mapping requests. */
 const maxLookupConnections = 8;
 
 /** Tables with a public look-up on every router. */
@@ -50,7 +49,6 @@ export async function createLookup(work: BulkJobKind, context: Context): Promise
   };
 }
 
-/** Maximum number of identifiers in one look-up request. */
 const maxKeys = 10_000;
 
 /**
@@ -129,7 +127,6 @@ export async function createMoveLookup({ results, scope }: JobRecord, work: Bulk
   };
 }
 
-/** Creates a look-up that verifies the mappings that the service has confirmed. */
 export async function createVerification({ scope }: JobRecord, work: BulkJobKind, context: Context) {
   const lookup = await requireLookup(work, context);
   /** Returns unexpected owners by row position, and the number of rows without a look-up. */

@@ -46,7 +46,6 @@ export async function performJob(
   let distinct = record.input.distinct;
   try {
     job = await OpenJob.open(folder, { wall: host.wall, report: (message) => output.warn(`warning: ${message}`) });
-    // The last entry records the outcome.
     if (isResumed) await job.note("started");
     await announceJob(record, source, job, context);
     await setOutput(host, "job_id", record.id);
@@ -129,7 +128,6 @@ async function announceJob(
   await output.note(`${record.id}: ${record.command}, ${input}${resumed}, to ${record.target}`);
 }
 
-/** Adds the command line to continue to the cause of the stop. */
 function addNextCommand(error: unknown, { id, resume: next }: JobRecord, job: OpenJob | undefined): unknown {
   const done = job?.durable.rows ?? 0;
   if (error instanceof InputError && done > 0) {

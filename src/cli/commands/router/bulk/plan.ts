@@ -45,7 +45,6 @@ export const JobPlan = z.object({
 });
 export type JobPlan = Readonly<z.infer<typeof JobPlan>>;
 
-/** Plan of a file, which can be read again. */
 const FilePlan = JobPlan.extend({ input: JobInput.extend({ sha256: z.string() }) });
 
 export async function getTargetName({ globals, host, target }: Context): Promise<string> {

@@ -86,7 +86,6 @@ export function createJobProgress(
   };
 }
 
-/** Formats `12.4M`, `84k` or `912`. */
 function formatCount(count: number): string {
   if (count >= 999_950) return `${(count / 1e6).toFixed(1)}M`;
   return count >= 10_000 ? `${Math.round(count / 1e3)}k` : String(Math.round(count));
@@ -99,7 +98,6 @@ export function formatSeconds(seconds: number): string {
   return m > 0 ? `${m}m${s}s` : `${s}s`;
 }
 
-/** Size of both semispaces. */
 const youngGenerationBytes = 8 * 1_024 * 1_024;
 
 /**

@@ -180,7 +180,6 @@ function buildRetryArgv(request: JobRequest, { reading }: OtherFormatError): str
   ];
 }
 
-/** Guesses the column by the content of its cells, or else by its heading. */
 function findColumn(
   { first, second }: { readonly first: readonly string[]; readonly second: readonly string[] },
   { noun, findProblem }: IdentifierKind,

@@ -115,7 +115,6 @@ const mappingJobKinds: readonly BulkJobKind[] = mappingTables.flatMap(
 
 interface OffboardKind {
   readonly field: string;
-  /** Name of the table in svc router resolve. */
   readonly table: string;
   readonly getKind: (hash: EmailHashing) => IdentifierKind;
 }
@@ -196,7 +195,6 @@ export const offboardJobKind: BulkJobKind = {
     },
     toShown(text) {
       const [named = ""] = /^\S+\s+/.exec(text) ?? [];
-      // An identifier of an unknown kind can be a secret.
       const row = parseRow(text, reading);
       return named + (row ? row.kind.toShown(row.identifier) : secretMask);
     },

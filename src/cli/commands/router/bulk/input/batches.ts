@@ -22,7 +22,6 @@ export interface RowBatch {
   /** Returns the values of the request body. They are created on demand so that they are collected early. */
   readonly getValues: () => string[];
   readonly invalid: readonly InvalidRow[];
-  /** Hash of all rows up to the end of this batch, if requested. */
   readonly digest: string | undefined;
 }
 
@@ -30,7 +29,6 @@ export interface BatchOptions {
   readonly size: number;
   readonly kind: IdentifierKind;
   readonly counter?: IdentifierCounter | undefined;
-  /** Finished batches, which are skipped. */
   readonly finished: FinishedBatches;
   /** Whether each batch has a rolling digest, which is compared with a stored one. A pipe has no other identity. */
   readonly hasRollingDigest: boolean;

@@ -83,7 +83,6 @@ const newline = 0x0a;
 
 /** Error for bytes that are not UTF-8. The row reader adds the encoding. */
 class InvalidUtf8Error extends Error {
-  /** Guessed name of the encoding for `iconv`. */
   readonly encoding: string;
 
   constructor(encoding: string) {
@@ -122,7 +121,6 @@ export async function* splitUtf8(input: AsyncIterable<Uint8Array>): AsyncGenerat
 const guessEncoding = (bytes: Buffer): string =>
   ["fffe", "feff"].includes(bytes.toString("hex", 0, 2)) ? "UTF-16" : "WINDOWS-1252";
 
-/** Returns the offset of the last character if the next piece continues it. */
 function findCharacterEnd(bytes: Buffer): number {
   const { length } = bytes;
   for (let distance = 1; distance <= 3 && distance <= length; distance += 1) {

@@ -66,7 +66,6 @@ class RecordParser extends Parser {
     return true;
   }
 
-  /** Parses the received bytes, or the end of the stream. */
   parsePiece(piece: Uint8Array | null): Promise<void> {
     return new Promise((resolve, reject) => {
       const settle = (error?: Error | null) => (error ? reject(error) : resolve());

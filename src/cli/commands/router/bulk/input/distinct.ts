@@ -37,7 +37,6 @@ class DistinctCounter {
   #slots = new Uint32Array(2 * 1_024);
   #count = 0;
 
-  /** Undefined if there were too many. */
   get count(): number | undefined {
     return this.#slots.length === 0 ? undefined : this.#count;
   }
@@ -146,9 +145,7 @@ export async function* selectShare(groups: AsyncIterable<RowGroup>, shard: Input
 export interface RowGroup {
   readonly first: number;
   readonly texts: readonly string[];
-  /** Reasons for missing values by position in the group. */
   readonly problems?: ReadonlyMap<number, string>;
-  /** Positions of rows whose column is empty or missing. */
   readonly empty?: ReadonlySet<number>;
 }
 

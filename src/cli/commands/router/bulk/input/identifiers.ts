@@ -79,7 +79,6 @@ const emailKinds: Readonly<Record<EmailHashing, IdentifierKind>> = {
 
 export const getEmailKind = (hashing: EmailHashing): IdentifierKind => emailKinds[hashing];
 
-/** Converts a typed identifier to its form in requests. */
 export function toIdentifier({ findProblem, toValue, toShown }: IdentifierKind, typed: string): string {
   const text = typed.trim();
   const found = findProblem(text);

@@ -84,7 +84,6 @@ const formatColumnName = (name: string | undefined): string =>
 const countLines = (record: readonly string[]): number =>
   record.reduce((sum, cell) => (cell.includes("\n") ? sum + cell.split("\n").length - 1 : sum), 1);
 
-/** Column names of svc router resolve. */
 const otherNames = lookupTable({ kind: "table", identifier: "key" });
 
 export function matchColumnName(names: readonly string[], column: string, columns: readonly string[]): string {

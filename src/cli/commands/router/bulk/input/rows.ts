@@ -106,7 +106,6 @@ const createSeveralFieldsError = (object: Readonly<Record<string, unknown>>, nam
     hint: "Select a field with --column.",
   });
 
-/** Reads lines as rows and trims them. `checkTop` inspects the first rows. */
 async function* readLineRows(
   bytes: AsyncIterable<Buffer>,
   checkTop?: (lines: readonly string[], top: number) => string | undefined,
@@ -121,7 +120,6 @@ async function* readLineRows(
   }
 }
 
-/** Reads complete lines, one group per piece of input, with the number of the first line. */
 async function* readNumberedLines(
   bytes: AsyncIterable<Buffer>,
 ): AsyncGenerator<{ readonly first: number; readonly lines: string[] }> {

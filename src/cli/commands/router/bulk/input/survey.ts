@@ -17,7 +17,6 @@ import { type RowReadOptions, readRows } from "./rows.ts";
 
 /** Result of reading an input before anything is sent. */
 export interface InputSurvey extends Fingerprint {
-  /** Number of non-empty rows of this share. */
   readonly rows: number;
   /** Number of non-empty rows of all shares. */
   readonly all: number;
@@ -183,7 +182,6 @@ export async function showPreview(
   return undefined;
 }
 
-/** Writes the invalid rows of a survey as CSV. The file is complete or does not exist. */
 function openBadRows(path: string | undefined, { host }: Context) {
   const rows = new PassThrough();
   // The reader of the stream reports the error.

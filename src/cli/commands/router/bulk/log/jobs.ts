@@ -38,7 +38,6 @@ export interface StoredJob extends RowCounts {
   readonly folder: string;
   readonly status: JobStatus;
   readonly batches: number;
-  /** Time of the last start, stop or end. */
   readonly at: string;
   readonly reason: string | undefined;
 }

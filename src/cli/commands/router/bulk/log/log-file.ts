@@ -61,7 +61,6 @@ function parseHeader(json: string, path: string) {
   throw new JobLogError(`${path} was written by another version of svc (format ${String(svc_job_log)})`);
 }
 
-/** Row counts summed over all finished batches. */
 export interface RowCounts {
   readonly rows: number;
   readonly invalid: number;

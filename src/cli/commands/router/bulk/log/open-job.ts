@@ -25,7 +25,6 @@ const maxCollectMs = 10;
 interface Options {
   readonly wall: WallClock;
   readonly disk?: Disk;
-  /** Called with the discarded parts of the files. */
   readonly report: (message: string) => Promise<void>;
 }
 
@@ -56,7 +55,6 @@ export class OpenJob {
       file,
       length: state.file.length,
       position: state.file.position ?? startPosition,
-      // The system error code explains the end of the job.
       createError: (_reason, cause) => cause as Error,
       gather: () => this.#collectLines(),
       prepare: () => results.write(),

@@ -60,9 +60,7 @@ interface TallyReason {
 }
 
 export interface ResultTally {
-  /** Reasons of invalid and failed rows, the most frequent first. */
   readonly reasons: readonly Readonly<TallyReason>[];
-  /** Number of moved identifiers by previous cluster. */
   readonly moves: ReadonlyMap<string, number>;
 }
 
