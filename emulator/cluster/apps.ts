@@ -2,7 +2,7 @@ import { isObject, lookupTable } from "../../src/base/object.ts";
 import { findCustomerIds } from "../domain/provider.ts";
 import { type Workspace, workspaces } from "../domain/workspaces.ts";
 import { findString, parseForm, parseJsonObject } from "../http/bodies/fields.ts";
-import type { ReceivedRequest, ReportFinding } from "../http/handler.ts";
+import type { FindingReporter, ReceivedRequest } from "../http/handler.ts";
 import type { Passthrough } from "../http/reply.ts";
 import type { Transaction, View } from "../store/port.ts";
 import type { ClusterContext } from "./context.ts";
@@ -30,7 +30,7 @@ export async function respondToChat(
   request: ReceivedRequest,
   path: string,
   context: ClusterContext,
-  finding: ReportFinding,
+  finding: FindingReporter,
 ): Promise<Passthrough | undefined> {
   const [, app, webhook] = webhookPath.exec(path) ?? [];
   if (request.method !== "POST" || app === undefined) return undefined;
@@ -126,7 +126,7 @@ function parseChatBComment(activity: Payload): ChatComment | undefined {
   return { author, text: findString(data, "comment") ?? `${author}: ${verb}`, places, isAboutContract: true };
 }
 
-async function findWorkspace(view: View, teams: PossibleTexts, { cluster }: ClusterContext, finding: ReportFinding) {
+async function findWorkspace(view: View, teams: PossibleTexts, { cluster }: ClusterContext, finding: FindingReporter) {
   const clusterWorkspaces = await view.list(workspaces, { by: "cluster", equals: cluster.id });
   const isOf = ({ chat_a_teams, chat_b_tenants }: Workspace) =>
     teams.some((team) => team !== undefined && [...chat_a_teams, ...chat_b_tenants].includes(team));
@@ -141,7 +141,7 @@ async function addChatComment(
   { author, text, places, isAboutContract }: ChatComment,
   teams: PossibleTexts,
   context: ClusterContext,
-  finding: ReportFinding,
+  finding: FindingReporter,
 ): Promise<string | undefined> {
   const named = places.map((place) => /\b[TH]-\d{1,15}\b/.exec(place ?? "")?.[0]).find((id) => id !== undefined);
   if (named === undefined && !isAboutContract) return undefined;
@@ -177,7 +177,7 @@ async function listOptions(
   payload: Payload,
   teams: PossibleTexts,
   context: ClusterContext,
-  finding: ReportFinding,
+  finding: FindingReporter,
 ) {
   const workspace = await findWorkspace(view, teams, context, finding);
   if (!workspace) return { options: [] };
@@ -210,7 +210,7 @@ const suspensionByEvent = lookupTable<boolean>({
 export async function acceptBillingEvent(
   { body }: ReceivedRequest,
   { store, cluster }: ClusterContext,
-  finding: ReportFinding,
+  finding: FindingReporter,
 ): Promise<Passthrough> {
   const event = parseJsonObject(body);
   const prefix = `${cluster.id}_`;

@@ -1,13 +1,20 @@
 import type { IdsOf } from "../../src/api/registry.ts";
 import type { Cluster } from "../domain/clusters.ts";
-import type { Settings } from "../domain/settings.ts";
-import type { ContractType, Role, Template, User, Workflow, Workspace } from "../domain/workspaces.ts";
-import type { HandlerContext, Handlers } from "../http/handler.ts";
+import type { EmulatorSettings } from "../domain/settings.ts";
+import type {
+  ContractTemplate,
+  ContractType,
+  IntakeWorkflow,
+  User,
+  Workspace,
+  WorkspaceRole,
+} from "../domain/workspaces.ts";
+import type { HandlerContext, OperationHandlers } from "../http/handler.ts";
 import type { Blobs } from "../store/blobs.ts";
 import type { PdfReader } from "./pdf/reader.ts";
 
 export interface ClusterContext extends HandlerContext {
-  readonly settings: Settings;
+  readonly settings: EmulatorSettings;
   readonly cluster: Cluster;
   /** Uploaded bytes, by SHA-256. */
   readonly blobs: Blobs;
@@ -17,10 +24,10 @@ export interface ClusterContext extends HandlerContext {
 
 /** Contents of every new workspace. Rows refer to each other by their ids here; the copies get new ids. */
 export interface StandardSet extends Pick<Workspace, "organization_types" | "jurisdictions"> {
-  readonly roles: readonly Role[];
+  readonly roles: readonly WorkspaceRole[];
   readonly contract_types: readonly ContractType[];
-  readonly templates: readonly Template[];
-  readonly workflows: readonly Workflow[];
+  readonly templates: readonly ContractTemplate[];
+  readonly workflows: readonly IntakeWorkflow[];
 }
 
 /** The caller, authenticated by client-id, client-secret and user-email. */
@@ -30,4 +37,4 @@ export interface AuthenticatedMember {
 }
 
 /** Handlers for the operations of the contract API. The type of the combined table ensures that none is missing. */
-export type ClusterHandlers = Partial<Handlers<IdsOf<"contracts">, ClusterContext, AuthenticatedMember>>;
+export type ClusterHandlers = Partial<OperationHandlers<IdsOf<"contracts">, ClusterContext, AuthenticatedMember>>;

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { openCrmB } from "../../src/schemes/crm.ts";
-import { readApps, resolveFrontEnd } from "../domain/apps.ts";
+import { readConnectedApps, resolveFrontEnd } from "../domain/apps.ts";
 import { findString, getQuery, readFormFields } from "../http/bodies/fields.ts";
-import type { ReceivedRequest, ReportFinding } from "../http/handler.ts";
+import type { FindingReporter, ReceivedRequest } from "../http/handler.ts";
 import { allowFraming, createPage, Html, html, renderDefinitionList } from "../http/page.ts";
 import type { Passthrough } from "../http/reply.ts";
 import type { View } from "../store/port.ts";
@@ -57,7 +57,7 @@ const iframePath = "/router/v1/crm_a/iframe";
 async function openIframe(
   { target }: ReceivedRequest,
   context: ClusterContext,
-  finding: ReportFinding,
+  finding: FindingReporter,
 ): Promise<Passthrough> {
   const query = new URLSearchParams(getQuery(target));
   const contract = query.get("contract_id");
@@ -97,7 +97,7 @@ async function renderContractPage(
 async function listCards(
   { target }: ReceivedRequest,
   context: ClusterContext,
-  finding: ReportFinding,
+  finding: FindingReporter,
 ): Promise<Passthrough> {
   const query = new URLSearchParams(getQuery(target));
   const record = parseRecord(query);
@@ -138,7 +138,7 @@ const findContracts = async (
 async function findActingWorkspaces(
   query: URLSearchParams,
   { store, cluster }: ClusterContext,
-  finding: ReportFinding,
+  finding: FindingReporter,
 ): Promise<readonly number[]> {
   const email = query.get("userEmail");
   const found = email ? await store.read((view) => listUsersByEmail(view, cluster.id, email)) : [];
@@ -157,7 +157,7 @@ const title = "Contracts in crm_b";
 
 /** Responds with the canvas page and the context of the signed request (DECISIONS.md, R28). */
 async function openCanvas(request: ReceivedRequest, { store }: ClusterContext): Promise<Passthrough> {
-  const { crm_b } = await store.read(readApps);
+  const { crm_b } = await store.read(readConnectedApps);
   const { signed_request = "" } = readFormFields(request);
   const opened = openCrmB(crm_b.consumer_secret, signed_request);
   // The router checks this for forwarded requests. Direct requests are checked here.
@@ -177,7 +177,7 @@ async function openCanvas(request: ReceivedRequest, { store }: ClusterContext): 
 }
 
 async function showCanvas(request: ReceivedRequest, { store }: ClusterContext): Promise<Passthrough> {
-  const { crm_b } = await store.read(readApps);
+  const { crm_b } = await store.read(readConnectedApps);
   return renderAppPage({
     title,
     content: html`<p>The CRM opens this page with a signed request, which identifies the user.</p>`,

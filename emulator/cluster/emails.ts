@@ -2,12 +2,12 @@ import * as z from "zod";
 import { type MailerEvent, mailerEvents } from "../../src/api/emulator/deliveries.ts";
 import { dictionary } from "../../src/api/shapes.ts";
 import { type Clock, toIsoMicros } from "../../src/base/clock.ts";
-import { type Email, type EmailEvent, findEmail, recordEvent } from "../domain/emails.ts";
+import { type Email, type EmailEvent, findEmail, recordEmailEvent } from "../domain/emails.ts";
 import { parseJsonObject } from "../http/bodies/fields.ts";
-import type { ReceivedRequest, ReportFinding } from "../http/handler.ts";
+import type { FindingReporter, ReceivedRequest } from "../http/handler.ts";
 import type { Passthrough } from "../http/reply.ts";
 import type { Transaction, View } from "../store/port.ts";
-import { emit, SYSTEM } from "../webhooks/emit.ts";
+import { emitEvent, systemPerformer } from "../webhooks/emit.ts";
 import type { ClusterContext } from "./context.ts";
 import { readContractFacts } from "./contracts/records.ts";
 import { type Contract, contracts } from "./contracts/rows.ts";
@@ -29,7 +29,7 @@ type Event = z.infer<typeof Event>;
 export async function acceptMailerEvent(
   { body }: ReceivedRequest,
   { store, clock, cluster }: ClusterContext,
-  finding: ReportFinding,
+  finding: FindingReporter,
 ): Promise<Passthrough> {
   const parsed = Event.safeParse(parseJsonObject(body));
   if (!parsed.success) {
@@ -77,18 +77,23 @@ export async function emitEmailEvent(
   event: Omit<EmailEvent, "at">,
 ): Promise<void> {
   const at = clock.now();
-  recordEvent(tx, email, { ...event, at });
+  recordEmailEvent(tx, email, { ...event, at });
   const { workspace_id, contract_id, purpose } = email;
   if (workspace_id === null) return;
   const row = contract_id === null ? undefined : await tx.get(contracts, contract_id);
   if (contract_id !== null && (!row || row.deleted_at !== null)) return;
-  const common = { workspace_id, at, performed_by: SYSTEM, contract: row && (await readContractFacts(tx, row)) };
+  const common = {
+    workspace_id,
+    at,
+    performed_by: systemPerformer,
+    contract: row && (await readContractFacts(tx, row)),
+  };
   const data = buildEmailEventData(email, at);
   const mailer_event = { type: event.type, purpose };
-  await emit(tx, clock, { ...common, activity: "MAILER_EMAIL_EVENT", data: { ...data, mailer_event } });
+  await emitEvent(tx, clock, { ...common, activity: "MAILER_EMAIL_EVENT", data: { ...data, mailer_event } });
   if (purpose !== "signing" && purpose !== "redlining") return;
   const kind = purpose === "signing" ? "SIGNING" : "REDLINING";
-  await emit(tx, clock, { ...common, activity: `${kind}_EMAIL_${mailerEvents[event.type]}`, data });
+  await emitEvent(tx, clock, { ...common, activity: `${kind}_EMAIL_${mailerEvents[event.type]}`, data });
 }
 
 /** Reports whether the provider has already reported a delivery or its failure. */

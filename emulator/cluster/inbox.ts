@@ -1,9 +1,9 @@
 import { findUnemulatedRoute } from "../../src/api/contracts/unemulated-routes.ts";
 import { lookupTable } from "../../src/base/object.ts";
-import { readApps } from "../domain/apps.ts";
+import { readConnectedApps } from "../domain/apps.ts";
 import { newWorkspacePath } from "../domain/workspaces.ts";
 import { type BufferUsage, ByteBoundedLog, estimateStringBytes } from "../http/byte-bounded-log.ts";
-import type { ReceivedRequest, ReportFinding } from "../http/handler.ts";
+import type { FindingReporter, ReceivedRequest } from "../http/handler.ts";
 import type { Passthrough } from "../http/reply.ts";
 import { parseRequestTarget } from "../http/routing/path.ts";
 import { CausedStore } from "../store/causes.ts";
@@ -27,12 +27,12 @@ const servedPaths = /^\/(?:api\/v\d+(?:\.\d+)?\/public|_storage|_emulator)(?:\/|
 type InboxResponder = (
   request: ReceivedRequest,
   context: ClusterContext,
-  finding: ReportFinding,
+  finding: FindingReporter,
 ) => Promise<Passthrough>;
 
 const knownRoutes = lookupTable<InboxResponder>({
   "GET /api/v1/auth/captcha-config": async ({ headers, remoteAddress }, { store }) => {
-    const { captcha } = await store.read(readApps);
+    const { captcha } = await store.read(readConnectedApps);
     const caller = headers["x-forwarded-for"]?.split(",")[0]?.trim() || remoteAddress;
     return createJsonResponse(200, { use_test_captcha: captcha.test_addresses.includes(caller) });
   },
@@ -51,7 +51,7 @@ async function respondAsIdentity(
   request: ReceivedRequest,
   path: string,
   context: ClusterContext,
-  finding: ReportFinding,
+  finding: FindingReporter,
 ) {
   if (!identityPath.test(path)) return undefined;
   const { identityRoutes } = await import("./identity/identity-routes.ts");
@@ -65,7 +65,7 @@ async function respondAsIdentity(
  */
 export const createForwardedHandler =
   (cluster: ClusterContext, inbox: RequestInbox) =>
-  async (request: ReceivedRequest, finding: ReportFinding): Promise<Passthrough | undefined> => {
+  async (request: ReceivedRequest, finding: FindingReporter): Promise<Passthrough | undefined> => {
     const context = { ...cluster, store: new CausedStore(cluster.store, request.cause) };
     // A person's browser requests this page directly, so the request is not in the inbox.
     const page = await handleRecipientPage(request, context, finding);
@@ -94,7 +94,7 @@ export const createForwardedHandler =
 function respondWithEcho(
   { method, target }: ReceivedRequest,
   { cluster, settings }: ClusterContext,
-  finding: ReportFinding,
+  finding: FindingReporter,
 ) {
   if (settings.strict.has("paths")) return undefined;
   finding("unknown-path", "answered with an echo; the real cluster may not have this path");
@@ -112,7 +112,7 @@ function respondUnemulated(path: string): Passthrough | undefined {
 }
 
 async function respondAsScripted({ method }: ReceivedRequest, path: string, { store, cluster }: ClusterContext) {
-  const { answers } = await store.read(readApps);
+  const { answers } = await store.read(readConnectedApps);
   // A seed can contain the encoded or the decoded path.
   const isAt = (given: string) => given === path || parseRequestTarget(given).path === path;
   const found = answers.find(

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { type InstallableApp, installableApps } from "../../src/api/emulator/installations.ts";
 import { redeemProviderCode } from "../domain/provider.ts";
 import type { Workspace } from "../domain/workspaces.ts";
-import type { ReceivedRequest, ReportFinding } from "../http/handler.ts";
+import type { FindingReporter, ReceivedRequest } from "../http/handler.ts";
 import type { Passthrough } from "../http/reply.ts";
 import { parseRequestTarget } from "../http/routing/path.ts";
 import { defineRows, type Transaction } from "../store/port.ts";
@@ -48,7 +48,7 @@ const providerRedirect = /^\/router\/v1\/oauth2\.0\/external\/([^/]+)\/redirect$
 export async function completeAppInstallation(
   request: ReceivedRequest,
   { store, cluster, clock }: Pick<ClusterContext, "store" | "cluster" | "clock">,
-  finding: ReportFinding,
+  finding: FindingReporter,
 ): Promise<Passthrough | undefined> {
   const { path } = parseRequestTarget(request.target);
   const app = chatARedirect.test(path) ? "chat_a" : providerRedirect.exec(path)?.[1];

@@ -7,7 +7,7 @@ import {
   type OptionDeclaration,
   type OptionName,
 } from "../../src/derive/emulator-options.ts";
-import { isRange } from "../http/trusted-proxies.ts";
+import { isAddressRange } from "../http/trusted-proxies.ts";
 import type { EmulatorOptions } from "../published.d.ts";
 import { InvalidOptionsError } from "./options.ts";
 
@@ -17,8 +17,8 @@ const checkEach = (findProblems: (value: unknown) => readonly string[]): z.ZodTy
       context.issues.push({ code: "custom", input: context.value, message });
   });
 
-const isAddressRange = checkEach((text) =>
-  isRange(String(text)) ? [] : ["must be an address or a range (10.0.0.0/8)"],
+const addressRange = checkEach((text) =>
+  isAddressRange(String(text)) ? [] : ["must be an address or a range (10.0.0.0/8)"],
 );
 
 const schemas = {
@@ -26,7 +26,7 @@ const schemas = {
   function: checkEach((value) => (typeof value === "function" ? [] : ["must be a function"])),
   signal: z.instanceof(AbortSignal),
   url: z.url(),
-  ranges: z.array(isAddressRange),
+  ranges: z.array(addressRange),
   "retry schedule": retrySchedule,
 };
 

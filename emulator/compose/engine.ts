@@ -12,10 +12,10 @@ import { createContractJobHandlers } from "../cluster/contracts/lifecycle/job-ha
 import { createRouterClient, isReportKind } from "../cluster/reports/report.ts";
 import { createReportJobHandlers } from "../cluster/reports/report-contents.ts";
 import { getReceiverRules } from "../domain/settings.ts";
-import { type Faults, interceptOutgoing } from "../faults/faults.ts";
+import { createOutgoingFaultInterceptor, type Faults } from "../faults/faults.ts";
 import { createForwarder, type Forwarder } from "../http/outgoing/forward.ts";
-import { createCollector, createWebhookSender } from "../http/outgoing/webhook-sender.ts";
-import type { HttpResponse, ObserveAnswer } from "../http/reply.ts";
+import { createSpanCollector, createWebhookSender } from "../http/outgoing/webhook-sender.ts";
+import type { HttpResponse, ResponseObserver } from "../http/reply.ts";
 import type { RequestLog } from "../http/request-log/request-log.ts";
 import type { EmulatorOptions } from "../published.d.ts";
 import type { Store } from "../store/port.ts";
@@ -71,7 +71,7 @@ export function startEngine(
         wall,
         settings,
         outgoing,
-        intervene: interceptOutgoing(faults),
+        intervene: createOutgoingFaultInterceptor(faults),
         notifier: deliveries,
       }),
     },
@@ -136,13 +136,13 @@ export function createTraceExport(
     deterministic,
     log,
     resource: read.resource,
-    collector: createCollector({ ...read, wall }),
+    collector: createSpanCollector({ ...read, wall }),
   });
 }
 
 /** How listeners call an observer. Streams and bytes pass unchanged. */
 export const observeWith =
-  (observer: Observer): ObserveAnswer =>
+  (observer: Observer): ResponseObserver =>
   (operation: Operation, answer: HttpResponse) => {
     const { status, headers, body } = answer;
     if (answer.isForeign || (body !== undefined && typeof body !== "string")) return undefined;

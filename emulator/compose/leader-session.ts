@@ -10,12 +10,12 @@ import { createTokenMask } from "../control/access/credentials.ts";
 import { ConsoleSessions } from "../control/console/sessions.ts";
 import { EventFeed } from "../control/events/feed.ts";
 import type { Cluster, ClusterRow } from "../domain/clusters.ts";
-import { ControlTokens, dropTokens } from "../domain/control-tokens.ts";
+import { ControlTokens, deleteControlTokens } from "../domain/control-tokens.ts";
 import { createRenewableIds } from "../domain/provider.ts";
-import { Faults, findIncomingFault } from "../faults/faults.ts";
+import { createIncomingFaultFinder, Faults } from "../faults/faults.ts";
 import type { RunningCluster } from "../published.d.ts";
 import { IssuerKeys } from "../router/apps/issuer-keys.ts";
-import { allowsBrowserApp } from "../router/oidc/discovery.ts";
+import { createBrowserOriginCheck } from "../router/oidc/discovery.ts";
 import type { Blobs } from "../store/blobs.ts";
 import type { Cause } from "../store/cause.ts";
 import { readLastRequestNumber } from "../store/causes.ts";
@@ -110,7 +110,7 @@ async function open(
   closing.push(() => store.close());
   closing.push(watchFiles(store, wall));
   const token = leadership?.token ?? beginning.token;
-  if (origin) await store.transaction("tokens.drop", dropTokens);
+  if (origin) await store.transaction("tokens.drop", deleteControlTokens);
   const tokens = new ControlTokens(store, wall);
   const lastRequest = snapshotHead?.beside.requests ?? (await readLastRequestNumber(store));
   if (isShared) {
@@ -153,7 +153,7 @@ async function open(
   const prioritizeReports = async (cause: Cause) => {
     await runner.prioritize(cause.id, isReportKind);
   };
-  const faultFor = findIncomingFault(faults, forwarder.isOwn);
+  const faultFor = createIncomingFaultFinder(faults, forwarder.isOwn);
   const served = { clock, faultFor, ...(settings.deterministic && { beforeAnswer: prioritizeReports }) };
   const inboxes = new Map<string, RequestInbox>();
   const emulated = state.clusters.filter(({ external_url }) => external_url === null);
@@ -219,7 +219,7 @@ async function open(
   closing.push(() => listeners.stop(front));
   front.open({
     ...served,
-    allowsOrigin: allowsBrowserApp(router),
+    allowsOrigin: createBrowserOriginCheck(router),
     parts: createRouterParts({ router, control }, token),
   });
   if (standby && leadership) {

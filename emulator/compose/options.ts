@@ -1,14 +1,14 @@
-import { defaultSettings, type Settings } from "../domain/settings.ts";
+import { defaultSettings, type EmulatorSettings } from "../domain/settings.ts";
 import type { EmulatorOptions } from "../published.d.ts";
 import { namedSeeds, parseSeed, type Seed } from "./state/seed.ts";
 
-export function createSettings(options: EmulatorOptions, publicUrl: string): Settings {
+export function createSettings(options: EmulatorOptions, publicUrl: string): EmulatorSettings {
   const input = Object.fromEntries(
     Object.keys(defaultSettings)
       .map((name) => [name, options[name as keyof EmulatorOptions]])
       .filter(([, value]) => value !== undefined),
   );
-  return { ...defaultSettings, publicUrl, ...input, strict: new Set(options.strict) as Settings["strict"] };
+  return { ...defaultSettings, publicUrl, ...input, strict: new Set(options.strict) as EmulatorSettings["strict"] };
 }
 
 /** Reads the seed in the options. Throws an error that lists every invalid field. */

@@ -2,7 +2,7 @@ import type { Liveness, Readiness } from "../../src/api/emulator/lifecycle.ts";
 import type { WallClock } from "../../src/base/clock.ts";
 import type { Observer } from "../../src/verify/observed/apply.ts";
 import type { MetricCounters } from "../control/metrics/counters.ts";
-import type { Settings } from "../domain/settings.ts";
+import type { EmulatorSettings } from "../domain/settings.ts";
 import type { CausePropagator } from "../http/outgoing/cause-propagator.ts";
 import type { RequestLog } from "../http/request-log/request-log.ts";
 import type { EmulatorOptions } from "../published.d.ts";
@@ -23,7 +23,7 @@ export interface ProcessContext {
   readonly file: string | undefined;
   /** The router's address after it is bound. */
   readonly routerUrl: string;
-  readonly settings: Settings;
+  readonly settings: EmulatorSettings;
   readonly requestLog: RequestLog;
   readonly deliveries: DeliveryNotifier;
   readonly counters: MetricCounters;

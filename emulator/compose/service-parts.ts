@@ -9,7 +9,7 @@ import type { ControlContext } from "../control/context.ts";
 import { controlHandlers } from "../control/handlers.ts";
 import type { Cluster } from "../domain/clusters.ts";
 import { getFirstWorkspace } from "../domain/workspaces.ts";
-import { createPart, type Part } from "../http/handler.ts";
+import { createPart, type ListenerPart } from "../http/handler.ts";
 import type { ServedParts } from "../http/listener.ts";
 import { reply } from "../http/reply.ts";
 import type { RunningCluster } from "../published.d.ts";
@@ -60,7 +60,7 @@ const listRouterOperations = (service: "router" | "emulator") =>
 
 const control = guardHandlers(controlHandlers);
 
-const createRouterPart = (context: RouterContext): Part =>
+const createRouterPart = (context: RouterContext): ListenerPart =>
   createPart({
     operations: listRouterOperations("router"),
     handlers: routerHandlers,
@@ -72,7 +72,7 @@ const createRouterPart = (context: RouterContext): Part =>
 export const createRouterParts = (
   contexts: { readonly router: RouterContext; readonly control: ControlContext },
   token: string,
-): readonly [Part, Part] => [
+): readonly [ListenerPart, ListenerPart] => [
   createRouterPart(contexts.router),
   createPart({
     operations: listRouterOperations("emulator"),
@@ -86,7 +86,7 @@ export const createRouterParts = (
  * Routes of the router's listener while the emulator starts: its identity, its liveness, and the response that it is
  * not ready.
  */
-export const createReadyPart = (instanceId: string): Part =>
+export const createReadyPart = (instanceId: string): ListenerPart =>
   createPart({
     operations: registry.filter(({ id }) => id === "emulator.ready" || id === "emulator.live"),
     handlers: {

@@ -5,8 +5,8 @@ import { isEqualInConstantTime } from "../../src/base/hmac.ts";
 import { toFields } from "../../src/base/object.ts";
 import { describeProcess } from "../control/lifecycle.ts";
 import type { Cluster, ClusterRow } from "../domain/clusters.ts";
-import { createPart, type Part, type ReceivedRequest } from "../http/handler.ts";
-import type { Standby } from "../http/listener.ts";
+import { createPart, type ListenerPart, type ReceivedRequest } from "../http/handler.ts";
+import type { StandbyBehavior } from "../http/listener.ts";
 import { reply } from "../http/reply.ts";
 import { noSniffHeader } from "../http/respond.ts";
 import { type BoundListener, type Listeners, toReachableUrl } from "./listeners.ts";
@@ -128,7 +128,7 @@ export class HotStandby {
     for (const { id, position, external } of clusters) if (!external) await this.getListener(id, position);
   }
 
-  #createStandby(name: string): Standby {
+  #createStandby(name: string): StandbyBehavior {
     if (name !== "router") {
       return {
         parts: [],
@@ -148,7 +148,7 @@ export class HotStandby {
   }
 
   /** A liveness request concerns this process only. */
-  #createHealthPart(): Part {
+  #createHealthPart(): ListenerPart {
     const { aboutItself, process } = this.#options;
     const getReadiness = (): Readiness => ({
       ...aboutItself,

@@ -1,11 +1,11 @@
 import { calculateJwkThumbprint, importJWK, SignJWT } from "jose";
 import { createPrivateJwk } from "../cluster/identity/signing-keys.ts";
-import { chatBKeys, listPublicChatBKeys, readApps } from "../domain/apps.ts";
+import { chatBKeys, listPublicChatBKeys, readConnectedApps } from "../domain/apps.ts";
 import type { ControlContext, ControlHandlers } from "./context.ts";
 
 export const chatBIssuerHandlers = {
   "chat-b-issuer.mint": async ({ body }, context) => {
-    const { chat_b: app } = await context.store.read(readApps);
+    const { chat_b: app } = await context.store.read(readConnectedApps);
     if (app.openid_metadata_url !== null) context.fail("foreign-issuer", { url: app.openid_metadata_url });
     const { kid, jwk } = await getIssuerKey(context);
     const now = Math.floor(context.wall.now() / 1_000);
@@ -24,7 +24,7 @@ export const chatBIssuerHandlers = {
   },
 
   "chat-b-issuer.metadata": async (_, { store, settings }) => ({
-    issuer: (await store.read(readApps)).chat_b.issuer,
+    issuer: (await store.read(readConnectedApps)).chat_b.issuer,
     jwks_uri: `${settings.publicUrl}/_emulator/chat-b/keys`,
     id_token_signing_alg_values_supported: ["RS256"],
   }),
@@ -42,7 +42,7 @@ export const chatBIssuerHandlers = {
 async function getIssuerKey({ store, settings }: Pick<ControlContext, "store" | "settings">) {
   const [storedKey] = await store.read((view) => view.list(chatBKeys));
   if (storedKey) return storedKey;
-  const { app_id: appId } = (await store.read(readApps)).chat_b;
+  const { app_id: appId } = (await store.read(readConnectedApps)).chat_b;
   const jwk = await createPrivateJwk(settings.deterministic ? `chat_b\0${appId}` : undefined);
   const kid = await calculateJwkThumbprint(jwk);
   return store.transaction("make the key of chat_b", async (tx) => {

@@ -8,10 +8,10 @@ import type { RequestInbox } from "../cluster/inbox.ts";
 import type { Cluster } from "../domain/clusters.ts";
 import type { ControlTokens } from "../domain/control-tokens.ts";
 import type { RenewableIds } from "../domain/provider.ts";
-import type { Settings } from "../domain/settings.ts";
+import type { EmulatorSettings } from "../domain/settings.ts";
 import type { Faults } from "../faults/faults.ts";
 import type { BufferUsage } from "../http/byte-bounded-log.ts";
-import type { HandlerContext, Handlers } from "../http/handler.ts";
+import type { HandlerContext, OperationHandlers } from "../http/handler.ts";
 import type { EventFrames } from "../http/reply.ts";
 import type { RequestLog } from "../http/request-log/request-log.ts";
 import type { Blobs } from "../store/blobs.ts";
@@ -23,7 +23,7 @@ import type { ConsoleSessions } from "./console/sessions.ts";
 import type { MetricCounters } from "./metrics/counters.ts";
 
 export interface ControlContext extends HandlerContext {
-  readonly settings: Settings;
+  readonly settings: EmulatorSettings;
   readonly blobs: Blobs;
   readonly clusters: readonly Cluster[];
   readonly clock: VirtualClock;
@@ -63,7 +63,7 @@ export interface EmulatorInstance {
 
 /** Handlers for the operations of the control plane. The type of the combined table ensures that none is missing. */
 export type ControlHandlers<W extends HandlerContext = ControlContext> = Partial<
-  Handlers<IdsOf<"emulator">, W, ControlCaller>
+  OperationHandlers<IdsOf<"emulator">, W, ControlCaller>
 >;
 
 export interface ConsoleAsset {

@@ -5,16 +5,16 @@ import { getMaxAttempts } from "../../src/api/webhook-retries.ts";
 import { toIsoMillis } from "../../src/base/clock.ts";
 import { getDefaultScheme } from "../../src/schemes/webhook-schemes.ts";
 import { readCompositeIds } from "../cluster/contracts/rows.ts";
-import type { Settings } from "../domain/settings.ts";
+import type { EmulatorSettings } from "../domain/settings.ts";
 import { workspaces } from "../domain/workspaces.ts";
 import type { Store, View } from "../store/port.ts";
-import { type Attempt, type AttemptFault, type Delivery, deliveries } from "../webhooks/deliveries.ts";
+import { type AttemptFault, type Delivery, type DeliveryAttempt, deliveries } from "../webhooks/deliveries.ts";
 import {
-  dropExpired,
+  deleteExpiredRecords,
   type LoggedDelivery,
   listDeliveries,
   recordForeignDelivery,
-  resend,
+  scheduleResend,
   showDelivery,
 } from "../webhooks/log.ts";
 import { getRetrySchedule } from "../webhooks/record.ts";
@@ -25,7 +25,7 @@ import { type DeliveryEvent, streamDeliveryEvents } from "./delivery-events.ts";
 
 export const deliveryHandlers = {
   "deliveries.list": async ({ query }, { store, clock, settings }) => {
-    await dropExpired(store, clock.now());
+    await deleteExpiredRecords(store, clock.now());
     const { webhook, activity, contract, outcome, limit, offset } = query;
     const contract_id = toContractNumber(contract);
     return store.read(async (view) => {
@@ -41,7 +41,7 @@ export const deliveryHandlers = {
     ),
 
   "deliveries.show": async ({ params }, { store, clock, settings, fail }) => {
-    await dropExpired(store, clock.now());
+    await deleteExpiredRecords(store, clock.now());
     return readDelivery(store, params.id, settings, fail);
   },
 
@@ -58,14 +58,14 @@ export const deliveryHandlers = {
       const delivery = (await tx.get(deliveries, id)) ?? fail("no-such-delivery", { id });
       const { webhook_id } = delivery;
       if (!(await tx.get(webhookRows, webhook_id))) fail("webhook-deleted", { webhook_id });
-      return { outcome: runner.waitForOutcome(resend(tx, delivery, clock.now()).id) };
+      return { outcome: runner.waitForOutcome(scheduleResend(tx, delivery, clock.now()).id) };
     });
     await made.outcome;
     return readDelivery(store, id, settings, fail);
   },
 } satisfies ControlHandlers;
 
-type ScheduleSettings = Pick<Settings, "retrySchedule">;
+type ScheduleSettings = Pick<EmulatorSettings, "retrySchedule">;
 
 export async function toListRecords(view: View, logged: readonly LoggedDelivery[], settings: ScheduleSettings) {
   const rows = logged.map(({ delivery }) => delivery);
@@ -105,7 +105,7 @@ async function* watchDeliveries(
 const toContractNumber = (id: string | undefined): number | undefined =>
   id === undefined ? undefined : Number(id.replace(/^[TH]-/, ""));
 
-async function readDelivery(store: Store, id: number, settings: Settings, fail: Fail<"no-such-delivery">) {
+async function readDelivery(store: Store, id: number, settings: EmulatorSettings, fail: Fail<"no-such-delivery">) {
   const { record, headers, requestBody, attempts } = await store.read(async (view) => {
     const { delivery, ...found } =
       (await showDelivery(view, id, settings.webhookJson)) ?? fail("no-such-delivery", { id });
@@ -163,7 +163,16 @@ export async function toDeliveryRecords(view: View, rows: readonly Delivery[], s
   });
 }
 
-export const toAttemptRecord = ({ number, resend, planned_at, at, status, error, duration_ms, ...row }: Attempt) => ({
+export const toAttemptRecord = ({
+  number,
+  resend,
+  planned_at,
+  at,
+  status,
+  error,
+  duration_ms,
+  ...row
+}: DeliveryAttempt) => ({
   number,
   resend,
   planned_at: toIsoMillis(planned_at),

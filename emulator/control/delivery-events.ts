@@ -1,15 +1,15 @@
 import { skippedOutcomes } from "../../src/api/delivery-outcomes.ts";
 import type { Clock } from "../../src/base/clock.ts";
 import { isOneOf } from "../../src/base/object.ts";
-import { follow } from "../http/event-stream.ts";
+import { streamItems } from "../http/event-stream.ts";
 import type { Store, View } from "../store/port.ts";
-import { type Attempt, attempts, type Delivery, deliveries } from "../webhooks/deliveries.ts";
+import { attempts, type Delivery, type DeliveryAttempt, deliveries } from "../webhooks/deliveries.ts";
 import { getRetentionEnd } from "../webhooks/record.ts";
 
 /** An event of a delivery: an attempt, or its end without an attempt. */
 export interface DeliveryEvent {
   readonly delivery: Delivery;
-  readonly attempt: Attempt | undefined;
+  readonly attempt: DeliveryAttempt | undefined;
   /** Virtual milliseconds. */
   readonly at: number;
 }
@@ -27,16 +27,16 @@ export async function streamDeliveryEvents(
 ): Promise<AsyncGenerator<DeliveryEvent>> {
   const reader = await store.read((view) => DeliveryEventReader.startFrom(view, clock.now()));
   const look = () => store.read((view) => reader.readSince(view, clock.now()));
-  return follow(signal, (ring) => store.watch([deliveries], ring), look);
+  return streamItems(signal, (ring) => store.watch([deliveries], ring), look);
 }
 
 /** Finds new attempts and skips. Attempts are append-only. A skip is found by its retention time. */
 class DeliveryEventReader {
-  #newest: Attempt | undefined;
+  #newest: DeliveryAttempt | undefined;
   #lastReadMs: number;
   #skipped = new Set<number>();
 
-  private constructor(newest: Attempt | undefined, now: number) {
+  private constructor(newest: DeliveryAttempt | undefined, now: number) {
     this.#newest = newest;
     this.#lastReadMs = now;
   }
@@ -68,8 +68,8 @@ class DeliveryEventReader {
     return skipped.filter(({ id }) => !known.has(id));
   }
 
-  async #findNewAttempts(view: View): Promise<readonly Attempt[]> {
-    const found: Attempt[] = [];
+  async #findNewAttempts(view: View): Promise<readonly DeliveryAttempt[]> {
+    const found: DeliveryAttempt[] = [];
     const known = this.#newest;
     for (let offset = 0; ; offset += pageSize) {
       const page = await view.list(attempts, { reverse: true, offset, limit: pageSize });
@@ -83,5 +83,5 @@ class DeliveryEventReader {
   }
 }
 
-const isNews = (row: Attempt, known: Attempt): boolean =>
+const isNews = (row: DeliveryAttempt, known: DeliveryAttempt): boolean =>
   row.at >= known.at && (row.delivery_id !== known.delivery_id || row.number !== known.number);

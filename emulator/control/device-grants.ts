@@ -4,13 +4,13 @@ import { oauthClients } from "../domain/client-credentials.ts";
 import type { User } from "../domain/workspaces.ts";
 import { createPage, Html, type HtmlPage, html, renderErrorBanner, renderHiddenFields } from "../http/page.ts";
 import {
+  type DecisionRejection,
   type DeviceGrant,
   decideGrant,
   deviceGrants,
   findGrantByUserCode,
   formatUserCode,
   toUserCodeKey,
-  type UndecidableReason,
 } from "../router/device/rows.ts";
 import type { Transaction } from "../store/port.ts";
 import type { ControlContext, ControlHandlers } from "./context.ts";
@@ -145,7 +145,7 @@ interface DeviceDecision {
   readonly email?: string | undefined;
 }
 
-type DecisionProblem = UndecidableReason | "no-cluster" | "no-person";
+type DecisionProblem = DecisionRejection | "no-cluster" | "no-person";
 
 /**
  * Decides about a user code like the clusters' operation. The decider is stored, so the tokens are issued for this

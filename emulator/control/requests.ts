@@ -6,7 +6,7 @@ import { tryParseJson } from "../../src/base/object.ts";
 import { matchesPathPattern } from "../../src/base/urls.ts";
 import type { InboxRow } from "../cluster/inbox.ts";
 import { workspaces } from "../domain/workspaces.ts";
-import { Backlog, follow, Resync } from "../http/event-stream.ts";
+import { DroppedEventsNotice, EventBacklog, streamItems } from "../http/event-stream.ts";
 import { redactBody, redactHeaders, redactTarget } from "../http/request-log/redact.ts";
 import type { LoggedRequest, RequestLog } from "../http/request-log/request-log.ts";
 import { suggestOperation } from "../http/unmatched-request.ts";
@@ -96,15 +96,15 @@ function createRequestFilter(filters: Filters): (entry: LoggedRequest) => boolea
 
 /** The log can be smaller than a burst of requests, so entries for the reader are buffered separately. */
 async function* watchRequests(log: RequestLog, wanted: (entry: LoggedRequest) => boolean, signal: AbortSignal) {
-  const backlog = new Backlog<LoggedRequest>();
+  const backlog = new EventBacklog<LoggedRequest>();
   const watch = (ring: () => void) =>
     log.watch((entry, bytes) => {
       if (!wanted(entry)) return;
       backlog.add(entry, bytes);
       ring();
     });
-  for await (const entry of follow(signal, watch, () => backlog.take())) {
-    yield entry instanceof Resync ? entry : toRequestRecord(entry);
+  for await (const entry of streamItems(signal, watch, () => backlog.take())) {
+    yield entry instanceof DroppedEventsNotice ? entry : toRequestRecord(entry);
   }
 }
 

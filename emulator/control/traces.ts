@@ -1,14 +1,14 @@
 import type { Fail } from "../../src/api/failures.ts";
 import { toIsoMillis } from "../../src/base/clock.ts";
 import type { Runner } from "../clock/runner.ts";
-import { follow } from "../http/event-stream.ts";
+import { streamItems } from "../http/event-stream.ts";
 import { causes } from "../store/causes.ts";
 import type { Store } from "../store/port.ts";
 import { gatherTrace, parseTraceRef, type TraceRef } from "../trace/gather.ts";
 import { buildTrace, toShownNode } from "../trace/tree.ts";
 
 import { attempts, deliveries, webhookEvents } from "../webhooks/deliveries.ts";
-import { dropExpired } from "../webhooks/log.ts";
+import { deleteExpiredRecords } from "../webhooks/log.ts";
 import { streamWhileAllowed } from "./access/access-watch.ts";
 import type { ControlCaller } from "./access/credentials.ts";
 import type { ControlHandlers } from "./context.ts";
@@ -18,7 +18,7 @@ export const traceHandlers = {
     const { store, clock, runner, fail } = context;
     const ref = parseRef(params.ref, fail);
     requireOwn(ref, params.ref, context);
-    await dropExpired(store, clock.now());
+    await deleteExpiredRecords(store, clock.now());
     const found = (await readTrace(store, runner, ref)) ?? fail("no-such-trace", { ref: params.ref });
     return {
       ref: params.ref,
@@ -67,7 +67,7 @@ function watchChanges<Node extends { readonly id: string }>(
 ): AsyncGenerator<Node> {
   const known = new Map<string, string>();
   const watch = (ring: () => void) => store.watch([causes, webhookEvents, deliveries, attempts], ring);
-  return follow(signal, watch, async () => {
+  return streamItems(signal, watch, async () => {
     const nodes = await look();
     return nodes.filter((node) => {
       const text = JSON.stringify(node);

@@ -2,12 +2,12 @@ import type { Fail } from "../../src/api/failures.ts";
 import { hasSucceeded, isAwaitingRetry, isUndelivered } from "../../src/api/webhook-health/attempts.ts";
 import { toIsoMillis } from "../../src/base/clock.ts";
 import type { VirtualClock } from "../clock/virtual-clock.ts";
-import { getReceiverRules, type Settings } from "../domain/settings.ts";
+import { type EmulatorSettings, getReceiverRules } from "../domain/settings.ts";
 import { type Workspace, workspaces } from "../domain/workspaces.ts";
 import { findForbiddenUrlReason } from "../http/outgoing/receiver-rules.ts";
 import type { Store } from "../store/port.ts";
 import { type Delivery, deliveries } from "../webhooks/deliveries.ts";
-import { type LoggedDelivery, resend, showDelivery } from "../webhooks/log.ts";
+import { type LoggedDelivery, scheduleResend, showDelivery } from "../webhooks/log.ts";
 import { getRetrySchedule } from "../webhooks/record.ts";
 import { setWebhookEnabled, type Webhook, webhookRows } from "../webhooks/webhooks.ts";
 import type { ControlContext, ControlHandlers } from "./context.ts";
@@ -31,7 +31,7 @@ export const controlWebhookHandlers = {
 interface SwitchCall {
   readonly store: Store;
   readonly clock: VirtualClock;
-  readonly settings: Settings;
+  readonly settings: EmulatorSettings;
   readonly fail: Fail<"no-such-webhook">;
 }
 
@@ -44,7 +44,7 @@ const createSwitchHandler = ({ store, clock, settings, fail }: SwitchCall, id: n
 function toWebhookRecord(
   { created_at, disabled, custom_headers, description: _, created_by: __, ...rest }: Webhook,
   owner: Workspace | undefined,
-  settings: Settings,
+  settings: EmulatorSettings,
 ) {
   return {
     ...rest,
@@ -82,7 +82,7 @@ async function resendAll(id: number, { store, clock, runner, wall, settings, fai
       const [delivery, webhook] = [await tx.get(deliveries, number), await tx.get(webhookRows, id)];
       // The schedule may have sent the delivery since it was listed.
       if (!delivery || (webhook && !isToSend(delivery, webhook, clock.now()))) return undefined;
-      return { outcome: runner.waitForOutcome(resend(tx, delivery, clock.now()).id) };
+      return { outcome: runner.waitForOutcome(scheduleResend(tx, delivery, clock.now()).id) };
     });
     if (!requested) {
       passed += 1;

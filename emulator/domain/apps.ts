@@ -4,7 +4,7 @@ import { dictionary } from "../../src/api/shapes.ts";
 import { defineRows, type View } from "../store/port.ts";
 
 /** The seed's connected apps in one row: secrets, allow-lists and stand-ins. */
-export const Apps = z.strictObject({
+export const ConnectedApps = z.strictObject({
   chat_a: z.strictObject({
     /** If this is missing, signatures are not checked (DECISIONS.md, R21). */
     signing_secret: z.string().nullable().default(null),
@@ -42,9 +42,9 @@ export const Apps = z.strictObject({
     )
     .default([]),
 });
-export type Apps = z.infer<typeof Apps>;
+export type ConnectedApps = z.infer<typeof ConnectedApps>;
 
-const AppsRow = z.strictObject({ name: z.literal("apps"), apps: Apps });
+const AppsRow = z.strictObject({ name: z.literal("apps"), apps: ConnectedApps });
 
 export const appRows = defineRows<z.infer<typeof AppsRow>>({
   name: "apps",
@@ -53,7 +53,7 @@ export const appRows = defineRows<z.infer<typeof AppsRow>>({
   indexes: {},
 });
 
-export async function readApps(view: View): Promise<Apps> {
+export async function readConnectedApps(view: View): Promise<ConnectedApps> {
   const row = await view.get(appRows, "apps");
   if (!row) throw new Error("The state has no apps");
   return row.apps;
@@ -64,7 +64,7 @@ export async function readApps(view: View): Promise<Apps> {
  * (DECISIONS.md, R28).
  */
 export function resolveFrontEnd(
-  { index_url_allow }: Apps["crm_b"],
+  { index_url_allow }: ConnectedApps["crm_b"],
   requestedUrl: string | null | undefined,
 ): URL | "refused" | undefined {
   if (requestedUrl === undefined || requestedUrl === null || requestedUrl === "") return undefined;
@@ -94,7 +94,7 @@ export const chatBKeys = defineRows<z.infer<typeof ChatBKey>>({
 });
 
 /** Channels for which the emulator's key is valid. The list is complete, so that endorsement checks always pass. */
-const endorsements = ["msteams", "emulator", "directline", "webchat"];
+const endorsedChannels = ["msteams", "emulator", "directline", "webchat"];
 
 /** Returns the public keys of the emulator's own issuer. The list is empty before the first token is issued. */
 export const listPublicChatBKeys = async (view: View): Promise<IssuerKey[]> =>
@@ -104,5 +104,5 @@ export const listPublicChatBKeys = async (view: View): Promise<IssuerKey[]> =>
     kid,
     n: jwk.n,
     e: jwk.e,
-    endorsements,
+    endorsements: endorsedChannels,
   }));

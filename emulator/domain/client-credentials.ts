@@ -19,7 +19,7 @@ export function readClientCredentials(
   return { id: decodeForm(basic.user), secret: decodeForm(basic.password), byBasic: true };
 }
 
-/** Returns the error message for a request that contains client credentials in two places (RFC 6749, 2.3 and 5.2). */
+/** Error message for a request that contains client credentials in two places (RFC 6749, 2.3 and 5.2). */
 export const duplicateClientAuthMessage =
   "The client authenticates both by HTTP basic and by parameters, or sends two client IDs";
 

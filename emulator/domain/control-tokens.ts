@@ -39,7 +39,7 @@ export const controlTokens = defineRows<ControlToken, "hash">({
 export const localToken = "local";
 
 /** Minimum interval between two writes of a token's last use. */
-const usesSavedEveryMs = 60_000;
+const minUseWriteIntervalMs = 60_000;
 
 /**
  * The tokens of one emulator. They belong to its operator and not to its state, so they remain when the state is
@@ -125,7 +125,7 @@ export class ControlTokens {
     return this.#runExclusive(async () => {
       const present = await this.#store.read((view) => view.list(controlTokens));
       await next.transaction("tokens.carry", async (tx) => {
-        await dropTokens(tx);
+        await deleteControlTokens(tx);
         for (const row of present) tx.put(controlTokens, row);
       });
       return takeOver();
@@ -136,7 +136,7 @@ export class ControlTokens {
     const now = this.#wall.now();
     const before = Math.max(last_used_at ?? 0, this.#used.get(hash) ?? 0);
     this.#used.set(hash, now);
-    if (now - before < usesSavedEveryMs) return;
+    if (now - before < minUseWriteIntervalMs) return;
     // The write is not awaited, so that a disk that rejects writes does not lock out any caller.
     void this.#store
       .transaction("tokens.used", async (tx) => {
@@ -163,14 +163,14 @@ interface TokenStore extends Pick<View, "list"> {
 }
 
 /** Removes all tokens from a copied state, because the copy has another owner. */
-export async function dropTokens(tx: TokenStore): Promise<void> {
+export async function deleteControlTokens(tx: TokenStore): Promise<void> {
   for (const { name } of await tx.list(controlTokens)) tx.delete(controlTokens, name);
 }
 
 const hashToken = (token: string): string => hash("sha256", token).toString("base64");
 
 /** Cookie of a user who signed in at a cluster. All clusters share the router's host name and therefore the cookie. */
-const name = "svc_session";
+const sessionCookieName = "svc_session";
 
 /** Returns the value of a cookie in a `cookie` header (RFC 6265, 4.2), or undefined if the header lacks the cookie. */
 export function findCookie(name: string, cookies = ""): string | undefined {
@@ -180,7 +180,7 @@ export function findCookie(name: string, cookies = ""): string | undefined {
 
 /** Returns the `{cluster_id}_{id}` of the browser's session, or undefined if there is no session. */
 export function findSession(headers: { readonly cookie?: string | undefined }): string | undefined {
-  const value = findCookie(name, headers.cookie);
+  const value = findCookie(sessionCookieName, headers.cookie);
   try {
     return value === undefined ? undefined : decodeURIComponent(value);
   } catch {
@@ -189,4 +189,4 @@ export function findSession(headers: { readonly cookie?: string | undefined }): 
 }
 
 export const formatSessionCookie = (session: string, attributes: string): string =>
-  `${name}=${encodeURIComponent(session)}; ${attributes}`;
+  `${sessionCookieName}=${encodeURIComponent(session)}; ${attributes}`;

@@ -4,7 +4,7 @@ import { toAddressKey } from "../../src/schemes/email-hash.ts";
 import { defineRows, type IndexQuery, parseRowNumber, type Transaction, type View } from "../store/port.ts";
 import { maxRetentionMs, maxUnauthenticatedRows } from "../store/retention.ts";
 import { storedTime } from "../store/stored-time.ts";
-import type { Settings } from "./settings.ts";
+import type { EmulatorSettings } from "./settings.ts";
 
 /** An e-mail that the platform would send, with its provider's reports (DECISIONS.md, R27). */
 const Email = z.strictObject({
@@ -55,7 +55,7 @@ export const emails = defineRows<Email, "recipient" | "contract" | "addressee" |
 const buildAddresseeKey = (contractId: string, recipient: string): string => `${contractId} ${toAddressKey(recipient)}`;
 
 /** Maximum number of stored events per e-mail, because unauthenticated clients can report events. */
-const maxEvents = 100;
+const maxEventsPerEmail = 100;
 
 /** Stores an e-mail instead of sending it. */
 export function sendEmail(
@@ -88,8 +88,8 @@ export async function evictOldestTrials(tx: Transaction): Promise<void> {
   for (const { id } of await tx.list(emails, { ...trials, limit })) tx.delete(emails, id);
 }
 
-export function recordEvent(tx: Transaction, email: Email, event: EmailEvent): void {
-  tx.put(emails, { ...email, events: [...email.events, event].slice(-maxEvents) });
+export function recordEmailEvent(tx: Transaction, email: Email, event: EmailEvent): void {
+  tx.put(emails, { ...email, events: [...email.events, event].slice(-maxEventsPerEmail) });
 }
 
 /**
@@ -148,7 +148,7 @@ export const buildMetadata = ({ id, cluster_id, contract_id, recipient, purpose 
 /** Formats the link in an e-mail with the current addresses. */
 export function formatEmailLink(
   { path, contract_id, cluster_id }: Email,
-  { publicUrl }: Settings,
+  { publicUrl }: EmulatorSettings,
   clusters: readonly { readonly id: string; readonly url: string }[],
 ): string | null {
   if (path === null) return null;

@@ -76,13 +76,13 @@ export function buildProviderRedirect(
 }
 
 function buildCallback({ flow, provider, destination = "default" }: ProviderVisit): string {
-  if (flow !== "install") return callbacks[flow];
+  if (flow !== "install") return callbackPaths[flow];
   return provider === "chat_a"
     ? `/router/v1/integrations/destinations/${encodeURIComponent(destination)}/chat_a/oauth_redirect`
     : `/router/v1/oauth2.0/external/${encodeURIComponent(provider)}/redirect`;
 }
 
-const callbacks = {
+const callbackPaths = {
   trial: "/router/v1/trial/signup/oauth/callback",
   login: "/api/v1/svc_auth/oauth/callback",
   signup: "/api/v1/svc_auth/oauth/signup/callback",

@@ -16,8 +16,8 @@ export const User = z.strictObject({
 });
 export type User = z.infer<typeof User>;
 
-export const Role = z.strictObject({ id: z.int(), workspace_id: z.int(), name: z.string() });
-export type Role = z.infer<typeof Role>;
+export const WorkspaceRole = z.strictObject({ id: z.int(), workspace_id: z.int(), name: z.string() });
+export type WorkspaceRole = z.infer<typeof WorkspaceRole>;
 
 /** A tenant of a cluster, with its API key and its webhook key. Workspaces are isolated from each other. */
 export const Workspace = z.strictObject({
@@ -58,7 +58,7 @@ export const Workspace = z.strictObject({
 export type Workspace = z.infer<typeof Workspace>;
 
 /** A legal entity of the workspace. */
-export const Entity = z.strictObject({
+export const LegalEntity = z.strictObject({
   id: z.int(),
   workspace_id: z.int(),
   reference_id: z.string(),
@@ -76,10 +76,10 @@ export const Entity = z.strictObject({
     })
     .optional(),
 });
-export type Entity = z.infer<typeof Entity>;
+export type LegalEntity = z.infer<typeof LegalEntity>;
 
 /** A question of an intake form or an attribute of a template (DECISIONS.md, F16, F22). */
-export const Question = z.strictObject({
+export const IntakeQuestion = z.strictObject({
   variable: z.string(),
   display_label: z.string(),
   type: z.enum([
@@ -98,7 +98,7 @@ export const Question = z.strictObject({
   default_value: z.unknown().optional(),
   help_text: z.string().optional(),
 });
-export type Question = z.infer<typeof Question>;
+export type IntakeQuestion = z.infer<typeof IntakeQuestion>;
 
 /** A contract type, with its third-party-paper routes (DECISIONS.md, C9). */
 export const ContractType = z.strictObject({
@@ -107,21 +107,21 @@ export const ContractType = z.strictObject({
   name: z.string(),
   routes: z.array(z.enum(["review", "sign"])).default([]),
   default_reviewer_role_id: z.int().nullable().default(null),
-  intake_form: z.array(Question).default([]),
+  intake_form: z.array(IntakeQuestion).default([]),
   /** Whether the workflow allows later changes of answers (DECISIONS.md, C14). */
   editable_response: z.boolean().default(false),
 });
 export type ContractType = z.infer<typeof ContractType>;
 
 /** A contract template (DECISIONS.md, C10 and C11). */
-export const Template = z.strictObject({
+export const ContractTemplate = z.strictObject({
   id: z.int(),
   workspace_id: z.int(),
   name: z.string(),
   contract_type_id: z.int(),
   signature_capable: z.boolean().default(true),
   counter_party_kind: z.enum(["Individual", "Organisation", "Both"]).default("Both"),
-  attributes: z.array(Question).default([]),
+  attributes: z.array(IntakeQuestion).default([]),
   /** Slot in which a user of the creator's side signs. Null if there is none. */
   creator_slot: z
     .strictObject({
@@ -135,13 +135,13 @@ export const Template = z.strictObject({
   tags: z.array(z.string()).default([]),
   archived: z.boolean().default(false),
 });
-export type Template = z.infer<typeof Template>;
+export type ContractTemplate = z.infer<typeof ContractTemplate>;
 
 /**
  * A workflow. `frozen_version` is its published version, or null if no version is published (specification, Legal
  * intake).
  */
-export const Workflow = z.strictObject({
+export const IntakeWorkflow = z.strictObject({
   id: z.int(),
   workspace_id: z.int(),
   title: z.string(),
@@ -149,7 +149,7 @@ export const Workflow = z.strictObject({
   type: z.enum(["TEMPLATE_WORKFLOW", "UPLOAD_WORKFLOW", "INTAKE_WORKFLOW"]),
   frozen_version: z.strictObject({ id: z.int() }).nullable(),
 });
-export type Workflow = z.infer<typeof Workflow>;
+export type IntakeWorkflow = z.infer<typeof IntakeWorkflow>;
 
 const getId = (row: { readonly id: number }): number => row.id;
 const byWorkspace = { workspace: (row: { readonly workspace_id: number }) => row.workspace_id };
@@ -178,10 +178,15 @@ export const users = defineRows<User, "workspace" | "email">({
   refersTo: ({ workspace_id }) => ({ workspace_id: { collection: "workspaces", key: workspace_id } }),
   indexes: { ...byWorkspace, email: (row) => toAddressKey(row.email) },
 });
-export const roles = defineRows<Role, "workspace">({ name: "roles", schema: Role, key: getId, indexes: byWorkspace });
-export const entities = defineRows<Entity, "workspace">({
+export const roles = defineRows<WorkspaceRole, "workspace">({
+  name: "roles",
+  schema: WorkspaceRole,
+  key: getId,
+  indexes: byWorkspace,
+});
+export const entities = defineRows<LegalEntity, "workspace">({
   name: "entities",
-  schema: Entity,
+  schema: LegalEntity,
   key: getId,
   indexes: byWorkspace,
 });
@@ -191,15 +196,15 @@ export const contractTypes = defineRows<ContractType, "workspace">({
   key: getId,
   indexes: byWorkspace,
 });
-export const templates = defineRows<Template, "workspace">({
+export const templates = defineRows<ContractTemplate, "workspace">({
   name: "templates",
-  schema: Template,
+  schema: ContractTemplate,
   key: getId,
   indexes: byWorkspace,
 });
-export const workflows = defineRows<Workflow, "workspace">({
+export const workflows = defineRows<IntakeWorkflow, "workspace">({
   name: "workflows",
-  schema: Workflow,
+  schema: IntakeWorkflow,
   key: getId,
   indexes: byWorkspace,
 });
@@ -211,7 +216,7 @@ export const workflows = defineRows<Workflow, "workspace">({
 export const newWorkspacePath = "/api/v1/organization/trial_signup/";
 
 /** Body of the request for a new workspace, which has the cluster's key in `x-cluster-key`. */
-export const NewWorkspace = z.object({
+export const NewWorkspaceRequest = z.object({
   /**
    * A cluster returns the same workspace for the same token, because the router can stop before it receives the
    * response.
@@ -226,15 +231,15 @@ export const NewWorkspace = z.object({
   use_case: z.string(),
   invited_users: z.array(z.object({ email: z.string(), first_name: z.string() })),
 });
-export type NewWorkspace = z.infer<typeof NewWorkspace>;
+export type NewWorkspaceRequest = z.infer<typeof NewWorkspaceRequest>;
 
 /** A cluster's response for the router to map. An external back end may return anything. */
-export const CreatedWorkspace = z.object({
+export const NewWorkspaceResponse = z.object({
   workspace_id: z.int().nullable().catch(null),
   client_id: z.string().nullable().catch(null),
   creator_tokens: z.array(z.string()).catch([]),
 });
-export type CreatedWorkspace = z.infer<typeof CreatedWorkspace>;
+export type NewWorkspaceResponse = z.infer<typeof NewWorkspaceResponse>;
 
 /**
  * A `creator` invitation makes a user a member of a workspace, and a `counterparty` invitation a party of one of its

@@ -4,7 +4,7 @@ import { addFault, type FaultRule, type OutgoingEffect } from "../../src/api/emu
 import type { Operation } from "../../src/api/operation.ts";
 import { parseDuration } from "../../src/base/duration.ts";
 import { matchesPathPattern } from "../../src/base/urls.ts";
-import type { FindRequestFault, ReceivedRequest, RequestFault } from "../http/handler.ts";
+import type { ReceivedRequest, RequestFault, RequestFaultFinder } from "../http/handler.ts";
 import type { PostResult } from "../http/outgoing/webhook-sender.ts";
 import { isControlPath, parseRequestTarget } from "../http/routing/path.ts";
 import type { Cause } from "../store/cause.ts";
@@ -141,7 +141,7 @@ export type SendAttempt = (
 /**
  * An attempt is postponed by this virtual time, or until the webhook's next attempt has been made if that is sooner.
  */
-export interface Postponement {
+export interface AttemptPostponement {
   readonly byMs: number;
   readonly isAfterNext: boolean;
 }
@@ -158,7 +158,7 @@ export interface AppliedFault {
  */
 export type FaultInterceptor = (
   about: PendingAttempt,
-) => (AppliedFault & ({ readonly postponement: Postponement } | { readonly send: SendAttempt })) | undefined;
+) => (AppliedFault & ({ readonly postponement: AttemptPostponement } | { readonly send: SendAttempt })) | undefined;
 
 type MatchedRequest = Pick<ReceivedRequest, "method" | "target" | "headers">;
 
@@ -166,22 +166,25 @@ type MatchedRequest = Pick<ReceivedRequest, "method" | "target" | "headers">;
  * Creates the function that returns the fault of an incoming request. `isForwarded` reports whether the router of this
  * emulator sent the request.
  */
-export function findIncomingFault(faults: Faults, isForwarded: (request: MatchedRequest) => boolean): FindRequestFault {
+export function createIncomingFaultFinder(
+  faults: Faults,
+  isForwarded: (request: MatchedRequest) => boolean,
+): RequestFaultFinder {
   return (request, operation) => {
-    if (faults.list().length === 0 || isControl(request, operation)) return undefined;
+    if (faults.list().length === 0 || isFaultControl(request, operation)) return undefined;
     const forwarded = isForwarded(request);
     const fault = faults.recordMatch(
-      (rule) => rule.direction === "incoming" && matches(rule, request, operation, forwarded),
+      (rule) => rule.direction === "incoming" && matchesRequest(rule, request, operation, forwarded),
     );
     return fault && toRequestFault(fault);
   };
 }
 
 /** Faults must not affect the operations that remove faults. */
-const isControl = ({ target }: MatchedRequest, operation: Operation | undefined): boolean =>
+const isFaultControl = ({ target }: MatchedRequest, operation: Operation | undefined): boolean =>
   operation ? operation.service.name === "emulator" : isControlPath(parseRequestTarget(target).path);
 
-function matches(
+function matchesRequest(
   rule: FaultRule,
   request: MatchedRequest,
   operation: Operation | undefined,
@@ -232,7 +235,7 @@ const describeEffect = ({ latency_ms, reset, status, truncated }: FaultRule): st
     .join(", ");
 
 /** Creates the function that returns the faults of outgoing webhooks. */
-export function interceptOutgoing(faults: Faults): FaultInterceptor {
+export function createOutgoingFaultInterceptor(faults: Faults): FaultInterceptor {
   return (about) => {
     if (faults.idle) return undefined;
     const attempt = `${about.delivery.id}/${about.number}`;
@@ -241,7 +244,7 @@ export function interceptOutgoing(faults: Faults): FaultInterceptor {
     if (!fault?.rule.effect) return undefined;
     const { effect, delay = "PT1M" } = fault.rule;
     const { cause } = fault;
-    if (effect !== "delay" && effect !== "reorder") return { effect, cause, send: ways[effect](fault.id) };
+    if (effect !== "delay" && effect !== "reorder") return { effect, cause, send: attemptSenders[effect](fault.id) };
     faults.postponed.add(attempt);
     return { effect, cause, postponement: { byMs: parseDuration(delay)!, isAfterNext: effect === "reorder" } };
   };
@@ -259,17 +262,18 @@ function matchesAttempt(rule: FaultRule, { webhook, event, number, resend }: Pen
   );
 }
 
-const ways: Readonly<Record<Exclude<OutgoingEffect, "delay" | "reorder">, (faultId: number) => SendAttempt>> = {
-  duplicate: () => async (message, send) => {
-    await send(message);
-    return send(message);
-  },
-  drop: () => async () => ({
-    error: { code: "dropped", message: "A scripted fault prevented this attempt." },
-  }),
-  tamper: () => (message, send) => send({ ...message, sent: tamperWithBody(message.body) }),
-  wrong_key: (id) => (message, send) => send({ ...message, hmacKey: deriveWrongKey(id) }),
-};
+const attemptSenders: Readonly<Record<Exclude<OutgoingEffect, "delay" | "reorder">, (faultId: number) => SendAttempt>> =
+  {
+    duplicate: () => async (message, send) => {
+      await send(message);
+      return send(message);
+    },
+    drop: () => async () => ({
+      error: { code: "dropped", message: "A scripted fault prevented this attempt." },
+    }),
+    tamper: () => (message, send) => send({ ...message, sent: tamperWithBody(message.body) }),
+    wrong_key: (id) => (message, send) => send({ ...message, hmacKey: deriveWrongKey(id) }),
+  };
 
 /** Changes the body so that it stays valid JSON. Only the signature reveals the change. */
 const tamperWithBody = (body: Uint8Array): Uint8Array =>

@@ -10,24 +10,24 @@ import {
 } from "fastify";
 import { EmulatorBugError } from "../../src/base/errors.ts";
 import { nextTurn } from "../../src/base/timing.ts";
-import { Exchange, type ListenerContext, type ServedRoutes } from "./exchange.ts";
+import { HttpExchange, type ListenerContext, type ServedRoutes } from "./exchange.ts";
 import type { ForwardedRequest } from "./forward-to-leader.ts";
-import { createPreflightResponse, isPreflight, rejectForbidden, useAuthority } from "./guard.ts";
+import { applyTargetAuthority, createPreflightResponse, isPreflight, rejectForbidden } from "./guard.ts";
 import type { RequestFault } from "./handler.ts";
 import { ambiguousTargetResponse, createJsonResponse, type HttpResponse, notReadyResponse } from "./reply.ts";
-import { noSniffHeader, respond, sandboxHeader, setHeaders } from "./respond.ts";
+import { noSniffHeader, sandboxHeader, sendResponse, setHeaders } from "./respond.ts";
 import { hasDotSegments, removeDotSegments } from "./routing/path.ts";
-import { serve, toErrorResponse } from "./serve.ts";
+import { serveRequest, toErrorResponse } from "./serve.ts";
 import { respondUnmatched } from "./unmatched-request.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
     /** Undefined if the request has not been admitted. */
-    exchange: Exchange | undefined;
+    exchange: HttpExchange | undefined;
   }
 }
 
-export interface Admission {
+export interface RequestAdmission {
   readonly served: ServedRoutes;
   readonly forwarded?: ForwardedRequest | undefined;
 }
@@ -43,7 +43,7 @@ export interface AppOptions extends ListenerContext {
   readonly admit: (
     request: FastifyRequest,
     reply: FastifyReply,
-  ) => Promise<Admission | undefined> | Admission | undefined;
+  ) => Promise<RequestAdmission | undefined> | RequestAdmission | undefined;
   /** Returns whether each connection closes after its response. */
   readonly isClosing: () => boolean;
 }
@@ -52,7 +52,7 @@ export interface AppOptions extends ListenerContext {
  * Idle time after which a connection is closed. This is Fastify's default, because Node's default of 5 s can close a
  * connection while a client reuses it.
  */
-const keptOpenMs = 72_000;
+const maxIdleConnectionMs = 72_000;
 
 /**
  * Creates the Fastify application of one listener. A single route accepts everything, because Fastify's router is
@@ -71,7 +71,7 @@ export function createApp(options: AppOptions): FastifyInstance {
     // Bodies have separate limits, because an upload may take any amount of time.
     requestTimeout: 0,
     connectionTimeout: unreadMs,
-    keepAliveTimeout: keptOpenMs,
+    keepAliveTimeout: maxIdleConnectionMs,
     return503OnClosing: false,
     exposeHeadRoutes: false,
     clientErrorHandler: rejectUnreadable,
@@ -80,14 +80,14 @@ export function createApp(options: AppOptions): FastifyInstance {
     // Without these options, Fastify loads schema compilers that are never used.
     schemaController: { compilersFactory: { buildValidator: rejectSchemas, buildSerializer: rejectSchemas } },
   });
-  app.server.on("connect", (_, socket) => socket.end(noTunnel));
+  app.server.on("connect", (_, socket) => socket.end(connectResponse));
   app.server.on("checkExpectation", rejectExpectation);
 
   app.decorateRequest("exchange", undefined);
   app.decorateReply("response", undefined);
   app.addHook("onRequest", waitForPipelineTurn);
   app.addHook("onRequest", beginExchange(options));
-  app.addHook("onRequest", guard(options));
+  app.addHook("onRequest", guardRequest(options));
   app.addHook("onRequest", allowOrigin);
   app.addHook("onRequest", applyFault(options));
   app.addHook("onSend", setHeaders);
@@ -105,7 +105,7 @@ export function createApp(options: AppOptions): FastifyInstance {
   /** Serves the operation of a request, or responds that no operation matches. */
   const answer = async ({ exchange }: FastifyRequest, reply: FastifyReply): Promise<void> => {
     const { match } = exchange!;
-    await deliver(exchange!, reply, await (match ? serve(exchange!, match) : respondUnmatched(exchange!)));
+    await deliver(exchange!, reply, await (match ? serveRequest(exchange!, match) : respondUnmatched(exchange!)));
   };
   const answerError = (error: Error, { exchange }: FastifyRequest, reply: FastifyReply): Promise<void> | void => {
     const response = exchange && toErrorResponse(error, exchange);
@@ -116,7 +116,7 @@ export function createApp(options: AppOptions): FastifyInstance {
     if (!reply.response) return deliver(exchange, reply, response);
     // A response cannot be sent if, for example, a header contains a line break.
     removeAllHeaders(reply);
-    return respond(reply, response);
+    return sendResponse(reply, response);
   };
   app.all("/", (request, reply) => (request.exchange!.match ? answer(request, reply) : reply.callNotFound()));
   app.setNotFoundHandler(answer);
@@ -146,7 +146,7 @@ function rejectSchemas(): never {
 }
 
 /** Number of requests on a connection that wait for the responses to earlier requests. */
-const waiting = new WeakMap<Socket, number>();
+const waitingRequestCounts = new WeakMap<Socket, number>();
 
 /** Node resumes a connection whenever a response or a body has been read, so it is paused again while requests wait. */
 function pauseAgain(this: Socket): void {
@@ -162,42 +162,42 @@ const waitForPipelineTurn: onRequestHookHandler = (request, reply, done) => {
   const { raw } = reply;
   if (raw.socket) return done();
   const { socket } = request.raw;
-  const before = waiting.get(socket) ?? 0;
-  waiting.set(socket, before + 1);
+  const before = waitingRequestCounts.get(socket) ?? 0;
+  waitingRequestCounts.set(socket, before + 1);
   if (before === 0) socket.on("resume", pauseAgain).pause();
   // Node assigns the socket to a response when all earlier responses are sent.
   void once(raw, "socket").then(() => {
-    const left = waiting.get(socket)! - 1;
-    waiting.set(socket, left);
+    const left = waitingRequestCounts.get(socket)! - 1;
+    waitingRequestCounts.set(socket, left);
     if (left === 0) socket.off("resume", pauseAgain).resume();
     done();
   });
 };
 
 /** Closes a connection without activity, because an unread response would stay in memory. */
-function endUnread(socket: Socket): void {
+function closeUnreadConnection(socket: Socket): void {
   if (socket.writableLength > 0) socket.destroy();
 }
 
 const beginExchange = (options: AppOptions): onRequestHookHandler => {
   const { admit, links, proxies } = options;
-  const begin = (request: FastifyRequest, reply: FastifyReply, admission: Admission): void => {
+  const begin = (request: FastifyRequest, reply: FastifyReply, admission: RequestAdmission): void => {
     const { served, forwarded } = admission;
     const { raw } = request;
     raw.url = removeDotSegments(raw.url!);
     const link = links?.extractLink(raw);
-    useAuthority(raw);
+    applyTargetAuthority(raw);
     const from = forwarded
       ? { ...forwarded, isForwarded: true }
       : // The other listener has checked requests that it forwarded.
         { link, isForwarded: false, proxyInfo: link ? undefined : proxies.applyForwardedHeaders(raw) };
-    request.exchange = new Exchange(options, served, raw, reply.raw, from);
+    request.exchange = new HttpExchange(options, served, raw, reply.raw, from);
   };
   return (request, reply, done) => {
     // `rewriteUrl` changed the URL for Fastify's router.
     request.raw.url = request.originalUrl;
-    reply.raw.on("timeout", endUnread);
-    const next = (admission: Admission | undefined) => {
+    reply.raw.on("timeout", closeUnreadConnection);
+    const next = (admission: RequestAdmission | undefined) => {
       if (!admission) return;
       // The client no longer waits for the response, and the changes of the request would apply to another state.
       if (links?.isAbandoned(request.raw)) return void reply.hijack().raw.destroy();
@@ -210,13 +210,13 @@ const beginExchange = (options: AppOptions): onRequestHookHandler => {
   };
 };
 
-const guard = (options: AppOptions): onRequestHookHandler => {
+const guardRequest = (options: AppOptions): onRequestHookHandler => {
   const forbid = rejectForbidden(options);
   return (request, reply, done) => {
     const exchange = request.exchange!;
     const { served, match, raw, bodies } = exchange;
     const rejection = forbid(exchange) ?? (served.isStarting && !match ? notReadyResponse : rejectAmbiguous(exchange));
-    if (rejection) return respond(reply, rejection);
+    if (rejection) return sendResponse(reply, rejection);
     if (match || !served.forward) return done();
     reply.hijack();
     void served.forward(exchange, reply.raw).finally(() => bodies.discard(raw));
@@ -224,7 +224,7 @@ const guard = (options: AppOptions): onRequestHookHandler => {
 };
 
 /** Rejects a target that a receiver of the forwarded request could interpret differently. */
-const rejectAmbiguous = ({ match, isControlled, parsedTarget: { path } }: Exchange): HttpResponse | undefined =>
+const rejectAmbiguous = ({ match, isControlled, parsedTarget: { path } }: HttpExchange): HttpResponse | undefined =>
   !isControlled && (!match || match.bound.steps.isCatchAll) && hasDotSegments(path)
     ? ambiguousTargetResponse
     : undefined;
@@ -236,7 +236,7 @@ const allowOrigin: onRequestHookHandler = (request, reply, done) => {
   const asked = origin && exchange.served.allowsOrigin?.(exchange.parsedTarget.path, origin);
   if (!asked) return done();
   const decide = (isAllowed: boolean) => {
-    if (isAllowed && isPreflight(exchange.raw)) return respond(reply, createPreflightResponse(origin));
+    if (isAllowed && isPreflight(exchange.raw)) return sendResponse(reply, createPreflightResponse(origin));
     exchange.cors = { origin: isAllowed ? origin : undefined };
     done();
   };
@@ -254,7 +254,7 @@ const applyFault =
       if (fault.reset) {
         reply.hijack().raw.socket?.resetAndDestroy();
         exchange.end(0, undefined);
-      } else if (fault.status !== undefined) respond(reply, createFaultResponse(fault, fault.status));
+      } else if (fault.status !== undefined) sendResponse(reply, createFaultResponse(fault, fault.status));
       else done();
     };
     // The wait ends early if the client disconnects.
@@ -283,7 +283,7 @@ function createDelivery({ observe }: AppOptions) {
     });
     return turn;
   };
-  return async (exchange: Exchange, reply: FastifyReply, httpResponse: HttpResponse): Promise<void> => {
+  return async (exchange: HttpExchange, reply: FastifyReply, httpResponse: HttpResponse): Promise<void> => {
     const { match, atPath, isControlled, served } = exchange;
     const observed =
       observe && !isControlled
@@ -294,7 +294,7 @@ function createDelivery({ observe }: AppOptions) {
     const waiting = served.beforeAnswer?.(exchange);
     if (waiting) await waiting;
     await endOfTurn();
-    respond(reply, match?.bound.steps.isCatchAll ? markCatchAll(response) : response);
+    sendResponse(reply, match?.bound.steps.isCatchAll ? markCatchAll(response) : response);
   };
 }
 
@@ -305,9 +305,9 @@ const markCatchAll = (answer: HttpResponse): HttpResponse => ({
 });
 
 /** Response to CONNECT, because this server is not a proxy. */
-const noTunnel = "HTTP/1.1 501 Not Implemented\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
+const connectResponse = "HTTP/1.1 501 Not Implemented\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
 
-const statuses: ReadonlyMap<string | undefined, number> = new Map([
+const statusesByErrorCode: ReadonlyMap<string | undefined, number> = new Map([
   ["ERR_HTTP_REQUEST_TIMEOUT", 408],
   ["HPE_HEADER_OVERFLOW", 431],
 ]);
@@ -315,7 +315,7 @@ const statuses: ReadonlyMap<string | undefined, number> = new Map([
 /** Writes the response to an unreadable request directly to the socket. */
 function rejectUnreadable(error: Error & { readonly code?: string }, socket: Socket): void {
   if (error.code === "ECONNRESET" || socket.destroyed) return;
-  const status = statuses.get(error.code) ?? 400;
+  const status = statusesByErrorCode.get(error.code) ?? 400;
   const body = JSON.stringify({ detail: STATUS_CODES[status] });
   const head = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,

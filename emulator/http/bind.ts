@@ -5,34 +5,34 @@ import { EmulatorBugError } from "../../src/base/errors.ts";
 import { memoize } from "../../src/base/object.ts";
 import { CausedStore } from "../store/causes.ts";
 import type { Store } from "../store/port.ts";
-import { createDecoder, type DecodeBody } from "./bodies/decode.ts";
-import type { Dialect } from "./dialects/dialect.ts";
+import { type BodyDecoder, createDecoder } from "./bodies/decode.ts";
+import type { ErrorDialect } from "./dialects/dialect.ts";
 import { getDialect } from "./dialects/dialects.ts";
-import type { AnyHandler, Authenticate, Call, Part } from "./handler.ts";
-import { createProducer, type ResponseProducer } from "./response-producer.ts";
+import type { Authenticator, HandlerCall, ListenerPart, UntypedHandler } from "./handler.ts";
+import { createResponseProducer, type ResponseProducer } from "./response-producer.ts";
 import { catchAllPath } from "./routing/routes.ts";
 import { createRelaxedChecks, type RelaxedChecks } from "./validation/lax-coercion.ts";
-import { createValidator, hasInputSchema, type ValidateRequest } from "./validation/validate.ts";
+import { createValidator, hasInputSchema, type RequestValidator } from "./validation/validate.ts";
 
 export interface BoundOperation {
   readonly operation: Operation;
   readonly steps: OperationSteps;
   readonly context: object;
   readonly callContext: object;
-  readonly handler: AnyHandler;
-  readonly authenticate: Authenticate<object> | undefined;
+  readonly handler: UntypedHandler;
+  readonly authenticate: Authenticator<object> | undefined;
 }
 
 /** Steps before and after the handler of an operation, which depend only on its declaration. */
 export interface OperationSteps {
-  readonly dialect: Dialect;
+  readonly dialect: ErrorDialect;
   /** Required checks, in the order of the service. */
   readonly checks: readonly Check[];
   readonly reads: "nothing" | "bytes" | "stream";
   /** Limit of the operation, if it differs from the limit of the listener. */
   readonly maxBodyBytes: number | undefined;
-  readonly decode: DecodeBody | undefined;
-  readonly validate: ValidateRequest;
+  readonly decode: BodyDecoder | undefined;
+  readonly validate: RequestValidator;
   readonly relaxedChecks: RelaxedChecks;
   readonly produce: ResponseProducer;
   readonly declared: ReadonlySet<FailureCode>;
@@ -45,7 +45,7 @@ const strictSteps = memoize((operation: Operation) => createSteps(operation, tru
 
 /** Binds all operations of a part. Throws EmulatorBugError if an operation cannot be served. */
 export function bindPart(
-  { operations, handlers, context, authenticate }: Part,
+  { operations, handlers, context, authenticate }: ListenerPart,
   strictBodies: boolean,
 ): BoundOperation[] {
   const callContext = createCallContext(context);
@@ -71,7 +71,7 @@ function createCallContext(context: object): object {
   if (store === undefined) return context;
   return Object.create(context, {
     store: {
-      get(this: Call<FailureCode, unknown>) {
+      get(this: HandlerCall<FailureCode, unknown>) {
         return new CausedStore(store, this.request.cause);
       },
     },
@@ -86,7 +86,7 @@ function createSteps(operation: Operation, strictBodies: boolean): OperationStep
     decode: reads !== "nothing",
     validate: hasInputSchema(operation),
   };
-  let validate: ValidateRequest | undefined;
+  let validate: RequestValidator | undefined;
   let relaxedChecks: RelaxedChecks | undefined;
   let produce: ResponseProducer | undefined;
   return {
@@ -105,7 +105,7 @@ function createSteps(operation: Operation, strictBodies: boolean): OperationStep
       return relaxedChecks;
     },
     get produce() {
-      produce ??= createProducer(operation);
+      produce ??= createResponseProducer(operation);
       return produce;
     },
     declared: new Set([...failures, ...service.failures]),

@@ -5,7 +5,7 @@ import { EventFrames } from "./reply.ts";
  * Number of events that were dropped from a stream because the client was too slow. The client must read the state
  * again.
  */
-export class Resync {
+export class DroppedEventsNotice {
   readonly missed: number;
 
   constructor(missed: number) {
@@ -22,7 +22,7 @@ export async function* createEventStream(items: AsyncIterable<unknown>): AsyncGe
 }
 
 function formatFrame(item: unknown): string {
-  const name = item instanceof Resync ? "event: resync\n" : "";
+  const name = item instanceof DroppedEventsNotice ? "event: resync\n" : "";
   return `${name}data: ${JSON.stringify(item)}\n\n`;
 }
 
@@ -31,7 +31,7 @@ function formatFrame(item: unknown): string {
  * notifies, but never before the client has read the previous items. `watch` returns a function that removes the
  * listener.
  */
-export async function* follow<Item>(
+export async function* streamItems<Item>(
   signal: AbortSignal,
   watch: (ring: () => void) => () => void,
   take: () => Promise<readonly Item[]> | readonly Item[],
@@ -60,23 +60,23 @@ export async function* follow<Item>(
 }
 
 /** Maximum size of the backlog of one client, which is sufficient for some thousand requests. */
-const backlogBytes = 2 ** 20;
+const maxBacklogBytes = 2 ** 20;
 
 /**
  * Events that occurred while a client was busy, for events that are not stored elsewhere. The oldest is dropped first.
  */
-export class Backlog<Item> {
-  #log = new ByteBoundedLog<Item>(backlogBytes);
+export class EventBacklog<Item> {
+  #log = new ByteBoundedLog<Item>(maxBacklogBytes);
 
   add(item: Item, bytes: number): void {
     this.#log.add(item, bytes);
   }
 
   /** Removes and returns the backlog. If events were dropped, the first item is their number. */
-  take(): readonly (Item | Resync)[] {
+  take(): readonly (Item | DroppedEventsNotice)[] {
     const { dropped } = this.#log.amount;
     const items = this.#log.list();
     this.#log.clear();
-    return dropped === 0 ? items : [new Resync(dropped), ...items];
+    return dropped === 0 ? items : [new DroppedEventsNotice(dropped), ...items];
   }
 }

@@ -7,21 +7,21 @@ import type { Cause, CauseRow } from "../store/cause.ts";
 import type { CauseDetails, CauseRowFactory } from "../store/causes.ts";
 import type { BoundOperation } from "./bind.ts";
 import type { RequestBodyReader } from "./bodies/request-body-reader.ts";
-import type { Dialect } from "./dialects/dialect.ts";
+import type { ErrorDialect } from "./dialects/dialect.ts";
 import { dialects } from "./dialects/dialects.ts";
 import type {
-  Fallback,
-  FindRequestFault,
-  IsOriginAllowed,
+  OriginPredicate,
   ReceivedRequest,
+  RequestFallback,
   RequestFault,
+  RequestFaultFinder,
   RequestIdentity,
 } from "./handler.ts";
 import type { CauseLink, CausePropagator } from "./outgoing/cause-propagator.ts";
-import type { ObserveAnswer } from "./reply.ts";
+import type { ResponseObserver } from "./reply.ts";
 import { redactTarget } from "./request-log/redact.ts";
-import type { Finding, RequestLog } from "./request-log/request-log.ts";
-import type { Match, OperationTable } from "./routing/operation-table.ts";
+import type { RequestFinding, RequestLog } from "./request-log/request-log.ts";
+import type { OperationMatch, OperationTable } from "./routing/operation-table.ts";
 import { isControlPath, parseRequestTarget, type RequestTarget } from "./routing/path.ts";
 import type { ForwardedInfo, TrustedProxies } from "./trusted-proxies.ts";
 
@@ -38,7 +38,7 @@ export interface ListenerContext {
   readonly links?: CausePropagator | undefined;
   readonly createCauseRow: CauseRowFactory;
   readonly report: (bug: EmulatorBugError) => void;
-  readonly observe?: ObserveAnswer | undefined;
+  readonly observe?: ResponseObserver | undefined;
   /**
    * Listeners for the disconnect of a client. `followers` are streams and long polls of the control plane, and `served`
    * are all other handlers.
@@ -59,13 +59,13 @@ export interface ServedRoutes {
   readonly formatTime: () => string;
   /** Whether every undeclared path responds with 503. */
   readonly isStarting?: boolean;
-  readonly faultFor?: FindRequestFault | undefined;
+  readonly faultFor?: RequestFaultFinder | undefined;
   /** Returns a promise that must resolve before the response is sent. `cause` is the request. */
   readonly beforeAnswer?: ((cause: Cause) => Promise<void> | undefined) | undefined;
-  readonly allowsOrigin?: IsOriginAllowed | undefined;
-  readonly fallback?: Fallback | undefined;
+  readonly allowsOrigin?: OriginPredicate | undefined;
+  readonly fallback?: RequestFallback | undefined;
   /** Handles all requests in a process that is not the leader. */
-  readonly forward?: ((exchange: Exchange, response: ServerResponse) => Promise<void>) | undefined;
+  readonly forward?: ((exchange: HttpExchange, response: ServerResponse) => Promise<void>) | undefined;
   /** Number of requests without a complete response. */
   pending: number;
 }
@@ -80,14 +80,14 @@ export interface RequestOrigin {
   readonly remoteAddress?: string | undefined;
 }
 
-const noFindings: readonly Finding[] = [];
+const noFindings: readonly RequestFinding[] = [];
 const noBytes = Buffer.alloc(0);
 
 /**
  * One request and its response, until it is recorded in the request log. Handlers use it as the request and as the
  * cause of its changes.
  */
-export class Exchange implements ReceivedRequest, RequestIdentity, Cause {
+export class HttpExchange implements ReceivedRequest, RequestIdentity, Cause {
   readonly raw: IncomingMessage;
   readonly served: ServedRoutes;
   readonly from: RequestOrigin;
@@ -97,10 +97,10 @@ export class Exchange implements ReceivedRequest, RequestIdentity, Cause {
   readonly isControlled: boolean;
   readonly operations: OperationTable;
   /** Undefined if the path or method is wrong, or a parameter is empty. */
-  readonly match: Match | undefined;
+  readonly match: OperationMatch | undefined;
   readonly atPath: readonly BoundOperation[];
   readonly service: Service | undefined;
-  readonly dialect: Dialect;
+  readonly dialect: ErrorDialect;
   fault: RequestFault | undefined;
   /** Origin whose pages can read the response. Undefined if no origin can. */
   cors: { readonly origin: string | undefined } | undefined;
@@ -115,7 +115,7 @@ export class Exchange implements ReceivedRequest, RequestIdentity, Cause {
   readonly #begunAt: number;
   #hasEnded = false;
   #abort: AbortController | undefined;
-  #findings: Finding[] | undefined;
+  #findings: RequestFinding[] | undefined;
   #id: string | undefined;
 
   constructor(
@@ -235,7 +235,7 @@ export class Exchange implements ReceivedRequest, RequestIdentity, Cause {
   }
 
   createRow(before: CauseRow | undefined): CauseRow {
-    const { what, caller } = requestCause(this, this.operation);
+    const { what, caller } = createRequestCause(this, this.operation);
     const effect = this.fault?.effect;
     return this.#listener.createCauseRow({
       id: this.id,
@@ -292,11 +292,11 @@ export class Exchange implements ReceivedRequest, RequestIdentity, Cause {
 }
 
 /** Longer bodies are files and jobs. */
-const maxLoggedBody = 16 * 1024;
+const maxLoggedBodyBytes = 16 * 1024;
 
 /** Returns the body for the log as a copy, so that the log does not retain a larger buffer. */
 function getShortJson({ method, body, headers }: ReceivedRequest): Buffer | undefined {
-  if (method === "GET" || body.length === 0 || body.length > maxLoggedBody) return undefined;
+  if (method === "GET" || body.length === 0 || body.length > maxLoggedBodyBytes) return undefined;
   return headers["content-type"]?.includes("json") ? Buffer.from(body) : undefined;
 }
 
@@ -316,7 +316,7 @@ const shownRequests = new Map<string, ShownRequest>();
  * Creates the cause of a request's changes, without secrets. `operation` is undefined if no operation is declared for
  * the path.
  */
-function requestCause(
+function createRequestCause(
   { method, target, headers }: Pick<ReceivedRequest, "method" | "target" | "headers">,
   operation: string | undefined,
 ): Pick<CauseDetails, "what" | "caller"> {

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { Agent, type ClientRequest, type IncomingMessage, request as requestTo, type ServerResponse } from "node:http";
 import type { WallClock } from "../../src/base/clock.ts";
 import { hasBody, type RequestBodyReader } from "./bodies/request-body-reader.ts";
-import { changeHeader, keepEndToEndHeaders } from "./hop-by-hop.ts";
+import { filterEndToEndHeaders, setRequestHeader } from "./hop-by-hop.ts";
 import { createErrorResponse, type HttpResponse, retryAfterHeader } from "./reply.ts";
 import { noSniffHeader } from "./respond.ts";
 import type { ForwardedInfo } from "./trusted-proxies.ts";
@@ -14,14 +14,14 @@ import type { ForwardedInfo } from "./trusted-proxies.ts";
  */
 
 /** Maximum time that a request waits for a leader, and the interval of the checks. */
-const patienceMs = 10_000;
-const lookMs = 50;
+const maxLeaderWaitMs = 10_000;
+const leaderCheckIntervalMs = 50;
 
 /**
  * Maximum size of the start of a body that is stored for a retry. A response up to this size is forwarded when it is
  * complete.
  */
-const replayBytes = 1 << 20;
+const maxReplayBytes = 1 << 20;
 
 /** The timeout is shorter than the idle timeout of a listener, so that a connection does not end while it is in use. */
 const agent = new Agent({ keepAlive: true, timeout: 30_000 });
@@ -51,7 +51,7 @@ export async function forwardToLeader(
   options: ForwardOptions,
 ): Promise<void> {
   const { wall, name, bodies, leader } = options;
-  const body = new Body(hasBody(request) ? bodies.readPieces(request) : undefined);
+  const body = new ReplayableBody(hasBody(request) ? bodies.readPieces(request) : undefined);
   // Discarding the body ends the connection, so this must not happen before the response is sent.
   response.once("close", () => body.discard());
   try {
@@ -59,20 +59,20 @@ export async function forwardToLeader(
   } catch {
     return void response.destroy();
   }
-  const until = wall.monotonicNow() + patienceMs;
+  const until = wall.monotonicNow() + maxLeaderWaitMs;
   while (!response.destroyed) {
     const target = leader();
     const outcome = target === undefined ? "again" : await sendOnce(target, request, response, body, options);
     if (outcome === "done") return;
-    if (outcome === "uncertain") return send(response, createOutcomeUnknownResponse(name, request.url!));
+    if (outcome === "uncertain") return sendResponse(response, createOutcomeUnknownResponse(name, request.url!));
     if ((target !== undefined && !body.isWhole) || wall.monotonicNow() > until) break;
-    await wall.sleep(lookMs);
+    await wall.sleep(leaderCheckIntervalMs);
   }
-  send(response, createNotLeadingResponse(name, request.url!));
+  sendResponse(response, createNotLeadingResponse(name, request.url!));
 }
 
 /** A body whose start is stored for a retry. The rest is streamed once. */
-class Body {
+class ReplayableBody {
   readonly #pieces: AsyncGenerator<Uint8Array, void> | undefined;
   readonly #start: Uint8Array[] = [];
   isWhole = false;
@@ -82,7 +82,7 @@ class Body {
   }
 
   async begin(): Promise<void> {
-    for (let length = 0; length < replayBytes; ) {
+    for (let length = 0; length < maxReplayBytes; ) {
       const next = await this.#pieces?.next();
       if (!next || next.done) {
         this.isWhole = true;
@@ -109,15 +109,15 @@ class Body {
 }
 
 /** `again`: the leader did nothing. `uncertain`: the leader may have applied the request. */
-type Outcome = "done" | "again" | "uncertain";
+type ForwardOutcome = "done" | "again" | "uncertain";
 
 function sendOnce(
   { url, key }: LeaderListener,
   from: IncomingMessage,
   to: ServerResponse,
-  body: Body,
+  body: ReplayableBody,
   { proxyInfo, isClosing }: ForwardOptions,
-): Promise<Outcome> {
+): Promise<ForwardOutcome> {
   const { hostname, port } = new URL(url);
   const isHarmless = from.method === "GET" || from.method === "HEAD" || from.method === "OPTIONS";
   const framing = (["transfer-encoding", "content-length"] as const).find((name) => from.headers[name] !== undefined);
@@ -130,7 +130,7 @@ function sendOnce(
       method: from.method,
       path: from.url,
       headers: [
-        ...keepEndToEndHeaders(from.rawHeaders, isNotForwarded),
+        ...filterEndToEndHeaders(from.rawHeaders, isNotForwarded),
         ...(framing ? [framing, framing === "content-length" ? from.headers[framing]! : "chunked"] : []),
         ...[forwardedHeader, forwarded],
       ],
@@ -138,7 +138,7 @@ function sendOnce(
     });
     const destroySent = () => sent.destroy();
     to.once("close", destroySent);
-    const end = (outcome: Outcome) => {
+    const end = (outcome: ForwardOutcome) => {
       to.off("close", destroySent);
       resolve(outcome);
     };
@@ -161,7 +161,7 @@ function sendOnce(
       response.once("close", () => {
         if (!response.complete) handleBreak(false);
       });
-      if (Number(response.headers["content-length"]) <= replayBytes) passWhole(response, to);
+      if (Number(response.headers["content-length"]) <= maxReplayBytes) forwardWholeResponse(response, to);
       else forwardResponse(response, to);
       response.once("end", () => end("done"));
     });
@@ -180,7 +180,7 @@ function forwardResponse(response: IncomingMessage, to: ServerResponse): void {
 }
 
 /** The response is sent when it is complete, because the request can be retried until then. */
-function passWhole(response: IncomingMessage, to: ServerResponse): void {
+function forwardWholeResponse(response: IncomingMessage, to: ServerResponse): void {
   const pieces: Buffer[] = [];
   response.on("data", (piece: Buffer) => pieces.push(piece));
   response.once("end", () => {
@@ -192,7 +192,7 @@ function passWhole(response: IncomingMessage, to: ServerResponse): void {
 
 function writeHead(response: IncomingMessage, to: ServerResponse): void {
   const length = response.headers["content-length"];
-  const headers = keepEndToEndHeaders(response.rawHeaders, isNotForwarded);
+  const headers = filterEndToEndHeaders(response.rawHeaders, isNotForwarded);
   if (length !== undefined) headers.push("content-length", length);
   to.writeHead(response.statusCode ?? 502, response.statusMessage, headers);
 }
@@ -221,7 +221,7 @@ export interface ForwardedRequest {
   readonly proxyInfo: ForwardedInfo | undefined;
 }
 
-const form = /^([\w-]{43})\.([\w-]+)$/;
+const forwardedHeaderPattern = /^([\w-]{43})\.([\w-]+)$/;
 
 const formatForwardedHeader = ({ key, remoteAddress, proxyInfo }: ForwardedRequest): string =>
   `${key}.${Buffer.from(JSON.stringify([remoteAddress, proxyInfo ?? null])).toString("base64url")}`;
@@ -230,8 +230,8 @@ const formatForwardedHeader = ({ key, remoteAddress, proxyInfo }: ForwardedReque
 export function extractForwarded(request: IncomingMessage): ForwardedRequest | undefined {
   const { [forwardedHeader]: value, [notLeadingHeader]: mark } = request.headers;
   if (value === undefined && mark === undefined) return undefined;
-  for (const name of [forwardedHeader, notLeadingHeader]) changeHeader(request, name);
-  const [, key, about] = form.exec(String(value)) ?? [];
+  for (const name of [forwardedHeader, notLeadingHeader]) setRequestHeader(request, name);
+  const [, key, about] = forwardedHeaderPattern.exec(String(value)) ?? [];
   if (key === undefined || about === undefined) return undefined;
   try {
     const [remoteAddress, proxyInfo] = JSON.parse(Buffer.from(about, "base64url").toString()) as [
@@ -266,7 +266,7 @@ const createOutcomeUnknownResponse = (name: string, target: string): HttpRespons
 
 const isForControl = (name: string, target: string): boolean => name === "router" && target.startsWith("/_emulator/");
 
-function send(response: ServerResponse, { status, headers, body }: HttpResponse): void {
+function sendResponse(response: ServerResponse, { status, headers, body }: HttpResponse): void {
   if (response.destroyed) return;
   const length = String(Buffer.byteLength(body as string));
   response.writeHead(status, [...noSniffHeader, ...headers, "content-length", length]).end(body);

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import type { Exchange } from "./exchange.ts";
+import type { HttpExchange } from "./exchange.ts";
 import { createForbiddenResponse, type HttpResponse } from "./reply.ts";
 import { isProbe } from "./routing/operation-table.ts";
 import { parseAuthority } from "./routing/path.ts";
@@ -11,7 +11,7 @@ export function rejectForbidden({
 }: {
   readonly allowedHosts?: readonly string[] | undefined;
   readonly publicUrl?: string | undefined;
-}): (exchange: Exchange) => HttpResponse | undefined {
+}): (exchange: HttpExchange) => HttpResponse | undefined {
   const isHostAllowed = createHostGuard(allowedHosts);
   const publicOrigin = publicUrl && new URL(publicUrl).origin;
   return ({ raw, from: { isForwarded, proxyInfo }, match }) => {
@@ -34,8 +34,8 @@ export function rejectForbidden({
 const hasNoHost = ({ httpVersion, headers }: IncomingMessage): boolean =>
   httpVersion === "1.0" && headers.host === undefined;
 
-const host = /^(\[[0-9a-f:.]+\]|[a-z0-9_.-]+)(?::(\d{1,5}))?$/i;
-const local = /^(?:localhost|.+\.localhost|127\.0\.0\.1|\[::1\])$/;
+const hostPattern = /^(\[[0-9a-f:.]+\]|[a-z0-9_.-]+)(?::(\d{1,5}))?$/i;
+const localHostPattern = /^(?:localhost|.+\.localhost|127\.0\.0\.1|\[::1\])$/;
 
 const maxCachedHosts = 64;
 
@@ -51,9 +51,9 @@ function createHostGuard(
   const remembered = new Set<string>();
   const isAllowed = (hostHeader: string): boolean => {
     if (remembered.has(hostHeader)) return true;
-    const [, written, port = "0"] = hostHeader.length > 300 ? [] : (host.exec(hostHeader) ?? []);
+    const [, written, port = "0"] = hostHeader.length > 300 ? [] : (hostPattern.exec(hostHeader) ?? []);
     const name = written?.toLowerCase();
-    if (name === undefined || Number(port) > 65_535 || !(local.test(name) || names.has(name))) return false;
+    if (name === undefined || Number(port) > 65_535 || !(localHostPattern.test(name) || names.has(name))) return false;
     if (remembered.size < maxCachedHosts) remembered.add(hostHeader);
     return true;
   };
@@ -75,7 +75,7 @@ function isRepeated(rawHeaders: readonly string[]): boolean {
 }
 
 /** Sets the Host header to the host of an absolute target (RFC 9112, 3.2.2). */
-export function useAuthority({ url = "", headers, rawHeaders }: IncomingMessage): void {
+export function applyTargetAuthority({ url = "", headers, rawHeaders }: IncomingMessage): void {
   const authority = parseAuthority(url);
   if (authority === undefined) return;
   headers.host = authority;
@@ -131,16 +131,16 @@ const preflightHeaders = [
 ];
 
 export const createPreflightResponse = (origin: string): HttpResponse =>
-  withCors({ status: 204, headers: [], body: undefined }, origin, preflightHeaders);
+  applyCorsHeaders({ status: 204, headers: [], body: undefined }, origin, preflightHeaders);
 
 /**
  * Sets the CORS headers so that pages of this origin can read the response. If the origin is undefined, no page can.
  * The CORS headers of a cluster are replaced, because browsers reject duplicates. Cookies are never allowed.
  */
-export function withCors(
+export function applyCorsHeaders(
   answer: HttpResponse,
   origin: string | undefined,
-  more: readonly string[] = exposed,
+  more: readonly string[] = exposedHeaders,
 ): HttpResponse {
   const headers = answer.headers.filter((_, i, all) => !/^access-control-/i.test(all[i - (i % 2)]!));
   const allowed = origin === undefined ? [] : ["access-control-allow-origin", origin, ...more];
@@ -148,4 +148,4 @@ export function withCors(
 }
 
 /** Clients need these headers to learn why a token was rejected and when they can retry. */
-const exposed = ["access-control-expose-headers", "retry-after, www-authenticate"];
+const exposedHeaders = ["access-control-expose-headers", "retry-after, www-authenticate"];

@@ -5,8 +5,8 @@ import type { Clock, WallClock } from "../../src/base/clock.ts";
 import type { Ids } from "../../src/base/ids.ts";
 import type { Cause } from "../store/cause.ts";
 import type { Store } from "../store/port.ts";
-import type { Resync } from "./event-stream.ts";
-import type { EventFrames, JsonPieces, Passthrough, ReplyTo } from "./reply.ts";
+import type { DroppedEventsNotice } from "./event-stream.ts";
+import type { EventFrames, JsonPieces, OperationReply, Passthrough } from "./reply.ts";
 
 /** Resources of all handlers of one emulator. */
 export interface HandlerContext {
@@ -39,17 +39,17 @@ export interface ReceivedRequest {
 }
 
 /** Adds a finding to the request log: the emulator accepted something that the real service may reject. */
-export type ReportFinding = (code: string, detail?: string) => void;
+export type FindingReporter = (code: string, detail?: string) => void;
 
 /**
  * Context of one request, in addition to its input. `Caller` is the authenticated caller. The shared context is the
  * prototype, so a spread copy lacks its properties. The request is the cause of all transactions of the store.
  */
-export interface Call<Code extends FailureCode, Caller> {
+export interface HandlerCall<Code extends FailureCode, Caller> {
   readonly request: ReceivedRequest;
   readonly caller: Caller;
   readonly fail: Fail<Code>;
-  readonly finding: ReportFinding;
+  readonly finding: FindingReporter;
 }
 
 type CodesOf<O extends Operation> = O["failures"][number] | O["service"]["failures"][number];
@@ -63,23 +63,30 @@ type PiecesOutput<O extends Operation> =
 
 /** A stream of events can also contain notes about dropped events, and finished frames. */
 type StreamOutput<O extends Operation> =
-  ResultOf<O> extends AsyncIterable<infer Event> ? AsyncIterable<Event | Resync> | AsyncIterable<EventFrames> : never;
+  ResultOf<O> extends AsyncIterable<infer Event>
+    ? AsyncIterable<Event | DroppedEventsNotice> | AsyncIterable<EventFrames>
+    : never;
 
-type OutputOf<O extends Operation> = ResultOf<O> | StreamOutput<O> | ReplyTo<O> | ForwardedOutput<O> | PiecesOutput<O>;
+type OutputOf<O extends Operation> =
+  | ResultOf<O>
+  | StreamOutput<O>
+  | OperationReply<O>
+  | ForwardedOutput<O>
+  | PiecesOutput<O>;
 
 /**
  * A handler contains only domain logic, because its input is decoded, authenticated and validated. It returns the bare
  * body if one success is declared, otherwise `reply(status, body)`. It can return a Passthrough if the declaration
  * allows this.
  */
-export type Handler<O extends Operation, W extends HandlerContext, Caller> = (
+export type OperationHandler<O extends Operation, W extends HandlerContext, Caller> = (
   input: InputOf<O>,
-  context: W & Call<CodesOf<O>, Caller>,
+  context: W & HandlerCall<CodesOf<O>, Caller>,
 ) => Promise<OutputOf<O>> | OutputOf<O>;
 
 /** Handlers of a set of operations. A missing or wrong handler does not compile. */
-export type Handlers<Ids extends OperationId, W extends HandlerContext, Caller> = {
-  readonly [Id in Ids]: Handler<OperationById<Id>, W, Caller>;
+export type OperationHandlers<Ids extends OperationId, W extends HandlerContext, Caller> = {
+  readonly [Id in Ids]: OperationHandler<OperationById<Id>, W, Caller>;
 };
 
 /** Identity of a request in the request log. An authenticator sets the fields. */
@@ -94,7 +101,7 @@ export interface RequestIdentity {
 export interface AuthenticationCall<W extends object = HandlerContext> {
   readonly operation: Operation;
   readonly context: W;
-  readonly finding: ReportFinding;
+  readonly finding: FindingReporter;
   /** Entry in the request log. */
   readonly line: RequestIdentity;
 }
@@ -104,38 +111,38 @@ export interface AuthenticationCall<W extends object = HandlerContext> {
  * declare the failure code. The function is called once per request, at the position of `credentials` in
  * `service.checks`.
  */
-export type Authenticate<W extends object = HandlerContext, Caller = unknown> = (
+export type Authenticator<W extends object = HandlerContext, Caller = unknown> = (
   request: ReceivedRequest,
   call: AuthenticationCall<W>,
 ) => Promise<Caller> | Caller;
 
 /** One authenticator per kind of credentials. The kind `none` has no authenticator. */
-export type Authenticators<W extends object = HandlerContext> = Readonly<Partial<Record<Auth, Authenticate<W>>>>;
+export type Authenticators<W extends object = HandlerContext> = Readonly<Partial<Record<Auth, Authenticator<W>>>>;
 /** A handler whose input and caller types were checked at its declaration and are erased here. */
-export type AnyHandler = (input: never, context: never) => unknown;
+export type UntypedHandler = (input: never, context: never) => unknown;
 
 /** Operations that one listener serves, with their resources. A listener can have several parts. */
-export interface Part {
+export interface ListenerPart {
   readonly operations: readonly Operation[];
-  readonly handlers: Readonly<Record<string, AnyHandler>>;
+  readonly handlers: Readonly<Record<string, UntypedHandler>>;
   readonly context: object;
   readonly authenticate: Authenticators<object>;
 }
 
 /** Any handler that accepts this context. Its input and caller were checked at its declaration. */
-export type HandlerIn<W extends object> = (input: never, context: W & Call<FailureCode, never>) => unknown;
+export type PartHandler<W extends object> = (input: never, context: W & HandlerCall<FailureCode, never>) => unknown;
 
 interface PartSpec<W extends object> {
   readonly operations: readonly Operation[];
-  readonly handlers: Readonly<Record<string, HandlerIn<W>>>;
+  readonly handlers: Readonly<Record<string, PartHandler<W>>>;
   /** Prototype of the context of each request. Handlers must not copy the context. */
   readonly context: W;
-  readonly authenticate?: Readonly<Partial<Record<Operation["auth"], Authenticate<W>>>>;
+  readonly authenticate?: Readonly<Partial<Record<Operation["auth"], Authenticator<W>>>>;
 }
 
 /** Creates a part. A context that lacks a resource of a handler does not compile. */
-export const createPart = <W extends object>({ authenticate = {}, ...rest }: PartSpec<W>): Part =>
-  ({ ...rest, authenticate }) as Part;
+export const createPart = <W extends object>({ authenticate = {}, ...rest }: PartSpec<W>): ListenerPart =>
+  ({ ...rest, authenticate }) as ListenerPart;
 
 /** A scripted fault of one incoming request. The effects apply in the order of the properties. */
 export interface RequestFault {
@@ -161,19 +168,19 @@ export interface RequestFault {
  * Returns the fault of a request, after routing and before authentication. The function counts, so it must be called
  * only once per request. `operation` is undefined if no operation is declared for the path.
  */
-export type FindRequestFault = (
+export type RequestFaultFinder = (
   request: Pick<ReceivedRequest, "method" | "target" | "headers">,
   operation: Operation | undefined,
 ) => RequestFault | undefined;
 
 /** Handles a request for which nothing is declared. Returns undefined for 404. */
-export type Fallback = (
+export type RequestFallback = (
   request: ReceivedRequest,
-  finding: ReportFinding,
+  finding: FindingReporter,
 ) => Promise<Passthrough | undefined> | Passthrough | undefined;
 
 /**
  * Decides whether pages of an origin can read the responses of a path. Returns undefined if the path is not for pages
  * of other origins.
  */
-export type IsOriginAllowed = (path: string, origin: string) => Promise<boolean> | undefined;
+export type OriginPredicate = (path: string, origin: string) => Promise<boolean> | undefined;

@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { isSignatureHeader } from "../../src/schemes/webhook-schemes.ts";
 
 /** Header fields of a single connection (RFC 9110, 7.6.1), which no proxy forwards. */
-export const hopByHop: ReadonlySet<string> = new Set([
+export const hopByHopHeaders: ReadonlySet<string> = new Set([
   "connection",
   "keep-alive",
   "proxy-connection",
@@ -19,7 +19,7 @@ export const parseConnectionHeader = (connection: string): readonly string[] =>
   connection
     .split(",")
     .map((option) => option.trim().toLowerCase())
-    .filter((name) => name !== "" && !hopByHop.has(name));
+    .filter((name) => name !== "" && !hopByHopHeaders.has(name));
 
 /**
  * Returns whether a field controls the emulator, so that other servers can neither set nor receive it. These are all
@@ -28,7 +28,7 @@ export const parseConnectionHeader = (connection: string): readonly string[] =>
 export const isEmulatorHeader = (name: string): boolean => name.startsWith("x-svc-") && !isSignatureHeader(name);
 
 /** Removes a header from a request, or sets its only value. `name` is in lower case. */
-export function changeHeader({ headers, rawHeaders }: IncomingMessage, name: string, value?: string): void {
+export function setRequestHeader({ headers, rawHeaders }: IncomingMessage, name: string, value?: string): void {
   for (let i = rawHeaders.length - 2; i >= 0; i -= 2) {
     if (rawHeaders[i]!.toLowerCase() === name) rawHeaders.splice(i, 2);
   }
@@ -46,7 +46,7 @@ export const removeHeaders = (rawHeaders: readonly string[], names: readonly str
  * Returns the end-to-end fields of another server's message. `isRemoved` selects further fields to remove, by
  * lower-case name.
  */
-export function keepEndToEndHeaders(
+export function filterEndToEndHeaders(
   rawHeaders: readonly string[],
   isRemoved: (name: string) => boolean = isEmulatorHeader,
 ): string[] {
@@ -55,7 +55,7 @@ export function keepEndToEndHeaders(
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const name = rawHeaders[i]!.toLowerCase();
     if (name === "connection") connection += `${rawHeaders[i + 1]},`;
-    if (!hopByHop.has(name) && !isRemoved(name)) out.push(rawHeaders[i]!, rawHeaders[i + 1]!);
+    if (!hopByHopHeaders.has(name) && !isRemoved(name)) out.push(rawHeaders[i]!, rawHeaders[i + 1]!);
   }
   const ofConnection = connection === "" ? [] : parseConnectionHeader(connection);
   return ofConnection.length === 0 ? out : removeHeaders(out, ofConnection);

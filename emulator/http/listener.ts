@@ -13,13 +13,13 @@ import {
   forwardToLeader,
   type LeaderListener,
 } from "./forward-to-leader.ts";
-import type { Part } from "./handler.ts";
-import { respond, unreadResponseTimeoutMs } from "./respond.ts";
+import type { ListenerPart } from "./handler.ts";
+import { defaultUnreadResponseTimeoutMs, sendResponse } from "./respond.ts";
 import { OperationTable } from "./routing/operation-table.ts";
 import { TrustedProxies } from "./trusted-proxies.ts";
 
 /** Default maximum time for pending requests when the listener closes. */
-const closeGraceMs = 1_000;
+const defaultCloseGraceMs = 1_000;
 
 /**
  * Default maximum time that a request waits until this process is confirmed as the leader. The request is rejected after
@@ -29,14 +29,14 @@ const defaultAssuranceMs = 5_000;
 const ownPaths = /^\/_emulator\/(?:ready|live|metrics|stop)$/;
 
 /** Interval at which a handover checks for pending requests. */
-const handOverLookMs = 5;
+const handoverCheckIntervalMs = 5;
 
 export interface HttpSettings {
   /** Names of the relaxed checks that are turned off (`--strict`). */
   readonly strict: ReadonlySet<string>;
   /** Whether both spellings of a path are served, instead of a redirect. */
   readonly lenientSlashes: boolean;
-  /** Maximum wall-clock time for which a client may leave its response unread (default: `unreadResponseTimeoutMs`). */
+  /** Maximum wall-clock time for which a client may leave its response unread (default: `defaultUnreadResponseTimeoutMs`). */
   readonly unreadAnswerTimeoutMs?: number;
 }
 
@@ -57,13 +57,13 @@ export interface ListenerOptions
   /** Maximum wall-clock time of this wait. */
   readonly assuranceMs?: number;
   /** Parts that are served before the listener is opened. All other routes return 503 until then. */
-  readonly whileStarting?: readonly Part[];
+  readonly whileStarting?: readonly ListenerPart[];
 }
 
 export interface ServedParts
   extends Pick<ServedRoutes, "clock" | "faultFor" | "beforeAnswer" | "allowsOrigin" | "fallback"> {
   /** The first part's service formats the responses to unmatched requests. */
-  readonly parts: readonly [Part, ...Part[]];
+  readonly parts: readonly [ListenerPart, ...ListenerPart[]];
 }
 
 /**
@@ -75,7 +75,7 @@ export interface Listener {
   /** Starts serving operations, also after a handover. Throws EmulatorBugError if an operation cannot be served. */
   open(served: ServedParts): void;
   /** Starts forwarding all requests to the leader. */
-  startStandby(standby: Standby): void;
+  startStandby(standby: StandbyBehavior): void;
   /** Resumes serving operations, including requests that standbys forward with this key. */
   startLeading(key: string): void;
   /** Rejects new requests, because another process will serve them. Resolves when earlier requests have a response. */
@@ -85,8 +85,8 @@ export interface Listener {
 }
 
 /** Behavior of a listener while another process leads. */
-export interface Standby {
-  readonly parts: readonly Part[];
+export interface StandbyBehavior {
+  readonly parts: readonly ListenerPart[];
   /** Handles a request about this process itself. Returns whether a response was sent. */
   readonly answers?: (request: IncomingMessage, response: ServerResponse) => boolean;
   /** Returns the leader's listener of the same name, or undefined if there is no leader. */
@@ -99,18 +99,18 @@ export function createListener({ whileStarting = [], ...options }: ListenerOptio
   const limits = options.arrival ?? defaultBodyReadTimeouts;
   const bodies = new RequestBodyReader(wall, limits);
   const waiting = { followers: new Set<() => void>(), served: new Set<() => void>() };
-  const graceMs = options.graceMs ?? closeGraceMs;
+  const graceMs = options.graceMs ?? defaultCloseGraceMs;
   const serveParts = (
-    parts: readonly Part[],
+    parts: readonly ListenerPart[],
     rest: Omit<ServedRoutes, "control" | "services" | "formatTime" | "pending">,
   ): ServedRoutes => {
     const bounds = parts.flatMap((part) => bindPart(part, settings.strict.has("bodies")));
-    const control = bounds.filter(isControl);
+    const control = bounds.filter(isControlOperation);
     return {
       ...rest,
       control: control.length > 0 ? new OperationTable(control, { ...settings, isControl: true }) : undefined,
       services: new OperationTable(
-        bounds.filter((bound) => !isControl(bound)),
+        bounds.filter((bound) => !isControlOperation(bound)),
         settings,
       ),
       formatTime: createTimeFormatter(rest.clock),
@@ -124,7 +124,7 @@ export function createListener({ whileStarting = [], ...options }: ListenerOptio
   let key: string | undefined;
 
   const reject = (reply: FastifyReply, forwarded?: ForwardedRequest): undefined => {
-    respond(reply, createNotLeadingResponse(name, reply.request.originalUrl, forwarded));
+    sendResponse(reply, createNotLeadingResponse(name, reply.request.originalUrl, forwarded));
   };
   function admitShared(request: FastifyRequest, reply: FastifyReply) {
     const forwarded = extractForwarded(request.raw);
@@ -141,7 +141,7 @@ export function createListener({ whileStarting = [], ...options }: ListenerOptio
   async function wait(reply: FastifyReply, forwarded: ForwardedRequest | undefined) {
     const until = wall.monotonicNow() + (options.assuranceMs ?? defaultAssuranceMs);
     const isOpen = () => !standby && options.isAssured?.() === false;
-    while (isOpen() && wall.monotonicNow() < until) await wall.sleep(handOverLookMs);
+    while (isOpen() && wall.monotonicNow() < until) await wall.sleep(handoverCheckIntervalMs);
     return isOpen() || (standby && forwarded) ? reject(reply, forwarded) : admitNow(reply, forwarded);
   }
   const isClosing = () => state === "closes";
@@ -150,7 +150,7 @@ export function createListener({ whileStarting = [], ...options }: ListenerOptio
     bodies,
     waiting,
     headMs: limits.headMs,
-    unreadMs: settings.unreadAnswerTimeoutMs ?? unreadResponseTimeoutMs,
+    unreadMs: settings.unreadAnswerTimeoutMs ?? defaultUnreadResponseTimeoutMs,
     createCauseRow: options.createCauseRow ?? createCauseRowFactory(options),
     proxies: new TrustedProxies(options.trustedProxies ?? []),
     report: options.report ?? (() => {}),
@@ -159,7 +159,7 @@ export function createListener({ whileStarting = [], ...options }: ListenerOptio
       if (isShared) return admitShared(request, reply);
       if (!isClosing()) return { served };
       // The request arrived on an open connection.
-      respond(reply, { status: 503, headers: [], body: undefined });
+      sendResponse(reply, { status: 503, headers: [], body: undefined });
       return undefined;
     },
   };
@@ -193,23 +193,23 @@ export function createListener({ whileStarting = [], ...options }: ListenerOptio
     },
     async handOver() {
       state = "hands over";
-      endAll(waiting.followers);
+      notifyAll(waiting.followers);
       const until = wall.monotonicNow() + graceMs;
       while (served.pending > 0 && wall.monotonicNow() < until && !options.closeSignal?.aborted)
-        await wall.sleep(handOverLookMs);
+        await wall.sleep(handoverCheckIntervalMs);
     },
     async close() {
       standby = undefined;
       state = "closes";
       const ended = new AbortController();
       const closed = app.close().finally(() => ended.abort());
-      endAll(waiting.followers);
+      notifyAll(waiting.followers);
       // Pending requests continue until the grace period ends.
-      if (options.graceMs === undefined) endAll(waiting.served);
+      if (options.graceMs === undefined) notifyAll(waiting.served);
       bodies.stop();
       const timeout = AbortSignal.any([ended.signal, ...(options.closeSignal ? [options.closeSignal] : [])]);
       void wall.sleep(graceMs, timeout).then(() => {
-        endAll(waiting.served);
+        notifyAll(waiting.served);
         app.server.closeAllConnections();
       });
       await closed;
@@ -217,11 +217,11 @@ export function createListener({ whileStarting = [], ...options }: ListenerOptio
   };
 }
 
-function endAll(all: ReadonlySet<() => void>): void {
+function notifyAll(all: ReadonlySet<() => void>): void {
   for (const end of all) end();
 }
 
-const isControl = ({ operation }: BoundOperation): boolean => operation.service.name === "emulator";
+const isControlOperation = ({ operation }: BoundOperation): boolean => operation.service.name === "emulator";
 
 /** Creates the function that formats `x-svc-time`, at most once per millisecond. */
 function createTimeFormatter(clock: Clock): () => string {

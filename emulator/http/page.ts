@@ -70,13 +70,13 @@ export class Html {
   }
 }
 
-type Piece = Html | string | number | undefined | readonly Html[];
+type HtmlPiece = Html | string | number | undefined | readonly Html[];
 
 /** Creates HTML from a template. Strings are escaped, because names come from requests. Undefined is omitted. */
-export const html = (texts: TemplateStringsArray, ...pieces: readonly Piece[]): Html =>
+export const html = (texts: TemplateStringsArray, ...pieces: readonly HtmlPiece[]): Html =>
   new Html(texts.map((text, i) => `${text}${i < pieces.length ? renderPiece(pieces[i]) : ""}`).join(""));
 
-const renderPiece = (piece: Piece): string => {
+const renderPiece = (piece: HtmlPiece): string => {
   if (piece === undefined) return "";
   if (piece instanceof Html) return piece.text;
   if (Array.isArray(piece)) return piece.map(renderPiece).join("\n");
@@ -99,10 +99,12 @@ export const renderErrorBanner = (problem: string | undefined): Html | undefined
   problem === undefined ? undefined : html`<p role="alert">${problem}</p>`;
 
 /** Directives of the Content-Security-Policy of a page. */
-type Policy = Readonly<Partial<Record<"form-action" | "frame-ancestors" | "frame-src" | "script-src", string | null>>>;
+type PagePolicy = Readonly<
+  Partial<Record<"form-action" | "frame-ancestors" | "frame-src" | "script-src", string | null>>
+>;
 
 /** By default, a page loads nothing, sends forms to its own origin, and cannot be embedded in a frame. */
-const strict: Policy & Record<string, string | null> = {
+const strictPolicy: PagePolicy & Record<string, string | null> = {
   "default-src": "'none'",
   "style-src": `'sha256-${stylesheetHash}'`,
   "base-uri": "'none'",
@@ -114,12 +116,12 @@ const strict: Policy & Record<string, string | null> = {
  * Policy for a page without controls, or whose URL authorizes all its actions. A site that embeds such a page could
  * also send the request itself.
  */
-export const allowFraming: Policy = { "frame-ancestors": null };
+export const allowFraming: PagePolicy = { "frame-ancestors": null };
 
 /**
  * Policy for a form that ends at a page of another site, because Chromium checks each redirect against `form-action`.
  */
-export const allowExternalFormAction: Policy = { "form-action": null };
+export const allowExternalFormAction: PagePolicy = { "form-action": null };
 
 export interface HtmlPage {
   readonly text: string;
@@ -127,7 +129,7 @@ export interface HtmlPage {
 }
 
 /** Creates a small page of the emulator. `policy` overrides the strictest policy. */
-export const createPage = (title: string, content: Html, policy: Policy = {}): HtmlPage => ({
+export const createPage = (title: string, content: Html, policy: PagePolicy = {}): HtmlPage => ({
   text: html`<!doctype html>
 <html lang="en">
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${title}</title>
@@ -139,7 +141,7 @@ ${content}</main>
 `.text,
   headers: {
     "cache-control": "no-store",
-    "content-security-policy": Object.entries({ ...strict, ...policy })
+    "content-security-policy": Object.entries({ ...strictPolicy, ...policy })
       .flatMap(([directive, sources]) => (sources === null ? [] : [`${directive} ${sources}`]))
       .join("; "),
     // With no-referrer, a browser sends the emulator's own forms with `Origin: null`, as for a page that hides its

@@ -5,7 +5,7 @@ import type { Operation, ResultOf } from "../../src/api/operation.ts";
 import { SourceNumber } from "./bodies/python-json.ts";
 
 /** A response that has more than the bare body of the only declared success. `reply` creates it. */
-export class Reply<Status extends number = number, Body = unknown> {
+export class HandlerReply<Status extends number = number, Body = unknown> {
   readonly status: Status;
   readonly body: Body;
   readonly headers: Readonly<Record<string, string>>;
@@ -25,9 +25,9 @@ export const reply = <Status extends number, Body>(
   status: Status,
   body: Body,
   headers: Readonly<Record<string, string>> = {},
-): Reply<Status, Body> => new Reply(status, body, headers);
+): HandlerReply<Status, Body> => new HandlerReply(status, body, headers);
 
-export type ReplyTo<O extends Operation> = Reply<keyof O["responses"] & number, ResultOf<O>>;
+export type OperationReply<O extends Operation> = HandlerReply<keyof O["responses"] & number, ResultOf<O>>;
 
 /** Text of a JSON document as an iterable of strings. */
 export class JsonPieces {
@@ -79,7 +79,7 @@ export interface HttpResponse {
  * Changes a response to match the observed service. Returns undefined if nothing changes. `finding` reports the applied
  * observations.
  */
-export type ObserveAnswer = (
+export type ResponseObserver = (
   operation: Operation,
   answer: HttpResponse,
 ) => { readonly answer: HttpResponse; readonly finding: string } | undefined;
@@ -159,7 +159,7 @@ export const createInlineHeader = (filename: string) => ({
   "content-disposition": create(filename, { type: "inline" }),
 });
 
-const loneSurrogates = /\p{Surrogate}/gu;
+const loneSurrogatePattern = /\p{Surrogate}/gu;
 
 /**
  * Prints compact JSON as Starlette's JSONResponse does. Numbers with their source text are printed as Python prints
@@ -168,7 +168,7 @@ const loneSurrogates = /\p{Surrogate}/gu;
  */
 function printPython(value: unknown): string {
   if (value === undefined || value === null) return "null";
-  if (typeof value === "string") return JSON.stringify(value.replace(loneSurrogates, "\ufffd"));
+  if (typeof value === "string") return JSON.stringify(value.replace(loneSurrogatePattern, "\ufffd"));
   if (value instanceof SourceNumber) return printNumber(value.text);
   if (Array.isArray(value)) return `[${value.map(printPython).join(",")}]`;
   if (value instanceof Map) return printMembers([...value]);

@@ -3,7 +3,7 @@ import { finished } from "node:stream/promises";
 import type { FastifyReply, onSendHookHandler } from "fastify";
 import { nextTurn } from "../../src/base/timing.ts";
 import { emulatorOptions } from "../../src/derive/emulator-options.ts";
-import { withCors } from "./guard.ts";
+import { applyCorsHeaders } from "./guard.ts";
 import { removeHeaders } from "./hop-by-hop.ts";
 import type { HttpResponse } from "./reply.ts";
 
@@ -15,7 +15,7 @@ declare module "fastify" {
 }
 
 /** Default maximum time for which a client may leave its response unread. */
-export const unreadResponseTimeoutMs = emulatorOptions.unreadAnswerTimeoutMs.default;
+export const defaultUnreadResponseTimeoutMs = emulatorOptions.unreadAnswerTimeoutMs.default;
 
 /** Header that prevents browsers from interpreting unauthenticated uploads and requests as a page of the emulator. */
 export const noSniffHeader = ["x-content-type-options", "nosniff"] as const;
@@ -38,11 +38,11 @@ const isWhole = (body: unknown): body is string | Uint8Array => typeof body === 
  * disconnects, and the log must contain a request before its client has the response. If a stream fails, the connection
  * is closed, so that the client detects the failure.
  */
-export function respond(reply: FastifyReply, httpResponse: HttpResponse): void {
+export function sendResponse(reply: FastifyReply, httpResponse: HttpResponse): void {
   const { raw, request } = reply;
   const { exchange } = request;
-  const shown = exchange?.cors ? withCors(httpResponse, exchange.cors.origin) : httpResponse;
-  const response = exchange?.fault?.truncated ? truncate(shown) : shown;
+  const shown = exchange?.cors ? applyCorsHeaders(httpResponse, exchange.cors.origin) : httpResponse;
+  const response = exchange?.fault?.truncated ? truncateResponse(shown) : shown;
   const { status, body, failure } = response;
   reply.response = response;
   reply.code(status);
@@ -80,7 +80,7 @@ export const setHeaders: onSendHookHandler = ({ exchange }, reply, payload, done
 };
 
 /** Changes a response so that the connection closes after half of the announced body. */
-function truncate(response: HttpResponse): HttpResponse {
+function truncateResponse(response: HttpResponse): HttpResponse {
   const { headers, body = "" } = response;
   if (!isWhole(body)) return { ...response, body: sendHalf(body) };
   const bytes = Buffer.from(body);

@@ -3,8 +3,8 @@ import type { Operation, ResponseBody } from "../../src/api/operation.ts";
 import { EmulatorBugError } from "../../src/base/errors.ts";
 import { toExactJson } from "../../src/base/json.ts";
 import { createEventStream } from "./event-stream.ts";
-import { keepEndToEndHeaders, removeHeaders } from "./hop-by-hop.ts";
-import { type HttpResponse, type JsonPieces, jsonHeaders, Passthrough, Reply } from "./reply.ts";
+import { filterEndToEndHeaders, removeHeaders } from "./hop-by-hop.ts";
+import { HandlerReply, type HttpResponse, type JsonPieces, jsonHeaders, Passthrough } from "./reply.ts";
 
 /**
  * Converts the result of a handler to a response. Throws EmulatorBugError if the result does not match the declaration.
@@ -16,18 +16,18 @@ type ResponseWriter = (body: unknown) => Pick<HttpResponse, "headers" | "body">;
 const noHeaders: readonly string[] = [];
 
 /** Compiles the declared responses of an operation. */
-export function createProducer({ id, responses }: Operation): ResponseProducer {
+export function createResponseProducer({ id, responses }: Operation): ResponseProducer {
   const declared = Object.entries(responses).map(([status, kind]) => [Number(status), kind] as const);
   const writers = new Map(declared.map(([status, kind]) => [status, createWriter(id, kind)]));
   const only = declared.length === 1 ? declared[0]![0] : undefined;
   const passes = declared.some(([, { kind }]) => kind === "passthrough");
 
   return (result) => {
-    if (result instanceof Reply) {
+    if (result instanceof HandlerReply) {
       const write = writers.get(result.status);
       if (!write) throw new EmulatorBugError(`Status ${result.status} is not declared`, { operation: id });
       const written = write(result.body);
-      return { status: result.status, headers: merge(written.headers, result.headers), body: written.body };
+      return { status: result.status, headers: mergeHeaders(written.headers, result.headers), body: written.body };
     }
     if (result instanceof Passthrough) {
       if (!passes) throw new EmulatorBugError("Responses of other servers are not declared", { operation: id });
@@ -48,14 +48,14 @@ export const toPassthroughResponse = ({ status, rawHeaders, body }: Passthrough)
   // A 204 has no length (RFC 9110, 8.6), because clients would expect a body.
   headers:
     status === 204
-      ? removeHeaders(keepEndToEndHeaders(rawHeaders), ["content-length"])
-      : keepEndToEndHeaders(rawHeaders),
+      ? removeHeaders(filterEndToEndHeaders(rawHeaders), ["content-length"])
+      : filterEndToEndHeaders(rawHeaders),
   body,
   isForeign: true,
 });
 
 /** Adds the handler's headers, which override the headers of the same name. */
-function merge(headers: readonly string[], own: Readonly<Record<string, string>>): readonly string[] {
+function mergeHeaders(headers: readonly string[], own: Readonly<Record<string, string>>): readonly string[] {
   const names = Object.keys(own);
   if (names.length === 0) return headers;
   const overridden = new Set(names.map((name) => name.toLowerCase()));

@@ -11,16 +11,16 @@ import {
   MaxBodyBytesExceededError,
 } from "./bodies/request-body-reader.ts";
 import type { ValidationProblem } from "./dialects/dialect.ts";
-import type { Exchange } from "./exchange.ts";
-import type { Call } from "./handler.ts";
+import type { HttpExchange } from "./exchange.ts";
+import type { HandlerCall } from "./handler.ts";
 import {
   createFailureResponse,
   createRequestTimeoutResponse,
   createStateReplacedResponse,
   type HttpResponse,
 } from "./reply.ts";
-import type { Match } from "./routing/operation-table.ts";
-import type { Input } from "./validation/validate.ts";
+import type { OperationMatch } from "./routing/operation-table.ts";
+import type { HandlerInput } from "./validation/validate.ts";
 
 class InvalidInputError extends StacklessError {
   readonly problems: readonly ValidationProblem[];
@@ -31,18 +31,20 @@ class InvalidInputError extends StacklessError {
   }
 }
 
-type MutableCall = { -readonly [Name in keyof Call<FailureCode, unknown>]: Call<FailureCode, unknown>[Name] };
+type MutableCall = {
+  -readonly [Name in keyof HandlerCall<FailureCode, unknown>]: HandlerCall<FailureCode, unknown>[Name];
+};
 
-const nothing = Object.freeze({});
+const emptyFields = Object.freeze({});
 
 /**
  * Runs the checks of the service and the handler of the operation, and returns the response. `toErrorResponse` handles
  * errors.
  */
-export async function serve(exchange: Exchange, { bound, params }: Match): Promise<HttpResponse> {
+export async function serveRequest(exchange: HttpExchange, { bound, params }: OperationMatch): Promise<HttpResponse> {
   const { operation, steps, context, callContext, handler } = bound;
   const { raw, bodies, reportFinding } = exchange;
-  const input: Input = { params: nothing, query: nothing, headers: nothing, body: undefined };
+  const input: HandlerInput = { params: emptyFields, query: emptyFields, headers: emptyFields, body: undefined };
   let caller: unknown;
   let decoded: DecodedBody | undefined;
 
@@ -83,15 +85,15 @@ export async function serve(exchange: Exchange, { bound, params }: Match): Promi
  * therefore cannot detect which methods exist.
  */
 export async function rejectUnauthenticated(
-  { operation, steps, context, authenticate }: Match["bound"],
-  exchange: Exchange,
+  { operation, steps, context, authenticate }: OperationMatch["bound"],
+  exchange: HttpExchange,
 ): Promise<void> {
   if (!authenticate || steps.checks[0] !== "credentials") return;
   await authenticate(exchange, { operation, context, finding: exchange.reportFinding, line: exchange });
 }
 
 /** Returns the response to an error in the dialect of the service, or undefined if the client has disconnected. */
-export function toErrorResponse(error: unknown, exchange: Exchange): HttpResponse | undefined {
+export function toErrorResponse(error: unknown, exchange: HttpExchange): HttpResponse | undefined {
   const { dialect, match, atPath, operation, isOfControl } = exchange;
   const bound = match?.bound ?? atPath[0];
   if (error instanceof BodyAbortedError) return undefined;
@@ -104,7 +106,7 @@ export function toErrorResponse(error: unknown, exchange: Exchange): HttpRespons
   const notStored = toStoreErrorResponse(error, exchange);
   // The header informs clients that they can retry the request.
   if (notStored) return { ...notStored, headers: [...notStored.headers, "x-svc-unchanged", "true"] };
-  exchange.report(toBug(error, operation));
+  exchange.report(toBugError(error, operation));
   return dialect.toBugResponse(operation ?? "an undeclared path");
 }
 
@@ -114,7 +116,7 @@ export function toErrorResponse(error: unknown, exchange: Exchange): HttpRespons
  */
 function toStoreErrorResponse(
   error: unknown,
-  { dialect, isOfControl, reportFinding }: Exchange,
+  { dialect, isOfControl, reportFinding }: HttpExchange,
 ): HttpResponse | undefined {
   if (error instanceof FileWriteError || error instanceof StoreChangedError) return dialect.storeFailed(error.message);
   if (error instanceof StoreFailedError) return dialect.storeFailed();
@@ -126,7 +128,7 @@ function toStoreErrorResponse(
 }
 
 /** Converts an undeclared failure, a response that does not match its declaration, or any other unexpected error. */
-function toBug(error: unknown, operation = "an undeclared path"): EmulatorBugError {
+function toBugError(error: unknown, operation = "an undeclared path"): EmulatorBugError {
   if (error instanceof EmulatorBugError && error.operation) return error;
   const undeclared =
     error instanceof DeclaredFailureError

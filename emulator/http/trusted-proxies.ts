@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { BlockList } from "node:net";
 import { createAddressList, includesAddress, loopbackAddresses } from "./addresses.ts";
-import { changeHeader } from "./hop-by-hop.ts";
+import { setRequestHeader } from "./hop-by-hop.ts";
 
 /** Description of a request by a trusted proxy. */
 export interface ForwardedInfo {
@@ -10,10 +10,10 @@ export interface ForwardedInfo {
   readonly protocol: "http" | "https" | undefined;
 }
 
-const forwarded = ["x-forwarded-for", "x-forwarded-host", "x-forwarded-proto"] as const;
+const forwardedHeaders = ["x-forwarded-for", "x-forwarded-host", "x-forwarded-proto"] as const;
 
 /** Returns whether a proxy describes the client in a header of this name. */
-const isOfProxy = (name: string): boolean =>
+const isProxyHeader = (name: string): boolean =>
   name.startsWith("x-forwarded-") || name === "forwarded" || name === "x-real-ip";
 
 /**
@@ -35,16 +35,16 @@ export class TrustedProxies {
    */
   applyForwardedHeaders(request: IncomingMessage): ForwardedInfo | undefined {
     const { headers, socket } = request;
-    const input = Object.keys(headers).filter(isOfProxy);
+    const input = Object.keys(headers).filter(isProxyHeader);
     if (input.length === 0) return undefined;
     const peer = socket.remoteAddress ?? "";
     if (!includesAddress(this.#named ?? loopbackAddresses, peer)) {
-      for (const name of input) changeHeader(request, name);
+      for (const name of input) setRequestHeader(request, name);
       return undefined;
     }
-    if (this.#named === undefined || !forwarded.some((name) => input.includes(name))) return undefined;
+    if (this.#named === undefined || !forwardedHeaders.some((name) => input.includes(name))) return undefined;
     const vouched = this.#findTrustedAddress(splitHeader(headers["x-forwarded-for"]));
-    changeHeader(request, "x-forwarded-for", vouched.length === 0 ? undefined : vouched.join(", "));
+    setRequestHeader(request, "x-forwarded-for", vouched.length === 0 ? undefined : vouched.join(", "));
     const protocol = splitHeader(headers["x-forwarded-proto"])[0]?.toLowerCase();
     return {
       host: splitHeader(headers["x-forwarded-host"])[0],
@@ -62,7 +62,7 @@ export class TrustedProxies {
   }
 }
 
-export function isRange(text: string): boolean {
+export function isAddressRange(text: string): boolean {
   try {
     createAddressList(text);
     return true;
@@ -76,7 +76,7 @@ export function isRange(text: string): boolean {
  * proxy.
  */
 export function isDirectLoopbackRequest({ remoteAddress, origin, headers }: ProxiedRequest): boolean {
-  const isForwarded = [...forwarded, "forwarded", "via"].some((name) => headers[name] !== undefined);
+  const isForwarded = [...forwardedHeaders, "forwarded", "via"].some((name) => headers[name] !== undefined);
   return !isForwarded && includesAddress(loopbackAddresses, remoteAddress) && ownNames.has(new URL(origin).hostname);
 }
 

@@ -3,17 +3,17 @@ import { uploadHeaders } from "../../src/api/storage.ts";
 import { memoize } from "../../src/base/object.ts";
 import { hasBody } from "./bodies/request-body-reader.ts";
 import { formatOperation } from "./dialects/dialect.ts";
-import type { Exchange } from "./exchange.ts";
+import type { HttpExchange } from "./exchange.ts";
 import { type HttpResponse, invalidTargetResponse } from "./reply.ts";
 import { toPassthroughResponse } from "./response-producer.ts";
 import { listMethods } from "./routing/operation-table.ts";
-import { rejectUnauthenticated, serve } from "./serve.ts";
+import { rejectUnauthenticated, serveRequest } from "./serve.ts";
 
 /**
  * Returns the response to a request that matches no operation, because its path or method is wrong or a parameter is
  * empty. A response with a specific hint has priority over 405 and 404.
  */
-export async function respondUnmatched(exchange: Exchange): Promise<HttpResponse> {
+export async function respondUnmatched(exchange: HttpExchange): Promise<HttpResponse> {
   const [first] = exchange.atPath;
   const hint = respondToPreflight(exchange) ?? respondToOtherSlash(exchange) ?? respondToNonPathTarget(exchange);
   if (hint) return hint;
@@ -22,12 +22,12 @@ export async function respondUnmatched(exchange: Exchange): Promise<HttpResponse
   await rejectUnauthenticated(first, exchange);
   // A signed URL is valid for one method. For other methods, the storage responds that the signature does not match
   // (DECISIONS.md, P17).
-  if (first.operation.service.name === "storage") return serve(exchange, { bound: first, params: {} });
+  if (first.operation.service.name === "storage") return serveRequest(exchange, { bound: first, params: {} });
   return respondOtherMethod(exchange) ?? createNotFoundResponse(exchange);
 }
 
 /** Browsers send a preflight before they upload from a page of another site (DECISIONS.md, P17). */
-function respondToPreflight({ method, atPath }: Exchange): HttpResponse | undefined {
+function respondToPreflight({ method, atPath }: HttpExchange): HttpResponse | undefined {
   if (method !== "OPTIONS" || atPath[0]?.operation.service.name !== "storage") return undefined;
   return {
     status: 204,
@@ -42,7 +42,7 @@ function respondToPreflight({ method, atPath }: Exchange): HttpResponse | undefi
 }
 
 /** The location is relative, so that it works with any name of this host (DECISIONS.md, C3). */
-function respondToOtherSlash({ method, parsedTarget, operations }: Exchange): HttpResponse | undefined {
+function respondToOtherSlash({ method, parsedTarget, operations }: HttpExchange): HttpResponse | undefined {
   const { path, search } = parsedTarget;
   const found = operations.matchOtherSlash(method, path);
   if (!found) return undefined;
@@ -51,14 +51,14 @@ function respondToOtherSlash({ method, parsedTarget, operations }: Exchange): Ht
 }
 
 /** Responds to a target that is not a path (RFC 9112, 3.2). */
-function respondToNonPathTarget({ method, parsedTarget, operations, dialect }: Exchange): HttpResponse | undefined {
+function respondToNonPathTarget({ method, parsedTarget, operations, dialect }: HttpExchange): HttpResponse | undefined {
   if (parsedTarget.isPath) return undefined;
   if (method !== "OPTIONS" || parsedTarget.path !== "*") return invalidTargetResponse;
   // The target refers to the server as a whole, for which nothing is declared.
   return dialect.toMethodNotAllowedResponse(method, operations.methods);
 }
 
-async function respondFromFallback(exchange: Exchange): Promise<HttpResponse | undefined> {
+async function respondFromFallback(exchange: HttpExchange): Promise<HttpResponse | undefined> {
   const { raw, method, served, isControlled, bodies } = exchange;
   if (!served.fallback || isControlled) return undefined;
   const reads = method !== "GET" && method !== "HEAD" && hasBody(raw);
@@ -69,7 +69,7 @@ async function respondFromFallback(exchange: Exchange): Promise<HttpResponse | u
 }
 
 /** Starlette lists the methods of the first route with that path. The other frameworks list all methods. */
-function respondOtherMethod({ method, operations, atPath, dialect }: Exchange): HttpResponse | undefined {
+function respondOtherMethod({ method, operations, atPath, dialect }: HttpExchange): HttpResponse | undefined {
   const [first] = atPath;
   if (!first)
     return operations.hasCatchAll ? dialect.toMethodNotAllowedResponse(method, operations.methods) : undefined;
@@ -78,7 +78,7 @@ function respondOtherMethod({ method, operations, atPath, dialect }: Exchange): 
 }
 
 /** Creates the 404 of a service with a suggestion in a header. */
-function createNotFoundResponse({ method, parsedTarget, operations, dialect }: Exchange): HttpResponse {
+function createNotFoundResponse({ method, parsedTarget, operations, dialect }: HttpExchange): HttpResponse {
   const declared = operations.all.filter(({ steps }) => !steps.isCatchAll).map(({ operation }) => operation);
   const nearest = suggestOperation(method, parsedTarget.path, declared);
   const answer = dialect.toNotFoundResponse(nearest);
@@ -86,7 +86,7 @@ function createNotFoundResponse({ method, parsedTarget, operations, dialect }: E
   return { ...answer, headers: [...answer.headers, "x-svc-nearest", `${nearest.id} ${formatOperation(nearest)}`] };
 }
 
-const maxDistance = 0.5;
+const maxSuggestionDistance = 0.5;
 /**
  * Maximum length of a compared segment. A longer segment has more than twice the length of the longest declared
  * segment.
@@ -103,9 +103,9 @@ export function suggestOperation(
   operations: readonly Operation[],
 ): Operation | undefined {
   const input = splitSegments(path);
-  const measure = rememberSuggestion(getSegmentDistance);
+  const measure = cacheDistances(getSegmentDistance);
   let best: Operation | undefined;
-  let least = maxDistance;
+  let least = maxSuggestionDistance;
   for (const operation of operations) {
     const declared = getDeclaredSegments(operation);
     const longest = Math.max(input.length, declared.length, 1);
@@ -125,13 +125,13 @@ const splitSegments = (path: string): string[] => path.split("/").filter((segmen
 
 const getDeclaredSegments = memoize(({ path }: Operation): readonly string[] => splitSegments(path));
 
-type Distance = (a: string, b: string) => number;
+type DistanceFunction = (a: string, b: string) => number;
 
-const getPathDistance = (input: readonly string[], declared: readonly string[], distance: Distance): number =>
+const getPathDistance = (input: readonly string[], declared: readonly string[], distance: DistanceFunction): number =>
   getEditDistance(input, declared, (a, b) => (b[0] === "{" ? 0.2 : distance(a, b)));
 
 /** Caches distances, because paths share most of their segments. */
-function rememberSuggestion(distance: Distance): Distance {
+function cacheDistances(distance: DistanceFunction): DistanceFunction {
   const known = new Map<string, number>();
   return (a, b) => {
     // A segment cannot contain a slash.
@@ -152,7 +152,7 @@ const getSegmentDistance = (a: string, b: string): number =>
       : getEditDistance([...a], [...b], (x, y) => (x === y ? 0 : 1)) / Math.max(a.length, b.length);
 
 /** Returns the Levenshtein distance. An extra element on one side costs 1. */
-function getEditDistance(from: readonly string[], to: readonly string[], swap: Distance): number {
+function getEditDistance(from: readonly string[], to: readonly string[], swap: DistanceFunction): number {
   let row = to.map((_, i) => i + 1);
   row.unshift(0);
   for (const [i, a] of from.entries()) {

@@ -2,14 +2,14 @@ import type { Fail, FailureCode } from "../../src/api/failures.ts";
 import type { IdsOf, OperationById, OperationId } from "../../src/api/registry.ts";
 import type { forwarding, forwardingToAll, forwardingToOne } from "../../src/api/router/failures.ts";
 import type { Cluster } from "../domain/clusters.ts";
-import type { Settings } from "../domain/settings.ts";
-import type { Call, Handler, HandlerContext, Handlers } from "../http/handler.ts";
+import type { EmulatorSettings } from "../domain/settings.ts";
+import type { HandlerCall, HandlerContext, OperationHandler, OperationHandlers } from "../http/handler.ts";
 import type { Forwarder } from "../http/outgoing/forward.ts";
 import type { View } from "../store/port.ts";
 import type { IssuerKeys } from "./apps/issuer-keys.ts";
 
 export interface RouterContext extends HandlerContext {
-  readonly settings: Settings;
+  readonly settings: EmulatorSettings;
   /** Clusters in the order of the seed. */
   readonly clusters: readonly Cluster[];
   readonly forwarder: Forwarder;
@@ -24,14 +24,14 @@ export interface RouterContext extends HandlerContext {
 }
 
 /** Result of authenticating a request by a cluster's key. */
-export interface KeyHolder {
+export interface ClusterKeyHolder {
   /** Id of the cluster. Undefined if no key was sent. */
   readonly cluster?: string;
 }
 
 /** Context of a handler's own functions, which adds the request to the resources. */
 export type RouterCall<Code extends FailureCode = never> = RouterContext &
-  Omit<Call<never, KeyHolder | undefined>, "fail"> & { readonly fail: Fail<Code> };
+  Omit<HandlerCall<never, ClusterKeyHolder | undefined>, "fail"> & { readonly fail: Fail<Code> };
 
 /** A request that is forwarded to clusters, with the possible failures. */
 export type ForwardCall = RouterCall<(typeof forwarding)[number]>;
@@ -40,6 +40,10 @@ export type SingleClusterCall = RouterCall<(typeof forwardingToOne)[number]>;
 /** A request that is forwarded to several clusters at once. */
 export type BroadcastCall = RouterCall<(typeof forwardingToAll)[number]>;
 
-export type RouterHandler<Id extends OperationId> = Handler<OperationById<Id>, RouterContext, KeyHolder | undefined>;
+export type RouterHandler<Id extends OperationId> = OperationHandler<
+  OperationById<Id>,
+  RouterContext,
+  ClusterKeyHolder | undefined
+>;
 /** Handlers for some operations of the routing service. The type of the combined table ensures that none is missing. */
-export type RouterHandlers = Partial<Handlers<IdsOf<"router">, RouterContext, KeyHolder | undefined>>;
+export type RouterHandlers = Partial<OperationHandlers<IdsOf<"router">, RouterContext, ClusterKeyHolder | undefined>>;

@@ -1,25 +1,28 @@
 import { fail } from "../../src/api/failures.ts";
 import { isEqualInConstantTime } from "../../src/base/hmac.ts";
 import { parseBasic, parseBearerToken } from "../../src/schemes/http-authorization.ts";
-import { readApps } from "../domain/apps.ts";
-import type { Authenticate, AuthenticationCall, Authenticators } from "../http/handler.ts";
-import type { KeyHolder, RouterCall, RouterContext } from "./context.ts";
+import { readConnectedApps } from "../domain/apps.ts";
+import type { AuthenticationCall, Authenticator, Authenticators } from "../http/handler.ts";
+import type { ClusterKeyHolder, RouterCall, RouterContext } from "./context.ts";
 
 /**
  * Authenticates a cluster by its key in x-cluster-key (DECISIONS.md, R6). The handler checks whether the key belongs to
  * the required cluster.
  */
-const authenticateCluster: Authenticate<RouterContext, KeyHolder> = ({ headers }, call) =>
+const authenticateCluster: Authenticator<RouterContext, ClusterKeyHolder> = ({ headers }, call) =>
   findKeyHolder(headers["x-cluster-key"], call);
 
 /**
  * Authenticates a cluster by its key in x-cluster-key or in a bearer token, which chat_a team operations also accept.
  * Other schemes of `authorization` are ignored.
  */
-const authenticateClusterOrBearer: Authenticate<RouterContext, KeyHolder> = ({ headers }, call) =>
+const authenticateClusterOrBearer: Authenticator<RouterContext, ClusterKeyHolder> = ({ headers }, call) =>
   findKeyHolder(headers["x-cluster-key"] ?? parseBearerToken(headers.authorization), call);
 
-function findKeyHolder(key: string | undefined, { context, finding }: AuthenticationCall<RouterContext>): KeyHolder {
+function findKeyHolder(
+  key: string | undefined,
+  { context, finding }: AuthenticationCall<RouterContext>,
+): ClusterKeyHolder {
   if (key === undefined) {
     if (context.settings.strict.has("keys")) fail("missing-cluster-key");
     finding("no-cluster-key", "x-cluster-key is absent");
@@ -36,8 +39,8 @@ function findClusterOfKey(key: string, { clusters }: RouterContext): string | un
 }
 
 /** Authenticates the billing provider (DECISIONS.md, R32). All failures have the same response. */
-const authenticateBilling: Authenticate<RouterContext, KeyHolder> = async ({ headers }, { context }) => {
-  const { billing } = await context.store.read(readApps);
+const authenticateBilling: Authenticator<RouterContext, ClusterKeyHolder> = async ({ headers }, { context }) => {
+  const { billing } = await context.store.read(readConnectedApps);
   const given = parseBasic(headers.authorization);
   const user = isEqualInConstantTime(given?.user ?? "", billing.username);
   const password = isEqualInConstantTime(given?.password ?? "", billing.password);
@@ -57,7 +60,7 @@ export const routerAuthenticators = {
  * only fresh by the wall clock is also accepted, with a finding. `--strict=signatures` rejects such signatures
  * (DECISIONS.md, P24).
  */
-export function verifyFresh<V extends { readonly ok: true } | { readonly ok: false; readonly reason: string }>(
+export function verifyFreshSignature<V extends { readonly ok: true } | { readonly ok: false; readonly reason: string }>(
   { clock, wall, settings, finding }: Pick<RouterCall, "clock" | "wall" | "settings" | "finding">,
   verify: (nowMs: number) => V,
 ): V {

@@ -3,15 +3,15 @@ import type { WallClock } from "../../src/base/clock.ts";
 import { buildOtlpDocument, type SpanAttributes } from "../../src/base/otel-settings.ts";
 import { pluralize } from "../../src/base/text.ts";
 import { svcVersion } from "../../src/base/version.ts";
-import type { Collector, ExportResult } from "../http/outgoing/webhook-sender.ts";
+import type { ExportResult, SpanCollector } from "../http/outgoing/webhook-sender.ts";
 import type { RequestLog } from "../http/request-log/request-log.ts";
 import type { CauseRow } from "../store/cause.ts";
 import { causes } from "../store/causes.ts";
 import type { RowChange, Store } from "../store/port.ts";
 import {
-  type Attempt,
   attempts,
   type Delivery,
+  type DeliveryAttempt,
   deliveries,
   toAttemptName,
   toDeliveryName,
@@ -55,7 +55,7 @@ interface ExporterOptions {
   readonly store: Store;
   readonly wall: WallClock;
   readonly requestLog: RequestLog;
-  readonly collector: Collector;
+  readonly collector: SpanCollector;
   readonly resource: SpanAttributes;
   /** True if spans have no wall-clock times. */
   readonly deterministic: boolean;
@@ -226,7 +226,7 @@ function getRowName({ collection, before, after }: RowChange): string | undefine
     case deliveries.name:
       return toDeliveryName((after as Delivery).id);
     default:
-      return toAttemptName((after as Attempt).delivery_id, (after as Attempt).number);
+      return toAttemptName((after as DeliveryAttempt).delivery_id, (after as DeliveryAttempt).number);
   }
 }
 

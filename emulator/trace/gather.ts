@@ -5,10 +5,10 @@ import type { CauseRow } from "../store/cause.ts";
 import { causes } from "../store/causes.ts";
 import { type IndexQuery, parseRowNumber, type Rows, type View } from "../store/port.ts";
 import {
-  type Attempt,
   type AttemptFault,
   attempts,
   type Delivery,
+  type DeliveryAttempt,
   deliveries,
   listAttemptKeys,
   type WebhookEvent,
@@ -21,9 +21,9 @@ export interface TraceRows {
   readonly causes: ReadonlyMap<string, CauseRow>;
   readonly events: ReadonlyMap<number, WebhookEvent>;
   readonly deliveries: ReadonlyMap<number, Delivery>;
-  readonly attempts: readonly Attempt[];
+  readonly attempts: readonly DeliveryAttempt[];
   /** All attempts of each delivery in order, including attempts of other traces. */
-  readonly made: ReadonlyMap<number, readonly Attempt[]>;
+  readonly made: ReadonlyMap<number, readonly DeliveryAttempt[]>;
   /** Scheduled entries, except deliveries, which have their own times. */
   readonly waiting: readonly ScheduledEntry[];
   readonly subscriptions: ReadonlyMap<number, Webhook>;
@@ -94,7 +94,7 @@ class TraceGatherer {
   readonly #causes = new Map<string, CauseRow>();
   readonly #events = new Map<number, WebhookEvent>();
   readonly #deliveries = new Map<number, Delivery>();
-  readonly #attempts = new Map<string, Attempt>();
+  readonly #attempts = new Map<string, DeliveryAttempt>();
   readonly #waiting = new Map<number, ScheduledEntry>();
   readonly #completedCauses = new Set<string>();
   #more = false;
@@ -152,7 +152,7 @@ class TraceGatherer {
     const foundDeliveries = [...this.#deliveries.values()];
     const receivers = await view.getAll(webhookRows, foundDeliveries, ({ webhook_id }) => webhook_id);
     const events = [...this.#events.values()];
-    const made = new Map<number, readonly Attempt[]>();
+    const made = new Map<number, readonly DeliveryAttempt[]>();
     for (const row of foundDeliveries) {
       made.set(row.id, await listAttempts(view, row));
     }
@@ -252,7 +252,7 @@ class TraceGatherer {
     await this.#addEvent(await this.#view.get(webhookEvents, row.event_id));
   }
 
-  async #addAttempt(row: Attempt): Promise<void> {
+  async #addAttempt(row: DeliveryAttempt): Promise<void> {
     this.#attempts.set(`${row.delivery_id}/${row.number}`, row);
     await this.#addCause(row.moved_by);
     await this.#addCause(row.cause);
@@ -284,7 +284,7 @@ class TraceGatherer {
   }
 }
 
-const listAttempts = async (view: View, row: Delivery): Promise<readonly Attempt[]> =>
+const listAttempts = async (view: View, row: Delivery): Promise<readonly DeliveryAttempt[]> =>
   (await view.getAll(attempts, listAttemptKeys(row), (key) => key)).filter((attempt) => attempt !== undefined);
 
 const minuteMs = 60_000;
@@ -292,7 +292,7 @@ const minuteMs = 60_000;
 const formatSpan = (ms: number): string => (ms % minuteMs === 0 ? `${ms / minuteMs} min` : `${ms / 1_000} s`);
 
 /** Formats the result of an attempt in a word, such as `503` or `connection_refused`. */
-export const formatAttemptResult = ({ status, error }: Attempt): string => error?.code ?? String(status);
+export const formatAttemptResult = ({ status, error }: DeliveryAttempt): string => error?.code ?? String(status);
 
 const describeMove = (by: string | null): string => (by === null ? "" : `; ${by} advanced the clock`);
 
@@ -323,7 +323,7 @@ export function explainDelivery({ webhook_id, activity, outcome }: Delivery, rec
  * Describes an attempt, such as `retry 3, 20 min after 503`. `made` contains the known attempts of its delivery, in
  * order.
  */
-export function explainAttempt(attempt: Attempt, made: readonly Attempt[]): string {
+export function explainAttempt(attempt: DeliveryAttempt, made: readonly DeliveryAttempt[]): string {
   const { resend, cause, moved_by, fault } = attempt;
   const more = `${describeMove(moved_by)}${describeFault(fault)}`;
   if (resend) return `resent by ${cause ?? "a user"}${describeFault(fault)}`;
@@ -334,7 +334,7 @@ export function explainAttempt(attempt: Attempt, made: readonly Attempt[]): stri
 export function explainPlannedAttempt(
   due: number,
   { put_off }: Delivery,
-  made: readonly Attempt[],
+  made: readonly DeliveryAttempt[],
   receiver: Webhook | undefined,
 ): string {
   const scheduled = made.filter(({ resend }) => !resend);
@@ -347,7 +347,7 @@ export function explainPlannedAttempt(
   return `${describeRetry(due, scheduled.length, scheduled.at(-1))}${describeFault(put_off)}${skipped}`;
 }
 
-const describeRetry = (due: number, retry: number, last: Attempt | undefined): string =>
+const describeRetry = (due: number, retry: number, last: DeliveryAttempt | undefined): string =>
   last === undefined
     ? "the first attempt"
     : `retry ${retry}, ${formatSpan(due - last.at)} after ${formatAttemptResult(last)}`;

@@ -6,13 +6,13 @@ import type { ScheduledEntry } from "../clock/schedule.ts";
 import { redactReceiverUrl } from "../http/request-log/redact.ts";
 import type { CauseRow } from "../store/cause.ts";
 import {
-  type Attempt,
   type Delivery,
-  type Outcome,
+  type DeliveryAttempt,
+  type DeliveryOutcome,
+  getEventTrace,
   toAttemptName,
   toDeliveryName,
   toEventName,
-  traceOfEvent,
   type WebhookEvent,
 } from "../webhooks/deliveries.ts";
 import {
@@ -85,7 +85,7 @@ class NodeBuilder {
     const contract = this.#rows.contracts.get(row.id) ?? null;
     return {
       ...emptyNode,
-      ...toPosition(toEventName(row.id), traceOfEvent(row, cause), cause),
+      ...toPosition(toEventName(row.id), getEventTrace(row, cause), cause),
       kind: "event",
       at: row.at,
       wall_at: cause?.wall_at ?? null,
@@ -99,7 +99,7 @@ class NodeBuilder {
     const event = this.#rows.events.get(row.event_id);
     const receiver = this.#rows.subscriptions.get(row.webhook_id);
     const cause = this.#findCause(event?.cause);
-    const trace = traceOfEvent(event, cause);
+    const trace = getEventTrace(event, cause);
     return {
       ...emptyNode,
       ...toPosition(toDeliveryName(row.id), trace, event && { id: toEventName(event.id), trace }),
@@ -116,11 +116,11 @@ class NodeBuilder {
   }
 
   /** A resend follows from its request. Other attempts follow from their delivery. */
-  createAttemptNode(row: Attempt): TraceNode {
+  createAttemptNode(row: DeliveryAttempt): TraceNode {
     const delivery = this.#rows.deliveries.get(row.delivery_id);
     const event = delivery && this.#rows.events.get(delivery.event_id);
     const requestCause = row.resend ? this.#findCause(row.cause) : undefined;
-    const trace = traceOfEvent(event, this.#findCause(event?.cause));
+    const trace = getEventTrace(event, this.#findCause(event?.cause));
     const parent = requestCause ?? { id: toDeliveryName(row.delivery_id), trace };
     return {
       ...emptyNode,
@@ -153,7 +153,7 @@ class NodeBuilder {
   }
 
   /** Scheduled and requested attempts are counted separately, although they share one sequence of ids. */
-  #turn({ delivery_id, number, resend }: Attempt): string {
+  #turn({ delivery_id, number, resend }: DeliveryAttempt): string {
     const made = this.#rows.made.get(delivery_id) ?? [];
     const place = made.filter((one) => one.resend === resend && one.number <= number).length;
     return `${resend ? "resend" : "attempt"} ${place}`;
@@ -243,7 +243,7 @@ interface TraceNode {
   readonly fault: string | null;
   readonly contract: string | null;
   readonly webhook_id: number | null;
-  readonly outcome: Outcome | null;
+  readonly outcome: DeliveryOutcome | null;
   /** It is not a part of `because`, which a span has from the start of its delivery. */
   readonly disabled_by: string | null;
   readonly status: number | null;

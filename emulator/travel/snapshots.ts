@@ -8,7 +8,7 @@ import { clockState, type VirtualClock } from "../clock/virtual-clock.ts";
 import { type Cluster, clusterRows } from "../domain/clusters.ts";
 import { type ControlTokens, controlTokens } from "../domain/control-tokens.ts";
 import { IdPosition, type RenewableIds } from "../domain/provider.ts";
-import type { Settings } from "../domain/settings.ts";
+import type { EmulatorSettings } from "../domain/settings.ts";
 import { type Faults, StoredFaults } from "../faults/faults.ts";
 import type { RequestLog } from "../http/request-log/request-log.ts";
 import { causes, readLastRequestNumber } from "../store/causes.ts";
@@ -40,7 +40,7 @@ interface SnapshotContext {
   readonly requestLog: RequestLog;
   readonly clusters: readonly Cluster[];
   readonly tokens: ControlTokens;
-  readonly settings: Pick<Settings, "deterministic">;
+  readonly settings: Pick<EmulatorSettings, "deterministic">;
   /** Called with a line for each running entry at a restore. */
   readonly report: (line: string) => void;
 }

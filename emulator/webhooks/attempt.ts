@@ -8,7 +8,7 @@ import {
   type WebhookScheme,
 } from "../../src/schemes/webhook-schemes.ts";
 import type { VirtualClock } from "../clock/virtual-clock.ts";
-import type { Settings } from "../domain/settings.ts";
+import type { EmulatorSettings } from "../domain/settings.ts";
 import type { OutgoingMessage, SendAttempt } from "../faults/faults.ts";
 import type { PostResult, WebhookSender } from "../http/outgoing/webhook-sender.ts";
 import { type Delivery, formatEventBody, getWebhookObserver, toAttemptName, type WebhookEvent } from "./deliveries.ts";
@@ -31,7 +31,7 @@ export interface AttemptInput {
 export interface AttemptContext {
   readonly clock: Pick<VirtualClock, "now" | "movedBy">;
   readonly wall: WallClock;
-  readonly settings: Settings;
+  readonly settings: EmulatorSettings;
   readonly outgoing: WebhookSender;
 }
 
@@ -75,7 +75,7 @@ export function createAttemptSender(
             createPlainHeaders(webhook)),
           ...(outgoingMessage === message ? message.signatures : signWith(bodySchemes, signable)),
           ...signWith(attemptSchemes, signable),
-          ...(trace !== undefined && traceHeaders(trace, toAttemptName(delivery.id, number))),
+          ...(trace !== undefined && createTraceHeaders(trace, toAttemptName(delivery.id, number))),
         },
         body: outgoingMessage.sent ?? outgoingMessage.body,
       });
@@ -109,7 +109,7 @@ interface SignedMessage extends OutgoingMessage {
   readonly signatures: Readonly<Record<string, string>>;
 }
 
-const eventsKept = 256;
+const maxSignedEvents = 256;
 
 /** Cache of signed events. An event for a thousand webhooks with six attempts each is signed once. */
 class SignedEvents {
@@ -132,17 +132,17 @@ class SignedEvents {
     const fresh = { text, body, hmacKey, signatures };
     const [oldest] = this.#messages.keys();
     // Only the oldest entry is dropped, because otherwise events that are still being delivered would be signed again.
-    if (oldest !== undefined && this.#messages.size >= eventsKept) this.#messages.delete(oldest);
+    if (oldest !== undefined && this.#messages.size >= maxSignedEvents) this.#messages.delete(oldest);
     this.#messages.set(id, fresh);
     return fresh;
   }
 }
 
 /** Returns the trace headers. The receiver's own spans are children of the attempt. */
-const traceHeaders = (trace: string, attempt: string) => ({
+const createTraceHeaders = (trace: string, attempt: string) => ({
   traceparent: writeTraceparent({ trace, span: deriveSpanId(trace, attempt) }),
 });
 
 /** Returns whether the status is 2xx. A redirect is a failure (DECISIONS.md, C18). */
-export const isSuccess = (posted: PostResult): boolean =>
+export const isSuccessfulPost = (posted: PostResult): boolean =>
   "status" in posted && posted.status >= 200 && posted.status < 300;

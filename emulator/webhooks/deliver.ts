@@ -1,20 +1,27 @@
 import { createCommitOnlyRun, type JobHandler, type JobRun } from "../clock/job-handler.ts";
 import { dequeue, enqueue, type ScheduledEntry, schedule, toDueSortKey, toDueSortKeyEnd } from "../clock/schedule.ts";
 import { workspaces } from "../domain/workspaces.ts";
-import type { AppliedFault, FaultInterceptor, Postponement } from "../faults/faults.ts";
+import type { AppliedFault, AttemptPostponement, FaultInterceptor } from "../faults/faults.ts";
 import { causes } from "../store/causes.ts";
 import type { Transaction, View } from "../store/port.ts";
 import { type AttemptContext, type AttemptInput, type AttemptResult, createAttemptSender } from "./attempt.ts";
 import {
   type Delivery,
+  type DeliveryOutcome,
   deliveries,
-  type Outcome,
+  getEventTrace,
   toAttemptFault,
-  traceOfEvent,
   type WebhookEvent,
   webhookEvents,
 } from "./deliveries.ts";
-import { type DeliveryNotifier, getCapacity, getRetentionEnd, purge, putAttempt, recordOutcome } from "./record.ts";
+import {
+  type DeliveryNotifier,
+  getCapacity,
+  getRetentionEnd,
+  purgeWebhookRecords,
+  putAttempt,
+  recordOutcome,
+} from "./record.ts";
 
 import { webhookRows } from "./webhooks.ts";
 
@@ -44,11 +51,11 @@ export function createDeliveryJobHandlers(context: DeliveryContext): {
   });
 
   function createRun(entry: ScheduledEntry, found: AttemptInput | SkippedAttempt | "gone", resend: boolean): JobRun {
-    if (found === "gone") return createCommitOnlyRun((tx) => forget(tx, entry));
+    if (found === "gone") return createCommitOnlyRun((tx) => removeEntry(tx, entry));
     if ("skip" in found) return createCommitOnlyRun((tx) => record(tx, { entry, result: found, resend }));
     const fault = context.intervene?.(found);
     if (fault && "postponement" in fault)
-      return createCommitOnlyRun((tx) => postpone(tx, entry, fault.postponement, fault, clock.now()));
+      return createCommitOnlyRun((tx) => postponeAttempt(tx, entry, fault.postponement, fault, clock.now()));
     return (signal) => {
       abortWith(signal);
       return attempt(found, fault?.send).then((result) => {
@@ -84,7 +91,7 @@ export function createDeliveryJobHandlers(context: DeliveryContext): {
     const now = clock.now();
     if (now === purgedAt) return undefined;
     purgedAt = now;
-    return purge(tx, now);
+    return purgeWebhookRecords(tx, now);
   }
 
   /** Aborts all attempts with a single listener, because the runner passes the same signal to every entry. */
@@ -103,7 +110,7 @@ export function createDeliveryJobHandlers(context: DeliveryContext): {
   /** Awaits nothing if there was no fault, because this is the common path. */
   function recordNow(tx: Transaction, { entry, result, resend, fault }: EndedRun): Promise<string> | string {
     const delivery = tx.getSync(deliveries, Number(entry.ref));
-    if (!delivery) return forget(tx, entry);
+    if (!delivery) return removeEntry(tx, entry);
     if ("skip" in result) {
       dequeue(tx, entry);
       // A resend that cannot be sent does not change the delivery.
@@ -140,15 +147,15 @@ async function readTraces(
 ): Promise<readonly string[]> {
   const origins = entries.map((entry, i) => ({ event: events[i], cause: resend ? entry.cause : events[i]?.cause }));
   const reasons = await view.getAll(causes, origins, ({ cause }) => cause ?? undefined);
-  return origins.map(({ event }, i) => traceOfEvent(event, reasons[i]));
+  return origins.map(({ event }, i) => getEventTrace(event, reasons[i]));
 }
 
 interface SkippedAttempt {
-  readonly skip: Extract<Outcome, `skipped_${string}`>;
+  readonly skip: Extract<DeliveryOutcome, `skipped_${string}`>;
 }
 
 /** Removes an entry whose delivery or schedule entry was removed during the attempt. */
-function forget(tx: Transaction, entry: ScheduledEntry): string {
+function removeEntry(tx: Transaction, entry: ScheduledEntry): string {
   const waiting = tx.getSync(schedule, entry.id);
   if (waiting?.due === entry.due) dequeue(tx, entry);
   return "gone";
@@ -174,13 +181,13 @@ const parseId = (key: string): number => Number(key.slice(key.indexOf(":") + 1))
 /**
  * Delay of an attempt behind another attempt that overtakes it. The other attempt arrives first in every clock mode.
  */
-const behindMs = 1_000;
+const reorderDelayMs = 1_000;
 
 /** Postpones an attempt without counting it. Returns the outcome as one word. */
-async function postpone(
+async function postponeAttempt(
   tx: Transaction,
   entry: ScheduledEntry,
-  { byMs, isAfterNext }: Postponement,
+  { byMs, isAfterNext }: AttemptPostponement,
   by: AppliedFault,
   now: number,
 ): Promise<string> {
@@ -188,7 +195,7 @@ async function postpone(
   const delivery = await tx.get(deliveries, Number(entry.ref));
   if (waiting?.due !== entry.due || !delivery) return "gone";
   const next = isAfterNext ? await findNextOfKey(tx, entry, now + byMs) : undefined;
-  const due = next ? next.due + behindMs : now + byMs;
+  const due = next ? next.due + reorderDelayMs : now + byMs;
   enqueue(tx, { ...entry, due });
   const put_off = toAttemptFault(by);
   await tx.withCause(by.cause, () => tx.put(deliveries, { ...delivery, next_attempt_at: due, put_off }));

@@ -57,8 +57,8 @@ export function formatEventBody(
   return event.headers === undefined ? writeJson(event.body, getWebhookForm(form, event.id)) : event.body;
 }
 
-export const Outcome = z.enum(deliveryOutcomes);
-export type Outcome = z.infer<typeof Outcome>;
+export const DeliveryOutcome = z.enum(deliveryOutcomes);
+export type DeliveryOutcome = z.infer<typeof DeliveryOutcome>;
 
 /** A scripted fault with its effect and its id. Null if no fault was applied. */
 const AttemptFault = z.strictObject({ effect: z.string(), cause: z.string().nullable() });
@@ -81,7 +81,7 @@ export const Delivery = z.strictObject({
   label: z.string().optional(),
   /** Id of the entry in the schedule, which is the same for all retries. */
   entry_id: z.int(),
-  outcome: Outcome,
+  outcome: DeliveryOutcome,
   /** Number of attempts, including resends. */
   attempts: z.int().refine((count) => count >= 0 && count <= maxAttempts, "Not a number of attempts"),
   /** Number of failed scheduled attempts, without resends. It determines the next delay. */
@@ -117,7 +117,7 @@ export const deliveries = defineRows<Delivery, "webhook" | "contract" | "outcome
 /**
  * One POST and its result. Each attempt has its own row, so that a retry does not write the previous attempts again.
  */
-export const Attempt = z.strictObject({
+export const DeliveryAttempt = z.strictObject({
   delivery_id: z.int(),
   /** Number of the attempt, from 1. */
   number: z.int(),
@@ -142,11 +142,11 @@ export const Attempt = z.strictObject({
   /** First 64 KiB of the response as UTF-8. Null if there was no response. */
   response_body: z.string().nullable(),
 });
-export type Attempt = z.infer<typeof Attempt>;
+export type DeliveryAttempt = z.infer<typeof DeliveryAttempt>;
 
-export const attempts = defineRows<Attempt, "asked_by" | "moved_by">({
+export const attempts = defineRows<DeliveryAttempt, "asked_by" | "moved_by">({
   name: "webhook_attempts",
-  schema: Attempt,
+  schema: DeliveryAttempt,
   key: (row) => toAttemptKey(row.delivery_id, row.number),
   indexes: {
     /** The index contains only resends, because the delivery determines the cause of other attempts. */
@@ -169,7 +169,7 @@ export const toAttemptName = (deliveryId: number, number: number): string => `at
  * Returns the W3C trace of an event and its deliveries. This is the trace of the cause, or a new trace if the cause is
  * no longer stored.
  */
-export const traceOfEvent = (event: Pick<WebhookEvent, "id"> | undefined, cause: CauseRow | undefined): string =>
+export const getEventTrace = (event: Pick<WebhookEvent, "id"> | undefined, cause: CauseRow | undefined): string =>
   cause?.trace ?? hash("sha256", toEventName(event?.id ?? 0)).toString("hex", 0, 16);
 
 /** Observations of how the real service sends webhooks. */

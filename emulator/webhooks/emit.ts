@@ -30,7 +30,7 @@ function limitEmittedLength(tx: Transaction, body: string): void {
  * the id of its delivery. `only` limits the notification to one webhook. Throws MaxBodyBytesExceededError if the
  * transaction emits too much (DECISIONS.md, C24).
  */
-export async function emit(
+export async function emitEvent(
   tx: Transaction,
   clock: Clock,
   domainEvent: DomainEvent,
@@ -91,7 +91,7 @@ export async function emit(
 }
 
 /** Contract of a payload, which the cluster creates from its rows. */
-export type ContractFacts = Readonly<z.infer<typeof declared>>;
+export type EventContract = Readonly<z.infer<typeof declared>>;
 
 export interface Performer {
   readonly name: string;
@@ -99,7 +99,7 @@ export interface Performer {
 }
 
 /** Performer of actions of the service itself. */
-export const SYSTEM: Performer = { name: "SYSTEM" };
+export const systemPerformer: Performer = { name: "SYSTEM" };
 
 /** An activity in a workspace that is sent to its webhooks. */
 export interface DomainEvent {
@@ -109,7 +109,7 @@ export interface DomainEvent {
   readonly at: number;
   readonly performed_by: Performer;
   /** Undefined for an activity of a counterparty that has no contract yet (DECISIONS.md, C17). */
-  readonly contract?: ContractFacts | undefined;
+  readonly contract?: EventContract | undefined;
   /** Additional keys of `activity_data`. */
   readonly data?: Readonly<Record<string, unknown>>;
   /** Changes fields of the finished body. */
@@ -132,7 +132,7 @@ export function createAmendedDocument(domainEvent: DomainEvent): object {
 function createEventDocument({ activity, at, performed_by, contract, data }: DomainEvent): object {
   return {
     activity,
-    activity_data: { performed_by: toPerson(performed_by), timestamp: toIsoMicros(at), ...data },
+    activity_data: { performed_by: toPerformer(performed_by), timestamp: toIsoMicros(at), ...data },
     ...(contract && {
       contract_id: contract.contract_id,
       contract_title: contract.contract_title,
@@ -141,8 +141,8 @@ function createEventDocument({ activity, at, performed_by, contract, data }: Dom
       contract_type_id: contract.contract_type_id,
       contract_status: contract.contract_status,
       contract_kind: contract.contract_kind,
-      business_user: toPerson(contract.business_user),
-      legal_user: contract.legal_user && toPerson(contract.legal_user),
+      business_user: toPerformer(contract.business_user),
+      legal_user: contract.legal_user && toPerformer(contract.legal_user),
       created_at: contract.created_at,
       counterparties: contract.counterparties,
       external_metadata: contract.external_metadata,
@@ -153,4 +153,4 @@ function createEventDocument({ activity, at, performed_by, contract, data }: Dom
   };
 }
 
-const toPerson = ({ name, email }: Performer): Performer => ({ name, ...(email !== undefined && { email }) });
+const toPerformer = ({ name, email }: Performer): Performer => ({ name, ...(email !== undefined && { email }) });

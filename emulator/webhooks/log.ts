@@ -4,17 +4,17 @@ import type { WebhookJsonForm } from "../../src/base/json.ts";
 import { enqueue, type ScheduledEntry } from "../clock/schedule.ts";
 import type { IndexQuery, Store, Transaction, View } from "../store/port.ts";
 import {
-  type Attempt,
   attempts,
   type Delivery,
+  type DeliveryAttempt,
+  type DeliveryOutcome,
   deliveries,
   formatEventBody,
   listAttemptKeys,
-  type Outcome,
   type WebhookEvent,
   webhookEvents,
 } from "./deliveries.ts";
-import { getRetentionEnd, purge } from "./record.ts";
+import { getRetentionEnd, purgeWebhookRecords } from "./record.ts";
 import { toConcurrencyKey, type Webhook } from "./webhooks.ts";
 
 /** Filter of the log. A record must match all given fields. */
@@ -23,7 +23,7 @@ export interface DeliveryFilter {
   readonly webhook_id?: number | undefined;
   readonly activity?: Activity | undefined;
   readonly contract_id?: number | undefined;
-  readonly outcome?: Outcome | undefined;
+  readonly outcome?: DeliveryOutcome | undefined;
 }
 
 export interface DeliveryPage {
@@ -33,7 +33,7 @@ export interface DeliveryPage {
 
 export interface LoggedDelivery {
   readonly delivery: Delivery;
-  readonly attempts: readonly Attempt[];
+  readonly attempts: readonly DeliveryAttempt[];
 }
 
 /** Returns one page of the log, newest first, and the total number of matching records. */
@@ -69,15 +69,15 @@ export async function showDelivery(
  * Deletes all expired records before the log is read. Returns immediately if there are none. The request is not
  * recorded as the cause, because a user cannot undo the deletion.
  */
-export async function dropExpired(store: Store, now: number): Promise<void> {
+export async function deleteExpiredRecords(store: Store, now: number): Promise<void> {
   const batch = 500;
   const countExpired = () => store.read((view) => view.count(deliveries, { by: "keep_until", to: now }));
   while ((await countExpired()) > 0)
-    await store.transaction("deliveries.drop-expired", (tx) => purge(tx, now, batch), null);
+    await store.transaction("deliveries.drop-expired", (tx) => purgeWebhookRecords(tx, now, batch), null);
 }
 
 /** Schedules an attempt outside the schedule that is due now (DECISIONS.md, C18). Returns the entry. */
-export function resend(tx: Transaction, delivery: Delivery, now: number): ScheduledEntry {
+export function scheduleResend(tx: Transaction, delivery: Delivery, now: number): ScheduledEntry {
   return enqueue(tx, {
     due: now,
     kind: "resend",
@@ -94,7 +94,7 @@ interface ForeignDelivery {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
   readonly status: number | null;
-  readonly error?: Attempt["error"] | undefined;
+  readonly error?: DeliveryAttempt["error"] | undefined;
   readonly duration_ms: number;
   readonly response_body?: string | null | undefined;
 }

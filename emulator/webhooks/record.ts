@@ -6,13 +6,13 @@ import {
 } from "../../src/api/webhook-retries.ts";
 import { dequeue, enqueue, type ScheduledEntry, schedule } from "../clock/schedule.ts";
 import { purgeEmails } from "../domain/emails.ts";
-import type { Settings } from "../domain/settings.ts";
+import type { EmulatorSettings } from "../domain/settings.ts";
 import { type Workspace, workspaces } from "../domain/workspaces.ts";
 import type { AppliedFault } from "../faults/faults.ts";
 import { purgeCauses } from "../store/causes.ts";
 import type { Transaction } from "../store/port.ts";
 import { maxRetentionMs } from "../store/retention.ts";
-import { type AttemptResult, isSuccess } from "./attempt.ts";
+import { type AttemptResult, isSuccessfulPost } from "./attempt.ts";
 import {
   attempts,
   type Delivery,
@@ -32,7 +32,7 @@ interface AttemptRecord {
   readonly attempted: AttemptResult;
   readonly resend: boolean;
   readonly fault: AppliedFault | undefined;
-  readonly settings: Pick<Settings, "retrySchedule" | "workerTick">;
+  readonly settings: Pick<EmulatorSettings, "retrySchedule" | "workerTick">;
   readonly notifier: DeliveryNotifier | undefined;
 }
 
@@ -42,8 +42,8 @@ interface AttemptRecord {
  */
 export function recordOutcome(tx: Transaction, attemptRecord: AttemptRecord): string {
   const { entry, delivery, webhook, attempted, resend, notifier } = attemptRecord;
-  const ok = isSuccess(attempted.postResult);
-  const disabled = webhook !== undefined && count(tx, webhook, attemptRecord) !== "ACTIVE";
+  const ok = isSuccessfulPost(attempted.postResult);
+  const disabled = webhook !== undefined && countAttempt(tx, webhook, attemptRecord) !== "ACTIVE";
 
   // After a successful resend, and for a resend itself, only a success changes the delivery.
   const ended = resend || delivery.outcome === "delivered";
@@ -64,8 +64,8 @@ export function recordOutcome(tx: Transaction, attemptRecord: AttemptRecord): st
  * Updates the failure counter of a webhook, over all its deliveries (DECISIONS.md, C18). Returns the new status of the
  * webhook.
  */
-function count(tx: Transaction, webhook: Webhook, { delivery, attempted }: AttemptRecord): WebhookStatus {
-  const failure_count = isSuccess(attempted.postResult) ? 0 : webhook.failure_count + 1;
+function countAttempt(tx: Transaction, webhook: Webhook, { delivery, attempted }: AttemptRecord): WebhookStatus {
+  const failure_count = isSuccessfulPost(attempted.postResult) ? 0 : webhook.failure_count + 1;
   if (failure_count === webhook.failure_count) return webhook.status;
   const counted = { ...webhook, failure_count };
   if (webhook.status !== "ACTIVE" || failure_count < failuresUntilDisabled) {
@@ -145,7 +145,7 @@ export function endSchedule(tx: Transaction, { id, entry_id }: Delivery): void {
  * Deletes at most `limit` expired records of each kind in the caller's transaction (DECISIONS.md, C21). Returns the
  * number of deleted records. Expiry is not in the queue, because mode auto would jump to it.
  */
-export async function purge(tx: Transaction, now: number, limit = 50): Promise<number> {
+export async function purgeWebhookRecords(tx: Transaction, now: number, limit = 50): Promise<number> {
   const expired = await tx.list(deliveries, { by: "keep_until", to: now, limit });
   for (const delivery of expired) {
     const { id, event_id } = delivery;
@@ -192,7 +192,7 @@ export class DeliveryNotifier {
 /** Returns the retry schedule of a workspace, or undefined if the workspace was removed. */
 export const getRetrySchedule = (
   workspace: Pick<Workspace, "retry_schedule"> | undefined,
-  { retrySchedule }: Pick<Settings, "retrySchedule">,
+  { retrySchedule }: Pick<EmulatorSettings, "retrySchedule">,
 ): RetrySchedule => workspace?.retry_schedule ?? retrySchedule;
 
 /**

@@ -84,13 +84,13 @@ interface Amendments {
 }
 
 /** Callbacks for amendments that do not fit the body. Each must throw. */
-interface Conflicts {
+interface AmendmentConflictHandlers {
   /** Called for a path that does not exist. `known` lists the fields at the position where the path ends. */
   onMissing(path: string, known: readonly string[]): never;
   onPresent(path: string): never;
 }
 
-type Parent = Record<string, unknown> | unknown[];
+type AmendedParent = Record<string, unknown> | unknown[];
 
 /**
  * Returns a copy of a body with the amendments. Additions come last, so that a field can be removed and added again.
@@ -98,19 +98,19 @@ type Parent = Record<string, unknown> | unknown[];
 export function applyAmendments(
   body: object,
   { overrides, additions, removals }: Amendments,
-  conflicts: Conflicts,
+  conflicts: AmendmentConflictHandlers,
 ): object {
   if (!overrides && !additions && !removals) return body;
   const copy = structuredClone(body);
-  const at = (path: string) => findPlace(copy, path, conflicts);
+  const at = (path: string) => findPosition(copy, path, conflicts);
   for (const [path, value] of Object.entries(overrides ?? {})) {
     const { parent, step } = at(path);
-    known(parent, step, path, conflicts);
-    put(parent, step, value);
+    getKnownField(parent, step, path, conflicts);
+    setField(parent, step, value);
   }
   for (const path of removals ?? []) {
     const { parent, step } = at(path);
-    known(parent, step, path, conflicts);
+    getKnownField(parent, step, path, conflicts);
     if (Array.isArray(parent)) parent.splice(Number(step), 1);
     else delete parent[step];
   }
@@ -119,25 +119,29 @@ export function applyAmendments(
     if (listFields(parent).includes(step)) conflicts.onPresent(path);
     // A gap in a list would be null in the JSON text.
     if (Array.isArray(parent) && Number(step) !== parent.length) conflicts.onMissing(path, listFields(parent));
-    put(parent, step, value);
+    setField(parent, step, value);
   }
   return copy;
 }
 
-function findPlace(body: object, path: string, conflicts: Conflicts): { parent: Parent; step: string } {
+function findPosition(
+  body: object,
+  path: string,
+  conflicts: AmendmentConflictHandlers,
+): { parent: AmendedParent; step: string } {
   const steps = path.split(".");
   const step = steps.pop()!;
-  const parent = steps.reduce<unknown>((at, item) => known(at, item, path, conflicts), body);
+  const parent = steps.reduce<unknown>((at, item) => getKnownField(at, item, path, conflicts), body);
   if (typeof parent !== "object" || parent === null) conflicts.onMissing(path, []);
-  return { parent: parent as Parent, step };
+  return { parent: parent as AmendedParent, step };
 }
 
-function known(at: unknown, step: string, path: string, { onMissing }: Conflicts): unknown {
+function getKnownField(at: unknown, step: string, path: string, { onMissing }: AmendmentConflictHandlers): unknown {
   const fields = listFields(at);
   return fields.includes(step) ? (at as Record<string, unknown>)[step] : onMissing(path, fields);
 }
 
-const put = (parent: Parent, step: string, value: unknown): void =>
+const setField = (parent: AmendedParent, step: string, value: unknown): void =>
   void Object.defineProperty(parent, step, { value, writable: true, enumerable: true, configurable: true });
 
 /** A key with the value undefined is omitted in the JSON text. */

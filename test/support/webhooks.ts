@@ -2,14 +2,14 @@ import type { TestContext } from "node:test";
 import { Runner, type RunnerOptions } from "../../emulator/clock/runner.ts";
 import { type ClockSettings, VirtualClock } from "../../emulator/clock/virtual-clock.ts";
 import { collections } from "../../emulator/compose/state/collections.ts";
-import { defaultSettings, type Settings } from "../../emulator/domain/settings.ts";
+import { defaultSettings, type EmulatorSettings } from "../../emulator/domain/settings.ts";
 import { workspaces } from "../../emulator/domain/workspaces.ts";
 import type { FaultInterceptor } from "../../emulator/faults/faults.ts";
 import { createWebhookSender } from "../../emulator/http/outgoing/webhook-sender.ts";
 import { openMemoryStore } from "../../emulator/store/memory-store.ts";
 import type { Store } from "../../emulator/store/port.ts";
 import { createDeliveryJobHandlers } from "../../emulator/webhooks/deliver.ts";
-import { emit } from "../../emulator/webhooks/emit.ts";
+import { emitEvent } from "../../emulator/webhooks/emit.ts";
 import { listDeliveries } from "../../emulator/webhooks/log.ts";
 import { type Webhook, webhookRows } from "../../emulator/webhooks/webhooks.ts";
 import type { Activity } from "../../src/api/activities.ts";
@@ -38,7 +38,7 @@ export interface DeliveryFixture {
 
 interface PostOptions extends Pick<RunnerOptions, "caps"> {
   readonly store?: Store;
-  readonly settings?: Partial<Settings>;
+  readonly settings?: Partial<EmulatorSettings>;
   readonly clock?: ClockSettings;
   readonly wall?: WallClock;
   readonly intervene?: FaultInterceptor;
@@ -93,7 +93,7 @@ export async function createDeliveryFixture(
       }),
     happen: (...activities) =>
       store.transaction("happen", async (tx) => {
-        for (const activity of activities) await emit(tx, clock, occurrence(activity, clock.now()));
+        for (const activity of activities) await emitEvent(tx, clock, occurrence(activity, clock.now()));
       }),
     story: async () => {
       const { items } = await store.read((view) => listDeliveries(view, {}, { offset: 0, limit: 10_000 }));

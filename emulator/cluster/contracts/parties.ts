@@ -2,7 +2,7 @@ import type * as z from "zod";
 import type { Address } from "../../../src/api/contracts/shapes.ts";
 import type { Clock } from "../../../src/base/clock.ts";
 import { toAddressKey } from "../../../src/schemes/email-hash.ts";
-import type { Entity, Workspace } from "../../domain/workspaces.ts";
+import type { LegalEntity, Workspace } from "../../domain/workspaces.ts";
 import type { Transaction } from "../../store/port.ts";
 import type { Performer } from "../../webhooks/emit.ts";
 import { createCounterpartyAddress, type NewCounterpartyAddress } from "../counterparties/contacts.ts";
@@ -164,7 +164,7 @@ export async function replaceEntity(
   tx: Transaction,
   context: PartyContext,
   row: Contract,
-  { id }: Entity,
+  { id }: LegalEntity,
 ): Promise<Contract> {
   return row.entity_id === id ? row : saveEntityChange(tx, context, row, { entity_id: id });
 }

@@ -4,7 +4,7 @@ import type { CreatedContract, ListedContract, NumberedContract } from "../../..
 import { type Clock, toIsoMicros, toIsoSeconds } from "../../../src/base/clock.ts";
 import { contractTypes, entities, users } from "../../domain/workspaces.ts";
 import type { Transaction, View } from "../../store/port.ts";
-import { type ContractFacts, emit, type Performer } from "../../webhooks/emit.ts";
+import { type EventContract, emitEvent, type Performer } from "../../webhooks/emit.ts";
 import type { AuthenticatedMember, ClusterContext } from "../context.ts";
 import { toOrgUser } from "../workspace/users.ts";
 import { buildContractPath } from "./links.ts";
@@ -64,7 +64,7 @@ async function toContractRecord(view: View, { cluster }: RecordContext, row: Con
 }
 
 /** Returns the contract as webhook payloads contain it (DECISIONS.md, F21). */
-export async function readContractFacts(view: View, row: Contract): Promise<ContractFacts> {
+export async function readContractFacts(view: View, row: Contract): Promise<EventContract> {
   const type = await view.get(contractTypes, row.contract_type_id);
   const entity = row.entity_id === null ? undefined : await view.get(entities, row.entity_id);
   const typeName = type?.name ?? "";
@@ -150,7 +150,7 @@ export async function emitContractEvent(
   contract: Contract,
   data: Readonly<Record<string, unknown>> = {},
 ): Promise<void> {
-  await emit(tx, clock, {
+  await emitEvent(tx, clock, {
     workspace_id: contract.workspace_id,
     activity,
     at,

@@ -5,7 +5,7 @@ import { dictionary } from "../../../src/api/shapes.ts";
 import type { Clock } from "../../../src/base/clock.ts";
 import { defineRows, type Transaction, type View } from "../../store/port.ts";
 import { storedTime } from "../../store/stored-time.ts";
-import { emit } from "../../webhooks/emit.ts";
+import { emitEvent } from "../../webhooks/emit.ts";
 import type { AuthenticatedMember } from "../context.ts";
 import { readContractFacts, toPerformer } from "../contracts/records.ts";
 import { contracts } from "../contracts/rows.ts";
@@ -149,6 +149,6 @@ async function emitEach(
   for (const [activity, part] of activities) {
     const data = { counterparty_id: id, ...part };
     const performed_by = toPerformer(caller);
-    await emit(tx, clock, { workspace_id, activity, at: clock.now(), performed_by, contract, data });
+    await emitEvent(tx, clock, { workspace_id, activity, at: clock.now(), performed_by, contract, data });
   }
 }

@@ -1,7 +1,7 @@
 import { toIsoSeconds } from "../../../src/base/clock.ts";
 import { toExactJson } from "../../../src/base/json.ts";
-import { entities, type Question, type Template, templates, type User } from "../../domain/workspaces.ts";
-import type { ReportFinding } from "../../http/handler.ts";
+import { type ContractTemplate, entities, type IntakeQuestion, templates, type User } from "../../domain/workspaces.ts";
+import type { FindingReporter } from "../../http/handler.ts";
 import type { Blob, Blobs } from "../../store/blobs.ts";
 import type { Transaction, View } from "../../store/port.ts";
 import { type Contract, type DocumentVersion, formatCompositeId, formatReferenceId } from "../contracts/rows.ts";
@@ -34,7 +34,7 @@ export function findNewestVersion({ versions }: Contract, contentType: string): 
 export async function getLatestDocument(
   { versions }: Contract,
   sheet: PdfSheet | undefined,
-  finding: ReportFinding,
+  finding: FindingReporter,
 ): Promise<ContractDocument | undefined> {
   return versions.at(-1) ?? (sheet && (await generatePdf(sheet, finding)));
 }
@@ -50,7 +50,7 @@ const maxNameLength = 200;
  * Generates the PDF of a sheet. The PDF is not stored, because it can be generated again. Characters that the font does
  * not have are reported as a finding.
  */
-export async function generatePdf(sheet: PdfSheet, finding: ReportFinding): Promise<GeneratedDocument> {
+export async function generatePdf(sheet: PdfSheet, finding: FindingReporter): Promise<GeneratedDocument> {
   const { renderPdf } = await import("../pdf/render.ts");
   const file_name = `${sheet.title.slice(0, maxNameLength).replace(/[^\w .-]+/g, "_")}.pdf`;
   const { bytes, missing } = await renderPdf(sheet);
@@ -99,7 +99,7 @@ async function buildSheet(view: View, row: Contract): Promise<PdfSheet> {
 }
 
 export const createPreviewSheet = (
-  template: Template,
+  template: ContractTemplate,
   answers: Readonly<Record<string, unknown>>,
   at: number,
 ): PdfSheet => ({
@@ -109,7 +109,10 @@ export const createPreviewSheet = (
   at,
 });
 
-function listAnswerRows(questions: readonly Question[], answers: Readonly<Record<string, unknown>>): PdfSheet["rows"] {
+function listAnswerRows(
+  questions: readonly IntakeQuestion[],
+  answers: Readonly<Record<string, unknown>>,
+): PdfSheet["rows"] {
   const labels = new Map(questions.map(({ variable, display_label }) => [variable, display_label]));
   return Object.entries(answers).map(([variable, answer]) => [
     labels.get(variable) ?? variable,

@@ -4,7 +4,7 @@ import type { ResultOf } from "../../../src/api/operation.ts";
 import { toIsoSeconds } from "../../../src/base/clock.ts";
 import { decodeFileBase64 } from "../../../src/base/hmac.ts";
 import { concatBody } from "../../http/bodies/decode.ts";
-import type { Handlers, ReportFinding } from "../../http/handler.ts";
+import type { FindingReporter, OperationHandlers } from "../../http/handler.ts";
 import { createAttachmentHeader, reply } from "../../http/reply.ts";
 import type { Blobs } from "../../store/blobs.ts";
 import type { AuthenticatedMember, ClusterContext, ClusterHandlers } from "../context.ts";
@@ -33,33 +33,36 @@ import {
 } from "./contract-pdf.ts";
 
 /** Responds with the text of a version, or of the PDF that is generated for a template contract (DECISIONS.md, F19). */
-const respondWithContent: Handlers<"documents.content", ClusterContext, AuthenticatedMember>["documents.content"] =
-  async ({ params, query, headers }, { store, blobs, pdfs, caller, fail, finding }) => {
-    const { row, sheet } = await store.read(async (view) => {
-      const row = await requireVisibleContract(view, caller, { params, headers }, fail);
-      return { row, sheet: await createContractSheet(view, row) };
-    });
-    const { contract_version_id: id, text_format } = query;
-    const version = id === undefined ? row.versions.at(-1) : row.versions.find((each) => each.id === id);
-    if (id !== undefined && !version) return fail("invalid-fields", { contract_version_id: [formatRowNotFound(id)] });
+const respondWithContent: OperationHandlers<
+  "documents.content",
+  ClusterContext,
+  AuthenticatedMember
+>["documents.content"] = async ({ params, query, headers }, { store, blobs, pdfs, caller, fail, finding }) => {
+  const { row, sheet } = await store.read(async (view) => {
+    const row = await requireVisibleContract(view, caller, { params, headers }, fail);
+    return { row, sheet: await createContractSheet(view, row) };
+  });
+  const { contract_version_id: id, text_format } = query;
+  const version = id === undefined ? row.versions.at(-1) : row.versions.find((each) => each.id === id);
+  if (id !== undefined && !version) return fail("invalid-fields", { contract_version_id: [formatRowNotFound(id)] });
 
-    const document = version ?? (await getLatestDocument(row, sheet, finding));
-    const about = { contract_id: row.id, content_format: text_format };
-    if (document?.content_type !== pdfMediaType) return { ...about, extraction_status: "not_available" as const };
-    const reading = await readPdfText(await concatBody(await readDocument(blobs, document)), pdfs);
-    if (reading === pdfReaderBusy) return { ...about, extraction_status: "pending" as const };
-    if (reading.problem !== undefined) {
-      // The service does not report this problem, but the request log does.
-      finding("unreadable-pdf", reading.problem);
-      return { ...about, extraction_status: "failed" as const };
-    }
-    return {
-      ...about,
-      ...formatLines(text_format, reading.lines),
-      extraction_status: "completed" as const,
-      last_updated: toIsoSeconds(version?.uploaded_at ?? row.updated_at),
-    };
+  const document = version ?? (await getLatestDocument(row, sheet, finding));
+  const about = { contract_id: row.id, content_format: text_format };
+  if (document?.content_type !== pdfMediaType) return { ...about, extraction_status: "not_available" as const };
+  const reading = await readPdfText(await concatBody(await readDocument(blobs, document)), pdfs);
+  if (reading === pdfReaderBusy) return { ...about, extraction_status: "pending" as const };
+  if (reading.problem !== undefined) {
+    // The service does not report this problem, but the request log does.
+    finding("unreadable-pdf", reading.problem);
+    return { ...about, extraction_status: "failed" as const };
+  }
+  return {
+    ...about,
+    ...formatLines(text_format, reading.lines),
+    extraction_status: "completed" as const,
+    last_updated: toIsoSeconds(version?.uploaded_at ?? row.updated_at),
   };
+};
 
 type DocumentContent = ResultOf<typeof showContent>;
 
@@ -171,7 +174,7 @@ type DownloadFormat = "PDF" | "DOCX" | "DOCX_WITH_FALLBACK_TO_PDF";
 type DocumentCall = ClusterContext & {
   readonly caller: AuthenticatedMember;
   readonly fail: Fail<"not-found" | "no-document">;
-  readonly finding: ReportFinding;
+  readonly finding: FindingReporter;
 };
 
 /**

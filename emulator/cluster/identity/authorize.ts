@@ -2,7 +2,7 @@ import { type OAuthClient, oauthClients } from "../../domain/client-credentials.
 import { clusterRows } from "../../domain/clusters.ts";
 import { findSession, formatSessionCookie } from "../../domain/control-tokens.ts";
 import type { User } from "../../domain/workspaces.ts";
-import type { ReceivedRequest, ReportFinding } from "../../http/handler.ts";
+import type { FindingReporter, ReceivedRequest } from "../../http/handler.ts";
 import type { Passthrough } from "../../http/reply.ts";
 import type { Transaction, View } from "../../store/port.ts";
 import type { ClusterContext } from "../context.ts";
@@ -48,7 +48,7 @@ interface Authorization {
 export async function authorizeClient(
   request: ReceivedRequest,
   context: ClusterContext,
-  finding: ReportFinding,
+  finding: FindingReporter,
 ): Promise<Passthrough> {
   const parameters = readOAuthParameters(request);
   const { client_id = "", redirect_uri, cluster_id } = parameters;

@@ -4,7 +4,7 @@ import { lookupTable } from "../../../src/base/object.ts";
 import { readClientCredentials } from "../../domain/client-credentials.ts";
 import { workspaces } from "../../domain/workspaces.ts";
 import { parseJsonObject } from "../../http/bodies/fields.ts";
-import type { ReceivedRequest, ReportFinding } from "../../http/handler.ts";
+import type { FindingReporter, ReceivedRequest } from "../../http/handler.ts";
 import { noStoreHeaders, type Passthrough } from "../../http/reply.ts";
 import type { ClusterContext } from "../context.ts";
 import { createJsonResponse, createOAuthError, readOAuthParameters } from "../response.ts";
@@ -22,7 +22,11 @@ import { completeProviderSignIn, startProviderSignIn } from "./provider-sign-in.
 import { handleTokenRequest } from "./token-endpoint.ts";
 import { getPublicJwk, issueTokens, storeRefreshToken, verifyAccessToken } from "./tokens.ts";
 
-type RouteHandler = (request: ReceivedRequest, context: ClusterContext, finding: ReportFinding) => Promise<Passthrough>;
+type RouteHandler = (
+  request: ReceivedRequest,
+  context: ClusterContext,
+  finding: FindingReporter,
+) => Promise<Passthrough>;
 
 /** Responses of a cluster's identity service to forwarded requests, by method and path. */
 export const identityRoutes = lookupTable<RouteHandler>({

@@ -1,6 +1,6 @@
 import type { ContractStatus } from "../../../src/api/contracts/lifecycle.ts";
 import { pluralize } from "../../../src/base/text.ts";
-import type { ReportFinding } from "../../http/handler.ts";
+import type { FindingReporter } from "../../http/handler.ts";
 import {
   allowFraming,
   createPage,
@@ -145,7 +145,7 @@ ${text}</textarea></label></p>`;
 export async function createDocumentResponse(
   contract: Contract,
   { store, blobs }: Pick<ClusterContext, "store" | "blobs">,
-  finding: ReportFinding,
+  finding: FindingReporter,
 ): Promise<Passthrough | undefined> {
   const sheet = await store.read((view) => createContractSheet(view, contract));
   const document = await getLatestDocument(contract, sheet, finding);

@@ -1,6 +1,6 @@
 import { getQuery } from "../../http/bodies/fields.ts";
 import { isCrossSite } from "../../http/guard.ts";
-import type { ReceivedRequest, ReportFinding } from "../../http/handler.ts";
+import type { FindingReporter, ReceivedRequest } from "../../http/handler.ts";
 import { Passthrough } from "../../http/reply.ts";
 import { parseRequestTarget } from "../../http/routing/path.ts";
 import type { ClusterContext } from "../context.ts";
@@ -31,7 +31,7 @@ const contractPath = /^\/contracts\/([TH]-\d{1,15})(\/document)?$/;
 export async function handleRecipientPage(
   request: ReceivedRequest,
   context: ClusterContext,
-  finding: ReportFinding,
+  finding: FindingReporter,
 ): Promise<Passthrough | undefined> {
   const { method, target } = request;
   const [, composite, document] = contractPath.exec(parseRequestTarget(target).path) ?? [];

@@ -4,7 +4,7 @@ import { toIsoSeconds } from "../../../src/base/clock.ts";
 import { trimTrailing } from "../../../src/base/text.ts";
 import { verifySignedUrl } from "../../../src/schemes/signed-url.ts";
 import type { Workspace } from "../../domain/workspaces.ts";
-import type { Call, Handlers } from "../../http/handler.ts";
+import type { HandlerCall, OperationHandlers } from "../../http/handler.ts";
 import { createAttachmentHeader, reply } from "../../http/reply.ts";
 import { BlobTooLargeError } from "../../store/blobs.ts";
 import { StoreFailedError, type View } from "../../store/port.ts";
@@ -15,7 +15,7 @@ import { verifyUpload } from "./upload-checks.ts";
 /** Any page can upload and download by a signed URL, because the URL itself is the credential. */
 const corsHeaders = { "access-control-allow-origin": "*", "access-control-expose-headers": "etag" } as const;
 
-export const storageHandlers: Handlers<"storage.put" | "storage.get", ClusterContext, unknown> = {
+export const storageHandlers: OperationHandlers<"storage.put" | "storage.get", ClusterContext, unknown> = {
   "storage.put": async ({ params, body }, context) => {
     rejectCredentials(context);
     const object = await requireSigned("PUT", params.object_key, context);
@@ -64,7 +64,7 @@ const rejectTooLarge = (
 ): never => context.fail("storage-too-large", { maxBytes, ...createRequestIds(context) });
 
 type SignatureRejecter = Fail<"storage-expired" | "storage-signature-mismatch">;
-type StorageCall = ClusterContext & Pick<Call<never, unknown>, "request"> & { readonly fail: SignatureRejecter };
+type StorageCall = ClusterContext & Pick<HandlerCall<never, unknown>, "request"> & { readonly fail: SignatureRejecter };
 
 /**
  * Returns the object of a signed URL. The expiry is compared with the virtual time of the request's arrival
@@ -101,7 +101,7 @@ async function requireSigned(method: "GET" | "PUT", key: string, context: Storag
 
 /** Credentials must never reach the storage (specification, Authentication; DECISIONS.md, C5). */
 function rejectCredentials(
-  context: ClusterContext & Pick<Call<"storage-credentials", unknown>, "request" | "fail" | "finding">,
+  context: ClusterContext & Pick<HandlerCall<"storage-credentials", unknown>, "request" | "fail" | "finding">,
 ): void {
   const sent = ["client-id", "client-secret"].filter((name) => context.request.headers[name] !== undefined);
   if (sent.length === 0) return;

@@ -1,7 +1,7 @@
 import { toComputable } from "../../../src/base/json.ts";
 import { isObject } from "../../../src/base/object.ts";
-import type { Question } from "../../domain/workspaces.ts";
-import type { ReportFinding } from "../../http/handler.ts";
+import type { IntakeQuestion } from "../../domain/workspaces.ts";
+import type { FindingReporter } from "../../http/handler.ts";
 import { formatUnknownField } from "../../http/validation/lax-coercion.ts";
 
 /** Problems by variable, in the messages of shape C. */
@@ -12,7 +12,7 @@ export type AnswerProblems = Readonly<Record<string, readonly string[]>>;
  * keys are accepted. With `partial`, required answers can be missing. Returns undefined if all answers are valid.
  */
 export function validateAnswers(
-  questions: readonly Question[],
+  questions: readonly IntakeQuestion[],
   answers: Readonly<Record<string, unknown>>,
   { partial = false } = {},
 ): AnswerProblems | undefined {
@@ -35,9 +35,9 @@ const maxFindings = 10;
 
 /** Reports answers without a question. They are stored, but the real service might reject them. */
 export function reportUnknownAnswers(
-  finding: ReportFinding,
+  finding: FindingReporter,
   place: string,
-  questions: readonly Question[],
+  questions: readonly IntakeQuestion[],
   answers: Readonly<Record<string, unknown>>,
 ): void {
   const known = questions.map(({ variable }) => variable);
@@ -48,7 +48,7 @@ export function reportUnknownAnswers(
 }
 
 export function applyDefaultAnswers(
-  questions: readonly Question[],
+  questions: readonly IntakeQuestion[],
   answers: Readonly<Record<string, unknown>>,
 ): Record<string, unknown> {
   const defaults = questions.flatMap(({ variable, default_value }) =>
@@ -57,7 +57,7 @@ export function applyDefaultAnswers(
   return { ...Object.fromEntries(defaults), ...answers };
 }
 
-function describeMismatch({ type, options }: Question, answer: unknown): string | undefined {
+function describeMismatch({ type, options }: IntakeQuestion, answer: unknown): string | undefined {
   const values = options?.map((option) => option.value);
   const isKnown = (value: unknown) => typeof value === "string" && (!values || values.includes(value));
   const describeChoices = () => `Value should be one of ${(values ?? []).join(", ")}`;

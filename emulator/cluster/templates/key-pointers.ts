@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import * as z from "zod";
 import type { setKeyPointers } from "../../../src/api/contracts/key-pointers.ts";
 import type { InputOf } from "../../../src/api/operation.ts";
-import { type ContractType, contractTypes, Question } from "../../domain/workspaces.ts";
+import { type ContractType, contractTypes, IntakeQuestion } from "../../domain/workspaces.ts";
 import { defineRows, type Transaction, type View } from "../../store/port.ts";
 import type { AuthenticatedMember, ClusterContext, ClusterHandlers } from "../context.ts";
 import { requireVisibleContract } from "../contracts/access.ts";
@@ -160,7 +160,7 @@ const emitPointerEvent = (
   });
 
 /** Key pointers of every contract type. They are assumed, because those of the real service are not public. */
-const commonKeyPointers: readonly Question[] = (
+const commonKeyPointers: readonly IntakeQuestion[] = (
   [
     ["effective_date", "Effective date", "date"],
     ["expiry_date", "Expiry date", "date"],
@@ -169,7 +169,7 @@ const commonKeyPointers: readonly Question[] = (
     ["auto_renewal", "Renews by itself", "boolean"],
     ["notice_period", "Notice period", "int"],
   ] as const
-).map(([variable, display_label, type]) => Question.parse({ variable, display_label, type, required: false }));
+).map(([variable, display_label, type]) => IntakeQuestion.parse({ variable, display_label, type, required: false }));
 
 interface KeyPointerSection {
   readonly id: number;
@@ -183,7 +183,7 @@ interface KeyPointerSection {
  */
 const buildSections = (
   type: ContractType,
-): readonly { readonly section: KeyPointerSection; readonly descriptors: readonly Question[] }[] => [
+): readonly { readonly section: KeyPointerSection; readonly descriptors: readonly IntakeQuestion[] }[] => [
   { section: { id: 1, section_type: "SYSTEM_DEFINED", name: "Key terms" }, descriptors: commonKeyPointers },
   {
     section: { id: 2, section_type: "USER_DEFINED", name: "Intake form" },
@@ -194,7 +194,7 @@ const buildSections = (
 ];
 
 /** Returns the definition of a field name, or undefined if contracts of the type do not have such a key pointer. */
-const findKeyPointer = (type: ContractType, fieldName: string): Question | undefined =>
+const findKeyPointer = (type: ContractType, fieldName: string): IntakeQuestion | undefined =>
   buildSections(type)
     .flatMap(({ descriptors }) => descriptors)
     .find(({ variable }) => variable === fieldName);

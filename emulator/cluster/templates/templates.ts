@@ -2,7 +2,13 @@ import type * as z from "zod";
 import type { Attribute } from "../../../src/api/contracts/shapes.ts";
 import type { listTemplates } from "../../../src/api/contracts/templates.ts";
 import type { InputOf } from "../../../src/api/operation.ts";
-import { contractTypes, entities, type Question, type Template, templates } from "../../domain/workspaces.ts";
+import {
+  type ContractTemplate,
+  contractTypes,
+  entities,
+  type IntakeQuestion,
+  templates,
+} from "../../domain/workspaces.ts";
 import type { ClusterHandlers } from "../context.ts";
 import { requireOwnRow } from "../workspace/workspace-rows.ts";
 
@@ -33,12 +39,20 @@ export const templateHandlers = {
     }),
 } satisfies ClusterHandlers;
 
-const toTemplateRecord = ({ id, name, contract_type_id, tags }: Template) => ({ id, name, contract_type_id, tags });
+const toTemplateRecord = ({ id, name, contract_type_id, tags }: ContractTemplate) => ({
+  id,
+  name,
+  contract_type_id,
+  tags,
+});
 
 type TemplateQuery = InputOf<typeof listTemplates>["query"];
 
 // Every emulated template has two parties, so exclude_multi_party excludes none.
-function isWanted(row: Template, { tags, tags_all, cp_types, cp_types_all, include_archived }: TemplateQuery): boolean {
+function isWanted(
+  row: ContractTemplate,
+  { tags, tags_all, cp_types, cp_types_all, include_archived }: TemplateQuery,
+): boolean {
   const tagSet = new Set(row.tags);
   const has = (tag: string) => tagSet.has(tag);
   const acceptsKind = (kind: string) => row.counter_party_kind === "Both" || row.counter_party_kind === kind;
@@ -51,7 +65,7 @@ function isWanted(row: Template, { tags, tags_all, cp_types, cp_types_all, inclu
 }
 
 /** Returns a question in the format of templates and intake forms. Undefined fields are omitted. */
-export const toAttributeRecord = (question: Question): z.input<typeof Attribute> => ({
+export const toAttributeRecord = (question: IntakeQuestion): z.input<typeof Attribute> => ({
   display_label: question.display_label,
   variable: question.variable,
   type: question.type,

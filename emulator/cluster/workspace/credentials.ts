@@ -2,7 +2,7 @@ import { type Fail, fail } from "../../../src/api/failures.ts";
 import type { WallClock } from "../../../src/base/clock.ts";
 import { isEqualInConstantTime } from "../../../src/base/hmac.ts";
 import { type User, users, type Workspace, workspaces } from "../../domain/workspaces.ts";
-import type { Authenticate, ReceivedRequest } from "../../http/handler.ts";
+import type { Authenticator, ReceivedRequest } from "../../http/handler.ts";
 import type { View } from "../../store/port.ts";
 import type { AuthenticatedMember, ClusterContext } from "../context.ts";
 import { findActiveUserByEmail } from "./workspace-rows.ts";
@@ -15,7 +15,7 @@ type Headers = ReceivedRequest["headers"];
  */
 export function createApiKeyAuthenticator(
   context: Pick<ClusterContext, "store" | "settings" | "cluster" | "wall">,
-): Authenticate<ClusterContext, AuthenticatedMember> {
+): Authenticator<ClusterContext, AuthenticatedMember> {
   const limit = createRateLimit(context.settings.rateLimit, context.wall);
   return async ({ headers }, { line }) => {
     const member = await context.store.read(async (view) => {

@@ -1,4 +1,4 @@
-import { type Entity, entities, type Workspace } from "../../domain/workspaces.ts";
+import { entities, type LegalEntity, type Workspace } from "../../domain/workspaces.ts";
 import type { ClusterHandlers } from "../context.ts";
 
 export const organizationHandlers = {
@@ -27,7 +27,7 @@ export const organizationHandlers = {
   },
 } satisfies ClusterHandlers;
 
-function toEntityRecord(entity: Entity, workspace: Workspace) {
+function toEntityRecord(entity: LegalEntity, workspace: Workspace) {
   const { id, name, reference_id, is_primary, address } = entity;
   const type = workspace.organization_types.find((each) => each.name === entity.type);
   return {

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { isEqualInConstantTime } from "../../../src/base/hmac.ts";
 import { toAddressKey } from "../../../src/schemes/email-hash.ts";
-import { NewWorkspace, users, type Workspace, workspaces } from "../../domain/workspaces.ts";
+import { NewWorkspaceRequest, users, type Workspace, workspaces } from "../../domain/workspaces.ts";
 import { parseJsonObject } from "../../http/bodies/fields.ts";
 import type { ReceivedRequest } from "../../http/handler.ts";
 import type { Passthrough } from "../../http/reply.ts";
@@ -27,7 +27,7 @@ export async function createTrialWorkspace(
   const { store, cluster } = context;
   if (!isEqualInConstantTime(headers["x-cluster-key"] ?? "", cluster.key))
     return createJsonResponse(401, { detail: "Invalid cluster key" });
-  const request = NewWorkspace.safeParse(parseJsonObject(body));
+  const request = NewWorkspaceRequest.safeParse(parseJsonObject(body));
   if (!request.success) return createJsonResponse(400, { detail: "The request is not a valid workspace request" });
   const created = await store.transaction("create a trial workspace", async (tx) => {
     const known = await tx.get(trialWorkspaces, request.data.signup_token);
@@ -48,7 +48,11 @@ export async function createTrialWorkspace(
   return createJsonResponse(201, created);
 }
 
-async function addTrialWorkspace(tx: Transaction, context: ClusterContext, request: NewWorkspace): Promise<Workspace> {
+async function addTrialWorkspace(
+  tx: Transaction,
+  context: ClusterContext,
+  request: NewWorkspaceRequest,
+): Promise<Workspace> {
   const { signup_token, first_name, last_name, job_title, company_name, industry, use_case } = request;
   const name = [first_name, last_name].filter(Boolean).join(" ");
   const owner = { name, email: request.email.trim(), designation: job_title };

@@ -1,10 +1,10 @@
 import type { createWebhook } from "../../../src/api/contracts/webhooks.ts";
 import { isHeaderName, isHeaderValue, type ResultOf } from "../../../src/api/operation.ts";
-import type { Settings } from "../../domain/settings.ts";
+import type { EmulatorSettings } from "../../domain/settings.ts";
 import { findForbiddenUrlReason } from "../../http/outgoing/receiver-rules.ts";
 import { reply } from "../../http/reply.ts";
 import type { View } from "../../store/port.ts";
-import { listLatestDeliveries, resend } from "../../webhooks/log.ts";
+import { listLatestDeliveries, scheduleResend } from "../../webhooks/log.ts";
 import { type Webhook, webhookRows } from "../../webhooks/webhooks.ts";
 import type { ClusterHandlers } from "../context.ts";
 import { requireContractNumber } from "../contracts/rows.ts";
@@ -63,7 +63,7 @@ export const webhookHandlers = {
       }
       const latest = await listLatestDeliveries(tx, caller.workspace.id, body.contract_ids);
       if (latest.length === 0) fail("nothing-to-re-trigger");
-      for (const delivery of latest) resend(tx, delivery, clock.now());
+      for (const delivery of latest) scheduleResend(tx, delivery, clock.now());
       return { message: "Success" };
     }),
 } satisfies ClusterHandlers;
@@ -82,7 +82,7 @@ async function toSubscriptionRecord(view: View, row: Webhook): Promise<ResultOf<
 }
 
 /** https is always accepted, and http only for allowed receivers (DECISIONS.md, C16). */
-function isReceiver(text: string, { webhookAllow, strict }: Settings): boolean {
+function isReceiver(text: string, { webhookAllow, strict }: EmulatorSettings): boolean {
   if (!URL.canParse(text)) return false;
   const url = new URL(text);
   // A credential in the URL would be stored and logged.

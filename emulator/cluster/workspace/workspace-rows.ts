@@ -1,12 +1,12 @@
 import type { Fail } from "../../../src/api/failures.ts";
 import { toAddressKey } from "../../../src/schemes/email-hash.ts";
 import {
+  type ContractTemplate,
   type ContractType,
   contractTypes,
-  type Entity,
   entities,
+  type LegalEntity,
   roles,
-  type Template,
   templates,
   type User,
   users,
@@ -56,7 +56,11 @@ export async function findContractType(
 }
 
 /** Returns a template that the workspace can use, or undefined if it is unknown, foreign or archived. */
-export async function findTemplate(view: View, workspace: Workspace, id: number): Promise<Template | undefined> {
+export async function findTemplate(
+  view: View,
+  workspace: Workspace,
+  id: number,
+): Promise<ContractTemplate | undefined> {
   const template = await findOwnRow(view, templates, workspace, id);
   return template?.archived === false ? template : undefined;
 }
@@ -67,7 +71,7 @@ export async function findEntity(
   id: number | string,
   field: string,
   problems: ProblemCollector,
-): Promise<Entity | undefined> {
+): Promise<LegalEntity | undefined> {
   const entity = await findOwnRow(view, entities, workspace, Number(id));
   if (entity) return entity;
   problems.add([field], formatRowNotFound(id));
@@ -79,7 +83,7 @@ export async function findEntityByReference(
   view: View,
   workspace: Workspace,
   reference?: string | null,
-): Promise<Entity | undefined> {
+): Promise<LegalEntity | undefined> {
   const own = await view.list(entities, { by: "workspace", equals: workspace.id });
   return own.find((entity) => (reference == null ? entity.is_primary : entity.reference_id === reference));
 }

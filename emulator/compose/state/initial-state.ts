@@ -8,10 +8,10 @@ import { contracts } from "../../cluster/contracts/rows.ts";
 import { accessTokenLifetimeSeconds } from "../../cluster/identity/grants.ts";
 import { signingKeys } from "../../cluster/identity/signing-keys.ts";
 import { storedObjects } from "../../cluster/storage/objects.ts";
-import { readApps } from "../../domain/apps.ts";
+import { readConnectedApps } from "../../domain/apps.ts";
 import { clusterRows } from "../../domain/clusters.ts";
 import type { RenewableIds } from "../../domain/provider.ts";
-import type { Settings } from "../../domain/settings.ts";
+import type { EmulatorSettings } from "../../domain/settings.ts";
 import { workspaces } from "../../domain/workspaces.ts";
 import { getHistoryFolder } from "../../store/file/history-files.ts";
 import type { AnyRows, Store, Transaction, View } from "../../store/port.ts";
@@ -22,7 +22,7 @@ interface InitialStateOptions {
   readonly store: Store;
   readonly seed: Seed;
   readonly ids: RenewableIds;
-  readonly settings: Pick<Settings, "deterministic">;
+  readonly settings: Pick<EmulatorSettings, "deterministic">;
   readonly clock: VirtualClock;
   /** The virtual time at which the new state starts, in milliseconds. */
   readonly at: number;
@@ -47,7 +47,7 @@ export async function createSeedWriter(from: InitialStateOptions): Promise<(tx: 
 async function withKeptKeys(view: View, seed: Seed): Promise<Seed> {
   const clusters = new Map((await view.list(clusterRows)).map((row) => [row.id, row]));
   const known = new Map((await view.list(workspaces)).map((row) => [row.id, row]));
-  const apps = await readApps(view);
+  const apps = await readConnectedApps(view);
   const seeded = new Set(seed.signing_keys.map((row) => row.cluster_id));
   return {
     ...seed,

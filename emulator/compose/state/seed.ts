@@ -6,22 +6,22 @@ import type { Ids } from "../../../src/base/ids.ts";
 import { hashEmail } from "../../../src/schemes/email-hash.ts";
 import type { StandardSet } from "../../cluster/context.ts";
 import { SigningKey, signingKeys } from "../../cluster/identity/signing-keys.ts";
-import { Apps, appRows } from "../../domain/apps.ts";
+import { appRows, ConnectedApps } from "../../domain/apps.ts";
 import { OAuthClient, oauthClients } from "../../domain/client-credentials.ts";
 import { ClusterRow, clusterRows } from "../../domain/clusters.ts";
 import {
+  ContractTemplate,
   ContractType,
   contractTypes,
-  Entity,
   entities,
-  Role,
+  IntakeWorkflow,
+  LegalEntity,
   roles,
-  Template,
   templates,
   User,
   users,
-  Workflow,
   Workspace,
+  WorkspaceRole,
   workflows,
   workspaces,
 } from "../../domain/workspaces.ts";
@@ -49,11 +49,11 @@ export const Seed = z.strictObject({
   clusters: z.array(ClusterRow.partial(generated.cluster)).min(1),
   workspaces: z.array(Workspace.partial(generated.workspace)).default([]),
   users: z.array(User).default([]),
-  roles: z.array(Role).default([]),
-  entities: z.array(Entity).default([]),
+  roles: z.array(WorkspaceRole).default([]),
+  entities: z.array(LegalEntity).default([]),
   contract_types: z.array(ContractType).default([]),
-  templates: z.array(Template).default([]),
-  workflows: z.array(Workflow).default([]),
+  templates: z.array(ContractTemplate).default([]),
+  workflows: z.array(IntakeWorkflow).default([]),
   mappings: z
     .partialRecord(z.enum(tableNames as [string, ...string[]]), dictionary(z.array(z.string())))
     .default({})
@@ -66,13 +66,13 @@ export const Seed = z.strictObject({
   signing_keys: z.array(SigningKey).default([]).describe("Keys for tokens, by cluster (default: a new key)"),
   apps: z
     .strictObject({
-      chat_a: Apps.shape.chat_a.partial().optional(),
-      chat_b: Apps.shape.chat_b.partial().optional(),
-      crm_a: Apps.shape.crm_a.partial().optional(),
-      crm_b: Apps.shape.crm_b.partial().optional(),
-      billing: Apps.shape.billing.partial().optional(),
-      captcha: Apps.shape.captcha.partial().optional(),
-      answers: Apps.shape.answers.optional(),
+      chat_a: ConnectedApps.shape.chat_a.partial().optional(),
+      chat_b: ConnectedApps.shape.chat_b.partial().optional(),
+      crm_a: ConnectedApps.shape.crm_a.partial().optional(),
+      crm_b: ConnectedApps.shape.crm_b.partial().optional(),
+      billing: ConnectedApps.shape.billing.partial().optional(),
+      captcha: ConnectedApps.shape.captcha.partial().optional(),
+      answers: ConnectedApps.shape.answers.optional(),
     })
     .default({}),
 });
@@ -148,7 +148,7 @@ export function applySeed(tx: Transaction, seed: Seed, ids: Ids): void {
   const { apps } = seed;
   tx.put(appRows, {
     name: "apps",
-    apps: Apps.parse({
+    apps: ConnectedApps.parse({
       chat_a: { ...apps.chat_a },
       chat_b: { app_id: ids.uuid(), ...apps.chat_b },
       crm_a: { client_secret: generateSecret(), ...apps.crm_a },

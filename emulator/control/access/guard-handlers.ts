@@ -1,9 +1,9 @@
 import { formatHiddenValue } from "../../../src/api/control-roles.ts";
 import { fail } from "../../../src/api/failures.ts";
 import { redactText, redactUrl } from "../../../src/api/secrets.ts";
-import { Resync } from "../../http/event-stream.ts";
-import type { AnyHandler, Call } from "../../http/handler.ts";
-import { EventFrames, JsonPieces, Reply } from "../../http/reply.ts";
+import { DroppedEventsNotice } from "../../http/event-stream.ts";
+import type { HandlerCall, UntypedHandler } from "../../http/handler.ts";
+import { EventFrames, HandlerReply, JsonPieces } from "../../http/reply.ts";
 import type { ControlContext } from "../context.ts";
 import type { ControlCaller } from "./credentials.ts";
 import { WorkspaceStore } from "./workspace-store.ts";
@@ -42,7 +42,7 @@ const workspaceOperations: ReadonlySet<string> = new Set([
 const isOfWorkspaces = (id: string): boolean =>
   workspaceOperations.has(id) || /^emulator-(?:contracts|webhooks)\./.test(id);
 
-type ControlCall = ControlContext & Call<never, ControlCaller | undefined>;
+type ControlCall = ControlContext & HandlerCall<never, ControlCaller | undefined>;
 
 /**
  * Applies the restrictions of a token beyond its role to the handlers of the control plane. A read-only token gets no
@@ -51,10 +51,10 @@ type ControlCall = ControlContext & Call<never, ControlCaller | undefined>;
  */
 export const guardHandlers = <Handlers extends object>(handlers: Handlers): Handlers =>
   Object.fromEntries(
-    Object.entries(handlers).map(([id, handler]) => [id, guard(id, handler as AnyHandler)]),
+    Object.entries(handlers).map(([id, handler]) => [id, guard(id, handler as UntypedHandler)]),
   ) as Handlers;
 
-function guard(id: string, handler: AnyHandler) {
+function guard(id: string, handler: UntypedHandler) {
   return (input: never, call: ControlCall): unknown => {
     // Pages and probes have no authenticated caller.
     if (call.caller === undefined) return handler(input, call as never);
@@ -84,7 +84,8 @@ const isSecret = (name: string): boolean =>
 const isRaw = (operation: string): boolean => operation === "clusters.inbox" || operation === "emails.blackhole";
 
 function maskResult(operation: string, result: unknown): unknown {
-  if (result instanceof Reply) return new Reply(result.status, mask(result.body, "", operation), result.headers);
+  if (result instanceof HandlerReply)
+    return new HandlerReply(result.status, mask(result.body, "", operation), result.headers);
   if (isStream(result)) return maskItems(operation, result);
   return mask(result, "", operation);
 }
@@ -94,7 +95,7 @@ const isStream = (result: unknown): result is AsyncIterable<unknown> =>
 
 async function* maskItems(operation: string, items: AsyncIterable<unknown>): AsyncGenerator<unknown, void> {
   for await (const item of items) {
-    if (item instanceof Resync) yield item;
+    if (item instanceof DroppedEventsNotice) yield item;
     else yield item instanceof EventFrames ? maskFrames(operation, item) : mask(item, "", operation);
   }
 }

@@ -13,10 +13,10 @@ import {
   selectContractsOfWorkspace,
 } from "../../cluster/contracts/rows.ts";
 import { buildEmailEventData } from "../../cluster/emails.ts";
-import { type Template, templates, users, workspaces } from "../../domain/workspaces.ts";
+import { type ContractTemplate, templates, users, workspaces } from "../../domain/workspaces.ts";
 import type { Transaction, View } from "../../store/port.ts";
 import { type WebhookEvent, webhookEvents } from "../../webhooks/deliveries.ts";
-import { createAmendedDocument, type DomainEvent, emit, SYSTEM } from "../../webhooks/emit.ts";
+import { createAmendedDocument, type DomainEvent, emitEvent, systemPerformer } from "../../webhooks/emit.ts";
 import { applyAmendments, webhookRows } from "../../webhooks/webhooks.ts";
 import type { ControlHandlers } from "../context.ts";
 import { requireContractById } from "./contracts.ts";
@@ -39,7 +39,7 @@ export const activityHandlers = {
     }
     const fired = await store.transaction("activities.fire", async (tx) => {
       const { occurrence, about } = await buildEvent(tx, body, clock.now(), fail);
-      const entries = await emit(tx, clock, occurrence, body.webhook);
+      const entries = await emitEvent(tx, clock, occurrence, body.webhook);
       const outcomes = body.wait ? entries.map(({ id }) => runner.waitForOutcome(id)) : [];
       return { outcomes, answer: { ...about, deliveries: entries.map(({ ref }) => Number(ref)) } };
     });
@@ -66,7 +66,7 @@ async function buildEvent(view: Transaction, body: FireRequest, at: number, fail
     workspace_id: contract.workspace_id,
     activity,
     at,
-    performed_by: SYSTEM,
+    performed_by: systemPerformer,
     contract: await readContractFacts(view, contract),
     data: { ...defaultData, ...email, ...body.data },
     amend: (document) =>
@@ -137,7 +137,7 @@ async function findTemplate(
   view: View,
   activity: Activity,
   workspaceId: number | undefined,
-): Promise<Template | undefined> {
+): Promise<ContractTemplate | undefined> {
   const subscribed = (await view.list(webhookRows)).filter((one) => one.only_for_activities.includes(activity));
   const matching = (await view.list(templates)).filter(
     (one) => isBlank(one) && (workspaceId === undefined || one.workspace_id === workspaceId),
@@ -146,7 +146,7 @@ async function findTemplate(
   return wanted ?? matching[0];
 }
 
-const isBlank = ({ signature_capable, archived, attributes, creator_slot, counter_party_kind }: Template) =>
+const isBlank = ({ signature_capable, archived, attributes, creator_slot, counter_party_kind }: ContractTemplate) =>
   signature_capable &&
   !archived &&
   counter_party_kind !== "Individual" &&

@@ -8,7 +8,7 @@ import { type Email, emails } from "../../domain/emails.ts";
 import type { LoggedRequest } from "../../http/request-log/request-log.ts";
 import { type DeviceGrant, deviceGrants, formatUserCode } from "../../router/device/rows.ts";
 import type { RowChange } from "../../store/port.ts";
-import { type Attempt, attempts, type Delivery, deliveries } from "../../webhooks/deliveries.ts";
+import { attempts, type Delivery, type DeliveryAttempt, deliveries } from "../../webhooks/deliveries.ts";
 import { streamWhileAllowed } from "../access/access-watch.ts";
 import { toClockRecord } from "../clock.ts";
 import type { ControlContext, ControlHandlers } from "../context.ts";
@@ -76,7 +76,7 @@ async function describeRowEvents(
   changes: readonly RowChange[],
   at: string,
 ): Promise<readonly EventDescription[]> {
-  const made = listNewest<Attempt>(changes, attempts.name, (row) => row.delivery_id);
+  const made = listNewest<DeliveryAttempt>(changes, attempts.name, (row) => row.delivery_id);
   return [
     ...describeContractChanges(changes, at),
     ...(await describeDeliveryChanges(
@@ -142,7 +142,7 @@ function describeContractChanges(changes: readonly RowChange[], at: string): Eve
 async function describeDeliveryChanges(
   { store, settings }: DescriptionContext,
   changed: ReadonlyMap<number | string, Delivery>,
-  made: ReadonlyMap<number | string, Attempt>,
+  made: ReadonlyMap<number | string, DeliveryAttempt>,
   at: string,
 ): Promise<readonly EventDescription[]> {
   if (changed.size === 0) return [];

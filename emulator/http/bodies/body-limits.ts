@@ -19,7 +19,7 @@ export function findExceededLimit(text: string): string | undefined {
   let members = 0;
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at);
-    if (code === quote) at = endOfString(text, at);
+    if (code === quote) at = findEndOfString(text, at);
     else if (code === colon) members += 1;
     else if (code === commaByte || openings[code] === 1) values += 1;
     if (members > bodyLimits.members) return `of more than ${bodyLimits.members} members`;
@@ -29,7 +29,7 @@ export function findExceededLimit(text: string): string | undefined {
 }
 
 /** Returns the index of the quote that ends the string which starts here, or the end of the text. */
-function endOfString(text: string, start: number): number {
+function findEndOfString(text: string, start: number): number {
   for (let at = text.indexOf('"', start + 1); at >= 0; at = text.indexOf('"', at + 1)) {
     let before = at;
     while (text.charCodeAt(before - 1) === backslash) before -= 1;

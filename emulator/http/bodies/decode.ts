@@ -3,10 +3,9 @@ import type { RequestBody } from "../../../src/api/operation.ts";
 import type { Service } from "../../../src/api/services.ts";
 import { StacklessError } from "../../../src/base/errors.ts";
 import { lookupTable } from "../../../src/base/object.ts";
-import type { ReportFinding } from "../handler.ts";
+import type { FindingReporter } from "../handler.ts";
 import { bodyLimits, exceedsFieldLimit } from "./body-limits.ts";
 import {
-  type Fields,
   findRepeatedField,
   isFormType,
   isMultipartType,
@@ -14,6 +13,7 @@ import {
   parseMediaType,
   parseOrderedFields,
   pickLastValues,
+  type RequestFields,
 } from "./fields.ts";
 import { type DecodedBody, type JsonPosition, locatePosition, parseJson } from "./json.ts";
 import { MultipartError, parseMultipart } from "./multipart.ts";
@@ -40,10 +40,10 @@ export class UnreadableBodyError extends StacklessError {
 }
 
 /** Decodes the bytes of a body to a value. Throws UnreadableBodyError. */
-export type DecodeBody = (
+export type BodyDecoder = (
   body: Buffer,
   contentType: string | undefined,
-  finding: ReportFinding,
+  finding: FindingReporter,
 ) => DecodedBody | Promise<DecodedBody>;
 
 const emptyBody: DecodedBody = { value: undefined, getSource: () => null, length: 0 };
@@ -70,7 +70,7 @@ export function createDecoder(
   body: RequestBody | undefined,
   dialect: Service["dialect"],
   strictBodies: boolean,
-): DecodeBody | undefined {
+): BodyDecoder | undefined {
   if (body === undefined || body.kind === "raw" || body.kind === "stream") return undefined;
   // Clients that can send longer documents can also send more complex documents.
   const mayBeHeavy = body.kind === "json" && body.maxBytes !== undefined;
@@ -90,7 +90,7 @@ export function createDecoder(
 }
 
 /** FastAPI validates a body that is not sent as JSON as a single string (DECISIONS.md, P13). */
-const decodeJsonOrText: DecodeBody = (bytes, type) => {
+const decodeJsonOrText: BodyDecoder = (bytes, type) => {
   if (bytes.length === 0) return emptyBody;
   if (isJsonType(type)) return readJson(bytes, decodeJsonBytes);
   return createBody(decodeUtf8(bytes), bytes.length);
@@ -98,7 +98,7 @@ const decodeJsonOrText: DecodeBody = (bytes, type) => {
 
 /** The other services reject a body that is not sent as JSON. */
 const createJsonDecoder =
-  (mayBeHeavy: boolean): DecodeBody =>
+  (mayBeHeavy: boolean): BodyDecoder =>
   (bytes, type) => {
     if (bytes.length === 0) return emptyBody;
     if (!isJsonType(type)) throw new UnreadableBodyError({ why: "media-type", type: type ?? "" });
@@ -106,7 +106,7 @@ const createJsonDecoder =
   };
 
 /** A request without a form is validated as an empty form. */
-const decodeForm: DecodeBody = (bytes, type) => {
+const decodeForm: BodyDecoder = (bytes, type) => {
   if (isFormType(type)) {
     // Starlette reads unescaped characters byte by byte.
     const text = bytes.toString("latin1");
@@ -125,7 +125,7 @@ function parseParts(bytes: Buffer, type: string) {
   }
 }
 
-function parseFormFields(text: string): Fields {
+function parseFormFields(text: string): RequestFields {
   if (exceedsFieldLimit(text)) {
     throw new UnreadableBodyError({ why: "limit", message: `of more than ${bodyLimits.fields} fields` });
   }

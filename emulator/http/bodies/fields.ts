@@ -59,20 +59,20 @@ export const getQuery = (target: string): string => {
   return mark < 0 ? "" : target.slice(mark + 1);
 };
 /** Fields of a query or a form: the decoded value, or a list of values if a name is repeated. */
-export type Fields = Readonly<Record<string, string | readonly string[] | undefined>>;
+export type RequestFields = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /**
  * Decodes `a=1&b=2` as Starlette does. `+` is a space, empty values remain, invalid escapes stay literal, and invalid
  * UTF-8 becomes U+FFFD.
  */
-export const parseFields = (text: string): Fields =>
+export const parseFields = (text: string): RequestFields =>
   querystring.parse(text, "&", "=", {
     maxKeys: 0,
-    ...(/^\p{ASCII}*$/u.test(text) ? {} : keeping),
-  }) as unknown as Fields;
+    ...(/^\p{ASCII}*$/u.test(text) ? {} : lenientDecoding),
+  }) as unknown as RequestFields;
 
 /** Decodes escapes and leaves other characters unchanged, because an invalid escape must not change them. */
-const keeping = {
+const lenientDecoding = {
   decodeURIComponent: (text: string) => text.replace(/\p{ASCII}+/gu, (escaped) => querystring.unescape(escaped)),
 };
 
@@ -84,20 +84,20 @@ export const parseOrderedFields = (text: string): readonly (readonly [string, st
  * Returns the last value of each name, as a form model reads it. The object has a null prototype, so that `__proto__`
  * is an ordinary name.
  */
-export function pickLastValues(fields: Fields): Record<string, string | undefined> {
+export function pickLastValues(fields: RequestFields): Record<string, string | undefined> {
   const out: Record<string, string | undefined> = Object.create(null);
-  for (const name of Object.keys(fields)) out[name] = getLast(fields[name]);
+  for (const name of Object.keys(fields)) out[name] = getLastValue(fields[name]);
   return out;
 }
 
-export const getLast = (value: string | readonly string[] | undefined): string | undefined =>
+export const getLastValue = (value: string | readonly string[] | undefined): string | undefined =>
   typeof value === "object" ? value[value.length - 1] : value;
 
 /**
  * Parameters of OAuth and OpenID Connect that must not be repeated. `audience` and `resource` may be repeated (RFC
  * 8693, 2.1; RFC 8707, 2). Unknown parameters are ignored, even if repeated (RFC 6749, 3.1).
  */
-const single: ReadonlySet<string> = new Set([
+const unrepeatableParameters: ReadonlySet<string> = new Set([
   ...[
     "client_id",
     "client_secret",
@@ -114,8 +114,8 @@ const single: ReadonlySet<string> = new Set([
 ]);
 
 /** Finds the first repeated parameter of an OAuth request, which is invalid (RFC 6749, 3.1 and 3.2). */
-export const findRepeatedField = (fields: Fields): string | undefined =>
-  Object.keys(fields).find((name) => typeof fields[name] === "object" && single.has(name));
+export const findRepeatedField = (fields: RequestFields): string | undefined =>
+  Object.keys(fields).find((name) => typeof fields[name] === "object" && unrepeatableParameters.has(name));
 
 /**
  * Returns `application` and `json` for `Application/JSON; charset=utf-8`. Returns undefined if the text is not a media

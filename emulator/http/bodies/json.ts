@@ -56,18 +56,18 @@ function parseValue(text: string): unknown {
   }
 }
 
-const checkedDepth = 1_000;
-const checkedDigits = 4_301;
+const minCheckedDepth = 1_000;
+const minCheckedDigits = 4_301;
 
 /** Returns whether a text may exceed a limit. A few native searches exclude this for nearly every document. */
 function mayBreakLimits(text: string): boolean {
-  return text.length > checkedDepth && (hasMany(text, "[") || hasMany(text, "{") || hasLongNumber(text));
+  return text.length > minCheckedDepth && (hasMany(text, "[") || hasMany(text, "{") || hasLongNumber(text));
 }
 
 function hasMany(text: string, bracket: string): boolean {
   let at = -1;
   // Checking half of the depth is sufficient, because the other half can consist of the other bracket.
-  for (let count = 0; count < checkedDepth / 2; count += 1) {
+  for (let count = 0; count < minCheckedDepth / 2; count += 1) {
     at = text.indexOf(bracket, at + 1);
     if (at < 0) return false;
   }
@@ -85,7 +85,7 @@ function isDeep(text: string): boolean {
     } else if (code === 0x22) quoted = true;
     else if (code === 0x5b || code === 0x7b) {
       depth += 1;
-      if (depth > checkedDepth) return true;
+      if (depth > minCheckedDepth) return true;
     } else if (code === 0x5d || code === 0x7d) depth -= 1;
   }
   return false;
@@ -93,13 +93,13 @@ function isDeep(text: string): boolean {
 
 /** A run of 4,301 digits always includes an index that is a multiple of 4,300, so only these indexes are checked. */
 function hasLongNumber(text: string): boolean {
-  for (let probe = checkedDigits - 1; probe < text.length; probe += checkedDigits - 1) {
+  for (let probe = minCheckedDigits - 1; probe < text.length; probe += minCheckedDigits - 1) {
     if (!isDigit(text, probe)) continue;
     let start = probe;
     let end = probe;
     while (isDigit(text, start - 1)) start -= 1;
     while (isDigit(text, end + 1)) end += 1;
-    if (end - start + 1 >= checkedDigits) return true;
+    if (end - start + 1 >= minCheckedDigits) return true;
   }
   return false;
 }

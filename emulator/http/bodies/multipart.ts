@@ -13,7 +13,7 @@ export class MultipartError extends StacklessError {
   override readonly name = "MultipartError";
 }
 
-const malformed = "Invalid multipart data.";
+const malformedMessage = "Invalid multipart data.";
 const crlf = "\r\n";
 
 /** python-multipart has this limit. */
@@ -21,7 +21,7 @@ const maxBoundaryLength = 256;
 const maxHeaders = 8;
 const maxHeaderBytes = 4_096 + 128;
 /** Starlette has this limit, in bytes. */
-const largestField = 1_024 * 1_024;
+const maxFieldBytes = 1_024 * 1_024;
 
 /**
  * Returns the parts of a `multipart/form-data` body, as python-multipart and Starlette read them. A part without an end
@@ -30,7 +30,7 @@ const largestField = 1_024 * 1_024;
 export function parseMultipart(body: Buffer, contentType: string): readonly (readonly [string, string | FilePart])[] {
   const boundary = findParameter(contentType, "boundary");
   if (boundary === undefined) throw new MultipartError("Missing boundary in multipart.");
-  if (boundary.length > maxBoundaryLength) throw new MultipartError(malformed);
+  if (boundary.length > maxBoundaryLength) throw new MultipartError(malformedMessage);
   const parts: (readonly [string, string | FilePart])[] = [];
   const counts = { fields: 0, files: 0 };
   let at = findFirstPart(body, `--${boundary}`);
@@ -43,13 +43,13 @@ export function parseMultipart(body: Buffer, contentType: string): readonly (rea
     if (counts[kind] > bodyLimits.parts) {
       throw new MultipartError(`Too many ${kind}. Maximum number of ${kind} is ${bodyLimits.parts}.`);
     }
-    const end = endOfPart(body, head.end, `${crlf}--${boundary}`);
+    const end = findEndOfPart(body, head.end, `${crlf}--${boundary}`);
     const size = (end?.at ?? body.length) - head.end;
-    if (filename === undefined && size > largestField) {
-      throw new MultipartError(`Part exceeded maximum size of ${largestField / 1_024}KB.`);
+    if (filename === undefined && size > maxFieldBytes) {
+      throw new MultipartError(`Part exceeded maximum size of ${maxFieldBytes / 1_024}KB.`);
     }
     if (!end) break;
-    parts.push([name, filename === undefined ? toText(body.subarray(head.end, end.at)) : { filename, size }]);
+    parts.push([name, filename === undefined ? decodeText(body.subarray(head.end, end.at)) : { filename, size }]);
     at = end.next;
   }
   return parts;
@@ -61,10 +61,10 @@ function findFirstPart(body: Buffer, delimiter: string): number | undefined {
   const rest = begins < 0 ? "" : body.toString("latin1", begins, begins + delimiter.length + 2);
   const after = rest.slice(delimiter.length);
   // A body can be truncated at any position.
-  if (!rest.startsWith(delimiter) && !delimiter.startsWith(rest)) throw new MultipartError(malformed);
+  if (!rest.startsWith(delimiter) && !delimiter.startsWith(rest)) throw new MultipartError(malformedMessage);
   if (after === crlf) return begins + rest.length;
   if (after === "" || after === "\r" || after === "-" || after === "--") return undefined;
-  throw new MultipartError(malformed);
+  throw new MultipartError(malformedMessage);
 }
 
 interface PartHead {
@@ -84,10 +84,10 @@ function parseHead(body: Buffer, begin: number): PartHead | undefined {
     const end = colon < 0 ? -1 : body.indexOf("\r", colon);
     const length = (end < 0 ? body.length : end) - at;
     const isWrong = !/^[!#$%&'*+\-.^_`|~\w]*$/.test(name) || (name === "" && colon >= 0);
-    if (isWrong || count >= maxHeaders || length > maxHeaderBytes) throw new MultipartError(malformed);
+    if (isWrong || count >= maxHeaders || length > maxHeaderBytes) throw new MultipartError(malformedMessage);
     if (end < 0 || end + 1 === body.length) return undefined;
-    if (body[end + 1] !== 0x0a) throw new MultipartError(malformed);
-    if (name.toLowerCase() === "content-disposition") disposition = toText(body.subarray(colon + 1, end));
+    if (body[end + 1] !== 0x0a) throw new MultipartError(malformedMessage);
+    if (name.toLowerCase() === "content-disposition") disposition = decodeText(body.subarray(colon + 1, end));
     at = end + 2;
   }
   const name = findParameter(disposition, "name");
@@ -101,7 +101,7 @@ function parseHead(body: Buffer, begin: number): PartHead | undefined {
  * Returns the end of a part and the start of the next part, which is undefined after the last part. Returns undefined
  * if the body ends before the part.
  */
-function endOfPart(body: Buffer, from: number, delimiter: string) {
+function findEndOfPart(body: Buffer, from: number, delimiter: string) {
   for (let at = body.indexOf(delimiter, from, "latin1"); at >= 0; at = body.indexOf(delimiter, at + 1, "latin1")) {
     let after = at + delimiter.length;
     const isPadded = body[after] === 0x20 || body[after] === 0x09;
@@ -109,7 +109,7 @@ function endOfPart(body: Buffer, from: number, delimiter: string) {
     const two = body.toString("latin1", after, after + 2);
     if (two === crlf) return { at, next: after + 2 };
     if (two === "--" && !isPadded) return { at, next: undefined };
-    if (isPadded && two !== "" && two !== "\r") throw new MultipartError(malformed);
+    if (isPadded && two !== "" && two !== "\r") throw new MultipartError(malformedMessage);
   }
   return undefined;
 }
@@ -144,4 +144,4 @@ function splitFields(header: string): string[] {
   return fields;
 }
 
-const toText = (bytes: Buffer): string => bytes.toString(isUtf8(bytes) ? "utf8" : "latin1");
+const decodeText = (bytes: Buffer): string => bytes.toString(isUtf8(bytes) ? "utf8" : "latin1");

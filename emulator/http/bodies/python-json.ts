@@ -42,10 +42,10 @@ export class JsonLimitError extends Error {
 
 const maxDepth = 1_000;
 const maxDigits = 4_300;
-const space = /[ \t\n\r]*/y;
-const number = /-?(?:0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?/y;
+const spacePattern = /[ \t\n\r]*/y;
+const numberPattern = /-?(?:0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?/y;
 /** The value is undefined for a word that is a number. */
-const words: ReadonlyMap<string, boolean | null | undefined> = new Map([
+const literalValues: ReadonlyMap<string, boolean | null | undefined> = new Map([
   ["null", null],
   ["true", true],
   ["false", false],
@@ -53,7 +53,7 @@ const words: ReadonlyMap<string, boolean | null | undefined> = new Map([
   ["Infinity", undefined],
   ["-Infinity", undefined],
 ]);
-const escapes = lookupTable<string>({
+const escapedCharacters = lookupTable<string>({
   '"': '"',
   "\\": "\\",
   "/": "/",
@@ -96,9 +96,9 @@ class JsonReader {
 
   /** Returns the index of the first character at or after `at` that is not white space. */
   skipSpace(at: number): number {
-    space.lastIndex = at;
-    space.test(this.#text);
-    return space.lastIndex;
+    spacePattern.lastIndex = at;
+    spacePattern.test(this.#text);
+    return spacePattern.lastIndex;
   }
 
   readValue(at: number, depth: number): SourceValue {
@@ -108,7 +108,7 @@ class JsonReader {
       if (depth >= maxDepth) throw new JsonLimitError("nested too deeply");
       return first === "{" ? this.#readObject(at + 1, depth + 1) : this.#readArray(at + 1, depth + 1);
     }
-    for (const [word, value] of words) {
+    for (const [word, value] of literalValues) {
       if (this.#text.startsWith(word, at)) {
         this.next = at + word.length;
         return value === undefined ? new SourceNumber(word) : value;
@@ -118,14 +118,14 @@ class JsonReader {
   }
 
   #readNumber(at: number): SourceValue {
-    number.lastIndex = at;
-    const match = number.exec(this.#text);
+    numberPattern.lastIndex = at;
+    const match = numberPattern.exec(this.#text);
     if (!match) throw new JsonSyntaxError("Expecting value", at);
     const [text, fraction, exponent] = match;
     if (!fraction && !exponent && text.replace("-", "").length > maxDigits) {
       throw new JsonLimitError("an integer of more than 4300 digits");
     }
-    this.next = number.lastIndex;
+    this.next = numberPattern.lastIndex;
     return new SourceNumber(text);
   }
 
@@ -182,7 +182,7 @@ class JsonReader {
         out += String.fromCharCode(this.#readCodeUnit(at + 1));
         at += 5;
       } else {
-        const character = escapes[letter];
+        const character = escapedCharacters[letter];
         if (character === undefined) throw new JsonSyntaxError("Invalid \\escape", at);
         out += character;
         at += 1;

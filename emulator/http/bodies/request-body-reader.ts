@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { WallClock } from "../../../src/base/clock.ts";
-import { Deadlines } from "../outgoing/deadlines.ts";
+import { DeadlineList } from "../outgoing/deadlines.ts";
 
 /** DECISIONS.md, R16 and C24 */
 export const maxBodyBytes = 64 * 1024 * 1024;
@@ -49,14 +49,14 @@ export const defaultBodyReadTimeouts: BodyReadTimeouts = {
 /** Reads the bodies of one listener with a timeout for each. */
 export class RequestBodyReader {
   readonly #limits: BodyReadTimeouts;
-  readonly #bodyDeadlines: Deadlines<() => void>;
-  readonly #paces: Deadlines<() => void>;
+  readonly #bodyDeadlines: DeadlineList<() => void>;
+  readonly #paces: DeadlineList<() => void>;
 
   constructor(wall: WallClock, limits: BodyReadTimeouts) {
     const cutLate = (cut: () => void) => cut();
     this.#limits = limits;
-    this.#bodyDeadlines = new Deadlines(wall, limits.bodyMs, cutLate);
-    this.#paces = new Deadlines(wall, limits.paceMs, cutLate);
+    this.#bodyDeadlines = new DeadlineList(wall, limits.bodyMs, cutLate);
+    this.#paces = new DeadlineList(wall, limits.paceMs, cutLate);
   }
 
   /** Reads the whole body. Rejects with MaxBodyBytesExceededError, BodyAbortedError or BodyTimeoutError. */

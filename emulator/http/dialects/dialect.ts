@@ -4,7 +4,7 @@ import type { DecodeProblem } from "../bodies/decode.ts";
 import type { HttpResponse } from "../reply.ts";
 
 /** Responses of one service to requests that the HTTP layer rejects. All functions are pure. */
-export interface Dialect {
+export interface ErrorDialect {
   /**
    * Creates the response to fields that do not match the declaration. `problems` has the order path, query, headers,
    * body.
@@ -31,12 +31,12 @@ export const formatBugMessage = (operation: string): string =>
 export const formatOperation = ({ method, path }: Operation): string => `${[method].flat()[0]} ${path}`;
 
 export type RequestPart = "path" | "query" | "header" | "body";
-export type Issue = z.core.$ZodIssue;
+export type ValidationIssue = z.core.$ZodIssue;
 
 /** One problem of a request, as reported by zod. */
 export interface ValidationProblem {
   readonly part: RequestPart;
-  readonly issue: Issue;
+  readonly issue: ValidationIssue;
   readonly schema: z.ZodType;
   /** The whole part as sent: fields as strings, or the JSON document with its numbers as written. */
   readonly sent: unknown;

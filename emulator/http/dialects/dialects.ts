@@ -2,15 +2,15 @@ import { isOAuthRequest, type Operation } from "../../../src/api/operation.ts";
 import type { Service } from "../../../src/api/services.ts";
 import type { DecodeProblem } from "../bodies/decode.ts";
 import { createFailureResponse, createJsonResponse, type HttpResponse } from "../reply.ts";
-import { type Dialect, formatBugMessage, formatOperation, getValueAt, type ValidationProblem } from "./dialect.ts";
-import { fastapi, toPydanticErrors } from "./pydantic.ts";
+import { type ErrorDialect, formatBugMessage, formatOperation, getValueAt, type ValidationProblem } from "./dialect.ts";
+import { fastapiDialect, toPydanticErrors } from "./pydantic.ts";
 
 /** Dialect of the contract API with shapes A and C (DECISIONS.md, F4, C1). */
-const platform: Dialect = {
+const platformDialect: ErrorDialect = {
   toInvalidResponse: (problems, operation) =>
     isUnknownPath(problems, operation)
       ? createFailureResponse("not-found", undefined)
-      : createFailureResponse("invalid-fields", toFields(problems)),
+      : createFailureResponse("invalid-fields", toFieldMessages(problems)),
 
   toUnreadableResponse: (problem) =>
     problem.why === "media-type"
@@ -31,17 +31,17 @@ const platform: Dialect = {
 const isUnknownPath = (problems: readonly ValidationProblem[], { failures }: Operation): boolean =>
   problems.some(({ part }) => part === "path") && failures.includes("not-found");
 
-interface Fields {
-  [name: string]: string[] | Fields;
+interface FieldMessages {
+  [name: string]: string[] | FieldMessages;
 }
 
 /** Formats problems as `{"assignees": {"0": {"entity_id": ["Field required"]}}}`. Lists of rows are keyed by index. */
-function toFields(problems: readonly ValidationProblem[]): Fields {
-  const fields: Fields = Object.create(null);
+function toFieldMessages(problems: readonly ValidationProblem[]): FieldMessages {
+  const fields: FieldMessages = Object.create(null);
   for (const problem of problems) {
     for (const { path, msg, type, input } of toPydanticErrors(problem)) {
-      if (path.length === 0) add(fields, ["non_field_errors"], describeBody(type, input));
-      else add(fields, path.map(String), msg);
+      if (path.length === 0) addMessage(fields, ["non_field_errors"], describeBody(type, input));
+      else addMessage(fields, path.map(String), msg);
     }
   }
   return fields;
@@ -59,7 +59,7 @@ function getPythonType(input: unknown): string {
   return /^-?\d+$/.test(String(getValueAt(input, ["text"]) ?? input)) ? "int" : "float";
 }
 
-function add(fields: Fields, path: readonly string[], message: string): void {
+function addMessage(fields: FieldMessages, path: readonly string[], message: string): void {
   const [name, ...rest] = path as [string, ...string[]];
   const known = fields[name];
   if (rest.length === 0) {
@@ -68,9 +68,9 @@ function add(fields: Fields, path: readonly string[], message: string): void {
     return;
   }
   if (Array.isArray(known)) return;
-  const inner: Fields = known ?? Object.create(null);
+  const inner: FieldMessages = known ?? Object.create(null);
   fields[name] = inner;
-  add(inner, rest, message);
+  addMessage(inner, rest, message);
 }
 
 /** Formats the text of Python's ValueError: `Expecting value: line 1 column 6 (char 5)`. */
@@ -87,20 +87,22 @@ function describeDecodeProblem(problem: DecodeProblem): string {
  * Dialect of the routing service for OAuth requests without a schema in the specification. An unreadable request is
  * `invalid_request` (RFC 6749, 5.2; DECISIONS.md, P1).
  */
-const oauth: Dialect = {
-  ...fastapi,
+const oauthDialect: ErrorDialect = {
+  ...fastapiDialect,
   toInvalidResponse: ([first]) => createInvalidRequest(describePosition(first!)),
   toUnreadableResponse: (problem) =>
-    problem.why === "repeated" ? fastapi.toUnreadableResponse(problem) : createInvalidRequest(noParameters),
+    problem.why === "repeated"
+      ? fastapiDialect.toUnreadableResponse(problem)
+      : createInvalidRequest(noParametersMessage),
 };
 
 const createInvalidRequest = (reason: string) => createFailureResponse("invalid-request", { reason });
 
-const noParameters = "The body is neither a form nor a JSON object";
+const noParametersMessage = "The body is neither a form nor a JSON object";
 
 /** All parameters are strings. */
 const describePosition = ({ issue: { path } }: ValidationProblem): string =>
-  path.length === 0 ? noParameters : `${path.map(String).join(".")} is not a string`;
+  path.length === 0 ? noParametersMessage : `${path.map(String).join(".")} is not a string`;
 
 /** JSON omits a hint that is undefined. */
 const createControlError = (
@@ -110,7 +112,7 @@ const createControlError = (
 ): HttpResponse => createJsonResponse(status, { error }, headers);
 
 /** Dialect of the emulator's own control plane, which lists problems as text. */
-const control: Dialect = {
+const controlDialect: ErrorDialect = {
   toInvalidResponse: (problems) =>
     createFailureResponse("invalid-control-input", { problems: problems.flatMap(formatProblem) }),
   toUnreadableResponse: (problem) =>
@@ -156,8 +158,12 @@ function formatUnreadable(problem: DecodeProblem): string {
   }
 }
 
-export const dialects: Readonly<Record<Service["dialect"], Dialect>> = { fastapi, platform, control };
+export const dialects: Readonly<Record<Service["dialect"], ErrorDialect>> = {
+  fastapi: fastapiDialect,
+  platform: platformDialect,
+  control: controlDialect,
+};
 
 /** Returns the dialect for the rejections of an operation. */
-export const getDialect = ({ service, request: { body } }: Operation): Dialect =>
-  isOAuthRequest(body) ? oauth : dialects[service.dialect];
+export const getDialect = ({ service, request: { body } }: Operation): ErrorDialect =>
+  isOAuthRequest(body) ? oauthDialect : dialects[service.dialect];

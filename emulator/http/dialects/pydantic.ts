@@ -3,9 +3,15 @@ import type { ValidationItem } from "../../../src/api/router/failures.ts";
 import { lookupTable } from "../../../src/base/object.ts";
 import { SourceNumber } from "../bodies/python-json.ts";
 import { createFailureResponse, createJsonResponse } from "../reply.ts";
-import { findSchema, getDefinition, getKind } from "../validation/schema.ts";
+import { findSchema, getSchemaDefinition, getSchemaKind } from "../validation/schema.ts";
 import { maxProblems } from "../validation/validate.ts";
-import { type Dialect, formatBugMessage, getValueAt, type Issue, type ValidationProblem } from "./dialect.ts";
+import {
+  type ErrorDialect,
+  formatBugMessage,
+  getValueAt,
+  type ValidationIssue,
+  type ValidationProblem,
+} from "./dialect.ts";
 
 /**
  * An error of pydantic 2 (DECISIONS.md, P13). The messages are written here because zod validates and no library
@@ -34,7 +40,7 @@ export function toPydanticErrors({ part, issue, schema, sent }: ValidationProble
   if (issue.code === "invalid_union") {
     const branch = findLikeliestBranch(issue.errors);
     return branch.flatMap((inner) =>
-      toPydanticErrors({ part, schema, sent, issue: { ...inner, path: [...path, ...inner.path] } as Issue }),
+      toPydanticErrors({ part, schema, sent, issue: { ...inner, path: [...path, ...inner.path] } as ValidationIssue }),
     );
   }
 
@@ -48,8 +54,9 @@ export function toPydanticErrors({ part, issue, schema, sent }: ValidationProble
 }
 
 /** Returns the branch of a union with the deepest problems, or else the branch with the fewest. */
-function findLikeliestBranch(branches: readonly (readonly Issue[])[]): readonly Issue[] {
-  const getDepth = (issues: readonly Issue[]) => issues.reduce((most, { path }) => Math.max(most, path.length), 0);
+function findLikeliestBranch(branches: readonly (readonly ValidationIssue[])[]): readonly ValidationIssue[] {
+  const getDepth = (issues: readonly ValidationIssue[]) =>
+    issues.reduce((most, { path }) => Math.max(most, path.length), 0);
   return (
     [...branches]
       .filter((issues) => issues.length > 0)
@@ -59,10 +66,10 @@ function findLikeliestBranch(branches: readonly (readonly Issue[])[]): readonly 
 
 type IssueText = Pick<PydanticError, "type" | "msg" | "ctx">;
 
-function describeIssue(issue: Issue, schema: z.ZodType | undefined, input: unknown): IssueText {
+function describeIssue(issue: ValidationIssue, schema: z.ZodType | undefined, input: unknown): IssueText {
   switch (issue.code) {
     case "invalid_type":
-      return describeWrongType(getExpectedKind(issue.expected, getKind(schema)), input);
+      return describeWrongType(getExpectedKind(issue.expected, getSchemaKind(schema)), input);
     case "invalid_value":
       return describeWrongChoice(issue.values, schema);
     case "too_small":
@@ -117,12 +124,12 @@ function describeWrongChoice(values: readonly unknown[], schema: z.ZodType | und
   const quoted = values.map((value) => (typeof value === "string" ? `'${value}'` : String(value)));
   const last = quoted.pop()!;
   const expected = quoted.length === 0 ? last : `${quoted.join(", ")} or ${last}`;
-  const type = schema && getDefinition(schema).type === "literal" ? "literal_error" : "enum";
+  const type = schema && getSchemaDefinition(schema).type === "literal" ? "literal_error" : "enum";
   return { type, msg: `Input should be ${expected}`, ctx: { expected } };
 }
 
-type TooSmallIssue = Extract<Issue, { code: "too_small" }>;
-type TooBigIssue = Extract<Issue, { code: "too_big" }>;
+type TooSmallIssue = Extract<ValidationIssue, { code: "too_small" }>;
+type TooBigIssue = Extract<ValidationIssue, { code: "too_big" }>;
 
 const pluralize = (count: number | bigint, noun: string) => `${count} ${noun}${Number(count) === 1 ? "" : "s"}`;
 
@@ -150,7 +157,11 @@ function describeBound(issue: TooSmallIssue | TooBigIssue): IssueText {
   };
 }
 
-function describeWrongFormat({ format, message, pattern }: Extract<Issue, { code: "invalid_format" }>): IssueText {
+function describeWrongFormat({
+  format,
+  message,
+  pattern,
+}: Extract<ValidationIssue, { code: "invalid_format" }>): IssueText {
   // A message of the declaration is more specific than the general messages.
   if (!message.startsWith("Invalid ")) return { type: "value_error", msg: message };
   if (format === "regex") {
@@ -168,7 +179,7 @@ const nouns: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** Dialect of FastAPI ≥ 0.132 with pydantic 2 (DECISIONS.md, R1, P12). */
-export const fastapi: Dialect = {
+export const fastapiDialect: ErrorDialect = {
   toInvalidResponse: (problems) => createFailureResponse("validation", problems.flatMap(toItems)),
 
   toUnreadableResponse: (problem) => {

@@ -33,7 +33,7 @@ class Waiter<Waiting> {
  * Deadlines with the same duration. They share one pending sleep, because a timer for each of thousands of requests is
  * slow. The entries form a linked list, because a Set retains former entries in its outgrown tables.
  */
-export class Deadlines<Waiting> {
+export class DeadlineList<Waiting> {
   readonly #wall: WallClock;
   readonly #afterMs: number;
   readonly #late: (waiting: Waiting) => void;
@@ -90,7 +90,7 @@ export class Deadlines<Waiting> {
 export class TimeoutPool {
   readonly #wall: WallClock;
   /** Lists by duration. Durations are settings, so there are few. */
-  readonly #deadlines = new Map<number, Deadlines<() => void>>();
+  readonly #deadlines = new Map<number, DeadlineList<() => void>>();
 
   constructor(wall: WallClock) {
     this.#wall = wall;
@@ -115,10 +115,10 @@ export class TimeoutPool {
     for (const deadlines of this.#deadlines.values()) deadlines.stop();
   }
 
-  #getDeadlines(ms: number): Deadlines<() => void> {
+  #getDeadlines(ms: number): DeadlineList<() => void> {
     let deadlines = this.#deadlines.get(ms);
     if (deadlines === undefined) {
-      deadlines = new Deadlines(this.#wall, ms, (giveUp) => giveUp());
+      deadlines = new DeadlineList(this.#wall, ms, (giveUp) => giveUp());
       this.#deadlines.set(ms, deadlines);
     }
     return deadlines;

@@ -4,7 +4,7 @@ import { createContinueSkippingConnector, hasNoBody } from "../../../src/base/re
 import type { timedOut } from "../../../src/base/timing.ts";
 import type { Cause } from "../../store/cause.ts";
 import type { ReceivedRequest } from "../handler.ts";
-import { hopByHop, isEmulatorHeader, parseConnectionHeader, removeHeaders } from "../hop-by-hop.ts";
+import { hopByHopHeaders, isEmulatorHeader, parseConnectionHeader, removeHeaders } from "../hop-by-hop.ts";
 import { Passthrough } from "../reply.ts";
 import { toOriginForm } from "../routing/path.ts";
 import { type CausePropagator, toLinkHeader } from "./cause-propagator.ts";
@@ -52,8 +52,8 @@ export interface Forwarder {
 const clientGoneError = new Error("The caller has stopped waiting");
 
 /** Headers that apply only to one connection or one message framing. */
-const notSent = new Set([
-  ...hopByHop,
+const unforwardedHeaders = new Set([
+  ...hopByHopHeaders,
   // The body has already been received.
   "expect",
   // The length is computed again from the body. A GET has none.
@@ -122,7 +122,7 @@ function createHeaders({ rawHeaders, remoteAddress, origin }: ForwardableRequest
     else if (name === "x-forwarded-proto") protocol ||= value;
     else if (name === "host") host ||= value;
     else if (name === "connection") connection += `${value},`;
-    else if (!notSent.has(name) && !isEmulatorHeader(name)) sent.push(rawHeaders[i]!, value);
+    else if (!unforwardedHeaders.has(name) && !isEmulatorHeader(name)) sent.push(rawHeaders[i]!, value);
   }
   const ofConnection = parseConnectionHeader(connection);
   if (ofConnection.length > 0) sent = removeHeaders(sent, ofConnection);
@@ -133,11 +133,11 @@ function createHeaders({ rawHeaders, remoteAddress, origin }: ForwardableRequest
   return sent;
 }
 
-export function withoutHeaders(request: ForwardableRequest, names: readonly string[]): ForwardableRequest {
+export function omitHeaders(request: ForwardableRequest, names: readonly string[]): ForwardableRequest {
   return { ...toRequestParts(request), rawHeaders: removeHeaders(request.rawHeaders, names) };
 }
 
-export const withTarget = (request: ForwardableRequest, target: string): ForwardableRequest => ({
+export const replaceTarget = (request: ForwardableRequest, target: string): ForwardableRequest => ({
   ...toRequestParts(request),
   target,
 });
@@ -163,7 +163,7 @@ function getReason(error: unknown): string {
 const noBytes = Buffer.alloc(0);
 
 /** Maximum size of the part of a response that waits for a slow client. */
-const waitingBytes = 65_536;
+const maxWaitingBytes = 65_536;
 
 /**
  * One forwarded request, which receives the callbacks of undici (see PostExchange). A complete response that arrives
@@ -219,7 +219,7 @@ class ForwardExchange implements Dispatcher.DispatchHandler {
     this.#chunks.push(chunk);
     this.#waiting += chunk.length;
     this.#wake();
-    return this.#waiting < waitingBytes;
+    return this.#waiting < maxWaitingBytes;
   }
 
   onComplete(): void {

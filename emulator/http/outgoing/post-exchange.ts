@@ -85,18 +85,18 @@ export class PostExchange implements Dispatcher.DispatchHandler {
 /** The response timed out. */
 export class ResponseTimeoutError extends Error {}
 
-const closed = ["connection_reset", "The receiver closed the connection without a response."] as const;
-const nameless = ["name_not_found", "The receiver's host name has no address."] as const;
+const connectionClosed = ["connection_reset", "The receiver closed the connection without a response."] as const;
+const nameNotFound = ["name_not_found", "The receiver's host name has no address."] as const;
 const unreachable = ["unreachable", "The receiver's address cannot be reached."] as const;
 
 /** Messages for connection failures, by error code of Node or undici. */
-const words = lookupTable<readonly [code: string, message: string]>({
+const failuresByErrorCode = lookupTable<readonly [code: string, message: string]>({
   ECONNREFUSED: ["connection_refused", "The receiver refused the connection."],
-  ECONNRESET: closed,
-  EPIPE: closed,
-  UND_ERR_SOCKET: closed,
-  ENOTFOUND: nameless,
-  EAI_AGAIN: nameless,
+  ECONNRESET: connectionClosed,
+  EPIPE: connectionClosed,
+  UND_ERR_SOCKET: connectionClosed,
+  ENOTFOUND: nameNotFound,
+  EAI_AGAIN: nameNotFound,
   EHOSTUNREACH: unreachable,
   ENETUNREACH: unreachable,
 });
@@ -113,7 +113,7 @@ const tlsMessages: Readonly<Record<TlsFailure, string>> = {
 };
 
 /** Limits for a receiver, in milliseconds. */
-interface Limits {
+interface ReceiverLimits {
   readonly connectTimeoutMs: number;
   readonly responseTimeoutMs: number;
 }
@@ -122,7 +122,7 @@ interface Limits {
 export function describeResponseFailure(
   error: unknown,
   origin: string,
-  { connectTimeoutMs, responseTimeoutMs }: Limits,
+  { connectTimeoutMs, responseTimeoutMs }: ReceiverLimits,
 ): { readonly code: string; readonly message: string } {
   if (error instanceof ResponseTimeoutError) {
     const message = `The receiver did not respond within ${responseTimeoutMs / 1_000} s.`;
@@ -133,7 +133,7 @@ export function describeResponseFailure(
     const message = `The receiver did not accept a connection within ${connectTimeoutMs / 1_000} s.`;
     return { code: "connect_timeout", message };
   }
-  const [name, message] = words[code] ?? [];
+  const [name, message] = failuresByErrorCode[code] ?? [];
   if (name !== undefined && message !== undefined) {
     return {
       code: name,

@@ -17,19 +17,19 @@ export interface ForbiddenReason {
 }
 
 /** Addresses that are never allowed: metadata services and invalid addresses (DECISIONS.md, P21). */
-const blocked = createAddressList(
+const blockedAddresses = createAddressList(
   ...["169.254.0.0/16", "0.0.0.0/8", "224.0.0.0/3"],
   ...["fd00:ec2::254", "::", "fe80::/10", "ff00::/8"],
 );
 
-const privateNet = createAddressList(
+const privateAddresses = createAddressList(
   ...["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "192.0.0.0/24", "198.18.0.0/15"],
   // NAT64 with a network-specific prefix (RFC 8215) can embed an IPv4 address at any position.
   ...["fc00::/7", "fec0::/10", "100::/64", "64:ff9b:1::/48"],
 );
 
 /** An IPv6 address can embed an IPv4 address. BlockList supports only `::ffff:`. */
-const leadsInto = (list: BlockList, address: string): boolean =>
+const includesOrEmbeds = (list: BlockList, address: string): boolean =>
   includesAddress(list, address) ||
   (isIP(address) === 6 && findEmbeddedIpv4(address).some((within) => includesAddress(list, within)));
 
@@ -77,7 +77,7 @@ export function findForbiddenUrlReason(text: string, rules: ReceiverRules): Forb
   const host = getHost(url);
   if (isIP(host)) return findForbiddenAddressReason(host, url, rules);
   const known = isLocalName(host) ? !rules.strict : rules.strict;
-  return known || isListed(url, rules) ? undefined : createReason(host, host);
+  return known || isAllowedHost(url, rules) ? undefined : createReason(host, host);
 }
 
 /**
@@ -88,12 +88,12 @@ export function findForbiddenAddressReason(
   url: URL,
   rules: ReceiverRules,
 ): ForbiddenReason | undefined {
-  if (leadsInto(blocked, address)) {
+  if (includesOrEmbeds(blockedAddresses, address)) {
     return { code: "address_not_allowed", message: `Address ${address} is never allowed for webhooks.` };
   }
-  if (isListed(url, rules)) return undefined;
+  if (isAllowedHost(url, rules)) return undefined;
   const fine = rules.strict
-    ? !leadsInto(loopbackAddresses, address) && !leadsInto(privateNet, address)
+    ? !includesOrEmbeds(loopbackAddresses, address) && !includesOrEmbeds(privateAddresses, address)
     : includesAddress(loopbackAddresses, address);
   return fine ? undefined : createReason(address, getHost(url));
 }
@@ -111,7 +111,7 @@ const getHost = (url: URL): string => url.hostname.replace(/^\[|\]$/g, "").repla
 
 const isLocalName = (host: string): boolean => host === "localhost" || host.endsWith(".localhost");
 
-function isListed(url: URL, { allow }: ReceiverRules): boolean {
+function isAllowedHost(url: URL, { allow }: ReceiverRules): boolean {
   const host = getHost(url);
   // `new URL` omits the default port of a scheme.
   const port = url.port || (url.protocol === "https:" ? "443" : "80");

@@ -6,7 +6,7 @@ import { createContinueSkippingConnector } from "../../../src/base/response-quir
 import { timedOut, withTimeout } from "../../../src/base/timing.ts";
 import { maxConcurrent } from "../../clock/runner.ts";
 import { BodyTooLargeError, concatBody } from "../bodies/decode.ts";
-import { Deadlines } from "./deadlines.ts";
+import { DeadlineList } from "./deadlines.ts";
 import type { ForwardableRequest, Forwarder } from "./forward.ts";
 import {
   describeResponseFailure,
@@ -74,13 +74,13 @@ export function createWebhookSender(options: WebhookSenderOptions): WebhookSende
       }),
     ),
   });
-  const underWay = new Deadlines<PostExchange>(options.wall, options.responseTimeoutMs, (exchange) =>
+  const underWay = new DeadlineList<PostExchange>(options.wall, options.responseTimeoutMs, (exchange) =>
     exchange.abort(new ResponseTimeoutError()),
   );
-  const targets = new Map<string, Target>();
+  const targets = new Map<string, ReceiverTarget>();
 
   // The rules never change, so each URL is checked once.
-  function resolveTarget(url: string): Target {
+  function resolveTarget(url: string): ReceiverTarget {
     const known = targets.get(url);
     if (known) return known;
     const forbidden = findForbiddenUrlReason(url, options);
@@ -117,11 +117,11 @@ export function createWebhookSender(options: WebhookSenderOptions): WebhookSende
 }
 
 /** The parts of an allowed URL, or the reason why it is forbidden. */
-type Target =
+type ReceiverTarget =
   | { readonly forbidden: ForbiddenReason; readonly origin?: never; readonly path?: never }
   | { readonly forbidden?: never; readonly origin: string; readonly path: string };
 
-const toTarget = ({ origin, pathname, search }: URL): Target => ({ origin, path: `${pathname}${search}` });
+const toTarget = ({ origin, pathname, search }: URL): ReceiverTarget => ({ origin, path: `${pathname}${search}` });
 
 /**
  * Creates a lookup that resolves a name, checks all its addresses, and returns only these. The connection therefore
@@ -196,7 +196,7 @@ export async function sendRequest(
 export type ExportResult = { readonly status: number; readonly body: Buffer } | { readonly reason: string };
 
 /** Client of the collector that receives the emulator's spans. */
-export interface Collector {
+export interface SpanCollector {
   readonly origin: string;
   /** Sends one JSON document. Never rejects. */
   post(body: string): Promise<ExportResult>;
@@ -213,7 +213,7 @@ interface CollectorOptions {
 }
 
 /** Creates a collector with one connection, which the first POST opens. */
-export function createCollector({ url, headers, timeoutMs, wall }: CollectorOptions): Collector {
+export function createSpanCollector({ url, headers, timeoutMs, wall }: CollectorOptions): SpanCollector {
   const { origin, pathname, search } = new URL(url);
   const agent = new Agent({
     connections: 1,

@@ -80,13 +80,13 @@ interface DeclaredNames {
   readonly hasHash: boolean;
 }
 
-const known = new Map<string | undefined, DeclaredNames | undefined>([[undefined, undefined]]);
+const declaredNamesByOperation = new Map<string | undefined, DeclaredNames | undefined>([[undefined, undefined]]);
 
 /** Returns undefined if nothing is declared for such requests. */
 function findDeclaredNames(operation: string | undefined): DeclaredNames | undefined {
-  if (!known.has(operation)) {
+  if (!declaredNamesByOperation.has(operation)) {
     const found = (registry as readonly Operation[]).find(({ id }) => id === operation && id !== "catch-all");
-    known.set(
+    declaredNamesByOperation.set(
       operation,
       found && {
         query: new Set(Object.keys(found.request.query?.shape ?? {}).filter((name) => !isSecretName(name))),
@@ -94,7 +94,7 @@ function findDeclaredNames(operation: string | undefined): DeclaredNames | undef
       },
     );
   }
-  return known.get(operation);
+  return declaredNamesByOperation.get(operation);
 }
 
 function redactPath(path: string, declared: DeclaredNames | undefined): string {
@@ -139,21 +139,24 @@ function redactQuery(query: string, declared: DeclaredNames | undefined): string
     .join("");
 }
 
-const uuid = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
+const uuidPattern = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
 /** Matches numbers, and words in one case or with a capital initial. Tokens mix these. */
-const words =
+const wordPattern =
   /^(?:[a-z]{1,20}|[A-Z][a-z]{1,19}|[A-Z]{1,20}|\d{1,12})(?:[-_](?:[a-z]{1,20}|[A-Z][a-z]{1,19}|[A-Z]{1,20}|\d{1,12}))*$/;
 /** User codes contain only these characters (device-grant.ts). No word consists of eight of them. */
-const userCode = /^[b-df-hj-np-tv-xz]{4}-?[b-df-hj-np-tv-xz]{4}$/i;
+const userCodePattern = /^[b-df-hj-np-tv-xz]{4}-?[b-df-hj-np-tv-xz]{4}$/i;
 
 /** Issued secrets are user codes or have at least 16 characters of base64url. */
 function isIssuedSecret(text: string, mayBeHash: boolean): boolean {
-  if (text.length < 8 || uuid.test(text) || (mayBeHash && /^[\da-f]{64}$/i.test(text))) return false;
-  if (userCode.test(text)) return true;
-  return text.length >= 16 && (text.match(/[\w-]{16,}/g) ?? []).some((run) => !uuid.test(run) && !words.test(run));
+  if (text.length < 8 || uuidPattern.test(text) || (mayBeHash && /^[\da-f]{64}$/i.test(text))) return false;
+  if (userCodePattern.test(text)) return true;
+  return (
+    text.length >= 16 &&
+    (text.match(/[\w-]{16,}/g) ?? []).some((run) => !uuidPattern.test(run) && !wordPattern.test(run))
+  );
 }
 
-const plain =
+const plainPattern =
   /^(?:[a-z]{1,20}(?:[._-][a-z]{1,20}){0,3}|[A-Z][a-z]{1,19}|v\d{1,3}(?:\.\d{1,3})?|\d{1,9}|[A-Z]-\d{1,9})$/;
 
 /** Removes tokens and keys of the emulator from a string. */
@@ -162,7 +165,7 @@ export const redactTokens = (text: string): string =>
 
 /** Returns whether a text is a word, a number or an id, as in paths. */
 const isPlain = (text: string): boolean =>
-  (plain.test(text) && !userCode.test(text)) || uuid.test(text) || getLiterals().has(text);
+  (plainPattern.test(text) && !userCodePattern.test(text)) || uuidPattern.test(text) || getLiterals().has(text);
 
 let literalSegments: ReadonlySet<string> | undefined;
 

@@ -1,7 +1,7 @@
 import { type BufferUsage, ByteBoundedLog, estimateStringBytes, estimateStringsBytes } from "../byte-bounded-log.ts";
 
 /** A finding: the emulator accepted something that the real service may reject. */
-export interface Finding {
+export interface RequestFinding {
   readonly code: string;
   readonly detail?: string | undefined;
 }
@@ -29,7 +29,7 @@ export interface LoggedRequest {
   readonly workspaceId?: number | undefined;
   /** Name of the request to another listener of this emulator that caused this request. */
   readonly cause?: string | undefined;
-  readonly findings: readonly Finding[];
+  readonly findings: readonly RequestFinding[];
   /** Short description of the effect of a scripted fault, and the cause of the fault. */
   readonly fault?: string | undefined;
   /** Virtual milliseconds. */
@@ -42,7 +42,7 @@ export interface LoggedRequest {
 }
 
 /** Estimated size of an entry in bytes, without its strings. */
-const entryBytes = 250;
+const defaultEntryBytes = 250;
 
 /**
  * Received requests in memory, in the order of their responses. The oldest is dropped first. All listeners of an
@@ -86,7 +86,7 @@ export class RequestLog {
     // The request arrived before the numbers were reset.
     if (entry.id > this.#lastId) entry.isReplaced = true;
     const bytes =
-      entryBytes +
+      defaultEntryBytes +
       estimateStringBytes(entry.target) +
       estimateFindingsBytes(entry.findings) +
       this.#headersBytes +
@@ -127,7 +127,7 @@ export class RequestLog {
   }
 }
 
-function estimateFindingsBytes(findings: readonly Finding[]): number {
+function estimateFindingsBytes(findings: readonly RequestFinding[]): number {
   let sum = 0;
   for (const { code, detail = "" } of findings) sum += 64 + estimateStringBytes(code) + estimateStringBytes(detail);
   return sum;

@@ -5,7 +5,7 @@ import type { RequestTarget } from "./path.ts";
 import { type FoundRoute, getRoutes, type Routes } from "./routes.ts";
 
 /** Operation that accepts a request, with the values of its parameters. */
-export interface Match extends Pick<FoundRoute, "params"> {
+export interface OperationMatch extends Pick<FoundRoute, "params"> {
   readonly bound: BoundOperation;
   /** Path in the spelling of the service, if the spelling of the request differs (DECISIONS.md, C3). */
   readonly documented?: string;
@@ -42,7 +42,7 @@ export class OperationTable {
    * Returns the operation that accepts a request. Returns undefined if the path or the method is wrong, or a parameter
    * is empty.
    */
-  match({ method = "", headers }: IncomingMessage, { isPath, path }: RequestTarget): Match | undefined {
+  match({ method = "", headers }: IncomingMessage, { isPath, path }: RequestTarget): OperationMatch | undefined {
     if (this.#isControl && method === "HEAD") return this.#matchHead(path);
     if (this.#isControl && method === "OPTIONS") return this.#probe(path);
     const found = this.#routes.find(method, path);
@@ -59,7 +59,7 @@ export class OperationTable {
   }
 
   /** Returns the operation of the path with or without a trailing slash, for services that distinguish these paths. */
-  matchOtherSlash(method: string, path: string): (Match & { readonly documented: string }) | undefined {
+  matchOtherSlash(method: string, path: string): (OperationMatch & { readonly documented: string }) | undefined {
     const documented = path.endsWith("/") ? path.slice(0, -1) : `${path}/`;
     const found = this.#routes.find(method, documented);
     const bound = found && this.all[found.at]!;
@@ -81,18 +81,18 @@ export class OperationTable {
   }
 
   /** A stream does not end, so a HEAD request for it has no result. */
-  #matchHead(path: string): Match | undefined {
+  #matchHead(path: string): OperationMatch | undefined {
     const found = this.#routes.find("GET", path);
     const match = found && this.#selectMatch(found, undefined);
     return match && isStream(match.bound) ? undefined : match;
   }
 
-  #probe(path: string): Match | undefined {
+  #probe(path: string): OperationMatch | undefined {
     const match = this.#matchHead(path);
     return match && isProbe(match.bound) ? match : undefined;
   }
 
-  #selectMatch({ at, params }: FoundRoute, accept: string | undefined): Match {
+  #selectMatch({ at, params }: FoundRoute, accept: string | undefined): OperationMatch {
     const stream = this.#routes.streams.get(at);
     const wantsStream = stream !== undefined && accept?.includes("text/event-stream");
     return { bound: this.all[wantsStream ? stream : at]!, params };

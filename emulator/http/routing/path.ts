@@ -1,12 +1,12 @@
 import { decodeUrlText } from "../../../src/api/secrets.ts";
 
-const escapedOrForeign = /[%\x80-\xff]/;
-const authority = /^https?:\/\/[^/?#]*/i;
+const escapedOrForeignPattern = /[%\x80-\xff]/;
+const authorityPattern = /^https?:\/\/[^/?#]*/i;
 const percentEscape = /%([0-9a-f]{2})/gi;
 
 /** Returns the authority of an absolute target: `localhost:4010`. Returns undefined for other targets. */
 export const parseAuthority = (target: string): string | undefined =>
-  target[0] === "/" ? undefined : authority.exec(target)?.[0].replace(/^https?:\/\//i, "");
+  target[0] === "/" ? undefined : authorityPattern.exec(target)?.[0].replace(/^https?:\/\//i, "");
 
 /**
  * Returns the path and query of a target (RFC 9112, 3.2), without the scheme and authority of an absolute target.
@@ -14,15 +14,15 @@ export const parseAuthority = (target: string): string | undefined =>
  */
 export function toOriginForm(target: string): string | undefined {
   if (target[0] === "/") return target;
-  const prefix = authority.exec(target)?.[0];
+  const prefix = authorityPattern.exec(target)?.[0];
   if (prefix === undefined) return undefined;
   const rest = target.slice(prefix.length);
   return rest[0] === "/" ? rest : `/${rest}`;
 }
 
 const mayHaveDots = /\/(?:\.|%2e)/i;
-const dotSegment = /^(?:\.|%2e)$/i;
-const dotDotSegment = /^(?:\.|%2e){2}$/i;
+const dotSegmentPattern = /^(?:\.|%2e)$/i;
+const dotDotSegmentPattern = /^(?:\.|%2e){2}$/i;
 
 /** Removes dot segments from a target as clients do (RFC 3986, 5.2.4). Escaped dots are also removed (WHATWG URL). */
 export function removeDotSegments(target: string): string {
@@ -32,9 +32,9 @@ export function removeDotSegments(target: string): string {
   const segments: string[] = [];
   const all = path.slice(1).split("/");
   for (const [i, segment] of all.entries()) {
-    const isUp = dotDotSegment.test(segment);
+    const isUp = dotDotSegmentPattern.test(segment);
     if (isUp) segments.pop();
-    if (!isUp && !dotSegment.test(segment)) segments.push(segment);
+    if (!isUp && !dotSegmentPattern.test(segment)) segments.push(segment);
     else if (i === all.length - 1) segments.push("");
   }
   return `${before}/${segments.join("/")}${query}`;
@@ -43,7 +43,7 @@ export function removeDotSegments(target: string): string {
 /** Returns whether a decoded path has dot segments for a server that reads `..%2f` as `../` or `..\\`. */
 export const hasDotSegments = (path: string): boolean => /(?:^|[/\\])\.{1,2}(?:[/\\]|$)/.test(path);
 
-const mayBeControl = /emulator|[^\x21-\x24\x26-\x7e]/i;
+const controlPathPattern = /emulator|[^\x21-\x24\x26-\x7e]/i;
 
 /**
  * Returns whether a path leads to the control plane, or could lead there for a less strict server. Such a server may
@@ -51,7 +51,7 @@ const mayBeControl = /emulator|[^\x21-\x24\x26-\x7e]/i;
  */
 export function isControlPath(path: string): boolean {
   if (path.startsWith("/_emulator/")) return true;
-  if (!mayBeControl.test(path)) return false;
+  if (!controlPathPattern.test(path)) return false;
   const segments: string[] = [];
   for (const segment of decodeUrlText(path).toLowerCase().split(/[/\\]/)) {
     const name = segment.replace(/;.*/s, "").replace(/[^\x21-\x7e]/g, "");
@@ -81,7 +81,7 @@ export function parseRequestTarget(target: string): RequestTarget {
   const path = query < 0 ? local : local.slice(0, query);
   return {
     isPath: origin !== undefined,
-    path: escapedOrForeign.test(path) ? unescapeBytes(path) : path,
+    path: escapedOrForeignPattern.test(path) ? unescapeBytes(path) : path,
     search: query < 0 ? "" : local.slice(query + 1),
   };
 }

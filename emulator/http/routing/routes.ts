@@ -81,7 +81,7 @@ export class Routes {
   /** Returns the indexes of all operations of a path, for any method, in the order of declaration. */
   findAll(path: string): readonly number[] {
     const routes: Route[] = [];
-    if (path[0] === "/") collect(this.#root, path, 1, routes);
+    if (path[0] === "/") collectRoutes(this.#root, path, 1, routes);
     return routes.map(({ at }) => at).sort((a, b) => a - b);
   }
 
@@ -118,8 +118,8 @@ function findStreams(operations: readonly Operation[]): ReadonlyMap<number, numb
 
 /** Searches below `node` for the rest of the path from `from`. Stores the values of the parameters in `values`. */
 function findRoute(node: RouteNode, path: string, from: number, method: string, values: string[]): Route | undefined {
-  if (from > path.length) return withMethod(node.ends, method);
-  const end = endOfSegment(path, from);
+  if (from > path.length) return findByMethod(node.ends, method);
+  const end = findEndOfSegment(path, from);
   const segment = path.slice(from, end);
   const literal = node.literal.get(segment);
   const found = literal && findRoute(literal, path, end + 1, method, values);
@@ -130,36 +130,36 @@ function findRoute(node: RouteNode, path: string, from: number, method: string, 
     if (other) return other;
     values.pop();
   }
-  const rest = isRest(path) ? withMethod(node.rests, method) : undefined;
+  const rest = isRestValue(path) ? findByMethod(node.rests, method) : undefined;
   if (rest) values.push(path.slice(from));
   return rest;
 }
 
-function withMethod(routes: readonly Route[], method: string): Route | undefined {
+function findByMethod(routes: readonly Route[], method: string): Route | undefined {
   for (const route of routes) if (route.methods.includes(method)) return route;
   return undefined;
 }
 
 /** Returns the index of the next slash, or the end of the path. */
-function endOfSegment(path: string, from: number): number {
+function findEndOfSegment(path: string, from: number): number {
   const slash = path.indexOf("/", from);
   return slash < 0 ? path.length : slash;
 }
 
 /** A trailing slash belongs to the spelling of the path and not to the value. */
-const isRest = (path: string): boolean => !path.endsWith("/");
+const isRestValue = (path: string): boolean => !path.endsWith("/");
 
-function collect(node: RouteNode, path: string, from: number, into: Route[]): void {
+function collectRoutes(node: RouteNode, path: string, from: number, into: Route[]): void {
   if (from > path.length) {
     into.push(...node.ends);
     return;
   }
-  const end = endOfSegment(path, from);
+  const end = findEndOfSegment(path, from);
   const segment = path.slice(from, end);
   const literal = node.literal.get(segment);
-  if (literal) collect(literal, path, end + 1, into);
-  if (node.parameter && segment !== "") collect(node.parameter, path, end + 1, into);
-  if (end < path.length && isRest(path)) into.push(...node.rests);
+  if (literal) collectRoutes(literal, path, end + 1, into);
+  if (node.parameter && segment !== "") collectRoutes(node.parameter, path, end + 1, into);
+  if (end < path.length && isRestValue(path)) into.push(...node.rests);
 }
 
 /**

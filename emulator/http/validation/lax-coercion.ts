@@ -4,12 +4,12 @@ import type { Operation } from "../../../src/api/operation.ts";
 import { lookupTable } from "../../../src/base/object.ts";
 import { findNearest } from "../../../src/base/text.ts";
 import type { DecodedBody } from "../bodies/json.ts";
-import type { Issue } from "../dialects/dialect.ts";
-import type { ReportFinding } from "../handler.ts";
-import { findSchema, getDefinition, getKind, unwrap } from "./schema.ts";
+import type { ValidationIssue } from "../dialects/dialect.ts";
+import type { FindingReporter } from "../handler.ts";
+import { findSchema, getSchemaDefinition, getSchemaKind, unwrapSchema } from "./schema.ts";
 
-const integer = /^\s*[-+]?\d+(?:_\d+)*(?:\.0+)?\s*$/;
-const truths: ReadonlyMap<string, boolean> = new Map([
+const integerPattern = /^\s*[-+]?\d+(?:_\d+)*(?:\.0+)?\s*$/;
+const booleanValues: ReadonlyMap<string, boolean> = new Map([
   ...["true", "t", "yes", "y", "on", "1"].map((word) => [word, true] as const),
   ...["false", "f", "no", "n", "off", "0"].map((word) => [word, false] as const),
 ]);
@@ -18,25 +18,25 @@ const truths: ReadonlyMap<string, boolean> = new Map([
  * Converts a string as pydantic does. A string that cannot be converted remains a string, so that validation rejects
  * it.
  */
-export type CoerceString = (text: string) => unknown;
+export type StringCoercer = (text: string) => unknown;
 
-/** Coercers by kind of schema (`getKind`). All other kinds accept the text unchanged. */
-export const stringCoercers = lookupTable<CoerceString>({
-  int: (text) => (integer.test(text) ? Number(text.replaceAll("_", "")) : text),
+/** Coercers by kind of schema (`getSchemaKind`). All other kinds accept the text unchanged. */
+export const stringCoercers = lookupTable<StringCoercer>({
+  int: (text) => (integerPattern.test(text) ? Number(text.replaceAll("_", "")) : text),
   number: (text) => (text.trim() !== "" && Number.isFinite(Number(text)) ? Number(text) : text),
-  boolean: (text) => truths.get(text.toLowerCase()) ?? text,
+  boolean: (text) => booleanValues.get(text.toLowerCase()) ?? text,
 });
 
 /**
  * Converts the values of a body that pydantic accepts although the schema has another type. For example, `"201"` is
  * 201, and 1 is true (DECISIONS.md, P13). Returns undefined if no issue is about such a value. `body` is not modified.
  */
-export function coerceLax(schema: z.ZodType, body: unknown, issues: readonly Issue[]): unknown {
+export function coerceLax(schema: z.ZodType, body: unknown, issues: readonly ValidationIssue[]): unknown {
   let read: unknown;
   const own = new WeakSet();
   for (const { code, path } of issues) {
     if (code !== "invalid_type") continue;
-    const kind = getKind(findSchema(schema, path));
+    const kind = getSchemaKind(findSchema(schema, path));
     read = replaceAt(read ?? body, path, (value) => coerceOtherType(kind, value), own) ?? read;
   }
   return read;
@@ -76,9 +76,9 @@ function replaceAt(
 }
 
 /** Reports parts of a valid request that the real service may reject (DECISIONS.md, E1). */
-export type RelaxedChecks = (params: unknown, decoded: DecodedBody | undefined, finding: ReportFinding) => void;
+export type RelaxedChecks = (params: unknown, decoded: DecodedBody | undefined, finding: FindingReporter) => void;
 
-type Walk = (value: unknown, place: string, note: ReportFinding) => void;
+type CheckValue = (value: unknown, place: string, note: FindingReporter) => void;
 
 /** Limit per request, because further findings add nothing new. */
 const maxFindings = 10;
@@ -90,11 +90,11 @@ const maxFindings = 10;
 export function createRelaxedChecks({ request, service }: Operation): RelaxedChecks {
   const { params, body } = request;
   const isControl = service.dialect === "control";
-  const walkParams = params && !isControl ? createWalk(params) : undefined;
-  const walkBody = body?.kind === "json" && !isControl ? createWalk(body.schema) : undefined;
+  const walkParams = params && !isControl ? createValueCheck(params) : undefined;
+  const walkBody = body?.kind === "json" && !isControl ? createValueCheck(body.schema) : undefined;
   return (sentParams, decoded, finding) => {
     let left = maxFindings;
-    const note: ReportFinding = (code, detail) => {
+    const note: FindingReporter = (code, detail) => {
       left -= 1;
       if (left >= 0) finding(code, detail);
     };
@@ -104,29 +104,29 @@ export function createRelaxedChecks({ request, service }: Operation): RelaxedChe
 }
 
 /** Returns undefined if no value of the schema needs a check. */
-function createWalk(wrapped: z.ZodType): Walk | undefined {
+function createValueCheck(wrapped: z.ZodType): CheckValue | undefined {
   const expectation = getExpectation(wrapped);
-  if (expectation) return createExpectationWalk(expectation);
-  const schema = unwrap(wrapped);
-  if (schema !== wrapped && getExpectation(schema)) return createWalk(schema);
-  const { shape, element, valueType, catchall } = getDefinition(schema);
-  if (shape) return createFieldsWalk(shape, catchall === undefined);
+  if (expectation) return createExpectationCheck(expectation);
+  const schema = unwrapSchema(wrapped);
+  if (schema !== wrapped && getExpectation(schema)) return createValueCheck(schema);
+  const { shape, element, valueType, catchall } = getSchemaDefinition(schema);
+  if (shape) return createFieldsCheck(shape, catchall === undefined);
   const item = element ?? valueType;
-  const walkItem = item && createWalk(item);
+  const walkItem = item && createValueCheck(item);
   if (!walkItem) return undefined;
   return (value, position, note) => {
     if (Array.isArray(value)) for (const [at, each] of value.entries()) walkItem(each, `${position}[${at}]`, note);
   };
 }
 
-const createExpectationWalk =
-  ({ code, problem, matches }: Expectation): Walk =>
+const createExpectationCheck =
+  ({ code, problem, matches }: Expectation): CheckValue =>
   (value, position, note) => {
     if (typeof value === "string" && !matches(value)) note(code, `${position} ${problem}`);
   };
 
-function createFieldsWalk(shape: Readonly<Record<string, z.ZodType>>, isClosed: boolean): Walk {
-  const walks = new Map(Object.entries(shape).map(([name, field]) => [name, createWalk(field)]));
+function createFieldsCheck(shape: Readonly<Record<string, z.ZodType>>, isClosed: boolean): CheckValue {
+  const walks = new Map(Object.entries(shape).map(([name, field]) => [name, createValueCheck(field)]));
   return (value, position, note) => {
     if (typeof value !== "object" || value === null || Array.isArray(value)) return;
     for (const [name, field] of Object.entries(value)) {

@@ -2,7 +2,7 @@ import type * as z from "zod";
 import { restoreWrittenNumbers } from "../../../src/base/json.ts";
 import { isObject } from "../../../src/base/object.ts";
 
-interface Definition {
+interface SchemaDefinition {
   readonly type: string;
   readonly innerType?: z.ZodType;
   readonly in?: z.ZodType;
@@ -17,13 +17,14 @@ interface Definition {
   readonly checks?: readonly unknown[];
 }
 
-export const getDefinition = (schema: z.ZodType): Definition => schema._zod.def as unknown as Definition;
+export const getSchemaDefinition = (schema: z.ZodType): SchemaDefinition =>
+  schema._zod.def as unknown as SchemaDefinition;
 
 /** Returns the schema inside optional, nullable, default and other wrappers. */
-export function unwrap(schema: z.ZodType): z.ZodType {
-  const { type, innerType, in: input } = getDefinition(schema);
-  if (innerType) return unwrap(innerType);
-  if (type === "pipe" && input) return unwrap(input);
+export function unwrapSchema(schema: z.ZodType): z.ZodType {
+  const { type, innerType, in: input } = getSchemaDefinition(schema);
+  if (innerType) return unwrapSchema(innerType);
+  if (type === "pipe" && input) return unwrapSchema(input);
   return schema;
 }
 
@@ -32,37 +33,37 @@ export function findSchema(schema: z.ZodType, path: readonly PropertyKey[]): z.Z
   let at: z.ZodType | undefined = schema;
   for (const key of path) {
     if (!at) return undefined;
-    const { shape, element, valueType } = getDefinition(unwrap(at));
+    const { shape, element, valueType } = getSchemaDefinition(unwrapSchema(at));
     const name = String(key);
     at = shape ? (Object.hasOwn(shape, name) ? shape[name] : undefined) : (element ?? valueType);
   }
-  return at && unwrap(at);
+  return at && unwrapSchema(at);
 }
 
 /** Returns the kind of a value of the schema: `int`, `number`, `boolean`, `array`, `string`, … */
-export function getKind(schema: z.ZodType | undefined): string {
+export function getSchemaKind(schema: z.ZodType | undefined): string {
   if (!schema) return "unknown";
-  const { type, format } = getDefinition(unwrap(schema));
+  const { type, format } = getSchemaDefinition(unwrapSchema(schema));
   return type === "number" && format?.includes("int") ? "int" : type;
 }
 
 /** Returns whether every field is a required string with any content, so that nothing needs parsing. */
 export const acceptsAnyStrings = (schema: z.ZodObject): boolean =>
   Object.values(schema.shape).every((field) => {
-    const { type, checks, check } = getDefinition(field as z.ZodType);
+    const { type, checks, check } = getSchemaDefinition(field as z.ZodType);
     return type === "string" && !checks?.length && !check;
   });
 
 /**
  * Replaces the numbers of a validated value with the numbers of the source document where the schema allows any value.
  */
-type KeepNumbers = (value: unknown, exact: unknown) => unknown;
+type NumberKeeper = (value: unknown, exact: unknown) => unknown;
 
 /**
  * Creates a function that keeps numbers as written. Returns undefined if the schema declares the type of every number.
  */
-export function createNumberKeeper(schema: z.ZodType): KeepNumbers | undefined {
-  const { type, shape, element, valueType } = getDefinition(unwrap(schema));
+export function createNumberKeeper(schema: z.ZodType): NumberKeeper | undefined {
+  const { type, shape, element, valueType } = getSchemaDefinition(unwrapSchema(schema));
   if (type === "unknown" || type === "any") return restoreWrittenNumbers;
   if (shape) return createFieldKeeper(shape);
   const keep = element
@@ -78,7 +79,7 @@ export function createNumberKeeper(schema: z.ZodType): KeepNumbers | undefined {
   };
 }
 
-function createFieldKeeper(shape: Readonly<Record<string, z.ZodType>>): KeepNumbers | undefined {
+function createFieldKeeper(shape: Readonly<Record<string, z.ZodType>>): NumberKeeper | undefined {
   const keepers = Object.entries(shape).flatMap(([name, field]) => {
     const keep = createNumberKeeper(field);
     return keep ? [[name, keep] as const] : [];

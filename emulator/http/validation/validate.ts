@@ -2,15 +2,22 @@ import type * as z from "zod";
 import type { Operation } from "../../../src/api/operation.ts";
 import type { Service } from "../../../src/api/services.ts";
 import { lookupTable } from "../../../src/base/object.ts";
-import { type Fields, getLast, parseFields } from "../bodies/fields.ts";
+import { getLastValue, parseFields, type RequestFields } from "../bodies/fields.ts";
 
 import type { DecodedBody } from "../bodies/json.ts";
-import { getValueAt, type Issue, type RequestPart, type ValidationProblem } from "../dialects/dialect.ts";
-import { type CoerceString, coerceLax, stringCoercers } from "./lax-coercion.ts";
-import { acceptsAnyStrings, createNumberKeeper, findSchema, getDefinition, getKind, unwrap } from "./schema.ts";
+import { getValueAt, type RequestPart, type ValidationIssue, type ValidationProblem } from "../dialects/dialect.ts";
+import { coerceLax, type StringCoercer, stringCoercers } from "./lax-coercion.ts";
+import {
+  acceptsAnyStrings,
+  createNumberKeeper,
+  findSchema,
+  getSchemaDefinition,
+  getSchemaKind,
+  unwrapSchema,
+} from "./schema.ts";
 
 /** Input of a handler before its type is known. */
-export interface Input {
+export interface HandlerInput {
   params: unknown;
   query: unknown;
   headers: unknown;
@@ -18,26 +25,26 @@ export interface Input {
 }
 
 export interface RequestParts {
-  readonly params: Fields;
+  readonly params: RequestFields;
   /** Query without the question mark. */
   readonly search: string;
-  readonly headers: Fields;
+  readonly headers: RequestFields;
   readonly decoded: DecodedBody | undefined;
 }
 
 /** Validates every part of a request and writes the values to `input`. Returns the problems in wire order. */
-export type ValidateRequest = (sent: RequestParts, input: Input) => readonly ValidationProblem[];
+export type RequestValidator = (sent: RequestParts, input: HandlerInput) => readonly ValidationProblem[];
 
-type Check = (sent: RequestParts, input: Input, problems: ValidationProblem[]) => void;
+type PartCheck = (sent: RequestParts, input: HandlerInput, problems: ValidationProblem[]) => void;
 
-const none: readonly ValidationProblem[] = [];
+const noProblems: readonly ValidationProblem[] = [];
 
 /** Returns whether a request can be invalid. */
 export const hasInputSchema = ({ request: { params, query, headers, body } }: Operation): boolean =>
   params !== undefined || query !== undefined || headers !== undefined || (body !== undefined && "schema" in body);
 
-export function createValidator({ request, service }: Operation): ValidateRequest {
-  const checks: Check[] = [];
+export function createValidator({ request, service }: Operation): RequestValidator {
+  const checks: PartCheck[] = [];
   if (request.params) checks.push(createParamsCheck(request.params));
   if (request.query) checks.push(createFieldsCheck("query", request.query, ({ search }) => parseFields(search)));
   if (request.headers) checks.push(createFieldsCheck("header", request.headers, ({ headers }) => headers));
@@ -46,11 +53,11 @@ export function createValidator({ request, service }: Operation): ValidateReques
   return (sent, input) => {
     const problems: ValidationProblem[] = [];
     for (const check of checks) check(sent, input, problems);
-    return problems.length === 0 ? none : problems;
+    return problems.length === 0 ? noProblems : problems;
   };
 }
 
-function createParamsCheck(schema: z.ZodObject): Check {
+function createParamsCheck(schema: z.ZodObject): PartCheck {
   if (!acceptsAnyStrings(schema)) return createFieldsCheck("path", schema, ({ params }) => params);
   return ({ params }, input) => {
     input.params = params;
@@ -62,8 +69,8 @@ const partOfInput = { path: "params", query: "query", header: "headers" } as con
 function createFieldsCheck(
   part: Exclude<RequestPart, "body">,
   schema: z.ZodObject,
-  pick: (sent: RequestParts) => Fields,
-): Check {
+  pick: (sent: RequestParts) => RequestFields,
+): PartCheck {
   const read = createStringCoercer(schema);
   const names = Object.keys(schema.shape);
   const target = partOfInput[part];
@@ -77,28 +84,28 @@ function createFieldsCheck(
       input[target] = parsed.data;
       return;
     }
-    const quote = (name: string) => (Array.isArray(values[name]) ? [fields[name]].flat() : getLast(fields[name]));
+    const quote = (name: string) => (Array.isArray(values[name]) ? [fields[name]].flat() : getLastValue(fields[name]));
     const quoted = Object.fromEntries(Object.keys(fields).map((name) => [name, quote(name)]));
     for (const issue of parsed.error.issues) problems.push({ part, issue, schema, sent: quoted });
   };
 }
 
 /** Length below which a document cannot have more problems than the limit. */
-const shortDocument = 1_000;
+const maxShortDocumentLength = 1_000;
 /**
  * Maximum number of validations of a long document after a number or a boolean in quotes was converted (DECISIONS.md,
  * E11).
  */
-const laxReadings = 10;
+const maxLaxAttempts = 10;
 
-function createBodyCheck(schema: z.ZodType, { dialect, noBody }: Service): Check {
+function createBodyCheck(schema: z.ZodType, { dialect, noBody }: Service): PartCheck {
   let forLong: z.ZodType | undefined;
   const optional = schema.safeParse(undefined).success;
   const isLax = dialect !== "control";
   const keepNumbers = createNumberKeeper(schema);
   return ({ decoded }, input, problems) => {
     let value = decoded?.value;
-    if (decoded?.isForm && dialect === "fastapi") value = withoutBlanks(schema, value as Form);
+    if (decoded?.isForm && dialect === "fastapi") value = removeBlanks(schema, value as FormFields);
     // FastAPI accepts null for an optional model.
     if (value === null && optional && dialect === "fastapi") value = undefined;
     if (value === undefined) {
@@ -109,14 +116,14 @@ function createBodyCheck(schema: z.ZodType, { dialect, noBody }: Service): Check
       }
       if (noBody === "empty") value = {};
     }
-    const isLong = decoded !== undefined && decoded.length > shortDocument;
+    const isLong = decoded !== undefined && decoded.length > maxShortDocumentLength;
     // The first request with a long document creates this schema, because most operations never receive such a
     // document.
     if (isLong) forLong ??= limitProblems(schema);
     const fitting = isLong ? forLong! : schema;
     let checked = value;
     let parsed = fitting.safeParse(checked, { reportInput: true });
-    for (let times = isLong ? laxReadings : 1; isLax && !parsed.success && times > 0; times -= 1) {
+    for (let times = isLong ? maxLaxAttempts : 1; isLax && !parsed.success && times > 0; times -= 1) {
       const lax = coerceLax(schema, checked, parsed.error.issues);
       if (lax === undefined) break;
       checked = lax;
@@ -135,13 +142,13 @@ function createBodyCheck(schema: z.ZodType, { dialect, noBody }: Service): Check
   };
 }
 
-type Form = Readonly<Record<string, string | undefined>>;
+type FormFields = Readonly<Record<string, string | undefined>>;
 
 /**
  * Removes declared form fields that are empty, because they count as absent. Undeclared names remain (DECISIONS.md,
  * R1).
  */
-function withoutBlanks(schema: z.ZodType, form: Form): Form {
+function removeBlanks(schema: z.ZodType, form: FormFields): FormFields {
   const kept = new Map(Object.entries(form));
   dropBlanks(schema, kept);
   return lookupTable(Object.fromEntries(kept));
@@ -149,31 +156,31 @@ function withoutBlanks(schema: z.ZodType, form: Form): Form {
 
 /** The last value of a repeated field counts. */
 function dropBlanks(schema: z.ZodType, form: Map<string, unknown>): void {
-  for (const name of Object.keys(getDefinition(unwrap(schema)).shape ?? {})) {
+  for (const name of Object.keys(getSchemaDefinition(unwrapSchema(schema)).shape ?? {})) {
     const last = [form.get(name)].flat().at(-1);
     if (last === "") form.delete(name);
     else if (last !== undefined) form.set(name, last);
   }
 }
 
-const keepString: CoerceString = (text) => text;
+const keepString: StringCoercer = (text) => text;
 
 /** Creates the function that converts the strings of a path, a query or the headers to the types of the schema. */
-function createStringCoercer(schema: z.ZodObject): (fields: Fields) => Record<string, unknown> {
+function createStringCoercer(schema: z.ZodObject): (fields: RequestFields) => Record<string, unknown> {
   const fields = Object.entries(schema.shape).map(([name, field]) => {
-    const inner = unwrap(field as z.ZodType);
-    const { type, element } = getDefinition(inner);
+    const inner = unwrapSchema(field as z.ZodType);
+    const { type, element } = getSchemaDefinition(inner);
     const list = type === "array";
-    return { name, list, read: stringCoercers[getKind(list ? element : inner)] ?? keepString };
+    return { name, list, read: stringCoercers[getSchemaKind(list ? element : inner)] ?? keepString };
   });
   return (input) => {
     const out: Record<string, unknown> = Object.create(null);
     // Undeclared names remain, because the schema decides whether they are valid.
-    for (const name of Object.keys(input)) out[name] = getLast(input[name]);
+    for (const name of Object.keys(input)) out[name] = getLastValue(input[name]);
     for (const { name, list, read } of fields) {
       const value = input[name];
       if (value === undefined) continue;
-      out[name] = list ? [value].flat().map((text) => read(text as string)) : read(getLast(value)!);
+      out[name] = list ? [value].flat().map((text) => read(text as string)) : read(getLastValue(value)!);
     }
     return out;
   };
@@ -183,7 +190,11 @@ function createStringCoercer(schema: z.ZodObject): (fields: Fields) => Record<st
  * Sorts issues of dictionary keys by wire order, because an object lists names that look like numbers first. `sent` is
  * the document, whose objects are maps.
  */
-function sortInWireOrder(schema: z.ZodType, sent: unknown, issues: readonly Issue[]): readonly Issue[] {
+function sortInWireOrder(
+  schema: z.ZodType,
+  sent: unknown,
+  issues: readonly ValidationIssue[],
+): readonly ValidationIssue[] {
   if (issues.length < 2) return issues;
   const indexed = new Map<unknown, { readonly first: number; readonly rank: ReadonlyMap<unknown, number> }>();
   const keys = issues.map((issue, at) => {
@@ -202,7 +213,7 @@ function sortInWireOrder(schema: z.ZodType, sent: unknown, issues: readonly Issu
 
 const isDictionary = (schema: z.ZodType, path: readonly PropertyKey[]): boolean => {
   const at = findSchema(schema, path);
-  return at !== undefined && getDefinition(at).type === "record";
+  return at !== undefined && getSchemaDefinition(at).type === "record";
 };
 
 /** Maximum number of problems in one list. A real service lists all problems (DECISIONS.md, E11). */
@@ -213,7 +224,7 @@ export const maxProblems = 1_000;
  * would exceed the memory. The schema accepts the same values.
  */
 export function limitProblems(schema: z.ZodType): z.ZodType {
-  const { type, shape, element, valueType, innerType, options } = getDefinition(schema);
+  const { type, shape, element, valueType, innerType, options } = getSchemaDefinition(schema);
   if (type === "object" && shape) {
     const fields = Object.entries(shape).map(([name, field]) => [name, limitProblems(field)]);
     return cloneSchema(schema, { shape: Object.fromEntries(fields) });

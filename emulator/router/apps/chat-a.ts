@@ -1,13 +1,13 @@
 import { verifyChatA } from "../../../src/schemes/chat-a.ts";
-import { readApps } from "../../domain/apps.ts";
+import { readConnectedApps } from "../../domain/apps.ts";
 import type { Cluster } from "../../domain/clusters.ts";
 import { concatBody } from "../../http/bodies/decode.ts";
 import { findString, parseForm, parseJsonObject } from "../../http/bodies/fields.ts";
 import type { ReceivedRequest } from "../../http/handler.ts";
 import { Passthrough } from "../../http/reply.ts";
 import type { ForwardCall, RouterCall, RouterContext, RouterHandlers } from "../context.ts";
-import { verifyFresh } from "../credentials.ts";
-import { createRouterResponse, forwardTo, forwardToAll } from "../proxied/forward.ts";
+import { verifyFreshSignature } from "../credentials.ts";
+import { createRouterResponse, forwardToAll, forwardToOwners } from "../proxied/forward.ts";
 import { findOwners } from "../resolve/resolve.ts";
 
 type ChatACall = ForwardCall & RouterCall<"bad-chat-a-signature">;
@@ -55,11 +55,11 @@ function findSignature(headers: ReceivedRequest["headers"]) {
   return { timestamp: undefined, signature: undefined };
 }
 
-async function verify(call: ChatACall): Promise<void> {
-  const { signing_secret: signingSecret } = (await call.store.read(readApps)).chat_a;
+async function verifyMessage(call: ChatACall): Promise<void> {
+  const { signing_secret: signingSecret } = (await call.store.read(readConnectedApps)).chat_a;
   if (signingSecret === null) return call.finding("signature-unchecked", "the seed has no signing secret of chat_a");
   const signed = { signingSecret, body: call.request.body, ...findSignature(call.request.headers) };
-  const verdict = verifyFresh(call, (nowMs) => verifyChatA({ ...signed, nowMs }));
+  const verdict = verifyFreshSignature(call, (nowMs) => verifyChatA({ ...signed, nowMs }));
   if (verdict.ok) return;
   call.finding("chat-a-signature-refused", verdict.reason);
   call.fail("bad-chat-a-signature");
@@ -69,9 +69,9 @@ async function verify(call: ChatACall): Promise<void> {
  * Forwards a message of chat_a unchanged to its team's cluster if the cluster is one of `candidates`, and otherwise to
  * all candidates.
  */
-async function receive(call: ChatACall, candidates: () => readonly Cluster[]): Promise<Passthrough> {
+async function forwardMessage(call: ChatACall, candidates: () => readonly Cluster[]): Promise<Passthrough> {
   const { teams, challenge, isSslCheck } = parseMessage(call.request);
-  if (!isSslCheck) await verify(call);
+  if (!isSslCheck) await verifyMessage(call);
   const others = candidates();
   if (isSslCheck) return new Passthrough(200, [], Buffer.alloc(0));
   if (challenge !== undefined) return createRouterResponse({ challenge });
@@ -80,7 +80,7 @@ async function receive(call: ChatACall, candidates: () => readonly Cluster[]): P
     call,
     teams.flatMap((key) => (key === undefined ? [] : [{ table: "chat_a_teams" as const, key }])),
   );
-  return forwardTo(
+  return forwardToOwners(
     call,
     owners.filter((owner) => others.includes(owner)),
     { others, timeoutMs: call.settings.chatUpstreamTimeoutMs },
@@ -110,13 +110,13 @@ const selectClusterOf = (call: RouterCall<"unknown-destination">, destination: s
 };
 
 export const chatAHandlers = {
-  "chat-a.interaction": (_, call) => toObjectResponse(call, receive(call, selectAllClusters(call))),
-  "chat-a.event": (_, call) => receive(call, selectAllClusters(call)),
-  "chat-a.options": (_, call) => receive(call, selectAllClusters(call)),
+  "chat-a.interaction": (_, call) => toObjectResponse(call, forwardMessage(call, selectAllClusters(call))),
+  "chat-a.event": (_, call) => forwardMessage(call, selectAllClusters(call)),
+  "chat-a.options": (_, call) => forwardMessage(call, selectAllClusters(call)),
   "chat-a.destination-interaction": ({ params }, call) =>
-    toObjectResponse(call, receive(call, selectClusterOf(call, params.destination))),
-  "chat-a.destination-event": ({ params }, call) => receive(call, selectClusterOf(call, params.destination)),
-  "chat-a.destination-options": ({ params }, call) => receive(call, selectClusterOf(call, params.destination)),
+    toObjectResponse(call, forwardMessage(call, selectClusterOf(call, params.destination))),
+  "chat-a.destination-event": ({ params }, call) => forwardMessage(call, selectClusterOf(call, params.destination)),
+  "chat-a.destination-options": ({ params }, call) => forwardMessage(call, selectClusterOf(call, params.destination)),
   "chat-a.oauth-redirect": ({ params }, call) =>
     forwardToAll(call, selectClusterOf(call, params.destination)(), call.settings.chatUpstreamTimeoutMs),
 } satisfies RouterHandlers;

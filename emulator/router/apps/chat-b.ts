@@ -1,14 +1,14 @@
 import { errors, importJWK, type JWTPayload, jwtVerify } from "jose";
 import { createInvalidVerdict, type Verdict, validVerdict } from "../../../src/schemes/verdict.ts";
-import { type Apps, type IssuerKey, listPublicChatBKeys, readApps } from "../../domain/apps.ts";
+import { type ConnectedApps, type IssuerKey, listPublicChatBKeys, readConnectedApps } from "../../domain/apps.ts";
 import { findString, parseJsonObject } from "../../http/bodies/fields.ts";
 import type { RouterContext, RouterHandler, RouterHandlers } from "../context.ts";
 import { forwardToOne } from "../proxied/forward.ts";
-import { findOwners, type Identifier } from "../resolve/resolve.ts";
+import { findOwners, type OwnerIdentifier } from "../resolve/resolve.ts";
 
 /** The token must be verified before the body is trusted (DECISIONS.md, R22). */
 const receiveActivity: RouterHandler<"chat-b.messaging"> = async (_, call) => {
-  const { chat_b: app } = await call.store.read(readApps);
+  const { chat_b: app } = await call.store.read(readConnectedApps);
   const activity = parseJsonObject(call.request.body);
   const verdict = await verifyChatBToken({
     authorization: call.request.headers.authorization,
@@ -37,7 +37,7 @@ async function findPublishedKey(
 }
 
 /** Lists the values of an activity that can contain its tenant, in order of precedence. */
-function listTenants(activity: Readonly<Record<string, unknown>>): Identifier[] {
+function listTenants(activity: Readonly<Record<string, unknown>>): OwnerIdentifier[] {
   const named = [findString(activity, "channelData", "tenant", "id"), findString(activity, "conversation", "tenantId")];
   return named.flatMap((id) => (id === undefined ? [] : [{ table: "external_integrations", key: `CHAT_B:${id}` }]));
 }
@@ -47,7 +47,7 @@ export const chatBHandlers = {
 } satisfies RouterHandlers;
 
 /** Maximum clock skew (DECISIONS.md, P11). */
-const clockSkewSeconds = 5 * 60;
+const maxClockSkewSeconds = 5 * 60;
 const algorithms = ["RS256", "RS384", "RS512"];
 
 /** Tenants for which the vendor's desktop emulator requests tokens. */
@@ -63,7 +63,7 @@ interface TokenCheck {
   readonly authorization: string | undefined;
   /** Undefined if the body is not an activity. */
   readonly activity: Readonly<Record<string, unknown>> | undefined;
-  readonly app: Pick<Apps["chat_b"], "app_id" | "issuer">;
+  readonly app: Pick<ConnectedApps["chat_b"], "app_id" | "issuer">;
   /** Wall-clock time, which real issuers use in their tokens (DECISIONS.md, P24). */
   readonly nowMs: number;
   findKey(kid: string): Promise<IssuerKey | undefined>;
@@ -122,7 +122,7 @@ async function checkSignature(
         if (!key) throw new errors.JWKSNoMatchingKey("no published key has the token's kid");
         return importJWK({ ...key, alg });
       },
-      { algorithms, clockTolerance: clockSkewSeconds, currentDate: new Date(nowMs) },
+      { algorithms, clockTolerance: maxClockSkewSeconds, currentDate: new Date(nowMs) },
     );
     return { ok: true, key: key!, claims };
   } catch (error) {

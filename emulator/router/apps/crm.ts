@@ -1,19 +1,19 @@
 import { openCrmB, verifyCrmA } from "../../../src/schemes/crm.ts";
-import { readApps, resolveFrontEnd } from "../../domain/apps.ts";
+import { readConnectedApps, resolveFrontEnd } from "../../domain/apps.ts";
 import type { Cluster } from "../../domain/clusters.ts";
 import { findString, getQuery } from "../../http/bodies/fields.ts";
 import type { Passthrough } from "../../http/reply.ts";
 import { toOriginForm } from "../../http/routing/path.ts";
 import type { RouterCall, RouterHandlers, SingleClusterCall } from "../context.ts";
-import { verifyFresh } from "../credentials.ts";
+import { verifyFreshSignature } from "../credentials.ts";
 import { forwardToOne } from "../proxied/forward.ts";
 import { findIdentifiers, findOwners } from "../resolve/resolve.ts";
 
 type SignedCall = SingleClusterCall & RouterCall<"bad-crm-a-signature">;
 
 /** Verifies the signature over the full public URL (DECISIONS.md, R29). */
-async function verify(call: SignedCall): Promise<void> {
-  const { crm_a } = await call.store.read(readApps);
+async function verifySignature(call: SignedCall): Promise<void> {
+  const { crm_a } = await call.store.read(readConnectedApps);
   const { headers, method, target, body } = call.request;
   const signed = {
     clientSecret: crm_a.client_secret,
@@ -24,7 +24,7 @@ async function verify(call: SignedCall): Promise<void> {
     timestamp: headers["x-crm-a-signature-timestamp"] || undefined,
     signature: headers["x-crm-a-signature"],
   };
-  const verdict = verifyFresh(call, (nowMs) => verifyCrmA({ ...signed, nowMs }));
+  const verdict = verifyFreshSignature(call, (nowMs) => verifyCrmA({ ...signed, nowMs }));
   if (!verdict.ok) {
     call.finding("crm-a-signature-refused", verdict.reason);
     call.fail("bad-crm-a-signature");
@@ -44,7 +44,7 @@ export const crmAHandlers = {
 
 /** Verifies and forwards a request that has its credentials and payload in the query. */
 async function verifyAndForward(call: SignedCall): Promise<Passthrough> {
-  await verify(call);
+  await verifySignature(call);
   return forwardToOne(call, await findCrmOwner(call, buildOwnerTarget(call.request.target)));
 }
 
@@ -65,7 +65,7 @@ type CanvasCall = SingleClusterCall & RouterCall<"index-url-not-allowed">;
 
 /** The page loads its front end from this URL, which the router itself never requests (DECISIONS.md, R28). */
 async function requireAllowedIndexUrl(call: CanvasCall, wanted: string | null | undefined): Promise<void> {
-  const { crm_b } = await call.store.read(readApps);
+  const { crm_b } = await call.store.read(readConnectedApps);
   if (resolveFrontEnd(crm_b, wanted) === "refused") call.fail("index-url-not-allowed");
 }
 
@@ -84,7 +84,7 @@ function buildTarget(context: unknown): string {
 
 export const crmBHandlers = {
   "crm-b.open": async ({ body, query }, call) => {
-    const { crm_b } = await call.store.read(readApps);
+    const { crm_b } = await call.store.read(readConnectedApps);
     const verdict = openCrmB(crm_b.consumer_secret, body.signed_request);
     if (!verdict.ok) {
       call.finding("signed-request-refused", verdict.reason);

@@ -9,12 +9,12 @@ interface KeySet {
 }
 
 /** Lifetime of cached keys of an issuer, as in the libraries of the bot framework (DECISIONS.md, P11). */
-const lifetimeMs = 24 * 60 * 60 * 1_000;
+const maxKeyAgeMs = 24 * 60 * 60 * 1_000;
 /**
  * Minimum interval between requests for unknown keys. An unknown key can be new, but unknown keys must not cause a
  * request each time.
  */
-const pauseMs = 10_000;
+const minRequestIntervalMs = 10_000;
 
 /** Published keys of external issuers by the URL of their metadata. */
 export class IssuerKeys {
@@ -28,9 +28,9 @@ export class IssuerKeys {
   /** Returns the key with that id, or undefined if the issuer does not have it or does not respond. */
   async find(metadataUrl: string, kid: string): Promise<IssuerKey | undefined> {
     const known = this.#sets.get(metadataUrl);
-    const age = known ? this.#context.wall.monotonicNow() - known.at : lifetimeMs;
-    const found = age < lifetimeMs ? findKey(await known?.keys, kid) : undefined;
-    if (found || age < pauseMs) return found;
+    const age = known ? this.#context.wall.monotonicNow() - known.at : maxKeyAgeMs;
+    const found = age < maxKeyAgeMs ? findKey(await known?.keys, kid) : undefined;
+    if (found || age < minRequestIntervalMs) return found;
     return findKey(await this.#renewKeys(metadataUrl), kid);
   }
 

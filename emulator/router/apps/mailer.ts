@@ -40,7 +40,7 @@ export const blackholeMails = defineRows<BlackholeMail>({
  * Limits on the number and the size in bytes of stored mails. Unauthenticated clients can send mail, so only the newest
  * is stored. Contents are counted as base64.
  */
-export const blackholeLimits = { count: 1_000, bytes: 16 * 1024 * 1024 } as const;
+export const maxBlackholeMails = { count: 1_000, bytes: 16 * 1024 * 1024 } as const;
 
 const measureMail = ({ body_base64, content_type }: BlackholeMail): number =>
   body_base64.length + (content_type?.length ?? 0);
@@ -53,7 +53,7 @@ async function storeMail(tx: Transaction, mail: Omit<BlackholeMail, "id">): Prom
   let count = mails.length;
   let bytes = mails.reduce((sum, each) => sum + measureMail(each), 0);
   for (const oldest of mails) {
-    if (count === 1 || (count <= blackholeLimits.count && bytes <= blackholeLimits.bytes)) break;
+    if (count === 1 || (count <= maxBlackholeMails.count && bytes <= maxBlackholeMails.bytes)) break;
     tx.delete(blackholeMails, oldest.id);
     count -= 1;
     bytes -= measureMail(oldest);
@@ -61,11 +61,11 @@ async function storeMail(tx: Transaction, mail: Omit<BlackholeMail, "id">): Prom
 }
 
 /** Matches `{cluster_id}_{workspace_id}`, in which both ids can contain underscores (DECISIONS.md, P6). */
-const customerId = /^.+_.+$/s;
+const customerIdPattern = /^.+_.+$/s;
 
 export const billingHandlers = {
   "billing.event": ({ body }, call) => {
-    const customers = [...findCustomerIds(body)].filter((id) => customerId.test(id));
+    const customers = [...findCustomerIds(body)].filter((id) => customerIdPattern.test(id));
     const [first] = customers;
     if (first === undefined) return call.fail("no-customer-id");
     const [owner] = customers.flatMap((id) => findClusterByPrefix(call.clusters, id) ?? []);

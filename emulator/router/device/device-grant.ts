@@ -7,8 +7,8 @@ import { requireCluster } from "../resolve/resolve.ts";
 import { decideGrant, deviceGrants, findGrantByUserCode, formatUserCode, purgeGrants } from "./rows.ts";
 import { redeemDeviceCode } from "./token.ts";
 
-const lifetimeSeconds = 900;
-const intervalSeconds = 5;
+const deviceCodeLifetimeSeconds = 900;
+const minPollIntervalSeconds = 5;
 
 /** RFC 8628, 6.1: the alphabet has no vowels, so that codes are not words, and no ambiguous characters. */
 const userCodeAlphabet = "BCDFGHJKLMNPQRSTVWXZ";
@@ -24,8 +24,8 @@ const createDeviceCode: RouterHandler<"device-grant.code"> = async ({ body }, ca
       client_id: body.client_id,
       status: "PENDING" as const,
       cluster_id: null,
-      expires_at: clock.now() + lifetimeSeconds * 1_000,
-      interval: intervalSeconds,
+      expires_at: clock.now() + deviceCodeLifetimeSeconds * 1_000,
+      interval: minPollIntervalSeconds,
       last_poll: null,
       claimed: false,
       redeemed: false,
@@ -40,8 +40,8 @@ const createDeviceCode: RouterHandler<"device-grant.code"> = async ({ body }, ca
     user_code: shown,
     verification_uri: verification,
     verification_uri_complete: `${verification}?user_code=${shown}`,
-    expires_in: lifetimeSeconds,
-    interval: intervalSeconds,
+    expires_in: deviceCodeLifetimeSeconds,
+    interval: minPollIntervalSeconds,
   };
   // Anyone with the device code can get the tokens, so the response must not be cached (RFC 8628, 3.2).
   return reply(200, codes, noStoreHeaders);
@@ -55,11 +55,11 @@ async function generateUserCode(tx: Transaction, ids: RouterContext["ids"]): Pro
 }
 
 /** Maximum number of characters (DECISIONS.md, E11). */
-const maxNameLength = 1_000;
+const maxClientNameLength = 1_000;
 
 /** DECISIONS.md, R31 */
 const createOAuthClient: RouterHandler<"device-grant.create-client"> = async ({ body }, { store, ids, fail }) => {
-  if (body.client_name.length > maxNameLength) return fail("client-name-too-long");
+  if (body.client_name.length > maxClientNameLength) return fail("client-name-too-long");
   const client = { client_id: `cli_${ids.token(12)}`, client_name: body.client_name };
   await store.transaction("device-grant.create-client", async (tx) => {
     // The oldest client can be in use, so no client is deleted.

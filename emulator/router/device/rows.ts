@@ -49,7 +49,7 @@ export interface GrantDecision {
 }
 
 /** Reason why a user code cannot be decided. `bound` means that only another cluster can decide. */
-export type UndecidableReason = "unknown" | "expired" | "decided" | "bound";
+export type DecisionRejection = "unknown" | "expired" | "decided" | "bound";
 
 /**
  * Decides a user code and maps the code to the deciding cluster. PENDING binds a pending grant to a cluster, and then
@@ -60,7 +60,7 @@ export async function decideGrant(
   now: number,
   userCode: string,
   { status, cluster_id }: GrantDecision,
-): Promise<DeviceGrant | UndecidableReason> {
+): Promise<DeviceGrant | DecisionRejection> {
   const grant = await findGrantByUserCode(tx, userCode);
   if (!grant) return "unknown";
   if (grant.expires_at <= now) return "expired";
@@ -83,14 +83,14 @@ export async function removeGrants(tx: Transaction, cluster: string, userCodes: 
 }
 
 /** Time for which an expired grant is reported as expired instead of unknown. */
-const retentionMs = 24 * 60 * 60 * 1_000;
+const expiredGrantRetentionMs = 24 * 60 * 60 * 1_000;
 
 /** Maximum number of stored grants, because virtual time can stop and then nothing expires. */
 export const maxGrants = 100_000;
 
 /** Deletes grants that expired long ago, and the oldest grants above the limit. */
 export async function purgeGrants(tx: Transaction, now: number): Promise<void> {
-  const expired = await tx.list(deviceGrants, { by: "expires_at", to: now - retentionMs });
+  const expired = await tx.list(deviceGrants, { by: "expires_at", to: now - expiredGrantRetentionMs });
   const excess = (await tx.count(deviceGrants)) - expired.length - maxGrants;
   const oldest = excess > 0 ? await tx.list(deviceGrants, { limit: excess }) : [];
   for (const old of [...expired, ...oldest.filter(({ claimed }) => !claimed)]) {

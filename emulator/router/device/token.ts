@@ -4,10 +4,10 @@ import { TokenResponse } from "../../../src/api/router/device-grant.ts";
 import { lookupTable } from "../../../src/base/object.ts";
 import { authenticateClient, oauthClients } from "../../domain/client-credentials.ts";
 import { parseForm, parseJsonObject } from "../../http/bodies/fields.ts";
-import { type ForwardableRequest, withTarget } from "../../http/outgoing/forward.ts";
+import { type ForwardableRequest, replaceTarget } from "../../http/outgoing/forward.ts";
 import { noStoreHeaders, reply } from "../../http/reply.ts";
 import type { RouterCall, RouterHandler } from "../context.ts";
-import { withOwnCredentials } from "../proxied/forward.ts";
+import { filterCredentials } from "../proxied/forward.ts";
 import { type ClusterResponse, requestCluster } from "../proxied/request-cluster.ts";
 import { type DeviceGrant, deviceGrants } from "./rows.ts";
 
@@ -45,7 +45,7 @@ export async function issueDeviceTokens(
   clientId: string,
   request: ForwardableRequest,
 ): Promise<Tokens> {
-  const polled = await poll(call, deviceCode, clientId);
+  const polled = await pollGrant(call, deviceCode, clientId);
   if (polled.kind === "refused") return call.fail(polled.code);
 
   const answer = await requestTokens(call, polled.grant, request);
@@ -57,7 +57,7 @@ export async function issueDeviceTokens(
   return "refused" in answer ? call.fail(answer.refused) : answer.tokens;
 }
 
-function poll(call: RouterCall, deviceCode: string, clientId: string): Promise<PollResult> {
+function pollGrant(call: RouterCall, deviceCode: string, clientId: string): Promise<PollResult> {
   const { store, clock, wall, settings } = call;
   return store.transaction("device-grant.poll", async (tx) => {
     const at = clock.now();
@@ -72,7 +72,7 @@ function poll(call: RouterCall, deviceCode: string, clientId: string): Promise<P
 async function requestTokens(call: RouterCall, grant: DeviceGrant, request: ForwardableRequest): Promise<TokenOutcome> {
   const cluster = call.clusters.find(({ id }) => id === grant.cluster_id);
   if (!cluster) return { refused: "token-cluster-down" };
-  const clusterRequest = withTarget(await withOwnCredentials(call, cluster), request.target);
+  const clusterRequest = replaceTarget(await filterCredentials(call, cluster), request.target);
   return toTokenOutcome(call, cluster.id, await requestCluster(call, cluster, clusterRequest));
 }
 
@@ -116,7 +116,7 @@ function readTokens(body: Readonly<Record<string, unknown>>) {
 }
 
 /** Seconds that an early poll adds to the interval (RFC 8628, 3.5). */
-const slowDownBy = 5;
+const slowDownSeconds = 5;
 
 interface PollTime {
   /** Virtual milliseconds. */
@@ -147,7 +147,7 @@ export function checkPoll(grant: DeviceGrant | undefined, clientId: string, now:
 
   const polled = { ...grant, last_poll: { at: now.at, wall_at: now.wall_at } };
   if (isEarly(grant, now)) {
-    return { kind: "refused", code: "slow-down", grant: { ...polled, interval: grant.interval + slowDownBy } };
+    return { kind: "refused", code: "slow-down", grant: { ...polled, interval: grant.interval + slowDownSeconds } };
   }
   if (grant.status === "DENIED") return { kind: "refused", code: "access-denied", grant: polled };
   if (grant.status === "PENDING" || grant.claimed) {

@@ -18,7 +18,7 @@ export const signatoryHandlers = {
       let last = newest?.id ?? 0;
       const stored: SignatoryMapping[] = [];
       for (const signatory of given) {
-        const row = await addOnce(tx, signatory, last + 1);
+        const row = await addSignatory(tx, signatory, last + 1);
         last = Math.max(last, row.id);
         stored.push(row);
       }
@@ -27,7 +27,7 @@ export const signatoryHandlers = {
   },
 } satisfies RouterHandlers;
 
-async function addOnce(
+async function addSignatory(
   tx: Transaction,
   { signatory_hash, cluster, uuid }: SignatoryInput,
   id: number,

@@ -1,7 +1,7 @@
 import { exchangeToken, showDiscovery, showJwks, showUserinfo } from "../../../src/api/router/oidc.ts";
 import { trimTrailing } from "../../../src/base/text.ts";
 import { oauthClients } from "../../domain/client-credentials.ts";
-import type { IsOriginAllowed } from "../../http/handler.ts";
+import type { OriginPredicate } from "../../http/handler.ts";
 import type { RouterContext } from "../context.ts";
 
 /** Endpoints of the routing service (specification, OpenID Connect; DECISIONS.md, R35 and P4). */
@@ -41,7 +41,7 @@ export function createDiscoveryDocument(
 }
 
 /** Fields that OAuth defines (RFC 8414, 2; RFC 8628, 4; RFC 9207, 3). All other fields belong to OpenID. */
-const ofOAuth: ReadonlySet<string> = new Set([
+const oauthFields: ReadonlySet<string> = new Set([
   ...["issuer", "jwks_uri", "service_documentation", "ui_locales_supported", "op_policy_uri", "op_tos_uri"],
   ...["authorization_endpoint", "registration_endpoint", "device_authorization_endpoint"],
   ...["scopes_supported", "response_types_supported", "response_modes_supported", "grant_types_supported"],
@@ -63,7 +63,7 @@ export function isServerMetadata(path: string, issuer: string): boolean {
 
 /** Returns the OAuth server metadata of an OpenID configuration. */
 export const createAuthorizationServerMetadata = (configuration: Readonly<Record<string, unknown>>) =>
-  Object.fromEntries(Object.entries(configuration).filter(([name]) => ofOAuth.has(name)));
+  Object.fromEntries(Object.entries(configuration).filter(([name]) => oauthFields.has(name)));
 
 function rebaseUrls(publicUrl: string, name: string, value: unknown, bases: readonly string[]): unknown {
   if (typeof value !== "string" || !/_(endpoint|uri)$/.test(name)) return value;
@@ -71,17 +71,17 @@ function rebaseUrls(publicUrl: string, name: string, value: unknown, bases: read
   return base === undefined ? value : `${publicUrl}${value.slice(base.length)}`;
 }
 
-const paths: ReadonlySet<string> = new Set(
+const browserPaths: ReadonlySet<string> = new Set(
   [showDiscovery, showJwks, exchangeToken, showUserinfo].map(({ path }) => path),
 );
 
 /**
- * Returns whether an origin belongs to a redirect URI of an OAuth client, because an OAuth client in a browser runs
- * there (DECISIONS.md, R35).
+ * Creates the check whether pages of an origin can read a discovery response. An OAuth client in a browser runs at the
+ * origin of a redirect URI that it registered (DECISIONS.md, R35).
  */
-export const allowsBrowserApp =
-  ({ store, settings }: Pick<RouterContext, "store" | "settings">): IsOriginAllowed =>
+export const createBrowserOriginCheck =
+  ({ store, settings }: Pick<RouterContext, "store" | "settings">): OriginPredicate =>
   (path, origin) =>
-    paths.has(path) || isServerMetadata(path, settings.publicUrl)
+    browserPaths.has(path) || isServerMetadata(path, settings.publicUrl)
       ? store.read(async (view) => (await view.count(oauthClients, { by: "origin", equals: origin })) > 0)
       : undefined;

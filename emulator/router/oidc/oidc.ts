@@ -7,11 +7,11 @@ import {
   duplicateClientAuthMessage,
 } from "../../domain/client-credentials.ts";
 import type { Cluster } from "../../domain/clusters.ts";
-import { withTarget } from "../../http/outgoing/forward.ts";
+import { replaceTarget } from "../../http/outgoing/forward.ts";
 import { noStoreHeaders, type Passthrough, reply } from "../../http/reply.ts";
 import type { RouterCall, RouterHandler, RouterHandlers } from "../context.ts";
 import { issueDeviceTokens } from "../device/token.ts";
-import { createRouterResponse, forwardToOne, withOwnCredentials } from "../proxied/forward.ts";
+import { createRouterResponse, filterCredentials, forwardToOne } from "../proxied/forward.ts";
 import { requestCluster } from "../proxied/request-cluster.ts";
 import { findClusterByPrefix } from "../resolve/resolve.ts";
 import { createAuthorizationServerMetadata, createDiscoveryDocument, deviceGrantType } from "./discovery.ts";
@@ -23,22 +23,22 @@ const deviceTokenPath = redeemDeviceCode.path;
  */
 type IdentityCall = RouterCall<"no-cluster-reachable" | "forwarding-loop">;
 
-const fresh = { "cache-control": "no-store" };
+const freshHeaders = { "cache-control": "no-store" };
 
 /**
  * Maximum time that the router waits for an external cluster. Clients need the keys before they respond to any user, so
  * a cluster that hangs must not block them (DECISIONS.md, R35).
  */
-const identityTimeoutMs = 2_000;
+const maxIdentityTimeoutMs = 2_000;
 
 /** Returns the timeout of a cluster. An emulated cluster never hangs, but creates its first key on request. */
 const getIdentityTimeout = ({ settings }: IdentityCall, { external }: Cluster): number =>
-  external ? Math.min(identityTimeoutMs, settings.upstreamTimeoutMs) : settings.upstreamTimeoutMs;
+  external ? Math.min(maxIdentityTimeoutMs, settings.upstreamTimeoutMs) : settings.upstreamTimeoutMs;
 
 /** Requests the keys of all clusters each time and omits the keys of clusters that are down (DECISIONS.md, P5). */
 const showJwks: RouterHandler<"oidc.jwks"> = async (_, call) => {
   rejectLoop(call);
-  const request = await withOwnCredentials(call, "several");
+  const request = await filterCredentials(call, "several");
   const send = (cluster: Cluster) => requestCluster(call, cluster, request, getIdentityTimeout(call, cluster));
   const answers = await Promise.all(call.clusters.map(async (cluster) => ({ cluster, reply: await send(cluster) })));
   const answered = answers.flatMap(({ cluster, reply }) => {
@@ -47,19 +47,20 @@ const showJwks: RouterHandler<"oidc.jwks"> = async (_, call) => {
     return Array.isArray(keys) ? [keys] : [];
   });
   if (answered.length === 0) return call.fail("no-cluster-reachable");
-  return reply(200, { keys: filterPublicKeys(answered.flat()) }, fresh);
+  return reply(200, { keys: filterPublicKeys(answered.flat()) }, freshHeaders);
 };
 
-const discover: RouterHandler<"oidc.discovery"> = async (_, call) => reply(200, await fetchConfiguration(call), fresh);
+const serveDiscovery: RouterHandler<"oidc.discovery"> = async (_, call) =>
+  reply(200, await fetchConfiguration(call), freshHeaders);
 
 /** Returns metadata for an OAuth client without OpenID Connect (RFC 8414; DECISIONS.md, R35). */
 export const forwardServerMetadata = async (call: IdentityCall): Promise<Passthrough> =>
-  createRouterResponse(createAuthorizationServerMetadata(await fetchConfiguration(call)), fresh);
+  createRouterResponse(createAuthorizationServerMetadata(await fetchConfiguration(call)), freshHeaders);
 
 /** Returns the configuration of the first cluster in seed order that responds with one (DECISIONS.md, R35). */
 async function fetchConfiguration(call: IdentityCall) {
   rejectLoop(call);
-  const request = withTarget(await withOwnCredentials(call, "several"), showDiscovery.path);
+  const request = replaceTarget(await filterCredentials(call, "several"), showDiscovery.path);
   for (const cluster of call.clusters) {
     const found = await requestCluster(call, cluster, request, getIdentityTimeout(call, cluster));
     if (found.kind === "answered" && found.status === 200 && found.body) {
@@ -75,14 +76,14 @@ function rejectLoop({ forwarder, request, fail }: IdentityCall): void {
 }
 
 /** Parameter of a token request that has the prefix of its cluster. */
-const prefixed = { authorization_code: "code", refresh_token: "refresh_token" } as const;
+const prefixedParameters = { authorization_code: "code", refresh_token: "refresh_token" } as const;
 
 const exchangeToken: RouterHandler<"oidc.token"> = ({ body }, call) => {
   const { grant_type } = body;
   if (grant_type === undefined) return call.fail("invalid-request", { reason: "grant_type is missing" });
   if (grant_type === deviceGrantType) return redeemDeviceCodeHere(body, call);
-  if (!Object.hasOwn(prefixed, grant_type)) return call.fail("unsupported-grant-type");
-  const name = prefixed[grant_type as keyof typeof prefixed];
+  if (!Object.hasOwn(prefixedParameters, grant_type)) return call.fail("unsupported-grant-type");
+  const name = prefixedParameters[grant_type as keyof typeof prefixedParameters];
   const value = body[name];
   if (value === undefined) return call.fail("invalid-request", { reason: `${name} is missing` });
   return forwardToOne(call, findClusterByPrefix(call.clusters, value) ?? call.fail("invalid-grant"));
@@ -104,7 +105,7 @@ async function redeemDeviceCodeHere(body: TokenCall[0]["body"], call: TokenCall[
   const { device_code } = body;
   if (device_code === undefined) return call.fail("invalid-request", { reason: "device_code is missing" });
   call.finding("device-code-elsewhere", `the specification redeems device codes at ${deviceTokenPath}`);
-  const tokens = await issueDeviceTokens(call, device_code, client.client_id, withTarget(request, deviceTokenPath));
+  const tokens = await issueDeviceTokens(call, device_code, client.client_id, replaceTarget(request, deviceTokenPath));
   return createRouterResponse(tokens, noStoreHeaders);
 }
 
@@ -120,7 +121,7 @@ const showUserinfo: RouterHandler<"oidc.userinfo"> = (_, call) => {
 
 export const oidcHandlers = {
   "oidc.jwks": showJwks,
-  "oidc.discovery": discover,
+  "oidc.discovery": serveDiscovery,
   "oidc.token": exchangeToken,
   "oidc.userinfo": showUserinfo,
 } satisfies RouterHandlers;
@@ -128,14 +129,14 @@ export const oidcHandlers = {
 type Jwk = { readonly kty: string } & Readonly<Record<string, unknown>>;
 
 /** Fields of private keys (RFC 7518, 6). Clients reject a key set that contains such a field. */
-const secret = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"];
+const privateKeyFields = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"];
 
 /** Returns the public keys of several sets without duplicates, because clients cannot process two keys with one id. */
 function filterPublicKeys(keys: readonly unknown[]): Jwk[] {
   const found = new Map<string, Jwk>();
   for (const key of keys) {
     if (!isJwk(key) || key.kty === "oct") continue;
-    const open = Object.fromEntries(Object.entries(key).filter(([name]) => !secret.includes(name)));
+    const open = Object.fromEntries(Object.entries(key).filter(([name]) => !privateKeyFields.includes(name)));
     const text = JSON.stringify(open);
     if (!found.has(text)) found.set(text, { ...open, kty: key.kty });
   }

@@ -2,7 +2,7 @@ import { isEqualInConstantTime } from "../../../src/base/hmac.ts";
 import { timedOut } from "../../../src/base/timing.ts";
 import { parseBearerToken } from "../../../src/schemes/http-authorization.ts";
 import type { Cluster } from "../../domain/clusters.ts";
-import { type ForwardableRequest, type ForwardResult, withoutHeaders } from "../../http/outgoing/forward.ts";
+import { type ForwardableRequest, type ForwardResult, omitHeaders } from "../../http/outgoing/forward.ts";
 import { Passthrough } from "../../http/reply.ts";
 import type { BroadcastCall, ForwardCall, RouterCall, SingleClusterCall } from "../context.ts";
 import { mappingTables } from "../mapping/tables.ts";
@@ -11,7 +11,7 @@ import { mappingTables } from "../mapping/tables.ts";
  * Forwards the unchanged request to its owners, or to all of `others` if it has none. Resolves with the response to
  * forward.
  */
-export function forwardTo(
+export function forwardToOwners(
   call: ForwardCall,
   owners: readonly Cluster[],
   { others = call.clusters, timeoutMs = call.settings.upstreamTimeoutMs } = {},
@@ -30,7 +30,7 @@ export function forwardToAll(
   timeoutMs: number = call.settings.upstreamTimeoutMs,
 ): Promise<Passthrough> {
   if (call.forwarder.isOwn(call.request)) call.fail("forwarding-loop");
-  return broadcast(call, clusters, timeoutMs);
+  return broadcastRequest(call, clusters, timeoutMs);
 }
 
 /** Forwards the unchanged request to one cluster. Resolves with the response to forward (DECISIONS.md, R12). */
@@ -40,7 +40,7 @@ export async function forwardToOne(
   timeoutMs: number = call.settings.upstreamTimeoutMs,
 ): Promise<Passthrough> {
   if (call.forwarder.isOwn(call.request)) call.fail("forwarding-loop");
-  const request = await withOwnCredentials(call, cluster);
+  const request = await filterCredentials(call, cluster);
   const sending = call.forwarder.send(cluster.reachedAt, request);
   call.request.onDisconnect(() => sending.abort());
   const sent = await call.forwarder.withTimeout(timeoutMs, sending.sent);
@@ -70,25 +70,25 @@ interface ClusterResult {
  * below 400 that arrives in time. Otherwise returns the lowest status, in seed order if equal. On a manual clock or
  * with --deterministic, all responses are awaited, and seed order also ranks successes (DECISIONS.md, R13).
  */
-export async function broadcast(
+export async function broadcastRequest(
   call: BroadcastCall,
   clusters: readonly Cluster[],
   timeoutMs: number,
 ): Promise<Passthrough> {
   call.finding("asked-several", clusters.map(({ id }) => id).join(", "));
-  const request = await withOwnCredentials(call, "several");
+  const request = await filterCredentials(call, "several");
   const results = clusters.map(async (cluster): Promise<ClusterResult> => {
     const sending = call.forwarder.send(cluster.reachedAt, request);
     call.request.onDisconnect(() => sending.abort());
     const sent = await call.forwarder.withTimeout(timeoutMs, sending.sent);
-    if (sent === timedOut) void sending.sent.then((after) => drop(call, { cluster, sent: after }, "late"));
+    if (sent === timedOut) void sending.sent.then((after) => discardResult(call, { cluster, sent: after }, "late"));
     return { cluster, sent };
   });
 
   const early = call.isInSeedOrder() ? undefined : await findFirstSuccess(results);
   const chosen = early ?? pickBest(await Promise.all(results));
   for (const other of results) {
-    void other.then((one) => one.cluster !== chosen?.cluster && drop(call, one, "not the first"));
+    void other.then((one) => one.cluster !== chosen?.cluster && discardResult(call, one, "not the first"));
   }
   if (chosen && isAnswered(chosen)) return sandboxExternalPage(chosen.cluster, chosen.sent.answer);
   return chosen ? call.fail("cluster-timeout", { cluster: chosen.cluster.id }) : call.fail("no-cluster-reachable");
@@ -116,7 +116,7 @@ function pickBest(all: readonly ClusterResult[]): ClusterResult | undefined {
 }
 
 /** Reads an unused response to its end, and reports a finding. */
-function drop({ finding }: BroadcastCall, { cluster, sent }: ClusterResult, why: string): void {
+function discardResult({ finding }: BroadcastCall, { cluster, sent }: ClusterResult, why: string): void {
   if (sent === timedOut) return;
   if (sent.kind === "unreachable") {
     finding("cluster-unreachable", `${cluster.id}: ${sent.reason}`);
@@ -139,13 +139,13 @@ async function drainBody(body: Passthrough["body"]): Promise<void> {
  * Policy that gives a response a separate origin with scripts and forms. In the router's origin, the page of an
  * external back end could read the console's session (DECISIONS.md, E13).
  */
-const apart = [
+const separateOriginPolicy = [
   "content-security-policy",
   "sandbox allow-downloads allow-forms allow-modals allow-popups allow-scripts allow-top-navigation",
 ] as const;
 
 /** Content types that no browser displays as a page. */
-const json = /^application\/json\s*(?:;\s*charset\s*=\s*"?[\w-]+"?\s*)?$/i;
+const jsonTypePattern = /^application\/json\s*(?:;\s*charset\s*=\s*"?[\w-]+"?\s*)?$/i;
 
 /**
  * Returns the response of a cluster for forwarding. A page of an external cluster gets a separate origin, and all other
@@ -154,13 +154,13 @@ const json = /^application\/json\s*(?:;\s*charset\s*=\s*"?[\w-]+"?\s*)?$/i;
 export function sandboxExternalPage({ external }: Pick<Cluster, "external">, answer: Passthrough): Passthrough {
   if (!external || isJson(answer.rawHeaders)) return answer;
   // Browsers apply an additional policy together with the cluster's policy.
-  return new Passthrough(answer.status, [...answer.rawHeaders, ...apart], answer.body);
+  return new Passthrough(answer.status, [...answer.rawHeaders, ...separateOriginPolicy], answer.body);
 }
 
 /** Browsers have their own rules to choose between several content types. */
 function isJson(rawHeaders: readonly string[]): boolean {
   const types = rawHeaders.filter((_, i, all) => i % 2 === 1 && all[i - 1]!.toLowerCase() === "content-type");
-  return types.length === 1 && json.test(types[0]!);
+  return types.length === 1 && jsonTypePattern.test(types[0]!);
 }
 type CredentialContext = Pick<RouterCall, "request" | "store" | "clusters" | "hideControlTokens" | "finding">;
 
@@ -169,10 +169,7 @@ type CredentialContext = Pick<RouterCall, "request" | "store" | "clusters" | "hi
  * clusters, API keys of workspaces of other clusters, and tokens of the control plane. If a request goes to several
  * clusters, all its credentials are foreign (DECISIONS.md, R14).
  */
-export async function withOwnCredentials(
-  call: CredentialContext,
-  to: Cluster | "several",
-): Promise<ForwardableRequest> {
+export async function filterCredentials(call: CredentialContext, to: Cluster | "several"): Promise<ForwardableRequest> {
   const { request } = call;
   const { authorization, "client-id": clientId, "client-secret": clientSecret } = request.headers;
   const key = request.headers["x-cluster-key"];
@@ -184,7 +181,7 @@ export async function withOwnCredentials(
   if (omitted.length === 0) return request;
   const given = omitted.filter((name) => request.headers[name] !== undefined);
   call.finding("credentials-omitted", `${given.join(", ")}: not for ${to === "several" ? "several clusters" : to.id}`);
-  return withoutHeaders(request, omitted);
+  return omitHeaders(request, omitted);
 }
 
 const isKeyOf = (key: string, to: Cluster | "several"): boolean =>

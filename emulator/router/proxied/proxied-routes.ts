@@ -4,12 +4,12 @@ import { parseRequestTarget } from "../../http/routing/path.ts";
 import type { ForwardCall, RouterHandlers } from "../context.ts";
 import { isServerMetadata } from "../oidc/discovery.ts";
 import { forwardServerMetadata } from "../oidc/oidc.ts";
-import { findIdentifiers, findOwners, type Identifier, listInviteTokenIdentifiers } from "../resolve/resolve.ts";
-import { forwardTo, forwardToAll } from "./forward.ts";
+import { findIdentifiers, findOwners, listInviteTokenIdentifiers, type OwnerIdentifier } from "../resolve/resolve.ts";
+import { forwardToAll, forwardToOwners } from "./forward.ts";
 
 /** Forwards a request to the owner of the first mapped identifier, or to all clusters (DECISIONS.md, R34). */
-const forwardToOwner = async (call: ForwardCall, ...identifiers: readonly Identifier[]) =>
-  forwardTo(call, await findOwners(call, identifiers));
+const forwardToOwner = async (call: ForwardCall, ...identifiers: readonly OwnerIdentifier[]) =>
+  forwardToOwners(call, await findOwners(call, identifiers));
 
 /**
  * Lists the identifiers of an invite. Its kind determines the table. For an unknown kind, both tables are searched, the
@@ -21,7 +21,7 @@ function listInviteIdentifiers({
 }: {
   readonly email_type: string;
   readonly token: string;
-}): Identifier[] {
+}): OwnerIdentifier[] {
   const kind = findInvitationKind(email_type);
   return kind ? [{ table: `${kind}_tokens`, key: token }] : [...listInviteTokenIdentifiers(token)];
 }
@@ -30,7 +30,7 @@ function listInviteIdentifiers({
  * Returns the identifier of a state. A state that starts with `{cluster_id}_` was issued by that cluster (DECISIONS.md,
  * R26 and R34).
  */
-const toStateIdentifier = ({ state = "" }: { readonly state?: string | undefined }): Identifier => ({
+const toStateIdentifier = ({ state = "" }: { readonly state?: string | undefined }): OwnerIdentifier => ({
   table: "prefix",
   key: state,
 });
@@ -60,6 +60,8 @@ export const catchAllHandlers = {
     const { method, target } = call.request;
     // The specification does not include this path, and clusters do not have the router's URLs.
     const isOwn = method === "GET" && isServerMetadata(parseRequestTarget(target).path, call.settings.publicUrl);
-    return isOwn ? forwardServerMetadata(call) : forwardTo(call, await findOwners(call, findIdentifiers(call.request)));
+    return isOwn
+      ? forwardServerMetadata(call)
+      : forwardToOwners(call, await findOwners(call, findIdentifiers(call.request)));
   },
 } satisfies RouterHandlers;

@@ -1,9 +1,9 @@
 import type { WallClock } from "../../../src/base/clock.ts";
 import type { Cluster } from "../../domain/clusters.ts";
-import type { Settings } from "../../domain/settings.ts";
+import type { EmulatorSettings } from "../../domain/settings.ts";
 import { parseJsonObject } from "../../http/bodies/fields.ts";
 import type { ReceivedRequest } from "../../http/handler.ts";
-import { type ForwardableRequest, type Forwarder, withoutHeaders } from "../../http/outgoing/forward.ts";
+import { type ForwardableRequest, type Forwarder, omitHeaders } from "../../http/outgoing/forward.ts";
 import { type SendRequestResult, sendRequest } from "../../http/outgoing/webhook-sender.ts";
 import { Passthrough } from "../../http/reply.ts";
 
@@ -20,7 +20,7 @@ export type ClusterResponse =
 export interface ClusterRequestContext {
   readonly forwarder: Forwarder;
   readonly wall: WallClock;
-  readonly settings: Pick<Settings, "upstreamTimeoutMs" | "publicUrl">;
+  readonly settings: Pick<EmulatorSettings, "upstreamTimeoutMs" | "publicUrl">;
   /** Request of the client. No request is sent to clusters after its disconnect. */
   readonly request?: Pick<ReceivedRequest, "onDisconnect">;
 }
@@ -28,7 +28,7 @@ export interface ClusterRequestContext {
 /**
  * Maximum size of a response. Responses of identity routes are shorter, and the rest of a longer response is not read.
  */
-const maxAnswerBytes = 1024 * 1024;
+const maxResponseBytes = 1024 * 1024;
 
 /** Sends a request to one cluster. The default of `timeoutMs` is the timeout of forwarded requests. */
 export async function requestCluster(
@@ -38,9 +38,9 @@ export async function requestCluster(
   timeoutMs: number = settings.upstreamTimeoutMs,
 ): Promise<ClusterResponse> {
   const onDisconnect = clientRequest && ((listener: () => void) => clientRequest.onDisconnect(listener));
-  const options = { forwarder, timeoutMs, maxBytes: maxAnswerBytes, onDisconnect };
+  const options = { forwarder, timeoutMs, maxBytes: maxResponseBytes, onDisconnect };
   // The response is read here, so it must not be compressed.
-  const result = await sendRequest(options, url, withoutHeaders(request, ["accept-encoding"]));
+  const result = await sendRequest(options, url, omitHeaders(request, ["accept-encoding"]));
   if (result.kind !== "answered") return result;
   const { kind, status, rawHeaders, body } = result;
   return { kind, status, body: parseJsonObject(body), passthrough: new Passthrough(status, rawHeaders, body) };

@@ -16,11 +16,11 @@ import { type MappingTable, mappingTables } from "../mapping/tables.ts";
  */
 export function findOwners(
   { store, clusters }: Pick<RouterContext, "store" | "clusters">,
-  identifiers: Iterable<Identifier>,
+  identifiers: Iterable<OwnerIdentifier>,
 ): Promise<readonly Cluster[]> {
   return store.read(async (view) => {
     for (const identifier of identifiers) {
-      const owners = await lookup(view, clusters, identifier);
+      const owners = await findClusters(view, clusters, identifier);
       if (owners.length > 0) return owners;
     }
     return [];
@@ -28,20 +28,24 @@ export function findOwners(
 }
 
 /** Returns every cluster that owns one of the identifiers, with this identifier. */
-export function findOwnersByTable<Known extends Identifier>(
+export function findOwnersByTable<Known extends OwnerIdentifier>(
   { store, clusters }: Pick<RouterContext, "store" | "clusters">,
   identifiers: readonly Known[],
 ): Promise<readonly (Known & { readonly cluster: Cluster })[]> {
   return store.read(async (view) => {
     const found: (Known & { readonly cluster: Cluster })[] = [];
     for (const identifier of identifiers) {
-      for (const cluster of await lookup(view, clusters, identifier)) found.push({ ...identifier, cluster });
+      for (const cluster of await findClusters(view, clusters, identifier)) found.push({ ...identifier, cluster });
     }
     return found;
   });
 }
 
-async function lookup(view: View, clusters: readonly Cluster[], { table, key }: Identifier): Promise<Cluster[]> {
+async function findClusters(
+  view: View,
+  clusters: readonly Cluster[],
+  { table, key }: OwnerIdentifier,
+): Promise<Cluster[]> {
   if (table === "prefix") return [findClusterByPrefix(clusters, key)].filter((found) => found !== undefined);
   const ids = await findClusterIds(view, table, key);
   return clusters.filter(({ id }) => ids.includes(id));
@@ -49,7 +53,7 @@ async function lookup(view: View, clusters: readonly Cluster[], { table, key }: 
 
 async function findClusterIds(
   view: View,
-  table: Exclude<Identifier["table"], "prefix">,
+  table: Exclude<OwnerIdentifier["table"], "prefix">,
   key: string,
 ): Promise<string[]> {
   if (table === "cluster") return [key];
@@ -60,7 +64,7 @@ async function findClusterIds(
   return id === undefined ? [] : [id];
 }
 /** A value in a request that can identify its owner, and the table that maps it. */
-export interface Identifier {
+export interface OwnerIdentifier {
   /**
    * `cluster` is the id itself, and `prefix` a token that starts with the id. `signatories` can map to several
    * clusters.
@@ -76,13 +80,15 @@ const defaultIntegration = "CHAT_B";
  * Yields all values in a request that can identify its owner, in order of precedence. The order is by kind. Within a
  * kind, the query precedes the top level of a JSON or form body, which precedes a header (DECISIONS.md, R14).
  */
-export function* findIdentifiers(request: Pick<ReceivedRequest, "target" | "headers" | "body">): Generator<Identifier> {
+export function* findIdentifiers(
+  request: Pick<ReceivedRequest, "target" | "headers" | "body">,
+): Generator<OwnerIdentifier> {
   const { headers } = request;
   const values = readRequestFields(request);
-  const yieldNamed = function* (table: Identifier["table"], ...names: readonly string[]) {
+  const yieldNamed = function* (table: OwnerIdentifier["table"], ...names: readonly string[]) {
     for (const name of names) for (const key of values(name)) yield { table, key };
   };
-  const yieldListed = function* (table: Identifier["table"], name: string) {
+  const yieldListed = function* (table: OwnerIdentifier["table"], name: string) {
     for (const key of values.list(name)) yield { table, key };
   };
 
@@ -120,14 +126,14 @@ export function* findIdentifiers(request: Pick<ReceivedRequest, "target" | "head
 }
 
 /** Yields the identifier of a token of the form `{cluster_id}_…`, or of a JWT with the claim `cluster`. */
-function* findTokenOwners(token: string): Generator<Identifier> {
+function* findTokenOwners(token: string): Generator<OwnerIdentifier> {
   yield { table: "prefix", key: token };
   const claim = readClusterClaim(token);
   if (claim !== undefined) yield { table: "cluster", key: claim };
 }
 
 /** Yields the identifiers of an invite token, which can belong to a creator or a counterparty. */
-export function* listInviteTokenIdentifiers(token: string): Generator<Identifier> {
+export function* listInviteTokenIdentifiers(token: string): Generator<OwnerIdentifier> {
   yield { table: "creator_tokens", key: token };
   yield { table: "counterparty_tokens", key: token };
 }

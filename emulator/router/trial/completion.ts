@@ -2,7 +2,7 @@ import type { InputOf } from "../../../src/api/operation.ts";
 import type * as declared from "../../../src/api/router/trial.ts";
 import { hashEmail } from "../../../src/schemes/email-hash.ts";
 import type { Cluster } from "../../domain/clusters.ts";
-import { CreatedWorkspace, type NewWorkspace, newWorkspacePath } from "../../domain/workspaces.ts";
+import { type NewWorkspaceRequest, NewWorkspaceResponse, newWorkspacePath } from "../../domain/workspaces.ts";
 import type { ForwardableRequest } from "../../http/outgoing/forward.ts";
 import type { Transaction } from "../../store/port.ts";
 import type { RouterCall, RouterHandler } from "../context.ts";
@@ -26,18 +26,18 @@ type RejectionCode =
  */
 export const completeTrialSignup: RouterHandler<"trial.complete"> = async ({ body }, call) => {
   const { store } = call;
-  const { signup, cluster } = await claim(call, body);
+  const { signup, cluster } = await claimSignup(call, body);
   const completionRequest = cluster.external ? call.request : createWorkspaceRequest(call, cluster, signup, body);
   const answer = await requestWorkspace(call, cluster, completionRequest).catch(async (error: unknown) => {
-    await endClaim(store, signup, async () => null);
+    await endSignupClaim(store, signup, async () => null);
     throw error;
   });
   if (answer.status >= 300) {
-    await endClaim(store, signup, async () => null);
+    await endSignupClaim(store, signup, async () => null);
     return sandboxExternalPage(cluster, answer.passthrough);
   }
-  const { workspace_id, client_id, creator_tokens } = CreatedWorkspace.parse(answer.body ?? {});
-  const isMapped = await endClaim(
+  const { workspace_id, client_id, creator_tokens } = NewWorkspaceResponse.parse(answer.body ?? {});
+  const isMapped = await endSignupClaim(
     store,
     signup,
     async (tx) => {
@@ -61,7 +61,7 @@ export const completeTrialSignup: RouterHandler<"trial.complete"> = async ({ bod
  * Stores whether the signup has its workspace. If the state was replaced during the request to the cluster, nothing is
  * stored, because the signup belongs to the previous state.
  */
-const endClaim = (
+const endSignupClaim = (
   store: RouterCall["store"],
   { id }: TrialSignup,
   createWorkspace: (tx: Transaction) => Promise<TrialSignup["workspace"]>,
@@ -75,7 +75,7 @@ const endClaim = (
     return workspace !== null;
   });
 
-const claim = (
+const claimSignup = (
   call: RouterCall<RejectionCode>,
   { token, cluster_location }: SignupForm,
 ): Promise<{ readonly signup: TrialSignup; readonly cluster: Cluster }> =>
@@ -116,7 +116,7 @@ function createWorkspaceRequest(
 ): ForwardableRequest {
   const { remoteAddress, origin, headers } = request;
   const caller = headers["x-forwarded-for"];
-  const workspace: NewWorkspace = {
+  const workspace: NewWorkspaceRequest = {
     signup_token: token,
     email,
     first_name: body.first_name,

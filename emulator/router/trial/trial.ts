@@ -1,6 +1,6 @@
 import type { Fail } from "../../../src/api/failures.ts";
 import { isEqualInConstantTime } from "../../../src/base/hmac.ts";
-import { readApps } from "../../domain/apps.ts";
+import { readConnectedApps } from "../../domain/apps.ts";
 import { evictOldestTrials, sendEmail } from "../../domain/emails.ts";
 import { buildAuthorizationUrl, redeemProviderCode } from "../../domain/provider.ts";
 import type { Transaction } from "../../store/port.ts";
@@ -23,7 +23,7 @@ const signUpForTrial: RouterHandler<"trial.signup"> = async ({ body }, call) => 
  * the captcha of the seed (DECISIONS.md, R23).
  */
 async function checkCaptcha(call: RouterCall<"captcha-failed">, given: string): Promise<void> {
-  const { captcha } = await call.store.read(readApps);
+  const { captcha } = await call.store.read(readConnectedApps);
   const { headers, remoteAddress } = call.request;
   const caller = headers["x-forwarded-for"]?.split(",")[0]?.trim() || remoteAddress;
   const passes = captcha.test_addresses.includes(caller)

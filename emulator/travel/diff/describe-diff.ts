@@ -9,7 +9,7 @@ import type { Email } from "../../domain/emails.ts";
 import type { StoredFaults } from "../../faults/faults.ts";
 import { redactReceiverUrl, redactTokens } from "../../http/request-log/redact.ts";
 import { causes } from "../../store/causes.ts";
-import type { Attempt, Delivery, WebhookEvent } from "../../webhooks/deliveries.ts";
+import type { Delivery, DeliveryAttempt, WebhookEvent } from "../../webhooks/deliveries.ts";
 import type { Webhook } from "../../webhooks/webhooks.ts";
 import {
   type DiffRow,
@@ -174,7 +174,7 @@ const rowDescribers = lookupTable<RowDescriber>({
     return `delivery ${row.id}: ${what}${next}`;
   },
   webhook_attempts(change) {
-    const { delivery_id, number, status, error, at } = pickRow<Attempt>(change);
+    const { delivery_id, number, status, error, at } = pickRow<DeliveryAttempt>(change);
     const answer = `${status ?? error?.code} at ${toIsoMillis(at)}`;
     return `attempt ${number} of delivery ${delivery_id}: ${change.after ? answer : "removed"}`;
   },

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { Deadlines } from "../../../emulator/http/outgoing/deadlines.ts";
+import { DeadlineList } from "../../../emulator/http/outgoing/deadlines.ts";
 import { ManualWallClock, waitForIdle } from "../../support/walls/standing-wall.ts";
 
 function stage() {
   const wall = new ManualWallClock();
   const late: string[] = [];
-  const deadlines = new Deadlines<string>(wall, 1_000, (name) => late.push(`${name} at ${wall.now()}`));
+  const deadlines = new DeadlineList<string>(wall, 1_000, (name) => late.push(`${name} at ${wall.now()}`));
   return { wall, late, deadlines };
 }
 

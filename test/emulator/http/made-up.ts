@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { createPart, type HandlerIn } from "../../../emulator/http/handler.ts";
+import { createPart, type PartHandler } from "../../../emulator/http/handler.ts";
 import {
   bytes,
   empty,
@@ -37,7 +37,7 @@ export {
 };
 
 /** A handler for the context of these tests. */
-export type TestHandler = HandlerIn<typeof stateless>;
+export type TestHandler = PartHandler<typeof stateless>;
 
 /** A small operation of a service, for tests of the HTTP layer. */
 export const made = (

@@ -1,7 +1,7 @@
 import net from "node:net";
 import type { TestContext } from "node:test";
 import { defaultSettings } from "../../../emulator/domain/settings.ts";
-import type { Part } from "../../../emulator/http/handler.ts";
+import type { ListenerPart } from "../../../emulator/http/handler.ts";
 import {
   createListener,
   type Listener,
@@ -48,7 +48,7 @@ export interface Sent {
 /** A listener on a free port, for one test. */
 export async function serving(
   t: Pick<TestContext, "after">,
-  parts: readonly [Part, ...Part[]],
+  parts: readonly [ListenerPart, ...ListenerPart[]],
   options: Partial<Omit<ListenerOptions, "log"> & Omit<ServedParts, "parts">> = {},
 ): Promise<Serving> {
   const log = new RequestLog();

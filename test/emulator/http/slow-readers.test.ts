@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import net from "node:net";
 import { describe, it, type TestContext } from "node:test";
-import { Backlog, Resync } from "../../../emulator/http/event-stream.ts";
+import { DroppedEventsNotice, EventBacklog } from "../../../emulator/http/event-stream.ts";
 import { startTestEmulator, type TestEmulator } from "../../support/emulator.ts";
 
 /** More events than the system and the emulator buffer for a client that does not read. */
@@ -69,9 +69,9 @@ describe("slow reader of the request log", () => {
 
 describe("backlog of a slow reader", () => {
   it("is limited to the newest 1 MiB", () => {
-    const backlog = new Backlog<number>();
+    const backlog = new EventBacklog<number>();
     for (let i = 0; i < 100; i += 1) backlog.add(i, 2 ** 16);
-    assert.deepEqual(backlog.take(), [new Resync(84), ...Array.from({ length: 16 }, (_, i) => 84 + i)]);
+    assert.deepEqual(backlog.take(), [new DroppedEventsNotice(84), ...Array.from({ length: 16 }, (_, i) => 84 + i)]);
     assert.deepEqual(backlog.take(), []);
   });
 });

@@ -3,10 +3,10 @@ import { describe, it } from "node:test";
 import type { Store } from "../../../emulator/store/port.ts";
 import { attempts, deliveries, webhookEvents } from "../../../emulator/webhooks/deliveries.ts";
 import {
-  dropExpired,
+  deleteExpiredRecords,
   listDeliveries,
   listLatestDeliveries,
-  resend,
+  scheduleResend,
   showDelivery,
 } from "../../../emulator/webhooks/log.ts";
 import { setWebhookEnabled, webhookRows } from "../../../emulator/webhooks/webhooks.ts";
@@ -19,7 +19,7 @@ const days = (count: number): number => toMilliseconds(count * 24 * 60);
 async function again({ store, clock, runner }: DeliveryFixture, id: number): Promise<string> {
   const { outcome } = await store.transaction("again", async (tx) => {
     const delivery = await tx.get(deliveries, id);
-    return { outcome: runner.waitForOutcome(resend(tx, delivery!, clock.now()).id) };
+    return { outcome: runner.waitForOutcome(scheduleResend(tx, delivery!, clock.now()).id) };
   });
   return outcome;
 }
@@ -184,7 +184,7 @@ describe("delivery log", () => {
     const { to } = await office.runner.advance({ untilIdle: true });
     const at = async (ms: number) => {
       await office.runner.advance({ to: ms });
-      await dropExpired(office.store, office.clock.now());
+      await deleteExpiredRecords(office.store, office.clock.now());
       return countOf(office.store);
     };
     const from = to - toMilliseconds(5);

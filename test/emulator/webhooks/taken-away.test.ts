@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { enqueue, schedule } from "../../../emulator/clock/schedule.ts";
 import { deliveries } from "../../../emulator/webhooks/deliveries.ts";
-import { resend } from "../../../emulator/webhooks/log.ts";
+import { scheduleResend } from "../../../emulator/webhooks/log.ts";
 import { startReceiver } from "../../support/receiver.ts";
 import { createDeliveryFixture, type DeliveryFixture, initialTimeMs, toMilliseconds } from "../../support/webhooks.ts";
 
@@ -68,7 +68,7 @@ describe("running attempt", () => {
     await first;
     const second = sink.next();
     const { again } = await office.store.transaction("again", async (tx) => {
-      const entry = resend(tx, (await tx.get(deliveries, 1))!, office.clock.now());
+      const entry = scheduleResend(tx, (await tx.get(deliveries, 1))!, office.clock.now());
       return { again: office.runner.waitForOutcome(entry.id) };
     });
     await second;

@@ -6,7 +6,7 @@ import type { WebhookSender } from "../../../emulator/http/outgoing/webhook-send
 import type { Store } from "../../../emulator/store/port.ts";
 import { createDeliveryJobHandlers } from "../../../emulator/webhooks/deliver.ts";
 import { attempts, deliveries, webhookEvents } from "../../../emulator/webhooks/deliveries.ts";
-import { dropExpired } from "../../../emulator/webhooks/log.ts";
+import { deleteExpiredRecords } from "../../../emulator/webhooks/log.ts";
 import { systemWallClock } from "../../../src/base/clock.ts";
 import { startReceiver } from "../../support/receiver.ts";
 import { createDeliveryFixture, toMilliseconds } from "../../support/webhooks.ts";
@@ -61,9 +61,9 @@ describe("removal of expired records", () => {
       tx.put(deliveries, { ...kept!, keep_until: kept!.keep_until! + 1 });
     });
     const now = office.clock.now() + days(30);
-    await dropExpired(office.store, now);
+    await deleteExpiredRecords(office.store, now);
     assert.deepEqual(await idsOf(office.store), { deliveries: [2], attempts: ["2/1"], events: [1] });
-    await dropExpired(office.store, now + 1);
+    await deleteExpiredRecords(office.store, now + 1);
     assert.deepEqual(await idsOf(office.store), { deliveries: [], attempts: [], events: [] });
   });
 });

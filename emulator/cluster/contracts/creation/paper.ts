@@ -2,7 +2,7 @@ import type * as z from "zod";
 import type { UploadReviewRequest } from "../../../../src/api/contracts/paper.ts";
 import type { Fail } from "../../../../src/api/failures.ts";
 import { type ContractType, roles, type Workspace } from "../../../domain/workspaces.ts";
-import type { Call } from "../../../http/handler.ts";
+import type { HandlerCall } from "../../../http/handler.ts";
 import type { View } from "../../../store/port.ts";
 import type { AuthenticatedMember, ClusterContext, ClusterHandlers } from "../../context.ts";
 import { emitCounterpartyChanges } from "../../counterparties/rows.ts";
@@ -34,7 +34,10 @@ export const paperHandlers = {
 
 type PaperCall = ClusterContext &
   Pick<
-    Call<"invalid-fields" | "pdfs-busy" | "type-without-route" | "unknown-object-configuration", AuthenticatedMember>,
+    HandlerCall<
+      "invalid-fields" | "pdfs-busy" | "type-without-route" | "unknown-object-configuration",
+      AuthenticatedMember
+    >,
     "caller" | "fail" | "finding"
   >;
 

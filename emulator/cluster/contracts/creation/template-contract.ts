@@ -2,8 +2,8 @@ import type * as z from "zod";
 import type { CreateContractRequest } from "../../../../src/api/contracts/contracts.ts";
 import type { CounterPartyDetails, SignatoryDetails } from "../../../../src/api/contracts/shapes.ts";
 import type { Fail } from "../../../../src/api/failures.ts";
-import type { Template, Workspace } from "../../../domain/workspaces.ts";
-import type { Call } from "../../../http/handler.ts";
+import type { ContractTemplate, Workspace } from "../../../domain/workspaces.ts";
+import type { HandlerCall } from "../../../http/handler.ts";
 import type { Transaction, View } from "../../../store/port.ts";
 import type { AuthenticatedMember } from "../../context.ts";
 import type { CounterpartyChange } from "../../counterparties/rows.ts";
@@ -31,7 +31,7 @@ export async function draftFromTemplate(
   caller: AuthenticatedMember,
   body: Request,
   at: number,
-  { fail, finding }: Pick<Call<RejectionCode, unknown>, "fail" | "finding">,
+  { fail, finding }: Pick<HandlerCall<RejectionCode, unknown>, "fail" | "finding">,
 ): Promise<DraftResult> {
   const { workspace } = caller;
   const problems = new ProblemCollector();
@@ -68,7 +68,7 @@ export async function draftFromTemplate(
   return { draft, changes };
 }
 
-async function findUsableTemplate(view: View, workspace: Workspace, id: number): Promise<Template | string> {
+async function findUsableTemplate(view: View, workspace: Workspace, id: number): Promise<ContractTemplate | string> {
   const template = await findTemplate(view, workspace, id);
   if (!template) return formatRowNotFound(id);
   return template.signature_capable ? template : "This template cannot be sent for signature";
@@ -83,7 +83,7 @@ const formatName = ({ is_individual, organization_name, poc_details }: Counterpa
 /** Checks `counter_party_details` against the template and the configuration of the workspace (DECISIONS.md, C10). */
 function checkCounterparties(
   details: readonly CounterpartyDetails[],
-  template: Template,
+  template: ContractTemplate,
   workspace: Workspace,
   problems: ProblemCollector,
 ): void {
@@ -166,7 +166,7 @@ function checkSignatories(
 function resolveSignatories(
   given: readonly TemplateSignatoriesDetails[],
   parties: readonly ContractParty[],
-  { creator_slot: slot }: Template,
+  { creator_slot: slot }: ContractTemplate,
   fail: Fail<"no-creator-slot" | "creator-slot-empty">,
 ): SignatoryInput[] {
   const hasOwnSignatory = given.some((signatory) => !signatory.is_counterparty_signatory);

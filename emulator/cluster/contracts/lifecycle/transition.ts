@@ -2,9 +2,9 @@ import type { Activity } from "../../../../src/api/activities.ts";
 import type { RejectionCode, Trigger } from "../../../../src/api/contracts/lifecycle.ts";
 import type { Fail, FailureCode } from "../../../../src/api/failures.ts";
 import type { Clock } from "../../../../src/base/clock.ts";
-import type { Settings } from "../../../domain/settings.ts";
+import type { EmulatorSettings } from "../../../domain/settings.ts";
 import type { Transaction } from "../../../store/port.ts";
-import { emit, type Performer, SYSTEM } from "../../../webhooks/emit.ts";
+import { emitEvent, type Performer, systemPerformer } from "../../../webhooks/emit.ts";
 import { endInvitations } from "../../invitations/invite.ts";
 import { haveMetricsChanged } from "../details.ts";
 import { readContractFacts } from "../records.ts";
@@ -14,7 +14,7 @@ import { type Addressees, listCounterpartyAddresses, startTimers, stopTimers } f
 
 export interface LifecycleContext {
   readonly clock: Clock;
-  readonly settings: Settings;
+  readonly settings: EmulatorSettings;
 }
 
 export interface TransitionOptions {
@@ -88,19 +88,32 @@ async function applyTransition(
   if (leaves && isOver(after)) await endInvitations(tx, after, at);
 
   const facts = await readContractFacts(tx, after);
-  const performed_by = appliedMove.by === "SYSTEM" ? SYSTEM : by;
+  const performed_by = appliedMove.by === "SYSTEM" ? systemPerformer : by;
   for (const activity of appliedMove.emits) {
     for (const data of createActivityDataPerPerson(activity, after, { invited, addressees })) {
-      await emit(tx, clock, { workspace_id: after.workspace_id, activity, at, performed_by, contract: facts, data });
+      await emitEvent(tx, clock, {
+        workspace_id: after.workspace_id,
+        activity,
+        at,
+        performed_by,
+        contract: facts,
+        data,
+      });
     }
     if (activity === "CONTRACT_CREATED" && after.external_metadata) {
       const created = "CONTRACT_EXTERNAL_METADATA_CREATED";
-      await emit(tx, clock, { workspace_id: after.workspace_id, activity: created, at, performed_by, contract: facts });
+      await emitEvent(tx, clock, {
+        workspace_id: after.workspace_id,
+        activity: created,
+        at,
+        performed_by,
+        contract: facts,
+      });
     }
   }
   if (from !== "(new)" && haveMetricsChanged(before, after)) {
     const activity = "CONTRACT_PROCESS_METRIC_UPDATED";
-    await emit(tx, clock, { workspace_id: after.workspace_id, activity, at, performed_by, contract: facts });
+    await emitEvent(tx, clock, { workspace_id: after.workspace_id, activity, at, performed_by, contract: facts });
   }
   return after;
 }

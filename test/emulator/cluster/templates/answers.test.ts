@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { applyDefaultAnswers, validateAnswers } from "../../../../emulator/cluster/templates/answers.ts";
-import type { Question } from "../../../../emulator/domain/workspaces.ts";
+import type { IntakeQuestion } from "../../../../emulator/domain/workspaces.ts";
 
-const question = (type: Question["type"], more: Partial<Question> = {}): Question => ({
+const question = (type: IntakeQuestion["type"], more: Partial<IntakeQuestion> = {}): IntakeQuestion => ({
   variable: "answer",
   display_label: "Answer",
   type,
@@ -17,7 +17,7 @@ const options = [
 ];
 
 /** Valid answers, invalid answers and their error by type (DECISIONS.md, F11). */
-const kinds: readonly (readonly [Question, readonly unknown[], readonly unknown[], string])[] = [
+const kinds: readonly (readonly [IntakeQuestion, readonly unknown[], readonly unknown[], string])[] = [
   [question("string"), ["text", "ü"], [1, true, [], {}], "Input should be a valid string"],
   [question("boolean"), [true, false], ["true", 1, 0], "Input should be a valid boolean"],
   [

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { blackholeLimits } from "../../../../emulator/router/apps/mailer.ts";
+import { maxBlackholeMails } from "../../../../emulator/router/apps/mailer.ts";
 import { pickStatusAndBody, startTestEmulator, type TestEmulator } from "../../../support/emulator.ts";
 import { startRoutedEmulator } from "../../../support/routed.ts";
 
@@ -36,19 +36,19 @@ describe("unauthenticated mail", () => {
 
   it("is limited in number by dropping the oldest", async (t) => {
     const world = await startTestEmulator(t);
-    for (let sent = 0; sent < blackholeLimits.count + 3; sent += 50) {
-      const some = Array.from({ length: Math.min(50, blackholeLimits.count + 3 - sent) });
+    for (let sent = 0; sent < maxBlackholeMails.count + 3; sent += 50) {
+      const some = Array.from({ length: Math.min(50, maxBlackholeMails.count + 3 - sent) });
       await Promise.all(some.map(() => world.router("POST", path, { body: "x" })));
     }
     const ids = (await keptBy(world)).map(({ id }) => id);
-    assert.deepEqual([ids.length, ids[0], ids.at(-1)], [blackholeLimits.count, 4, blackholeLimits.count + 3]);
+    assert.deepEqual([ids.length, ids[0], ids.at(-1)], [maxBlackholeMails.count, 4, maxBlackholeMails.count + 3]);
   });
 
   it("is limited in size, but always includes the newest mail", async (t) => {
     const world = await startTestEmulator(t);
     // About a third of the byte limit after base64 encoding.
-    const third = Buffer.alloc(Math.floor(blackholeLimits.bytes / 4) - 100);
-    const sizes = [third, third, third, third, "small", Buffer.alloc(blackholeLimits.bytes), "last"];
+    const third = Buffer.alloc(Math.floor(maxBlackholeMails.bytes / 4) - 100);
+    const sizes = [third, third, third, third, "small", Buffer.alloc(maxBlackholeMails.bytes), "last"];
     const seen: number[][] = [];
     for (const body of sizes) {
       assert.equal((await world.router("POST", path, { body, headers: { "content-type": "x/y" } })).status, 200);
