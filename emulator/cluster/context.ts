@@ -16,13 +16,12 @@ import type { PdfReader } from "./pdf/reader.ts";
 export interface ClusterContext extends HandlerContext {
   readonly settings: EmulatorSettings;
   readonly cluster: Cluster;
-  /** Uploaded bytes, by SHA-256. */
   readonly blobs: Blobs;
   readonly pdfs: PdfReader;
   getStandardSet(): StandardSet;
 }
 
-/** Contents of every new workspace. Rows refer to each other by their ids here; the copies get new ids. */
+/** Contents of every new workspace. Rows refer to each other by their ids, and the copies get new ids. */
 export interface StandardSet extends Pick<Workspace, "organization_types" | "jurisdictions"> {
   readonly roles: readonly WorkspaceRole[];
   readonly contract_types: readonly ContractType[];

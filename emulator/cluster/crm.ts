@@ -15,9 +15,7 @@ import { createJsonResponse, createPageResponse, createRedirect } from "./respon
 interface AppPage {
   readonly title: string;
   readonly content: Html;
-  /** Context that the front end gets as JSON within the page. */
   readonly context?: object | undefined;
-  /** The URL of a page from which the front end is loaded. */
   readonly frontEnd?: URL | undefined;
 }
 

@@ -183,7 +183,6 @@ export class RequestInbox {
       .map(({ head, body, ...rest }) => ({ ...rest, rawHeaders: head.split("\n"), body: Buffer.from(body, "latin1") }));
   }
 
-  /** Ids start again from 1. */
   clear(): void {
     this.#log.clear();
     this.#lastId = 0;

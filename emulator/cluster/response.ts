@@ -34,7 +34,7 @@ export const createOAuthError = (
 ): Passthrough =>
   createJsonResponse(status, { error, error_description: description }, { "cache-control": "no-store", ...headers });
 
-/** Shape C during construction: fields, rows keyed by index, messages (DECISIONS.md, F4). */
+/** Shape C during construction, with messages by field and rows keyed by index (DECISIONS.md, F4). */
 export type FieldProblems = { [field: string]: readonly string[] | FieldProblems };
 
 /** Collects the problems of a body's fields, so that one response lists all of them. */

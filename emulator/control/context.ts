@@ -35,7 +35,6 @@ export interface ControlContext extends HandlerContext {
   /** Requests that were forwarded to each emulated cluster, by the cluster's id. */
   readonly inboxes: ReadonlyMap<string, RequestInbox>;
   readonly snapshots: Snapshots;
-  /** Undefined if spans are not exported. */
   readonly spans: TraceExporter | undefined;
   readonly instance: EmulatorInstance;
   getStandardSet(): StandardSet;
@@ -57,7 +56,6 @@ export interface EmulatorInstance {
   readonly formKey: Uint8Array;
   /** Returns a function that writes the seed into an empty state, with the same keys and secrets as at the start. */
   loadInitialState(): Promise<(tx: Transaction) => void>;
-  /** Stops the emulator after the current response is sent. */
   stop(): void;
 }
 
@@ -85,8 +83,6 @@ export interface ConsoleBundle {
 /** Reads the bundle on the first request. */
 export type ConsoleReader = () => Promise<ConsoleBundle>;
 export interface FollowableEvents {
-  /** Yields all events after an id, until the signal is aborted. */
   follow(after: string | undefined, signal: AbortSignal): AsyncIterable<EventFrames>;
-  /** The number of followers, and the events that are buffered for reconnects. */
   readonly amount: BufferUsage & { readonly streams: number };
 }

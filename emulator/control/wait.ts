@@ -77,7 +77,6 @@ const isKnown = async (view: View, webhook: number): Promise<boolean> =>
   (await view.get(webhookRows, webhook)) !== undefined ||
   (await view.count(deliveries, { by: "webhook", equals: webhook })) > 0;
 
-/** Checks again after every change, until the condition is met, the time is over or the caller disconnects. */
 async function waitUntil(
   store: Store,
   wall: WallClock,

@@ -27,9 +27,7 @@ export interface TraceRows {
   /** Scheduled entries, except deliveries, which have their own times. */
   readonly waiting: readonly ScheduledEntry[];
   readonly subscriptions: ReadonlyMap<number, Webhook>;
-  /** Composite ids of the contracts of events, by event. */
   readonly contracts: ReadonlyMap<number, string>;
-  /** True if the limit of rows was exceeded. */
   readonly more: boolean;
 }
 

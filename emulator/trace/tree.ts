@@ -28,9 +28,7 @@ import {
 import type { RequestOutcomeFinder } from "./pending-responses.ts";
 
 interface TreeOptions {
-  /** Restricts the tree to nodes of this W3C trace. */
   readonly only?: string | undefined;
-  /** Describes the effect of a scheduled entry when it is due. */
   readonly does: (kind: string) => string | undefined;
   /** Returns results of requests, which rows do not contain. No results are shown if it is omitted. */
   readonly findOutcome?: RequestOutcomeFinder | undefined;
@@ -258,7 +256,6 @@ interface PlannedEntry {
 }
 
 interface Trace {
-  /** In tree order: parents come before their children. */
   readonly nodes: readonly TraceNode[];
   readonly planned: readonly PlannedEntry[];
 }

@@ -24,7 +24,6 @@ export interface RewindPoint {
   readonly chains: readonly CauseChain[];
   /** The cause before which the point lies. Undefined if the target is a time. */
   readonly before: string | undefined;
-  /** Position of the id sequence, if it is known. */
   readonly ids: unknown;
   /** Start of the history. Undefined if it was not read that far. */
   readonly reach: HistoryStart | undefined;
@@ -110,7 +109,6 @@ class RewindSearch {
   readonly #target: RewindTarget;
   readonly #causes: CauseMap;
   readonly #seen = new Map<string, HistoryEnd>();
-  /** Used for a number of steps. */
   readonly #steps: LastNumbers;
   #last: HistoryLine | undefined;
   /** Used for a time. It is the oldest cause after that time. */
@@ -123,7 +121,6 @@ class RewindSearch {
     this.#steps = new LastNumbers("steps" in target ? target.steps : 0);
   }
 
-  /** Number of steps. Undefined if steps are not counted. */
   get counted(): number | undefined {
     return "steps" in this.#target ? this.#steps.size : undefined;
   }
@@ -225,7 +222,6 @@ class LastNumbers {
     const number = parseCauseNumber(cause);
     if (this.#count === 0 || number === undefined || this.#known.has(cause)) return;
     this.#known.add(cause);
-    // Most numbers arrive in descending order.
     if (this.first !== undefined && number < parseCauseNumber(this.first)!) return;
     this.#all.push({ cause, number });
     if (this.#all.length < this.#count) return;

@@ -41,7 +41,6 @@ interface SnapshotContext {
   readonly clusters: readonly Cluster[];
   readonly tokens: ControlTokens;
   readonly settings: Pick<EmulatorSettings, "deterministic">;
-  /** Called with a line for each running entry at a restore. */
   readonly report: (line: string) => void;
 }
 
@@ -132,7 +131,6 @@ export class Snapshots {
     });
   }
 
-  /** Calls the function when the list may have changed. Returns a function that stops watching. */
   watch(changed: () => void): () => void {
     this.#watchers.add(changed);
     return () => this.#watchers.delete(changed);
@@ -361,7 +359,6 @@ type SnapshotDescription = z.infer<typeof SnapshotDescription>;
 const MemoryData = z.object({
   faults: StoredFaults,
   ids: IdPosition.nullable(),
-  /** Number of the last request. */
   requests: z.int(),
   /** Last line of the store's history, if it is stored. */
   place: z.object({ number: z.int(), checksum: z.int() }).nullish(),

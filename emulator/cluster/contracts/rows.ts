@@ -27,7 +27,6 @@ export const ContractSignatory = z.strictObject({
   /** Null if the person can sign at any time. */
   sign_order: z.int().nullable(),
   created_at: storedTime(z.number()),
-  /** Time of the last request for a signature. */
   sent_at: storedTime(z.number()).nullable(),
   action: z
     .strictObject({ is_success: z.boolean(), notes: z.string().nullable(), at: storedTime(z.number()) })
@@ -40,7 +39,7 @@ export type ContractSignatory = z.infer<typeof ContractSignatory>;
 export const ContractParty = z.strictObject({
   counterparty_id: z.int(),
   is_individual: z.boolean(),
-  /** Name of the organization; for an individual, first and last name. */
+  /** Name of the organization, or the first and last name of an individual. */
   name: z.string(),
   organization_type: z.string().nullable(),
   poc: z.strictObject({ first_name: z.string(), last_name: z.string(), email: z.string() }).nullable(),
@@ -143,7 +142,6 @@ export const Contract = z.strictObject({
   business_user_id: z.int(),
   created_at: storedTime(z.number()),
   updated_at: storedTime(z.number()),
-  /** Times of sharing with the counterparty, of sending to the signatories, and of execution. */
   sent_to_counterparty_at: storedTime(z.number()).nullable(),
   sent_for_signature_at: storedTime(z.number()).nullable(),
   executed_at: storedTime(z.number()).nullable(),

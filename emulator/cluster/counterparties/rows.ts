@@ -36,7 +36,7 @@ export type CounterpartyAddress = z.infer<typeof CounterpartyAddress>;
 export const Counterparty = z.strictObject({
   id: z.int(),
   workspace_id: z.int(),
-  /** Name of the organization; for an individual, first and last name. */
+  /** Name of the organization, or the first and last name of an individual. */
   name: z.string(),
   is_individual: z.boolean(),
   organization_type: z.string().nullable(),

@@ -35,7 +35,6 @@ const codeLifetimeMs = 10 * 60 * 1_000;
 interface Authorization {
   readonly parameters: OAuthParameters;
   readonly clientId: string;
-  /** The unchanged value that the client sent. */
   readonly redirectTo: string;
   /** The only user who is allowed to sign in, if the client named one by id_token_hint. */
   readonly expectedSub: string | undefined;
@@ -160,7 +159,6 @@ async function signIn(
 /** No signed-in user satisfies the request (OpenID Connect Core, 3.1.2.6). */
 const loginRequired = { error: "login_required" };
 
-/** Redirects back with a code. A person who has just signed in gets a session. */
 async function grant(
   context: ClusterContext,
   authorization: Authorization,

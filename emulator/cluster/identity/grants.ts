@@ -9,7 +9,6 @@ const grantFields = {
   client_id: z.string(),
   /** Null for the client itself, if the cluster has no user for it. */
   user_id: z.int().nullable(),
-  /** Words separated by spaces. */
   scope: z.string(),
   /** Time of the sign-in, in virtual milliseconds. */
   signed_in_at: storedTime(z.int()),

@@ -165,8 +165,8 @@ function createRejection(code: "no-access-token" | "refused-token"): Passthrough
 }
 
 /**
- * Responds with the login options of an address. Every provider is offered, because their stand-in accepts everyone
- * (DECISIONS.md, R34).
+ * Responds with the login options of an address. Every provider is offered, because emulated providers accept every
+ * address (DECISIONS.md, R34).
  */
 export async function getLoginOptions(
   { body }: Pick<ReceivedRequest, "body">,

@@ -26,7 +26,7 @@ export const isLimitMessage = (problem: string | undefined): boolean =>
 
 export const parseFailureMessage = "it cannot be parsed";
 
-/** Request to the process that reads PDFs: a check of the file, or its text. */
+/** Request to the process that reads PDFs, for a check of the file or for its text. */
 export interface PdfTask {
   readonly goal: "check" | "text";
   readonly file: Uint8Array;

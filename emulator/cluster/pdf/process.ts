@@ -86,7 +86,6 @@ async function readText(document: PDFDocumentProxy): Promise<PdfReadResult> {
 
 async function readPageText(page: PDFPageProxy, maxLength: number): Promise<string | undefined> {
   let text = "";
-  // The text is read in chunks, and reading stops at the limit.
   const pieces = page.streamTextContent().getReader();
   for (let piece = await pieces.read(); !piece.done; piece = await pieces.read()) {
     for (const item of piece.value.items) if ("str" in item) text += item.hasEOL ? `${item.str}\n` : item.str;

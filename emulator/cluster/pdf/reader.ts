@@ -167,7 +167,6 @@ export class ReadingProcess {
   #isFresh = true;
   #hasEnded = false;
 
-  /** Resolves when the process is ready. Rejects if it cannot be started. */
   readonly up: Promise<void>;
 
   constructor() {

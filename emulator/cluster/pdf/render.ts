@@ -8,7 +8,6 @@ export interface PdfSheet {
   readonly title: string;
   readonly subtitle: string;
   readonly rows: readonly (readonly [label: string, text: string])[];
-  /** Date in the metadata of the file, in virtual milliseconds. */
   readonly at: number;
 }
 
@@ -48,7 +47,6 @@ export async function renderPdf(sheet: PdfSheet): Promise<RenderedPdf> {
 
   let current = document.addPage([pageLayout.width, pageLayout.height]);
   let y = pageLayout.height - pageLayout.margin;
-  /** Returns false if all pages are full. */
   const write = async (text: string, font: PDFFont, size: number): Promise<boolean> => {
     for (const line of wrapText(toPrintable(text.slice(0, maxTextLength)), font, size)) {
       if (y < pageLayout.margin) {

@@ -188,7 +188,6 @@ function describePendingActions({ contract, turns, owner }: ContractView): Html 
   }
 }
 
-/** Maximum number of names in a sentence. Further people are only counted. */
 const maxShownNames = 5;
 
 /** Each approval is a separate group. */

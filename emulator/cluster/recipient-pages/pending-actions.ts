@@ -107,7 +107,6 @@ interface Participant {
   readonly email: string;
   readonly path: string;
   readonly turn: readonly PendingAction["work"][];
-  /** Time of the signature in the current round. */
   readonly signedAt: number | null;
 }
 

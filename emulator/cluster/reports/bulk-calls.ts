@@ -21,7 +21,6 @@ interface BatcherOptions {
   readonly inTurn: boolean;
 }
 
-/** Limits of a batch: the pause between reports, the wall-clock time, and the number of reports. */
 interface GatheringLimits {
   readonly pauseMs: number;
   readonly maxWaitMs: number;

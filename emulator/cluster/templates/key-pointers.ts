@@ -141,7 +141,6 @@ function matchInput(given: PointerInput, type: ContractType, known: readonly Key
   return { target: { field_name: variable, label: display_label, data_type }, value };
 }
 
-/** Returns the problem of a value. Null is always valid and clears the value. */
 function findProblem(fieldName: string, value: unknown, type: ContractType): readonly string[] | undefined {
   const definition = findKeyPointer(type, fieldName);
   if (!definition || value === null) return undefined;

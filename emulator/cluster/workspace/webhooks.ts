@@ -133,7 +133,6 @@ function findProblem(name: string, text: string, seen: ReadonlySet<string>): str
   return undefined;
 }
 
-/** Reports whether a URL points to one of these addresses, by any name of this machine. */
 const pointsToAny = (url: string, addresses: readonly string[]): boolean =>
   addresses.some((address) => locateUrl(address) === locateUrl(url));
 

@@ -14,9 +14,7 @@ const maxCodes = 20;
 const maxSessions = 50;
 
 interface Session {
-  /** Hash of the half that the browser hides from scripts. */
   readonly key: string;
-  /** Milliseconds of the monotonic clock. */
   readonly expiresAtMs: number;
   readonly opener: ControlTokenInfo;
 }
@@ -107,7 +105,6 @@ export class ConsoleSessions {
     this.#notify();
   }
 
-  /** Calls the function when sessions change. Returns a function that stops watching. */
   watch(changed: () => void): () => void {
     this.#watchers.add(changed);
     return () => this.#watchers.delete(changed);

@@ -78,7 +78,6 @@ async function buildEvent(view: Transaction, body: FireRequest, at: number, fail
   return { occurrence, about: { activity, contract_id: contract.id, composite_id: formatCompositeId(contract) } };
 }
 
-/** Returns the named contract, or the newest one, in one workspace or in all. */
 async function getContract(
   view: View,
   id: number | string | undefined,

@@ -122,7 +122,6 @@ export async function resolvePerformer(view: View, contract: Contract, email: st
 const findNamedMember = (view: View, { business_user_id, workspace_id }: Contract, email: string | undefined) =>
   email === undefined ? view.get(users, business_user_id) : findMemberByEmail(view, workspace_id, email);
 
-/** Returns an active member of the contract's workspace. The default is the owner. */
 async function requireMember(
   view: View,
   contract: Contract,

@@ -34,25 +34,21 @@ export class EventFeed implements FollowableEvents {
   #isPublishing = false;
   #unlisten: (() => void) | undefined;
   #streams = 0;
-  /** Aborted when a follower reconnects. */
   #leaving = new AbortController();
   readonly #closed = new AbortController();
   #wake = () => {};
   #next = this.#nextEvent();
 
-  /** `instance` is the id of this run of the emulator. */
   constructor(context: FeedContext, instance: string, ring = new EventRing()) {
     this.#context = context;
     this.#run = instance.slice(0, 8);
     this.#ring = ring;
   }
 
-  /** The number of followers, and the events that are buffered for reconnects. */
   get amount() {
     return { streams: this.#streams, ...this.#ring.amount };
   }
 
-  /** Yields all events after a given one, until the signal is aborted. */
   async *follow(after: string | undefined, signal: AbortSignal): AsyncGenerator<EventFrames> {
     this.#addStream();
     try {

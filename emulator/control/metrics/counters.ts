@@ -18,7 +18,6 @@ export class MetricCounters {
   /** Number of requests for each status class, by service and operation (empty for undeclared ones). */
   readonly requests = new Map<string, Map<string, number[]>>();
   readonly durations = new Map<string, DurationHistogram>();
-  /** Number of attempts by class of the receiver's response, or `error`. */
   readonly attempts = new Map<string, number>();
   /** Number of deliveries by outcome. Each planned retry counts as `retrying`. */
   readonly outcomes = new Map<string, number>();

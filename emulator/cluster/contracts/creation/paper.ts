@@ -26,7 +26,7 @@ import type { ContractParty, ContractReview } from "../rows.ts";
 import { createContract } from "./new-contract.ts";
 import { createSignatoryRows, listContactSignatories, type SignatoryInput } from "./template-contract.ts";
 
-/** Third-party paper by its two routes (specification, Endpoints, rule 3; DECISIONS.md, C9). */
+/** Handlers for third-party paper by its two routes (specification, Endpoints, rule 3; DECISIONS.md, C9). */
 export const paperHandlers = {
   "paper.upload-for-review": ({ body }, call) => createFromUpload("review", body, call),
   "paper.upload-for-signature": ({ body }, call) => createFromUpload("sign", body, call),

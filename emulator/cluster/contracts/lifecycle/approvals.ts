@@ -133,7 +133,7 @@ async function toPersonRecord(view: View, userId: number) {
 }
 
 /**
- * Requests the due approvals: all without an order, and the first open one with an order. It runs when approvals are
+ * Requests the due approvals. Without an order all are due, otherwise the first open one. It runs when approvals are
  * requested and when one is completed.
  */
 function requestDueApprovals(approvals: readonly ContractApproval[]): ContractApproval[] {
@@ -148,8 +148,8 @@ function requestDueApprovals(approvals: readonly ContractApproval[]): ContractAp
 }
 
 /**
- * Approves the given approval, or the next pending one: the first of that approver, or the first of all. The lifecycle
- * is checked before the approval is marked, because the transition depends on whether this is the last approval.
+ * Approves the given approval, or otherwise the first pending one of the approver or of all. The lifecycle is checked
+ * before the approval is marked, because the transition depends on whether this is the last approval.
  */
 export async function recordApproval(
   tx: Transaction,
