@@ -103,7 +103,7 @@ export interface Context {
    * Interprets another command line, with strings as values. Returns undefined if the line prints a page or is invalid.
    */
   read(argv: readonly string[]): Promise<InterpretedLine | undefined>;
-  /** Asks y/N (default: no). Throws a usage error that names `flag` if questions are not allowed. */
+  /** Prompts y/N (default: no). Throws a usage error that names `flag` if prompts are not allowed. */
   confirm(question: string, flag: string): Promise<boolean>;
   /** Registers a cleanup for the end of the run. Cleanups run in reverse order. */
   onEnd(close: () => Promise<void>): void;
@@ -116,7 +116,7 @@ export interface Context {
   onForcedEnd(last: () => void): void;
   /** Extends the shutdown time of a run that serves others, in milliseconds. */
   allowToEnd(ms: number): void;
-  /** Extends the time in which a run may write its state after it stops serving, in milliseconds. */
+  /** Extends the time in which a run can write its state after it stops serving, in milliseconds. */
   allowToClose(ms: number): void;
   /** Waits for a child process that receives the signals, for as long as it runs. */
   waitForProgram<T>(work: () => Promise<T>): Promise<T>;

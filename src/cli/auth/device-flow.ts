@@ -20,7 +20,7 @@ const defaultIntervalSeconds = 5;
 const slowDownSeconds = 5;
 const maxBackoffSeconds = 60;
 
-/** Parses the challenge in a response. Rejects addresses other than http(s), because a browser may open them. */
+/** Parses the challenge in a response. Rejects addresses other than http(s), because a browser can open them. */
 export function parseChallenge(response: OAuthResponse): DeviceChallenge {
   if (response.status < 200 || response.status > 299 || response.error !== undefined) {
     throw createOAuthError("The request for a device code", response);

@@ -68,7 +68,7 @@ function parseObject(text: string): Readonly<Record<string, unknown>> {
 export const toNonEmptyString = (value: unknown): string | undefined =>
   typeof value === "string" && value !== "" ? value : undefined;
 
-/** One hundred years. A longer lifetime is useless and may exceed the range of a date. */
+/** One hundred years. A longer lifetime is useless and can exceed the range of a date. */
 const maxSeconds = 100 * 365 * 24 * 60 * 60;
 
 /** Parses a number of seconds, also from a string. Returns undefined for a negative number. */

@@ -29,7 +29,6 @@ export async function loadParser(
   );
 }
 
-/** Inserts an omitted `--` before the command to run. */
 export async function insertSeparator(argv: readonly string[]): Promise<readonly string[]> {
   const { words } = locateCommand(argv);
   const group = words.length > 1 ? (await groupNames()).find((name) => name === words[0]) : undefined;

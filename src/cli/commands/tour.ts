@@ -50,7 +50,6 @@ interface Step {
 interface TourResult {
   readonly steps: readonly Step[];
   readonly timeline: readonly TimelineRow[];
-  /** Undefined if every step succeeded. */
   readonly problem: string | undefined;
 }
 

@@ -29,7 +29,6 @@ export interface ServiceSettings {
   readonly basicAuth: SettingValue<{ readonly username: string; readonly password: string }> | undefined;
   /** Bearer token that takes precedence over every sign-in. */
   readonly token: SettingValue | undefined;
-  /** Webhook signing key in base64. */
   readonly hmacKey: SettingValue | undefined;
   readonly controlToken: SettingValue | undefined;
   /** Whether the services are those of this folder's emulator, without another setting that names it. */

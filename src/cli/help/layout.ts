@@ -87,7 +87,6 @@ export function wrapText(text: string, width: number, indent = 0): string[] {
 /** Completion and error messages show longer lists of choices. */
 const maxChoices = 12;
 
-/** Formats `<composite-id>`, `[file]` or `<path...>`. */
 export function formatPositional({ name, optional, variadic }: PositionalSpec): string {
   const shown = `${name.replaceAll("_", "-")}${variadic ? "..." : ""}`;
   return optional ? `[${shown}]` : `<${shown}>`;

@@ -110,7 +110,7 @@ export function createOutput(host: Host, globals: GlobalOptions): Output {
     const { lines, omitted, cut } = fitTable(values, {
       columns: columns.map((name) => declared.get(name) ?? name),
       window,
-      // A requested column may be shortened but is never omitted.
+      // A requested column can be shortened but is never omitted.
       isComplete: globals.fields !== undefined,
     });
     await printer.printLines("stdout", lines, { laidOut: true });

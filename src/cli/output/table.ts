@@ -115,7 +115,6 @@ function chooseColumns(all: readonly ColumnLayout[], window: number): readonly C
   return all.flatMap(({ name }) => chosen.get(name) ?? []);
 }
 
-/** Shrinks the widest of these columns until the table fits or each has its minimum width. */
 function shrink(
   columns: readonly ColumnLayout[],
   window: number,

@@ -19,7 +19,6 @@ export async function readInput(host: Host, path: string, flag: string): Promise
   return Buffer.concat(chunks);
 }
 
-/** Reads a string without its byte order mark. */
 export const readText = async (host: Host, path: string, flag: string): Promise<string> =>
   stripByteOrderMark((await readInput(host, path, flag)).toString("utf8"));
 

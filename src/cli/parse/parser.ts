@@ -19,7 +19,7 @@ export class Parser {
   /** Whether the words name a command that runs another one. */
   readonly #runsInner: boolean;
 
-  /** `words` come from the command line; `declarations` are the commands of their group. */
+  /** `words` come from the command line. `declarations` are the commands of their group. */
   constructor(groups: readonly string[], declarations: readonly DeclaredCommand[], words: readonly string[]) {
     this.#words = words;
     this.#runsInner = declarations.some((one) => runsInnerCommand(one) && startsWithWords(words, one.words));
@@ -142,7 +142,7 @@ const silenceOutput = (command: Commander): Commander =>
 
 const runnable = new WeakSet<Commander>();
 
-/** Only relevant options are created. Creating options takes longer than parsing them, and a command has thirty. */
+/** Creates only relevant options, because creating options takes longer than parsing them and a command has thirty. */
 function createFlagFilter(argv: readonly string[]): (flag: FlagSpec) => boolean {
   const given = new Set(argv.filter((token) => token.startsWith("--")).map((token) => token.split("=", 1)[0]));
   const hasShort = argv.some((token) => /^-[^-]/.test(token));

@@ -76,7 +76,6 @@ function requireInRange(number: number, { least, most }: NumberBounds): number {
 export const extractContractNumber = (name: string, text: string, type: FlagSpec["type"]): string =>
   (type === "integer" && /^contract(?:[_-]ids?)?$/.test(name) && /^[TH]-(\d+)$/.exec(text)?.[1]) || text;
 
-/** Parses the value of a positional. Throws UsageError. */
 export function parsePositional(
   name: string,
   text: string,

@@ -80,7 +80,6 @@ const findParentRun = (): ParentProcess | undefined =>
           }),
       };
 
-/** Creates the host of a real process. `bin/svc.js` calls it once. */
 export const createProcessHost = (version: string): Host => ({
   env: process.env,
   get cwd() {

@@ -41,7 +41,6 @@ export const redactUrlValues = (url: string): string => redactUrl(url, { mask: "
 
 export const maskUrlSecrets = (url: string): string => redactUrl(url, { mask: secretMask });
 
-/** Masks values in a body of the user by the names of their fields. */
 export function maskBodySecrets(value: unknown, name = ""): unknown {
   if (typeof value === "string") return isSecretField(name) ? secretMask : redactText(value, { mask: secretMask });
   if (typeof value !== "object" || value === null) return value;
@@ -94,7 +93,7 @@ export function redactSentSecrets(host: Host, text: string): string {
   return [...secrets].reduce((shown, secret) => shown.replaceAll(secret, "[hidden]"), text);
 }
 
-/** Headers with credentials. An emulator's address may appear as a credential in other headers. */
+/** Headers with credentials. An emulator's address can appear as a credential in other headers. */
 const credentialHeaders = ["authorization", "client-secret", "x-cluster-key", "cookie", "proxy-authorization"];
 
 function findSecrets({ url, headers, body }: SentRequest): string[] {

@@ -56,7 +56,6 @@ function decodeText(text: string): string {
   }
 }
 
-/** Matches messages that do not name an object. */
 const isNotFound = /^(?:(?:[a-z_]+ ){0,2}not found|no \w+ matches the given query)\.?$/i;
 const isForbidden = /^you do not have permission to perform this action\.?$/i;
 const isStatus = /^(?:the service (?:answered|responded) with )?status \d+\.?$/i;

@@ -8,7 +8,6 @@ export const formatExamples = (examples: readonly CommandExample[], width = Numb
 
 export const formatExample = ({ argv, stdin }: CommandExample): string => formatPipe(stdin) + formatCommandLine(argv);
 
-/** Formats a command line with POSIX shell quoting. */
 export const formatCommandLine = (argv: readonly string[]): string => ["svc", ...argv.map(quoteShellWord)].join(" ");
 
 const formatPipe = (stdin: string | undefined): string =>
@@ -29,7 +28,6 @@ function breakExample(example: CommandExample, width: number): string[] {
   return stdin === undefined ? continued : [`  ${formatPipe(stdin).trimEnd()}`, ...continued];
 }
 
-/** Groups words that stay on one line, such as a flag and its value. */
 function groupWords(argv: readonly string[]): string[] {
   const found: string[] = [];
   for (const [i, word] of argv.entries()) {

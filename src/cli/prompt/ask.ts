@@ -14,13 +14,13 @@ export interface PromptChoice<T = string> {
   readonly description?: string | undefined;
 }
 
-/** Validates an answer. Returns true or an error message. */
+/** Validates typed text. Returns true or an error message. */
 export type PromptValidator = (text: string) => true | string;
 
 /** Longer lists are searched instead of scrolled. */
 const maxScrolledChoices = 12;
 
-/** Prompts are redrawn at each key and may contain text from services. */
+/** Prompts are redrawn at each key and can contain text from services. */
 const maxShownLength = 1_000;
 
 const formatShown = (text: string): string =>

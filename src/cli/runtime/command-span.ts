@@ -5,7 +5,6 @@ import { buildChildVariables, openTransport, readParentContext } from "../connec
 import { explainError } from "../process/exit.ts";
 import type { Host } from "../process/host.ts";
 
-/** Maximum wait for a collector at the end of a command. */
 const maxExportMs = 1_000;
 
 type TracedHost = Pick<Host, "env" | "wall">;

@@ -14,7 +14,6 @@ export interface RunOptions extends Pick<Context, "argv" | "host" | "svc" | "rea
   readonly stopping: ShutdownController;
 }
 
-/** Creates the context of one run. `close` closes everything that was opened. */
 export function createContext(
   { host, argv, stopping, svc, read }: RunOptions,
   globals: GlobalOptions,

@@ -53,7 +53,6 @@ export interface RequestChanges {
   readonly query?: Readonly<Record<string, string | boolean>>;
   /** Adds input that depends on the whole checked request, such as the headers of a signature. */
   readonly sign?: (call: CheckedCall) => Promise<CheckedCall> | CheckedCall;
-  /** Credentials that are merged with those of the target. */
   readonly credentials?: Credentials;
   /** Whether the command reads the fields of the response. Throws InvalidResponseError if they are missing. */
   readonly reads?: boolean;

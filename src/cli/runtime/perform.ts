@@ -129,7 +129,7 @@ async function runWithPrompts(
 }
 
 /**
- * If the target does not respond, this folder may have another emulator. If it rejects the request, the address may
+ * If the target does not respond, this folder can have another emulator. If it rejects the request, the address can
  * belong to an unintended emulator.
  */
 async function explainEndedEmulator(error: unknown, context: Context): Promise<unknown> {

@@ -25,7 +25,6 @@ interface DueWebhook {
   readonly contract_name: string;
   readonly contract_status: string;
   readonly activity: Activity;
-  /** Null if the service does not report the time. */
   readonly at: string | null;
 }
 

@@ -158,7 +158,6 @@ export interface CheckResult {
   readonly status: "ok" | "warning" | "failed" | "skipped";
   readonly detail: string;
   readonly hint?: string | undefined;
-  /** Exit code category of a failed check. */
   readonly kind?: FailureKind | undefined;
 }
 

@@ -91,7 +91,6 @@ async function startStoreProcess(
   }
 }
 
-/** Lists the host names of the public addresses, which are allowed. */
 const listPublicNames = ({ publicUrl, clusterUrls = {} }: EmulatorOptions): readonly string[] => [
   ...new Set([publicUrl, ...Object.values(clusterUrls)].flatMap((url) => (url ? new URL(url).hostname : []))),
 ];

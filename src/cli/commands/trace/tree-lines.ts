@@ -121,7 +121,6 @@ export function renderMermaid({ nodes, planned, more }: TraceTree): string[] {
   return lines;
 }
 
-/** Escapes characters with a meaning in Mermaid or HTML as character codes. */
 const formatLabel = (text: string): string =>
   (text.length > maxTextLength ? `${[...text].slice(0, maxTextLength).join("")}…` : text).replace(
     /[^\p{L}\p{N} .,:/_+()…-]/gu,

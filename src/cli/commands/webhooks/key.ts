@@ -42,7 +42,6 @@ export async function readKeyFile(host: Context["host"], file: string, flag: str
   return checkKey(parseKey(text), `${flag}: ${file}`);
 }
 
-/** Reads the key from SVC_WEBHOOK_HMAC_KEY. Returns undefined if it is not set. */
 export function findKeyVariable(host: Context["host"]): string | undefined {
   const found = readWebhookKeySetting(host);
   const text = found?.value.trim();

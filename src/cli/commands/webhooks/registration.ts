@@ -23,7 +23,6 @@ export function parseActivities(lists: readonly string[] | undefined): readonly 
   return [...new Set(given)].map(parseActivity);
 }
 
-/** Parses an activity, ignoring case. Throws a UsageError with the nearest one otherwise. */
 export function parseActivity(text: string): Activity {
   const found = known.find((name) => name === text.toUpperCase().replaceAll("-", "_"));
   if (found) return found;

@@ -34,7 +34,7 @@ export async function watchSubscription(webhook: Webhook, options: WatchOptions,
   const signal = AbortSignal.any([context.signal, ended.signal]);
   const onDeleted = options.onDeleted && (() => ended.abort());
   const watch = new SubscriptionWatch(webhook, { ...options, onDeleted }, context, emulator, signal);
-  // The emulator of this folder may differ from the service in use.
+  // The emulator of this folder can differ from the service in use.
   if ((await watch.findWebhook().catch(() => undefined)) === undefined) return;
   const watching = watch
     .run()

@@ -40,7 +40,6 @@ export function createEmulatorVariables(emulator: EmulatorAccess): Readonly<Reco
 /** Returns undefined for a hidden key. A token of one workspace cannot read the key of its cluster. */
 const omitHidden = (secret: string | undefined): string | undefined => (isHidden(secret) ? undefined : secret);
 
-/** Returns the default cluster: the first one with a workspace. */
 export const getMainCluster = ({
   clusters,
 }: Pick<EmulatorAccess, "clusters">): EmulatorAccess["clusters"][number] | undefined =>
@@ -69,7 +68,6 @@ interface VisibleClusters<Access> {
   readonly access: Access;
   /** Key in the environment, if the emulator has its workspace. The emulator checks the secret. */
   readonly key: { readonly clientId: string; readonly clientSecret: string } | undefined;
-  /** Variables that are set but never sent. */
   readonly unused: readonly string[];
 }
 

@@ -14,7 +14,6 @@ export interface Profile {
   readonly oauth_client_id?: string;
   readonly emulator_url?: string;
   readonly emulator_token?: string;
-  /** Cluster keys by cluster ID. */
   readonly cluster_keys?: Readonly<Record<string, string>>;
 }
 

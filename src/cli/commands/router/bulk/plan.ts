@@ -88,7 +88,6 @@ export function requireUnchangedPlan(
 
 export interface JobRequest extends Omit<JobPlan, "version" | "command" | "target" | "input"> {
   readonly work: BulkJobKind;
-  /** Path as typed, or `-` for standard input. */
   readonly path: string;
   readonly concurrency: number;
   readonly errorsOut: string | undefined;

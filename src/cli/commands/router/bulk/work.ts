@@ -64,7 +64,6 @@ export interface MappingTable {
   readonly name: string;
   readonly noun: string;
   readonly getKind: (hash: EmailHashing) => IdentifierKind;
-  /** Field of the request body that contains the list. */
   readonly listField: string;
 }
 
@@ -125,7 +124,6 @@ const createOffboardKind = (field: string, table: string, kind: IdentifierKind):
   getKind: () => kind,
 });
 
-/** Kinds of identifiers of a workspace, by the word that a row uses. */
 export const offboardKinds = lookupTable<OffboardKind>({
   email: { field: "email_hash_list", table: "cluster_emails", getKind: getEmailKind },
   client: createOffboardKind("client_ids", "cluster_clients", clientId),

@@ -112,7 +112,6 @@ export interface InputShard {
   readonly of: number;
 }
 
-/** Parses `3/16`. Throws a usage error for other values. */
 export function parseShard(text: string): InputShard {
   const [index, of] = /^(\d+)\/(\d+)$/.exec(text)?.slice(1).map(Number) ?? [];
   if (!index || !of || index > of) throw new UsageError(`--shard must be a share (3/16), got "${text}"`);

@@ -7,7 +7,6 @@ import { type InputRecord, matchColumnName, readRecordRows, type TableNotation }
 export interface RowReadOptions {
   readonly format: InputFormat;
   readonly format_guessed: boolean;
-  /** Separator of CSV cells. Null for a comma. */
   readonly delimiter: string | null;
   /** Names of columns or NDJSON fields, or one column number from 1, joined by a space. Empty for the first column. */
   readonly columns: readonly string[];

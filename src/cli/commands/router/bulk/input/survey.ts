@@ -18,7 +18,6 @@ import { type RowReadOptions, readRows } from "./rows.ts";
 /** Result of reading an input before anything is sent. */
 export interface InputSurvey extends Fingerprint {
   readonly rows: number;
-  /** Number of non-empty rows of all shares. */
   readonly all: number;
   readonly distinct: number | null;
   readonly calls: number;

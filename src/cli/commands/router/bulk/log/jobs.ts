@@ -134,8 +134,8 @@ const isJobFile = (name: string): boolean =>
   isLockRemnant(name, "lock");
 
 /**
- * Acquires the lock of a job, so that only one process works on it. Returns undefined if another running process holds
- * it.
+ * Acquires the lock of a job, so that only one process works on it. Returns undefined if another running process has
+ * the lock.
  */
 export const lockJob = (folder: string, host: Host): Promise<Lock | undefined> =>
   acquireFileLock(getLockPath(folder), host, join(folder, logName));

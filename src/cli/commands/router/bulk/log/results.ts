@@ -102,7 +102,6 @@ export class OpenResults {
     return new OpenResults(file, Math.max(kept, header.byteLength));
   }
 
-  /** Size of the file in bytes, once all additions are written. */
   get length(): number {
     return this.#written + this.#waitingBytes;
   }
