@@ -4,7 +4,7 @@ import type { Clock, WallClock } from "../../src/base/clock.ts";
 import { readOtelSettings } from "../../src/base/otel-settings.ts";
 import { pluralize } from "../../src/base/text.ts";
 import { withTimeout } from "../../src/base/timing.ts";
-import type { Observer } from "../../src/verify/observed/apply.ts";
+import type { ObservationApplier } from "../../src/verify/observed/apply.ts";
 import { Runner } from "../clock/runner.ts";
 import { schedule, toDueSortKeyEnd } from "../clock/schedule.ts";
 import type { VirtualClock } from "../clock/virtual-clock.ts";
@@ -142,7 +142,7 @@ export function createTraceExport(
 
 /** How listeners call an observer. Streams and bytes pass unchanged. */
 export const observeWith =
-  (observer: Observer): ResponseObserver =>
+  (observer: ObservationApplier): ResponseObserver =>
   (operation: Operation, answer: HttpResponse) => {
     const { status, headers, body } = answer;
     if (answer.isForeign || (body !== undefined && typeof body !== "string")) return undefined;

@@ -1,6 +1,6 @@
 import type { Liveness, Readiness } from "../../src/api/emulator/lifecycle.ts";
 import type { WallClock } from "../../src/base/clock.ts";
-import type { Observer } from "../../src/verify/observed/apply.ts";
+import type { ObservationApplier } from "../../src/verify/observed/apply.ts";
 import type { MetricCounters } from "../control/metrics/counters.ts";
 import type { EmulatorSettings } from "../domain/settings.ts";
 import type { CausePropagator } from "../http/outgoing/cause-propagator.ts";
@@ -34,7 +34,7 @@ export interface ProcessContext {
   readonly standby: HotStandby | undefined;
   readonly runFile: ClaimedRunFile;
   /** Undefined to use the declared behavior. */
-  readonly observer: Observer | undefined;
+  readonly observer: ObservationApplier | undefined;
   /** When it aborts, pending work is no longer awaited. */
   readonly closeSignal: AbortSignal;
   readonly log: (line: string) => void;

@@ -8,7 +8,7 @@ import { pollEvery } from "../../src/base/timing.ts";
 import { openFilesRemedies } from "../../src/files/disk.ts";
 import { fingerprintMachine } from "../../src/files/machine.ts";
 import { hasOriginMarker, markNewState, writeOriginMarker } from "../../src/files/origin-marker.ts";
-import type { Observer } from "../../src/verify/observed/apply.ts";
+import type { ObservationApplier } from "../../src/verify/observed/apply.ts";
 import { MetricCounters } from "../control/metrics/counters.ts";
 import type { ListenerOptions } from "../http/listener.ts";
 import { CausePropagator } from "../http/outgoing/cause-propagator.ts";
@@ -37,7 +37,7 @@ export async function startWithSeed(
   options: EmulatorOptions,
   seed: Seed,
   origin?: StateSource,
-  observer?: Observer,
+  observer?: ObservationApplier,
 ): Promise<Emulator> {
   const closing = new CleanupStack();
   try {
@@ -65,7 +65,7 @@ async function begin(
   options: EmulatorOptions,
   seed: Seed,
   closing: CleanupStack,
-  { origin, observer }: { readonly origin: StateSource | undefined; readonly observer: Observer | undefined },
+  { origin, observer }: { readonly origin: StateSource | undefined; readonly observer: ObservationApplier | undefined },
 ): Promise<Emulator> {
   const log = (line: string) => options.log?.(redactText(line));
   const wall = systemWallClock;

@@ -8,9 +8,9 @@ import { makeFolder } from "../files/folders.ts";
 import {
   ExchangeFormatError,
   formatExchange,
-  measureExchange,
   parseExchange,
   type RecordedExchange,
+  updateBodyLengths,
 } from "./exchange.ts";
 
 /** A folder is not a usable corpus. The message states the reason. */
@@ -22,7 +22,7 @@ export interface CorpusExchange extends RecordedExchange {
   readonly file: string;
 }
 
-export interface Corpus {
+export interface TrafficCorpus {
   readonly folder: string;
   /** Exchanges in chronological order. */
   readonly exchanges: readonly CorpusExchange[];
@@ -31,11 +31,11 @@ export interface Corpus {
   readonly isEnded: boolean;
 }
 
-export const indexName = "index.ndjson";
-const header = { format: "svc-corpus", version: 1 } as const;
+export const indexFileName = "index.ndjson";
+const indexHeader = { format: "svc-corpus", version: 1 } as const;
 const maxFileBytes = 32 * 1024 * 1024;
 const maxFiles = 100_000;
-const fileName = /^\d{5,7}-[\w.-]{1,100}\.http$/;
+const exchangeFilePattern = /^\d{5,7}-[\w.-]{1,100}\.http$/;
 
 const computeDigest = (text: string | Buffer): string => createHash("sha256").update(text).digest("hex");
 
@@ -50,7 +50,7 @@ const formatEntry = ({ file, sha256 }: IndexEntry): string => `${JSON.stringify(
  * Reads a whole corpus. Throws CorpusError if it is truncated, edited, of another version, or not a corpus. With
  * `isInterruptedAllowed`, reads an incomplete corpus as far as possible.
  */
-export async function readCorpus(folder: string, { isInterruptedAllowed = false } = {}): Promise<Corpus> {
+export async function readCorpus(folder: string, { isInterruptedAllowed = false } = {}): Promise<TrafficCorpus> {
   const { entries, digest, isEnded } = await readIndex(folder, isInterruptedAllowed);
   if (!isEnded && !isInterruptedAllowed) {
     throw new CorpusError(`${folder} has no end: its recording was interrupted, or its index was cut`);
@@ -59,7 +59,9 @@ export async function readCorpus(folder: string, { isInterruptedAllowed = false 
   for (const entry of entries) exchanges.push(await readExchange(folder, entry.file, entry.sha256));
   const unlisted = await listUnlisted(folder, entries);
   if (isEnded && unlisted.length > 0)
-    throw new CorpusError(`${indexName} of ${folder} is cut or edited: it does not name ${unlisted[0]!.slice(0, 120)}`);
+    throw new CorpusError(
+      `${indexFileName} of ${folder} is cut or edited: it does not name ${unlisted[0]!.slice(0, 120)}`,
+    );
   for (const file of unlisted) exchanges.push(await readExchange(folder, file));
   return { folder, exchanges: exchanges.sort((a, b) => a.at - b.at || compareNames(a, b)), digest, isEnded };
 }
@@ -70,16 +72,17 @@ async function readIndex(
   folder: string,
   isInterruptedAllowed = false,
 ): Promise<{ entries: IndexEntry[]; digest: string; isEnded: boolean }> {
-  const text = await readPlain(folder, indexName, `${folder} is not a corpus: it has no ${indexName}`);
+  const text = await readPlain(folder, indexFileName, `${folder} is not a corpus: it has no ${indexFileName}`);
   const [first = "", ...lines] = text.split("\n");
   const { format, version } = toFields(tryParseJson(first));
-  if (format !== header.format) throw new CorpusError(`${folder} is not a corpus: ${indexName} does not begin as one`);
-  if (version !== header.version)
+  if (format !== indexHeader.format)
+    throw new CorpusError(`${folder} is not a corpus: ${indexFileName} does not begin as one`);
+  if (version !== indexHeader.version)
     throw new CorpusError(
       `${folder} is a corpus of version ${String(version).slice(0, 20)}, and this svc reads version 1`,
     );
   if (lines.pop() !== "" && !isInterruptedAllowed)
-    throw new CorpusError(`${indexName} of ${folder} is cut in its last line`);
+    throw new CorpusError(`${indexFileName} of ${folder} is cut in its last line`);
   if (lines.length > maxFiles) throw new CorpusError(`${folder} has more than ${maxFiles} exchanges`);
   let ended: unknown;
   const entries: IndexEntry[] = [];
@@ -88,16 +91,17 @@ async function readIndex(
     if (end !== undefined) {
       ended = end;
       if (end !== entries.length)
-        throw new CorpusError(`${indexName} of ${folder} was edited: line ${at + 2} counts otherwise`);
+        throw new CorpusError(`${indexFileName} of ${folder} was edited: line ${at + 2} counts otherwise`);
       continue;
     }
     ended = undefined;
-    if (typeof file !== "string" || !fileName.test(file) || typeof sha256 !== "string")
-      throw new CorpusError(`${indexName} of ${folder} was edited: line ${at + 2} names no exchange`);
+    if (typeof file !== "string" || !exchangeFilePattern.test(file) || typeof sha256 !== "string")
+      throw new CorpusError(`${indexFileName} of ${folder} was edited: line ${at + 2} names no exchange`);
     entries.push({ file, sha256 });
   }
   const files = new Set(entries.map(({ file }) => file));
-  if (files.size < entries.length) throw new CorpusError(`${indexName} of ${folder} was edited: it names a file twice`);
+  if (files.size < entries.length)
+    throw new CorpusError(`${indexFileName} of ${folder} was edited: it names a file twice`);
   return { entries, digest: computeDigest(text), isEnded: ended !== undefined };
 }
 
@@ -156,7 +160,7 @@ export class CorpusWriter {
    */
   static async open(folder: string, isShared = false): Promise<CorpusWriter> {
     await makeFolder(folder);
-    const isNew = await createFileAtomic(join(folder, indexName), `${JSON.stringify(header)}\n`);
+    const isNew = await createFileAtomic(join(folder, indexFileName), `${JSON.stringify(indexHeader)}\n`);
     if (isNew) return new CorpusWriter(folder, 0);
     const { entries, isEnded } = await readIndex(folder);
     if (isEnded) throw new CorpusError(`${folder} holds a corpus that is complete: choose another folder`);
@@ -184,18 +188,20 @@ export class CorpusWriter {
       const file = `${String(this.#count).padStart(5, "0")}-${name}.http`;
       // Another recorder can write to the same corpus, so the file name can be taken.
       if (!(await createFileAtomic(join(this.#folder, file), text, { durable: false }))) continue;
-      await appendFile(join(this.#folder, indexName), formatEntry({ file, sha256: computeDigest(text) }));
+      await appendFile(join(this.#folder, indexFileName), formatEntry({ file, sha256: computeDigest(text) }));
       return file;
     }
   }
 
   /** Adds files without an index entry. A killed recorder leaves such files. */
   async #addUnlisted(known: ReadonlySet<string>): Promise<void> {
-    const files = (await readdir(this.#folder)).filter((name) => fileName.test(name) && !known.has(name)).sort();
+    const files = (await readdir(this.#folder))
+      .filter((name) => exchangeFilePattern.test(name) && !known.has(name))
+      .sort();
     for (const file of files) {
       const text = await readFile(join(this.#folder, file), "utf8");
       parseExchange(text);
-      await appendFile(join(this.#folder, indexName), formatEntry({ file, sha256: computeDigest(text) }));
+      await appendFile(join(this.#folder, indexFileName), formatEntry({ file, sha256: computeDigest(text) }));
       this.#count += 1;
     }
   }
@@ -204,7 +210,7 @@ export class CorpusWriter {
   async close(): Promise<void> {
     await this.#last;
     const { entries } = await readIndex(this.#folder);
-    await appendFile(join(this.#folder, indexName), `${JSON.stringify({ end: entries.length })}\n`);
+    await appendFile(join(this.#folder, indexFileName), `${JSON.stringify({ end: entries.length })}\n`);
   }
 }
 
@@ -213,17 +219,17 @@ export async function reindexCorpus(folder: string): Promise<void> {
   await readIndex(folder).catch((error: Error) => {
     if (!/edited|cut/.test(error.message)) throw error;
   });
-  const files = (await readdir(folder)).filter((name) => fileName.test(name)).sort();
+  const files = (await readdir(folder)).filter((name) => exchangeFilePattern.test(name)).sort();
   const lines: string[] = [];
   for (const file of files) {
     const text = await readPlain(folder, file, `${file} is missing`);
-    const measured = isParsable(text) ? text : parseFile(folder, file, () => measureExchange(text));
+    const measured = isParsable(text) ? text : parseFile(folder, file, () => updateBodyLengths(text));
     parseFile(folder, file, () => parseExchange(measured));
     if (measured !== text) await writeFileAtomic(join(folder, file), measured);
     lines.push(formatEntry({ file, sha256: computeDigest(measured) }));
   }
   const end = JSON.stringify({ end: files.length });
-  await writeFileAtomic(join(folder, indexName), `${JSON.stringify(header)}\n${lines.join("")}${end}\n`);
+  await writeFileAtomic(join(folder, indexFileName), `${JSON.stringify(indexHeader)}\n${lines.join("")}${end}\n`);
 }
 
 function isParsable(text: string): boolean {

@@ -1,27 +1,27 @@
 import { tryParseJson } from "../base/object.ts";
 
 /** HTTP message: its headers in their original order and spelling, and its body. */
-export interface Message {
+export interface HttpMessage {
   readonly headers: readonly (readonly [name: string, value: string])[];
   readonly body: Buffer;
 }
 
-export interface RecordedRequest extends Message {
+export interface RecordedRequest extends HttpMessage {
   readonly method: string;
   readonly target: string;
 }
 
-export interface RecordedResponse extends Message {
+export interface RecordedResponse extends HttpMessage {
   readonly status: number;
 }
 
 /** Servers that receive requests: services, the storage behind signed URLs, and receivers of webhooks. */
-const callees = ["router", "contracts", "storage", "receiver"] as const;
-export type Callee = (typeof callees)[number];
+const recordedServers = ["router", "contracts", "storage", "receiver"] as const;
+export type RecordedServer = (typeof recordedServers)[number];
 
 /** Request with its response, as a corpus stores it. */
 export interface RecordedExchange {
-  readonly callee: Callee;
+  readonly callee: RecordedServer;
   /** ID of the operation, or the activity of a webhook. Undefined if the path is not declared. */
   readonly operation: string | undefined;
   /** Service time of the request in milliseconds. */
@@ -34,18 +34,18 @@ export interface RecordedExchange {
 const exchangeVersion = 1;
 
 /** Returns the value of a header by its lower-case name. */
-export const getHeader = ({ headers }: Pick<Message, "headers">, name: string): string | undefined =>
+export const getHeader = ({ headers }: Pick<HttpMessage, "headers">, name: string): string | undefined =>
   headers.find(([item]) => item.toLowerCase() === name)?.[1];
 
 /** Parses the JSON body of a message. Returns undefined if the body is not JSON. */
-export const parseBody = ({ body }: Pick<Message, "body">): unknown => tryParseJson(body.toString("utf8"));
+export const parseJsonBody = ({ body }: Pick<HttpMessage, "body">): unknown => tryParseJson(body.toString("utf8"));
 
 /** Converts a flat list of Node.js to pairs of name and value. */
 export const pairHeaders = (raw: readonly string[]): [name: string, value: string][] =>
   raw.flatMap((name, at) => (at % 2 === 0 ? [[name, raw[at + 1]!] as [string, string]] : []));
 
 /** Decodes a part of a URL. Returns the part unchanged if its encoding is invalid. */
-export function decodePart(text: string): string {
+export function decodeUrlPart(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
@@ -83,7 +83,7 @@ export function formatExchange(exchange: RecordedExchange): string {
   ].join("\n");
 }
 
-const formatHeaders = ({ headers }: Message): string[] =>
+const formatHeaders = ({ headers }: HttpMessage): string[] =>
   headers.map(([name, value]) => `${name}: ${value.replace(/[^\t\x20-\x7e\x80-\xff]/g, " ")}`);
 
 interface BodyText {
@@ -94,11 +94,11 @@ interface BodyText {
 /** Text stays readable. Binary content becomes base64. */
 function formatBody(body: Buffer): BodyText {
   const text = body.toString("utf8");
-  const isText = Buffer.from(text).equals(body) && !hasControls(text);
+  const isText = Buffer.from(text).equals(body) && !hasControlCharacters(text);
   return isText ? { encoding: "text", text } : { encoding: "base64", text: body.toString("base64") };
 }
 
-const hasControls = (text: string): boolean =>
+const hasControlCharacters = (text: string): boolean =>
   [...text].some((item) => item < " " && item !== "\n" && item !== "\r" && item !== "\t");
 
 /** A file of a corpus is not an exchange. The message states the problem without the name of the file. */
@@ -107,7 +107,7 @@ export class ExchangeFormatError extends Error {
 }
 
 /** Virtual time ends with the year 9999, and a replay continues after the last exchange. */
-const maxTimeMs = Date.UTC(9000, 0);
+const maxExchangeTimeMs = Date.UTC(9000, 0);
 
 export function parseExchange(text: string): RecordedExchange {
   const bytes = Buffer.from(text);
@@ -117,11 +117,11 @@ export function parseExchange(text: string): RecordedExchange {
   if (version === undefined) throw new ExchangeFormatError("it does not begin with svc-exchange");
   if (version !== String(exchangeVersion))
     throw new ExchangeFormatError(`its format is version ${version.slice(0, 20)}, and this svc reads version 1`);
-  const callee = callees.find((item) => item === metadata.get("callee"));
+  const callee = recordedServers.find((item) => item === metadata.get("callee"));
   if (callee === undefined) throw new ExchangeFormatError("its callee is missing or unknown");
   const at = Date.parse(metadata.get("at") ?? "");
   const durationMs = Number(metadata.get("duration-ms"));
-  if (!(at >= 0 && at < maxTimeMs && durationMs >= 0))
+  if (!(at >= 0 && at < maxExchangeTimeMs && durationMs >= 0))
     throw new ExchangeFormatError("its time is missing or malformed");
   const sent = parseBodyLength(metadata.get("request-body"));
   const received = parseBodyLength(metadata.get("response-body"));
@@ -137,7 +137,7 @@ export function parseExchange(text: string): RecordedExchange {
 }
 
 /** Updates the body lengths of a manually edited exchange. Throws ExchangeFormatError if it is invalid. */
-export function measureExchange(text: string): string {
+export function updateBodyLengths(text: string): string {
   const metadataEnd = text.indexOf("\n\n");
   const requestEnd = text.indexOf("\n\n", metadataEnd + 2);
   if (metadataEnd < 0 || requestEnd < 0) throw new ExchangeFormatError("it ends too early");

@@ -2,26 +2,26 @@ import { isSecretName } from "../api/secrets.ts";
 import { getVocabulary } from "./vocabulary.ts";
 
 /** Location of a name: in JSON, in the JSON of an error, or in a URL, form or header. */
-export type FieldPlace = "field" | "error" | "parameter";
+export type FieldLocation = "field" | "error" | "parameter";
 
 export type PersonalKind = "date" | "phone" | "number" | "coordinate";
 
 /** Names of values that are always secret, even if the value is a common word or has only three digits. */
-const ownSecret =
+const secretFieldPattern =
   /(?:^|_)(?:t?otp|pin|puk|cvv2?|cvc2?|passcode|passphrase|pass_?word|passwd|pwd|secret|answer|iban|ssn|(?:card|account)_number|(?:verification|verify|security|access|auth|authorization|confirmation|reset|recovery|backup|activation|login|one_?time|sms|mfa|2fa|two_factor|invite|invitation|unlock|pairing)_?codes?)(?:_?(?:code|number|value|confirm|confirmation|repeat|hash|\d))?$|^(?:pass|tan)$|password$|secret$/;
 
 /** Names that are not always secret, such as the state of a country or an error code. */
-const ambiguous = /^(?:state|code|key|auth|session|ticket)$/;
-const harmless =
+const ambiguousFieldPattern = /^(?:state|code|key|auth|session|ticket)$/;
+const nonSecretFieldPattern =
   /^(?:status|error|country|postal|zip|iso|language|currency|jurisdiction_iso|country_iso|dial|area)_?code$|^code[23]$/;
-export const isoTime = /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?$/;
-export const mediaType = /^(?:application|text|image|audio|video|multipart)\/[\w.+-]+(?:; ?[\w-]+=[\w."-]+)*$/;
+export const isoTimePattern = /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?$/;
+export const mediaTypePattern = /^(?:application|text|image|audio|video|multipart)\/[\w.+-]+(?:; ?[\w-]+=[\w."-]+)*$/;
 /** Names of fields whose values are names of fields, types or conditions. */
-const identifierKey =
+const identifierFieldPattern =
   /^(?:variable|type|kind|field|loc|key_type|error|error_type|code|\w{1,60}_supported|alg|kty|use|crv|scope|grant_type|response_type|token_type)$/i;
-const identifier = /^[a-z][a-z0-9]*(?:[_.-][a-z0-9]{1,20})*$/i;
+const identifierPattern = /^[a-z][a-z0-9]*(?:[_.-][a-z0-9]{1,20})*$/i;
 
-const personalNames: readonly (readonly [PersonalKind, RegExp])[] = [
+const personalFieldPatterns: readonly (readonly [PersonalKind, RegExp])[] = [
   ["date", /(?:^|_)(?:dob|birth|birth_?date|birth_?day|birth_?year|date_of_birth|born(?:_on|_at)?)$/],
   ["phone", /phone|mobile|msisdn|whatsapp|(?:^|_)(?:fax|tel|cell|num)(?:_?(?:number|no))?$/],
   ["number", /(?:^|_)(?:salary|income|wages?|compensation|net_worth)$/],
@@ -37,23 +37,27 @@ const normalizeName = (name: string): string =>
     .replace(/[\s.:-]/g, "_")
     .replace(/^x_/, "");
 
-export const isOwnSecret = (name: string): boolean => ownSecret.test(normalizeName(name));
+export const isSecretFieldName = (name: string): boolean => secretFieldPattern.test(normalizeName(name));
 
 /** Reports whether the value of a field is the name of a field, a type or a condition. */
 export const isIdentifier = (name: string, value: string): boolean =>
-  identifierKey.test(name) && identifier.test(value) && !isRandomLooking(value) && !/\d{4}/.test(value);
+  identifierFieldPattern.test(name) && identifierPattern.test(value) && !isRandomLooking(value) && !/\d{4}/.test(value);
 
 /** Reports whether the value of a field is a secret. */
-export function isSecretValue(name: string, value: string, position: FieldPlace): boolean {
+export function isSecretValue(name: string, value: string, position: FieldLocation): boolean {
   if (value === "" || /^(?:true|false|null)$/.test(value)) return false;
   const plain = normalizeName(name);
-  if (ownSecret.test(plain)) return true;
-  if (harmless.test(plain) || !isSecretName(plain)) return false;
+  if (secretFieldPattern.test(plain)) return true;
+  if (nonSecretFieldPattern.test(plain) || !isSecretName(plain)) return false;
   const isDeclared = getVocabulary().values.has(value) || /^[A-Z]{2,3}$/.test(value);
-  if (isDeclared || isoTime.test(value) || mediaType.test(value)) return false;
+  if (isDeclared || isoTimePattern.test(value) || mediaTypePattern.test(value)) return false;
   if (plain === "code" && position !== "error") return true;
   if (isIdentifier(name, value)) return false;
-  return !ambiguous.test(plain) || (isRandomLooking(value) && !/\s/.test(value)) || /^(?=.*\d)[\w-]{6,}$/.test(value);
+  return (
+    !ambiguousFieldPattern.test(plain) ||
+    (isRandomLooking(value) && !/\s/.test(value)) ||
+    /^(?=.*\d)[\w-]{6,}$/.test(value)
+  );
 }
 
 /** Reports whether a text describes the field instead of being its value: `Invalid password: it is too short`. */
@@ -61,7 +65,7 @@ export function isSentence(name: string, text: string): boolean {
   const words = text.match(/\p{L}+/gu) ?? [];
   const { words: known } = getVocabulary();
   return (
-    words.length > (isOwnSecret(name) ? 1 : 0) &&
+    words.length > (isSecretFieldName(name) ? 1 : 0) &&
     !/\d/.test(text) &&
     words.every((word) => known.has(word.toLowerCase()))
   );
@@ -70,7 +74,7 @@ export function isSentence(name: string, text: string): boolean {
 /** Finds the kind of personal data in the value of a field. Returns undefined if there is none. */
 export function findPersonalKind(name: string, value: string): PersonalKind | undefined {
   const plain = normalizeName(name);
-  const kind = personalNames.find(([, pattern]) => pattern.test(plain))?.[0];
+  const kind = personalFieldPatterns.find(([, pattern]) => pattern.test(plain))?.[0];
   const digits = value.replace(/\D/g, "").length;
   if (kind === undefined || digits === 0) return undefined;
   if (kind === "phone") return digits >= (/num$/.test(plain) ? 7 : 3) ? kind : undefined;
@@ -96,7 +100,7 @@ export function isRandomLooking(text: string): boolean {
  */
 export function editFields(
   text: string,
-  edit: (name: string, value: string, place: FieldPlace) => string | undefined,
+  edit: (name: string, value: string, place: FieldLocation) => string | undefined,
 ): string {
   const sign = /[:=]/g;
   let out = "";
@@ -145,13 +149,13 @@ export interface MarkupEdits {
   readonly editText: (text: string) => string;
 }
 
-const markup =
+const markupPattern =
   /<([A-Za-z_][\w.:-]{0,80})(\s[^<>]{0,4000})?>(?:<!\[CDATA\[([\s\S]{0,10000}?)\]\]>|([^<>]*))(<\/\1\s{0,9}>)|(<[^<>]*>)|([^<>]+)/g;
 
 /** Replaces texts and attribute values. Preserves tags. */
 export const editMarkup = (text: string, edits: MarkupEdits): string =>
   text.replace(
-    markup,
+    markupPattern,
     (
       _,
       name: string | undefined,

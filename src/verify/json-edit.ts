@@ -25,7 +25,7 @@ export interface JsonEdits {
  * The text must be valid JSON.
  */
 export function editJson(text: string, edits: JsonEdits): string {
-  const levels: Level[] = [];
+  const levels: JsonLevel[] = [];
   const path: string[] = [];
   let out = "";
   // Each call needs its own expression, because a string can contain JSON that is edited recursively.
@@ -50,7 +50,7 @@ export function editJson(text: string, edits: JsonEdits): string {
         level.awaitsKey = false;
         path.push(value);
       } else endValue();
-      out += edited === value ? piece : spell(edited, piece);
+      out += edited === value ? piece : formatJsonString(edited, piece);
     } else if (/^[-\d]/.test(piece)) {
       out += edits.editNumber({ path, name: getName(), text: piece });
       endValue();
@@ -73,13 +73,13 @@ export function editJson(text: string, edits: JsonEdits): string {
   }
 }
 
-interface Level {
+interface JsonLevel {
   readonly isObject: boolean;
   awaitsKey: boolean;
 }
 
 /** Formats a string and escapes non-ASCII characters if the original does. */
-function spell(value: string, original: string): string {
+function formatJsonString(value: string, original: string): string {
   const plain = JSON.stringify(value);
   if (!/\\u[0-9a-fA-F]{4}/.test(original)) return plain;
   return plain.replace(/[\u0080-\uffff]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);

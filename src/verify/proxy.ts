@@ -25,10 +25,12 @@ interface ProxyOptions {
 const maxRecordedBytes = 16 * 1024 * 1024;
 
 /** Forwards every request to a service byte for byte and reports each exchange. */
-export async function openProxy(options: ProxyOptions) {
+export async function openRecordingProxy(options: ProxyOptions) {
   const target = new URL(options.to);
   let isClosing = false;
-  const server = createServer((incoming, response) => forward(incoming, response, target, options, () => isClosing));
+  const server = createServer((incoming, response) =>
+    forwardRequest(incoming, response, target, options, () => isClosing),
+  );
   // Uploads can take long, and the service limits their duration.
   server.requestTimeout = 0;
   server.on("upgrade", ({ method, url }, socket) => {
@@ -52,7 +54,7 @@ export async function openProxy(options: ProxyOptions) {
   };
 }
 
-function forward(
+function forwardRequest(
   incoming: IncomingMessage,
   response: ServerResponse,
   target: URL,

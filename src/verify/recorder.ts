@@ -1,12 +1,12 @@
 import { findOperationAt, type Operation } from "../api/operation.ts";
 import { registry } from "../api/registry.ts";
 import { CorpusWriter } from "./corpus.ts";
-import { type Callee, getHeader, type RecordedRequest, type RecordedResponse } from "./exchange.ts";
+import { getHeader, type RecordedRequest, type RecordedResponse, type RecordedServer } from "./exchange.ts";
 import { ExchangeSanitizer } from "./sanitize.ts";
 import { StandIns } from "./stand-ins.ts";
 
 export interface RawExchange {
-  readonly callee?: Callee | undefined;
+  readonly callee?: RecordedServer | undefined;
   readonly operation?: string | undefined;
   readonly at: number;
   readonly durationMs: number;
@@ -15,7 +15,7 @@ export interface RawExchange {
 }
 
 /** Sanitizes exchanges and stores them in a corpus. */
-export class Recorder {
+export class ExchangeRecorder {
   readonly #writer: CorpusWriter;
   readonly #sanitizer: ExchangeSanitizer;
 
@@ -25,8 +25,8 @@ export class Recorder {
   }
 
   /** Opens a corpus. `key` is the key of the stand-ins. Without a key, a random key exists as long as this object. */
-  static async open(folder: string, key?: Buffer, isShared = false): Promise<Recorder> {
-    return new Recorder(await CorpusWriter.open(folder, isShared), key);
+  static async open(folder: string, key?: Buffer, isShared = false): Promise<ExchangeRecorder> {
+    return new ExchangeRecorder(await CorpusWriter.open(folder, isShared), key);
   }
 
   get count(): number {
@@ -52,8 +52,8 @@ export class Recorder {
   }
 }
 
-const services = ["contracts", "router", "storage"] as const;
-const operations = services.map((callee) => ({
+const recordedServices = ["contracts", "router", "storage"] as const;
+const operationsByService = recordedServices.map((callee) => ({
   callee,
   declared: (registry as readonly Operation[]).filter(
     ({ service, id }) => service.name === callee && id !== "catch-all",
@@ -64,10 +64,10 @@ const operations = services.map((callee) => ({
  * Finds the operation of a request and its service. Ignores a wrong method if the path is declared. Returns undefined
  * if no operation has this path.
  */
-function findOperation(method: string, target: string): { operation: Operation; callee: Callee } | undefined {
+function findOperation(method: string, target: string): { operation: Operation; callee: RecordedServer } | undefined {
   const path = target.split("?")[0]!;
   for (const item of [method, "GET", "POST", "PUT", "PATCH", "DELETE"])
-    for (const { callee, declared } of operations) {
+    for (const { callee, declared } of operationsByService) {
       const operation = findOperationAt(declared, item, path);
       if (operation) return { operation, callee };
     }

@@ -9,7 +9,7 @@ export type ReportedDifference = ReturnType<typeof collectDifferences>[number];
 
 export type ClaimReport = ReturnType<typeof reportClaims>[number];
 
-export type VerifyReport = ReturnType<typeof buildReport>;
+export type VerifyReport = ReturnType<typeof buildVerifyReport>;
 
 const createDifferenceId = ({ claim, status }: ReplayedExchange, { path, kind }: FoundDifference): string =>
   [
@@ -23,7 +23,7 @@ const createDifferenceId = ({ claim, status }: ReplayedExchange, { path, kind }:
  * Summarizes a replay claim by claim. `accepted` contains reasons by the ID of a difference. `undeclared` is the number
  * of exchanges without a claim.
  */
-export function buildReport(
+export function buildVerifyReport(
   replayed: readonly ReplayedExchange[],
   accepted: Readonly<Record<string, string>>,
   undeclared = 0,

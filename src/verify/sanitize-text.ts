@@ -1,17 +1,17 @@
 import { tryParseJson } from "../base/object.ts";
 import { trimTrailing } from "../base/text.ts";
-import { decodePart } from "./exchange.ts";
+import { decodeUrlPart } from "./exchange.ts";
 import {
   editFields,
-  type FieldPlace,
+  type FieldLocation,
   findPersonalKind,
   isIdentifier,
-  isOwnSecret,
-  isoTime,
+  isoTimePattern,
   isRandomLooking,
+  isSecretFieldName,
   isSecretValue,
   isSentence,
-  mediaType,
+  mediaTypePattern,
 } from "./fields.ts";
 import { editJson } from "./json-edit.ts";
 import { createStandInFile, isStandInEmail, isStandInPhone, isStandInWord, type StandIns } from "./stand-ins.ts";
@@ -26,17 +26,17 @@ export const jwtPattern = /(?<![\w.-])eyJ[\w-]+\.[\w-]+\.[\w-]*/g;
 const uuidPattern = /\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/gi;
 const phonePattern = /(?<![\w.:-])\+?\(?\d[\d ()./-]{6,24}\d(?![\w:-])/g;
 const urlPattern = /\bhttps?:\/\/[^\s"'<>]+/g;
-const longPattern = /[A-Za-z0-9+/_=~.-]{16,}/g;
-const isoTimes = /\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?/g;
-const compositeId = /^[A-Z]{1,5}-\d{1,12}$/;
-const nameKey =
+const longTokenPattern = /[A-Za-z0-9+/_=~.-]{16,}/g;
+const isoTimesPattern = /\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?/g;
+const compositeIdPattern = /^[A-Z]{1,5}-\d{1,12}$/;
+const nameFieldPattern =
   /(^|_)(?:name|first_?name|last_?name|full_?name|display_?name|given_?name|family_?name|person|author|signer|signatory|recipient|contact|nickname)$/i;
-const personKey = /(?:^|_)(?:first|last|full|given|family|middle|nick)_?name$/i;
-const constantKey = /(?:^|_)(?:kind|type|status|mode|level|source|event|activity|action|format|state)$/i;
+const personFieldPattern = /(?:^|_)(?:first|last|full|given|family|middle|nick)_?name$/i;
+const constantFieldPattern = /(?:^|_)(?:kind|type|status|mode|level|source|event|activity|action|format|state)$/i;
 /** Names of fields that are secret even if their value is a number. */
-const numericSecret = /^(?:tax_id|.*_token|user_code)$/i;
+const numericSecretPattern = /^(?:tax_id|.*_token|user_code)$/i;
 /** Words before a login in an error message. */
-const beforeLogin =
+const beforeLoginPattern =
   /(?<![\w-])(?:user|username|login|account|customer|person|employee|signer|recipient)\s{1,3}["'“(]?$/i;
 
 /** Replaces personal data and secrets in strings. */
@@ -53,21 +53,27 @@ export class TextSanitizer {
     return this.sanitizeNamed(name, value, "value", "parameter");
   }
 
-  sanitizeNamed(name: string, value: string, kind: TextKind = "value", position: FieldPlace = getPlace(kind)): string {
+  sanitizeNamed(
+    name: string,
+    value: string,
+    kind: TextKind = "value",
+    position: FieldLocation = getFieldLocation(kind),
+  ): string {
     const hidden = this.sanitizeHidden(name, value, position);
     if (hidden !== undefined) return hidden;
     if (value === "" || this.#isPublic(value)) return value;
-    if (isIdentifier(name, value) || (constantKey.test(name) && /^[A-Z]+(?:_[A-Z0-9]+)*$/.test(value))) return value;
-    if (personKey.test(name))
+    if (isIdentifier(name, value) || (constantFieldPattern.test(name) && /^[A-Z]+(?:_[A-Z0-9]+)*$/.test(value)))
+      return value;
+    if (personFieldPattern.test(name))
       for (const word of value.match(/\p{L}[\p{L}\p{M}'’]*/gu) ?? []) {
         this.#standIns.names.add(word);
         this.#standIns.people.add(word.toLowerCase());
       }
-    return this.sanitizeText(value, kind === "wording" ? kind : nameKey.test(name) ? "name" : "value");
+    return this.sanitizeText(value, kind === "wording" ? kind : nameFieldPattern.test(name) ? "name" : "value");
   }
 
   /** Replaces the whole value if the name of the field shows that it is secret. Returns undefined otherwise. */
-  sanitizeHidden(name: string, value: string, position: FieldPlace): string | undefined {
+  sanitizeHidden(name: string, value: string, position: FieldLocation): string | undefined {
     if (isSecretValue(name, value, position)) return this.replaceSecret(value);
     const kind = findPersonalKind(name, value);
     if (kind === "phone") return isStandInPhone(value) ? value : this.#standIns.createPhone(value.replace(/\D/g, ""));
@@ -86,9 +92,9 @@ export class TextSanitizer {
   #isPublic(value: string): boolean {
     return (
       this.#vocabulary.values.has(value) ||
-      isoTime.test(value) ||
-      mediaType.test(value) ||
-      compositeId.test(value) ||
+      isoTimePattern.test(value) ||
+      mediaTypePattern.test(value) ||
+      compositeIdPattern.test(value) ||
       /^-?\d{1,9}(?:\.\d{1,4})?$/.test(value) ||
       /^(?:true|false|null|[A-Z]{2,3})$/.test(value)
     );
@@ -126,14 +132,14 @@ export class TextSanitizer {
       .replace(emailPattern, (email) => setAside(isStandInEmail(email) ? email : s.createEmail(email)))
       .replace(/[A-Z][A-Z0-9_]+/g, (word) => (this.#vocabulary.values.has(word) ? setAside(word) : word))
       .replace(uuidPattern, (uuid) => setAside(s.isOwn(uuid) ? uuid : s.createToken(uuid)))
-      .replace(isoTimes, (time) => setAside(time))
-      .replace(longPattern, (long) => this.#sanitizeLong(long, setAside))
+      .replace(isoTimesPattern, (time) => setAside(time))
+      .replace(longTokenPattern, (long) => this.#sanitizeLong(long, setAside))
       .replace(phonePattern, (phone) =>
         setAside(isStandInPhone(phone) ? phone : s.createPhone(phone.replace(/\D/g, ""))),
       )
       .replace(/\+1555\d{7}/g, (phone) => setAside(phone));
     const worded = this.#sanitizeWords(plain, kind);
-    return restore(worded, found);
+    return restorePlaceholders(worded, found);
   }
 
   #sanitizeLong(text: string, aside: (text: string) => string): string {
@@ -153,7 +159,7 @@ export class TextSanitizer {
           kind === "wording" &&
           !/['’]/.test(word) &&
           !this.#vocabulary.words.has(word.toLowerCase()) &&
-          beforeLogin.test(text.slice(Math.max(0, at - 20), at));
+          beforeLoginPattern.test(text.slice(Math.max(0, at - 20), at));
         return isLogin || this.#isPrivate(word, kind, isSentenceStart(text, at))
           ? this.#standIns.createWord(word)
           : word;
@@ -205,7 +211,7 @@ export class TextSanitizer {
 
   #sanitizeSegment(segment: string): string {
     if (this.#vocabulary.segments.has(segment) || segment === "") return segment;
-    const plain = decodePart(segment);
+    const plain = decodeUrlPart(segment);
     const sanitized = this.#standIns.secrets.get(plain) ?? this.sanitizeText(plain, "value");
     return sanitized === plain ? segment : encodeURIComponent(sanitized).replaceAll("%40", "@");
   }
@@ -218,15 +224,15 @@ export class TextSanitizer {
         const equals = pair.indexOf("=");
         if (equals < 0) return this.#sanitizeSegment(pair);
         const name = pair.slice(0, equals);
-        const value = decodePart(pair.slice(equals + 1).replaceAll("+", " "));
+        const value = decodeUrlPart(pair.slice(equals + 1).replaceAll("+", " "));
         // A fragment can contain a query: `#/callback?code=…`.
-        const bare = decodePart(name)
+        const bare = decodeUrlPart(name)
           .replace(/^.*[?]/, "")
           .replace(/\[[^[\]]{0,40}\]$/, "");
         const sanitized = this.sanitizeParameter(bare, value);
         const shownName =
           name.includes("@") || name.includes("%40")
-            ? encodeURIComponent(this.sanitizeText(decodePart(name), "value"))
+            ? encodeURIComponent(this.sanitizeText(decodeUrlPart(name), "value"))
             : name;
         return `${shownName}=${sanitized === value ? pair.slice(equals + 1) : encodeURIComponent(sanitized)}`;
       })
@@ -244,7 +250,7 @@ export class TextSanitizer {
       },
       editNumber: ({ name, text: number }) => {
         const kind = findPersonalKind(name, number);
-        const isHidden = kind !== undefined || isOwnSecret(name) || numericSecret.test(name);
+        const isHidden = kind !== undefined || isSecretFieldName(name) || numericSecretPattern.test(name);
         return isHidden ? this.#standIns.createNumber(number, kind === "coordinate") : number;
       },
     });
@@ -281,14 +287,14 @@ export class TextSanitizer {
   }
 }
 
-export const getPlace = (kind: TextKind): FieldPlace => (kind === "wording" ? "error" : "field");
+export const getFieldLocation = (kind: TextKind): FieldLocation => (kind === "wording" ? "error" : "field");
 
 const isSentenceStart = (text: string, at: number): boolean =>
   /(?:^|[.!?:"'“(])\s{0,3}$/.test(text.slice(Math.max(0, at - 4), at)) || at === 0;
 
-function restore(text: string, found: readonly string[]): string {
+function restorePlaceholders(text: string, found: readonly string[]): string {
   const once = text.replace(/\ue000(\d+)\ue001/g, (_, at: string) => found[Number(at)]!);
-  return /\ue000\d+\ue001/.test(once) && once !== text ? restore(once, found) : once;
+  return /\ue000\d+\ue001/.test(once) && once !== text ? restorePlaceholders(once, found) : once;
 }
 
 /** Decodes a base64 string that is long enough. Returns undefined for other strings. */

@@ -3,18 +3,18 @@ import { brotliDecompressSync, gunzipSync, inflateSync } from "node:zlib";
 import { isSecretName } from "../api/secrets.ts";
 import { tryParseJson } from "../base/object.ts";
 import { isSignatureHeader } from "../schemes/webhook-schemes.ts";
-import { getHeader, type Message, type RecordedExchange } from "./exchange.ts";
+import { getHeader, type HttpMessage, type RecordedExchange } from "./exchange.ts";
 import { editMarkup } from "./fields.ts";
-import { getPlace, type TextKind, TextSanitizer } from "./sanitize-text.ts";
+import { getFieldLocation, type TextKind, TextSanitizer } from "./sanitize-text.ts";
 import { createStandInFile, type StandIns } from "./stand-ins.ts";
 import { getVocabulary } from "./vocabulary.ts";
 
 /** Headers of one connection, and headers that identify the sending program. */
-const dropped =
+const droppedHeaderPattern =
   /^(?:connection|keep-alive|transfer-encoding|te|trailer|upgrade|expect|proxy-.*|content-length|content-encoding|accept-encoding|user-agent|via|forwarded|x-forwarded-.*|x-real-ip|sec-.*|dnt|server|alt-svc|cf-.*|x-amzn-.*|x-cache.*|nel|report-to)$/;
 
 /** Headers whose values are protocol keywords. */
-const plain =
+const plainHeaderPattern =
   /^(?:accept|accept-language|accept-ranges|age|allow|cache-control|content-type|content-language|date|expires|last-modified|pragma|retry-after|vary|host|origin-agent-cluster|x-content-type-options|x-frame-options|referrer-policy|strict-transport-security|content-security-policy|access-control-.*|x-svc-time|x-svc-matched|x-svc-nearest|x-svc-unchanged|x-ratelimit-.*|ratelimit-.*)$/;
 
 /**
@@ -39,8 +39,8 @@ export class ExchangeSanitizer {
     return { ...exchange, request: { ...request, target, ...sent }, response: { ...response, ...received } };
   }
 
-  #sanitizeMessage(message: Message, kind: TextKind): Message {
-    const headers = message.headers.filter(([name]) => !dropped.test(name.toLowerCase()));
+  #sanitizeMessage(message: HttpMessage, kind: TextKind): HttpMessage {
+    const headers = message.headers.filter(([name]) => !droppedHeaderPattern.test(name.toLowerCase()));
     const sanitized = headers.map(([name, value]): [string, string] => [
       name,
       this.#sanitizeHeader(name.toLowerCase(), value),
@@ -60,7 +60,7 @@ export class ExchangeSanitizer {
     if (name === "cookie" || name === "set-cookie") return this.#sanitizeCookies(value);
     if (name === "content-disposition") return this.#sanitizeFileNames(value);
     if (/^(?:(?:content-)?location|referer|origin|link)$/.test(name)) return this.#text.sanitizeUrl(value);
-    if (plain.test(name)) return value;
+    if (plainHeaderPattern.test(name)) return value;
     if (isSecretName(name) || /^client-id$|request-id|etag|if-(?:none-)?match/.test(name) || isSignatureHeader(name))
       return this.#text.replaceSecret(value);
     return this.#text.sanitizeParameter(name, value);
@@ -125,7 +125,7 @@ export class ExchangeSanitizer {
     if (body.length === 0) return body;
     const text = body.toString("utf8");
     const isText = Buffer.from(text).equals(body);
-    const boundary = findBoundary(contentType);
+    const boundary = findMultipartBoundary(contentType);
     if (boundary !== undefined) return this.#sanitizeMultipart(body, boundary);
     if (!isText) return createStandInFile(body, this.#standIns) ?? body;
     if (/x-www-form-urlencoded/i.test(contentType)) return Buffer.from(this.#text.sanitizePairs(text));
@@ -169,9 +169,10 @@ export class ExchangeSanitizer {
         .join("\n");
     return editMarkup(text, {
       editText: sanitizeByLine,
-      editElement: (name, value) => this.#text.sanitizeHidden(name, value, getPlace(kind)) ?? sanitizeByLine(value),
+      editElement: (name, value) =>
+        this.#text.sanitizeHidden(name, value, getFieldLocation(kind)) ?? sanitizeByLine(value),
       editAttribute: (name, value) =>
-        this.#text.sanitizeHidden(name, value, getPlace(kind)) ??
+        this.#text.sanitizeHidden(name, value, getFieldLocation(kind)) ??
         (/^(?:value|content|href|src|action|title|alt|placeholder|data-.*)$/.test(name)
           ? this.#text.sanitizeText(value, "value")
           : value),
@@ -184,7 +185,7 @@ const credentialPattern = /(?<![\w-])([\w-]+)=(?:"([^"]{0,2000})"|([^\s",]+))/g;
 
 export const isKnownRealm = (realm: string): boolean => getVocabulary().words.has(realm.toLowerCase());
 
-export const findBoundary = (contentType: string): string | undefined =>
+export const findMultipartBoundary = (contentType: string): string | undefined =>
   /^multipart\/.*boundary="?([^";]+)"?/i.exec(contentType)?.[1];
 
 const isJson = (body: Buffer): boolean =>
@@ -193,7 +194,7 @@ const isJson = (body: Buffer): boolean =>
 const maxDecodedBytes = { maxOutputLength: 64 * 1024 * 1024 };
 
 /** Decodes the content encoding of a body. Returns the body unchanged if it cannot be decoded. */
-function decodeContent(message: Message): Buffer {
+function decodeContent(message: HttpMessage): Buffer {
   const encoding = getHeader(message, "content-encoding")?.toLowerCase();
   try {
     if (encoding === "gzip") return gunzipSync(message.body, maxDecodedBytes);
@@ -205,14 +206,14 @@ function decodeContent(message: Message): Buffer {
   return message.body;
 }
 
-interface Part {
+interface MultipartPart {
   readonly head: string;
   readonly body: Buffer;
 }
 
-export function splitMultipart(body: Buffer, boundary: string): Part[] {
+export function splitMultipart(body: Buffer, boundary: string): MultipartPart[] {
   const mark = Buffer.from(`--${boundary}`);
-  const parts: Part[] = [];
+  const parts: MultipartPart[] = [];
   let at = body.indexOf(mark);
   while (at >= 0) {
     const next = body.indexOf(mark, at + mark.length);

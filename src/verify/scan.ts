@@ -1,19 +1,19 @@
 import { tryParseJson } from "../base/object.ts";
-import type { Corpus, CorpusExchange } from "./corpus.ts";
-import { decodePart, getHeader, type Message } from "./exchange.ts";
+import type { CorpusExchange, TrafficCorpus } from "./corpus.ts";
+import { decodeUrlPart, getHeader, type HttpMessage } from "./exchange.ts";
 import {
   editFields,
   editMarkup,
-  type FieldPlace,
+  type FieldLocation,
   findPersonalKind,
-  isOwnSecret,
   isRandomLooking,
+  isSecretFieldName,
   isSecretValue,
   isSentence,
   type PersonalKind,
 } from "./fields.ts";
 import { editJson } from "./json-edit.ts";
-import { findBoundary, isKnownRealm, splitMultipart } from "./sanitize.ts";
+import { findMultipartBoundary, isKnownRealm, splitMultipart } from "./sanitize.ts";
 import { emailPattern, jwtPattern } from "./sanitize-text.ts";
 import {
   isStandInDate,
@@ -27,7 +27,7 @@ import {
 import { getVocabulary } from "./vocabulary.ts";
 
 /** A possible secret or possible personal data in a corpus. The value is not included. */
-export interface Suspicion {
+export interface SensitiveFinding {
   readonly file: string;
   /** Examples: `request body name`, `response header x-token`. */
   readonly place: string;
@@ -44,21 +44,21 @@ export interface Suspicion {
 }
 
 const shorten = (text: string): string => `${text.slice(0, 3)}… (${text.length} characters)`;
-const nameField = /(?:^|_)(?:name|first_name|last_name|full_name|display_name)$/i;
+const nameFieldPattern = /(?:^|_)(?:name|first_name|last_name|full_name|display_name)$/i;
 
 /** Finds possible secrets and personal data in the files of a corpus. */
-export const scanCorpus = ({ exchanges }: Corpus): Suspicion[] =>
+export const scanCorpus = ({ exchanges }: TrafficCorpus): SensitiveFinding[] =>
   exchanges.flatMap((item) => new ExchangeScan(item).run());
 
 class ExchangeScan {
   readonly #exchange: CorpusExchange;
-  readonly #found: Suspicion[] = [];
+  readonly #found: SensitiveFinding[] = [];
 
   constructor(exchange: CorpusExchange) {
     this.#exchange = exchange;
   }
 
-  run(): readonly Suspicion[] {
+  run(): readonly SensitiveFinding[] {
     const { request, response } = this.#exchange;
     this.#scanTarget(request.target);
     for (const [side, message] of [
@@ -72,7 +72,7 @@ class ExchangeScan {
     return this.#found;
   }
 
-  #add(position: string, kind: Suspicion["kind"], text: string): void {
+  #add(position: string, kind: SensitiveFinding["kind"], text: string): void {
     const { file } = this.#exchange;
     if (!this.#found.some((item) => item.place === position && item.kind === kind))
       this.#found.push({ file, place: position, kind, shown: shorten(text) });
@@ -80,7 +80,7 @@ class ExchangeScan {
 
   #scanTarget(target: string): void {
     const [path = "", query = ""] = target.split(/\?(.*)/s);
-    this.#scanText("path", decodePart(path));
+    this.#scanText("path", decodeUrlPart(path));
     for (const [name, value] of new URLSearchParams(query)) this.#scanNamed(`query ${name}`, name, value, "parameter");
   }
 
@@ -102,10 +102,10 @@ class ExchangeScan {
     this.#scanNamed(position, name, value, "parameter");
   }
 
-  #scanBody(position: string, message: Message, errorOrField: FieldPlace): void {
+  #scanBody(position: string, message: HttpMessage, errorOrField: FieldLocation): void {
     const { body } = message;
     const type = getHeader(message, "content-type") ?? "";
-    const boundary = findBoundary(type);
+    const boundary = findMultipartBoundary(type);
     if (boundary !== undefined) {
       for (const { head, body: content } of splitMultipart(body, boundary)) {
         const name = /\bname="([^"]*)"/i.exec(head)?.[1] ?? "";
@@ -121,7 +121,7 @@ class ExchangeScan {
     } else this.#scanContent(position, body, errorOrField);
   }
 
-  #scanContent(position: string, body: Buffer, errorOrField: FieldPlace): void {
+  #scanContent(position: string, body: Buffer, errorOrField: FieldLocation): void {
     if (body.length === 0 || isStandInFile(body)) return;
     const text = body.toString("utf8");
     if (!Buffer.from(text).equals(body)) {
@@ -132,7 +132,7 @@ class ExchangeScan {
     if (tryParseJson(text) === undefined) {
       editMarkup(text, {
         editText: (part) => {
-          for (const line of part.split("\n")) this.#scanText(position, decodePart(line), errorOrField);
+          for (const line of part.split("\n")) this.#scanText(position, decodeUrlPart(line), errorOrField);
           return part;
         },
         editElement: (name, value) => {
@@ -156,21 +156,21 @@ class ExchangeScan {
       },
       editNumber: ({ name, text: number }) => {
         const kind = findPersonalKind(name, number);
-        if ((kind !== undefined || isOwnSecret(name)) && !isStandInNumber(number, kind === "coordinate"))
-          this.#add(`${position} ${name}`, isOwnSecret(name) ? "secret" : kindOf[kind!], number);
+        if ((kind !== undefined || isSecretFieldName(name)) && !isStandInNumber(number, kind === "coordinate"))
+          this.#add(`${position} ${name}`, isSecretFieldName(name) ? "secret" : findingKinds[kind!], number);
         return number;
       },
     });
   }
 
-  #scanNamed(position: string, name: string, value: string, of: FieldPlace): void {
+  #scanNamed(position: string, name: string, value: string, of: FieldLocation): void {
     if (value === "") return;
     this.#scanHidden(position, name, value, of);
-    if (nameField.test(name) && !this.#isNameless(value)) this.#add(position, "name", value);
+    if (nameFieldPattern.test(name) && !this.#isNameless(value)) this.#add(position, "name", value);
     this.#scanText(position, value, of);
   }
 
-  #scanHidden(position: string, name: string, value: string, of: FieldPlace): void {
+  #scanHidden(position: string, name: string, value: string, of: FieldLocation): void {
     if (isSecretValue(name, value, of)) {
       if (!hasOnlyStandIns(value)) this.#add(position, "secret", value);
       return;
@@ -182,7 +182,7 @@ class ExchangeScan {
         : kind === "date"
           ? isStandInDate(value)
           : isStandInNumber(value, kind === "coordinate");
-    if (kind !== undefined && !isStandIn) this.#add(position, kindOf[kind], value);
+    if (kind !== undefined && !isStandIn) this.#add(position, findingKinds[kind], value);
   }
 
   /** Reports whether a name consists of stand-ins, declared values, or lower-case words. */
@@ -194,7 +194,7 @@ class ExchangeScan {
     );
   }
 
-  #scanText(position: string, text: string, around: FieldPlace = "field"): void {
+  #scanText(position: string, text: string, around: FieldLocation = "field"): void {
     editFields(text, (name, value, of) => {
       if (around !== "error" || of === "parameter" || !isSentence(name, value))
         this.#scanHidden(`${position} ${name}`, name, value, of);
@@ -222,12 +222,12 @@ class ExchangeScan {
   }
 }
 
-const kindOf = {
+const findingKinds = {
   phone: "phone number",
   date: "personal data",
   number: "personal data",
   coordinate: "personal data",
-} as const satisfies Record<PersonalKind, Suspicion["kind"]>;
+} as const satisfies Record<PersonalKind, SensitiveFinding["kind"]>;
 
 const hasOnlyStandIns = (value: string): boolean =>
   isStandInToken(value) || isHarmlessJwt(value) || /^https?:/.test(value) || /(?:safe|5afe|qx[a-x]{7})/i.test(value);

@@ -33,12 +33,12 @@ const errorWords =
   "without wrong yet you your zero content-type bearer basic oauth true false yes";
 
 const wordPattern = /\p{L}+/gu;
-let cached: Vocabulary | undefined;
+let cachedVocabulary: Vocabulary | undefined;
 
 /** Returns the vocabulary, which is read from the declarations once. */
 export function getVocabulary(): Vocabulary {
-  cached ??= readVocabulary();
-  return cached;
+  cachedVocabulary ??= readVocabulary();
+  return cachedVocabulary;
 }
 
 function readVocabulary(): Vocabulary {

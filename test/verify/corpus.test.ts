@@ -3,7 +3,7 @@ import { appendFile, mkdir, readdir, readFile, rm, symlink, writeFile } from "no
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { readCorpus } from "../../src/verify/corpus.ts";
-import { Recorder } from "../../src/verify/recorder.ts";
+import { ExchangeRecorder } from "../../src/verify/recorder.ts";
 import { scanCorpus } from "../../src/verify/scan.ts";
 import { createTestFolder } from "../support/cli/cli-emulator.ts";
 
@@ -16,7 +16,7 @@ const response = {
 
 async function corpusOf(t: TestContext, count = 2): Promise<string> {
   const folder = join(await createTestFolder(t), "corpus");
-  const recorder = await Recorder.open(folder);
+  const recorder = await ExchangeRecorder.open(folder);
   for (let at = 0; at < count; at += 1) await recorder.add({ at: at * 1_000, durationMs: 1, request, response });
   await recorder.close();
   return folder;

@@ -3,7 +3,7 @@ import { describe, it, type TestContext } from "node:test";
 import { startEmulator } from "../../emulator/index.ts";
 import { readCorpus } from "../../src/verify/corpus.ts";
 import { replayOnEmulator } from "../../src/verify/replay/replay.ts";
-import { buildReport } from "../../src/verify/report.ts";
+import { buildVerifyReport } from "../../src/verify/report.ts";
 import { createTestFolder } from "../support/cli/cli-emulator.ts";
 import { createContractRequest } from "../support/contracts.ts";
 import { startTestEmulator } from "../support/emulator.ts";
@@ -39,7 +39,7 @@ async function recordPlanted(t: TestContext): Promise<string> {
 describe("service with 20 planted differences", () => {
   it("produces exactly these 20 findings", async (t) => {
     const corpus = await readCorpus(await recordPlanted(t));
-    const report = buildReport(await replayOnEmulator(corpus, startEmulator), {});
+    const report = buildVerifyReport(await replayOnEmulator(corpus, startEmulator), {});
     assert.equal(planted.length, 20);
     assert.deepEqual(report.differences.map(({ id }) => id).sort(), planted);
   });
@@ -64,7 +64,7 @@ describe("service with 20 planted differences", () => {
     await runContractJourney(session, "Walter");
     await runContractJourney(session, "Ursula");
     await session.end();
-    const report = buildReport(await replayOnEmulator(await readCorpus(again), startEmulator), {});
+    const report = buildVerifyReport(await replayOnEmulator(await readCorpus(again), startEmulator), {});
     assert.deepEqual(lines, []);
     assert.deepEqual(report.differences.map(({ id }) => id).sort(), planted);
   });
@@ -85,7 +85,7 @@ describe("service with other messages for an unsupported method", () => {
     const session = await recordSession(t, service, folder, before);
     await session.api("PUT", "/api/v2.1/public/templates/");
     await session.end();
-    const report = buildReport(await replayOnEmulator(await readCorpus(folder), startEmulator), {});
+    const report = buildVerifyReport(await replayOnEmulator(await readCorpus(folder), startEmulator), {});
     assert.deepEqual(
       report.differences.map(({ id }) => id),
       ["templates.list:method-not-allowed:405:detail:wording"],
@@ -122,7 +122,7 @@ describe("service that contradicts the specification", () => {
 
   it("is compared without imitation, including retry times", async (t) => {
     const corpus = await readCorpus(await recordContradictions(t));
-    const { differences } = buildReport(await replayOnEmulator(corpus, startEmulator), {});
+    const { differences } = buildVerifyReport(await replayOnEmulator(corpus, startEmulator), {});
     assert.deepEqual(
       differences.map(({ id, recorded, replayed }) => [id, recorded, replayed]),
       [

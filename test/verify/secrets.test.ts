@@ -5,7 +5,7 @@ import { describe, it, type TestContext } from "node:test";
 import { gzipSync } from "node:zlib";
 import { readCorpus } from "../../src/verify/corpus.ts";
 import type { RecordedRequest, RecordedResponse } from "../../src/verify/exchange.ts";
-import { Recorder } from "../../src/verify/recorder.ts";
+import { ExchangeRecorder } from "../../src/verify/recorder.ts";
 import { scanCorpus } from "../../src/verify/scan.ts";
 import { createTestFolder } from "../support/cli/cli-emulator.ts";
 
@@ -134,7 +134,7 @@ const exchanges: readonly (readonly [request: RecordedRequest, response: Recorde
 /** A corpus of these exchanges, in order. */
 async function recordAll(t: TestContext, all = exchanges) {
   const folder = join(await createTestFolder(t), "corpus");
-  const recorder = await Recorder.open(folder);
+  const recorder = await ExchangeRecorder.open(folder);
   for (const [at, [request, response]] of all.entries()) await recorder.add({ at, durationMs: 1, request, response });
   await recorder.close();
   return readCorpus(folder);

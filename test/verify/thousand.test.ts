@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { startEmulator } from "../../emulator/index.ts";
 import { readCorpus } from "../../src/verify/corpus.ts";
 import { replayOnEmulator } from "../../src/verify/replay/replay.ts";
-import { buildReport } from "../../src/verify/report.ts";
+import { buildVerifyReport } from "../../src/verify/report.ts";
 import { createTestFolder } from "../support/cli/cli-emulator.ts";
 import { startTestEmulator } from "../support/emulator.ts";
 import {
@@ -29,7 +29,7 @@ describe("replay of a thousand requests", () => {
     const corpus = await readCorpus(folder);
     const requests = corpus.exchanges.filter(({ callee }) => callee !== "receiver");
     assert.ok(requests.length >= 1_000, `${requests.length}`);
-    const { differences, compared } = buildReport(await replayOnEmulator(corpus, startEmulator), {});
+    const { differences, compared } = buildVerifyReport(await replayOnEmulator(corpus, startEmulator), {});
     assert.deepEqual(differences, []);
     assert.ok(compared > 850, `${compared}`);
   });

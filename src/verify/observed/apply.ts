@@ -2,8 +2,8 @@ import type { Operation } from "../../api/operation.ts";
 import { writeJson } from "../../base/json.ts";
 import { isObject, tryParseJson } from "../../base/object.ts";
 import { findClaim } from "../replay/claims.ts";
-import { matchPieces } from "../replay/compare-text.ts";
-import type { Change, Observations, ObservedRule } from "./observations.ts";
+import { matchTextPieces } from "../replay/compare-text.ts";
+import type { Observations, ObservedChange, ObservedRule } from "./observations.ts";
 
 /** Response of the emulator. Its headers are a flat list of names and values. */
 interface ObservableResponse {
@@ -13,7 +13,7 @@ interface ObservableResponse {
 }
 
 /** Changes responses and webhooks of the emulator to match the observations. */
-export class Observer {
+export class ObservationApplier {
   readonly observations: Observations;
   readonly #byOperation = new Map<string, ObservedRule[]>();
   readonly #silent: ReadonlySet<string>;
@@ -46,9 +46,9 @@ export class Observer {
     let isChanged = false;
     for (const { path, change } of rules) {
       if (change.to === "status") status = change.status;
-      else if (change.to === "header") headers = withHeader(headers, path.replace(/^header /, ""), change.value);
+      else if (change.to === "header") headers = replaceHeader(headers, path.replace(/^header /, ""), change.value);
       else if (changed !== undefined) {
-        changed = applyAt(changed, path, change);
+        changed = applyChangeAt(changed, path, change);
         isChanged = true;
       }
     }
@@ -63,8 +63,11 @@ export class Observer {
     const rules = (this.#byOperation.get(`webhook ${activity}`) ?? []).filter(
       ({ change }) => !["header", "spell", "silence"].includes(change.to),
     );
-    const document = rules.reduce((changed, { path, change }) => applyAt(changed, path, change), tryParseJson(body));
-    return spell(rules.length === 0 ? body : JSON.stringify(document), this.#spelling);
+    const document = rules.reduce(
+      (changed, { path, change }) => applyChangeAt(changed, path, change),
+      tryParseJson(body),
+    );
+    return formatSpelling(rules.length === 0 ? body : JSON.stringify(document), this.#spelling);
   }
 
   /** Changes the headers of a webhook, except its signature. */
@@ -80,7 +83,7 @@ export class Observer {
   }
 }
 
-function spell(text: string, spelling: string | undefined): string {
+function formatSpelling(text: string, spelling: string | undefined): string {
   if (spelling === undefined) return text;
   const spaced = spelling.startsWith("indented")
     ? JSON.stringify(JSON.parse(text), undefined, 2)
@@ -90,7 +93,7 @@ function spell(text: string, spelling: string | undefined): string {
   return spelling.endsWith("escaped") ? writeJson(spaced, "escaped") : spaced;
 }
 
-function withHeader(headers: readonly string[], name: string, value: string | undefined): string[] {
+function replaceHeader(headers: readonly string[], name: string, value: string | undefined): string[] {
   const pairs = headers.flatMap((item, at) =>
     at % 2 === 0 && item.toLowerCase() !== name ? [item, headers[at + 1]!] : [],
   );
@@ -98,17 +101,17 @@ function withHeader(headers: readonly string[], name: string, value: string | un
 }
 
 /** Returns the document with the change applied at every position that matches a path. */
-function applyAt(document: unknown, path: string, change: Change): unknown {
+function applyChangeAt(document: unknown, path: string, change: ObservedChange): unknown {
   const keys = path === "" ? [] : path.replaceAll("[]", ".[]").replace(/^\./, "").split(".");
-  return walk(document, keys, change);
+  return changeAtKeys(document, keys, change);
 }
 
-function walk(value: unknown, keys: readonly string[], change: Change): unknown {
+function changeAtKeys(value: unknown, keys: readonly string[], change: ObservedChange): unknown {
   const [key, ...rest] = keys;
   if (key === undefined) return changeValue(value, change);
   if (key === "[]") {
     if (!Array.isArray(value)) return value;
-    return value.map((item) => walk(item, rest, change));
+    return value.map((item) => changeAtKeys(item, rest, change));
   }
   if (!isObject(value)) return value;
   const isLast = rest.length === 0;
@@ -117,11 +120,11 @@ function walk(value: unknown, keys: readonly string[], change: Change): unknown 
   if (!Object.hasOwn(value, key)) return isLast && change.to === "set" ? { ...value, [key]: change.value } : value;
   // Unlike an assignment, `fromEntries` preserves a key named __proto__.
   return Object.fromEntries(
-    Object.entries(value).map(([name, inner]) => [name, name === key ? walk(inner, rest, change) : inner]),
+    Object.entries(value).map(([name, inner]) => [name, name === key ? changeAtKeys(inner, rest, change) : inner]),
   );
 }
 
-function changeValue(value: unknown, change: Change): unknown {
+function changeValue(value: unknown, change: ObservedChange): unknown {
   switch (change.to) {
     case "set":
       return change.value;
@@ -156,7 +159,7 @@ function convertValue(value: unknown, type: "string" | "number" | "boolean" | "n
 
 function fillTemplate(value: string, from: readonly string[], text: readonly string[]): string {
   const kinds = from.slice(1).map(() => "text" as const);
-  const found = matchPieces(value, from, kinds);
+  const found = matchTextPieces(value, from, kinds);
   return found ? text.map((part, at) => part + (found[at] ?? "")).join("") : value;
 }
 

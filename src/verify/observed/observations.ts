@@ -8,16 +8,16 @@ import { dictionary } from "../../api/shapes.ts";
 import { tryParseJson } from "../../base/object.ts";
 import { svcVersion } from "../../base/version.ts";
 import { writeFileAtomic } from "../../files/atomic-write.ts";
-import { type Corpus, readCorpus } from "../corpus.ts";
-import { parseBody } from "../exchange.ts";
+import { readCorpus, type TrafficCorpus } from "../corpus.ts";
+import { parseJsonBody } from "../exchange.ts";
 import { findOperationById } from "../replay/claims.ts";
-import { describeTimeFormat, isTime } from "../replay/compare-text.ts";
+import { describeTimeFormat, isIsoTime } from "../replay/compare-text.ts";
 import { replayOnEmulator, type StartReplayEmulator } from "../replay/replay.ts";
 import type { ReportedDifference, VerifyReport } from "../report.ts";
-import { buildReport } from "../report.ts";
+import { buildVerifyReport } from "../report.ts";
 
 /** Change of an emulator response or webhook to match the observed service. */
-const Change = z.discriminatedUnion("to", [
+const ObservedChange = z.discriminatedUnion("to", [
   z.strictObject({ to: z.literal("status"), status: z.int().min(200).max(599) }),
   z.strictObject({ to: z.literal("set"), value: z.unknown() }),
   z.strictObject({ to: z.literal("remove") }),
@@ -33,7 +33,7 @@ const Change = z.discriminatedUnion("to", [
   z.strictObject({ to: z.literal("spell"), spelling: z.string() }),
   z.strictObject({ to: z.literal("silence") }),
 ]);
-export type Change = z.infer<typeof Change>;
+export type ObservedChange = z.infer<typeof ObservedChange>;
 
 const ObservedRule = z.strictObject({
   id: z.string(),
@@ -41,7 +41,7 @@ const ObservedRule = z.strictObject({
   claim: z.string(),
   operation: z.string(),
   path: z.string(),
-  change: Change,
+  change: ObservedChange,
   count: z.int(),
   at: z.string(),
 });
@@ -57,7 +57,7 @@ export const Observations = z.strictObject({
 export type Observations = Readonly<z.infer<typeof Observations>>;
 
 /** Derives observations from the results of a replay. */
-export function deriveObservations(report: VerifyReport, corpus: Corpus): Observations {
+export function deriveObservations(report: VerifyReport, corpus: TrafficCorpus): Observations {
   const rules: ObservedRule[] = [];
   const rejected: Observations["rejected"] = [];
   const delivered = new Set(
@@ -80,7 +80,7 @@ export function deriveObservations(report: VerifyReport, corpus: Corpus): Observ
 /** Explains how an observation contradicts the specification. Returns undefined if it does not. */
 function findContradiction(
   { kind, path, basis, operation, claim, recorded, file }: ReportedDifference,
-  corpus: Corpus,
+  corpus: TrafficCorpus,
 ): string | undefined {
   if (kind === "retry-time" || kind === "attempts")
     return "it contradicts the specification, which fixes the retry schedule";
@@ -92,8 +92,8 @@ function findContradiction(
   if (!exchange) return undefined;
   if (operation.startsWith("webhook ")) {
     const schema = webhookPayloads.get(operation.slice("webhook ".length) as Activity);
-    const issues = schema?.safeParse(parseBody(exchange.request)).error?.issues ?? [];
-    return issues.some((issue) => isAt(issue, path))
+    const issues = schema?.safeParse(parseJsonBody(exchange.request)).error?.issues ?? [];
+    return issues.some((issue) => isIssueAt(issue, path))
       ? `it contradicts the specification of the payload at ${path}`
       : undefined;
   }
@@ -101,8 +101,8 @@ function findContradiction(
   if (kind === "status")
     return `it contradicts the specification, in which ${operation} does not return ${String(recorded)}`;
   const response = findResponseSchema(declared, exchange.response.status);
-  const issues = response?.safeParse(parseBody(exchange.response)).error?.issues ?? [];
-  return issues.some((issue) => isAt(issue, path))
+  const issues = response?.safeParse(parseJsonBody(exchange.response)).error?.issues ?? [];
+  return issues.some((issue) => isIssueAt(issue, path))
     ? `it contradicts the specification of ${operation} at ${path}`
     : undefined;
 }
@@ -112,7 +112,7 @@ function findResponseSchema({ responses }: Operation, status: number) {
   return declared && "schema" in declared ? declared.schema : undefined;
 }
 
-const isAt = (issue: { readonly code: string; readonly path: readonly PropertyKey[] }, path: string): boolean =>
+const isIssueAt = (issue: { readonly code: string; readonly path: readonly PropertyKey[] }, path: string): boolean =>
   issue.code !== "unrecognized_keys" &&
   issue.path
     .map((key) => (typeof key === "number" ? "[]" : String(key)))
@@ -120,7 +120,10 @@ const isAt = (issue: { readonly code: string; readonly path: readonly PropertyKe
     .replaceAll(".[]", "[]") === path;
 
 /** Returns the change, or the reason why no change is possible. */
-function deriveChange(difference: ReportedDifference, delivered: ReadonlySet<string | undefined>): Change | string {
+function deriveChange(
+  difference: ReportedDifference,
+  delivered: ReadonlySet<string | undefined>,
+): ObservedChange | string {
   const { kind, path, pairs } = difference;
   const [first] = pairs;
   const recorded = pairs.map((pair) => pair.recorded);
@@ -162,9 +165,9 @@ function deriveChange(difference: ReportedDifference, delivered: ReadonlySet<str
   }
 }
 
-type Pairs = ReportedDifference["pairs"];
+type ValuePairs = ReportedDifference["pairs"];
 
-function deriveConversion(recorded: readonly unknown[], isConstant: boolean, path: string): Change | string {
+function deriveConversion(recorded: readonly unknown[], isConstant: boolean, path: string): ObservedChange | string {
   if (path === "") return "the whole body differs";
   const types = new Set(recorded.map((item) => (item === null ? "null" : typeof item)));
   const [type] = types;
@@ -173,7 +176,7 @@ function deriveConversion(recorded: readonly unknown[], isConstant: boolean, pat
   return isConstant ? { to: "set", value: recorded[0] } : "its value varies";
 }
 
-function deriveMap(pairs: Pairs): Change | string {
+function deriveMap(pairs: ValuePairs): ObservedChange | string {
   const map = new Map<string, [unknown, unknown]>();
   for (const { recorded, replayed } of pairs) {
     const key = JSON.stringify(replayed);
@@ -185,15 +188,15 @@ function deriveMap(pairs: Pairs): Change | string {
 }
 
 /** Values that errors quote, in the same order in both strings. */
-const quoted = /"[^"]*"|'[^']*'|\b[A-Z]{1,5}-\d+\b|\d+|\bqx[a-x]{7}\b/gi;
+const quotedValuePattern = /"[^"]*"|'[^']*'|\b[A-Z]{1,5}-\d+\b|\d+|\bqx[a-x]{7}\b/gi;
 
-function deriveTemplate(from: string, to: string): Change {
-  const [was, is] = [from.match(quoted) ?? [], to.match(quoted) ?? []];
+function deriveTemplate(from: string, to: string): ObservedChange {
+  const [was, is] = [from.match(quotedValuePattern) ?? [], to.match(quotedValuePattern) ?? []];
   if (was.length !== is.length) return { to: "map", pairs: [[from, to]] };
-  return { to: "template", from: from.split(quoted), text: to.split(quoted) };
+  return { to: "template", from: from.split(quotedValuePattern), text: to.split(quotedValuePattern) };
 }
 
-function deriveItemOrder(pairs: Pairs): Change | string {
+function deriveItemOrder(pairs: ValuePairs): ObservedChange | string {
   const isReversed = pairs.every((pair) => {
     const [was, is] = [pair.recorded, pair.replayed];
     return (
@@ -205,11 +208,11 @@ function deriveItemOrder(pairs: Pairs): Change | string {
   return isReversed ? { to: "reverse" } : "its order follows no rule that is known";
 }
 
-function deriveShift(pairs: Pairs): Change | string {
+function deriveShift(pairs: ValuePairs): ObservedChange | string {
   const gaps = pairs.map(({ recorded, replayed }) =>
     typeof recorded === "number"
       ? recorded - Number(replayed)
-      : isTime(String(recorded))
+      : isIsoTime(String(recorded))
         ? Date.parse(String(recorded)) - Date.parse(String(replayed))
         : Number.NaN,
   );
@@ -218,9 +221,9 @@ function deriveShift(pairs: Pairs): Change | string {
   return { to: "shift", ms: typeof pairs[0]!.recorded === "number" ? middle : Math.round(middle / 1_000) * 1_000 };
 }
 /** Name of the file with the observations that a replay derived from a corpus. */
-const observationsName = "observations.json";
+const observationsFileName = "observations.json";
 /** The differences depend on the version of svc. */
-const Stored = Observations.extend({ svc: z.literal(svcVersion), corpus: z.string() });
+const StoredObservations = Observations.extend({ svc: z.literal(svcVersion), corpus: z.string() });
 
 /** Reads the stored observations of a corpus, or replays the corpus if they are missing or outdated. */
 export async function loadObservations(
@@ -229,14 +232,14 @@ export async function loadObservations(
   signal?: AbortSignal,
 ): Promise<Observations> {
   const corpus = await readCorpus(folder);
-  const text = await readFile(join(folder, observationsName), "utf8").catch(() => "");
-  const stored = Stored.safeParse(tryParseJson(text)).data;
+  const text = await readFile(join(folder, observationsFileName), "utf8").catch(() => "");
+  const stored = StoredObservations.safeParse(tryParseJson(text)).data;
   if (stored?.corpus === corpus.digest) return stored;
-  return deriveObservations(buildReport(await replayOnEmulator(corpus, startEmulator, signal), {}), corpus);
+  return deriveObservations(buildVerifyReport(await replayOnEmulator(corpus, startEmulator, signal), {}), corpus);
 }
 
-export const storeObservations = ({ folder, digest }: Corpus, observations: Observations): Promise<void> =>
+export const storeObservations = ({ folder, digest }: TrafficCorpus, observations: Observations): Promise<void> =>
   writeFileAtomic(
-    join(folder, observationsName),
+    join(folder, observationsFileName),
     `${JSON.stringify({ svc: svcVersion, corpus: digest, ...observations }, undefined, 2)}\n`,
   );

@@ -4,7 +4,7 @@ import type { CorpusExchange } from "../corpus.ts";
 import { getHeader, type RecordedResponse } from "../exchange.ts";
 import { isStandInToken } from "../stand-ins.ts";
 import { createDifference, type DifferenceKind, type FoundDifference } from "./compare.ts";
-import { describeTimeFormat, isTime } from "./compare-text.ts";
+import { describeTimeFormat, isIsoTime } from "./compare-text.ts";
 
 // During a replay, a service has other contracts and people than during the recording, or it is another service. The
 // comparison is limited to data-independent properties: statuses, failures, and the shape of responses.
@@ -48,7 +48,7 @@ export function explainIncomparable(
 }
 
 /** Converts a difference to a change since the recording. A field that only the service has counts as added. */
-export const toChange = (difference: FoundDifference): FoundDifference => {
+export const toServiceChange = (difference: FoundDifference): FoundDifference => {
   const { kind } = difference;
   return { ...difference, kind: kind === "added" ? "absent" : kind === "absent" ? "added" : kind };
 };
@@ -60,7 +60,7 @@ export const isUnavailable = ({ status }: RecordedResponse): boolean =>
 const isMissing = ({ status }: RecordedResponse): boolean => status === 404 || status === 410;
 
 /** Field at one path of a document, such as `results[].id`, in all items of the surrounding lists. */
-interface Field {
+interface ComparedField {
   /** Path of the surrounding object or list. */
   readonly parent: string;
   /** Types of the values except `null`, because most fields can be `null`. */
@@ -71,7 +71,7 @@ interface Field {
 }
 
 /** Names of numbers that depend on the request and not on the data of the service. */
-const fixedNumber = /(?:^|\.)(?:limit|offset|page_size|per_page)$/;
+const fixedNumberPattern = /(?:^|\.)(?:limit|offset|page_size|per_page)$/;
 
 /**
  * Compares documents of the same kind with different data: types, fields, the format of enumerations and times, and the
@@ -84,7 +84,7 @@ export function compareShapes(
   schema: JsonSchema | undefined,
   incomparable: (reason: string) => void,
 ): FoundDifference[] {
-  const declaration = new Declaration(schema ?? {});
+  const declaration = new SchemaDeclaration(schema ?? {});
   const [was, is] = [collectFields(recorded, declaration), collectFields(replayed, declaration)];
   return [...new Set([...was.keys(), ...is.keys()])].flatMap((path) => {
     const [item, other] = [was.get(path), is.get(path)];
@@ -102,7 +102,12 @@ export function compareShapes(
   });
 }
 
-function compareFields(path: string, was: Field, is: Field, declaration: Declaration): FoundDifference[] {
+function compareFields(
+  path: string,
+  was: ComparedField,
+  is: ComparedField,
+  declaration: SchemaDeclaration,
+): FoundDifference[] {
   const report = (kind: DifferenceKind, recorded = pickExample(was), replayed = pickExample(is)) => [
     createDifference(kind, path, recorded, replayed),
   ];
@@ -118,27 +123,27 @@ function compareFields(path: string, was: Field, is: Field, declaration: Declara
   const [now] = is.values;
   if (old === undefined || now === undefined) return [];
   const declared = declaration.listValues(path);
-  const findUndeclared = ({ values }: Field) => values.find((value) => !declared!.includes(value));
+  const findUndeclared = ({ values }: ComparedField) => values.find((value) => !declared!.includes(value));
   if (declared && (findUndeclared(was) === undefined) !== (findUndeclared(is) === undefined))
     return report("enumeration", findUndeclared(was) ?? old, findUndeclared(is) ?? now);
   const formats = [was, is].map(({ values }) =>
-    values.map((value) => (isTime(String(value)) ? describeTimeFormat(String(value)) : "")),
+    values.map((value) => (isIsoTime(String(value)) ? describeTimeFormat(String(value)) : "")),
   );
   if (!formats.flat().includes("") && !formats[0]!.some((format) => formats[1]!.includes(format)))
     return report("time-format");
-  return fixedNumber.test(path) && old !== now ? report("value") : [];
+  return fixedNumberPattern.test(path) && old !== now ? report("value") : [];
 }
 
-function pickExample({ types, values }: Field): unknown {
+function pickExample({ types, values }: ComparedField): unknown {
   const [type] = types;
   return values[0] ?? (type === undefined ? null : type === "array" ? [] : {});
 }
 
 /** Lists the fields of a document by path. Keys of a dictionary are data and are omitted. */
-function collectFields(document: unknown, declaration: Declaration): Map<string, Field> {
-  const fields = new Map<string, Field>();
+function collectFields(document: unknown, declaration: SchemaDeclaration): Map<string, ComparedField> {
+  const fields = new Map<string, ComparedField>();
   const walk = (value: unknown, path: string, parent: string): void => {
-    const field: Field = fields.get(path) ?? { parent, types: new Set(), values: [] };
+    const field: ComparedField = fields.get(path) ?? { parent, types: new Set(), values: [] };
     fields.set(path, field);
     if (value === null) return;
     field.types.add(Array.isArray(value) ? "array" : typeof value);
@@ -153,7 +158,7 @@ function collectFields(document: unknown, declaration: Declaration): Map<string,
   return fields;
 }
 
-class Declaration {
+class SchemaDeclaration {
   readonly #root: JsonSchema;
 
   constructor(root: JsonSchema) {

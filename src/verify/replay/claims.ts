@@ -4,10 +4,10 @@ import { type FailureCode, failures } from "../../api/failures.ts";
 import type { Operation } from "../../api/operation.ts";
 import { registry } from "../../api/registry.ts";
 import { buildSample, collectFailures } from "../../derive/openapi/operations.ts";
-import { matchPieces } from "./compare-text.ts";
+import { matchTextPieces } from "./compare-text.ts";
 
 /** Claim of the emulator about how an operation of the service responds. */
-export interface Claim {
+export interface EmulatorClaim {
   /** Examples: `contracts.create`, `contracts.send no-signatories`, `webhook CONTRACT_CREATED`. */
   readonly name: string;
   readonly operation: string;
@@ -18,14 +18,14 @@ export interface Claim {
   readonly decisions: readonly string[];
 }
 
-const declared: readonly Operation[] = registry;
+const declaredOperations: readonly Operation[] = registry;
 
 export const findOperationById = (id: string | undefined): Operation | undefined =>
-  id === undefined ? undefined : declared.find((item) => item.id === id);
+  id === undefined ? undefined : declaredOperations.find((item) => item.id === id);
 
-const catalogue = failures as Readonly<Record<FailureCode, Failure<unknown>>>;
+const declaredFailures = failures as Readonly<Record<FailureCode, Failure<unknown>>>;
 
-const createClaim = (operation: string, failure: FailureCode | undefined, basis: Basis): Claim => ({
+const createClaim = (operation: string, failure: FailureCode | undefined, basis: Basis): EmulatorClaim => ({
   name: failure === undefined ? operation : `${operation} ${failure}`,
   operation,
   failure,
@@ -34,31 +34,31 @@ const createClaim = (operation: string, failure: FailureCode | undefined, basis:
 });
 
 /** Finds the claim for a response with this status and body. */
-export function findClaim(operation: Operation, status: number, body: unknown): Claim {
+export function findClaim(operation: Operation, status: number, body: unknown): EmulatorClaim {
   const failure = status < 400 ? undefined : findFailure(operation, status, body);
-  return createClaim(operation.id, failure, failure === undefined ? operation.basis : catalogue[failure].basis);
+  return createClaim(operation.id, failure, failure === undefined ? operation.basis : declaredFailures[failure].basis);
 }
 
-export const createWebhookClaim = (activity: string): Claim =>
+export const createWebhookClaim = (activity: string): EmulatorClaim =>
   createClaim(`webhook ${activity}`, undefined, {
     assumed: "The fields of a payload and their order are those of DECISIONS.md, C17 and F21.",
   });
 
-export const listClaims = (): Claim[] =>
-  declared
+export const listClaims = (): EmulatorClaim[] =>
+  declaredOperations
     .filter(({ service }) => service.name !== "emulator")
     .flatMap((operation) => [
       createClaim(operation.id, undefined, operation.basis),
-      ...collectFailures(operation).map((code) => createClaim(operation.id, code, catalogue[code].basis)),
+      ...collectFailures(operation).map((code) => createClaim(operation.id, code, declaredFailures[code].basis)),
     ]);
 
 /** Finds the declared failure with this status. The message distinguishes failures with the same status. */
 function findFailure(operation: Operation, status: number, body: unknown): FailureCode | undefined {
   const codes = [...new Set([...collectFailures(operation), ...operation.service.failures])].filter(
-    (code) => catalogue[code].status === status,
+    (code) => declaredFailures[code].status === status,
   );
   return (
-    codes.find((code) => matchesSample(buildSample(catalogue[code]), body)) ??
+    codes.find((code) => matchesSample(buildSample(declaredFailures[code]), body)) ??
     codes.find((code) => /invalid-fields|validation/.test(code)) ??
     codes[0]
   );
@@ -70,7 +70,7 @@ function matchesSample(sample: unknown, body: unknown): boolean {
     if (typeof body !== "string") return false;
     const parts = sample.split(/<[\w ]{1,60}>/);
     const kinds = parts.slice(1).map(() => "text" as const);
-    return matchPieces(body, parts, kinds) !== undefined;
+    return matchTextPieces(body, parts, kinds) !== undefined;
   }
   if (typeof sample !== "object" || sample === null || typeof body !== "object" || body === null)
     return sample === body;

@@ -1,19 +1,19 @@
 import { isStandInToken, isStandInWord } from "../stand-ins.ts";
 import { getVocabulary } from "../vocabulary.ts";
-import type { Links } from "./links.ts";
+import type { ReplayLinks } from "./links.ts";
 
 export type TextDifference = "wording" | "enumeration" | "value" | "time-format" | "time";
 
 /** Parts of a recorded string that can differ in a replay. */
-const volatile =
+const replaceablePartPattern =
   /https?:\/\/[^/\s"'?#]{1,255}|(?<![\w.-])eyJ[\w.-]+|qx[a-x]{9}@qx[a-x]{7}\.example|\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?|(?<![A-Za-z0-9])(?:safe|5afe)[A-Za-z0-9+/_=-]*|\b[A-Z]{1,5}-\d{1,20}\b|\bqx[a-x]{7}\b|\d{1,40}/gi;
 
 /** Times can differ by the duration of a request. */
-const toleranceMs = 5_000;
+const maxTimeDeviationMs = 5_000;
 
 /** Formats a time as a pattern such as `9999-99-99T99:99:99.999Z`. */
 export const describeTimeFormat = (time: string): string => time.replace(/\d/g, "9");
-export const isTime = (text: string): boolean =>
+export const isIsoTime = (text: string): boolean =>
   /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?$/.test(text);
 
 /**
@@ -23,17 +23,17 @@ export const isTime = (text: string): boolean =>
 export function compareText(
   recorded: string,
   actual: string,
-  links: Links,
+  links: ReplayLinks,
   isFailure: boolean,
 ): TextDifference | undefined {
   if (recorded === actual) return undefined;
-  if (isTime(recorded) && isTime(actual)) return compareTimes(recorded, actual, links);
+  if (isIsoTime(recorded) && isIsoTime(actual)) return compareTimes(recorded, actual, links);
   const { values } = getVocabulary();
   const difference: TextDifference =
     values.has(recorded) || values.has(actual) ? "enumeration" : isFailure ? "wording" : "value";
   if (/^https?:\/\//.test(recorded) !== /^https?:\/\//.test(actual)) return difference;
   const { pieces, rest } = splitVolatile(recorded);
-  const found = matchPieces(actual, rest, pieces.map(getKind));
+  const found = matchTextPieces(actual, rest, pieces.map(getKind));
   if (!found) return /^https?:\/\//.test(recorded) && linkUrl(recorded, actual, links) ? undefined : difference;
   for (const [at, piece] of pieces.entries()) {
     if (!isSamePiece(piece, found[at]!, links, /^https?:\/\//.test(recorded))) return difference;
@@ -50,7 +50,7 @@ function splitVolatile(text: string): { readonly pieces: readonly string[]; read
   const pieces: string[] = [];
   const rest = [""];
   let at = 0;
-  for (const { 0: piece, index } of text.matchAll(volatile)) {
+  for (const { 0: piece, index } of text.matchAll(replaceablePartPattern)) {
     const between = text.slice(at, index);
     const last = pieces.at(-1);
     const isPhrase =
@@ -67,19 +67,19 @@ function splitVolatile(text: string): { readonly pieces: readonly string[]; read
   return { pieces, rest };
 }
 
-function getKind(piece: string): PieceKind {
+function getKind(piece: string): TextPieceKind {
   if (/^https?:/.test(piece)) return "origin";
   if (/^\d+$/.test(piece)) return "digits";
   if (/^[A-Z]{1,5}-\d+$/.test(piece)) return "id";
-  if (isTime(piece)) return "time";
+  if (isIsoTime(piece)) return "time";
   if (/^[0-9a-f-]{36}$/.test(piece)) return "uuid";
   return isStandInToken(piece) || piece.startsWith("eyJ") ? "token" : "text";
 }
 
-function isSamePiece(recorded: string, actual: string, links: Links, isUrl: boolean): boolean {
+function isSamePiece(recorded: string, actual: string, links: ReplayLinks, isUrl: boolean): boolean {
   if (recorded === actual) return true;
   if (/^\d+$/.test(recorded)) return isUrl || links.findNumber("", Number(recorded)) === Number(actual);
-  if (isTime(recorded)) return compareTimes(recorded, actual, links) === undefined;
+  if (isIsoTime(recorded)) return compareTimes(recorded, actual, links) === undefined;
   if (/^[A-Z]{1,5}-\d+$/.test(recorded)) return recorded.split("-")[0] === actual.split("-")[0];
   // Both strings derive from the request, so another word, or another case of it, is a difference.
   const words = recorded.split(/[ ,.-]+/);
@@ -87,17 +87,17 @@ function isSamePiece(recorded: string, actual: string, links: Links, isUrl: bool
   return !recorded.includes("@") || !/qx[a-x]{9}@/i.test(actual);
 }
 
-function compareTimes(recorded: string, actual: string, links: Links): TextDifference | undefined {
+function compareTimes(recorded: string, actual: string, links: ReplayLinks): TextDifference | undefined {
   if (describeTimeFormat(recorded) !== describeTimeFormat(actual)) return "time-format";
   const distance = Math.abs(Date.parse(recorded) - Date.parse(actual));
-  const tolerance = recorded.length <= 10 ? 24 * 3_600_000 : toleranceMs;
+  const tolerance = recorded.length <= 10 ? 24 * 3_600_000 : maxTimeDeviationMs;
   if (distance > tolerance) return "time";
   links.linkText(recorded, actual);
   return undefined;
 }
 
 /** Links signed URLs with the same parameter names. Returns false for other URLs. */
-function linkUrl(recorded: string, actual: string, links: Links): boolean {
+function linkUrl(recorded: string, actual: string, links: ReplayLinks): boolean {
   const listNames = (url: string) => [...new URLSearchParams(url.split("?")[1] ?? "").keys()].sort().join();
   const isSigned = /[?&][\w-]*(?:signature|token|sig|expires)/i.test(recorded);
   if (!isSigned || listNames(recorded) !== listNames(actual)) return false;
@@ -106,9 +106,9 @@ function linkUrl(recorded: string, actual: string, links: Links): boolean {
 }
 
 /** Kind of a part in a pattern. */
-type PieceKind = "digits" | "id" | "time" | "uuid" | "token" | "origin" | "text";
+type TextPieceKind = "digits" | "id" | "time" | "uuid" | "token" | "origin" | "text";
 
-const forms: Readonly<Record<Exclude<PieceKind, "text">, RegExp>> = {
+const piecePatterns: Readonly<Record<Exclude<TextPieceKind, "text">, RegExp>> = {
   digits: /\d{1,40}/y,
   id: /[A-Z]{1,5}-\d{1,20}/y,
   time: /\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?/y,
@@ -121,10 +121,10 @@ const forms: Readonly<Record<Exclude<PieceKind, "text">, RegExp>> = {
  * Matches a string of literal and variable parts: `literals[0] piece[0] literals[1] …`. Returns the variable parts, or
  * undefined if the string does not match. A text part is as short as possible.
  */
-export function matchPieces(
+export function matchTextPieces(
   text: string,
   literals: readonly string[],
-  kinds: readonly PieceKind[],
+  kinds: readonly TextPieceKind[],
 ): readonly string[] | undefined {
   if (!text.startsWith(literals[0]!)) return undefined;
   let at = literals[0]!.length;
@@ -146,8 +146,8 @@ function findTextEnd(text: string, at: number, next: string, isLast: boolean): n
   return found < 0 ? undefined : found;
 }
 
-function findFormEnd(text: string, at: number, kind: Exclude<PieceKind, "text">): number | undefined {
-  const form = forms[kind];
+function findFormEnd(text: string, at: number, kind: Exclude<TextPieceKind, "text">): number | undefined {
+  const form = piecePatterns[kind];
   form.lastIndex = at;
   return form.test(text) ? form.lastIndex : undefined;
 }

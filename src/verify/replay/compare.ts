@@ -1,7 +1,7 @@
 import { isObject } from "../../base/object.ts";
 import { pluralize } from "../../base/text.ts";
 import { compareText, type TextDifference } from "./compare-text.ts";
-import { getScope, isIdKey, type Links } from "./links.ts";
+import { getIdScope, isIdKey, type ReplayLinks } from "./links.ts";
 
 export type DifferenceKind =
   | "status"
@@ -35,8 +35,8 @@ export const createDifference = (
   replayed: unknown,
 ): FoundDifference => ({ kind, path, recorded, replayed });
 
-export interface CompareContext {
-  readonly links: Links;
+export interface ComparisonContext {
+  readonly links: ReplayLinks;
   /** Resource of the operation, which is the scope of a top-level `id`. */
   readonly resource: string;
   readonly isFailure: boolean;
@@ -52,14 +52,15 @@ const joinPath = (path: string, key: string): string => (path === "" ? key : `${
 const getType = (value: unknown): string => (value === null ? "null" : Array.isArray(value) ? "array" : typeof value);
 const getKey = (path: string): string => path.replace(/\[\]/g, "").split(".").at(-1) ?? "";
 /** Names of fields that depend on the number of items of a list. */
-export const countKey = /^(?:total|total_results|count|total_count|page|pages|total_pages|has_more|next|previous)$/;
+export const countFieldPattern =
+  /^(?:total|total_results|count|total_count|page|pages|total_pages|has_more|next|previous)$/;
 
 /** Compares two documents. Identifiers and times that can differ become links. */
 export function compareValues(
   recorded: unknown,
   actual: unknown,
   path: string,
-  context: CompareContext,
+  context: ComparisonContext,
 ): FoundDifference[] {
   const [type, other] = [getType(recorded), getType(actual)];
   if (type !== other) return [createDifference("type", path, recorded, actual)];
@@ -82,14 +83,14 @@ export function compareValues(
 function findScope(path: string, resource: string): string {
   const [key = "", parent = ""] = path.replace(/\[\]/g, "").split(".").reverse();
   const isOwn = key !== "id" || parent === "" || /^(?:results|items|data|files)$/.test(parent);
-  return isOwn ? getScope(key, resource) : getScope(parent, resource);
+  return isOwn ? getIdScope(key, resource) : getIdScope(parent, resource);
 }
 
 function compareNumbers(
   recorded: number,
   actual: number,
   path: string,
-  { links, resource }: CompareContext,
+  { links, resource }: ComparisonContext,
 ): FoundDifference[] {
   const key = getKey(path);
   const difference = createDifference("value", path, recorded, actual);
@@ -110,7 +111,7 @@ function compareObjects(
   recorded: Record<string, unknown>,
   actual: Record<string, unknown>,
   path: string,
-  context: CompareContext,
+  context: ComparisonContext,
 ): FoundDifference[] {
   const findKey = (key: string): string => (Object.hasOwn(actual, key) ? key : (context.links.findText(key) ?? key));
   const keys = Object.keys(recorded);
@@ -138,7 +139,7 @@ function compareArrays(
   recorded: readonly unknown[],
   actual: readonly unknown[],
   path: string,
-  context: CompareContext,
+  context: ComparisonContext,
 ): FoundDifference[] {
   const { links, resource, onIncomparable, isOlder } = context;
   // Only a top-level list can have items from before the recording.
@@ -152,7 +153,7 @@ function compareArrays(
     if (id === undefined) return undefined;
     return (
       links.findText(id) ??
-      (/^\d+$/.test(id) ? String(links.findNumber(getScope("id", resource), Number(id)) ?? id) : id)
+      (/^\d+$/.test(id) ? String(links.findNumber(getIdScope("id", resource), Number(id)) ?? id) : id)
     );
   });
   const positions = mapped.map((id) => (id === undefined ? -1 : actual.findIndex((item) => getId(item) === id)));
@@ -171,7 +172,7 @@ function compareArrays(
     const other = isMatched ? actual[positions[at]!] : actual[at];
     if (other !== undefined || at < actual.length) found.push(...compareValues(item, other, `${path}[]`, context));
   }
-  return older.length === 0 ? found : found.filter(({ path: position }) => !countKey.test(getKey(position)));
+  return older.length === 0 ? found : found.filter(({ path: position }) => !countFieldPattern.test(getKey(position)));
 }
 
 const isScalarPermutation = (recorded: readonly unknown[], actual: readonly unknown[]): boolean => {
@@ -200,7 +201,7 @@ type HeaderLookup = (name: string) => string | undefined;
 export function compareHeaders(
   recorded: HeaderLookup,
   actual: HeaderLookup,
-  context: CompareContext,
+  context: ComparisonContext,
   names: readonly string[] = comparedHeaders,
 ): FoundDifference[] {
   return names.flatMap((name) => {

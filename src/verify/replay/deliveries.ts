@@ -3,16 +3,16 @@ import type { AddressInfo } from "node:net";
 import { toFields, tryParseJson } from "../../base/object.ts";
 import { isSignatureHeader } from "../../schemes/webhook-schemes.ts";
 import type { CorpusExchange } from "../corpus.ts";
-import { getHeader, type Message, pairHeaders, parseBody } from "../exchange.ts";
+import { getHeader, type HttpMessage, pairHeaders, parseJsonBody } from "../exchange.ts";
 import { editJson } from "../json-edit.ts";
 import {
-  type CompareContext,
+  type ComparisonContext,
   compareHeaders,
   compareValues,
   createDifference,
   type FoundDifference,
 } from "./compare.ts";
-import { type Links, toTarget } from "./links.ts";
+import { getRequestTarget, type ReplayLinks } from "./links.ts";
 
 /** A delivery in a corpus: attempts with the same body to the same receiver. */
 interface RecordedDelivery {
@@ -22,7 +22,7 @@ interface RecordedDelivery {
   readonly attempts: readonly CorpusExchange[];
 }
 
-interface ReceivedDelivery extends Message {
+interface ReceivedDelivery extends HttpMessage {
   readonly activity: string;
   readonly target: string;
   /** Virtual times. */
@@ -55,14 +55,14 @@ function detectSpelling(text: string): string {
 }
 
 /** A worker can delay a retry to the next minute. */
-const retryToleranceMs = 61_000;
+const maxRetryDeviationMs = 61_000;
 
 /** Receives the webhooks of a replay and responds as the recorded receiver did. */
 export class ReplayReceiver {
   readonly #recorded: readonly RecordedDelivery[];
   /** Webhooks that a replay must create first. */
   readonly olderWebhooks: readonly OlderWebhook[];
-  readonly #links: Links;
+  readonly #links: ReplayLinks;
   readonly #received: ReceivedDelivery[] = [];
   readonly #now: () => number;
   readonly #server = createServer((request, response) => {
@@ -75,7 +75,7 @@ export class ReplayReceiver {
   });
   url = "";
 
-  constructor(exchanges: readonly CorpusExchange[], links: Links, now: () => number) {
+  constructor(exchanges: readonly CorpusExchange[], links: ReplayLinks, now: () => number) {
     this.#recorded = groupDeliveries(exchanges);
     this.olderWebhooks = findOlderWebhooks(exchanges, this.#recorded);
     this.#links = links;
@@ -98,7 +98,7 @@ export class ReplayReceiver {
   }
 
   /** Records an attempt. Returns the status with which the recorded receiver responded to it. */
-  #receive(target: string, message: Message): number {
+  #receive(target: string, message: HttpMessage): number {
     const isSame = (item: ReceivedDelivery) => item.target === target && item.body.equals(message.body);
     const received = this.#received.find(isSame) ?? this.#addDelivery(target, message);
     received.attempts.push(this.#now());
@@ -106,8 +106,8 @@ export class ReplayReceiver {
     return (recorded[received.attempts.length - 1] ?? recorded.at(-1))?.response.status ?? 200;
   }
 
-  #addDelivery(target: string, message: Message): ReceivedDelivery {
-    const { activity: given, contract_id: contractId } = toFields(parseBody(message));
+  #addDelivery(target: string, message: HttpMessage): ReceivedDelivery {
+    const { activity: given, contract_id: contractId } = toFields(parseJsonBody(message));
     const activity = String(given);
     const match = this.#findMatch(activity, target, contractId);
     const delivery = { ...message, activity, target, attempts: [], match };
@@ -128,7 +128,7 @@ export class ReplayReceiver {
   }
 
   /** Compares the deliveries one by one. The recording can lack deliveries after `until`. */
-  compare(context: CompareContext, until: number): ComparedDelivery[] {
+  compare(context: ComparisonContext, until: number): ComparedDelivery[] {
     if (this.#recorded.length === 0) return [];
     const compared = this.#received.map((received): ComparedDelivery | undefined => {
       const { activity, match, attempts } = received;
@@ -157,14 +157,18 @@ export class ReplayReceiver {
     ];
   }
 
-  #findDifferences(recorded: RecordedDelivery, received: ReceivedDelivery, context: CompareContext): FoundDifference[] {
+  #findDifferences(
+    recorded: RecordedDelivery,
+    received: ReceivedDelivery,
+    context: ComparisonContext,
+  ): FoundDifference[] {
     const [first] = recorded.attempts;
     const [was, is] = [first!.request.body.toString("utf8"), received.body.toString("utf8")];
     const found = compareValues(tryParseJson(was), tryParseJson(is), "", context);
     // Escapes are only detectable in a string with non-ASCII characters.
     const [wasSpelled, isSpelled] = [detectSpelling(was), detectSpelling(is)];
     if (wasSpelled !== isSpelled) found.push(createDifference("spelling", "", wasSpelled, isSpelled));
-    const listCustomNames = ({ headers }: Message) =>
+    const listCustomNames = ({ headers }: HttpMessage) =>
       new Set(headers.map(([name]) => name.toLowerCase()).filter((name) => name.startsWith("x-")));
     const [custom, sent] = [listCustomNames(first!.request), listCustomNames(received)];
     const isSignature = (name: string) => isSignatureHeader(name) || name.includes("signature");
@@ -188,7 +192,7 @@ export class ReplayReceiver {
     const was = computeDelays(attempts.map(({ at }) => at));
     const is = computeDelays(received.attempts);
     const at = was.findIndex(
-      (delay, position) => is[position] !== undefined && Math.abs(delay - is[position]) > retryToleranceMs,
+      (delay, position) => is[position] !== undefined && Math.abs(delay - is[position]) > maxRetryDeviationMs,
     );
     if (at >= 0)
       return [createDifference("retry-time", `retry ${at + 1}`, formatMinutes(was[at]!), formatMinutes(is[at]!))];
@@ -208,7 +212,7 @@ function findOlderWebhooks(
 ): readonly OlderWebhook[] {
   const created = exchanges
     .filter(({ operation, response }) => operation === "webhooks.create" && response.status < 300)
-    .map(({ request }) => getPath(toTarget(String(toFields(parseBody(request)).url))));
+    .map(({ request }) => getPath(getRequestTarget(String(toFields(parseJsonBody(request)).url))));
   const targets = new Map(recorded.map(({ target }) => [getPath(target), target]));
   return [...targets].flatMap(([path, target]) => {
     if (created.includes(path)) return [];
@@ -225,7 +229,7 @@ function groupDeliveries(exchanges: readonly CorpusExchange[]): RecordedDelivery
   for (const exchange of exchanges) {
     if (exchange.callee !== "receiver") continue;
     const { target, body } = exchange.request;
-    const { activity, contract_id: contractId } = toFields(parseBody(exchange.request));
+    const { activity, contract_id: contractId } = toFields(parseJsonBody(exchange.request));
     const key = `${target} ${body.toString("base64")}`;
     const delivery = found.get(key) ?? { activity: String(activity), target, contractId, attempts: [] };
     delivery.attempts.push(exchange);

@@ -1,12 +1,12 @@
 import { tryParseJson } from "../../base/object.ts";
-import { decodePart } from "../exchange.ts";
+import { decodeUrlPart } from "../exchange.ts";
 import { editJson } from "../json-edit.ts";
 
 /**
  * Returns the kind of object that a number under this key identifies, such as `contract` for `contract_id` and for the
  * `id` of a contract.
  */
-export const getScope = (key: string, resource: string): string => {
+export const getIdScope = (key: string, resource: string): string => {
   const stem = key === "id" || key === "" ? resource : key.replace(/_?ids?$/, "");
   return stem
     .replace(/^.*-/, "")
@@ -18,7 +18,7 @@ export const getScope = (key: string, resource: string): string => {
 export const isIdKey = (key: string): boolean => /(?:^|_)ids?$|^(?:uuid|number|reference_id)$/.test(key);
 
 /** Maps recorded identifiers, tokens and times to the corresponding values of the replay. */
-export class Links {
+export class ReplayLinks {
   readonly #texts = new Map<string, string>();
   readonly #numbers = new Map<string, number>();
   readonly #scopes = new Set<string>();
@@ -54,7 +54,7 @@ export class Links {
 
   linkText(recorded: string, actual: string): void {
     this.#texts.set(recorded, actual);
-    if (/^https?:\/\//.test(recorded)) this.#urls.set(toTarget(recorded), actual);
+    if (/^https?:\/\//.test(recorded)) this.#urls.set(getRequestTarget(recorded), actual);
     const [, prefix, number] = /^([A-Z]{1,5})-(\d+)$/.exec(recorded) ?? [];
     const [, other, actualNumber] = /^([A-Z]{1,5})-(\d+)$/.exec(actual) ?? [];
     if (prefix !== undefined && prefix === other && /^[TH]$/.test(prefix))
@@ -86,13 +86,13 @@ export class Links {
       const translated = this.#translateNamed(idName, plain, resource);
       return translated === plain ? encoded : encodeURIComponent(translated);
     };
-    const segments = path.split("/").map((segment, at) => translate(segment, decodePart(segment), names[at]));
+    const segments = path.split("/").map((segment, at) => translate(segment, decodeUrlPart(segment), names[at]));
     if (query === undefined) return segments.join("/");
     const pairs = query.split("&").map((pair) => {
       const equals = pair.indexOf("=");
       if (equals < 0) return pair;
       const [name, value] = [pair.slice(0, equals), pair.slice(equals + 1)];
-      return `${name}=${translate(value, decodePart(value.replaceAll("+", " ")), toIdName(decodePart(name)))}`;
+      return `${name}=${translate(value, decodeUrlPart(value.replaceAll("+", " ")), toIdName(decodeUrlPart(name)))}`;
     });
     return `${segments.join("/")}?${pairs.join("&")}`;
   }
@@ -113,10 +113,10 @@ export class Links {
   /** Translates the value of a parameter or field. `idName` is its name if it can be a numeric identifier. */
   #translateNamed(idName: string | undefined, value: string, resource: string): string {
     if (idName === undefined || !/^\d+$/.test(value)) return this.translateText(value);
-    return String(this.findNumber(getScope(idName, resource), Number(value)) ?? value);
+    return String(this.findNumber(getIdScope(idName, resource), Number(value)) ?? value);
   }
 }
 
 const toIdName = (name: string): string | undefined => (isIdKey(name) ? name : undefined);
 
-export const toTarget = (url: string): string => url.replace(/^https?:\/\/[^/]+/, "").split("#")[0]!;
+export const getRequestTarget = (url: string): string => url.replace(/^https?:\/\/[^/]+/, "").split("#")[0]!;

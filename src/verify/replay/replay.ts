@@ -3,27 +3,33 @@ import type { Operation } from "../../api/operation.ts";
 import { systemWallClock } from "../../base/clock.ts";
 import { toFields, tryParseJson } from "../../base/object.ts";
 import { toOutputSchema } from "../../derive/fields.ts";
-import type { Corpus, CorpusExchange } from "../corpus.ts";
-import { type Callee, getHeader, parseBody, type RecordedResponse } from "../exchange.ts";
+import type { CorpusExchange, TrafficCorpus } from "../corpus.ts";
+import { getHeader, parseJsonBody, type RecordedResponse, type RecordedServer } from "../exchange.ts";
 import { editJson } from "../json-edit.ts";
-import { compareShapes, explainIncomparable, explainUnsent, isUnavailable, toChange } from "./against-service.ts";
-import { type Claim, createWebhookClaim, findClaim, findOperationById } from "./claims.ts";
 import {
-  type CompareContext,
+  compareShapes,
+  explainIncomparable,
+  explainUnsent,
+  isUnavailable,
+  toServiceChange,
+} from "./against-service.ts";
+import { createWebhookClaim, type EmulatorClaim, findClaim, findOperationById } from "./claims.ts";
+import {
+  type ComparisonContext,
   compareHeaders,
   compareValues,
-  countKey,
+  countFieldPattern,
   createDifference,
   type FoundDifference,
 } from "./compare.ts";
 import { ReplayReceiver } from "./deliveries.ts";
-import { getScope, isIdKey, Links } from "./links.ts";
-import { buildSeed, findCallers } from "./seed.ts";
+import { getIdScope, isIdKey, ReplayLinks } from "./links.ts";
+import { buildReplaySeed, findCallers } from "./seed.ts";
 import { RequestSender } from "./send.ts";
 
 /** Target of a replay: an emulator with a state created from the corpus, or a service. */
 export interface ReplayTarget {
-  readonly resolveUrl: (callee: Callee) => string | undefined;
+  readonly resolveUrl: (callee: RecordedServer) => string | undefined;
   /** Clock of an emulator. Undefined for a service. */
   readonly clock?: { readonly now: () => number; readonly advance: (to: number) => Promise<unknown> };
   /** Settings of a service, which receives only read requests. Its data is not compared. */
@@ -37,7 +43,7 @@ export interface ReplayTarget {
 
 /** Result of one exchange or delivery, for one claim. */
 export interface ReplayedExchange {
-  readonly claim: Claim;
+  readonly claim: EmulatorClaim;
   readonly file: string | undefined;
   /** Status of the replayed response. 0 for a webhook. */
   readonly status: number;
@@ -48,16 +54,16 @@ export interface ReplayedExchange {
 }
 
 /** Operations whose resources are in the seed. A replay has all their listed rows. */
-const seeded =
+const seededOperationPattern =
   /^(?:templates|contract-types|organizations|users|clusters|cluster-emails|cluster-clients)\.|^key-pointers\.definitions$/;
 
 /** Returns the number of requests in a corpus without a declared operation, which are not replayed. */
-export const countUndeclared = ({ exchanges }: Corpus): number =>
+export const countUndeclared = ({ exchanges }: TrafficCorpus): number =>
   exchanges.filter(({ callee, operation }) => callee !== "receiver" && !findOperationById(operation)).length;
 
 /** Sends the requests of a corpus again and compares the responses. */
-export async function replayCorpus(corpus: Corpus, target: ReplayTarget): Promise<ReplayedExchange[]> {
-  const replay = new Replay(corpus, target);
+export async function replayCorpus(corpus: TrafficCorpus, target: ReplayTarget): Promise<ReplayedExchange[]> {
+  const replay = new CorpusReplay(corpus, target);
   try {
     return await replay.run();
   } finally {
@@ -83,12 +89,12 @@ export type StartReplayEmulator = (options: {
 
 /** Replays a corpus on a new emulator whose state is created from the corpus. */
 export async function replayOnEmulator(
-  corpus: Corpus,
+  corpus: TrafficCorpus,
   startEmulator: StartReplayEmulator,
   signal?: AbortSignal,
 ): Promise<ReplayedExchange[]> {
   const { exchanges } = corpus;
-  const seed = buildSeed(exchanges, demo);
+  const seed = buildReplaySeed(exchanges, demo);
   const start = new Date((exchanges[0]?.at ?? Date.parse(demo.time)) - 1).toISOString();
   const emulator = await startEmulator({ ephemeral: true, seed, clock: { mode: "manual", start }, log: () => {} });
   try {
@@ -102,15 +108,15 @@ export async function replayOnEmulator(
   }
 }
 
-class Replay {
-  readonly #corpus: Corpus;
+class CorpusReplay {
+  readonly #corpus: TrafficCorpus;
   readonly #target: ReplayTarget;
-  readonly #links = new Links();
+  readonly #links = new ReplayLinks();
   readonly #sender = new RequestSender();
   readonly #receiver: ReplayReceiver;
   #hasSent = false;
 
-  constructor(corpus: Corpus, target: ReplayTarget) {
+  constructor(corpus: TrafficCorpus, target: ReplayTarget) {
     this.#corpus = corpus;
     this.#target = target;
     this.#receiver = new ReplayReceiver(corpus.exchanges, this.#links, () => target.clock?.now() ?? 0);
@@ -180,7 +186,14 @@ class Replay {
       incomparable?: string,
     ): ReplayedExchange => {
       const { status } = response;
-      return { claim: findClaim(operation, status, parseBody(response)), file, status, at, differences, incomparable };
+      return {
+        claim: findClaim(operation, status, parseJsonBody(response)),
+        file,
+        status,
+        at,
+        differences,
+        incomparable,
+      };
     };
     const skip = (reason: string) => createResult(recorded, [], reason);
     if (isUnavailable(recorded)) return skip(`the service was not available (${recorded.status})`);
@@ -204,24 +217,24 @@ class Replay {
     );
     const reason = service
       ? explainIncomparable(recorded, actual, unlinked)
-      : this.#explainIncomparable(exchange, actual, seeded.test(operation.id) ? undefined : unlinked);
+      : this.#explainIncomparable(exchange, actual, seededOperationPattern.test(operation.id) ? undefined : unlinked);
     if (reason !== undefined) return skip(reason);
     let partly: string | undefined;
-    const isList = !service && request.method === "GET" && !seeded.test(operation.id);
+    const isList = !service && request.method === "GET" && !seededOperationPattern.test(operation.id);
     const context = this.#createContext(resource, recorded.status >= 400, (why) => (partly = why), isList);
     const differences = this.#compare(recorded, actual, context, operation);
-    const isWhole = !isList || (partly === undefined && showsAll(parseBody(recorded)));
-    const comparable = isWhole ? differences : differences.filter(({ path }) => !countKey.test(path));
+    const isWhole = !isList || (partly === undefined && isCompletePage(parseJsonBody(recorded)));
+    const comparable = isWhole ? differences : differences.filter(({ path }) => !countFieldPattern.test(path));
     // Claims describe the emulator. A service is compared with its own recorded responses.
     return service
-      ? createResult(recorded, comparable.map(toChange), partly)
+      ? createResult(recorded, comparable.map(toServiceChange), partly)
       : createResult(actual, comparable, partly);
   }
 
   #compare(
     recorded: RecordedResponse,
     actual: RecordedResponse,
-    context: CompareContext,
+    context: ComparisonContext,
     operation: Operation,
   ): FoundDifference[] {
     const status =
@@ -233,7 +246,7 @@ class Replay {
       (name) => getHeader(actual, name),
       context,
     );
-    const [was, is] = [parseBody(recorded), parseBody(actual)];
+    const [was, is] = [parseJsonBody(recorded), parseJsonBody(actual)];
     if (this.#target.service && was !== undefined && is !== undefined && recorded.status < 400) {
       // Identifiers become links, so that the data of corresponding contracts is compared.
       compareValues(was, is, "", { ...context, onIncomparable: () => {} });
@@ -256,7 +269,7 @@ class Replay {
     isFailure: boolean,
     onIncomparable: (reason: string) => void,
     isList = false,
-  ): CompareContext {
+  ): ComparisonContext {
     const links = this.#links;
     return {
       links,
@@ -268,7 +281,7 @@ class Replay {
         isList &&
         id !== "" &&
         links.findText(id) === undefined &&
-        (!/^\d+$/.test(id) || links.findRelatedNumber(getScope("id", resource), Number(id)) === undefined),
+        (!/^\d+$/.test(id) || links.findRelatedNumber(getIdScope("id", resource), Number(id)) === undefined),
     };
   }
 
@@ -294,7 +307,7 @@ class Replay {
       [...parameters, ...inQuery].find(
         ([item, id]) =>
           this.#links.findText(id) === undefined &&
-          !(/^\d+$/.test(id) && this.#links.findRelatedNumber(getScope(item, resource), Number(id)) !== undefined),
+          !(/^\d+$/.test(id) && this.#links.findRelatedNumber(getIdScope(item, resource), Number(id)) !== undefined),
       ) ?? [];
     return value !== undefined && /^\d+$/.test(value) ? `${name} ${value}` : value;
   }
@@ -351,7 +364,7 @@ class Replay {
 }
 
 /** Reports whether a page contains all items of a list. Items of other pages can be older than the recording. */
-function showsAll(document: unknown): boolean {
+function isCompletePage(document: unknown): boolean {
   const { total_results: total, results } = toFields(document);
   return typeof total !== "number" || !Array.isArray(results) || total <= results.length;
 }

@@ -1,12 +1,12 @@
 import { lookupTable, toFields } from "../../base/object.ts";
-import { getHeader, parseBody, type RecordedExchange } from "../exchange.ts";
-import { type Caller, listRows, type Row, WorkspaceSeed } from "./workspace-seed.ts";
+import { getHeader, parseJsonBody, type RecordedExchange } from "../exchange.ts";
+import { listSeedRows, type RecordedCaller, type SeedRow, WorkspaceSeed } from "./workspace-seed.ts";
 
 /** Seed of an emulator. The emulator validates the fields. */
 interface CorpusSeed {
   readonly time: string;
-  readonly clusters: readonly Row[];
-  readonly workspaces: readonly Row[];
+  readonly clusters: readonly SeedRow[];
+  readonly workspaces: readonly SeedRow[];
   readonly [name: string]: unknown;
 }
 
@@ -14,12 +14,12 @@ interface CorpusSeed {
  * Creates the initial state of a replay: the workspaces, users, templates and other rows that a corpus mentions.
  * `base`, the default seed of the emulator, provides the remaining rows.
  */
-export function buildSeed(exchanges: readonly RecordedExchange[], base: Row): CorpusSeed {
+export function buildReplaySeed(exchanges: readonly RecordedExchange[], base: SeedRow): CorpusSeed {
   const callers = findCallers(exchanges);
-  const [firstCluster] = listRows(base.clusters);
+  const [firstCluster] = listSeedRows(base.clusters);
   const clusters = findClusters(exchanges, String(firstCluster?.id ?? "eu-1"));
   const seeds = callers.map((caller, at) => new WorkspaceSeed(caller, at, String(clusters[0]!.id), base).build());
-  const mergeRows = (name: string) => seeds.flatMap((item) => listRows(item[name]));
+  const mergeRows = (name: string) => seeds.flatMap((item) => listSeedRows(item[name]));
   return {
     time: new Date(exchanges[0]?.at ?? 0).toISOString(),
     clusters,
@@ -36,7 +36,7 @@ export function buildSeed(exchanges: readonly RecordedExchange[], base: Row): Co
 }
 
 /** Finds the workspaces whose key was accepted, with their exchanges. */
-export function findCallers(exchanges: readonly RecordedExchange[]): Caller[] {
+export function findCallers(exchanges: readonly RecordedExchange[]): RecordedCaller[] {
   const accepted = exchanges.filter(
     ({ request, response }) => response.status !== 401 && getHeader(request, "client-id") !== undefined,
   );
@@ -49,11 +49,11 @@ export function findCallers(exchanges: readonly RecordedExchange[]): Caller[] {
 }
 
 /** Finds the clusters in requests and responses of the router. */
-function findClusters(exchanges: readonly RecordedExchange[], fallback: string): Row[] {
-  const known = new Map<string, Row>();
+function findClusters(exchanges: readonly RecordedExchange[], fallback: string): SeedRow[] {
+  const known = new Map<string, SeedRow>();
   for (const { operation, request, response } of exchanges) {
     if (operation === "clusters.list") {
-      for (const row of listRows(parseBody(response), "clusters"))
+      for (const row of listSeedRows(parseJsonBody(response), "clusters"))
         known.set(String(row.cluster_id), {
           id: row.cluster_id,
           label: row.cluster_label ?? row.cluster_id,
@@ -61,7 +61,7 @@ function findClusters(exchanges: readonly RecordedExchange[], fallback: string):
         });
     }
     const key = getHeader(request, "x-cluster-key");
-    const named = toFields(parseBody(request)).cluster_id ?? /\/clusters\/([^/]+)\//.exec(request.target)?.[1];
+    const named = toFields(parseJsonBody(request)).cluster_id ?? /\/clusters\/([^/]+)\//.exec(request.target)?.[1];
     if (typeof named === "string" && response.status < 400)
       known.set(named, {
         ...known.get(named),
@@ -69,7 +69,7 @@ function findClusters(exchanges: readonly RecordedExchange[], fallback: string):
         label: known.get(named)?.label ?? named,
         ...(key && { key }),
       });
-    const answered = toFields(parseBody(response)).cluster_id;
+    const answered = toFields(parseJsonBody(response)).cluster_id;
     if (typeof answered === "string" && !known.has(answered) && operation !== undefined && operation !== "catch-all")
       known.set(answered, { id: answered, label: answered });
   }
@@ -81,7 +81,7 @@ function findClusters(exchanges: readonly RecordedExchange[], fallback: string):
 }
 
 /** Assigns keys that were accepted without a cluster in the request. Each key belongs to a cluster. */
-function assignKeys(exchanges: readonly RecordedExchange[], known: Map<string, Row>, fallback: string): void {
+function assignKeys(exchanges: readonly RecordedExchange[], known: Map<string, SeedRow>, fallback: string): void {
   const assigned = new Set([...known.values()].map(({ key }) => key));
   for (const { request, response } of exchanges) {
     const key = getHeader(request, "x-cluster-key");
@@ -96,7 +96,7 @@ function assignKeys(exchanges: readonly RecordedExchange[], known: Map<string, R
 }
 
 /** Finds mappings in responses to lookups, except mappings that an earlier exchange had created. */
-function findMappings(exchanges: readonly RecordedExchange[]): Row {
+function findMappings(exchanges: readonly RecordedExchange[]): SeedRow {
   const mapped = new Set<string>();
   const tables: Record<string, Record<string, string[]>> = Object.create(null);
   const lookups = lookupTable<readonly [table: string, field: string]>({
@@ -105,10 +105,10 @@ function findMappings(exchanges: readonly RecordedExchange[]): Row {
   });
   for (const { operation = "", request, response } of exchanges) {
     if (/\.(?:un)?map/.test(operation))
-      for (const list of Object.values(toFields(parseBody(request))))
+      for (const list of Object.values(toFields(parseJsonBody(request))))
         for (const item of [list].flat()) mapped.add(String(item));
     const [table, field] = lookups[operation] ?? [];
-    const { cluster_id: cluster, ...rest } = toFields(parseBody(response));
+    const { cluster_id: cluster, ...rest } = toFields(parseJsonBody(response));
     const identifier = field === undefined ? undefined : (rest[field] ?? request.target.split("/").at(-1));
     if (table === undefined || typeof cluster !== "string" || typeof identifier !== "string" || mapped.has(identifier))
       continue;

@@ -2,7 +2,7 @@ import { Agent, request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import { pairHeaders, type RecordedResponse } from "../exchange.ts";
 
-export interface OutgoingRequest {
+export interface ReplayRequest {
   readonly method: string;
   readonly url: string;
   readonly headers: readonly (readonly [string, string])[];
@@ -14,14 +14,14 @@ export class NoResponseError extends Error {
   override readonly name = "NoResponseError";
 }
 
-const timeoutMs = 30_000;
+const maxResponseMs = 30_000;
 const maxResponseBytes = 64 * 1024 * 1024;
 
 /** Sends requests unchanged, with the order and spelling of their headers. Callers must close the sender. */
 export class RequestSender {
   readonly #agent = new Agent({ keepAlive: true });
 
-  send({ method, url, headers, body }: OutgoingRequest, signal?: AbortSignal): Promise<RecordedResponse> {
+  send({ method, url, headers, body }: ReplayRequest, signal?: AbortSignal): Promise<RecordedResponse> {
     const target = new URL(url);
     const isTls = target.protocol === "https:";
     const own = headers.filter(([name]) => !/^(?:host|content-length|connection)$/i.test(name));
@@ -41,10 +41,10 @@ export class RequestSender {
         headers: all.flat() as unknown as Record<string, string>,
         ...(!isTls && { agent: this.#agent }),
         setHost: false,
-        timeout: timeoutMs,
+        timeout: maxResponseMs,
         ...(signal && { signal }),
       });
-      request.once("timeout", () => request.destroy(new Error(`no response in ${timeoutMs / 1_000} s`)));
+      request.once("timeout", () => request.destroy(new Error(`no response in ${maxResponseMs / 1_000} s`)));
       request.once("error", fail);
       request.once("response", (response) => {
         const chunks: Buffer[] = [];

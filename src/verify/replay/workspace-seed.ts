@@ -1,16 +1,16 @@
 import { isObject, toFields, tryParseJson } from "../../base/object.ts";
-import { getHeader, parseBody, type RecordedExchange } from "../exchange.ts";
+import { getHeader, parseJsonBody, type RecordedExchange } from "../exchange.ts";
 import { editJson } from "../json-edit.ts";
 
 export class WorkspaceSeed {
-  readonly #caller: Caller;
+  readonly #caller: RecordedCaller;
   readonly #id: number;
   readonly #clusterId: string;
-  readonly #base: Row;
+  readonly #base: SeedRow;
   /** Offset of the IDs from the base seed, which prevents collisions between workspaces. */
   readonly #offset: number;
 
-  constructor(caller: Caller, at: number, clusterId: string, base: Row) {
+  constructor(caller: RecordedCaller, at: number, clusterId: string, base: SeedRow) {
     this.#caller = caller;
     this.#id = this.#findWorkspaceId() ?? at + 1;
     this.#clusterId = clusterId;
@@ -26,7 +26,7 @@ export class WorkspaceSeed {
     return undefined;
   }
 
-  build(): Row {
+  build(): SeedRow {
     const users = this.#listUsers();
     const { hmac_key } = toFields(this.#findLast("webhooks.hmac-key"));
     const workspace = {
@@ -52,13 +52,13 @@ export class WorkspaceSeed {
     };
   }
 
-  get #baseWorkspace(): Row {
-    return listRows(this.#base.workspaces)[0] ?? {};
+  get #baseWorkspace(): SeedRow {
+    return listSeedRows(this.#base.workspaces)[0] ?? {};
   }
 
   /** Copies the rows of the first workspace in the base seed to this workspace. */
-  #listOwn(name: string): Row[] {
-    const rows = listRows(this.#base[name]).filter(({ workspace_id }) => workspace_id === this.#baseWorkspace.id);
+  #listOwn(name: string): SeedRow[] {
+    const rows = listSeedRows(this.#base[name]).filter(({ workspace_id }) => workspace_id === this.#baseWorkspace.id);
     const move = ([key, value]: [string, unknown]): [string, unknown] => {
       if (key === "workspace_id") return [key, this.#id];
       if ((key === "id" || /_id$/.test(key)) && typeof value === "number") return [key, value + this.#offset];
@@ -69,7 +69,7 @@ export class WorkspaceSeed {
   }
 
   /** Adds missing rows for the identifiers that accepted requests contain in this field. */
-  #addSent(rows: Row[], field: string, create: (id: number) => Row): Row[] {
+  #addSent(rows: SeedRow[], field: string, create: (id: number) => SeedRow): SeedRow[] {
     for (const id of this.#findSentValues(field))
       if (typeof id === "number" && !rows.some((row) => row.id === id)) rows.push(create(id));
     return rows;
@@ -83,13 +83,13 @@ export class WorkspaceSeed {
   #findAll(operation: string): unknown[] {
     return this.#caller.exchanges
       .filter((item) => item.operation === operation && item.response.status < 300)
-      .map(({ response }) => parseBody(response));
+      .map(({ response }) => parseJsonBody(response));
   }
 
-  #listUsers(): Row[] {
+  #listUsers(): SeedRow[] {
     const lists = this.#findAll("users.list");
-    const users = new Map<unknown, Row>();
-    for (const user of lists.flatMap((body) => listRows(body, "results"))) {
+    const users = new Map<unknown, SeedRow>();
+    for (const user of lists.flatMap((body) => listSeedRows(body, "results"))) {
       const { id, roles, is_active } = user;
       users.set(id, {
         ...this.#toUser(user),
@@ -104,13 +104,13 @@ export class WorkspaceSeed {
     return users.size > 0 ? [...users.values()] : this.#listOwn("users");
   }
 
-  #toUser({ id, name, email, designation }: Row): Row {
+  #toUser({ id, name, email, designation }: SeedRow): SeedRow {
     return { id, workspace_id: this.#id, name, email, ...(typeof designation === "string" && { designation }) };
   }
 
   /** Finds users in responses with ID, name and e-mail address, and acting users in request headers. */
-  #findMentionedUsers(): Row[] {
-    const found: Row[] = [];
+  #findMentionedUsers(): SeedRow[] {
+    const found: SeedRow[] = [];
     const creators = new Map<string, string>();
     const walk = (value: unknown, key: string): void => {
       if (Array.isArray(value)) for (const item of value) walk(item, key);
@@ -122,7 +122,7 @@ export class WorkspaceSeed {
         creators.set(byEmail, typeof byName === "string" ? byName : (creators.get(byEmail) ?? byEmail.split("@")[0]!));
       for (const [inner, item] of Object.entries(value)) walk(item, inner);
     };
-    for (const { response } of this.#caller.exchanges) if (response.status < 300) walk(parseBody(response), "");
+    for (const { response } of this.#caller.exchanges) if (response.status < 300) walk(parseJsonBody(response), "");
     for (const [email, name] of creators) found.push(this.#toUser({ id: 8_000_000 + found.length, name, email }));
     for (const [at, { request, response }] of this.#caller.exchanges.entries()) {
       const email = getHeader(request, "user-email");
@@ -132,7 +132,7 @@ export class WorkspaceSeed {
     return found;
   }
 
-  #findActingUser(users: readonly Row[]): unknown {
+  #findActingUser(users: readonly SeedRow[]): unknown {
     const creator = this.#caller.exchanges
       .filter(({ request, response }) => getHeader(request, "user-email") === undefined && response.status < 300)
       .map(({ response }) =>
@@ -145,15 +145,15 @@ export class WorkspaceSeed {
     return (found ?? users[0])?.id;
   }
 
-  #listRoles(): readonly Row[] {
-    const listed = this.#findAll("users.roles").flatMap((body) => listRows(body, "active_roles"));
+  #listRoles(): readonly SeedRow[] {
+    const listed = this.#findAll("users.roles").flatMap((body) => listSeedRows(body, "active_roles"));
     const rows = listed.map(({ id, name }) => ({ id, workspace_id: this.#id, name }));
     return rows.length > 0 ? removeDuplicates(rows) : this.#listOwn("roles");
   }
 
-  #listOrganizationTypes(): readonly Row[] {
-    const listed = listRows(this.#findLast("organizations.types"));
-    const base = listRows(this.#baseWorkspace.organization_types);
+  #listOrganizationTypes(): readonly SeedRow[] {
+    const listed = listSeedRows(this.#findLast("organizations.types"));
+    const base = listSeedRows(this.#baseWorkspace.organization_types);
     const rows =
       listed.length > 0
         ? listed.map(({ id, name, jurisdiction }) => ({
@@ -167,22 +167,22 @@ export class WorkspaceSeed {
     return rows;
   }
 
-  #listJurisdictions(): readonly Row[] {
-    const found = new Map<unknown, Row>();
-    for (const { jurisdiction } of this.#findAll("organizations.entities").flatMap((body) => listRows(body))) {
+  #listJurisdictions(): readonly SeedRow[] {
+    const found = new Map<unknown, SeedRow>();
+    for (const { jurisdiction } of this.#findAll("organizations.entities").flatMap((body) => listSeedRows(body))) {
       const { id, name, code2 } = toFields(jurisdiction);
       if (typeof id === "number" && typeof name === "string" && typeof code2 === "string")
         found.set(code2, { id, name, iso_code: code2 });
     }
-    for (const row of listRows(this.#baseWorkspace.jurisdictions))
+    for (const row of listSeedRows(this.#baseWorkspace.jurisdictions))
       if (!found.has(row.iso_code)) found.set(row.iso_code, row);
     for (const code of this.#findSentValues("jurisdiction_iso_code"))
       if (!found.has(code)) found.set(code, { id: 900 + found.size, name: code, iso_code: code });
     return [...found.values()];
   }
 
-  #listEntities(): readonly Row[] {
-    const listed = listRows(this.#findLast("organizations.entities"));
+  #listEntities(): readonly SeedRow[] {
+    const listed = listSeedRows(this.#findLast("organizations.entities"));
     if (listed.length === 0) return this.#listOwn("entities");
     return listed.map((row) => {
       const {
@@ -207,8 +207,8 @@ export class WorkspaceSeed {
     });
   }
 
-  #listContractTypes(): readonly Row[] {
-    const listed = listRows(this.#findLast("contract-types.list"));
+  #listContractTypes(): readonly SeedRow[] {
+    const listed = listSeedRows(this.#findLast("contract-types.list"));
     const base = this.#listOwn("contract_types");
     const routes = ["review", "sign"];
     const known = listed.map(({ id, name }) => {
@@ -224,10 +224,10 @@ export class WorkspaceSeed {
     });
   }
 
-  #listTemplates(types: readonly Row[]): readonly Row[] {
+  #listTemplates(types: readonly SeedRow[]): readonly SeedRow[] {
     const base = this.#listOwn("templates");
     const listed = [
-      ...this.#findAll("templates.list").flatMap((body) => listRows(body, "items")),
+      ...this.#findAll("templates.list").flatMap((body) => listSeedRows(body, "items")),
       ...this.#findAll("templates.show").filter(isObject),
     ];
     const rows = removeDuplicates(listed.length === 0 ? base : listed.map((row) => this.#createTemplate(row, base)));
@@ -245,7 +245,7 @@ export class WorkspaceSeed {
     });
   }
 
-  #createTemplate({ id, name, contract_type_id, tags }: Row, base: readonly Row[]): Row {
+  #createTemplate({ id, name, contract_type_id, tags }: SeedRow, base: readonly SeedRow[]): SeedRow {
     return {
       ...base.find((row) => row.id === id),
       id,
@@ -256,7 +256,7 @@ export class WorkspaceSeed {
     };
   }
 
-  #listWorkflows(): readonly Row[] {
+  #listWorkflows(): readonly SeedRow[] {
     return this.#addSent(this.#listOwn("workflows"), "workflow_id", (id) => ({
       id,
       workspace_id: this.#id,
@@ -270,7 +270,7 @@ export class WorkspaceSeed {
     const found = this.#caller.exchanges.findLast(
       (item) => item.operation === operation && item.response.status < 300 && item.request.target.includes(part),
     );
-    return found && parseBody(found.response);
+    return found && parseJsonBody(found.response);
   }
 
   /** Finds the values of this field in accepted requests. */
@@ -294,27 +294,27 @@ export class WorkspaceSeed {
   }
 }
 
-function removeDuplicates(rows: readonly Row[]): Row[] {
+function removeDuplicates(rows: readonly SeedRow[]): SeedRow[] {
   return [...new Map(rows.map((row) => [row.id, row])).values()];
 }
 
 const questionKeys = ["variable", "display_label", "type", "required", "options", "default_value", "help_text"];
 
-const toQuestion = (question: unknown): Row =>
+const toQuestion = (question: unknown): SeedRow =>
   Object.fromEntries(
     Object.entries(toFields(question)).filter(([key, value]) => questionKeys.includes(key) && value != null),
   );
 
-export type Row = Readonly<Record<string, unknown>>;
+export type SeedRow = Readonly<Record<string, unknown>>;
 
 /** Returns the objects in a list, or in the list under a name. */
-export const listRows = (value: unknown, name?: string): readonly Row[] => {
+export const listSeedRows = (value: unknown, name?: string): readonly SeedRow[] => {
   const list = Array.isArray(value) ? value : name === undefined ? undefined : toFields(value)[name];
   return Array.isArray(list) ? list.filter(isObject) : [];
 };
 
 /** A workspace whose API key was accepted, with its exchanges. */
-export interface Caller {
+export interface RecordedCaller {
   readonly clientId: string;
   readonly clientSecret: string;
   readonly exchanges: readonly RecordedExchange[];

@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { Recorder } from "../../../src/verify/recorder.ts";
+import { ExchangeRecorder } from "../../../src/verify/recorder.ts";
 import { type CliEmulator, startCliEmulator } from "../../support/cli/cli-emulator.ts";
 import { startCommand } from "../../support/cli/following.ts";
 import { createSender, startTestEmulator } from "../../support/emulator.ts";
@@ -204,7 +204,7 @@ describe("svc verify replay", () => {
 
   it("fails with a reason if nothing can be compared", async (t) => {
     const { cwd, svc } = await startCliEmulator(t);
-    const recorder = await Recorder.open(join(cwd, "corpus"));
+    const recorder = await ExchangeRecorder.open(join(cwd, "corpus"));
     const response = { status: 200, headers: [], body: Buffer.alloc(0) };
     for (const target of ["/a", "/b", "/c"])
       await recorder.add({

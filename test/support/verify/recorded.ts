@@ -1,7 +1,7 @@
 import type { TestContext } from "node:test";
 import { openWebhookReceiver } from "../../../src/cli/connection/webhook-receiver.ts";
-import { openProxy } from "../../../src/verify/proxy.ts";
-import { Recorder } from "../../../src/verify/recorder.ts";
+import { openRecordingProxy } from "../../../src/verify/proxy.ts";
+import { ExchangeRecorder } from "../../../src/verify/recorder.ts";
 import { createSender, type TestEmulator } from "../emulator.ts";
 
 export interface RecordedSession {
@@ -24,9 +24,9 @@ export async function recordSession(
   to = emulator.clusters[0]!.url,
   answer: WebhookResponder = (_, at) => ({ status: 200, at }),
 ): Promise<RecordedSession> {
-  const recorder = await Recorder.open(folder);
+  const recorder = await ExchangeRecorder.open(folder);
   const stored: Promise<unknown>[] = [];
-  const proxy = await openProxy({
+  const proxy = await openRecordingProxy({
     to,
     host: "127.0.0.1",
     port: 0,

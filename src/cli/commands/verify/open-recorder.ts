@@ -3,8 +3,8 @@ import { readFile, rm, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { createFileAtomic } from "../../../files/atomic-write.ts";
 import { makeFolder } from "../../../files/folders.ts";
-import { CorpusError, indexName } from "../../../verify/corpus.ts";
-import { Recorder } from "../../../verify/recorder.ts";
+import { CorpusError, indexFileName } from "../../../verify/corpus.ts";
+import { ExchangeRecorder } from "../../../verify/recorder.ts";
 import type { Context } from "../../command.ts";
 import { getStateFolder } from "../../process/environment.ts";
 import { UsageError } from "../../process/failure.ts";
@@ -20,7 +20,7 @@ function resolveKeyPath({ env }: Host, folder: string): string {
 }
 
 export interface CorpusRecording {
-  readonly recorder: Recorder;
+  readonly recorder: ExchangeRecorder;
   /** Number of exchanges of an interrupted recording. */
   readonly continued: number;
   /** Completes the corpus. No exchange can be added afterwards. */
@@ -39,7 +39,7 @@ export async function openRecording(
     await makeFolder(join(path, ".."));
     await createFileAtomic(path, randomBytes(32).toString("hex"), { mode: 0o600 });
     const key = Buffer.from(await readFile(path, "utf8"), "hex");
-    const recorder = await Recorder.open(folder, key);
+    const recorder = await ExchangeRecorder.open(folder, key);
     return {
       recorder,
       continued: recorder.count,
@@ -57,14 +57,17 @@ export async function openRecording(
  * Opens the corpus that svc verify proxy is recording in a folder, to add webhooks in the same form. Returns undefined
  * if there is none.
  */
-export async function joinRecording({ host }: Pick<Context, "host">, folder: string): Promise<Recorder | undefined> {
-  if (!(await stat(join(folder, indexName)).catch(() => undefined))) return undefined;
+export async function joinRecording(
+  { host }: Pick<Context, "host">,
+  folder: string,
+): Promise<ExchangeRecorder | undefined> {
+  if (!(await stat(join(folder, indexFileName)).catch(() => undefined))) return undefined;
   const key = await readFile(resolveKeyPath(host, folder), "utf8").catch(() => undefined);
   if (key === undefined)
     throw new UsageError(`--save: ${folder} holds a corpus that nothing records now`, {
       hint: "Start svc verify proxy with this folder first, or choose another one.",
     });
-  return Recorder.open(folder, Buffer.from(key, "hex"), true).catch((cause: unknown) => {
+  return ExchangeRecorder.open(folder, Buffer.from(key, "hex"), true).catch((cause: unknown) => {
     throw toUsageError(cause, "--save");
   });
 }

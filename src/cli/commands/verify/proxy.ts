@@ -1,6 +1,6 @@
 import { pluralize } from "../../../base/text.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
-import { openProxy } from "../../../verify/proxy.ts";
+import { openRecordingProxy } from "../../../verify/proxy.ts";
 import type { RawExchange } from "../../../verify/recorder.ts";
 import { type Command, defineCommand } from "../../command.ts";
 import { parseBaseUrlFlag } from "../../parse/globals.ts";
@@ -68,7 +68,7 @@ const verifyProxy = defineCommand({
     let seen = 0;
     let skipped = 0;
     let failure: unknown;
-    const proxy = await openProxy({
+    const proxy = await openRecordingProxy({
       to,
       host: address,
       port,

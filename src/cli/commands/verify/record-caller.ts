@@ -5,7 +5,7 @@ import { fillTemplate } from "../../../base/urls.ts";
 import { MissingCredentialsError } from "../../../client/errors.ts";
 import type { Credentials } from "../../../client/published.d.ts";
 import { buildCredentialHeaders } from "../../../client/request.ts";
-import type { Recorder } from "../../../verify/recorder.ts";
+import type { ExchangeRecorder } from "../../../verify/recorder.ts";
 import { findOperationById } from "../../../verify/replay/claims.ts";
 import { NoResponseError, RequestSender } from "../../../verify/replay/send.ts";
 import type { ServiceTarget } from "../../command.ts";
@@ -23,7 +23,7 @@ interface PlannedRequest {
 /** Sends the requests of a plan at a limited rate, and records each exchange. */
 export class RecordingClient {
   readonly #target: Pick<ServiceTarget, "baseUrls" | "credentials">;
-  readonly #recorder: Recorder;
+  readonly #recorder: ExchangeRecorder;
   readonly #pauseMs: number;
   readonly #sender = new RequestSender();
   /** Undefined during the clean-up, which also runs after an abort. */
@@ -32,7 +32,7 @@ export class RecordingClient {
 
   constructor(
     target: Pick<ServiceTarget, "baseUrls" | "credentials">,
-    recorder: Recorder,
+    recorder: ExchangeRecorder,
     callsPerSecond: number,
     signal: AbortSignal,
   ) {

@@ -8,10 +8,10 @@ import { deriveSpecs } from "../../../derive/specs.ts";
 import { writeFileAtomic } from "../../../files/atomic-write.ts";
 import { isFsError } from "../../../files/disk.ts";
 import { resolveRealPath } from "../../../files/folders.ts";
-import { type Corpus, readCorpus, reindexCorpus } from "../../../verify/corpus.ts";
+import { readCorpus, reindexCorpus, type TrafficCorpus } from "../../../verify/corpus.ts";
 import { deriveObservations, type Observations, storeObservations } from "../../../verify/observed/observations.ts";
 import { countUndeclared, replayCorpus, replayOnEmulator } from "../../../verify/replay/replay.ts";
-import { buildReport } from "../../../verify/report.ts";
+import { buildVerifyReport } from "../../../verify/report.ts";
 import { scanCorpus } from "../../../verify/scan.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { resolveServiceTarget } from "../../connection/target.ts";
@@ -105,7 +105,7 @@ const verifyReplay = defineCommand({
       ? await replayProfile(corpus, against, Math.max(0.01, rate), context)
       : await replayOnEmulator(corpus, (await import("../../../../emulator/index.ts")).startEmulator, signal);
     const known = Object.fromEntries(accept.map((id) => [id, reason!]));
-    const report = buildReport(replayed, { ...accepted, ...known }, countUndeclared(corpus));
+    const report = buildVerifyReport(replayed, { ...accepted, ...known }, countUndeclared(corpus));
     const unknown = accept.find((id) => !report.differences.some((one) => one.id === id));
     if (unknown !== undefined) throw new UsageError(`--accept: ${unknown} is not a difference of this corpus`);
     if (accept.length > 0) await writeAccepted(folder, { ...accepted, ...known });
@@ -139,7 +139,7 @@ async function checkReportFile(
 }
 
 async function replayProfile(
-  corpus: Corpus,
+  corpus: TrafficCorpus,
   profile: string,
   requestsPerSecond: number,
   { globals, host, output, signal }: Context,
