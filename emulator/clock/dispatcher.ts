@@ -1,5 +1,5 @@
 import { setMaxListeners } from "node:events";
-import { onNextTurn } from "../../src/base/timing.ts";
+import { runOnNextTurn } from "../../src/base/timing.ts";
 import type { CauseRowFactory } from "../store/causes.ts";
 import { FileWriteError, type Store, StoreFailedError, type Transaction, type View } from "../store/port.ts";
 import { type JobCommit, type JobHandlers, type JobRun, prepareRuns, readCapacities } from "./job-handler.ts";
@@ -77,7 +77,7 @@ export class Dispatcher {
   wake(): void {
     if (this.#isWoken) return;
     this.#isWoken = true;
-    onNextTurn(() => void this.#look());
+    runOnNextTurn(() => void this.#look());
   }
 
   waitUntilIdle(): Promise<void> {
@@ -214,7 +214,7 @@ export class Dispatcher {
     work(this.stopped).then(
       (commit) => {
         this.#finished.push({ ...run, commit });
-        if (this.#finished.length === 1) onNextTurn(() => void this.#commit(this.#finished.splice(0)));
+        if (this.#finished.length === 1) runOnNextTurn(() => void this.#commit(this.#finished.splice(0)));
       },
       (error) => this.#fail(run, error),
     );

@@ -1,7 +1,7 @@
 import { formatHiddenValue } from "../../src/api/control-roles.ts";
 import type { Liveness, Readiness } from "../../src/api/emulator/lifecycle.ts";
 import * as declarations from "../../src/api/registry.ts";
-import { markObserved } from "../../src/derive/observed.ts";
+import { addObservations } from "../../src/derive/observed.ts";
 import { buildOpenApi, type DocumentedService, type Server } from "../../src/derive/openapi.ts";
 import type { Cluster } from "../domain/clusters.ts";
 import { getFirstWorkspace } from "../domain/workspaces.ts";
@@ -58,7 +58,7 @@ export const openApiHandlers = {
   "emulator.openapi": ({ params }, { clusters, request, observedClaims }) => {
     const name = params.document.replace(/\.json$/, "") as DocumentedService;
     const declared = buildDocument(name);
-    const document = observedClaims ? markObserved(declared, observedClaims) : declared;
+    const document = observedClaims ? addObservations(declared, observedClaims) : declared;
     return { openapi: "3.1.0", ...document, servers: listServers(name, clusters, request.origin) };
   },
 } satisfies ControlHandlers;

@@ -9,7 +9,7 @@ import {
   type onRequestHookHandler,
 } from "fastify";
 import { EmulatorBugError } from "../../src/base/errors.ts";
-import { nextTurn } from "../../src/base/timing.ts";
+import { waitForNextTurn } from "../../src/base/timing.ts";
 import { HttpExchange, type ListenerContext, type ServedRoutes } from "./exchange.ts";
 import type { ForwardedRequest } from "./forward-to-leader.ts";
 import { applyTargetAuthority, createPreflightResponse, isPreflight, rejectForbidden } from "./guard.ts";
@@ -278,7 +278,7 @@ function createDelivery({ observe }: AppOptions) {
    * responses are ready.
    */
   const endOfTurn = () => {
-    turn ??= nextTurn().then(() => {
+    turn ??= waitForNextTurn().then(() => {
       turn = undefined;
     });
     return turn;

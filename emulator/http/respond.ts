@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 import { finished } from "node:stream/promises";
 import type { FastifyReply, onSendHookHandler } from "fastify";
-import { nextTurn } from "../../src/base/timing.ts";
+import { waitForNextTurn } from "../../src/base/timing.ts";
 import { emulatorOptions } from "../../src/derive/emulator-options.ts";
 import { applyCorsHeaders } from "./guard.ts";
 import { removeHeaders } from "./hop-by-hop.ts";
@@ -91,7 +91,7 @@ function truncateResponse(response: HttpResponse): HttpResponse {
 async function* sendHalf(body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   for await (const piece of body) {
     yield piece.subarray(0, Math.floor(piece.length / 2));
-    await nextTurn();
+    await waitForNextTurn();
     throw new Error("Cut off by a scripted fault");
   }
 }

@@ -25,7 +25,7 @@ const replacement = "\ufffd";
 export function findEmailAddressProblem(text: string): string | undefined {
   if (text.length > maxLength) return `it is longer than ${maxLength} characters`;
   if (commonAddress.test(text)) return text.length > maxLabelLength ? findDomainProblem(text) : undefined;
-  const found = [...text].find((character) => !mayStand(character));
+  const found = [...text].find((character) => !isAllowedCharacter(character));
   if (found !== undefined) return `it contains ${describeCharacter(found)}`;
   const [local = "", domain, ...others] = text.split("@");
   if (domain === undefined) return "it has no @";
@@ -60,7 +60,7 @@ function toAsciiDomain(domain: string): string | undefined {
   return URL.canParse(url) ? new URL(url).hostname : undefined;
 }
 
-const mayStand = (character: string): boolean =>
+const isAllowedCharacter = (character: string): boolean =>
   character < "\x80" ? asciiCharacter.test(character) : visible.test(character) && character !== replacement;
 
 function describeCharacter(character: string): string {

@@ -34,7 +34,7 @@ export type TlsFailure = "no-tls" | "self-signed" | "unknown-authority" | "expir
  * TLS failures by Node.js error code. OpenSSL reads the response of a server without TLS as a record of another version
  * or as a record that is too long.
  */
-const troubles = lookupTable<TlsFailure>({
+const tlsFailuresByCode = lookupTable<TlsFailure>({
   EPROTO: "no-tls",
   ERR_SSL_WRONG_VERSION_NUMBER: "no-tls",
   ERR_SSL_PACKET_LENGTH_TOO_LONG: "no-tls",
@@ -48,7 +48,7 @@ const troubles = lookupTable<TlsFailure>({
   ERR_TLS_CERT_ALTNAME_INVALID: "other-host",
 });
 
-export const toTlsFailure = (code: string): TlsFailure | undefined => troubles[code];
+export const toTlsFailure = (code: string): TlsFailure | undefined => tlsFailuresByCode[code];
 
 const disconnectCodes: ReadonlySet<string> = new Set(["ECONNRESET", "EPIPE", "UND_ERR_SOCKET"]);
 
@@ -56,7 +56,7 @@ const disconnectCodes: ReadonlySet<string> = new Set(["ECONNRESET", "EPIPE", "UN
  * Reports whether a failed request without TLS can have reached a TLS server. Such a server closes the connection or
  * responds with 400.
  */
-export const mayExpectTls = (url: string, code: string): boolean =>
+export const suggestsTlsServer = (url: string, code: string): boolean =>
   url.startsWith("http:") && disconnectCodes.has(code);
 
 /**

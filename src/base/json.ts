@@ -83,7 +83,7 @@ function findChangedNumbers(text: string): [from: number, to: number][] {
   const number = /-?\d[\d.eE+-]*/y;
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at);
-    if (code === quote) at = endOfString(text, at);
+    if (code === quote) at = findStringEnd(text, at);
     else if (code === minus || (code >= zero && code <= nine)) {
       number.lastIndex = at;
       const [digits = ""] = number.exec(text) ?? [];
@@ -103,7 +103,7 @@ const [quote, backslash, minus, zero, nine] = [...'"\\-09'].map((one) => one.cha
 ];
 
 /** Returns the position of the quote that ends the string, or the end of the text. */
-export function endOfString(text: string, start: number): number {
+export function findStringEnd(text: string, start: number): number {
   for (let i = start + 1; i < text.length; i += 1) {
     const code = text.charCodeAt(i);
     if (code === quote) return i;
@@ -116,12 +116,12 @@ export function endOfString(text: string, start: number): number {
  * Free-form values whose numbers a double would change, in a form that fits in any JSON document: a number such as 1.10
  * becomes an object with one field, which no caller has a reason to send.
  */
-const member = "\u0000number";
+const numberMember = "\u0000number";
 const numberText = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
 /** Returns the value with the numbers of `exact`. `exact` is the same document in its original spelling. */
 export function restoreWrittenNumbers(value: unknown, exact: unknown): unknown {
-  if (exact instanceof ExactNumber) return numberText.test(exact.text) ? { [member]: exact.text } : value;
+  if (exact instanceof ExactNumber) return numberText.test(exact.text) ? { [numberMember]: exact.text } : value;
   if (Array.isArray(value) && Array.isArray(exact))
     return value.map((item, at) => restoreWrittenNumbers(item, exact[at]));
   if (!isObject(value) || !isObject(exact)) return value;
@@ -134,19 +134,19 @@ const readOwnMember = (of: Readonly<Record<string, unknown>>, name: string): unk
   Object.hasOwn(of, name) ? of[name] : undefined;
 
 // In a string, the quotes are escaped, so the pattern does not match there.
-const written = /\{"\\u0000number":"(-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)"\}/g;
+const serializedNumber = /\{"\\u0000number":"(-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)"\}/g;
 
 /** Serializes a document with its numbers in their original spelling. */
 export function toExactJson(value: unknown): string {
   const text = JSON.stringify(value);
-  return text?.includes('{"\\u0000number":"') ? text.replace(written, "$1") : text;
+  return text?.includes('{"\\u0000number":"') ? text.replace(serializedNumber, "$1") : text;
 }
 
 /** Returns the same value with plain numbers, for computations. */
 export function toComputable(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(toComputable);
   if (!isObject(value)) return value;
-  const { [member]: text } = value;
+  const { [numberMember]: text } = value;
   if (typeof text === "string" && numberText.test(text) && Object.keys(value).length === 1) return Number(text);
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, toComputable(inner)]));
 }

@@ -7,33 +7,33 @@ interface AbortListeners {
  * Callbacks of each signal. A signal has one listener for all callbacks, because Node.js reports more than ten
  * listeners as a leak.
  */
-const waiting = new WeakMap<AbortSignal, AbortListeners>();
+const listenersBySignal = new WeakMap<AbortSignal, AbortListeners>();
 
 /**
  * Calls the function once when the signal is aborted. The signal must not be aborted yet. Returns a function that
  * removes the callback.
  */
 export function onAbort(signal: AbortSignal, act: () => void): () => void {
-  const all = waiting.get(signal) ?? listenTo(signal);
+  const all = listenersBySignal.get(signal) ?? createAbortListeners(signal);
   // A wrapper allows a caller to register the same function twice.
   const listener = () => act();
   all.acts.add(listener);
   return () => {
     all.acts.delete(listener);
-    if (all.acts.size > 0 || waiting.get(signal) !== all) return;
-    waiting.delete(signal);
+    if (all.acts.size > 0 || listenersBySignal.get(signal) !== all) return;
+    listenersBySignal.delete(signal);
     signal.removeEventListener("abort", all.notifyAll);
   };
 }
 
-function listenTo(signal: AbortSignal): AbortListeners {
+function createAbortListeners(signal: AbortSignal): AbortListeners {
   const acts = new Set<() => void>();
   const notifyAll = () => {
-    waiting.delete(signal);
+    listenersBySignal.delete(signal);
     for (const act of [...acts]) act();
   };
   signal.addEventListener("abort", notifyAll, { once: true });
   const all = { acts, notifyAll };
-  waiting.set(signal, all);
+  listenersBySignal.set(signal, all);
   return all;
 }

@@ -187,8 +187,8 @@ export interface Span {
 /** Attributes by name. Null values are omitted. */
 export type SpanAttributes = Readonly<Record<string, string | number | boolean | null>>;
 
-const kinds = { internal: 1, server: 2, client: 3, producer: 4 } as const;
-const failedCode = 2;
+const otlpSpanKinds = { internal: 1, server: 2, client: 3, producer: 4 } as const;
+const otlpErrorStatus = 2;
 
 /** Builds the body of an OTLP/HTTP export of spans in JSON (opentelemetry-proto, ExportTraceServiceRequest). */
 export function buildOtlpDocument(
@@ -208,11 +208,11 @@ const toOtlpSpan = ({ trace, span, parent, name, kind, start, end, attributes, f
   spanId: span,
   ...(parent !== null && { parentSpanId: parent }),
   name,
-  kind: kinds[kind],
+  kind: otlpSpanKinds[kind],
   startTimeUnixNano: toNanoseconds(start),
   endTimeUnixNano: toNanoseconds(Math.max(start, end)),
   attributes: toKeyValues(attributes),
-  ...(failed !== undefined && { status: { code: failedCode, message: failed } }),
+  ...(failed !== undefined && { status: { code: otlpErrorStatus, message: failed } }),
 });
 
 /** The JSON form of protocol buffers encodes 64-bit integers as strings. */

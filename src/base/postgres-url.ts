@@ -12,7 +12,8 @@ export interface PostgresUrl {
 }
 
 const sslModes = ["disable", "allow", "prefer", "require", "verify-full"];
-const form = "postgres://USER@HOST:PORT/DATABASE, or postgres://USER@/DATABASE?host=/FOLDER for a Unix socket";
+const expectedUrlForm =
+  "postgres://USER@HOST:PORT/DATABASE, or postgres://USER@/DATABASE?host=/FOLDER for a Unix socket";
 
 /** Reports whether a string is a valid schema name. None of the allowed characters needs quotes. */
 export const isSchemaName = (name: string): boolean => /^[a-z_][a-z0-9_]{0,62}$/.test(name) && !name.startsWith("pg_");
@@ -24,7 +25,7 @@ export const defaultSchema = "svc";
  * the password.
  */
 export function parsePostgresUrl(text: string): PostgresUrl {
-  if (!/^postgres(ql)?:\/\//.test(text)) throw new Error(`must be a URL (${form})`);
+  if (!/^postgres(ql)?:\/\//.test(text)) throw new Error(`must be a URL (${expectedUrlForm})`);
   // The client would try the hosts in turn and find a leader on each.
   const several = "must name exactly one host";
   const [, authority = ""] = /^postgres(?:ql)?:\/\/(?:[^/?#]*@)?([^/?#]*)/.exec(text) ?? [];
@@ -34,7 +35,7 @@ export function parsePostgresUrl(text: string): PostgresUrl {
     // In the URL standard, a URL with a user needs a host. libpq accepts a URL without a host.
     url = new URL(text.replace(/^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)(?=(?::\d*)?(?:[/?]|$))/, "$1localhost"));
   } catch {
-    throw new Error(`must be a valid URL (${form})`);
+    throw new Error(`must be a valid URL (${expectedUrlForm})`);
   }
   const unknown = [...url.searchParams.keys()].filter((name) => !["host", "port", "sslmode"].includes(name));
   if (unknown.length > 0) throw new Error(`must have only the parameters host, port and sslmode, got ${unknown[0]}`);

@@ -5,7 +5,7 @@ import type { buildConnector } from "undici";
 const statusLine = /^HTTP\/1\.[01] 100[ \r]/;
 /** Number of bytes that decide whether an incomplete start can belong to a 100 response. */
 const maxPrefixBytes = "HTTP/1.1 100 ".length;
-const maxHeldBytes = 65_536;
+const maxBufferedBytes = 65_536;
 
 interface Connection {
   readonly bytesWritten: number;
@@ -32,7 +32,7 @@ function skipContinue(socket: Connection): void {
     const chunk = socket.read();
     if (chunk === null) return;
     const rest = removeContinue(held ? Buffer.concat([held, chunk]) : chunk);
-    held = rest.isWhole || rest.bytes.length > maxHeldBytes ? undefined : rest.bytes;
+    held = rest.isWhole || rest.bytes.length > maxBufferedBytes ? undefined : rest.bytes;
     if (held || rest.bytes.length === 0) return;
     awaitsHead = false;
     socket.unshift(rest.bytes);

@@ -37,7 +37,7 @@ export function pollEvery(wall: WallClock, everyMs: number, look: () => Promise<
  * Calls a function in the next turn of the event loop. The constant remains valid when a test replaces the global with
  * a fake.
  */
-export const onNextTurn = setImmediate;
+export const runOnNextTurn = setImmediate;
 
 /** Resolves in the next turn of the event loop. */
-export const nextTurn = (): Promise<void> => new Promise((resolve) => onNextTurn(resolve));
+export const waitForNextTurn = (): Promise<void> => new Promise((resolve) => runOnNextTurn(resolve));

@@ -38,11 +38,11 @@ export const hostForms = "host, host:port or *.domain";
 /** Reports whether a string can be the host of a URL in the form of `new URL`: `host`, `host:port` or `*.domain`. */
 export function isHostPattern(text: string): boolean {
   const wanted = text.toLowerCase();
-  if (wanted.startsWith("*.")) return isName(wanted.slice(2));
+  if (wanted.startsWith("*.")) return isHostName(wanted.slice(2));
   if (isCanonical(`[${wanted}]`)) return true;
   const [, host, port] = /^(\[[^\]]*\]|[^:]*)(?::(\d+))?$/.exec(wanted) ?? [];
   if (host === undefined || (port !== undefined && !isPort(port))) return false;
-  return host.startsWith("[") ? isCanonical(host) : isName(host);
+  return host.startsWith("[") ? isCanonical(host) : isHostName(host);
 }
 
 /** Returns the pattern that was probably meant, or undefined if there is no suggestion. */
@@ -55,7 +55,7 @@ export function suggestHostPattern(text: string): string | undefined {
 }
 
 /** A URL can contain an empty label, but a host name cannot. */
-const isName = (host: string): boolean => /^[a-z0-9_-]+(\.[a-z0-9_-]+)*$/.test(host) && isCanonical(host);
+const isHostName = (host: string): boolean => /^[a-z0-9_-]+(\.[a-z0-9_-]+)*$/.test(host) && isCanonical(host);
 
 const isCanonical = (host: string): boolean =>
   URL.canParse(`http://${host}`) && new URL(`http://${host}`).hostname === host;

@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import * as zlib from "node:zlib";
-import { endOfString } from "../base/json.ts";
+import { findStringEnd } from "../base/json.ts";
 import { lookupTable } from "../base/object.ts";
 import { hasNoBody } from "../base/response-quirks.ts";
 import type { IncomingResponse } from "./exchange.ts";
@@ -73,7 +73,7 @@ function isTooDeep(text: string): boolean {
   let depth = 0;
   for (let i = 0; i < text.length; i += 1) {
     const code = text.charCodeAt(i);
-    if (code === quote) i = endOfString(text, i);
+    if (code === quote) i = findStringEnd(text, i);
     else if (code === openList || code === openObject) depth += 1;
     else if (code === closeList || code === closeObject) depth -= 1;
     if (depth > maxDepth) return true;

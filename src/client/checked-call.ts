@@ -107,7 +107,7 @@ export const findShapeProblem = (schema: z.ZodType, value: unknown): string | un
   getFirstShapeProblem(findIssues(schema, value), value);
 
 export function getFirstShapeProblem(issues: readonly z.core.$ZodIssue[], value: unknown): string | undefined {
-  const found = issues.find((issue) => isOfShape(issue, value));
+  const found = issues.find((issue) => isShapeIssue(issue, value));
   return found && `${found.path.map(String).join(".") || "the response"}: ${found.message}`;
 }
 
@@ -115,21 +115,21 @@ export function getFirstShapeProblem(issues: readonly z.core.$ZodIssue[], value:
  * Reports whether an issue changes the shape. An undeclared word is still a word. Null can replace a value, except an
  * id, a URL or a key, because the next call needs these. In a choice of shapes, the value must match none of them.
  */
-function isOfShape(issue: z.core.$ZodIssue, value: unknown): boolean {
+function isShapeIssue(issue: z.core.$ZodIssue, value: unknown): boolean {
   const given = issue.path.reduce((inner: unknown, step) => (inner as Record<PropertyKey, unknown>)?.[step], value);
   const isMissing = given === undefined || given === null;
-  if (isMissing && issue.path.length > 0 && !isNeeded(issue)) return false;
+  if (isMissing && issue.path.length > 0 && !isRequiredValue(issue)) return false;
   if (issue.code === "invalid_type") return true;
   if (issue.code === "invalid_value") return issue.values.every((one) => typeof one !== typeof given);
   if (issue.code !== "invalid_union" || issue.errors.length === 0) return false;
-  return issue.errors.every((branch) => branch.some((one) => isOfShape(one, given)));
+  return issue.errors.every((branch) => branch.some((one) => isShapeIssue(one, given)));
 }
 
 /**
  * Reports whether null or a missing value makes the response unreadable. Ids, URLs, keys, containers and items of lists
  * are needed.
  */
-function isNeeded(issue: z.core.$ZodIssue): boolean {
+function isRequiredValue(issue: z.core.$ZodIssue): boolean {
   const name = issue.path.at(-1);
   if (typeof name !== "string" || /(?:^|_)(?:id|key|url)$/.test(name)) return true;
   return issue.code === "invalid_type" && ["object", "array", "record"].includes(issue.expected);

@@ -3,7 +3,7 @@ import { systemWallClock, type WallClock } from "../base/clock.ts";
 import { formatSuggestion } from "../base/text.ts";
 import { type CallArguments, CheckedCall } from "./checked-call.ts";
 import type { ReadMode } from "./limits.ts";
-import { type Retry, type RetryRule, withRetries } from "./network-failure.ts";
+import { type PlannedRetry, type RetryRule, withRetries } from "./network-failure.ts";
 import type { CallOptions, ClientOptions as PublishedOptions } from "./published.d.ts";
 import { buildRequest, type HttpRequest, isIdempotent } from "./request.ts";
 import { type ApiResponse, getReadMode, type HttpResponse, readResponse, requireValidValue } from "./response.ts";
@@ -12,7 +12,7 @@ import type { Transport } from "./transport.ts";
 export interface ExchangeObserver {
   readonly onRequest?: (request: HttpRequest) => void;
   readonly onResponse?: (request: HttpRequest, response: HttpResponse, durationMs: number) => void;
-  readonly onRetry?: (request: HttpRequest, retry: Retry) => void;
+  readonly onRetry?: (request: HttpRequest, retry: PlannedRetry) => void;
   /** Called for a success that differs from its declaration. */
   readonly onDrift?: (operationId: string, drift: readonly string[]) => void;
 }
@@ -44,7 +44,7 @@ export interface SendOptions extends CallOptions {
   readonly exactNumbers?: boolean | undefined;
 }
 
-type Parameters<O extends Operation> =
+type CallParameters<O extends Operation> =
   Record<never, never> extends ArgumentsOf<O>
     ? [args?: ArgumentsOf<O>, options?: CallOptions]
     : [args: ArgumentsOf<O>, options?: CallOptions];
@@ -52,7 +52,7 @@ type Parameters<O extends Operation> =
 /** Calls declared operations. Create one client per set of base URLs and credentials, and close it when done. */
 export interface Client {
   /** Returns the value of a success. Throws for any other response (src/client/errors.ts). */
-  call<O extends Operation>(operation: O, ...rest: Parameters<O>): Promise<ResultOf<O>>;
+  call<O extends Operation>(operation: O, ...rest: CallParameters<O>): Promise<ResultOf<O>>;
   /** Returns a success with status, headers and drift. Throws for any other response. */
   send(call: CheckedCall, options?: SendOptions): Promise<ApiResponse>;
   /**

@@ -41,14 +41,14 @@ export class ServiceError extends Error {
 }
 
 /** Reports whether the service can have processed a request with that response. 501 and 508 mean that it did not. */
-export const leavesOutcomeUnknown = (status: number, headers: Readonly<Record<string, string>>): boolean =>
-  status >= 500 && status !== 501 && status !== 508 && !unchanged.some((name) => name in headers);
+export const isOutcomeUnknown = (status: number, headers: Readonly<Record<string, string>>): boolean =>
+  status >= 500 && status !== 501 && status !== 508 && !noEffectHeaders.some((name) => name in headers);
 
 /**
  * Headers with which an emulator reports that the request had no effect, because it could not be stored or because
  * another process is the leader.
  */
-const unchanged = ["x-svc-unchanged", "x-svc-not-leading"];
+const noEffectHeaders = ["x-svc-unchanged", "x-svc-not-leading"];
 
 /** Thrown when no complete response arrives: connection refused, timeout, reset, or a truncated response. */
 export class NetworkError extends Error {

@@ -6,7 +6,7 @@ import { InvalidResponseError } from "./errors.ts";
 /**
  * A stream can continue forever, but an unfinished event is limited. Entries of the request log take a few kilobytes.
  */
-const eventMaxBytes = 16 * 2 ** 20;
+const maxEventBytes = 16 * 2 ** 20;
 
 /**
  * Called when the service skips events because the client reads too slowly. `count` is their number, if the service
@@ -27,7 +27,7 @@ export async function* parseServerSentEvents(
   let size = 0;
   for await (const line of readLines(body)) {
     size += line.length;
-    if (size > eventMaxBytes) throw createTooLargeError();
+    if (size > maxEventBytes) throw createTooLargeError();
     if (line.startsWith("data:")) data.push(line.slice(5).replace(/^ /, ""));
     if (/^event: ?resync$/.test(line)) isResync = true;
     if (line !== "") continue;
@@ -54,7 +54,7 @@ async function* readLines(body: AsyncIterable<Uint8Array>): AsyncGenerator<strin
     const [first = "", ...others] = text.split(/\r\n|\n|\r/);
     pieces.push(first);
     size += first.length;
-    if (size > eventMaxBytes) throw createTooLargeError();
+    if (size > maxEventBytes) throw createTooLargeError();
     if (others.length === 0) continue;
     yield pieces.join("");
     yield* others.slice(0, -1);
@@ -64,7 +64,7 @@ async function* readLines(body: AsyncIterable<Uint8Array>): AsyncGenerator<strin
 }
 
 const createTooLargeError = (): InvalidResponseError =>
-  new InvalidResponseError(200, `The service sent an event of more than ${formatSize(eventMaxBytes)}.`);
+  new InvalidResponseError(200, `The service sent an event of more than ${formatSize(maxEventBytes)}.`);
 
 function getMissedCount(event: unknown): number | undefined {
   const { missed } = toFields(event);

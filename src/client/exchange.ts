@@ -3,7 +3,7 @@ import type { Dispatcher } from "undici";
 import type { WallClock } from "../base/clock.ts";
 import { onAbort } from "../base/on-abort.ts";
 import { hasNoBody } from "../base/response-quirks.ts";
-import { nextTurn } from "../base/timing.ts";
+import { waitForNextTurn } from "../base/timing.ts";
 import { BufferedBody } from "./buffered-body.ts";
 import {
   createSizeLimitError,
@@ -38,7 +38,7 @@ export interface IncomingResponse {
 }
 
 /** Maximum number of unread bytes in the buffer. The connection is paused until they are read. */
-const keptBytes = 64 * 1_024;
+const maxUnreadBytes = 64 * 1_024;
 
 /**
  * One request, with all limits of its response. undici reports each step through the callbacks of its version 7. Its
@@ -120,7 +120,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #stream(): Readable {
     this.#openWindow();
     const body = new Readable({
-      highWaterMark: keptBytes,
+      highWaterMark: maxUnreadBytes,
       read: () => {
         if (!this.#isPaused) return;
         this.#isPaused = false;
@@ -185,7 +185,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
       if (left > 0) {
         await wall.sleep(left, this.#over.signal);
         // If this process was too busy to read, data that arrived in time can still be unread.
-        await nextTurn();
+        await waitForNextTurn();
       } else {
         this.#onDeadline();
       }

@@ -8,15 +8,15 @@ import { formatSize } from "../base/size.ts";
  */
 export type ReadMode = "whole" | "stream" | "export" | "events";
 
-const maxHeldBytes = 256 * 2 ** 20;
+const defaultMaxBufferedBytes = 256 * 2 ** 20;
 
 /**
  * Maximum size of a response in memory, just below V8's limit for the length of a string. The caller cannot raise it.
  * An export is not larger (src/api/emulator/state.ts).
  */
-const maxHoldableBytes = 500 * 2 ** 20;
+const maxBufferedBytes = 500 * 2 ** 20;
 
-const streamedBytes = 16 * 2 ** 30;
+const defaultMaxStreamedBytes = 16 * 2 ** 30;
 
 /** Minimum average speed within each window. A window is as long as the time limit. */
 export const minStreamedBytesPerSecond = 1_024;
@@ -27,8 +27,8 @@ export const maxInterimResponses = 100;
 /** Returns the limit of a response in bytes. `requested` is the caller's limit. */
 export function resolveMaxBytes(reading: ReadMode, requested: number | undefined): number {
   if (reading === "events") return Number.POSITIVE_INFINITY;
-  if (reading === "stream") return requested ?? streamedBytes;
-  return Math.min(requested ?? (reading === "export" ? maxHoldableBytes : maxHeldBytes), maxHoldableBytes);
+  if (reading === "stream") return requested ?? defaultMaxStreamedBytes;
+  return Math.min(requested ?? (reading === "export" ? maxBufferedBytes : defaultMaxBufferedBytes), maxBufferedBytes);
 }
 
 export class TimeLimitError extends Error {

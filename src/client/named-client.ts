@@ -40,7 +40,7 @@ const optionNames: AllKeys<ClientOptions> = {
   maxWaitMs: true,
   maxAnswerBytes: true,
 };
-const addressNames: AllKeys<BaseUrls> = { router: true, contracts: true, emulator: true };
+const baseUrlNames: AllKeys<BaseUrls> = { router: true, contracts: true, emulator: true };
 const credentialNames: AllKeys<Credentials> = {
   clientId: true,
   clientSecret: true,
@@ -71,8 +71,8 @@ const callNames: AllKeys<CallOptions> = {
 export function createClient(options: ClientOptions): NamedClient {
   checkNames(options, optionNames, "createClient");
   const { baseUrls, credentials, maxAnswerBytes, timeoutMs, retries, maxWaitMs } = options ?? {};
-  checkNames(baseUrls, addressNames, "createClient: baseUrls");
-  checkUrls({ ...baseUrls }, "createClient: baseUrls", Object.keys(addressNames));
+  checkNames(baseUrls, baseUrlNames, "createClient: baseUrls");
+  checkUrls({ ...baseUrls }, "createClient: baseUrls", Object.keys(baseUrlNames));
   checkNames(credentials, credentialNames, "createClient: credentials");
   checkAmounts({ maxAnswerBytes, timeoutMs, retries, maxWaitMs }, "createClient");
   const client = createDeclaredClient({ ...options, transport: createTransport({ maxAnswerBytes }) });
@@ -83,7 +83,7 @@ export function createClient(options: ClientOptions): NamedClient {
     const args = given as CallArguments | undefined;
     checkNames(args, argumentNames, id);
     checkNames(call, callNames, `${id}: the options of a request`);
-    refuseWithoutPlace(operation, args);
+    rejectUndeclaredArguments(operation, args);
     const service = operation.service.name;
     if (service === "storage") {
       if (call?.url === undefined) throw new TypeError(`${id} requires the option url: the signed URL`);
@@ -95,7 +95,7 @@ export function createClient(options: ClientOptions): NamedClient {
     const answer = await client.send(checked, call).catch((error: unknown) => {
       throw isClosed ? createClosedError() : addOperationToError(id, error);
     });
-    return isPieces(answer.value) ? { ...answer, value: addOperationToStreamErrors(id, answer.value) } : answer;
+    return isAsyncIterable(answer.value) ? { ...answer, value: addOperationToStreamErrors(id, answer.value) } : answer;
   }
 
   return {
@@ -109,16 +109,16 @@ export function createClient(options: ClientOptions): NamedClient {
 }
 
 /** Rejects undeclared arguments, which would be ignored. Throws InvalidArgumentsError. */
-function refuseWithoutPlace({ id, request }: Operation, args: CallArguments = {}): void {
+function rejectUndeclaredArguments({ id, request }: Operation, args: CallArguments = {}): void {
   const parts = Object.keys(argumentNames) as (keyof CallArguments)[];
   const problems = parts
-    .filter((part) => request[part] === undefined && !isNothing(args[part]))
+    .filter((part) => request[part] === undefined && !isEmptyArgument(args[part]))
     .map((part) => ({ in: part, path: [], message: "the operation accepts none", missing: false }));
   if (problems.length > 0) throw new InvalidArgumentsError(id, problems);
 }
 
-const isNothing = (given: unknown): boolean =>
+const isEmptyArgument = (given: unknown): boolean =>
   given === undefined || given === null || (typeof given === "object" && Object.keys(given).length === 0);
 
-const isPieces = (value: unknown): value is AsyncIterable<unknown> =>
+const isAsyncIterable = (value: unknown): value is AsyncIterable<unknown> =>
   typeof value === "object" && value !== null && Symbol.asyncIterator in value;

@@ -20,7 +20,7 @@ export interface FailedRequest {
   readonly isSent: boolean;
 }
 
-const reasons = lookupTable<string>({
+const reasonsByCode = lookupTable<string>({
   ECONNREFUSED: "connection refused",
   ENOTFOUND: "the host name is unknown",
   EAI_AGAIN: "the host name lookup failed",
@@ -34,7 +34,7 @@ const reasons = lookupTable<string>({
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: "the response was incomplete",
 });
 
-const ofTls: Readonly<Record<TlsFailure, string>> = {
+const tlsReasons: Readonly<Record<TlsFailure, string>> = {
   "no-tls": "the server does not speak TLS; its URL may begin with http://",
   "self-signed": "its certificate is self-signed",
   "unknown-authority": "its certificate is signed by an unknown authority",
@@ -42,7 +42,7 @@ const ofTls: Readonly<Record<TlsFailure, string>> = {
   "other-host": "its certificate is for another host",
 };
 
-const unconnected: ReadonlySet<string> = new Set([
+const connectErrorCodes: ReadonlySet<string> = new Set([
   "ECONNREFUSED",
   "ENOTFOUND",
   "EAI_AGAIN",
@@ -50,7 +50,7 @@ const unconnected: ReadonlySet<string> = new Set([
   "ENETUNREACH",
   "UND_ERR_CONNECT_TIMEOUT",
 ]);
-const wasNeverSent = (code: string): boolean => unconnected.has(code) || toTlsFailure(code) !== undefined;
+const wasNeverSent = (code: string): boolean => connectErrorCodes.has(code) || toTlsFailure(code) !== undefined;
 
 /**
  * Returns the error to throw for a failure in undici or an exceeded limit: InvalidArgumentsError, or a NetworkError
@@ -71,7 +71,7 @@ export function toRequestError(attempt: FailedRequest, error: unknown): Error {
   }
   const { code, reason } = getReason(error);
   // With a proxy, connections are only made to the proxy.
-  if (proxy && unconnected.has(code)) return createUnreachedError(proxy, error);
+  if (proxy && connectErrorCodes.has(code)) return createUnreachedError(proxy, error);
   const through = proxy ? ` through the proxy ${proxy.origin}` : "";
   const outcomeUnknown = isSent && !repeatable && !wasNeverSent(code);
   if (code === "UND_ERR_HEADERS_OVERFLOW") {
@@ -120,7 +120,7 @@ const isUnsendable = (error: unknown): error is Error =>
 /** TLS messages have several lines. */
 function describeProtocolError(code: string, error: { message?: string }): string {
   const trouble = toTlsFailure(code);
-  if (trouble !== undefined) return ofTls[trouble];
+  if (trouble !== undefined) return tlsReasons[trouble];
   // zlib names Brotli errors this way.
   if (code.startsWith("ERR__ERROR_")) return "the compressed response is damaged";
   if (code.startsWith("ERR_SSL_") && error instanceof Error) return `TLS failed: ${getTlsReason(error)}`;
@@ -132,7 +132,7 @@ function getReason(error: unknown): { code: string; reason: string } {
   // Happy eyeballs reports one failure per address.
   const code = cause.code ?? cause.errors?.[0]?.code ?? "UNKNOWN";
   if (cause.name === "HTTPParserError") return { code: cause.code ?? "HPE", reason: "the server does not speak HTTP" };
-  return { code, reason: reasons[code] ?? describeProtocolError(code, cause) };
+  return { code, reason: reasonsByCode[code] ?? describeProtocolError(code, cause) };
 }
 
 export interface RetryRule {
@@ -141,7 +141,7 @@ export interface RetryRule {
   readonly maxWaitMs: number;
 }
 
-export interface Retry {
+export interface PlannedRetry {
   readonly attempt: number;
   readonly waitMs: number;
   readonly reason: string;
@@ -163,7 +163,7 @@ export async function withRetries(
   options: {
     signal?: AbortSignal | undefined;
     random?: () => number;
-    onRetry?: ((retry: Retry) => void) | undefined;
+    onRetry?: ((retry: PlannedRetry) => void) | undefined;
     repeatable?: boolean;
   },
 ): Promise<HttpResponse> {
@@ -209,7 +209,7 @@ const isTemporary = (error: unknown): error is NetworkError =>
   !(error instanceof ResponseTooLargeError) &&
   !(error instanceof ProxyError && error.status !== undefined && error.status < 500);
 
-const drainedBytes = 64 * 1_024;
+const maxDrainedBytes = 64 * 1_024;
 
 /** Frees the connection for reuse without reading an endless response. */
 async function drain({ body }: HttpResponse): Promise<void> {
@@ -217,7 +217,7 @@ async function drain({ body }: HttpResponse): Promise<void> {
   try {
     for await (const chunk of body) {
       read += chunk.length;
-      if (read > drainedBytes) return;
+      if (read > maxDrainedBytes) return;
     }
   } catch {
     // The status is already known, and the request is sent again.

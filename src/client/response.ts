@@ -5,7 +5,7 @@ import { redactUrl } from "../api/secrets.ts";
 import { restoreExactNumbers } from "../base/json.ts";
 import { parseJson } from "./body.ts";
 import { findIssues, getFirstShapeProblem } from "./checked-call.ts";
-import { InvalidResponseError, leavesOutcomeUnknown, MisroutedRequestError, ServiceError } from "./errors.ts";
+import { InvalidResponseError, isOutcomeUnknown, MisroutedRequestError, ServiceError } from "./errors.ts";
 import { type MissedEventsHandler, parseServerSentEvents } from "./events.ts";
 import type { ReadMode } from "./limits.ts";
 import { parseProblem } from "./problem.ts";
@@ -94,10 +94,10 @@ export async function readResponse(
       problem: parseProblem(status, body),
       body,
       headers,
-      outcomeUnknown: !repeatable && leavesOutcomeUnknown(status, headers),
+      outcomeUnknown: !repeatable && isOutcomeUnknown(status, headers),
     });
   }
-  const { drift, ...result } = await read(declared, response, how);
+  const { drift, ...result } = await readDeclaredBody(declared, response, how);
   const ofStatus =
     operation.responses[status] || declared.kind === "passthrough"
       ? []
@@ -136,7 +136,7 @@ const listSuccessStatuses = ({ responses }: CallableOperation): string[] =>
 type DeclaredBody = CallableOperation["responses"][number];
 type ParseResult = Pick<ApiResponse, "value" | "drift" | "shapeProblem">;
 
-async function read(
+async function readDeclaredBody(
   declared: DeclaredBody,
   response: HttpResponse,
   { onMissed, exactNumbers }: ResponseReadOptions,

@@ -103,11 +103,13 @@ function deriveNeedsSchema({ request, path }: Operation, flags: readonly FlagSpe
   ];
 }
 
-const showability = ["events", "json", "bytes", "html", "redirect", "passthrough", "empty"] as const;
+const kindsByPriority = ["events", "json", "bytes", "html", "redirect", "passthrough", "empty"] as const;
 
 function findSuccess({ responses }: Operation): ResponseBody {
   const successes = Object.entries(responses)
     .filter(([status]) => Number(status) < 400)
     .map(([, response]) => response);
-  return successes.sort((a, b) => showability.indexOf(a.kind) - showability.indexOf(b.kind))[0] ?? { kind: "empty" };
+  return (
+    successes.sort((a, b) => kindsByPriority.indexOf(a.kind) - kindsByPriority.indexOf(b.kind))[0] ?? { kind: "empty" }
+  );
 }

@@ -37,12 +37,12 @@ export interface OptionDeclaration {
   readonly text?: "path" | "duration" | "size" | "number" | "list";
 }
 
-const must = (accepts: (value: unknown) => boolean, problem: string) => ({
+const createCustomCheck = (accepts: (value: unknown) => boolean, problem: string) => ({
   is: "custom" as const,
   findProblems: (value: unknown): readonly string[] => (accepts(value) ? [] : [problem]),
 });
-const milliseconds = { is: "number", least: 0 } as const satisfies OptionCheck;
-const bytes = { is: "integer", least: 0 } as const satisfies OptionCheck;
+const millisecondsCheck = { is: "number", least: 0 } as const satisfies OptionCheck;
+const bytesCheck = { is: "integer", least: 0 } as const satisfies OptionCheck;
 const text = { is: "text" } as const satisfies OptionCheck;
 
 const optionalSchemes = listOptionalSchemes();
@@ -68,7 +68,7 @@ export const emulatorOptions = {
   },
   store: { check: { is: "custom", findProblems: findStoreProblems } },
   schema: {
-    check: must(
+    check: createCustomCheck(
       (value) => typeof value === "string" && isSchemaName(value),
       "must be lower-case letters, digits and underscores",
     ),
@@ -78,7 +78,7 @@ export const emulatorOptions = {
     flags: [{ flag: "ephemeral", section: "State", type: "switch", description: "Keep the state in memory" }],
   },
   seed: {
-    check: must(
+    check: createCustomCheck(
       (value) => typeof value === "string" || (typeof value === "object" && value !== null),
       "must be a name or a document",
     ),
@@ -105,14 +105,14 @@ export const emulatorOptions = {
       },
     ],
   },
-  historyBytes: { check: bytes, variable: "SVC_HISTORY", text: "size" },
+  historyBytes: { check: bytesCheck, variable: "SVC_HISTORY", text: "size" },
   clock: {
     check: {
       is: "object",
       of: {
         mode: { is: "choice", names: ["real", "manual", "auto"] },
         speed: { is: "number", above: 0 },
-        start: must((value) => !Number.isNaN(Date.parse(String(value))), "must be an ISO time"),
+        start: createCustomCheck((value) => !Number.isNaN(Date.parse(String(value))), "must be an ISO time"),
       },
     },
     flags: [
@@ -141,7 +141,7 @@ export const emulatorOptions = {
     ],
   },
   autoSignMs: {
-    check: milliseconds,
+    check: millisecondsCheck,
     text: "duration",
     flags: [
       {
@@ -208,7 +208,10 @@ export const emulatorOptions = {
     ],
   },
   clusterUrls: {
-    check: { is: "dictionary", of: must((value) => isOrigin(String(value)), "must be a URL without a path") },
+    check: {
+      is: "dictionary",
+      of: createCustomCheck((value) => isOrigin(String(value)), "must be a URL without a path"),
+    },
   },
   webhookAllow: {
     check: { is: "list", of: { is: "custom", findProblems: findHostProblems } },
@@ -269,9 +272,9 @@ export const emulatorOptions = {
       },
     ],
   },
-  webhookConnectTimeoutMs: { check: milliseconds, default: 5_000 },
+  webhookConnectTimeoutMs: { check: millisecondsCheck, default: 5_000 },
   webhookResponseTimeoutMs: {
-    check: milliseconds,
+    check: millisecondsCheck,
     default: 60_000,
     variable: "SVC_WEBHOOK_TIMEOUT",
     text: "duration",
@@ -318,19 +321,19 @@ export const emulatorOptions = {
   rateLimit: { check: { is: "number", least: 0 }, default: 0, variable: "SVC_RATE_LIMIT", text: "number" },
   token: { check: { is: "text", least: 1 } },
   lenientSlashes: { check: { is: "boolean" }, default: false },
-  upstreamTimeoutMs: { check: milliseconds, default: 30_000 },
-  chatUpstreamTimeoutMs: { check: milliseconds, default: 2_500 },
-  requestLogBytes: { check: bytes, default: 4 * 1024 * 1024 },
-  inboxBytes: { check: bytes, default: 4 * 1024 * 1024 },
-  unreadAnswerTimeoutMs: { check: milliseconds, default: 120_000 },
-  graceMs: { check: milliseconds },
+  upstreamTimeoutMs: { check: millisecondsCheck, default: 30_000 },
+  chatUpstreamTimeoutMs: { check: millisecondsCheck, default: 2_500 },
+  requestLogBytes: { check: bytesCheck, default: 4 * 1024 * 1024 },
+  inboxBytes: { check: bytesCheck, default: 4 * 1024 * 1024 },
+  unreadAnswerTimeoutMs: { check: millisecondsCheck, default: 120_000 },
+  graceMs: { check: millisecondsCheck },
   leaseMs: { check: { is: "number", least: 100, most: 60_000 } },
   runFile: { check: text },
   signal: { check: { is: "signal" } },
   log: { check: { is: "function" } },
   onLeaderChange: { check: { is: "function" } },
   onLeadershipRegained: { check: { is: "function" } },
-  otel: { check: must(isVariables, "must be variables, such as process.env") },
+  otel: { check: createCustomCheck(isVariables, "must be variables, such as process.env") },
 } as const satisfies Readonly<Record<string, OptionDeclaration>>;
 
 type DeclaredOptions = typeof emulatorOptions;

@@ -27,7 +27,7 @@ export function findObservedFailure(claims: ObservedClaims, code: string): Obser
  * Adds the observations of each operation, failure and webhook to an OpenAPI document: `x-basis: observed`, the number
  * of observations, and the last time.
  */
-export function markObserved<T extends object>(document: T, claims: ObservedClaims): T {
+export function addObservations<T extends object>(document: T, claims: ObservedClaims): T {
   const mark = (claim: string): Readonly<Record<string, unknown>> => {
     if (!Object.hasOwn(claims, claim)) return {};
     const { count, at, differs } = claims[claim]!;

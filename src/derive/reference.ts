@@ -125,7 +125,7 @@ const renderLifecycleSection = (): string =>
         "requires" in move
           ? (move.requires ?? []).map((need) => `${need} (else ${requirements[need]})`).join(", ")
           : "",
-        "refusedAs" in move ? `rejected: ${move.refusedAs}` : (ends[move.to] ?? move.to),
+        "refusedAs" in move ? `rejected: ${move.refusedAs}` : (specialTargets[move.to] ?? move.to),
         "emits" in move ? formatCodes(move.emits) : "",
         "sends" in move && move.sends ? formatCodes(emailDeliveryActivities[move.sends]) : "",
       ]),
@@ -134,7 +134,7 @@ const renderLifecycleSection = (): string =>
 
 const moves: readonly (Move | ForbiddenMove)[] = lifecycle;
 
-const ends = lookupTable<string>({ "=": "(stays)", held: "(the status before the hold)" });
+const specialTargets = lookupTable<string>({ "=": "(stays)", held: "(the status before the hold)" });
 
 function renderArrows(): string[] {
   const lines = moves.flatMap((move) => {

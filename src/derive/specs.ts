@@ -4,20 +4,22 @@ import type { ResourceName } from "../api/resources.ts";
 import type { CommandSpec } from "./command-spec.ts";
 import { deriveCommands } from "./commands.ts";
 
-type Groups = Readonly<Record<string, readonly CommandSpec[]>>;
+type CommandGroups = Readonly<Record<string, readonly CommandSpec[]>>;
 
-let derived: Groups | undefined;
+let cachedGroups: CommandGroups | undefined;
 
 /**
  * Derives the commands of the whole registry, by group. Development derives them at run time, and the build writes them
  * to a file.
  */
-export const deriveSpecs = (): Groups => {
-  derived ??= groupCommands(deriveCommands(operationsByResource as ReadonlyMap<ResourceName, readonly Operation[]>));
-  return derived;
+export const deriveSpecs = (): CommandGroups => {
+  cachedGroups ??= groupCommands(
+    deriveCommands(operationsByResource as ReadonlyMap<ResourceName, readonly Operation[]>),
+  );
+  return cachedGroups;
 };
 
-function groupCommands(specs: readonly CommandSpec[]): Groups {
+function groupCommands(specs: readonly CommandSpec[]): CommandGroups {
   const groups: Record<string, CommandSpec[]> = Object.create(null);
   for (const spec of specs) {
     const group = spec.words[0]!;

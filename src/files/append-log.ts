@@ -1,6 +1,6 @@
-import { nextTurn } from "../base/timing.ts";
+import { waitForNextTurn } from "../base/timing.ts";
 import type { DiskFile } from "./disk.ts";
-import { type LogPosition, logLine } from "./log-line.ts";
+import { formatLogLine, type LogPosition } from "./log-line.ts";
 
 interface Batch {
   readonly lines: Buffer[];
@@ -15,7 +15,7 @@ interface Rotation {
   readonly length: number;
 }
 
-interface Options<Failure extends Error> {
+interface AppendLogOptions<Failure extends Error> {
   readonly path: string;
   readonly file: DiskFile;
   /** End of the file's valid lines, in bytes. */
@@ -48,7 +48,7 @@ interface Options<Failure extends Error> {
  * databases in one JSON file rewrite the whole file at each change.
  */
 export class AppendLog<Failure extends Error> {
-  readonly #options: Options<Failure>;
+  readonly #options: AppendLogOptions<Failure>;
   #file: DiskFile;
   #length: number;
   #lastAdded: LogPosition;
@@ -59,7 +59,7 @@ export class AppendLog<Failure extends Error> {
   #failure: Failure | undefined;
   #intact = true;
 
-  constructor(options: Options<Failure>) {
+  constructor(options: AppendLogOptions<Failure>) {
     const { file, length, position } = options;
     this.#options = options;
     this.#file = file;
@@ -101,7 +101,7 @@ export class AppendLog<Failure extends Error> {
     const batch = last && "lines" in last ? last : createBatch(number, this.#lastAdded);
     if (batch !== last) this.#queue.push(batch);
     this.#newest = batch.durable;
-    const { bytes, checksum } = logLine(json, { number, group: batch.group, before: this.#lastAdded.checksum });
+    const { bytes, checksum } = formatLogLine(json, { number, group: batch.group, before: this.#lastAdded.checksum });
     this.#lastAdded = { number, checksum };
     batch.lines.push(bytes);
     batch.end = this.#lastAdded;
@@ -161,7 +161,7 @@ export class AppendLog<Failure extends Error> {
   async #flush(): Promise<void> {
     while (this.#queue.length > 0) {
       // Concurrent requests share their fdatasync, including the first request.
-      await (this.#options.gather?.() ?? nextTurn());
+      await (this.#options.gather?.() ?? waitForNextTurn());
       const step = this.#queue.shift();
       if (step === undefined) break;
       if ("lines" in step) await this.#write(step);

@@ -1,11 +1,11 @@
 import { randomBytes } from "node:crypto";
 import { dirname } from "node:path";
-import { type Disk, type DiskFile, type Permissions, systemDisk } from "./disk.ts";
+import { type CreateOptions, type Disk, type DiskFile, systemDisk } from "./disk.ts";
 
 /** Contents of a file. After an error of the stream, no file remains. */
 export type FileContent = string | Uint8Array | Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
 
-export interface AtomicWriteOptions extends Partial<Permissions> {
+export interface AtomicWriteOptions extends Partial<CreateOptions> {
   /** False if the file is not needed after the machine stops. */
   readonly durable?: boolean;
   readonly disk?: Disk;
@@ -21,11 +21,11 @@ export interface AtomicWriteOptions extends Partial<Permissions> {
  */
 export const createTemporaryName = (path: string): string => `${path}.${randomBytes(6).toString("hex")}.svc-tmp`;
 
-const temporaryEnd = /\.[0-9a-f]{12}\.svc-tmp$/;
+const temporarySuffix = /\.[0-9a-f]{12}\.svc-tmp$/;
 
 /** Returns the original name of a temporary name, or undefined for other names. */
 export function parseTemporaryName(temporary: string): string | undefined {
-  const at = temporary.search(temporaryEnd);
+  const at = temporary.search(temporarySuffix);
   return at === -1 ? undefined : temporary.slice(0, at);
 }
 
@@ -81,7 +81,7 @@ export async function writeTempFile(
   const aside = createTemporaryName(path);
   const file = await withReportedError(disk.create(aside, { mode, exactMode }), writing);
   try {
-    await fill(file, content, writing);
+    await writeContent(file, content, writing);
     if (durable) await withReportedError(file.sync(), writing);
     await withReportedError(file.close(), writing);
     return aside;
@@ -108,15 +108,15 @@ export async function commitTempFile(aside: string, path: string, writing: Atomi
   await syncFolder(path, writing);
 }
 
-async function fill(file: DiskFile, content: FileContent, writing: AtomicWriteOptions): Promise<void> {
+async function writeContent(file: DiskFile, content: FileContent, writing: AtomicWriteOptions): Promise<void> {
   let length = 0;
-  for await (const piece of toPieces(content)) {
+  for await (const piece of toChunks(content)) {
     await withReportedError(file.write(piece, length), writing);
     length += piece.byteLength;
   }
 }
 
-function toPieces(content: FileContent): Iterable<Uint8Array> | AsyncIterable<Uint8Array> {
+function toChunks(content: FileContent): Iterable<Uint8Array> | AsyncIterable<Uint8Array> {
   if (typeof content === "string") return [Buffer.from(content)];
   return content instanceof Uint8Array ? [content] : content;
 }

@@ -18,7 +18,7 @@ export interface DiskFile {
   close(): Promise<void>;
 }
 
-export interface Permissions {
+export interface CreateOptions {
   readonly mode: number;
   /** Whether the mode applies regardless of the umask, for a file that had that mode before. */
   readonly exactMode?: boolean;
@@ -27,7 +27,7 @@ export interface Permissions {
 /** Operations on the file system. Errors are system errors with a `code`. */
 export interface Disk {
   /** Creates a file that must not exist yet. The default mode is 0600. */
-  create(path: string, permissions?: Permissions): Promise<DiskFile>;
+  create(path: string, permissions?: CreateOptions): Promise<DiskFile>;
   open(path: string, access: "read" | "write"): Promise<DiskFile>;
   rename(from: string, to: string): Promise<void>;
   /** Gives a file a second name, which must be unused. */
@@ -110,7 +110,7 @@ export async function makeFolderDurably(disk: Disk, path: string): Promise<void>
 }
 
 /** Returns an unused path next to a file: `<file>.<word>`, `<file>.<word>-2`, … */
-export async function freeName(disk: Disk, file: string, word: string): Promise<string> {
+export async function findFreeName(disk: Disk, file: string, word: string): Promise<string> {
   const names = new Set(await disk.list(dirname(file)));
   let name = `${basename(file)}.${word}`;
   for (let i = 2; names.has(name); i += 1) name = `${basename(file)}.${word}-${i}`;
@@ -130,7 +130,7 @@ export async function readBeginning(disk: Disk, path: string, maxBytes: number):
 
 export const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException | undefined)?.code === "ENOENT";
 
-const reasons = lookupTable<string>({
+const reasonsByCode = lookupTable<string>({
   EACCES: "permission is denied",
   EPERM: "the system does not allow it",
   EROFS: "the file system is read-only",
@@ -156,9 +156,9 @@ export type FsError = NodeJS.ErrnoException & { readonly code: string };
 
 /** Reports whether the system rejected an operation for a reason in this table. */
 export const isFsError = (error: unknown): error is FsError =>
-  error instanceof Error && reasons[(error as NodeJS.ErrnoException).code ?? ""] !== undefined;
+  error instanceof Error && reasonsByCode[(error as NodeJS.ErrnoException).code ?? ""] !== undefined;
 
-export const getFsErrorReason = ({ code }: FsError): string => reasons[code]!;
+export const getFsErrorReason = ({ code }: FsError): string => reasonsByCode[code]!;
 
 /** Returns the reason with its code: `permission is denied (EACCES)`. */
 export const formatFsError = (refusal: FsError): string => `${getFsErrorReason(refusal)} (${refusal.code})`;

@@ -28,18 +28,18 @@ export async function resolveRealPath(path: string): Promise<string> {
  */
 export async function makeFolder(path: string): Promise<string | undefined> {
   const absolute = resolve(path);
-  const created = await makeOne(absolute).catch((error: unknown) => {
+  const created = await makeSingleFolder(absolute).catch((error: unknown) => {
     if (isMissing(error) && dirname(absolute) !== absolute) return "missing" as const;
     throw error;
   });
   if (created !== "missing") return created ? absolute : undefined;
   const topmost = await makeFolder(dirname(absolute));
-  return (await makeOne(absolute)) ? (topmost ?? absolute) : topmost;
+  return (await makeSingleFolder(absolute)) ? (topmost ?? absolute) : topmost;
 }
 
 const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === "ENOENT";
 
-async function makeOne(path: string): Promise<boolean> {
+async function makeSingleFolder(path: string): Promise<boolean> {
   try {
     await mkdir(path, { mode: 0o700 });
     return true;

@@ -61,7 +61,7 @@ export class NotALockFileError extends Error {
   }
 }
 
-const locallyHeld = new Set<string>();
+const heldLockIds = new Set<string>();
 
 /** Acquires the lock, including a lock whose holder has ended. Fails with NotALockFileError. */
 export async function acquireLock(file: string, options: LockOptions): Promise<Lock | LockConflict> {
@@ -81,12 +81,12 @@ export async function acquireLock(file: string, options: LockOptions): Promise<L
   let { content } = options;
   const formatContent = () => `${JSON.stringify({ ...content, ...own }, undefined, 2)}\n`;
   const release = async () => {
-    locallyHeld.delete(id);
+    heldLockIds.delete(id);
     if (!server) return;
     await new Promise((closed) => server.close(closed));
     await rm(join(dirname(file), socket), { force: true });
   };
-  locallyHeld.add(id);
+  heldLockIds.add(id);
   try {
     const other = await tryAcquire(file, formatContent(), options);
     if (other) {
@@ -163,7 +163,7 @@ async function checkLiveness(holder: LockHolder, file: string, { forgotten, wall
 }
 
 async function checkHolder(holder: LockHolder, file: string): Promise<Liveness> {
-  if (locallyHeld.has(holder.id)) return "alive";
+  if (heldLockIds.has(holder.id)) return "alive";
   if (holder.pid <= 0) return "gone";
   const here = await identifyMachine();
   const isHere = holder.machine === here.machine && holder.machine_id === here.machine_id;

@@ -22,7 +22,7 @@ export interface ParsedLine extends LineHead {
 }
 
 const checksumLength = 8;
-const bodyAt = checksumLength + 1;
+const bodyOffset = checksumLength + 1;
 const newline = 0x0a;
 
 /**
@@ -30,7 +30,7 @@ const newline = 0x0a;
  * previous line, the number of the line, the number of the first line of its group, and the JSON text. A newline
  * follows. The result is bytes, because a string would be encoded twice and copied by the garbage collector.
  */
-export const logLine = (json: string, { number, group, before }: LineHead): WrittenLine =>
+export const formatLogLine = (json: string, { number, group, before }: LineHead): WrittenLine =>
   formatLine(`${toHex(before)} ${number} ${group} ${json}`);
 
 /** Formats the first line of a file, which has no number and describes the file. */
@@ -42,28 +42,28 @@ export interface WrittenLine {
 }
 
 function formatLine(text: string): WrittenLine {
-  const bytes = Buffer.allocUnsafe(bodyAt + Buffer.byteLength(text) + 1);
+  const bytes = Buffer.allocUnsafe(bodyOffset + Buffer.byteLength(text) + 1);
   const end = bytes.length - 1;
-  bytes.write(text, bodyAt);
-  const checksum = crc32(bytes.subarray(bodyAt, end));
+  bytes.write(text, bodyOffset);
+  const checksum = crc32(bytes.subarray(bodyOffset, end));
   bytes.write(`${toHex(checksum)} `, "latin1");
   bytes[end] = newline;
   return { bytes, checksum };
 }
 
-const hexOfByte = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
+const byteToHex = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
 
 // The function writes digit by digit, because the engine treats a number of this size as a fraction, which is slower.
 export const toHex = (checksum: number): string =>
-  hexOfByte[checksum >>> 24]! +
-  hexOfByte[(checksum >>> 16) & 0xff]! +
-  hexOfByte[(checksum >>> 8) & 0xff]! +
-  hexOfByte[checksum & 0xff]!;
+  byteToHex[checksum >>> 24]! +
+  byteToHex[(checksum >>> 16) & 0xff]! +
+  byteToHex[(checksum >>> 8) & 0xff]! +
+  byteToHex[checksum & 0xff]!;
 
 /** Returns the text of a line without its newline and its checksum, or undefined if the checksum is wrong. */
 export function verifyLine(line: Buffer): string | undefined {
-  const body = line.subarray(bodyAt);
-  return line.toString("latin1", 0, bodyAt) === `${toHex(crc32(body))} ` ? body.toString("utf8") : undefined;
+  const body = line.subarray(bodyOffset);
+  return line.toString("latin1", 0, bodyOffset) === `${toHex(crc32(body))} ` ? body.toString("utf8") : undefined;
 }
 
 /** Parses a line without its newline. Returns undefined if its checksum is wrong or its form is invalid. */

@@ -17,14 +17,14 @@ export interface Machine {
   readonly pid_namespace?: string | undefined;
 }
 
-let known: Promise<Machine> | undefined;
+let cachedMachine: Promise<Machine> | undefined;
 
 export function identifyMachine(): Promise<Machine> {
-  known ??= look();
-  return known;
+  cachedMachine ??= inspectMachine();
+  return cachedMachine;
 }
 
-async function look(): Promise<Machine> {
+async function inspectMachine(): Promise<Machine> {
   const [id, boot, pid_namespace] = await Promise.all([
     readText("/etc/machine-id"),
     readText("/proc/sys/kernel/random/boot_id"),
@@ -52,7 +52,7 @@ export function isOnThisMachine(url: string): boolean {
 
 /** Reports whether a process with that pid is running. A zombie is not. */
 export async function processExists(pid: number): Promise<boolean> {
-  if (!(pid > 0) || !exists(pid)) return false;
+  if (!(pid > 0) || !hasProcess(pid)) return false;
   // In a namespace without its own /proc, the pids in /proc belong to other processes.
   const isOurs = (await readlink("/proc/self").catch(() => undefined)) === String(process.pid);
   const stat = isOurs ? await readText(`/proc/${pid}/stat`) : undefined;
@@ -62,7 +62,7 @@ export async function processExists(pid: number): Promise<boolean> {
   return !(fields && /^[ZXx]$/.test(fields[0]!) && Number(fields[17]) <= 1);
 }
 
-function exists(pid: number): boolean {
+function hasProcess(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;

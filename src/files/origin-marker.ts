@@ -44,7 +44,7 @@ export async function hasOriginMarker(folder: string): Promise<boolean> {
 
 /** Reports whether a `.svc` folder contains files of that state and was not created here. */
 export const isForeignState = async (state: string): Promise<boolean> =>
-  (await hasPartsOf(state)) && !(await hasOriginMarker(dirname(state)));
+  (await hasStateFiles(state)) && !(await hasOriginMarker(dirname(state)));
 
 /**
  * Creates the `.svc` folder of a new state. Records that it was created here, unless it already contains files of the
@@ -54,7 +54,7 @@ export async function markNewState(state: string): Promise<boolean> {
   const folder = dirname(state);
   if (basename(folder) !== stateFolder) return false;
   if (await hasOriginMarker(folder)) return true;
-  if (await hasPartsOf(state)) return false;
+  if (await hasStateFiles(state)) return false;
   // Errors of the folder are reported when the state is opened. Without the note, the next start requires confirmation.
   return makeFolder(folder)
     .then(() => writeOriginMarker(folder))
@@ -67,7 +67,7 @@ export async function markNewState(state: string): Promise<boolean> {
 /**
  * Reports whether a folder contains the state or files next to it: snapshots, journals, history. Dangling links count.
  */
-async function hasPartsOf(state: string): Promise<boolean> {
+async function hasStateFiles(state: string): Promise<boolean> {
   const names = await readdir(dirname(state)).catch(() => []);
   return names.some((name) => name.startsWith(basename(state)));
 }

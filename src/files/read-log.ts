@@ -1,6 +1,6 @@
 import { dirname } from "node:path";
 import { pluralize } from "../base/text.ts";
-import { type Disk, freeName } from "./disk.ts";
+import { type Disk, findFreeName } from "./disk.ts";
 import { type LogPosition, type ParsedLine, parseLine, verifyLine } from "./log-line.ts";
 
 /*
@@ -60,7 +60,7 @@ export async function readLog(disk: Disk, path: string, taker: LogVisitor): Prom
   return reader.end;
 }
 
-const checksumWrong = "the checksum of the line does not match";
+const checksumMismatch = "the checksum of the line does not match";
 
 class LogReader {
   readonly #taker: LogVisitor;
@@ -90,7 +90,7 @@ class LogReader {
   #break(bytes: Buffer, isWhole: boolean): void {
     this.#firstBrokenLine = this.#lines;
     // JSON text contains no zeros.
-    if (isWhole && !bytes.includes(0)) this.damage = { line: this.#lines, reason: checksumWrong };
+    if (isWhole && !bytes.includes(0)) this.damage = { line: this.#lines, reason: checksumMismatch };
   }
 
   #take(bytes: Buffer): boolean {
@@ -125,7 +125,7 @@ class LogReader {
   #inspectAfterBreak(bytes: Buffer): void {
     // The first line is durable before a second one is written.
     const isLater = this.#firstBrokenLine === 1 || (parseLine(bytes)?.group ?? 0) > (this.#position?.number ?? 0) + 1;
-    if (isLater) this.damage = { line: this.#firstBrokenLine!, reason: checksumWrong };
+    if (isLater) this.damage = { line: this.#firstBrokenLine!, reason: checksumMismatch };
   }
 }
 
@@ -134,7 +134,7 @@ class LogReader {
  * Its callers never got a success, but users with missing data can check the file. Returns a sentence about the file.
  */
 export async function saveTornTail(disk: Disk, path: string, length: number): Promise<string> {
-  const savedPath = await freeName(disk, path, "torn");
+  const savedPath = await findFreeName(disk, path, "torn");
   const from = await disk.open(path, "read");
   try {
     const to = await disk.create(savedPath);

@@ -16,7 +16,7 @@ export type SignedUrlVerdict =
   | { readonly ok: false; readonly reason: "mismatch" }
   | { readonly ok: false; readonly reason: "expired"; readonly expiresAtMs: number; readonly expiresSeconds: number };
 
-const mismatch = { ok: false, reason: "mismatch" } as const;
+const mismatchVerdict = { ok: false, reason: "mismatch" } as const;
 
 /** Query parameters of a signed URL (DECISIONS.md, P17). */
 export const signedUrlParameters = {
@@ -36,7 +36,7 @@ export interface SignedUrl {
  * seconds, so the signing time is rounded down to seconds.
  */
 export function signUrl(grant: UrlGrant & { readonly nowMs: number; readonly expiresSeconds: number }): SignedUrl {
-  const { origin, path, query } = split(grant.url);
+  const { origin, path, query } = splitUrl(grant.url);
   const signedAtMs = Math.floor(grant.nowMs / 1_000) * 1_000;
   query.push(
     [signedUrlParameters.date, formatBasicTime(signedAtMs)],
@@ -55,15 +55,15 @@ export function signUrl(grant: UrlGrant & { readonly nowMs: number; readonly exp
  * until its expiry time, inclusive. The signature is checked first, so only a genuine URL is reported as expired.
  */
 export function verifySignedUrl(request: UrlGrant & { readonly nowMs: number }): SignedUrlVerdict {
-  const { query } = split(request.url);
+  const { query } = splitUrl(request.url);
   const getValue = (name: string) => query.find(([key]) => key === name)?.[1] ?? "";
   const signed = query.filter(([name]) => name !== signedUrlParameters.signature);
   const bindsType = getValue(signedUrlParameters.signedHeaders) === "content-type;host";
-  if (bindsType && request.contentType === undefined) return mismatch;
+  if (bindsType && request.contentType === undefined) return mismatchVerdict;
 
   const expected = computeSignature({ ...request, contentType: bindsType ? request.contentType : undefined }, signed);
-  if (query.length !== signed.length + 1) return mismatch;
-  if (!isEqualInConstantTime(getValue(signedUrlParameters.signature), expected)) return mismatch;
+  if (query.length !== signed.length + 1) return mismatchVerdict;
+  if (!isEqualInConstantTime(getValue(signedUrlParameters.signature), expected)) return mismatchVerdict;
 
   const expiresSeconds = Number(getValue(signedUrlParameters.expires));
   const expiresAtMs = parseBasicTime(getValue(signedUrlParameters.date)) + expiresSeconds * 1_000;
@@ -72,7 +72,7 @@ export function verifySignedUrl(request: UrlGrant & { readonly nowMs: number }):
 
 /** Computes the HMAC-SHA256 of method, host, path, the other parameters sorted by name, and the media type. */
 function computeSignature({ key, method, url, contentType }: UrlGrant, query: readonly QueryParameter[]): string {
-  const { host, path } = split(url);
+  const { host, path } = splitUrl(url);
   const sorted = new URLSearchParams([...query]);
   sorted.sort();
   const parts = [method, host, decodePath(path), sorted, contentType?.trim() ?? ""];
@@ -96,7 +96,7 @@ function tryDecode(escapes: string): string {
 type QueryParameter = [name: string, value: string];
 
 /** Splits a URL without `new URL`, which would normalize the path. */
-function split(url: string): { origin: string; host: string; path: string; query: QueryParameter[] } {
+function splitUrl(url: string): { origin: string; host: string; path: string; query: QueryParameter[] } {
   const [, origin = "", host = "", path = "", search = ""] =
     /^(https?:\/\/([^/?#]*))([^?#]*)\??([^#]*)/i.exec(url) ?? [];
   return { origin, host: host.toLowerCase(), path, query: [...new URLSearchParams(search)] };

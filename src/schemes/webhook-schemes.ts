@@ -47,10 +47,10 @@ export interface WebhookScheme<Name extends string = string> {
   /** Verifies the received request. Rejects with a TypeError if the key is not padded standard base64. */
   verify(received: ReceivedWebhook): Promise<Verdict<string>>;
   /** Meaning of each reason of a verdict, in words that follow a colon. */
-  readonly explain: Readonly<Record<string, string>>;
+  readonly reasonTexts: Readonly<Record<string, string>>;
 }
 
-const explain = {
+const commonReasonTexts = {
   missing: "the headers hold no signature",
   mismatch: "it was signed with another key, or the bytes were changed",
 };
@@ -67,7 +67,7 @@ const contentHashScheme: WebhookScheme<"content-hash"> = {
     if (given === undefined) return createInvalidVerdict("missing");
     return compareContentHash(given, await contentHashOfStream(key, body));
   },
-  explain: { ...explain, malformed: "the signature is not 128 lower-case hexadecimal digits" },
+  reasonTexts: { ...commonReasonTexts, malformed: "the signature is not 128 lower-case hexadecimal digits" },
 };
 
 /** Standard Webhooks (DECISIONS.md, P20). */
@@ -89,8 +89,8 @@ const standardScheme: WebhookScheme<"standard"> = {
     for await (const chunk of body) chunks.push(chunk);
     return verifyStandardWebhook({ ...headers, secret: key, body: Buffer.concat(chunks), nowMs });
   },
-  explain: {
-    ...explain,
+  reasonTexts: {
+    ...commonReasonTexts,
     stale: `its timestamp differs from the current time by more than ${standardWebhookToleranceSeconds / 60} minutes`,
   },
 };

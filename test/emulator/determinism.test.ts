@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import type { EmulatorOptions } from "../../emulator/index.ts";
+import { addCleanup } from "../support/cleanup.ts";
 import { createContractRequest } from "../support/contracts.ts";
 import { createSender, startTestEmulator, type TestEmulator } from "../support/emulator.ts";
 import { type Receiver, startReceiver } from "../support/receiver.ts";
@@ -34,7 +35,7 @@ describe("--deterministic", () => {
 
   it("generates different IDs for another seed, without duplicates after a restart or import", async (t) => {
     const folder = await mkdtemp(join(tmpdir(), "svc-ids-"));
-    t.after(() => rm(folder, { recursive: true, force: true }));
+    addCleanup(t, () => rm(folder, { recursive: true, force: true }));
     const file = join(folder, "state.json");
     const ids: string[] = [];
     const start = (more: EmulatorOptions = {}) => startTestEmulator(t, { ...options, file, ...more });

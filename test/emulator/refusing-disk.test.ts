@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import type { Operation } from "../../src/api/operation.ts";
 import { registry } from "../../src/api/registry.ts";
-import { type DiskFile, type Permissions, systemDisk } from "../../src/files/disk.ts";
+import { type CreateOptions, type DiskFile, systemDisk } from "../../src/files/disk.ts";
 import { startTestEmulator } from "../support/emulator.ts";
 import { createTemporaryFolder } from "../support/store.ts";
 import { operationCall } from "./operation-call.ts";
@@ -37,7 +37,7 @@ function walledFolder(t: TestContext): () => void {
   const { create, makeFolder } = systemDisk;
   const refused = (syscall: string, path: string) =>
     Object.assign(new Error(`EACCES: permission denied, ${syscall} '${path}'`), { code: "EACCES", syscall, path });
-  t.mock.method(systemDisk, "create", (path: string, permissions?: Permissions) =>
+  t.mock.method(systemDisk, "create", (path: string, permissions?: CreateOptions) =>
     isWalled ? Promise.reject(refused("open", path)) : create(path, permissions),
   );
   t.mock.method(systemDisk, "makeFolder", (path: string) =>

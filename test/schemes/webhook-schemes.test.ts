@@ -40,7 +40,7 @@ for (const scheme of webhookSchemes) {
         { ok: false, reason: "missing" },
       ]);
       assert.deepEqual(
-        ["mismatch", "missing"].map((reason) => scheme.explain[reason]),
+        ["mismatch", "missing"].map((reason) => scheme.reasonTexts[reason]),
         ["it was signed with another key, or the bytes were changed", "the headers hold no signature"],
       );
     });

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { PDFDocument, type PDFFont } from "@cantoo/pdf-lib";
-import { nextTurn } from "../../../src/base/timing.ts";
+import { waitForNextTurn } from "../../../src/base/timing.ts";
 import { TrueTypeFont } from "./true-type.ts";
 
 export interface PdfSheet {
@@ -54,7 +54,7 @@ export async function renderPdf(sheet: PdfSheet): Promise<RenderedPdf> {
           current.drawText(omissionNotice, { x: pageLayout.margin, y, size: 11, font: regular });
           return false;
         }
-        await nextTurn();
+        await waitForNextTurn();
         current = document.addPage([pageLayout.width, pageLayout.height]);
         y = pageLayout.height - pageLayout.margin;
       }

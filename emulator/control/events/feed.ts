@@ -1,5 +1,5 @@
 import { toIsoMillis } from "../../../src/base/clock.ts";
-import { nextTurn } from "../../../src/base/timing.ts";
+import { waitForNextTurn } from "../../../src/base/timing.ts";
 import { EventFrames } from "../../http/reply.ts";
 import type { ControlContext, FollowableEvents } from "../context.ts";
 import { type ActivityItem, describeEvents, watchActivityItems } from "./describe-events.ts";
@@ -115,7 +115,7 @@ export class EventFeed implements FollowableEvents {
     this.#isPublishing = true;
     while (this.#weight > 0 && this.#unlisten) {
       // More items can be added while one is published.
-      await nextTurn();
+      await waitForNextTurn();
       const [items, weight] = [this.#items, this.#weight];
       this.#items = [];
       this.#weight = 0;

@@ -1,5 +1,5 @@
 import { type Dispatcher, errors } from "undici";
-import { getTlsReason, mayExpectTls, type TlsFailure, toTlsFailure } from "../../../src/base/errors.ts";
+import { getTlsReason, suggestsTlsServer, type TlsFailure, toTlsFailure } from "../../../src/base/errors.ts";
 import { lookupTable } from "../../../src/base/object.ts";
 import { hasNoBody } from "../../../src/base/response-quirks.ts";
 
@@ -137,7 +137,9 @@ export function describeResponseFailure(
   if (name !== undefined && message !== undefined) {
     return {
       code: name,
-      message: mayExpectTls(origin, code) ? `${message} If it speaks TLS, use https:// in the webhook's URL.` : message,
+      message: suggestsTlsServer(origin, code)
+        ? `${message} If it speaks TLS, use https:// in the webhook's URL.`
+        : message,
     };
   }
   const text = error instanceof Error ? error.message : String(error);

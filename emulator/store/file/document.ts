@@ -1,4 +1,4 @@
-import { nextTurn } from "../../../src/base/timing.ts";
+import { waitForNextTurn } from "../../../src/base/timing.ts";
 import { svcVersion } from "../../../src/base/version.ts";
 import { type Disk, readBeginning } from "../../../src/files/disk.ts";
 import { type Contents, sliceRows } from "../live/compaction.ts";
@@ -22,7 +22,7 @@ export async function* createDocument(
     for (const piece of createDocumentSlices(contents, head)) {
       yield piece;
       // A reader that does not pause must let other work run.
-      if (piece.length > busyLength) await nextTurn();
+      if (piece.length > busyLength) await waitForNextTurn();
     }
     yield documentEnd;
   } finally {

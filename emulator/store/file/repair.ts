@@ -1,5 +1,5 @@
 import { dirname } from "node:path";
-import { type Disk, freeName, isMissing, systemDisk } from "../../../src/files/disk.ts";
+import { type Disk, findFreeName, isMissing, systemDisk } from "../../../src/files/disk.ts";
 import { startPosition } from "../../../src/files/log-line.ts";
 import type { Repair } from "../../published.d.ts";
 import type { State } from "../live/state.ts";
@@ -104,7 +104,7 @@ function createKnownHead(reader: DocumentReader, oldest: number) {
 }
 
 async function findUnusedName(disk: Disk, file: string): Promise<string> {
-  const second = await freeName(disk, file, "damaged");
+  const second = await findFreeName(disk, file, "damaged");
   await disk.link(file, second);
   return second;
 }

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { isSecretName, redactText } from "../../../src/api/secrets.ts";
 import { toIsoMillis } from "../../../src/base/clock.ts";
-import { nextTurn } from "../../../src/base/timing.ts";
+import { waitForNextTurn } from "../../../src/base/timing.ts";
 import { redactReceiverUrl, redactTokens } from "../../http/request-log/redact.ts";
 import type { AnyRows, Collection, ConsistentContents, Mapping, Store } from "../../store/port.ts";
 
@@ -116,7 +116,7 @@ async function compareMapping(
       }
     });
     some = [];
-    await nextTurn();
+    await waitForNextTurn();
   };
   for (const entry of entries) {
     some.push(entry);

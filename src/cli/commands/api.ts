@@ -3,7 +3,7 @@ import { resources } from "../../api/resources.ts";
 import { forwardAnything } from "../../api/router/proxied.ts";
 import { trimTrailing } from "../../base/text.ts";
 import { parseJson } from "../../client/body.ts";
-import { leavesOutcomeUnknown, ServiceError } from "../../client/errors.ts";
+import { isOutcomeUnknown, ServiceError } from "../../client/errors.ts";
 import { parseProblem } from "../../client/problem.ts";
 import type { BaseUrls } from "../../client/published.d.ts";
 import { buildCredentialHeaders, isIdempotent } from "../../client/request.ts";
@@ -115,7 +115,7 @@ const api = defineCommand({
       headers,
       body: text,
       problem: parseProblem(status, parseJsonOrText(text)),
-      outcomeUnknown: !isIdempotent(request.method) && leavesOutcomeUnknown(status, response.headers),
+      outcomeUnknown: !isIdempotent(request.method) && isOutcomeUnknown(status, response.headers),
     });
   },
 });

@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { markObserved } from "../../derive/observed.ts";
+import { addObservations } from "../../derive/observed.ts";
 import { buildOpenApi } from "../../derive/openapi.ts";
 import { loadObservations } from "../../verify/observed/observations.ts";
 import { type Command, type Context, defineCommand } from "../command.ts";
@@ -47,7 +47,7 @@ async function annotateDocument(document: object, folder: string, { host, signal
       throw toUsageError(cause, "--observed");
     },
   );
-  return markObserved(document, observations.seen);
+  return addObservations(document, observations.seen);
 }
 
 async function findServer(service: (typeof services)[number], surroundings: Pick<Context, "globals" | "host">) {

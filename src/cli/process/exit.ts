@@ -1,5 +1,5 @@
 import { redactText } from "../../api/secrets.ts";
-import { mayExpectTls, toTlsFailure } from "../../base/errors.ts";
+import { suggestsTlsServer, toTlsFailure } from "../../base/errors.ts";
 import { lookupTable } from "../../base/object.ts";
 import {
   InvalidArgumentsError,
@@ -212,7 +212,7 @@ function getNetworkHint({ code, origin, outcomeUnknown }: NetworkError): string 
   }
   if (outcomeUnknown) return unknownOutcomeHint;
   if (code === "ETIMEDOUT") return "Try again later, or allow a longer time with --timeout.";
-  return mayExpectTls(origin, code)
+  return suggestsTlsServer(origin, code)
     ? "Check the address (https:// for TLS), and that the service is running."
     : "Check the address, and that the service is running.";
 }

@@ -1,4 +1,4 @@
-import { nextTurn } from "../../base/timing.ts";
+import { waitForNextTurn } from "../../base/timing.ts";
 import type { OutputStream } from "./host.ts";
 
 /**
@@ -13,7 +13,7 @@ export async function write(stream: OutputStream, text: string | Uint8Array): Pr
   const bytes = typeof text === "string" ? Buffer.from(text) : text;
   for (let at = 0; at < bytes.length; at += maxTerminalWriteBytes) {
     await writeAll(stream, bytes.subarray(at, at + maxTerminalWriteBytes));
-    await nextTurn();
+    await waitForNextTurn();
   }
 }
 

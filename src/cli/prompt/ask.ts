@@ -1,7 +1,7 @@
 import type { Key } from "node:readline";
 import { Writable } from "node:stream";
 import { checkbox, confirm, input, password, search, select } from "@inquirer/prompts";
-import { onNextTurn } from "../../base/timing.ts";
+import { runOnNextTurn } from "../../base/timing.ts";
 import { escapeControlCharacters } from "../output/control-characters.ts";
 import { withNonZeroWidth } from "../output/line-wrapping.ts";
 import { hasColour } from "../output/styled.ts";
@@ -78,7 +78,7 @@ async function awaitAnswer<T>(
     if (key.ctrl && key.name === "d" && stdin.isPaused()) end();
   };
   let isAsking = true;
-  const onPause = () => void onNextTurn(() => isAsking && !ended.signal.aborted && stdin.resume());
+  const onPause = () => void runOnNextTurn(() => isAsking && !ended.signal.aborted && stdin.resume());
   try {
     const question = ask({
       input: stdin,

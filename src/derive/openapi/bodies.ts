@@ -15,7 +15,7 @@ export function buildRequestBody(operation: Operation, writer: SchemaWriter): Js
     given.map(({ title, body }) => [slugify(title), { summary: title, value: body }]),
   );
   return {
-    required: !mayBeAbsent(body, service),
+    required: !isBodyOptional(body, service),
     content: Object.fromEntries(
       Object.entries(buildRequestContent(body, writer)).map(([mediaType, schema]) => [
         mediaType,
@@ -29,7 +29,7 @@ export function buildRequestBody(operation: Operation, writer: SchemaWriter): Js
  * Reports whether the emulator accepts a request without a body. It treats missing bytes as empty, and accepts a form
  * without fields.
  */
-function mayBeAbsent(body: RequestBody, { noBody }: Service): boolean {
+function isBodyOptional(body: RequestBody, { noBody }: Service): boolean {
   if (!("schema" in body)) return true;
   // Errors in the handler's own wording are only in the schema's metadata.
   const { required, oneOf, anyOf } = body.schema.meta() ?? {};

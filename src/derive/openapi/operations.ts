@@ -113,12 +113,12 @@ export const collectFailures = (operation: Operation): FailureCode[] => [
   ...new Set([
     ...operation.failures,
     ...(operation.clusterFailures ?? []),
-    ...operation.service.failures.filter((code) => canHappen(catalogue[code], operation)),
+    ...operation.service.failures.filter((code) => isApplicableFailure(catalogue[code], operation)),
   ]),
 ];
 
 /** Reports whether a failure applies to an operation. A service declares its failures for all operations. */
-function canHappen({ status }: Failure<unknown>, { auth, request }: Operation): boolean {
+function isApplicableFailure({ status }: Failure<unknown>, { auth, request }: Operation): boolean {
   if (status === 401 || status === 403) return auth !== "none";
   if (status === 405) return false;
   if (status === 413 || status === 415) return request.body !== undefined;

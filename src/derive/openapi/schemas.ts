@@ -32,7 +32,7 @@ export function createSchemaWriter(names: SchemaNames): SchemaWriter {
         // The types of zod's core and of its classes only differ by name.
         const known = path.length > 0 ? writeReference(zodSchema as unknown as z.ZodType, direction) : undefined;
         Object.assign(jsonSchema, known);
-        tidy(jsonSchema);
+        simplifySchema(jsonSchema);
       },
     });
     return json;
@@ -66,7 +66,7 @@ export function createSchemaWriter(names: SchemaNames): SchemaWriter {
 }
 
 /** Changes the schema in place, as zod's override requires. */
-function tidy(json: Record<string, unknown>): void {
+function simplifySchema(json: Record<string, unknown>): void {
   if ("$ref" in json) {
     for (const key of Object.keys(json)) if (!["$ref", "description", "default"].includes(key)) delete json[key];
   }
@@ -103,7 +103,9 @@ function convertToList(json: Record<string, unknown>, items: readonly unknown[])
 
 const differsByDirection = (schema: z.ZodType): boolean => {
   const toText = (io: Direction) =>
-    JSON.stringify(schema.toJSONSchema({ io, unrepresentable: "any", override: ({ jsonSchema }) => tidy(jsonSchema) }));
+    JSON.stringify(
+      schema.toJSONSchema({ io, unrepresentable: "any", override: ({ jsonSchema }) => simplifySchema(jsonSchema) }),
+    );
   return toText("input") !== toText("output");
 };
 

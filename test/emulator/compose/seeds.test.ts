@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { seedSchema, startEmulator } from "../../../emulator/index.ts";
+import { addCleanup } from "../../support/cleanup.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 import { startTestEmulator } from "../../support/emulator.ts";
 import { assertGolden } from "../../support/golden.ts";
@@ -65,7 +66,7 @@ describe("emulator seed", () => {
 
   it("can come from a file with a $schema", async (t) => {
     const folder = await mkdtemp(join(tmpdir(), "svc-seed-"));
-    t.after(() => rm(folder, { recursive: true, force: true }));
+    addCleanup(t, () => rm(folder, { recursive: true, force: true }));
     const own = { $schema: "./seed.schema.json", clusters: [{ id: "own-1", label: "own", key: "k" }] };
     await writeFile(join(folder, "own.json"), JSON.stringify(own));
     const argv = ["emulator", "exec", "--seed", "own.json", "--", process.execPath, "-p", "process.env.SVC_CLUSTERS"];

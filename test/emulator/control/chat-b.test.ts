@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createRemoteJWKSet, jwtVerify } from "jose";
+import { addCleanup } from "../../support/cleanup.ts";
 import { pickStatusAndBody, startTestEmulator, type TestEmulator } from "../../support/emulator.ts";
 
 const path = "/router/v1/integrations/chat_b/webhook/messaging";
@@ -66,7 +67,7 @@ describe("issuer of bot-framework tokens", () => {
   it("preserves its key across a restart", async (t) => {
     const { mkdtemp, rm } = await import("node:fs/promises");
     const folder = await mkdtemp("/tmp/svc-test-");
-    t.after(() => rm(folder, { recursive: true, force: true }));
+    addCleanup(t, () => rm(folder, { recursive: true, force: true }));
     const file = `${folder}/emulator.json`;
     const first = await startTestEmulator(t, { file });
     const { kid } = await mint(first);

@@ -7,12 +7,13 @@ import { collections } from "../../../emulator/compose/state/collections.ts";
 import { openFileStore } from "../../../emulator/store/file/file-store.ts";
 import type { Store } from "../../../emulator/store/port.ts";
 import { systemWallClock } from "../../../src/base/clock.ts";
+import { addCleanup } from "../../support/cleanup.ts";
 import { startReceiver } from "../../support/receiver.ts";
 import { createDeliveryFixture, toMilliseconds } from "../../support/webhooks.ts";
 
 async function stateFile(t: TestContext): Promise<() => Promise<Store>> {
   const folder = await mkdtemp(join(tmpdir(), "svc-"));
-  t.after(() => rm(folder, { recursive: true }));
+  addCleanup(t, () => rm(folder, { recursive: true }));
   return () => openFileStore({ path: join(folder, "emulator.json"), collections, wall: systemWallClock });
 }
 

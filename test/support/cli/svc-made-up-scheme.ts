@@ -25,7 +25,7 @@ const madeUpScheme: WebhookScheme = {
     for await (const chunk of body) chunks.push(chunk);
     return given === sign(key, time, Buffer.concat(chunks)) ? { ok: true } : { ok: false, reason: "mismatch" };
   },
-  explain: { missing: "there is no made-up header", mismatch: "somebody made it up" },
+  reasonTexts: { missing: "there is no made-up header", mismatch: "somebody made it up" },
 };
 
 (webhookSchemes as unknown as WebhookScheme[]).unshift(madeUpScheme);

@@ -4,6 +4,7 @@ import { basename, join } from "node:path";
 import type { TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
 import { contractDocument } from "../../../src/cli/commands/example-contract.ts";
+import { addCleanup } from "../cleanup.ts";
 import type { TestEmulator } from "../emulator.ts";
 
 /** Output of the program of each generator. All programs send the same requests with their generated client. */
@@ -39,7 +40,7 @@ export async function createClientFolder(
   ...files: readonly string[]
 ): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "svc-interop-"));
-  t.after(() => rm(folder, { recursive: true, force: true }));
+  addCleanup(t, () => rm(folder, { recursive: true, force: true }));
   for (const name of ["router.json", "contracts.json", "emulator.json"]) {
     await writeFile(join(folder, name), await (await fetch(`${controlUrl}/openapi/${name}`)).text());
   }

@@ -1,5 +1,5 @@
 import { isHeaderName, isHeaderValue } from "../../../api/operation.ts";
-import { mayExpectTls } from "../../../base/errors.ts";
+import { suggestsTlsServer } from "../../../base/errors.ts";
 import { clientDefaults } from "../../../client/client.ts";
 import { NetworkError } from "../../../client/errors.ts";
 import { readBodyText } from "../../../client/response.ts";
@@ -52,7 +52,7 @@ export async function openDeliverySender({ globals, host, signal, onEnd }: Conte
         return { status: response.status, duration_ms: measureDuration(), body: text, content_type: type };
       } catch (error) {
         if (!(error instanceof NetworkError)) throw error;
-        const hint = mayExpectTls(url, error.code) ? " If the receiver uses TLS, use https://." : "";
+        const hint = suggestsTlsServer(url, error.code) ? " If the receiver uses TLS, use https://." : "";
         return { error: `${error.message}${hint}`, duration_ms: measureDuration() };
       }
     },

@@ -81,7 +81,7 @@ const webhooksVerify = defineCommand({
       return undefined;
     }
     const { reason } = verdict;
-    throw new CommandFailedError("failed", reason, `The signature does not match: ${scheme.explain[reason]}.`, {
+    throw new CommandFailedError("failed", reason, `The signature does not match: ${scheme.reasonTexts[reason]}.`, {
       hint: "The signature covers the raw bytes. Verify them unchanged.",
       ...(scheme === detectScheme(headers) && { next: formatExplainCommand(input) }),
     });

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { calculateJwkThumbprint } from "jose";
 import vectors from "../../../../fixtures/vectors/signatures-and-protocols.json" with { type: "json" };
+import { addCleanup } from "../../../support/cleanup.ts";
 import { createSender, startTestEmulator, type TestEmulator } from "../../../support/emulator.ts";
 import { decodeJwtPart, signIn } from "../../../support/identity/sign-in.ts";
 
@@ -53,7 +54,7 @@ describe("signing key of a cluster", () => {
 
   it("is created once despite concurrent requests, and survives a restart", async (t) => {
     const folder = await mkdtemp(join(tmpdir(), "svc-keys-"));
-    t.after(() => rm(folder, { recursive: true }));
+    addCleanup(t, () => rm(folder, { recursive: true }));
     const file = join(folder, "emulator.json");
     const first = await startTestEmulator(t, { file });
     const sets = await Promise.all([keysOf(first), keysOf(first), keysOf(first)]);

@@ -3,6 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
+import { addCleanup } from "../../../support/cleanup.ts";
 import { pickStatusAndBody, startTestEmulator } from "../../../support/emulator.ts";
 import { createOAuthError, startDeviceAuthorization, tokenExchangeType } from "../../../support/identity/devices.ts";
 import { confidentialClientSeed, formHeaders, listFindings } from "../../../support/identity/sign-in.ts";
@@ -300,7 +301,7 @@ describe("device token response", () => {
 
   it("can be requested again after a crash", async (t) => {
     const folder = await mkdtemp(join(tmpdir(), "svc-device-"));
-    t.after(() => rm(folder, { recursive: true }));
+    addCleanup(t, () => rm(folder, { recursive: true }));
     const file = join(folder, "emulator.json");
     const { world, cluster } = await behindReceiver(t, { file });
     const { poll, decide, device_code } = await startDeviceAuthorization(world);

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { it } from "node:test";
 import fc from "fast-check";
+import { addCleanup } from "../../../support/cleanup.ts";
 import {
   bulkOperations,
   type ClusterId,
@@ -106,7 +107,7 @@ async function compare(world: RoutedEmulator, model: Model): Promise<void> {
 
 it("mapping tables match a simple model after any sequence of operations and restarts", async (t) => {
   const folder = await mkdtemp(join(tmpdir(), "svc-model-"));
-  t.after(() => rm(folder, { recursive: true, force: true }));
+  addCleanup(t, () => rm(folder, { recursive: true, force: true }));
   let run = 0;
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 25 }), async (steps) => {

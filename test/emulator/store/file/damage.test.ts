@@ -6,7 +6,7 @@ import { openFileStore } from "../../../../emulator/store/file/file-store.ts";
 import { repairFile } from "../../../../emulator/store/file/repair.ts";
 import type { Store } from "../../../../emulator/store/port.ts";
 import { systemWallClock } from "../../../../src/base/clock.ts";
-import { logLine, parseLine } from "../../../../src/files/log-line.ts";
+import { formatLogLine, parseLine } from "../../../../src/files/log-line.ts";
 import { collections, createGatedDisk, createPerson, createTemporaryFolder, people } from "../../../support/store.ts";
 
 const open = (folder: string, report?: (text: string) => void): Promise<Store> =>
@@ -203,7 +203,7 @@ describe("write interrupted by a machine crash", () => {
 function following(line: string, json: string): string {
   const { number, checksum } = parseLine(Buffer.from(line, "latin1"))!;
   const head = { number: number + 1, group: number + 1, before: checksum };
-  return logLine(json, head).bytes.toString("latin1").slice(0, -1);
+  return formatLogLine(json, head).bytes.toString("latin1").slice(0, -1);
 }
 
 const zeroedFrom = (lines: string[], at: number): string[] => [

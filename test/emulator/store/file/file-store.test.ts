@@ -6,7 +6,7 @@ import { describe, it, type TestContext } from "node:test";
 import { type FileStoreOptions, openFileStore } from "../../../../emulator/store/file/file-store.ts";
 import type { Store } from "../../../../emulator/store/port.ts";
 import { systemWallClock } from "../../../../src/base/clock.ts";
-import { formatFirstLine, logLine } from "../../../../src/files/log-line.ts";
+import { formatFirstLine, formatLogLine } from "../../../../src/files/log-line.ts";
 import {
   collections,
   createPerson,
@@ -211,7 +211,7 @@ describe("torn last line", () => {
     const { folder, store } = await seeded(t);
     const before = await exportContent(store);
     const journal = join(folder, "emulator.json.journal.1");
-    const line = logLine('[["delete","people","1"]]', { number: 3, group: 3, before: 0 }).bytes;
+    const line = formatLogLine('[["delete","people","1"]]', { number: 3, group: 3, before: 0 }).bytes;
     await writeFile(journal, line.toString().replace("people", "peo\0le"), { flag: "a" });
     assert.deepEqual(await reopened(t, folder), before);
   });
@@ -310,7 +310,7 @@ describe("damaged state file", () => {
     const { folder, store } = await seeded(t);
     await store.close();
     const first = formatFirstLine(JSON.stringify({ svc_journal: 1, generation: 9, after: 8 })).toString();
-    const line = logLine('[["delete","people","1"]]', { number: 9, group: 9, before: 0 }).bytes.toString();
+    const line = formatLogLine('[["delete","people","1"]]', { number: 9, group: 9, before: 0 }).bytes.toString();
     await writeFile(join(folder, "emulator.json.journal.9"), first + line);
     await assert.rejects(open(folder), /journal\.9, line 1: the previous journal \(generation 8\) is missing/);
   });

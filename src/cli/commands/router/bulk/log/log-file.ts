@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { tryParseJson } from "../../../../../base/object.ts";
 import { svcVersion } from "../../../../../base/version.ts";
 import { type Disk, isMissing, systemDisk } from "../../../../../files/disk.ts";
-import { formatFirstLine, logLine, startPosition } from "../../../../../files/log-line.ts";
+import { formatFirstLine, formatLogLine, startPosition } from "../../../../../files/log-line.ts";
 import { type LogEnd, readLog } from "../../../../../files/read-log.ts";
 
 const format = 1;
@@ -25,7 +25,7 @@ export async function createLog(disk: Disk, folder: string, lines: readonly stri
   let { number, checksum } = startPosition;
   for (const json of lines) {
     number += 1;
-    const line = logLine(json, { number, group: 1, before: checksum });
+    const line = formatLogLine(json, { number, group: 1, before: checksum });
     bytes.push(line.bytes);
     checksum = line.checksum;
   }
