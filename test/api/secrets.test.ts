@@ -11,7 +11,7 @@ import {
   redactUrl,
   secretPathPrefixes,
 } from "../../src/api/secrets.ts";
-import { measureCostRatio } from "../support/growth.ts";
+import { measureCostRatio } from "../support/cost-ratio.ts";
 
 const secret = "s3cr3t-value";
 

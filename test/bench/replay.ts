@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { startEmulator } from "../../emulator/index.ts";
 import { readCorpus } from "../../src/verify/corpus.ts";
 import { createSender, startTestEmulator } from "../support/emulator.ts";
-import { readReferenceData, recordSession, runContractJourney, subscribe } from "../support/verify/recorded.ts";
+import { readReferenceData, recordSession, runContractJourney, subscribe } from "../support/verify/recorded-session.ts";
 import { bundlePackage } from "./support/bundled.ts";
 import { computeMedian, computeRatios, reportFigure, runAlternately, writeNote } from "./support/measure.ts";
 

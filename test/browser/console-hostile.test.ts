@@ -4,7 +4,7 @@ import { createTestBrowser } from "../support/browser.ts";
 import { createConsoleAddress } from "../support/console.ts";
 import { createDraftContract } from "../support/contracts.ts";
 import { openEventStream } from "../support/event-stream.ts";
-import { startRoutedEmulator } from "../support/routed.ts";
+import { startRoutedEmulator } from "../support/routed-emulator.ts";
 import { hostileTag, openConsole, startFailingWebhookStory, startFullStory, viewOf } from "./console-scene.ts";
 import { startRelay } from "./relay.ts";
 

@@ -10,7 +10,7 @@ import { groupNames, loadDeclarations } from "../../src/cli/command-tree/tree.ts
 import { root } from "../structure/repository.ts";
 import { createTestFolder } from "../support/cli/cli-emulator.ts";
 import { startForwardProxy } from "../support/cli/forward-proxy.ts";
-import { startTlsService } from "../support/cli/safe-service.ts";
+import { startTlsService } from "../support/cli/tls-service.ts";
 import { startTestEmulator } from "../support/emulator.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { getPackageFolder, getSvcPath, readConsoleMetafile, readMetafile } from "../support/shipped.ts";

@@ -7,9 +7,9 @@ import type { Profile } from "../../src/cli/connection/profiles/profile.ts";
 import { identifyMachine } from "../../src/files/machine.ts";
 import { createTestFolder } from "../support/cli/cli-emulator.ts";
 import { type RunOptions, runCli } from "../support/cli/run-cli.ts";
+import { createMovedWallClock } from "../support/clocks/moved-wall-clock.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { getSvcPath } from "../support/shipped.ts";
-import { createMovedWallClock } from "../support/walls/moved-wall.ts";
 
 /** A configuration folder, and the command line that uses it. */
 async function machine(t: TestContext, profiles?: Record<string, Profile>, current?: string) {

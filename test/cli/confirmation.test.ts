@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { deriveSpecs } from "../../src/derive/specs.ts";
 import { startCliEmulator } from "../support/cli/cli-emulator.ts";
-import { enterKey, simulateUser } from "../support/cli/person.ts";
 import { runCli } from "../support/cli/run-cli.ts";
+import { enterKey, simulateUser } from "../support/cli/simulated-user.ts";
 import { startReceiver } from "../support/receiver.ts";
 
 /** The commands of one operation that require a confirmation. For the mapping tables, see test/cli/bulk. */

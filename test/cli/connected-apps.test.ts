@@ -3,7 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { type CliEmulator, startCliEmulator } from "../support/cli/cli-emulator.ts";
-import { waitUntilIdle } from "../support/refused.ts";
+import { waitUntilIdle } from "../support/rejections.ts";
 
 const secrets = { chatA: "chat-a secret", crmA: "crm-a secret", crmB: "crm-b secret", billing: "billing secret" };
 const seed = {

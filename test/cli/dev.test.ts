@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { addCleanup } from "../support/cleanup.ts";
 import { createTestFolder } from "../support/cli/cli-emulator.ts";
-import { startCommand } from "../support/cli/following.ts";
 import { type RunOptions, runCli } from "../support/cli/run-cli.ts";
+import { startCommand } from "../support/cli/running-command.ts";
 import { startTestEmulator } from "../support/emulator.ts";
 import { startReceiver } from "../support/receiver.ts";
 

@@ -5,8 +5,8 @@ import { describe, it } from "node:test";
 import { stripVTControlCharacters } from "node:util";
 import { createTestFolder, startCliEmulator } from "../support/cli/cli-emulator.ts";
 import { ndaContractJson } from "../support/cli/nda.ts";
-import { ctrlC, ctrlD, downKey, enterKey, simulateUser } from "../support/cli/person.ts";
 import { runCli } from "../support/cli/run-cli.ts";
+import { ctrlC, ctrlD, downKey, enterKey, simulateUser } from "../support/cli/simulated-user.ts";
 
 interface Recipients {
   readonly items: readonly { readonly recipient: { readonly user: { readonly email: string } } }[];

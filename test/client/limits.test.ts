@@ -14,8 +14,8 @@ import { parseServerSentEvents } from "../../src/client/events.ts";
 import { type ReadMode, resolveMaxBytes } from "../../src/client/limits.ts";
 import { getReadMode, readBodyText } from "../../src/client/response.ts";
 import { createTransport } from "../../src/client/transport.ts";
-import { type RawConnection, startMisbehavingServer } from "../support/cli/misbehaving.ts";
-import { ManualWallClock } from "../support/walls/standing-wall.ts";
+import { type RawConnection, startMisbehavingServer } from "../support/cli/misbehaving-server.ts";
+import { ManualWallClock } from "../support/clocks/manual-wall-clock.ts";
 
 const mebi = 2 ** 20;
 /** The bytes that were sent into the buffers of a connection before a reader consumed them. */

@@ -6,7 +6,7 @@ import { NetworkError, ProxyError } from "../../src/client/errors.ts";
 import { readBodyText } from "../../src/client/response.ts";
 import { createTransport } from "../../src/client/transport.ts";
 import { startForwardProxy } from "../support/cli/forward-proxy.ts";
-import { startTlsService } from "../support/cli/safe-service.ts";
+import { startTlsService } from "../support/cli/tls-service.ts";
 import { startReceiver } from "../support/receiver.ts";
 
 const basic = (user: string, password: string) => `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}`;

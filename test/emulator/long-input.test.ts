@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { measureCostRatio } from "../support/cost-ratio.ts";
 import { createSender, startTestEmulator } from "../support/emulator.ts";
-import { measureCostRatio } from "../support/growth.ts";
 
 const length = 150_000;
 /** Maximum ratio of the two durations. Quadratic time would be some thousand times as long as linear time. */

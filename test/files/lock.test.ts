@@ -8,8 +8,8 @@ import { describe, it } from "node:test";
 import { acquireLock, isLockConflict, type LockHolder } from "../../src/files/lock.ts";
 import { identifyMachine } from "../../src/files/machine.ts";
 import { createTestFolder } from "../support/cli/cli-emulator.ts";
+import { createMovedWallClock } from "../support/clocks/moved-wall-clock.ts";
 import { getNamespaceCommand, startLockProcess } from "../support/files/lock-process.ts";
-import { createMovedWallClock } from "../support/walls/moved-wall.ts";
 
 const wall = createMovedWallClock();
 

@@ -6,7 +6,7 @@ import { describe, it } from "node:test";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { tsImport } from "tsx/esm/api";
 import { startTestEmulator } from "../support/emulator.ts";
-import { installNpmPackages } from "../support/foreign/installed.ts";
+import { installNpmPackages } from "../support/foreign/installation.ts";
 import { runProgram } from "../support/foreign/program.ts";
 import { startReceiver } from "../support/receiver.ts";
 

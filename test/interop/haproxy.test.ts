@@ -10,7 +10,7 @@ import { createContractRequest as contract } from "../support/contracts.ts";
 import { pickStatusAndBody, startTestEmulator } from "../support/emulator.ts";
 import { readEvents } from "../support/event-stream.ts";
 import { canRun } from "../support/foreign/program.ts";
-import { startRoutedEmulator } from "../support/routed.ts";
+import { startRoutedEmulator } from "../support/routed-emulator.ts";
 import { createTemporaryFolder } from "../support/store.ts";
 
 const skip = (await canRun("haproxy", "-v")) ? false : "needs haproxy";

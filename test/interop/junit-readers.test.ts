@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { contract, runStory } from "../cli/run/story.ts";
 import { createTestFolder } from "../support/cli/cli-emulator.ts";
-import { type Installation, installNpmPackages, installPythonPackages } from "../support/foreign/installed.ts";
+import { type Installation, installNpmPackages, installPythonPackages } from "../support/foreign/installation.ts";
 
 const python = await installPythonPackages("junitparser==5.0.3");
 const node = await installNpmPackages("junit2json@4.0.0");

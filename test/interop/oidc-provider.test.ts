@@ -6,9 +6,9 @@ import { exportJWK } from "jose";
 import { Provider } from "oidc-provider";
 import { createTestFolder } from "../support/cli/cli-emulator.ts";
 import { type RunOptions, runCli } from "../support/cli/run-cli.ts";
+import { createMovedWallClock } from "../support/clocks/moved-wall-clock.ts";
 import { getKeyPair } from "../support/identity/key-pairs.ts";
 import { openSignInStore } from "../support/identity/sign-ins.ts";
-import { createMovedWallClock } from "../support/walls/moved-wall.ts";
 
 const deviceGrant = "urn:ietf:params:oauth:grant-type:device_code";
 

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { promisify } from "node:util";
 import { root } from "../structure/repository.ts";
-import { installNpmPackages } from "../support/foreign/installed.ts";
+import { installNpmPackages } from "../support/foreign/installation.ts";
 import { tarballPath } from "../support/tarball.ts";
 
 const run = promisify(execFile);

@@ -9,7 +9,6 @@ import { readEmulatorOptions } from "../../src/cli/commands/emulator/options.ts"
 import { contractDocument, createEmptyPdf } from "../../src/cli/commands/example-contract.ts";
 import { root } from "../structure/repository.ts";
 import { type CliEmulator, createTestFolder, startCliEmulator } from "../support/cli/cli-emulator.ts";
-import { type RunningCommand, startCommand } from "../support/cli/following.ts";
 import {
   assertPageSection,
   extractCodeBlocks,
@@ -19,11 +18,12 @@ import {
   readPage,
 } from "../support/cli/pages.ts";
 import { type RunOptions, type RunResult, runCli } from "../support/cli/run-cli.ts";
+import { type RunningCommand, startCommand } from "../support/cli/running-command.ts";
 import { installSvc } from "../support/cli/terminal.ts";
+import { createMovedWallClock } from "../support/clocks/moved-wall-clock.ts";
 import { findFreePort } from "../support/free-port.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { getBundleFolder } from "../support/shipped.ts";
-import { createMovedWallClock } from "../support/walls/moved-wall.ts";
 
 /** The words of a command line with quotes. */
 const wordsIn = (line: string): string[] =>

@@ -15,8 +15,8 @@ import {
   deviateWebhooks,
   plantedResponses,
   plantedWebhooks,
-} from "../support/verify/planted.ts";
-import { readReferenceData, recordSession, runContractJourney, subscribe } from "../support/verify/recorded.ts";
+} from "../support/verify/planted-deviations.ts";
+import { readReferenceData, recordSession, runContractJourney, subscribe } from "../support/verify/recorded-session.ts";
 
 const planted = [...Object.keys(plantedResponses), ...Object.keys(plantedWebhooks)].sort();
 const activities = ["CONTRACT_CREATED", "COUNTER_PARTY_CREATED"];

@@ -12,7 +12,7 @@ import {
   recordSession,
   runContractJourney,
   subscribe,
-} from "../support/verify/recorded.ts";
+} from "../support/verify/recorded-session.ts";
 
 describe("replay of a thousand requests", () => {
   it("finds no differences with other IDs and times", async (t) => {

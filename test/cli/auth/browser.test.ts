@@ -5,7 +5,7 @@ import { PassThrough } from "node:stream";
 import { describe, it, type TestContext } from "node:test";
 import { findBrowserCommand } from "../../../src/cli/prompt/browser.ts";
 import { startCliEmulator } from "../../support/cli/cli-emulator.ts";
-import { createMovedWallClock } from "../../support/walls/moved-wall.ts";
+import { createMovedWallClock } from "../../support/clocks/moved-wall-clock.ts";
 
 describe("svc auth device-login with a browser", () => {
   const cases: [string, Record<string, string>, string, string[] | undefined][] = [

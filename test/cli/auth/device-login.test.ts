@@ -3,9 +3,9 @@ import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { type CliEmulator, startCliEmulator } from "../../support/cli/cli-emulator.ts";
-import { startCommand } from "../../support/cli/following.ts";
+import { startCommand } from "../../support/cli/running-command.ts";
+import { createMovedWallClock } from "../../support/clocks/moved-wall-clock.ts";
 import { decodeJwtPart } from "../../support/identity/sign-in.ts";
-import { createMovedWallClock } from "../../support/walls/moved-wall.ts";
 
 /** An emulator whose clock follows the wall clock. A user decides after a number of polls. */
 async function beforeDevice(t: TestContext, decides: { status: "AUTHORIZED" | "DENIED"; after: number }) {

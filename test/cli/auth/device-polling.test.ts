@@ -3,8 +3,8 @@ import type { ServerResponse } from "node:http";
 import { describe, it, type TestContext } from "node:test";
 import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
+import { createMovedWallClock } from "../../support/clocks/moved-wall-clock.ts";
 import { startReceiver } from "../../support/receiver.ts";
-import { createMovedWallClock } from "../../support/walls/moved-wall.ts";
 
 const challenge = {
   device_code: "device-secret",

@@ -3,7 +3,7 @@ import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { startCliEmulator } from "../../support/cli/cli-emulator.ts";
-import { createMovedWallClock } from "../../support/walls/moved-wall.ts";
+import { createMovedWallClock } from "../../support/clocks/moved-wall-clock.ts";
 
 const begin = "auth device-login --client-id demo-cli --no-wait";
 

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
+import { createMovedWallClock } from "../../support/clocks/moved-wall-clock.ts";
 import { startReceiver } from "../../support/receiver.ts";
-import { createMovedWallClock } from "../../support/walls/moved-wall.ts";
 
 const page = "<!doctype html><title>An app that answers every path</title>";
 

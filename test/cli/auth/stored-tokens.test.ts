@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { createTestFolder, startCliEmulator } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
+import { createMovedWallClock } from "../../support/clocks/moved-wall-clock.ts";
 import { signIn } from "../../support/identity/sign-in.ts";
 import { openSignInStore } from "../../support/identity/sign-ins.ts";
 import { startReceiver } from "../../support/receiver.ts";
-import { createMovedWallClock } from "../../support/walls/moved-wall.ts";
 
 const hours = (count: number) => count * 3_600_000;
 

@@ -5,7 +5,7 @@ import { describe, it } from "node:test";
 import { hashEmail } from "../../../src/schemes/email-hash.ts";
 import { createBulkFixture } from "../../support/cli/bulk-stage.ts";
 import { type CliEmulator, startCliEmulator } from "../../support/cli/cli-emulator.ts";
-import { enterKey, simulateUser } from "../../support/cli/person.ts";
+import { enterKey, simulateUser } from "../../support/cli/simulated-user.ts";
 
 /** An environment that names the router without the control plane of the emulator. */
 const asReal = { SVC_EMULATOR_URL: undefined, SVC_EMULATOR_TOKEN: undefined };

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { hashEmail } from "../../../src/schemes/email-hash.ts";
 import { createBulkFixture } from "../../support/cli/bulk-stage.ts";
 import { startCliEmulator } from "../../support/cli/cli-emulator.ts";
-import { enterKey, simulateUser } from "../../support/cli/person.ts";
+import { enterKey, simulateUser } from "../../support/cli/simulated-user.ts";
 import { startDeviceAuthorization } from "../../support/identity/devices.ts";
 
 const everyKind = [

@@ -5,7 +5,7 @@ import { describe, it } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import type { BulkRequest } from "../../support/cli/bulk-service.ts";
 import { createBulkFixture, createNumberedIds, type ResponseScript } from "../../support/cli/bulk-stage.ts";
-import { ManualWallClock } from "../../support/walls/standing-wall.ts";
+import { ManualWallClock } from "../../support/clocks/manual-wall-clock.ts";
 
 const one = "--batch-size 2 --concurrency 1 --cluster eu-1";
 const fieldsRefused = { status: 422, body: { detail: [{ loc: ["body"], msg: "no", type: "x" }] } };

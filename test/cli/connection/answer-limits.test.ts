@@ -3,9 +3,9 @@ import { readdir } from "node:fs/promises";
 import { createConnection } from "node:net";
 import { describe, it, type TestContext } from "node:test";
 import { createTestFolder, startCliEmulator } from "../../support/cli/cli-emulator.ts";
-import { startCommand } from "../../support/cli/following.ts";
-import { startMisbehavingServer } from "../../support/cli/misbehaving.ts";
+import { startMisbehavingServer } from "../../support/cli/misbehaving-server.ts";
 import { type RunOptions, runCli } from "../../support/cli/run-cli.ts";
+import { startCommand } from "../../support/cli/running-command.ts";
 
 const mebi = 2 ** 20;
 /** The capacity of the buffers on both sides of a connection, which counts as sent. */

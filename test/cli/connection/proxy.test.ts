@@ -5,7 +5,7 @@ import { readProxies } from "../../../src/cli/connection/proxies.ts";
 import { startCliEmulator } from "../../support/cli/cli-emulator.ts";
 import { startForwardProxy } from "../../support/cli/forward-proxy.ts";
 import { type RunOptions, type RunResult, runCli } from "../../support/cli/run-cli.ts";
-import { startTlsService } from "../../support/cli/safe-service.ts";
+import { startTlsService } from "../../support/cli/tls-service.ts";
 import { startReceiver } from "../../support/receiver.ts";
 
 const password = "hunter2%secret";

@@ -3,8 +3,8 @@ import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { startCliEmulator } from "../../support/cli/cli-emulator.ts";
-import { startCommand } from "../../support/cli/following.ts";
 import { ndaContractJson } from "../../support/cli/nda.ts";
+import { startCommand } from "../../support/cli/running-command.ts";
 import { createExecutedImport, requireContract } from "../../support/contracts.ts";
 
 interface Row {

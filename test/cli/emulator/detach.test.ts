@@ -7,8 +7,8 @@ import { join } from "node:path";
 import { buffer, text } from "node:stream/consumers";
 import { describe, it, type TestContext } from "node:test";
 import { createTestFolder } from "../../support/cli/cli-emulator.ts";
-import { startSvcProcess } from "../../support/cli/process-of-svc.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
+import { startSvcProcess } from "../../support/cli/start-svc.ts";
 import { getSvcPath } from "../../support/shipped.ts";
 
 interface Ready {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { startCliEmulator } from "../../support/cli/cli-emulator.ts";
-import { startCommand } from "../../support/cli/following.ts";
+import { startCommand } from "../../support/cli/running-command.ts";
 import { createDraftContract } from "../../support/contracts.ts";
 
 describe("svc emulator events", () => {

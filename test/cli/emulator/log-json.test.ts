@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { systemWallClock } from "../../../src/base/clock.ts";
 import { createTestFolder } from "../../support/cli/cli-emulator.ts";
-import { startSvcProcess } from "../../support/cli/process-of-svc.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
+import { startSvcProcess } from "../../support/cli/start-svc.ts";
 import { createSender } from "../../support/emulator.ts";
 import { startReceiver } from "../../support/receiver.ts";
 

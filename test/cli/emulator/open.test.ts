@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
+import { ManualWallClock } from "../../support/clocks/manual-wall-clock.ts";
 import { pickStatusAndBody, startTestEmulator } from "../../support/emulator.ts";
 import { runProgram } from "../../support/foreign/program.ts";
-import { ManualWallClock } from "../../support/walls/standing-wall.ts";
 
 /** An emulator with the state of a folder, like svc emulator start. */
 async function runningIn(t: TestContext) {

@@ -4,8 +4,8 @@ import { copyFile, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { createTestFolder } from "../../support/cli/cli-emulator.ts";
-import { startSvcProcess } from "../../support/cli/process-of-svc.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
+import { startSvcProcess } from "../../support/cli/start-svc.ts";
 
 /** An emulator in its own process, and commands that find it only by its address. */
 async function started(t: TestContext) {

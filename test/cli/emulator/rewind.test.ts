@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createTestFolder, startCliEmulator } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
-import { describeForEachStore } from "../../support/postgres/kept-places.ts";
+import { describeForEachStore } from "../../support/postgres/each-store.ts";
 
 const create =
   "contracts create --contract-template-id 101 --contract-name Lease --set contract_data={} --set counter_party_details=[]";

@@ -8,8 +8,8 @@ import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { addCleanup } from "../../support/cleanup.ts";
 import { createTestFolder } from "../../support/cli/cli-emulator.ts";
-import { startCommand } from "../../support/cli/following.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
+import { startCommand } from "../../support/cli/running-command.ts";
 import { postgresSkipReason, startPostgresServer } from "../../support/postgres/server.ts";
 
 async function started(t: TestContext, line: string, env: Readonly<Record<string, string>> = {}, folder?: string) {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { type CliEmulator, startCliEmulator } from "../../support/cli/cli-emulator.ts";
-import { startSvcProcess } from "../../support/cli/process-of-svc.ts";
+import { startSvcProcess } from "../../support/cli/start-svc.ts";
 import { createDraftContract } from "../../support/contracts.ts";
 
 const start = "2031-01-02T03:04:05Z";

@@ -3,8 +3,8 @@ import { chmod, cp, mkdir, readFile, rename, stat, writeFile } from "node:fs/pro
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { createTestFolder } from "../../support/cli/cli-emulator.ts";
-import { enterKey, simulateUser } from "../../support/cli/person.ts";
 import { type RunResult, runCli } from "../../support/cli/run-cli.ts";
+import { enterKey, simulateUser } from "../../support/cli/simulated-user.ts";
 import { startTestEmulator } from "../../support/emulator.ts";
 import { startReceiver } from "../../support/receiver.ts";
 

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { startCliEmulator } from "../../support/cli/cli-emulator.ts";
-import { startCommand } from "../../support/cli/following.ts";
 import { ndaContractJson } from "../../support/cli/nda.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
+import { startCommand } from "../../support/cli/running-command.ts";
 import { startReceiver } from "../../support/receiver.ts";
 
 async function withContract(t: TestContext) {

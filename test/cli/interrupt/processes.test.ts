@@ -11,7 +11,7 @@ import { buildChildEnvironment } from "../../../src/cli/commands/emulator/exec.t
 import { signalCodes } from "../../../src/cli/process/exit.ts";
 import type { SignalName } from "../../../src/cli/process/host.ts";
 import { createTestFolder } from "../../support/cli/cli-emulator.ts";
-import { measureStartMs, type SvcProcess, startSvcProcess } from "../../support/cli/process-of-svc.ts";
+import { measureStartMs, type SvcProcess, startSvcProcess } from "../../support/cli/start-svc.ts";
 import { startTestEmulator } from "../../support/emulator.ts";
 import { startReceiver } from "../../support/receiver.ts";
 

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, it } from "node:test";
-import { findFailingCases, formatRunResult } from "../../support/cli/astray.ts";
 import { createCommandLines, wordsOf } from "../../support/cli/command-lines.ts";
+import { findFailingCases, formatRunResult } from "../../support/cli/failing-cases.ts";
 import { localCommands, prepareSendingLines, runPrepared } from "../../support/cli/prepared-lines.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { startHostileTextService } from "../../support/cli/fooling.ts";
+import { startHostileTextService } from "../../support/cli/hostile-text.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 
 const env = { SVC_CLIENT_ID: "id", SVC_CLIENT_SECRET: "secret-of-tests" };

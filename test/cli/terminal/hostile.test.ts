@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { root } from "../../structure/repository.ts";
 import { createTestFolder } from "../../support/cli/cli-emulator.ts";
-import { findInteractiveEscape, hostileText, startHostileTextService } from "../../support/cli/fooling.ts";
+import { findInteractiveEscape, hostileText, startHostileTextService } from "../../support/cli/hostile-text.ts";
 import { hasProgram, openSvcTerminal, type Terminal } from "../../support/cli/terminal.ts";
 import { startReceiver } from "../../support/receiver.ts";
 

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { startCliEmulator } from "../../support/cli/cli-emulator.ts";
 import { type ExportedSpan, startCollector } from "../../support/collector.ts";
 import { startReceiver } from "../../support/receiver.ts";
-import { callerTrace, traceparent } from "../../support/traced.ts";
+import { callerTrace, traceparent } from "../../support/trace-kinds.ts";
 
 const attributesOf = ({ attributes }: ExportedSpan) =>
   Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value)[0]]));

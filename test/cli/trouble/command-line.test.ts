@@ -3,10 +3,10 @@ import { describe, it } from "node:test";
 import { globalFlags } from "../../../src/cli/parse/globals.ts";
 import type { CommandDeclaration } from "../../../src/derive/command-spec.ts";
 import { loadAllCommands } from "../../support/cli/all-commands.ts";
-import { findFailingCases, formatRunResult } from "../../support/cli/astray.ts";
 import { credentials, wordsOf } from "../../support/cli/command-lines.ts";
+import { findJsonErrorDefect, findTextErrorDefect } from "../../support/cli/error-defects.ts";
+import { findFailingCases, formatRunResult } from "../../support/cli/failing-cases.ts";
 import { getNoRetryFlags } from "../../support/cli/prepared-lines.ts";
-import { findJsonErrorDefect, findTextErrorDefect } from "../../support/cli/refused-well.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 
 const everywhere = await loadAllCommands();

@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import type { CommandDeclaration, CommandSpec, FlagSpec, PositionalSpec } from "../../../src/derive/command-spec.ts";
 import { loadAllCommands } from "../../support/cli/all-commands.ts";
-import { findFailingCases, formatRunResult } from "../../support/cli/astray.ts";
 import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import {
   credentials,
@@ -13,8 +12,9 @@ import {
   wordsOf,
   writeFiles,
 } from "../../support/cli/command-lines.ts";
+import { findTextErrorDefect } from "../../support/cli/error-defects.ts";
+import { findFailingCases, formatRunResult } from "../../support/cli/failing-cases.ts";
 import { getNoRetryFlags } from "../../support/cli/prepared-lines.ts";
-import { findTextErrorDefect } from "../../support/cli/refused-well.ts";
 import { type RunOptions, runCli } from "../../support/cli/run-cli.ts";
 
 /** A position of a command line that names a file. */

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { findFailingCases, formatRunResult } from "../../support/cli/astray.ts";
 import { findChangedFiles, testSecret, wordsOf } from "../../support/cli/command-lines.ts";
+import { removeSecretWarning } from "../../support/cli/error-defects.ts";
+import { findFailingCases, formatRunResult } from "../../support/cli/failing-cases.ts";
 import { startHostileService } from "../../support/cli/hostile-service.ts";
 import { type PreparedLine, prepareSendingLines, runPrepared } from "../../support/cli/prepared-lines.ts";
-import { removeSecretWarning } from "../../support/cli/refused-well.ts";
 import type { RunResult } from "../../support/cli/run-cli.ts";
 
 const lines = await prepareSendingLines();

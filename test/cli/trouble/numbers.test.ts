@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
-import { startTlsService } from "../../support/cli/safe-service.ts";
+import { startTlsService } from "../../support/cli/tls-service.ts";
 
 describe("number out of range", () => {
   const cases: Readonly<Record<string, RegExp>> = {

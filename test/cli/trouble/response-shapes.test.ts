@@ -3,10 +3,10 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, it, type TestContext } from "node:test";
 import { registry } from "../../../src/api/registry.ts";
-import { findFailingCases, formatRunResult } from "../../support/cli/astray.ts";
 import { wordsOf } from "../../support/cli/command-lines.ts";
+import { findJsonErrorDefect } from "../../support/cli/error-defects.ts";
+import { findFailingCases, formatRunResult } from "../../support/cli/failing-cases.ts";
 import { prepareSendingLines, runPrepared, selectOneOfEachKind } from "../../support/cli/prepared-lines.ts";
-import { findJsonErrorDefect } from "../../support/cli/refused-well.ts";
 import type { RunResult } from "../../support/cli/run-cli.ts";
 
 const bodies: Readonly<Record<string, string>> = {

@@ -2,8 +2,14 @@ import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import type { CommandSpec } from "../../../src/derive/command-spec.ts";
 import { loadAllCommands } from "../../support/cli/all-commands.ts";
-import { findFailingCases, formatRunResult } from "../../support/cli/astray.ts";
 import { findChangedFiles, testSecret, wordsOf } from "../../support/cli/command-lines.ts";
+import {
+  type ExpectedError,
+  findJsonErrorDefect,
+  findTextErrorDefect,
+  removeSecretWarning,
+} from "../../support/cli/error-defects.ts";
+import { findFailingCases, formatRunResult } from "../../support/cli/failing-cases.ts";
 import { type ServiceFault, serviceFaults, startHostileService } from "../../support/cli/hostile-service.ts";
 import {
   localCommands,
@@ -12,12 +18,6 @@ import {
   runPrepared,
   selectOneOfEachKind,
 } from "../../support/cli/prepared-lines.ts";
-import {
-  type ExpectedError,
-  findJsonErrorDefect,
-  findTextErrorDefect,
-  removeSecretWarning,
-} from "../../support/cli/refused-well.ts";
 import type { RunResult } from "../../support/cli/run-cli.ts";
 
 const lines = await prepareSendingLines();

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import type { CommandSpec } from "../../../src/derive/command-spec.ts";
-import { findFailingCases } from "../../support/cli/astray.ts";
 import { wordsOf } from "../../support/cli/command-lines.ts";
+import { findFailingCases } from "../../support/cli/failing-cases.ts";
 import {
   findRunnerCommand,
   findTerminalEscape,
   hostileText,
   startHostileTextService,
-} from "../../support/cli/fooling.ts";
+} from "../../support/cli/hostile-text.ts";
 import {
   type PreparedLine,
   prepareSendingLines,

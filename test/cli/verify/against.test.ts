@@ -5,8 +5,8 @@ import { describe, it, type TestContext } from "node:test";
 import { type CliEmulator, startCliEmulator } from "../../support/cli/cli-emulator.ts";
 import { startTestEmulator, type TestEmulator } from "../../support/emulator.ts";
 import { startDeviatingService } from "../../support/verify/deviating-service.ts";
-import { deviateResponses, plantedResponses } from "../../support/verify/planted.ts";
-import { populateService } from "../../support/verify/recorded.ts";
+import { deviateResponses, plantedResponses } from "../../support/verify/planted-deviations.ts";
+import { populateService } from "../../support/verify/recorded-session.ts";
 
 /** The environment of a command that finds a service only by its profile. */
 const env = {

@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { readCorpus } from "../../../src/verify/corpus.ts";
 import { startCliEmulator } from "../../support/cli/cli-emulator.ts";
-import { startCommand } from "../../support/cli/following.ts";
+import { startCommand } from "../../support/cli/running-command.ts";
 import { createContractRequest } from "../../support/contracts.ts";
 import { createSender } from "../../support/emulator.ts";
-import { populateService } from "../../support/verify/recorded.ts";
+import { populateService } from "../../support/verify/recorded-session.ts";
 
 const operationsIn = async (folder: string) => (await readCorpus(folder)).exchanges.map(({ operation }) => operation);
 

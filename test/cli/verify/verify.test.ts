@@ -6,10 +6,10 @@ import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { ExchangeRecorder } from "../../../src/verify/recorder.ts";
 import { type CliEmulator, startCliEmulator } from "../../support/cli/cli-emulator.ts";
-import { startCommand } from "../../support/cli/following.ts";
+import { startCommand } from "../../support/cli/running-command.ts";
 import { createSender, startTestEmulator } from "../../support/emulator.ts";
 import { startDeviatingService } from "../../support/verify/deviating-service.ts";
-import { plantedResponses } from "../../support/verify/planted.ts";
+import { plantedResponses } from "../../support/verify/planted-deviations.ts";
 
 const base = "/api/v2.1/public";
 

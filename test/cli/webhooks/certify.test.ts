@@ -8,9 +8,9 @@ import { describe, it, type TestContext } from "node:test";
 import { systemWallClock, type WallClock } from "../../../src/base/clock.ts";
 import type { CertifyReport } from "../../../src/cli/commands/certify/receiver/report.ts";
 import { createTestFolder } from "../../support/cli/cli-emulator.ts";
-import { enterKey, simulateUser } from "../../support/cli/person.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 import { hmacKey, type ReceiverRules, runCertify, startSignedReceiver } from "../../support/cli/signed-receiver.ts";
+import { enterKey, simulateUser } from "../../support/cli/simulated-user.ts";
 
 /** A wall clock that shortens waits to a tenth. */
 const impatientWall: WallClock = {

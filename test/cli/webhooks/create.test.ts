@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { stripVTControlCharacters } from "node:util";
 import { startCliEmulator } from "../../support/cli/cli-emulator.ts";
-import { enterKey, simulateUser } from "../../support/cli/person.ts";
+import { enterKey, simulateUser } from "../../support/cli/simulated-user.ts";
 
 describe("svc webhooks create", () => {
   it("explains the service's single message about addresses", async (t) => {

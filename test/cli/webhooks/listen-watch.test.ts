@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { systemWallClock, type WallClock } from "../../../src/base/clock.ts";
 import { type CliEmulator, createTestFolder, startCliEmulator } from "../../support/cli/cli-emulator.ts";
-import { type RunningCommand, startCommand } from "../../support/cli/following.ts";
 import { ndaContractJson } from "../../support/cli/nda.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
+import { type RunningCommand, startCommand } from "../../support/cli/running-command.ts";
 import { startTestEmulator } from "../../support/emulator.ts";
 
 /** A wall clock that shortens the polling interval to a few milliseconds. */

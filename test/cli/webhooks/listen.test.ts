@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { contentHash } from "../../../src/schemes/webhook.ts";
 import { startCliEmulator } from "../../support/cli/cli-emulator.ts";
-import { startCommand } from "../../support/cli/following.ts";
 import { ndaContractJson } from "../../support/cli/nda.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
+import { startCommand } from "../../support/cli/running-command.ts";
 import { startRawServer } from "../../support/raw-server.ts";
 import { startReceiver } from "../../support/receiver.ts";
 

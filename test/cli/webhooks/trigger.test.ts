@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { activities } from "../../../src/api/activities.ts";
 import { startCliEmulator } from "../../support/cli/cli-emulator.ts";
-import { startCommand } from "../../support/cli/following.ts";
 import { ndaContractJson } from "../../support/cli/nda.ts";
-import { enterKey, simulateUser } from "../../support/cli/person.ts";
 import { type RunOptions, runCli } from "../../support/cli/run-cli.ts";
+import { startCommand } from "../../support/cli/running-command.ts";
+import { enterKey, simulateUser } from "../../support/cli/simulated-user.ts";
 import { startReceiver } from "../../support/receiver.ts";
 
 /** An emulator with a contract and a receiver that is subscribed to signatures. */

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import fc from "fast-check";
 import { AdvanceTargetInPastError } from "../../../emulator/clock/advance.ts";
 import { AdvanceUnderWayError } from "../../../emulator/clock/runner.ts";
-import { createRunnerFixture, initialTimeMs, toMilliseconds } from "../../support/stage.ts";
+import { createRunnerFixture, initialTimeMs, toMilliseconds } from "../../support/runner-fixture.ts";
 
 describe("clock advance", () => {
   it("runs due entries by time, then ID, each at its own time", async (t) => {

@@ -5,7 +5,7 @@ import { dequeue, enqueue, schedule } from "../../../emulator/clock/schedule.ts"
 import { VirtualClock } from "../../../emulator/clock/virtual-clock.ts";
 import { collections } from "../../../emulator/compose/state/collections.ts";
 import { openMemoryStore } from "../../../emulator/store/memory-store.ts";
-import { ManualWallClock, waitForIdle } from "../../support/walls/standing-wall.ts";
+import { ManualWallClock, waitForIdle } from "../../support/clocks/manual-wall-clock.ts";
 
 const begin = Date.parse("2031-01-02T03:04:05Z");
 

@@ -5,13 +5,13 @@ import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { collections } from "../../../emulator/compose/state/collections.ts";
 import { openFileStore } from "../../../emulator/store/file/file-store.ts";
+import { ManualWallClock, waitForIdle } from "../../support/clocks/manual-wall-clock.ts";
 import { createDraftContract } from "../../support/contracts.ts";
 import { pickStatusAndBody, startTestEmulator, type TestEmulator } from "../../support/emulator.ts";
 import { mountSmallDisk } from "../../support/files/small-disk.ts";
 import { startReceiver } from "../../support/receiver.ts";
-import { createRunnerFixture, initialTimeMs, toMilliseconds } from "../../support/stage.ts";
+import { createRunnerFixture, initialTimeMs, toMilliseconds } from "../../support/runner-fixture.ts";
 import { createGatedDisk, createTemporaryFolder } from "../../support/store.ts";
-import { ManualWallClock, waitForIdle } from "../../support/walls/standing-wall.ts";
 import { subscribed } from "../travel/travel.ts";
 
 /** An emulator whose disk can be filled and emptied. */

@@ -7,9 +7,9 @@ import { openFileStore } from "../../../emulator/store/file/file-store.ts";
 import { openMemoryStore } from "../../../emulator/store/memory-store.ts";
 import type { Store } from "../../../emulator/store/port.ts";
 import { systemWallClock } from "../../../src/base/clock.ts";
-import { createRunnerFixture, initialTimeMs, toMilliseconds } from "../../support/stage.ts";
+import { waitForIdle } from "../../support/clocks/manual-wall-clock.ts";
+import { createRunnerFixture, initialTimeMs, toMilliseconds } from "../../support/runner-fixture.ts";
 import { createGatedDisk, createTemporaryFolder } from "../../support/store.ts";
-import { waitForIdle } from "../../support/walls/standing-wall.ts";
 
 /** A store on a disk whose syncs wait, from `hold` on, until `release`. */
 async function heldDisk(t: TestContext) {

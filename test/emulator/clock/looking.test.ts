@@ -7,8 +7,8 @@ import { collections } from "../../../emulator/compose/state/collections.ts";
 import { openMemoryStore } from "../../../emulator/store/memory-store.ts";
 import type { Store, Transaction, View } from "../../../emulator/store/port.ts";
 import { systemWallClock } from "../../../src/base/clock.ts";
-import { createRunnerFixture, initialTimeMs, toMilliseconds } from "../../support/stage.ts";
-import { waitForIdle } from "../../support/walls/standing-wall.ts";
+import { waitForIdle } from "../../support/clocks/manual-wall-clock.ts";
+import { createRunnerFixture, initialTimeMs, toMilliseconds } from "../../support/runner-fixture.ts";
 
 /** A store that records the indexes by which its rows are listed. */
 function watched(store: Store, listed: unknown[]): Store {

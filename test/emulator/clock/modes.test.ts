@@ -4,8 +4,8 @@ import { schedule } from "../../../emulator/clock/schedule.ts";
 import { collections } from "../../../emulator/compose/state/collections.ts";
 import { openMemoryStore } from "../../../emulator/store/memory-store.ts";
 import { systemWallClock } from "../../../src/base/clock.ts";
-import { createRunnerFixture, initialTimeMs, toMilliseconds } from "../../support/stage.ts";
-import { ManualWallClock } from "../../support/walls/standing-wall.ts";
+import { ManualWallClock } from "../../support/clocks/manual-wall-clock.ts";
+import { createRunnerFixture, initialTimeMs, toMilliseconds } from "../../support/runner-fixture.ts";
 
 describe("clock mode", () => {
   it("runs each entry at its time, scaled by the clock speed, in mode real", async (t) => {

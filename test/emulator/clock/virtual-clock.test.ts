@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { VirtualClock } from "../../../emulator/clock/virtual-clock.ts";
 import { collections } from "../../../emulator/compose/state/collections.ts";
 import { openMemoryStore } from "../../../emulator/store/memory-store.ts";
-import { ManualWallClock } from "../../support/walls/standing-wall.ts";
+import { ManualWallClock } from "../../support/clocks/manual-wall-clock.ts";
 
 const start = Date.parse("2031-01-02T03:04:05Z");
 const store = () => openMemoryStore({ collections, wall: new ManualWallClock() });

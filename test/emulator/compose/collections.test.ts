@@ -5,7 +5,7 @@ import * as z from "zod";
 import { collections } from "../../../emulator/compose/state/collections.ts";
 import type { Collection } from "../../../emulator/store/port.ts";
 import { assertGolden } from "../../support/golden.ts";
-import { members, membersWithoutMigration, owners, thirdMembers } from "../../support/versioned.ts";
+import { members, membersWithoutMigration, owners, thirdMembers } from "../../support/versioned-rows.ts";
 
 /** The form of each collection: its version and, for rows, their JSON Schema. */
 type Forms = Readonly<Record<string, { readonly version: number; readonly schema: unknown }>>;

@@ -3,7 +3,7 @@ import { describe, it, type TestContext } from "node:test";
 import { createDraftContract, createSentContract } from "../../support/contracts.ts";
 import { startTestEmulator } from "../../support/emulator.ts";
 import { startReceiver } from "../../support/receiver.ts";
-import { waitUntilIdle } from "../../support/refused.ts";
+import { waitUntilIdle } from "../../support/rejections.ts";
 
 /** The request log of one run of a script, without the time and ports of the machine. */
 async function logOf(t: TestContext): Promise<readonly { readonly operation: string }[]> {

@@ -8,7 +8,7 @@ import { defaultSettings } from "../../../emulator/domain/settings.ts";
 import { Faults } from "../../../emulator/faults/faults.ts";
 import { RequestLog } from "../../../emulator/http/request-log/request-log.ts";
 import { openMemoryStore } from "../../../emulator/store/memory-store.ts";
-import { ManualWallClock, waitForIdle } from "../../support/walls/standing-wall.ts";
+import { ManualWallClock, waitForIdle } from "../../support/clocks/manual-wall-clock.ts";
 
 /** A feed with its own store, and a wall clock that the test advances. */
 async function scene(t: TestContext) {

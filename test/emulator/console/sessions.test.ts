@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { ConsoleSessions } from "../../../emulator/control/console/sessions.ts";
 import { createSeededIds } from "../../../src/base/ids.ts";
+import { ManualWallClock } from "../../support/clocks/manual-wall-clock.ts";
 import { createBrowserSession } from "../../support/console.ts";
 import { createSender, pickStatusAndBody, startTestEmulator, type TestEmulator } from "../../support/emulator.ts";
-import { unknownTokenResponse } from "../../support/refused.ts";
-import { ManualWallClock } from "../../support/walls/standing-wall.ts";
+import { unknownTokenResponse } from "../../support/rejections.ts";
 
 const refused = {
   status: 403,

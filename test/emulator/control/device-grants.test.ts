@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { pickStatusAndBody, startTestEmulator, type TestEmulator } from "../../support/emulator.ts";
 import { startDeviceAuthorization } from "../../support/identity/devices.ts";
 import { getHiddenFields } from "../../support/identity/forms.ts";
-import { assertRejected } from "../../support/refused.ts";
+import { assertRejected } from "../../support/rejections.ts";
 
 const form = { "content-type": "application/x-www-form-urlencoded" };
 const quarter = 15 * 60_000;

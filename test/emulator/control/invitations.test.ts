@@ -4,7 +4,7 @@ import { hashEmail } from "../../../src/schemes/email-hash.ts";
 import { createSentContract } from "../../support/contracts.ts";
 import { pickStatusAndBody, startTestEmulator, type TestEmulator } from "../../support/emulator.ts";
 import { getSigningLink } from "../../support/identity/recipient-page.ts";
-import { assertRejected, waitUntilIdle } from "../../support/refused.ts";
+import { assertRejected, waitUntilIdle } from "../../support/rejections.ts";
 
 const at = "2031-01-02T03:04:05.000Z";
 const bob = "bob@newco.example";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { hashEmail } from "../../../src/schemes/email-hash.ts";
-import { startRoutedEmulator } from "../../support/routed.ts";
+import { startRoutedEmulator } from "../../support/routed-emulator.ts";
 
 describe("owner lookup of an identifier", () => {
   it("returns owners in bulk from one table, in request order", async (t) => {

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { stylesheetHash } from "../../../emulator/http/page.ts";
 import { createSender, pickStatusAndBody, startTestEmulator, type TestEmulator } from "../../support/emulator.ts";
 import { getHiddenFields } from "../../support/identity/forms.ts";
-import { assertRejected } from "../../support/refused.ts";
+import { assertRejected } from "../../support/rejections.ts";
 
 const form = { "content-type": "application/x-www-form-urlencoded" };
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createDraftContract, getContractStatus } from "../../support/contracts.ts";
 import { pickStatusAndBody, startTestEmulator } from "../../support/emulator.ts";
-import { assertRejected } from "../../support/refused.ts";
+import { assertRejected } from "../../support/rejections.ts";
 import { subscribed } from "../travel/travel.ts";
 
 describe("whole state on the control plane", () => {

@@ -10,7 +10,7 @@ import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { createBrowserSession } from "../../support/console.ts";
 import { createDraftContract } from "../../support/contracts.ts";
 import { createSender, pickStatusAndBody, startTestEmulator, type TestEmulator } from "../../support/emulator.ts";
-import { unknownTokenResponse } from "../../support/refused.ts";
+import { unknownTokenResponse } from "../../support/rejections.ts";
 
 type Role = "read" | "operate" | "admin";
 

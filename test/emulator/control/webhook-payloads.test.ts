@@ -3,8 +3,8 @@ import { describe, it } from "node:test";
 import * as z from "zod";
 import { activities } from "../../../src/api/activities.ts";
 import { webhookPayloads } from "../../../src/api/contracts/webhook-payloads.ts";
+import { subscribe } from "../../support/delivered-events.ts";
 import { startTestEmulator, type TestEmulator } from "../../support/emulator.ts";
-import { subscribe } from "../../support/told.ts";
 
 /** Returns the payload without undeclared fields. */
 function declared(payload: { readonly activity: string }): unknown {

@@ -9,7 +9,7 @@ import { createContractRequest } from "../../support/contracts.ts";
 import { createSender, pickStatusAndBody, startTestEmulator, type TestEmulator } from "../../support/emulator.ts";
 import { startDeviceAuthorization } from "../../support/identity/devices.ts";
 import { startReceiver } from "../../support/receiver.ts";
-import { assertRejected } from "../../support/refused.ts";
+import { assertRejected } from "../../support/rejections.ts";
 
 interface Workspace {
   readonly id: number;

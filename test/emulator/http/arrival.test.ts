@@ -3,7 +3,7 @@ import net from "node:net";
 import { describe, it, type TestContext } from "node:test";
 import { defaultBodyReadTimeouts } from "../../../emulator/http/bodies/request-body-reader.ts";
 import { createPart } from "../../../emulator/http/handler.ts";
-import { ManualWallClock, waitForIdle } from "../../support/walls/standing-wall.ts";
+import { ManualWallClock, waitForIdle } from "../../support/clocks/manual-wall-clock.ts";
 import { contracts, emulator, json, made, raw, router, stream, z } from "./made-up.ts";
 import { read, serving, stateless } from "./serving.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { measureCostRatio } from "../../support/growth.ts";
+import { measureCostRatio } from "../../support/cost-ratio.ts";
 import { alone, contracts, echo, emulator, form, json, jsonOrForm, made, raw, router, stream, z } from "./made-up.ts";
 import { serving } from "./serving.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { DeadlineList } from "../../../emulator/http/outgoing/deadlines.ts";
-import { ManualWallClock, waitForIdle } from "../../support/walls/standing-wall.ts";
+import { ManualWallClock, waitForIdle } from "../../support/clocks/manual-wall-clock.ts";
 
 function stage() {
   const wall = new ManualWallClock();

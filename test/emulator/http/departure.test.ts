@@ -5,7 +5,7 @@ import net from "node:net";
 import { describe, it, type TestContext } from "node:test";
 import { defaultSettings } from "../../../emulator/domain/settings.ts";
 import { createPart } from "../../../emulator/http/handler.ts";
-import { waitForIdle } from "../../support/walls/standing-wall.ts";
+import { waitForIdle } from "../../support/clocks/manual-wall-clock.ts";
 import { bytes, made, router } from "./made-up.ts";
 import { deferred, serving, stateless } from "./serving.ts";
 

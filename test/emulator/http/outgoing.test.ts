@@ -13,8 +13,8 @@ import {
 } from "../../../emulator/http/outgoing/webhook-sender.ts";
 import { systemWallClock } from "../../../src/base/clock.ts";
 import { startForwardProxy } from "../../support/cli/forward-proxy.ts";
+import { ManualWallClock } from "../../support/clocks/manual-wall-clock.ts";
 import { startReceiver } from "../../support/receiver.ts";
-import { ManualWallClock } from "../../support/walls/standing-wall.ts";
 
 const limits = {
   connectTimeoutMs: defaultSettings.webhookConnectTimeoutMs,

@@ -6,7 +6,7 @@ import type { Operation } from "../../../src/api/operation.ts";
 import { registry } from "../../../src/api/registry.ts";
 import { fillTemplate } from "../../../src/base/urls.ts";
 import { pickStatusAndBody } from "../../support/emulator.ts";
-import { clusterKeys, startRoutedEmulator } from "../../support/routed.ts";
+import { clusterKeys, startRoutedEmulator } from "../../support/routed-emulator.ts";
 
 const operations = registry as readonly Operation[];
 

@@ -5,7 +5,7 @@ import { failures } from "../../../src/api/failures.ts";
 import type { Operation } from "../../../src/api/operation.ts";
 import { registry } from "../../../src/api/registry.ts";
 import { pickStatusAndBody } from "../../support/emulator.ts";
-import { type RoutedEmulator, startRoutedEmulator } from "../../support/routed.ts";
+import { type RoutedEmulator, startRoutedEmulator } from "../../support/routed-emulator.ts";
 import { apps, calls, mapped } from "./cluster-trouble.ts";
 
 const operations = registry as readonly Operation[];

@@ -3,7 +3,7 @@ import { signCrmA, signCrmB } from "../../../src/schemes/crm.ts";
 import { hashEmail } from "../../../src/schemes/email-hash.ts";
 import { formatBasicHeader } from "../../../src/schemes/http-authorization.ts";
 import type { TestResponse } from "../../support/emulator.ts";
-import type { RoutedEmulator } from "../../support/routed.ts";
+import type { RoutedEmulator } from "../../support/routed-emulator.ts";
 
 /** Sends one request of an operation, with further headers. */
 type Call = (world: RoutedEmulator, more?: Readonly<Record<string, string>>) => Promise<TestResponse>;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { startTestEmulator } from "../../support/emulator.ts";
-import { startRoutedEmulator } from "../../support/routed.ts";
+import { startRoutedEmulator } from "../../support/routed-emulator.ts";
 import { read, talk } from "../http/serving.ts";
 
 /** Sends one request with a token and an unchanged target over a separate connection. */

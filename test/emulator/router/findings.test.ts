@@ -5,7 +5,7 @@ import { signCrmA } from "../../../src/schemes/crm.ts";
 import { hashEmail } from "../../../src/schemes/email-hash.ts";
 import { deviceGrantType } from "../../support/identity/devices.ts";
 import { formHeaders } from "../../support/identity/sign-in.ts";
-import { type RoutedEmulator, startRoutedEmulator } from "../../support/routed.ts";
+import { type RoutedEmulator, startRoutedEmulator } from "../../support/routed-emulator.ts";
 
 interface Logged {
   readonly items: readonly { readonly findings: readonly object[] }[];

@@ -8,7 +8,7 @@ import type { Operation } from "../../../src/api/operation.ts";
 import { registry } from "../../../src/api/registry.ts";
 import { fillTemplate, findPlaceholders } from "../../../src/base/urls.ts";
 import { formatBasicHeader } from "../../../src/schemes/http-authorization.ts";
-import { type RoutedEmulator, startRoutedEmulator } from "../../support/routed.ts";
+import { type RoutedEmulator, startRoutedEmulator } from "../../support/routed-emulator.ts";
 
 const operations = (registry as readonly Operation[]).filter(({ service }) => service.name === "router");
 const catchAll = operations.find(({ id }) => id === "catch-all")!;

@@ -5,7 +5,7 @@ import type { Operation } from "../../../src/api/operation.ts";
 import { registry } from "../../../src/api/registry.ts";
 import { fillTemplate, findPlaceholders } from "../../../src/base/urls.ts";
 import { formatBasicHeader } from "../../../src/schemes/http-authorization.ts";
-import { startRoutedEmulator } from "../../support/routed.ts";
+import { startRoutedEmulator } from "../../support/routed-emulator.ts";
 
 const operations: readonly Operation[] = registry;
 const built = operations.filter(({ service }) => service.name === "router");

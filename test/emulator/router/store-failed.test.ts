@@ -16,7 +16,7 @@ import { registry } from "../../../src/api/registry.ts";
 import { systemWallClock } from "../../../src/base/clock.ts";
 import { createRandomIds } from "../../../src/base/ids.ts";
 import { createSender, pickStatusAndBody } from "../../support/emulator.ts";
-import { bulkOperations, createBulkBody } from "../../support/routed.ts";
+import { bulkOperations, createBulkBody } from "../../support/routed-emulator.ts";
 
 /** Starts a router whose disk rejects every write and permits reads. */
 async function withoutDisk(t: { after(end: () => Promise<void>): void }) {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { startRoutedEmulator } from "../../support/routed.ts";
+import { startRoutedEmulator } from "../../support/routed-emulator.ts";
 import { read, talk } from "../http/serving.ts";
 
 /** Returns the head of a request with this first line, unchanged. */

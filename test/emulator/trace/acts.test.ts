@@ -5,7 +5,7 @@ import { createSender, startTestEmulator, type TestEmulator } from "../../suppor
 import { startDeviceAuthorization } from "../../support/identity/devices.ts";
 import { getHiddenFields } from "../../support/identity/forms.ts";
 import { getSigningLink, submitSuccessfully } from "../../support/identity/recipient-page.ts";
-import { callerTrace } from "../../support/traced.ts";
+import { callerTrace } from "../../support/trace-kinds.ts";
 
 const form = { "content-type": "application/x-www-form-urlencoded" };
 

@@ -9,9 +9,9 @@ import { startCollector } from "../../support/collector.ts";
 import { createDraftContract } from "../../support/contracts.ts";
 import { startTestEmulator } from "../../support/emulator.ts";
 import { startReceiver } from "../../support/receiver.ts";
-import { waitUntilIdle } from "../../support/refused.ts";
-import { bulkOperations, createBulkBody } from "../../support/routed.ts";
-import { callerTrace, listTraceNodes, triggerAllTraceKinds } from "../../support/traced.ts";
+import { waitUntilIdle } from "../../support/rejections.ts";
+import { bulkOperations, createBulkBody } from "../../support/routed-emulator.ts";
+import { callerTrace, listTraceNodes, triggerAllTraceKinds } from "../../support/trace-kinds.ts";
 
 const spansOf = (document: ReturnType<typeof buildOtlpDocument>) => document.resourceSpans[0]!.scopeSpans[0]!.spans;
 const sorted = <Span extends { readonly spanId: string }>(spans: readonly Span[]) =>

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createContractRequest, createSentContract } from "../../support/contracts.ts";
 import { startTestEmulator, type TestEmulator } from "../../support/emulator.ts";
-import { waitUntilIdle } from "../../support/refused.ts";
-import { startRoutedEmulator } from "../../support/routed.ts";
-import { callerTrace, traceparent } from "../../support/traced.ts";
+import { waitUntilIdle } from "../../support/rejections.ts";
+import { startRoutedEmulator } from "../../support/routed-emulator.ts";
+import { callerTrace, traceparent } from "../../support/trace-kinds.ts";
 
 interface Node {
   readonly id: string;

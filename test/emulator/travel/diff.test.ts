@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { createDraftContract, createSentContract } from "../../support/contracts.ts";
 import { startTestEmulator, type TestEmulator } from "../../support/emulator.ts";
 import { startReceiver } from "../../support/receiver.ts";
-import { waitUntilIdle } from "../../support/refused.ts";
+import { waitUntilIdle } from "../../support/rejections.ts";
 import { restore, save, subscribed } from "./travel.ts";
 
 interface Diff {

@@ -5,7 +5,7 @@ import { systemWallClock } from "../../../src/base/clock.ts";
 import { createDraftContract } from "../../support/contracts.ts";
 import { startTestEmulator } from "../../support/emulator.ts";
 import { type EmulatorProcess, startEmulatorProcess } from "../../support/emulator-process.ts";
-import { describeForEachStore } from "../../support/postgres/kept-places.ts";
+import { describeForEachStore } from "../../support/postgres/each-store.ts";
 
 /** `npm run kills` sets 200. */
 const kills = Number(process.env.KILLS ?? 12);

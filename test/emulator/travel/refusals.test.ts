@@ -7,7 +7,7 @@ import { svcVersion } from "../../../src/base/version.ts";
 import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { createDraftContract } from "../../support/contracts.ts";
 import { pickStatusAndBody, startTestEmulator, type TestResponse } from "../../support/emulator.ts";
-import { assertRejected } from "../../support/refused.ts";
+import { assertRejected } from "../../support/rejections.ts";
 import { save } from "./travel.ts";
 
 const refusal = (status: number, code: string, message: string, hint?: string) => ({

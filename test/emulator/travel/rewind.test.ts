@@ -6,9 +6,9 @@ import type { EmulatorOptions } from "../../../emulator/index.ts";
 import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { createDraftContract, createSentContract } from "../../support/contracts.ts";
 import { pickStatusAndBody, startTestEmulator, type TestEmulator } from "../../support/emulator.ts";
-import { describeForEachStore, type StoreOptionsFactory } from "../../support/postgres/kept-places.ts";
+import { describeForEachStore, type StoreOptionsFactory } from "../../support/postgres/each-store.ts";
 import { startReceiver } from "../../support/receiver.ts";
-import { assertRejected } from "../../support/refused.ts";
+import { assertRejected } from "../../support/rejections.ts";
 import { bytesSince, restore, stateOf, subscribed } from "./travel.ts";
 
 /** An emulator with a stored state and a clock that stands still. */

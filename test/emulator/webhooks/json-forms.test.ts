@@ -4,8 +4,8 @@ import type { EmulatorOptions } from "../../../emulator/index.ts";
 import { verifyContentHash } from "../../../src/schemes/webhook.ts";
 import { addCleanup } from "../../support/cleanup.ts";
 import { type CliEmulator, createTestFolder, startCliEmulator } from "../../support/cli/cli-emulator.ts";
-import { startCommand } from "../../support/cli/following.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
+import { startCommand } from "../../support/cli/running-command.ts";
 import { startReceiver } from "../../support/receiver.ts";
 
 const title = "Düsseldorf";

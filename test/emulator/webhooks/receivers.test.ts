@@ -11,9 +11,9 @@ import { showDelivery } from "../../../emulator/webhooks/log.ts";
 import { systemWallClock } from "../../../src/base/clock.ts";
 import { verifyStandardWebhook } from "../../../src/schemes/standard-webhooks.ts";
 import { verifyContentHash } from "../../../src/schemes/webhook.ts";
+import { ManualWallClock, waitForIdle } from "../../support/clocks/manual-wall-clock.ts";
 import { startRawServer } from "../../support/raw-server.ts";
 import { startReceiver } from "../../support/receiver.ts";
-import { ManualWallClock, waitForIdle } from "../../support/walls/standing-wall.ts";
 import { createDeliveryFixture, hmacKey } from "../../support/webhooks.ts";
 
 /** A port outside the range for automatic ports. */

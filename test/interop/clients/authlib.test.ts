@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { it } from "node:test";
-import { installPythonPackages } from "../../support/foreign/installed.ts";
+import { installPythonPackages } from "../../support/foreign/installation.ts";
 import { createClientFolder, getEmulatorEnvironment } from "../../support/foreign/journey.ts";
 import { runForJson } from "../../support/foreign/program.ts";
 import { createDownloadUrl, difficultFileName, startSignInEmulator } from "../../support/foreign/sign-in.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { installNpmPackages, installPythonPackages } from "../../support/foreign/installed.ts";
+import { installNpmPackages, installPythonPackages } from "../../support/foreign/installation.ts";
 import { runForJson } from "../../support/foreign/program.ts";
 import { createTemporaryFolder } from "../../support/store.ts";
 

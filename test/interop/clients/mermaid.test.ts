@@ -3,10 +3,10 @@ import { copyFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { it } from "node:test";
 import { startCliEmulator } from "../../support/cli/cli-emulator.ts";
-import { installNpmPackages } from "../../support/foreign/installed.ts";
+import { installNpmPackages } from "../../support/foreign/installation.ts";
 import { runForJson } from "../../support/foreign/program.ts";
 import { createTemporaryFolder } from "../../support/store.ts";
-import { triggerAllTraceKinds } from "../../support/traced.ts";
+import { triggerAllTraceKinds } from "../../support/trace-kinds.ts";
 
 const made = await installNpmPackages("mermaid@11.12.0", "jsdom@26.1.0");
 

@@ -4,11 +4,11 @@ import { join } from "node:path";
 import { it } from "node:test";
 import { startCollector } from "../../support/collector.ts";
 import { startTestEmulator } from "../../support/emulator.ts";
-import { installPythonPackages } from "../../support/foreign/installed.ts";
+import { installPythonPackages } from "../../support/foreign/installation.ts";
 import { runForJson } from "../../support/foreign/program.ts";
-import { waitUntilIdle } from "../../support/refused.ts";
+import { waitUntilIdle } from "../../support/rejections.ts";
 import { createTemporaryFolder } from "../../support/store.ts";
-import { callerTrace, listTraceNodes, triggerAllTraceKinds } from "../../support/traced.ts";
+import { callerTrace, listTraceNodes, triggerAllTraceKinds } from "../../support/trace-kinds.ts";
 
 const made = await installPythonPackages("opentelemetry-proto==1.38.0");
 const kinds: Readonly<Record<string, string>> = { request: "SERVER", event: "PRODUCER", attempt: "CLIENT" };

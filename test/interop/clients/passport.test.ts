@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { it } from "node:test";
-import { installNpmPackages } from "../../support/foreign/installed.ts";
+import { installNpmPackages } from "../../support/foreign/installation.ts";
 import { createClientFolder, getEmulatorEnvironment } from "../../support/foreign/journey.ts";
 import { runForJson } from "../../support/foreign/program.ts";
 import { startSignInEmulator } from "../../support/foreign/sign-in.ts";

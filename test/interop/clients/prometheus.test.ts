@@ -3,10 +3,10 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { it } from "node:test";
 import { startTestEmulator } from "../../support/emulator.ts";
-import { installPythonPackages } from "../../support/foreign/installed.ts";
+import { installPythonPackages } from "../../support/foreign/installation.ts";
 import { runForJson } from "../../support/foreign/program.ts";
 import { createTemporaryFolder } from "../../support/store.ts";
-import { triggerAllTraceKinds } from "../../support/traced.ts";
+import { triggerAllTraceKinds } from "../../support/trace-kinds.ts";
 
 const made = await installPythonPackages("prometheus-client==0.22.1");
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { it } from "node:test";
 import { startTestEmulator } from "../../support/emulator.ts";
-import { installNpmPackages, installPythonPackages } from "../../support/foreign/installed.ts";
+import { installNpmPackages, installPythonPackages } from "../../support/foreign/installation.ts";
 import { createClientFolder, getEmulatorEnvironment } from "../../support/foreign/journey.ts";
 import { runForJson } from "../../support/foreign/program.ts";
 

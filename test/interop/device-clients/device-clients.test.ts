@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { certifyDeviceClient, getOwnClientCommand } from "../../support/device-clients/certify.ts";
-import { installPrograms, installPythonPackages } from "../../support/foreign/installed.ts";
+import { installPrograms, installPythonPackages } from "../../support/foreign/installation.ts";
 import { getProgramPath } from "../../support/program.ts";
 
 const beside = (file: string): string => fileURLToPath(new URL(file, import.meta.url));

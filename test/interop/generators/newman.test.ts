@@ -3,7 +3,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { it } from "node:test";
 import { startTestEmulator } from "../../support/emulator.ts";
-import { installNpmPackages } from "../../support/foreign/installed.ts";
+import { installNpmPackages } from "../../support/foreign/installation.ts";
 import { createClientFolder } from "../../support/foreign/journey.ts";
 import { runProgram } from "../../support/foreign/program.ts";
 

@@ -3,7 +3,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { it } from "node:test";
 import { startTestEmulator } from "../../support/emulator.ts";
-import { installGoProgram } from "../../support/foreign/installed.ts";
+import { installGoProgram } from "../../support/foreign/installation.ts";
 import { createClientFolder, expectedJourney, getEmulatorEnvironment } from "../../support/foreign/journey.ts";
 import { runForJson, runProgram } from "../../support/foreign/program.ts";
 

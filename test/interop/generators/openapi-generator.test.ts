@@ -3,7 +3,7 @@ import { copyFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { startTestEmulator } from "../../support/emulator.ts";
-import { installPrograms } from "../../support/foreign/installed.ts";
+import { installPrograms } from "../../support/foreign/installation.ts";
 import { createClientFolder, expectedJourney, getEmulatorEnvironment } from "../../support/foreign/journey.ts";
 import { canRun, runForJson, runProgram } from "../../support/foreign/program.ts";
 

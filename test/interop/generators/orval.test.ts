@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { startTestEmulator } from "../../support/emulator.ts";
-import { installNpmPackages } from "../../support/foreign/installed.ts";
+import { installNpmPackages } from "../../support/foreign/installation.ts";
 import { createClientFolder, expectedJourney, getEmulatorEnvironment } from "../../support/foreign/journey.ts";
 import { runForJson, runProgram } from "../../support/foreign/program.ts";
 

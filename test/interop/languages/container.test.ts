@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { extractCodeBlocks } from "../../support/cli/pages.ts";
-import { installNpmPackages, installPrograms, installPythonPackages } from "../../support/foreign/installed.ts";
+import { installNpmPackages, installPrograms, installPythonPackages } from "../../support/foreign/installation.ts";
 import { canRun, runProgram } from "../../support/foreign/program.ts";
 
 const recipe = (language: string): string => extractCodeBlocks("docs/container.md", language)[0] ?? "";

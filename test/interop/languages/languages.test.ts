@@ -9,7 +9,7 @@ import { describe, it, type TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
 import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { extractCodeBlocks } from "../../support/cli/pages.ts";
-import { installPrograms, installPythonPackages } from "../../support/foreign/installed.ts";
+import { installPrograms, installPythonPackages } from "../../support/foreign/installation.ts";
 import { canRun, runProgram } from "../../support/foreign/program.ts";
 import { getSvcPath } from "../../support/shipped.ts";
 

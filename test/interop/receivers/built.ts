@@ -2,7 +2,7 @@ import { copyFile, mkdir, mkdtemp, readdir, rm, symlink } from "node:fs/promises
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type Installation, installNpmPackages, installPythonPackages } from "../../support/foreign/installed.ts";
+import { type Installation, installNpmPackages, installPythonPackages } from "../../support/foreign/installation.ts";
 import { canRun, runProgram } from "../../support/foreign/program.ts";
 
 /** The command that starts a receiver, or the reason why the receiver is missing. */

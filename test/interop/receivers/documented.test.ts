@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
-import { installPythonPackages } from "../../support/foreign/installed.ts";
+import { installPythonPackages } from "../../support/foreign/installation.ts";
 import { canRun, runProgram } from "../../support/foreign/program.ts";
 import { type BuiltReceiver, buildGoReceiver, getReceiverCommand, javaReceiver } from "./built.ts";
 import { certifyReceiver } from "./certified.ts";

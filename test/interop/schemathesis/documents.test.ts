@@ -7,7 +7,7 @@ import { describe, it, type TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
 import { documentedServices } from "../../../src/derive/openapi.ts";
 import { startTestEmulator, type TestEmulator } from "../../support/emulator.ts";
-import { installPythonPackages } from "../../support/foreign/installed.ts";
+import { installPythonPackages } from "../../support/foreign/installation.ts";
 import accepted from "./accepted.json" with { type: "json" };
 
 const here = (name: string) => fileURLToPath(new URL(name, import.meta.url));

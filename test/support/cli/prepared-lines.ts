@@ -2,7 +2,7 @@ import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import type { CommandDeclaration, CommandSpec } from "../../../src/derive/command-spec.ts";
-import { createMovedWallClock } from "../walls/moved-wall.ts";
+import { createMovedWallClock } from "../clocks/moved-wall-clock.ts";
 import { loadAllCommands } from "./all-commands.ts";
 import { createTestFolder } from "./cli-emulator.ts";
 import { type CommandLine, createCommandLines, credentials, testSecret, wordsOf, writeFiles } from "./command-lines.ts";

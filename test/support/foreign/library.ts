@@ -1,6 +1,6 @@
 import { createRequire } from "node:module";
 import { join } from "node:path";
-import { installNpmPackages } from "./installed.ts";
+import { installNpmPackages } from "./installation.ts";
 
 /** A third-party package that tests use. */
 export interface Library {

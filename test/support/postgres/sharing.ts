@@ -5,7 +5,7 @@ import type { TestContext } from "node:test";
 import type { EmulatorOptions } from "../../../emulator/index.ts";
 import { createSender, type TestResponse } from "../emulator.ts";
 import { getProgramPath } from "../program.ts";
-import { bulkOperations, createBulkBody } from "../routed.ts";
+import { bulkOperations, createBulkBody } from "../routed-emulator.ts";
 
 interface Told {
   readonly role?: "leader" | "standby";

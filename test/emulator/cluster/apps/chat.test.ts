@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { createDraftContract } from "../../../support/contracts.ts";
+import { listActivityNames, subscribe } from "../../../support/delivered-events.ts";
 import { pickStatusAndBody, startTestEmulator, type TestResponse } from "../../../support/emulator.ts";
-import { listActivityNames, subscribe } from "../../../support/told.ts";
 
 const chatA = "/router/v1/integrations/chat_a/webhook";
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createDraftContract, createFieldErrors, initialTime } from "../../../support/contracts.ts";
 import { pickStatusAndBody, startTestEmulator, type TestEmulator } from "../../../support/emulator.ts";
-import { assertRejected, notFoundResponse, waitUntilIdle } from "../../../support/refused.ts";
+import { assertRejected, notFoundResponse, waitUntilIdle } from "../../../support/rejections.ts";
 
 const max = "max@northwind.example";
 const at = "2031-01-02T03:04:05.000Z";

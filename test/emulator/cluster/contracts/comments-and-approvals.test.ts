@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { listActivityNames, subscribe } from "../../../support/delivered-events.ts";
 import { pickStatusAndBody, startTestEmulator, type TestEmulator } from "../../../support/emulator.ts";
-import { assertRejected, notFoundResponse } from "../../../support/refused.ts";
-import { listActivityNames, subscribe } from "../../../support/told.ts";
+import { assertRejected, notFoundResponse } from "../../../support/rejections.ts";
 import { createWorkspaceApi } from "../../../support/workspace-api.ts";
 
 const base = "/api/v2.1/public/contracts";

@@ -10,7 +10,7 @@ import {
   listRecipients,
 } from "../../../support/contracts.ts";
 import { pickStatusAndBody, startTestEmulator, type TestEmulator } from "../../../support/emulator.ts";
-import { assertRejected, notFoundResponse } from "../../../support/refused.ts";
+import { assertRejected, notFoundResponse } from "../../../support/rejections.ts";
 import { createWorkspaceApi } from "../../../support/workspace-api.ts";
 
 describe("signatory list of a contract", () => {

@@ -11,9 +11,9 @@ import {
   initialTime,
   jo,
 } from "../../../support/contracts.ts";
+import { subscribe } from "../../../support/delivered-events.ts";
 import { pickStatusAndBody, startTestEmulator } from "../../../support/emulator.ts";
-import { assertRejected } from "../../../support/refused.ts";
-import { subscribe } from "../../../support/told.ts";
+import { assertRejected } from "../../../support/rejections.ts";
 
 const unknown = (id: unknown) => `Invalid pk "${id}" - object does not exist.`;
 

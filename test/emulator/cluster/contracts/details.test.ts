@@ -7,9 +7,9 @@ import {
   createFieldErrors,
   createSentContract,
 } from "../../../support/contracts.ts";
+import { listActivityNames, subscribe } from "../../../support/delivered-events.ts";
 import { pickStatusAndBody, startTestEmulator } from "../../../support/emulator.ts";
-import { assertRejected, notFoundResponse } from "../../../support/refused.ts";
-import { listActivityNames, subscribe } from "../../../support/told.ts";
+import { assertRejected, notFoundResponse } from "../../../support/rejections.ts";
 import { createWorkspaceApi } from "../../../support/workspace-api.ts";
 
 /** The not-found message of two routes (DECISIONS.md, F5). */

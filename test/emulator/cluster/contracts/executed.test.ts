@@ -8,9 +8,9 @@ import {
   initialTime,
   jo,
 } from "../../../support/contracts.ts";
+import { listActivityNames, subscribe } from "../../../support/delivered-events.ts";
 import { pickStatusAndBody, startTestEmulator } from "../../../support/emulator.ts";
-import { assertRejected } from "../../../support/refused.ts";
-import { listActivityNames, subscribe } from "../../../support/told.ts";
+import { assertRejected } from "../../../support/rejections.ts";
 
 const path = "/api/v2.1/public/contracts/executed_contracts/";
 

@@ -8,9 +8,9 @@ import {
   getContractStatus,
   listRecipients,
 } from "../../../support/contracts.ts";
+import { listActivityNames, subscribe } from "../../../support/delivered-events.ts";
 import { pickStatusAndBody, startTestEmulator } from "../../../support/emulator.ts";
-import { assertRejected, notFoundResponse } from "../../../support/refused.ts";
-import { listActivityNames, subscribe } from "../../../support/told.ts";
+import { assertRejected, notFoundResponse } from "../../../support/rejections.ts";
 import { createWorkspaceApi } from "../../../support/workspace-api.ts";
 
 const forbidden = (status: string, words: string) =>

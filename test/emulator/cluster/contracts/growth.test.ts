@@ -13,8 +13,8 @@ import {
   getContractStatus,
   requireContract,
 } from "../../../support/contracts.ts";
+import { measureCostRatio } from "../../../support/cost-ratio.ts";
 import { pickStatusAndBody, startTestEmulator } from "../../../support/emulator.ts";
-import { measureCostRatio } from "../../../support/growth.ts";
 
 /** Fourfold input takes four times as long if linear, and sixteen times if quadratic. */
 const bound = 9;

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { type ContractIds, createDraftContract } from "../../../support/contracts.ts";
+import { subscribe } from "../../../support/delivered-events.ts";
 import { startTestEmulator, type TestEmulator } from "../../../support/emulator.ts";
-import { subscribe } from "../../../support/told.ts";
 
 const act = async ({ ask }: TestEmulator, verb: string, { id }: ContractIds) => {
   const { status, body } = await ask("POST", `contracts/${id}/${verb}`, { body: {} });

@@ -9,9 +9,9 @@ import {
   initialTime,
   requireContract,
 } from "../../../support/contracts.ts";
+import { listActivityNames, subscribe } from "../../../support/delivered-events.ts";
 import { pickStatusAndBody, startTestEmulator, type TestEmulator } from "../../../support/emulator.ts";
-import { assertRejected, notFoundResponse } from "../../../support/refused.ts";
-import { listActivityNames, subscribe } from "../../../support/told.ts";
+import { assertRejected, notFoundResponse } from "../../../support/rejections.ts";
 
 const uploaded = async ({ api }: TestEmulator, route: "review" | "sign", more: object = {}): Promise<ContractIds> =>
   requireContract(

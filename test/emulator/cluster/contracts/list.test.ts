@@ -8,9 +8,9 @@ import {
   initialTime,
   jo,
 } from "../../../support/contracts.ts";
+import { measureCostRatio } from "../../../support/cost-ratio.ts";
 import { startTestEmulator, type TestEmulator } from "../../../support/emulator.ts";
-import { measureCostRatio } from "../../../support/growth.ts";
-import { assertRejected } from "../../../support/refused.ts";
+import { assertRejected } from "../../../support/rejections.ts";
 import { createWorkspaceApi } from "../../../support/workspace-api.ts";
 
 interface Listed {

@@ -6,9 +6,9 @@ import {
   createUploadRequest,
   requireContract,
 } from "../../../support/contracts.ts";
+import { listActivityNames, subscribe } from "../../../support/delivered-events.ts";
 import { startTestEmulator, type TestEmulator } from "../../../support/emulator.ts";
-import { assertRejected } from "../../../support/refused.ts";
-import { listActivityNames, subscribe } from "../../../support/told.ts";
+import { assertRejected } from "../../../support/rejections.ts";
 
 const base = "/api/v2.1/public";
 const party = `${base}/counter_parties/1`;

@@ -9,9 +9,9 @@ import {
   listRecipients,
   requireContract,
 } from "../../../support/contracts.ts";
+import { listActivityNames, subscribe } from "../../../support/delivered-events.ts";
 import { pickStatusAndBody, startTestEmulator } from "../../../support/emulator.ts";
-import { assertRejected } from "../../../support/refused.ts";
-import { listActivityNames, subscribe } from "../../../support/told.ts";
+import { assertRejected } from "../../../support/rejections.ts";
 
 const review = "/api/v2.1/public/contracts/upload_review_contracts/";
 const sign = "/api/v2.1/public/contracts/upload_sign_contracts/";

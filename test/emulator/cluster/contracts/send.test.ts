@@ -8,9 +8,9 @@ import {
   getContractStatus,
   listRecipients,
 } from "../../../support/contracts.ts";
+import { subscribe } from "../../../support/delivered-events.ts";
 import { pickStatusAndBody, startTestEmulator } from "../../../support/emulator.ts";
-import { assertRejected } from "../../../support/refused.ts";
-import { subscribe } from "../../../support/told.ts";
+import { assertRejected } from "../../../support/rejections.ts";
 
 describe("sending a contract to its counterparties", () => {
   it("requests signatures, and emits the e-mail delivery a minute later", async (t) => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createDraftContract } from "../../../support/contracts.ts";
 import { pickStatusAndBody, startTestEmulator, type TestEmulator } from "../../../support/emulator.ts";
-import { notFoundResponse } from "../../../support/refused.ts";
+import { notFoundResponse } from "../../../support/rejections.ts";
 
 const ben = "ben@northwind.example";
 const routes = ["status", "key_pointers", "notes", "content"];

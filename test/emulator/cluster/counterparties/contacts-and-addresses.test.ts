@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { listActivityNames, subscribe } from "../../../support/delivered-events.ts";
 import { pickStatusAndBody, startTestEmulator } from "../../../support/emulator.ts";
-import { assertRejected, notFoundResponse } from "../../../support/refused.ts";
-import { listActivityNames, subscribe } from "../../../support/told.ts";
+import { assertRejected, notFoundResponse } from "../../../support/rejections.ts";
 
 const counterpartiesPath = "/api/v2.1/public/counter_parties/";
 const at = (id: number) => `${counterpartiesPath}${id}`;

@@ -4,9 +4,9 @@ import { emails, findEmail, sendEmail } from "../../../../emulator/domain/emails
 import { openMemoryStore } from "../../../../emulator/store/memory-store.ts";
 import { systemWallClock } from "../../../../src/base/clock.ts";
 import { createDraftContract, createSentContract } from "../../../support/contracts.ts";
+import { listActivityNames, subscribe } from "../../../support/delivered-events.ts";
 import { pickStatusAndBody, startTestEmulator, type TestEmulator } from "../../../support/emulator.ts";
-import { waitUntilIdle } from "../../../support/refused.ts";
-import { listActivityNames, subscribe } from "../../../support/told.ts";
+import { waitUntilIdle } from "../../../support/rejections.ts";
 
 const path = "/api/v1/emails/mailer/webhook";
 

@@ -14,7 +14,7 @@ import {
   pkceVerifier,
   requestToken,
 } from "../../../support/identity/sign-in.ts";
-import { assertRejected } from "../../../support/refused.ts";
+import { assertRejected } from "../../../support/rejections.ts";
 
 const [{ client_id, client_secret }] = confidentialClientSeed.oauth_clients;
 const [{ email }] = confidentialClientSeed.users;

@@ -24,7 +24,7 @@ import {
   type Tokens,
   tokenPath,
 } from "../../../support/identity/sign-in.ts";
-import { assertRejected } from "../../../support/refused.ts";
+import { assertRejected } from "../../../support/rejections.ts";
 
 const ada = "ada@northwind.example";
 const eli = "eli@fabrikam.example";

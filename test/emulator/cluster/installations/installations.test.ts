@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { createSender, pickStatusAndBody, startTestEmulator, type TestEmulator } from "../../../support/emulator.ts";
 import { getHiddenFields } from "../../../support/identity/forms.ts";
 import { listFindings } from "../../../support/identity/sign-in.ts";
-import { assertRejected, waitUntilIdle } from "../../../support/refused.ts";
+import { assertRejected, waitUntilIdle } from "../../../support/rejections.ts";
 
 const form = { "content-type": "application/x-www-form-urlencoded" };
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createFieldErrors } from "../../../support/contracts.ts";
 import { pickStatusAndBody, startTestEmulator, type TestEmulator } from "../../../support/emulator.ts";
-import { assertRejected } from "../../../support/refused.ts";
+import { assertRejected } from "../../../support/rejections.ts";
 
 const intakes = "/api/v1/public/legal_intake/";
 const toBen = { entity_id: "12", entity_type: "ORG_USER", assignee_type: "ASSIGNED_TO" };

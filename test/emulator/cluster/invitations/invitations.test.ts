@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { hashEmail } from "../../../../src/schemes/email-hash.ts";
 import { createSentContract } from "../../../support/contracts.ts";
 import { createSender, pickStatusAndBody, startTestEmulator, type TestEmulator } from "../../../support/emulator.ts";
-import { waitUntilIdle } from "../../../support/refused.ts";
+import { waitUntilIdle } from "../../../support/rejections.ts";
 
 const notFound = { status: 404, body: { detail: "Invitation not found" } };
 const creator = "creator-northwind";

@@ -8,7 +8,7 @@ import {
   requireContract,
 } from "../../../support/contracts.ts";
 import { startTestEmulator } from "../../../support/emulator.ts";
-import { assertRejected } from "../../../support/refused.ts";
+import { assertRejected } from "../../../support/rejections.ts";
 
 describe("PDF reader without free capacity", () => {
   const contracts = "/api/v2.1/public/contracts";

@@ -12,10 +12,10 @@ import {
 
 import { DeclaredFailureError, fail } from "../../../../src/api/failures.ts";
 import { systemWallClock } from "../../../../src/base/clock.ts";
+import { ManualWallClock, waitForIdle } from "../../../support/clocks/manual-wall-clock.ts";
 import { createPdf, createPdfBase64 } from "../../../support/contracts.ts";
 import * as hostile from "../../../support/pdf/hostile-pdfs.ts";
 import { startPdfReader } from "../../../support/pdf/pdf-reader.ts";
-import { ManualWallClock, waitForIdle } from "../../../support/walls/standing-wall.ts";
 
 const pdfs = startPdfReader();
 

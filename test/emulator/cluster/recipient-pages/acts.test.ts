@@ -6,6 +6,7 @@ import {
   getContractStatus,
   listRecipients,
 } from "../../../support/contracts.ts";
+import { listActivityNames, subscribe } from "../../../support/delivered-events.ts";
 import { startTestEmulator, type TestEmulator } from "../../../support/emulator.ts";
 import {
   getButtons,
@@ -15,7 +16,6 @@ import {
   openPage,
   submitSuccessfully,
 } from "../../../support/identity/recipient-page.ts";
-import { listActivityNames, subscribe } from "../../../support/told.ts";
 
 const ada = "ada@northwind.example";
 const ben = "ben@northwind.example";

@@ -12,7 +12,7 @@ import {
   submitForm,
   submitSuccessfully,
 } from "../../../support/identity/recipient-page.ts";
-import { waitUntilIdle } from "../../../support/refused.ts";
+import { waitUntilIdle } from "../../../support/rejections.ts";
 
 const ada = "ada@northwind.example";
 const jo = "jo@acme.example";

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createDomainError, createDraftContract, createPdf, createSentContract } from "../../../support/contracts.ts";
+import { subscribe } from "../../../support/delivered-events.ts";
 import { pickStatusAndBody, startTestEmulator } from "../../../support/emulator.ts";
 import { getLinks } from "../../../support/identity/forms.ts";
 import { getSigningLink, openPage, type RecipientPage, submitForm } from "../../../support/identity/recipient-page.ts";
-import { assertRejected, notFoundResponse } from "../../../support/refused.ts";
-import { subscribe } from "../../../support/told.ts";
+import { assertRejected, notFoundResponse } from "../../../support/rejections.ts";
 
 const ada = "ada@northwind.example";
 const jo = "jo@acme.example";

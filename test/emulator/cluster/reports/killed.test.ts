@@ -4,7 +4,7 @@ import { describe, it, type TestContext } from "node:test";
 import { hashEmail } from "../../../../src/schemes/email-hash.ts";
 import { createSentContract } from "../../../support/contracts.ts";
 import { type EmulatorProcess, startEmulatorProcess } from "../../../support/emulator-process.ts";
-import { waitUntilIdle } from "../../../support/refused.ts";
+import { waitUntilIdle } from "../../../support/rejections.ts";
 import { createTemporaryFolder } from "../../../support/store.ts";
 
 const contracts = 5;

@@ -4,7 +4,7 @@ import { describe, it, type TestContext } from "node:test";
 import { hashEmail } from "../../../../src/schemes/email-hash.ts";
 import { createSentContract } from "../../../support/contracts.ts";
 import { startTestEmulator, type TestEmulator } from "../../../support/emulator.ts";
-import { waitUntilIdle } from "../../../support/refused.ts";
+import { waitUntilIdle } from "../../../support/rejections.ts";
 import { createTemporaryFolder } from "../../../support/store.ts";
 
 const owners = async ({ ask }: TestEmulator, identifier: string) =>

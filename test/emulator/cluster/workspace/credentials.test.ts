@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { createRateLimit } from "../../../../emulator/cluster/workspace/credentials.ts";
 import { DeclaredFailureError, fail } from "../../../../src/api/failures.ts";
 import { createSender, pickStatusAndBody, startTestEmulator } from "../../../support/emulator.ts";
-import { assertRejected } from "../../../support/refused.ts";
+import { assertRejected } from "../../../support/rejections.ts";
 import { createWorkspaceApi } from "../../../support/workspace-api.ts";
 
 const intakes = "/api/v1/public/legal_intake/";

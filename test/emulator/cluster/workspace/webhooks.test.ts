@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import demo from "../../../../fixtures/seeds/demo.json" with { type: "json" };
 import { pickStatusAndBody, startTestEmulator, type TestEmulator } from "../../../support/emulator.ts";
 import { startReceiver } from "../../../support/receiver.ts";
-import { assertRejected, notFoundResponse } from "../../../support/refused.ts";
+import { assertRejected, notFoundResponse } from "../../../support/rejections.ts";
 import { createWorkspaceApi } from "../../../support/workspace-api.ts";
 
 const path = "/api/v2.1/public/webhooks/";

@@ -4,7 +4,7 @@ import { type EmulatorOptions, startEmulator } from "../../../../emulator/index.
 import { createSender, pickStatusAndBody, startTestEmulator, type TestEmulator } from "../../../support/emulator.ts";
 import { postgresSkipReason, startPostgresServer } from "../../../support/postgres/server.ts";
 import { startStallingProxy } from "../../../support/postgres/stalling-proxy.ts";
-import { bulkOperations, createBulkBody } from "../../../support/routed.ts";
+import { bulkOperations, createBulkBody } from "../../../support/routed-emulator.ts";
 import { stateOf } from "../../travel/travel.ts";
 
 const refused = { status: 503, body: { detail: "The service cannot write its state" } };

@@ -5,7 +5,7 @@ import { describe, it } from "node:test";
 import { pickStatusAndBody, startTestEmulator } from "../../../support/emulator.ts";
 import { mountSmallDisk } from "../../../support/files/small-disk.ts";
 import { postgresSkipReason, startPostgresServer } from "../../../support/postgres/server.ts";
-import { bulkOperations, createBulkBody } from "../../../support/routed.ts";
+import { bulkOperations, createBulkBody } from "../../../support/routed-emulator.ts";
 import { stateOf } from "../../travel/travel.ts";
 
 describe("full disk of the database", { skip: postgresSkipReason }, () => {

@@ -5,7 +5,7 @@ import { type Emulator, type EmulatorOptions, startEmulator } from "../../../../
 import { createSender, startTestEmulator, type TestEmulator } from "../../../support/emulator.ts";
 import { postgresSkipReason, startPostgresServer } from "../../../support/postgres/server.ts";
 import { startReceiver } from "../../../support/receiver.ts";
-import { bulkOperations, createBulkBody } from "../../../support/routed.ts";
+import { bulkOperations, createBulkBody } from "../../../support/routed-emulator.ts";
 
 interface Logged {
   readonly operation: string | null;

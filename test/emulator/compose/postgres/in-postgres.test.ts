@@ -5,7 +5,7 @@ import { startEmulator } from "../../../../emulator/index.ts";
 import { startTestEmulator, type TestEmulator } from "../../../support/emulator.ts";
 import { startEmulatorProcess } from "../../../support/emulator-process.ts";
 import { postgresSkipReason, startPostgresServer } from "../../../support/postgres/server.ts";
-import { bulkOperations, createBulkBody } from "../../../support/routed.ts";
+import { bulkOperations, createBulkBody } from "../../../support/routed-emulator.ts";
 import { restore, save, stateOf } from "../../travel/travel.ts";
 
 const keysOf = (clusters: readonly RunningCluster[]) =>

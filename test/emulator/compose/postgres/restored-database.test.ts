@@ -3,7 +3,7 @@ import { describe, it, type TestContext } from "node:test";
 import { type EmulatorOptions, startEmulator } from "../../../../emulator/index.ts";
 import { createSender, startTestEmulator, type TestEmulator } from "../../../support/emulator.ts";
 import { postgresSkipReason, startPostgresServer } from "../../../support/postgres/server.ts";
-import { bulkOperations, createBulkBody } from "../../../support/routed.ts";
+import { bulkOperations, createBulkBody } from "../../../support/routed-emulator.ts";
 import { stateOf } from "../../travel/travel.ts";
 
 const map = ({ router }: Pick<TestEmulator, "router">, id: string) =>

@@ -4,7 +4,7 @@ import { type Emulator, type EmulatorOptions, startEmulator } from "../../../../
 import { Readiness } from "../../../../src/api/emulator/lifecycle.ts";
 import { createSender, startTestEmulator } from "../../../support/emulator.ts";
 import { postgresSkipReason, startPostgresServer } from "../../../support/postgres/server.ts";
-import { bulkOperations, createBulkBody } from "../../../support/routed.ts";
+import { bulkOperations, createBulkBody } from "../../../support/routed-emulator.ts";
 
 interface Standby {
   /** The address of the router in this process. */

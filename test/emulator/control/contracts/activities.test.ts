@@ -3,9 +3,9 @@ import { describe, it } from "node:test";
 import { activities } from "../../../../src/api/activities.ts";
 import { contentHash, contentHashHeader } from "../../../../src/schemes/webhook.ts";
 import { createDraftContract, getContractStatus, initialTime } from "../../../support/contracts.ts";
+import { subscribe } from "../../../support/delivered-events.ts";
 import { startTestEmulator } from "../../../support/emulator.ts";
 import { startReceiver } from "../../../support/receiver.ts";
-import { subscribe } from "../../../support/told.ts";
 
 describe("trigger of each of the 39 activities", () => {
   for (const activity of activities) {

@@ -7,9 +7,9 @@ import {
   createUploadRequest,
   requireContract,
 } from "../../../support/contracts.ts";
+import { subscribe } from "../../../support/delivered-events.ts";
 import { pickStatusAndBody, startTestEmulator } from "../../../support/emulator.ts";
-import { assertRejected } from "../../../support/refused.ts";
-import { subscribe } from "../../../support/told.ts";
+import { assertRejected } from "../../../support/rejections.ts";
 
 const at = "2031-01-02T03:04:05.000Z";
 

@@ -6,8 +6,8 @@ import {
   createUploadRequest,
   requireContract,
 } from "../../../support/contracts.ts";
+import { subscribe } from "../../../support/delivered-events.ts";
 import { startTestEmulator, type TestEmulator } from "../../../support/emulator.ts";
-import { subscribe } from "../../../support/told.ts";
 
 const act = async ({ ask }: TestEmulator, { id }: ContractIds, verb: string, body: object = {}) => {
   const { status, body: answer } = await ask("POST", `contracts/${id}/${verb}`, { body });

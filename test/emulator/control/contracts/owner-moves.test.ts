@@ -8,9 +8,9 @@ import {
   getContractStatus,
   listRecipients,
 } from "../../../support/contracts.ts";
+import { listActivityNames, subscribe } from "../../../support/delivered-events.ts";
 import { pickStatusAndBody, startTestEmulator, type TestEmulator } from "../../../support/emulator.ts";
-import { assertRejected } from "../../../support/refused.ts";
-import { listActivityNames, subscribe } from "../../../support/told.ts";
+import { assertRejected } from "../../../support/rejections.ts";
 
 const act = ({ ask }: TestEmulator, { id }: ContractIds, verb: string, body: object = {}) =>
   ask("POST", `contracts/${id}/${verb}`, { body });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { signChatA } from "../../../../src/schemes/chat-a.ts";
 import { pickStatusAndBody } from "../../../support/emulator.ts";
-import { startRoutedEmulator } from "../../../support/routed.ts";
+import { startRoutedEmulator } from "../../../support/routed-emulator.ts";
 
 const event = "/router/v1/integrations/chat_a/webhook/event/";
 const interaction = "/router/v1/integrations/chat_a/webhook/interaction";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { pickStatusAndBody } from "../../../support/emulator.ts";
 import { botApp, type Issuer, serviceUrl, startIssuer, type TokenChanges } from "../../../support/identity/issuer.ts";
-import { type RoutedEmulator, startRoutedEmulator } from "../../../support/routed.ts";
+import { type RoutedEmulator, startRoutedEmulator } from "../../../support/routed-emulator.ts";
 
 const path = "/router/v1/integrations/chat_b/webhook/messaging";
 const activity = { type: "message", channelId: "msteams", serviceUrl, channelData: { tenant: { id: "tenant-1" } } };

@@ -3,7 +3,7 @@ import { describe, it, type TestContext } from "node:test";
 import { type CrmAVersion, signCrmA } from "../../../../src/schemes/crm.ts";
 import { hashEmail } from "../../../../src/schemes/email-hash.ts";
 import { pickStatusAndBody } from "../../../support/emulator.ts";
-import { type RoutedEmulator, startRoutedEmulator } from "../../../support/routed.ts";
+import { type RoutedEmulator, startRoutedEmulator } from "../../../support/routed-emulator.ts";
 
 const iframe = "/router/v1/crm_a/iframe";
 const cards = "/router/v1/crm_a/cards";

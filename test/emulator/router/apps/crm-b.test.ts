@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { signCrmB } from "../../../../src/schemes/crm.ts";
 import { hashEmail } from "../../../../src/schemes/email-hash.ts";
 import { pickStatusAndBody } from "../../../support/emulator.ts";
-import { type RoutedEmulator, startRoutedEmulator } from "../../../support/routed.ts";
+import { type RoutedEmulator, startRoutedEmulator } from "../../../support/routed-emulator.ts";
 
 const path = "/router/v1/crm_b/";
 const secret = "1234567890123456789";

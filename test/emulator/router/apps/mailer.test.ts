@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { maxBlackholeMails } from "../../../../emulator/router/apps/mailer.ts";
 import { pickStatusAndBody, startTestEmulator, type TestEmulator } from "../../../support/emulator.ts";
-import { startRoutedEmulator } from "../../../support/routed.ts";
+import { startRoutedEmulator } from "../../../support/routed-emulator.ts";
 
 describe("mailer blackhole", () => {
   it("accepts and stores every mail without a response body", async (t) => {

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import demo from "../../../../fixtures/seeds/demo.json" with { type: "json" };
 import { pickStatusAndBody, startTestEmulator } from "../../../support/emulator.ts";
 import { createOAuthError, startDeviceAuthorization } from "../../../support/identity/devices.ts";
-import { assertRejected } from "../../../support/refused.ts";
+import { assertRejected } from "../../../support/rejections.ts";
 
 const path = "/router/v1/oauth2.0/device/code/";
 const decidePath = "/router/v1/oauth2.0/device/cluster_info/";

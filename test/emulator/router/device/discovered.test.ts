@@ -5,7 +5,7 @@ import { pickStatusAndBody, startTestEmulator, type TestEmulator } from "../../.
 import { createOAuthError, deviceGrantType, startDeviceAuthorization } from "../../../support/identity/devices.ts";
 import { confidentialClientSeed, type ParameterChanges, requestToken } from "../../../support/identity/sign-in.ts";
 import { startReceiver } from "../../../support/receiver.ts";
-import { assertRejected } from "../../../support/refused.ts";
+import { assertRejected } from "../../../support/rejections.ts";
 
 const newest = async ({ ask }: TestEmulator) =>
   ((await ask("GET", "requests?operation=oidc.token")).body as { items: { findings: object[] }[] }).items.at(-1)

@@ -9,7 +9,7 @@ import { createOAuthError, startDeviceAuthorization, tokenExchangeType } from ".
 import { confidentialClientSeed, formHeaders, listFindings } from "../../../support/identity/sign-in.ts";
 import type { Receiver } from "../../../support/receiver.ts";
 import { startReceiver } from "../../../support/receiver.ts";
-import { assertRejected } from "../../../support/refused.ts";
+import { assertRejected } from "../../../support/rejections.ts";
 
 const seconds = (count: number) => count * 1_000;
 const tokens = { access_token: "at", token_type: "Bearer", expires_in: 60, scope: "openid", of_their_own: [1] };

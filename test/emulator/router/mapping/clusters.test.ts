@@ -6,7 +6,12 @@ import { openMemoryStore } from "../../../../emulator/store/memory-store.ts";
 import type { Transaction } from "../../../../emulator/store/port.ts";
 import { systemWallClock } from "../../../../src/base/clock.ts";
 import { pickStatusAndBody } from "../../../support/emulator.ts";
-import { bulkOperations, clusterKeys, type RoutedEmulator, startRoutedEmulator } from "../../../support/routed.ts";
+import {
+  bulkOperations,
+  clusterKeys,
+  type RoutedEmulator,
+  startRoutedEmulator,
+} from "../../../support/routed-emulator.ts";
 
 const tables = Object.keys(bulkOperations) as (keyof typeof bulkOperations)[];
 const offboard = (world: RoutedEmulator, cluster: string, body: unknown, headers = {}) =>

@@ -11,7 +11,7 @@ import {
   createBulkBody,
   type RoutedEmulator,
   startRoutedEmulator,
-} from "../../../support/routed.ts";
+} from "../../../support/routed-emulator.ts";
 
 const tables = Object.keys(bulkOperations) as (keyof typeof bulkOperations)[];
 const ids = ["a", "b", "c", "__proto__", "é/?#%"];

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { pickStatusAndBody } from "../../../support/emulator.ts";
-import { bulkOperations, clusterKeys, createBulkBody, startRoutedEmulator } from "../../../support/routed.ts";
+import { bulkOperations, clusterKeys, createBulkBody, startRoutedEmulator } from "../../../support/routed-emulator.ts";
 
 const tables = Object.keys(bulkOperations) as (keyof typeof bulkOperations)[];
 

@@ -7,7 +7,7 @@ import {
   type TestRequest,
   type TestResponse,
 } from "../../../support/emulator.ts";
-import { startRoutedEmulator } from "../../../support/routed.ts";
+import { startRoutedEmulator } from "../../../support/routed-emulator.ts";
 
 const app = "https://spa.example:8443";
 const oauth_clients = [

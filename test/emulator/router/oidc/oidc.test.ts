@@ -5,7 +5,7 @@ import { deviceGrantType } from "../../../support/identity/devices.ts";
 import { formHeaders } from "../../../support/identity/sign-in.ts";
 import type { Receiver } from "../../../support/receiver.ts";
 import { startReceiver } from "../../../support/receiver.ts";
-import { startRoutedEmulator } from "../../../support/routed.ts";
+import { startRoutedEmulator } from "../../../support/routed-emulator.ts";
 
 const keysPath = "/.well-known/jwks.json";
 const configurationPath = "/.well-known/openid-configuration";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { pickStatusAndBody } from "../../../support/emulator.ts";
-import { startRoutedEmulator } from "../../../support/routed.ts";
+import { startRoutedEmulator } from "../../../support/routed-emulator.ts";
 
 describe("request without a known owner", () => {
   const body = { hello: "all" };

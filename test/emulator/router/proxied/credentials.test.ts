@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { type RoutedEmulator, startRoutedEmulator } from "../../../support/routed.ts";
+import { type RoutedEmulator, startRoutedEmulator } from "../../../support/routed-emulator.ts";
 
 /** Starts a router that maps the client `app` to eu-1. */
 async function withClient(t: Parameters<typeof startRoutedEmulator>[0]): Promise<RoutedEmulator> {

@@ -5,7 +5,7 @@ import { request as httpRequest } from "node:http";
 import { describe, it } from "node:test";
 import { pickStatusAndBody, startTestEmulator } from "../../../support/emulator.ts";
 import { startReceiver } from "../../../support/receiver.ts";
-import { type RoutedEmulator, startRoutedEmulator } from "../../../support/routed.ts";
+import { type RoutedEmulator, startRoutedEmulator } from "../../../support/routed-emulator.ts";
 
 /** Sends a request without the normalization of a client library. */
 async function rawRequest(base: string, target: string, method: string, headers: string[], body?: Uint8Array) {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { hashEmail } from "../../../../src/schemes/email-hash.ts";
 import { pickStatusAndBody, startTestEmulator, type TestRequest } from "../../../support/emulator.ts";
-import { startRoutedEmulator } from "../../../support/routed.ts";
+import { startRoutedEmulator } from "../../../support/routed-emulator.ts";
 
 const both = ["eu", "us"];
 const events = "/api/v1/emails/mailer/webhook";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { hashEmail } from "../../../../src/schemes/email-hash.ts";
 import { pickStatusAndBody, startTestEmulator, type TestRequest } from "../../../support/emulator.ts";
-import { type RoutedEmulator, startRoutedEmulator } from "../../../support/routed.ts";
+import { type RoutedEmulator, startRoutedEmulator } from "../../../support/routed-emulator.ts";
 
 const jwt = (claims: object): string =>
   ["e30", Buffer.from(JSON.stringify(claims)).toString("base64url"), "c2ln"].join(".");

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { hashEmail } from "../../../../src/schemes/email-hash.ts";
 import { pickStatusAndBody, startTestEmulator, type TestEmulator } from "../../../support/emulator.ts";
-import { assertRejected } from "../../../support/refused.ts";
-import { startRoutedEmulator } from "../../../support/routed.ts";
+import { assertRejected } from "../../../support/rejections.ts";
+import { startRoutedEmulator } from "../../../support/routed-emulator.ts";
 
 const signup = "/router/v1/trial/signup";
 const complete = "/router/v1/trial/signup/complete";

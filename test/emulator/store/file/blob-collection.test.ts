@@ -6,9 +6,9 @@ import { mkdir, readdir, readFile, symlink, utimes, writeFile } from "node:fs/pr
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { collectBlobs } from "../../../../emulator/store/file/blob-collection.ts";
+import { createMovedWallClock } from "../../../support/clocks/moved-wall-clock.ts";
 import { getProgramPath } from "../../../support/program.ts";
 import { createTemporaryFolder } from "../../../support/store.ts";
-import { createMovedWallClock } from "../../../support/walls/moved-wall.ts";
 
 const day = 24 * 3_600_000;
 const hashOf = (text: string): string => createHash("sha256").update(text).digest("hex");

@@ -8,6 +8,7 @@ import { openFileBlobs } from "../../../../emulator/store/file/blob-collection.t
 import { openFileStore } from "../../../../emulator/store/file/file-store.ts";
 import type { Store } from "../../../../emulator/store/port.ts";
 import { systemWallClock } from "../../../../src/base/clock.ts";
+import { ManualWallClock, waitForIdle } from "../../../support/clocks/manual-wall-clock.ts";
 import { startTestEmulator } from "../../../support/emulator.ts";
 import { mountSmallDisk } from "../../../support/files/small-disk.ts";
 import {
@@ -20,7 +21,6 @@ import {
   people,
   resetStore,
 } from "../../../support/store.ts";
-import { ManualWallClock, waitForIdle } from "../../../support/walls/standing-wall.ts";
 
 const put = (store: Store, id: number, name = `p${id}`) =>
   store.transaction("put", (tx) => tx.put(people, createPerson(id, { name })));

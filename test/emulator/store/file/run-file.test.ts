@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { claimRunFile, listRunFilePaths, type RunFile } from "../../../../emulator/store/file/run-file.ts";
 import { identifyMachine } from "../../../../src/files/machine.ts";
+import { createMovedWallClock } from "../../../support/clocks/moved-wall-clock.ts";
 import { createTemporaryFolder } from "../../../support/store.ts";
-import { createMovedWallClock } from "../../../support/walls/moved-wall.ts";
 
 const run = (instance: string, pid = process.pid): RunFile => ({
   pid,

@@ -7,7 +7,13 @@ import { repairFile } from "../../../../emulator/store/file/repair.ts";
 import type { Collection, Store } from "../../../../emulator/store/port.ts";
 import { systemWallClock } from "../../../../src/base/clock.ts";
 import { createTemporaryFolder } from "../../../support/store.ts";
-import { members, membersWithoutMigration, owners, secondMembers, thirdMembers } from "../../../support/versioned.ts";
+import {
+  members,
+  membersWithoutMigration,
+  owners,
+  secondMembers,
+  thirdMembers,
+} from "../../../support/versioned-rows.ts";
 
 const open = (folder: string, ...collections: Collection[]): Promise<Store> =>
   openFileStore({ path: join(folder, "emulator.json"), collections: [...collections, owners], wall: systemWallClock });

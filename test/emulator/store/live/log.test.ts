@@ -3,8 +3,8 @@ import { describe, it } from "node:test";
 import { type CommitLog, LiveStore, type LogHost } from "../../../../emulator/store/live/live-store.ts";
 import { type Change, State } from "../../../../emulator/store/live/state.ts";
 import { StoreFailedError } from "../../../../emulator/store/port.ts";
+import { ManualWallClock, waitForIdle } from "../../../support/clocks/manual-wall-clock.ts";
 import { collections, createPerson, exportContent, owners, people, resetStore } from "../../../support/store.ts";
-import { ManualWallClock, waitForIdle } from "../../../support/walls/standing-wall.ts";
 
 /** Log whose writes succeed or fail under the control of the test. */
 class ScriptedLog implements CommitLog {

@@ -11,7 +11,7 @@ import {
   resetStore,
   type StoreContent,
 } from "../../../support/store.ts";
-import { members, thirdMembers, owners as versionedOwners } from "../../../support/versioned.ts";
+import { members, thirdMembers, owners as versionedOwners } from "../../../support/versioned-rows.ts";
 import type { Open, Opened } from "./open.ts";
 
 type Step = { readonly puts: readonly number[] } | { readonly back: number } | "reset" | "reopen" | "keep" | "restore";

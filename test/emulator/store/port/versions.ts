@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { exportDocument, importDocument } from "../../../support/store.ts";
-import { members, owners, splitNameMigration, thirdMembers } from "../../../support/versioned.ts";
+import { members, owners, splitNameMigration, thirdMembers } from "../../../support/versioned-rows.ts";
 import type { Open } from "./open.ts";
 
 /** Rows of earlier versions of their collection. Files of other versions are tested separately. */

@@ -6,7 +6,7 @@ import type { TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Emulator } from "../../../../../emulator/index.ts";
 import { createSender } from "../../../../support/emulator.ts";
-import { bulkOperations, createBulkBody } from "../../../../support/routed.ts";
+import { bulkOperations, createBulkBody } from "../../../../support/routed-emulator.ts";
 import { getBundleFolder } from "../../../../support/shipped.ts";
 
 type Leader = Pick<Emulator, "routerUrl" | "token" | "clusters">;

@@ -1,5 +1,5 @@
-import { formatRunResult } from "./astray.ts";
 import { testSecret } from "./command-lines.ts";
+import { formatRunResult } from "./failing-cases.ts";
 import type { RunResult } from "./run-cli.ts";
 
 interface Told {
