@@ -192,7 +192,8 @@ describe("untrusted run file", () => {
   });
 
   it("prevents requests to other services while its emulator starts", async (t) => {
-    const { cwd, svc, real } = await stage(t);
+    const { cwd, twin, svc, real } = await stage(t);
+    await twin.close();
     const starting = createServer((_, response) => {
       response.writeHead(503, { "content-type": "application/json" }).end('{"instance_id":"y"}');
     });
