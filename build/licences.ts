@@ -43,7 +43,7 @@ const findPackageFolder = (path: string): string | undefined =>
   /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0];
 
 /** Packages that name their licence but do not include its text. */
-const withoutText: ReadonlySet<string> = new Set(["@bomb.sh/tab", "abstract-logging"]);
+const packagesWithoutText: ReadonlySet<string> = new Set(["@bomb.sh/tab", "abstract-logging"]);
 
 /** The text of the Unlicense, which packages do not always include. */
 const unlicense = `This is free and unencumbered software released into the public domain.
@@ -72,7 +72,7 @@ function readPackage(root: string, folder: string): BundledPackage {
     .join("\n");
   const missing = license === "Unlicense" ? unlicense : "";
   const text =
-    own || (withoutText.has(name) && license === "MIT" ? createMitText(root, author?.name ?? author) : missing);
+    own || (packagesWithoutText.has(name) && license === "MIT" ? createMitText(root, author?.name ?? author) : missing);
   if (text === "" || typeof license !== "string") {
     throw new Error(
       `${folder} is bundled and has no licence or no text of it: look it up, and say so in build/licences.ts`,

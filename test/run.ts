@@ -10,7 +10,7 @@ import { join, normalize, sep } from "node:path";
 import { compileTests } from "./compile.ts";
 import { groupFiles, isInGroup } from "./grouped.ts";
 import { createScratchFolder } from "./scratch.ts";
-import { answeredFile, unanswered } from "./structure/completeness.ts";
+import { answeredFile, listUnansweredOperations } from "./structure/completeness.ts";
 
 /** Tests that run only by name, because they install programs of other languages or measure. */
 const onDemand = ["bench", "interop/generators", "interop/clients"];
@@ -101,7 +101,7 @@ process.exitCode = await runNode([
 if (options.length === 0 && (wanted.length === 0 ? !given.includes("--slow") : wanted.includes("emulator"))) {
   const { registry } = await import("../src/api/registry.ts");
   const answered = new Set(readFileSync(join(folder, answeredFile), "utf8").split("\n"));
-  const missing = unanswered(registry, answered);
+  const missing = listUnansweredOperations(registry, answered);
   if (missing.length > 0) {
     process.exitCode = 1;
     process.stderr.write(`Declared failures that no test saw answered:\n${missing.join("\n")}\n`);

@@ -44,9 +44,9 @@ export const requestHandlers = {
   },
 
   "requests.watch": async ({ query }, context) => {
-    const [isOwn, isWanted] = [await createOwnFilter(context), createRequestFilter(query)];
+    const [isOwn, matchesQuery] = [await createOwnFilter(context), createRequestFilter(query)];
     return streamWhileAllowed(context, (signal) =>
-      watchRequests(context.requestLog, (one) => isOwn(one) && isWanted(one), signal),
+      watchRequests(context.requestLog, (one) => isOwn(one) && matchesQuery(one), signal),
     );
   },
 

@@ -2,7 +2,7 @@ import type { LoggedRequest, RequestLog } from "../http/request-log/request-log.
 
 import type { CauseRow } from "../store/cause.ts";
 
-const maxKnown = 2_048;
+const maxKnownOutcomes = 2_048;
 
 /** Requests whose rows exist and whose responses are still pending. A row is durable before the response is sent. */
 export class PendingResponses {
@@ -56,7 +56,7 @@ export class PendingResponses {
   #resolve(answered: RequestOutcome): void {
     const { id } = answered;
     this.#known.set(id, answered);
-    if (this.#known.size > maxKnown) {
+    if (this.#known.size > maxKnownOutcomes) {
       const [oldest = id] = this.#known.keys();
       this.#known.delete(oldest);
       this.#oldestKnown = Math.max(this.#oldestKnown, oldest);

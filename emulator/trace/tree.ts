@@ -242,7 +242,7 @@ interface TraceNode {
   readonly contract: string | null;
   readonly webhook_id: number | null;
   readonly outcome: DeliveryOutcome | null;
-  /** It is not a part of `because`, which a span has from the start of its delivery. */
+  /** Cause that disabled the webhook. Kept separate from `because`, which is already set when the delivery starts. */
   readonly disabled_by: string | null;
   readonly status: number | null;
   readonly error: string | null;

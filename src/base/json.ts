@@ -120,13 +120,12 @@ const numberMember = "\u0000number";
 const numberText = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
 /** Returns the value with the numbers of `exact`. `exact` is the same document in its original spelling. */
-export function restoreWrittenNumbers(value: unknown, exact: unknown): unknown {
+export function markExactNumbers(value: unknown, exact: unknown): unknown {
   if (exact instanceof ExactNumber) return numberText.test(exact.text) ? { [numberMember]: exact.text } : value;
-  if (Array.isArray(value) && Array.isArray(exact))
-    return value.map((item, at) => restoreWrittenNumbers(item, exact[at]));
+  if (Array.isArray(value) && Array.isArray(exact)) return value.map((item, at) => markExactNumbers(item, exact[at]));
   if (!isObject(value) || !isObject(exact)) return value;
   return Object.fromEntries(
-    Object.entries(value).map(([name, inner]) => [name, restoreWrittenNumbers(inner, readOwnMember(exact, name))]),
+    Object.entries(value).map(([name, inner]) => [name, markExactNumbers(inner, readOwnMember(exact, name))]),
   );
 }
 

@@ -15,7 +15,7 @@ export class ServiceError extends Error {
   readonly problem: Problem;
   readonly body: unknown;
   readonly headers: Readonly<Record<string, string>>;
-  /** True if the service can have processed the request, so that sending it again could repeat its effect. */
+  /** True if the service may have processed the request, so that sending it again could repeat its effect. */
   readonly outcomeUnknown: boolean;
 
   constructor(of: {
@@ -40,7 +40,7 @@ export class ServiceError extends Error {
   }
 }
 
-/** Reports whether the service can have processed a request with that response. 501 and 508 mean that it did not. */
+/** Reports whether the service may have processed a request that received this response. 501 and 508 mean that it did not. */
 export const isOutcomeUnknown = (status: number, headers: Readonly<Record<string, string>>): boolean =>
   status >= 500 && status !== 501 && status !== 508 && !noEffectHeaders.some((name) => name in headers);
 
@@ -57,7 +57,7 @@ export class NetworkError extends Error {
   readonly origin: string;
   /** Error code: `ECONNREFUSED`, `UND_ERR_HEADERS_TIMEOUT`, … */
   readonly code: string;
-  /** True if the service can have processed the request, so that sending it again could repeat its effect. */
+  /** True if the service may have processed the request, so that sending it again could repeat its effect. */
   readonly outcomeUnknown: boolean;
 
   constructor(origin: string, code: string, message: string, cause: unknown, outcomeUnknown = false) {

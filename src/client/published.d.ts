@@ -122,7 +122,7 @@ export class ServiceError extends Error {
   readonly problem: Problem;
   readonly body: unknown;
   readonly headers: Readonly<Record<string, string>>;
-  /** True if the service can have processed the request, so that sending it again could repeat its effect. */
+  /** True if the service may have processed the request, so that sending it again could repeat its effect. */
   readonly outcomeUnknown: boolean;
 }
 
@@ -131,7 +131,7 @@ export class NetworkError extends Error {
   protected constructor();
   readonly origin: string;
   readonly code: string;
-  /** True if the service can have processed the request, so that sending it again could repeat its effect. */
+  /** True if the service may have processed the request, so that sending it again could repeat its effect. */
   readonly outcomeUnknown: boolean;
 }
 

@@ -197,7 +197,7 @@ export async function readLock(file: string): Promise<LockHolder | undefined> {
   }
   const { id, pid, socket } = content ?? {};
   if (typeof id !== "string" || !/^[\w-]{1,64}$/.test(id) || !Number.isInteger(pid))
-    throw new NotALockFileError(file, "a file with other contents");
+    throw new NotALockFileError(file, "a file that is not a lock file");
   // The socket must be a name, so that no path leads out of the folder.
   const isName = typeof socket === "string" && basename(socket) === socket;
   return { ...(content as unknown as LockHolder), socket: isName ? socket : undefined };

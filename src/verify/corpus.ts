@@ -72,7 +72,7 @@ async function readIndex(
   folder: string,
   isInterruptedAllowed = false,
 ): Promise<{ entries: IndexEntry[]; digest: string; isEnded: boolean }> {
-  const text = await readPlain(folder, indexFileName, `${folder} is not a corpus: it has no ${indexFileName}`);
+  const text = await readRegularFile(folder, indexFileName, `${folder} is not a corpus: it has no ${indexFileName}`);
   const [first = "", ...lines] = text.split("\n");
   const { format, version } = toFields(tryParseJson(first));
   if (format !== indexHeader.format)
@@ -91,7 +91,9 @@ async function readIndex(
     if (end !== undefined) {
       ended = end;
       if (end !== entries.length)
-        throw new CorpusError(`${indexFileName} of ${folder} was edited: line ${at + 2} counts otherwise`);
+        throw new CorpusError(
+          `${indexFileName} of ${folder} was edited: line ${at + 2} declares ${String(end).slice(0, 20)} exchanges, but there are ${entries.length}`,
+        );
       continue;
     }
     ended = undefined;
@@ -106,7 +108,7 @@ async function readIndex(
 }
 
 async function readExchange(folder: string, file: string, sha256?: string): Promise<CorpusExchange> {
-  const text = await readPlain(folder, file, `${folder} is cut: ${file} is missing`);
+  const text = await readRegularFile(folder, file, `${folder} is cut: ${file} is missing`);
   if (sha256 !== undefined && computeDigest(text) !== sha256)
     throw new CorpusError(`${file} of ${folder} was edited: it differs from the index`);
   return { ...parseFile(folder, file, () => parseExchange(text)), file };
@@ -122,7 +124,7 @@ function parseFile<Result>(folder: string, file: string, parse: () => Result): R
 }
 
 /** Reads a regular file of the folder. Symbolic links can lead anywhere, and devices are endless. */
-async function readPlain(folder: string, name: string, missing: string): Promise<string> {
+async function readRegularFile(folder: string, name: string, missing: string): Promise<string> {
   const path = join(folder, name);
   try {
     const about = await lstat(path);
@@ -222,7 +224,7 @@ export async function reindexCorpus(folder: string): Promise<void> {
   const files = (await readdir(folder)).filter((name) => exchangeFilePattern.test(name)).sort();
   const lines: string[] = [];
   for (const file of files) {
-    const text = await readPlain(folder, file, `${file} is missing`);
+    const text = await readRegularFile(folder, file, `${file} is missing`);
     const measured = isParsable(text) ? text : parseFile(folder, file, () => updateBodyLengths(text));
     parseFile(folder, file, () => parseExchange(measured));
     if (measured !== text) await writeFileAtomic(join(folder, file), measured);

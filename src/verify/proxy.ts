@@ -107,7 +107,7 @@ function forwardRequest(
     });
     answer.once("end", () => {
       const [request, reply] = [sent.body, received.body];
-      if (request === undefined || reply === undefined) return skip("has more than 16 MiB");
+      if (request === undefined || reply === undefined) return skip("is larger than 16 MiB");
       settle(() =>
         onExchange({
           at,

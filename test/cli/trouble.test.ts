@@ -153,9 +153,9 @@ describe("output pipe of svc", () => {
 
   it("causes exit 0 when closed, for any output", async (t) => {
     const cwd = await createTestFolder(t);
-    assert.equal(await withoutReader(["emulator", "status"], cwd), 0);
+    assert.equal(await runWithoutReader(["emulator", "status"], cwd), 0);
     // The command ends without a signal, because the reader is gone.
-    assert.equal(await withoutReader(["emulator", "start", "--ephemeral", "--port", "0"], cwd), 0);
+    assert.equal(await runWithoutReader(["emulator", "start", "--ephemeral", "--port", "0"], cwd), 0);
   });
 
   it("ends the command silently with exit 0 when closed early", async () => {
@@ -171,7 +171,7 @@ describe("output pipe of svc", () => {
 });
 
 /** Runs a command with a closed standard output. */
-async function withoutReader(argv: string[], cwd: string): Promise<number> {
+async function runWithoutReader(argv: string[], cwd: string): Promise<number> {
   const broken = new Writable({
     write: (_chunk, _encoding, done) => done(Object.assign(new Error("write EPIPE"), { code: "EPIPE" })),
   });

@@ -258,7 +258,7 @@ describe("invalid command line", () => {
     });
   }
 
-  it("differs from missing credentials, which exit with 4", async () => {
+  it("is distinguished from missing credentials, which exit with 4", async () => {
     const { exit, err } = await runCli(["contracts", "status", "T-1", ...nowhere]);
     assert.equal(exit, 4);
     assert.match(err, /Set SVC_CLIENT_ID and SVC_CLIENT_SECRET/);

@@ -188,7 +188,7 @@ describe("existing lock file", () => {
       await writeFile(file, text);
       await assert.rejects(attempt(file), {
         name: "NotALockFileError",
-        message: /lock is a file with other contents/,
+        message: /lock is a file that is not a lock file/,
       });
       assert.equal(await readFile(file, "utf8"), text);
     });

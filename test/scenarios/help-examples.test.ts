@@ -25,7 +25,7 @@ function shippedCommandLine(): CliBuild {
   return { main, program: [process.execPath, getSvcPath()] };
 }
 
-/** The words of every command. */
+/** Returns the words of every command, from `svc help --json`. */
 async function commands(built: CliBuild): Promise<string[][]> {
   const { out } = await runCli("help --json", { built });
   return (JSON.parse(out) as { commands: { command: string }[] }).commands.map(({ command }) => command.split(" "));

@@ -185,7 +185,7 @@ describe("signature diagnosis", () => {
   });
 
   for (const unexplained of ["", "?", "no signature at all", sign("other")]) {
-    it(`returns no mistake for ${JSON.stringify(unexplained.slice(0, 20))} after all combinations`, () =>
+    it(`finds no mistake for ${JSON.stringify(unexplained.slice(0, 20))} after trying all combinations`, () =>
       // Seven algorithms, six keys, and four bodies in four formats.
       assert.deepEqual(found({ signature: unexplained }), { explained: false, deviations: [], tried: 7 * 6 * 8 }));
   }

@@ -1,4 +1,4 @@
-import { type SourceFile, withoutComments } from "./repository.ts";
+import { omitComments, type SourceFile } from "./repository.ts";
 
 interface Ban {
   readonly what: string;
@@ -76,7 +76,7 @@ export const bans: readonly Ban[] = [
 export const bannedCalls = (files: readonly SourceFile[]): string[] =>
   files.flatMap(({ path, text }) => {
     // Replaces comments with the same number of empty lines, to preserve line numbers.
-    const lines = withoutComments(
+    const lines = omitComments(
       text.replace(/\/\*[\s\S]*?\*\//g, (all) => "\n".repeat(all.split("\n").length - 1)),
     ).split("\n");
     return bans

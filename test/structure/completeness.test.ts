@@ -4,7 +4,7 @@ import { empty, type Operation } from "../../src/api/operation.ts";
 import { registry } from "../../src/api/registry.ts";
 import { contracts } from "../../src/api/services.ts";
 import { loadHandWrittenCommands } from "../support/cli/all-commands.ts";
-import { unanswered, untested, withoutCommand } from "./completeness.ts";
+import { listOperationsWithoutCommand, listUnansweredOperations, listUntestedOperations } from "./completeness.ts";
 import { tests } from "./repository.ts";
 
 const show: Operation = {
@@ -25,8 +25,8 @@ const file = (text: string) => [{ path: "x.ts", text }];
 
 describe("completeness check of an operation", () => {
   it("requires the named command", () => {
-    assert.deepEqual(withoutCommand([show], ["things list"]), ["things.show needs svc things show"]);
-    assert.deepEqual(withoutCommand([show], ["things show"]), []);
+    assert.deepEqual(listOperationsWithoutCommand([show], ["things list"]), ["things.show needs svc things show"]);
+    assert.deepEqual(listOperationsWithoutCommand([show], ["things show"]), []);
   });
 
   it("accepts a test that contains the operation's ID, command or path", () => {
@@ -39,12 +39,12 @@ describe("completeness check of an operation", () => {
       "get(`${url}/things/${id}/parts/?x=1`)",
     ];
     assert.deepEqual(
-      mentions.flatMap((text) => untested([show], file(text))),
+      mentions.flatMap((text) => listUntestedOperations([show], file(text))),
       [],
     );
     const control = { ...show, id: "x", path: "/_emulator/things/{id}", cli: { by: "x" } };
-    assert.deepEqual(untested([control], file('ask("GET", "/things/1")')), []);
-    assert.deepEqual(untested([show], file('"/things/1/parts", "/things/1/2/parts/"')), ["things.show"]);
+    assert.deepEqual(listUntestedOperations([control], file('ask("GET", "/things/1")')), []);
+    assert.deepEqual(listUntestedOperations([show], file('"/things/1/parts", "/things/1/2/parts/"')), ["things.show"]);
   });
 
   it("requires each declared failure in the format of its service", () => {
@@ -54,18 +54,21 @@ describe("completeness check of an operation", () => {
       { ...show, service, id: "things.list" },
     ];
     const answered = new Set(["things.show not-found", "contracts throttled", "others.list not-found"]);
-    assert.deepEqual(unanswered(operations, answered), ["things.list not-found"]);
-    assert.deepEqual(unanswered([{ ...show, service }], new Set()), ["things.show not-found", "contracts throttled"]);
+    assert.deepEqual(listUnansweredOperations(operations, answered), ["things.list not-found"]);
+    assert.deepEqual(listUnansweredOperations([{ ...show, service }], new Set()), [
+      "things.show not-found",
+      "contracts throttled",
+    ]);
   });
 });
 
 describe("completeness check of the registry", () => {
   it("names existing commands", async () => {
     const commands = (await loadHandWrittenCommands()).map(({ words }) => words.join(" "));
-    assert.deepEqual(withoutCommand(registry, commands), []);
+    assert.deepEqual(listOperationsWithoutCommand(registry, commands), []);
   });
 
   const outside = tests.filter(({ path }) => !path.startsWith("test/structure/"));
 
-  it("contains no untested operation", () => assert.equal(untested(registry, outside).join("\n"), ""));
+  it("contains no untested operation", () => assert.equal(listUntestedOperations(registry, outside).join("\n"), ""));
 });

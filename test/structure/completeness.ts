@@ -2,11 +2,11 @@ import type { Operation } from "../../src/api/operation.ts";
 import type { SourceFile } from "./repository.ts";
 
 /** Lists operations whose hand-written command does not exist. */
-export const withoutCommand = (operations: readonly Operation[], commands: readonly string[]): string[] =>
+export const listOperationsWithoutCommand = (operations: readonly Operation[], commands: readonly string[]): string[] =>
   operations.flatMap(({ id, cli }) => ("by" in cli && !commands.includes(cli.by) ? [`${id} needs svc ${cli.by}`] : []));
 
 /** Lists operations that no test mentions by id, by command, or by a matching path. */
-export const untested = (operations: readonly Operation[], tests: readonly SourceFile[]): string[] => {
+export const listUntestedOperations = (operations: readonly Operation[], tests: readonly SourceFile[]): string[] => {
   const text = tests.map(({ text }) => text).join("\n");
   return operations
     .filter(({ id, path, cli }) => {
@@ -45,7 +45,7 @@ export const answeredFile = "answered.txt";
  * Lists declared failures that were never returned, as `<operation> <failure>`, or `<service> <failure>` if all
  * operations of a service declare the failure. `answered` has the lines of the file.
  */
-export function unanswered(operations: readonly Operation[], answered: ReadonlySet<string>): string[] {
+export function listUnansweredOperations(operations: readonly Operation[], answered: ReadonlySet<string>): string[] {
   const services = new Map(operations.map(({ service }) => [service.name, service]));
   return [
     ...operations.flatMap(({ id, failures }) => failures.map((code) => `${id} ${code}`)),

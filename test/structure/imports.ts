@@ -1,5 +1,5 @@
 import { posix } from "node:path";
-import { type SourceFile, withoutComments } from "./repository.ts";
+import { omitComments, type SourceFile } from "./repository.ts";
 
 /** One import of a file. `target` is a path of the project, or the name of a package or built-in module. */
 export interface Import {
@@ -13,7 +13,7 @@ const dynamics = /\bimport\(\s*["']([^"']+)["']\s*\)/g;
 
 /** Lists the imports of a file, including re-exports. */
 export function importsOf({ path, text }: SourceFile): Import[] {
-  const code = withoutComments(text);
+  const code = omitComments(text);
   const resolve = (name: string) => (name.startsWith(".") ? posix.join(posix.dirname(path), name) : name);
   return [
     ...[...code.matchAll(statics)].map(

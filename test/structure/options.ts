@@ -1,5 +1,5 @@
 import type { CommandDeclaration } from "../../src/derive/command-spec.ts";
-import { type SourceFile, withoutComments } from "./repository.ts";
+import { omitComments, type SourceFile } from "./repository.ts";
 
 /** Matches `--name` in a string or a template, with the preceding character, because CSS names are not options. */
 const named = /(?<![\w`-]|var\()--([a-z][a-z0-9-]+)(?![\w-]*\s*:)/g;
@@ -12,7 +12,7 @@ export function unknownOptions(
 ): string[] {
   const known = new Set([...others, ...commands.flatMap(({ flags }) => flags.map(({ flag }) => flag))]);
   return files.flatMap(({ path, text }) =>
-    [...withoutComments(text).matchAll(named)].flatMap(([, flag = ""]) =>
+    [...omitComments(text).matchAll(named)].flatMap(([, flag = ""]) =>
       known.has(flag.replace(/^no-/, "")) || known.has(flag) ? [] : [`${path} names --${flag}`],
     ),
   );

@@ -45,7 +45,7 @@ export const documents: readonly SourceFile[] = allPaths
   .map(read);
 
 /** Removes comments, so that calls in prose do not count. */
-export const withoutComments = (text: string): string =>
+export const omitComments = (text: string): string =>
   // A double slash in a URL follows a colon. One that starts a comment follows white space or the start of a line.
   text.replace(/\/\*[\s\S]*?\*\//g, "").replace(/(^|\s)\/\/.*$/gm, "$1");
 

@@ -62,7 +62,7 @@ const retiredNames: Readonly<Record<string, string>> = {
   said: "a message or a reply",
 };
 
-/** Words with a standard term in names, comments and prose. */
+/** Words to replace with the standard term in names, comments and prose. */
 const retiredWords: Readonly<Record<string, string>> = {
   deed: "action",
   deeds: "actions",

@@ -95,7 +95,7 @@ async function readNames(view: View, { id }: Workspace): Promise<NameLookup> {
 
 type FilterValue = string | number;
 type ValueReader = (row: Contract, names: NameLookup) => readonly FilterValue[];
-const listSignatoryNames = (row: Contract, which: (action: Contract["signatories"][number]["action"]) => boolean) =>
+const listSignatoryEmails = (row: Contract, which: (action: Contract["signatories"][number]["action"]) => boolean) =>
   row.signatories.filter(({ action }) => which(action)).map(({ email }) => email);
 
 /**
@@ -123,10 +123,10 @@ const values: Readonly<Record<ContractFilter, ValueReader>> = {
   last_updated_on: (row) => [row.updated_at],
   legal_user_id: (row) => [row.created_by],
   pending_with: (row) => [findPendingParty(row) ?? ""],
-  signatories: (row) => listSignatoryNames(row, () => true),
-  signatures_completed_by: (row) => listSignatoryNames(row, (action) => action?.is_success === true),
-  signatures_pending_on: (row) => listSignatoryNames(row, (action) => action === null),
-  signatures_rejected_by: (row) => listSignatoryNames(row, (action) => action?.is_success === false),
+  signatories: (row) => listSignatoryEmails(row, () => true),
+  signatures_completed_by: (row) => listSignatoryEmails(row, (action) => action?.is_success === true),
+  signatures_pending_on: (row) => listSignatoryEmails(row, (action) => action === null),
+  signatures_rejected_by: (row) => listSignatoryEmails(row, (action) => action?.is_success === false),
   tags: (row, { tags }) => tags.get(row.template_id ?? 0) ?? [],
 };
 
@@ -188,9 +188,9 @@ function parseFilter(field: ContractFilter, operator: string, text: string): Fil
 function createEqualFilter(field: ContractFilter, equals: readonly string[]): Filter {
   const texts = new Set(equals.map((text) => text.toLowerCase()));
   const numbers = new Set(equals.map(createReader(field)));
-  const isWanted = (value: FilterValue) =>
+  const equalsAnyValue = (value: FilterValue) =>
     typeof value === "number" ? numbers.has(value) : texts.has(value.toLowerCase());
-  return { field, equals, matches: (found) => found.some(isWanted) };
+  return { field, equals, matches: (found) => found.some(equalsAnyValue) };
 }
 
 /** Ids and times are integers, so every range has a first and a last value. */

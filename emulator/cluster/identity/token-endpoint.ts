@@ -74,7 +74,7 @@ const redeemCode: GrantRedeemer = async (tx, context, parameters, clientId) => {
     return createInvalidGrant("The code is unknown");
   if (row.used) {
     await revoke(tx, row.family);
-    return createInvalidGrant("The code was used before; its refresh tokens are revoked");
+    return createInvalidGrant("The code has already been used; its refresh tokens have been revoked");
   }
   if (row.expires_at <= context.clock.now()) return createInvalidGrant("The code has expired");
   if (row.redirect_uri !== redirect_uri)
@@ -109,7 +109,7 @@ const redeemRefreshToken: GrantRedeemer = async (tx, context, parameters, client
     return createInvalidGrant("The token is unknown");
   if (row.used) {
     await revoke(tx, row.family);
-    return createInvalidGrant("The token was used before; its successors are revoked");
+    return createInvalidGrant("The token has already been used; its successors have been revoked");
   }
   if (row.expires_at <= context.clock.now()) return createInvalidGrant("The token has expired");
   if (!(await isForKnownUser(tx, context, row))) return createInvalidGrant("The user is no longer active");

@@ -21,14 +21,14 @@ export const storageHandlers: OperationHandlers<"storage.put" | "storage.get", C
     const object = await requireSigned("PUT", params.object_key, context);
     const { maxBytes } = putObject.request.body;
     // A file is not read if its declared length exceeds the limit.
-    if (Number(context.request.headers["content-length"]) > maxBytes) return rejectTooLarge(context, maxBytes);
+    if (Number(context.request.headers["content-length"]) > maxBytes) return rejectOversizedUpload(context, maxBytes);
     try {
       const bytes = verifyUpload(context.request.headers, body, createRequestIds(context), context.fail);
       const blob = await context.blobs.put(bytes, maxBytes);
       await context.store.transaction("storage.put", (tx) => tx.put(storedObjects, { ...object, blob }));
       return reply(200, undefined, { ...corsHeaders, etag: `"${blob.md5}"` });
     } catch (error) {
-      if (error instanceof BlobTooLargeError) return rejectTooLarge(context, maxBytes);
+      if (error instanceof BlobTooLargeError) return rejectOversizedUpload(context, maxBytes);
       if (error instanceof StoreFailedError) return context.fail("storage-store-failed", createRequestIds(context));
       throw error;
     }
@@ -58,7 +58,7 @@ const createRequestIds = ({ ids, cluster }: Pick<ClusterContext, "ids" | "cluste
   hostId: cluster.id,
 });
 
-const rejectTooLarge = (
+const rejectOversizedUpload = (
   context: Pick<ClusterContext, "ids" | "cluster"> & { readonly fail: Fail<"storage-too-large"> },
   maxBytes: number,
 ): never => context.fail("storage-too-large", { maxBytes, ...createRequestIds(context) });

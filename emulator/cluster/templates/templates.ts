@@ -16,7 +16,7 @@ export const templateHandlers = {
   "templates.list": ({ query }, { store, caller }) =>
     store.read(async (view) => {
       const all = await view.list(templates, { by: "workspace", equals: caller.workspace.id });
-      return { items: all.filter((row) => isWanted(row, query)).map(toTemplateRecord) };
+      return { items: all.filter((row) => matchesTemplateQuery(row, query)).map(toTemplateRecord) };
     }),
 
   "templates.show": ({ params }, { store, caller, fail }) =>
@@ -49,7 +49,7 @@ const toTemplateRecord = ({ id, name, contract_type_id, tags }: ContractTemplate
 type TemplateQuery = InputOf<typeof listTemplates>["query"];
 
 // Every emulated template has two parties, so exclude_multi_party excludes none.
-function isWanted(
+function matchesTemplateQuery(
   row: ContractTemplate,
   { tags, tags_all, cp_types, cp_types_all, include_archived }: TemplateQuery,
 ): boolean {
@@ -82,7 +82,7 @@ export const contractTypeHandlers = {
       return all.map(({ id, name }) => ({ id, name }));
     }),
 
-  // Each entity of an emulated workspace can sign each type.
+  // In an emulated workspace, every entity can sign contracts of every type.
   "contract-types.entities": ({ params }, { store, caller, fail }) =>
     store.read(async (view) => {
       await requireOwnRow(view, contractTypes, caller, params.contract_type_id, fail);

@@ -1,5 +1,5 @@
 import type * as z from "zod";
-import { restoreWrittenNumbers } from "../../../src/base/json.ts";
+import { markExactNumbers } from "../../../src/base/json.ts";
 import { isObject } from "../../../src/base/object.ts";
 
 interface SchemaDefinition {
@@ -64,7 +64,7 @@ type NumberKeeper = (value: unknown, exact: unknown) => unknown;
  */
 export function createNumberKeeper(schema: z.ZodType): NumberKeeper | undefined {
   const { type, shape, element, valueType } = getSchemaDefinition(unwrapSchema(schema));
-  if (type === "unknown" || type === "any") return restoreWrittenNumbers;
+  if (type === "unknown" || type === "any") return markExactNumbers;
   if (shape) return createFieldKeeper(shape);
   const keep = element
     ? createNumberKeeper(element)

@@ -66,7 +66,7 @@ async function verifyMessage(call: ChatACall): Promise<void> {
 }
 
 /**
- * Forwards a message of chat_a unchanged to its team's cluster if the cluster is one of `candidates`, and otherwise to
+ * Forwards a message from chat_a unchanged to the team's cluster if the cluster is one of `candidates`, and otherwise to
  * all candidates.
  */
 async function forwardMessage(call: ChatACall, candidates: () => readonly Cluster[]): Promise<Passthrough> {

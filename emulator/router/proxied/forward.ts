@@ -157,7 +157,7 @@ export function sandboxExternalPage({ external }: Pick<Cluster, "external">, ans
   return new Passthrough(answer.status, [...answer.rawHeaders, ...separateOriginPolicy], answer.body);
 }
 
-/** Browsers have their own rules to choose between several content types. */
+/** Returns false for several content types, because browsers have their own rules for choosing between them. */
 function isJson(rawHeaders: readonly string[]): boolean {
   const types = rawHeaders.filter((_, i, all) => i % 2 === 1 && all[i - 1]!.toLowerCase() === "content-type");
   return types.length === 1 && jsonTypePattern.test(types[0]!);

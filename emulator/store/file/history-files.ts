@@ -92,8 +92,8 @@ export class HistoryFiles {
   async retainJournal(generation: number): Promise<void> {
     const { disk, path } = this.#options;
     const journal = getJournalPath(path, generation);
-    const isWanted = this.segments.some(({ base }) => base <= generation);
-    if (isWanted) {
+    const isReachable = this.segments.some(({ base }) => base <= generation);
+    if (isReachable) {
       await this.#try(async () => {
         await disk.rename(journal, this.getJournalPath(generation));
         await this.#measure(`journal.${generation}`);

@@ -71,7 +71,7 @@ function parseJson(text: string): unknown {
 }
 
 /**
- * The path under which a state is stored, with links resolved. Fails with StateAccessError if it is a pipe or a device,
+ * Resolves the links in the path of a state. Rejects with StateAccessError if it is a pipe or a device,
  * which a repair would move aside.
  */
 export async function resolveStatePath(path: string): Promise<string> {

@@ -142,10 +142,10 @@ export const freezerOf = memoize(createFreezer);
 
 function createFreezer(schema: z.ZodType): (row: object) => void {
   const nested = listNestedFields(schema);
-  if (nested === undefined) return freeze;
+  if (nested === undefined) return deepFreeze;
   return (row) => {
     Object.freeze(row);
-    for (const name of nested) freezePart(row[name as keyof object]);
+    for (const name of nested) deepFreezeIfObject(row[name as keyof object]);
   };
 }
 
@@ -160,12 +160,12 @@ const getKind = (field: z.ZodType): string =>
     ? getKind(field.unwrap() as z.ZodType)
     : field.def.type;
 
-function freeze(value: object): void {
+function deepFreeze(value: object): void {
   if (Object.isFrozen(value)) return;
   Object.freeze(value);
-  for (const name in value) freezePart(value[name as keyof object]);
+  for (const name in value) deepFreezeIfObject(value[name as keyof object]);
 }
 
-function freezePart(part: unknown): void {
-  if (typeof part === "object" && part !== null) freeze(part);
+function deepFreezeIfObject(part: unknown): void {
+  if (typeof part === "object" && part !== null) deepFreeze(part);
 }

@@ -132,7 +132,7 @@ export const deleteContact = defineOperation({
 });
 
 const basis = createAssumption(
-  "Its activities are specified, but no route that causes them is public. The routes follow those of contacts (DECISIONS.md, C29).",
+  "The activities of addresses are specified, but no public route causes them. The routes are modeled on those of contacts (DECISIONS.md, C29).",
 );
 
 export const listAddresses = defineOperation({

@@ -91,7 +91,7 @@ export const approveContract = defineOperation({
   examples: [{ title: "Approve as finance", params: { id: "T-1" }, body: { email: "ben@northwind.example" } }],
 });
 
-export const voidByControl = defineOperation({
+export const voidContractAsOwner = defineOperation({
   ...shared,
   id: "emulator-contracts.void",
   summary: "Void a contract, as a person in the application",

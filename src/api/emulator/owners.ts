@@ -116,7 +116,7 @@ const Request = z
 const shared = { service: emulator, method: "POST", auth: "control-token", basis } as const;
 const responses = { 200: json(MovedContract) };
 
-export const sendByControl = defineOperation({
+export const sendContractAsOwner = defineOperation({
   ...shared,
   id: "emulator-contracts.send",
   summary: "Send a contract to its counterparties, as its owner",
@@ -130,7 +130,7 @@ export const sendByControl = defineOperation({
   examples: [{ title: "Send a contract for signature", params: { id: "T-1" }, body: {} }],
 });
 
-export const markByControl = defineOperation({
+export const markContractAsOwner = defineOperation({
   ...shared,
   id: "emulator-contracts.mark",
   summary: "Mark a contract for execution, as its owner",
@@ -144,7 +144,7 @@ export const markByControl = defineOperation({
   examples: [{ title: "Mark a contract after its review", params: { id: "T-1" }, body: {} }],
 });
 
-export const unmarkByControl = defineOperation({
+export const unmarkContractAsOwner = defineOperation({
   ...shared,
   id: "emulator-contracts.unmark",
   summary: "Take a contract out of signature, as its owner",
@@ -158,7 +158,7 @@ export const unmarkByControl = defineOperation({
   examples: [{ title: "Return a contract to REDLINING", params: { id: "T-1" }, body: {} }],
 });
 
-export const requestReviewByControl = defineOperation({
+export const requestReviewAsOwner = defineOperation({
   ...shared,
   id: "emulator-contracts.request-review",
   summary: "Request a review from a member",
@@ -171,7 +171,7 @@ export const requestReviewByControl = defineOperation({
   examples: [{ title: "Request a review by Ben", params: { id: "T-1" }, body: { email: "ben@northwind.example" } }],
 });
 
-export const requestApprovalByControl = defineOperation({
+export const requestApprovalAsOwner = defineOperation({
   ...shared,
   id: "emulator-contracts.request-approval",
   summary: "Request an approval from a member",

@@ -38,7 +38,7 @@ const suggestion = encodePayload({ type: "block_suggestion", team: { id: "T-NORT
 export const receiveInteraction = defineOperation({
   ...webhook,
   id: "chat-a.interaction",
-  summary: "Forward an interaction of chat_a to its team's cluster",
+  summary: "Forward an interaction from chat_a to the team's cluster",
   path: "/router/v1/integrations/chat_a/webhook/interaction",
   request: { body: raw() },
   responses: answersObject,
@@ -51,7 +51,7 @@ export const receiveInteraction = defineOperation({
 export const receiveEvent = defineOperation({
   ...webhook,
   id: "chat-a.event",
-  summary: "Forward an event of chat_a to its team's cluster",
+  summary: "Forward an event from chat_a to the team's cluster",
   path: "/router/v1/integrations/chat_a/webhook/event/",
   request: { body: raw() },
   failures,
@@ -63,7 +63,7 @@ export const receiveEvent = defineOperation({
 export const receiveOptions = defineOperation({
   ...webhook,
   id: "chat-a.options",
-  summary: "Forward an options request of chat_a to its team's cluster",
+  summary: "Forward an options request from chat_a to the team's cluster",
   path: "/router/v1/integrations/chat_a/webhook/options",
   request: { body: raw() },
   failures,

@@ -141,7 +141,7 @@ const json: readonly Line[] = [
   ["emulator deliveries", "--limit", "3", "--json"],
 ];
 
-const end: readonly Line[] = [["emulator stop"]];
+const shutdownLines: readonly Line[] = [["emulator stop"]];
 
 /** Formats a guide to svc for agents from the document of `svc help --json`, as Markdown with front matter. */
 function formatSkill(manifest: Manifest): string {
@@ -224,7 +224,7 @@ ${manifest.groups.map(({ name, summary }) => `| ${name} | ${summary} |`).join("\
 
 ## Clean up
 
-${formatBlock(end)}
+${formatBlock(shutdownLines)}
 `;
 }
 

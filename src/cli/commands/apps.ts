@@ -281,9 +281,9 @@ async function resolveBasicAuth(
 }
 
 export const commands: readonly Command[] = [
-  defineChatACommand("event", "event.json", "Forward an event of chat_a to its team's cluster"),
-  defineChatACommand("interaction", "payload.txt", "Forward an interaction of chat_a to its team's cluster"),
-  defineChatACommand("options", "payload.txt", "Forward an options request of chat_a to its team's cluster"),
+  defineChatACommand("event", "event.json", "Forward an event from chat_a to the team's cluster"),
+  defineChatACommand("interaction", "payload.txt", "Forward an interaction from chat_a to the team's cluster"),
+  defineChatACommand("options", "payload.txt", "Forward an options request from chat_a to the team's cluster"),
   defineChatACommand("destination-event", "event.json", "Forward an event of chat_a within a destination", ["default"]),
   defineChatACommand(
     "destination-interaction",

@@ -25,7 +25,7 @@ const rowLines = { csv: formatCsvLine, "csv-safe": formatSafeCsvLine, tsv: forma
 export const escapePage = (host: Host, text: string): string =>
   createCommandNeutralizer(host)(escapeMultilineText(text));
 
-/** Prints a page of `escapePage`, or the rest of a page. */
+/** Prints a page that `escapePage` returned, or the rest of one. */
 export const printPage = (host: Host, page: string | Uint8Array): Promise<void> => write(host.stdout, page);
 
 const createCommandNeutralizer = ({ env }: Host): ((text: string) => string) =>

@@ -151,10 +151,10 @@ const creationCommands = lookupTable<string>({
 export function describeEmptyResult(words: readonly string[], filters: readonly string[] = []): string {
   // The filter of this command requests an empty list.
   if (words.join(" ") === "emulator clock advance") return "Nothing was due. To show the time: svc emulator clock";
-  if (filters.length > 0) return describeFilteredResult(filters);
+  if (filters.length > 0) return describeEmptyFilteredResult(filters);
   const maker = creationCommands[words.join(" ")];
   return maker === undefined ? "Nothing found" : `Nothing found; ${maker}`;
 }
 
-export const describeFilteredResult = (filters: readonly string[]): string =>
+export const describeEmptyFilteredResult = (filters: readonly string[]): string =>
   `Nothing found with ${filters.map((flag) => `--${flag}`).join(" and ")}`;

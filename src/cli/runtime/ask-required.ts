@@ -55,7 +55,7 @@ async function promptForInput(
       : askChoice(question, choices, host, signal);
   }
   if (/secret|password/.test(field) && !/file$/.test(field)) return askSecret(question, host, signal);
-  return askText(question, host, signal, checkOf(field, type, spec.choices));
+  return askText(question, host, signal, createPromptValidator(field, type, spec.choices));
 }
 
 const formatQuestion = (field: string, { description }: InputSpec): string => {
@@ -65,7 +65,7 @@ const formatQuestion = (field: string, { description }: InputSpec): string => {
 };
 
 /** The prompt rejects values that the command would reject later. */
-const checkOf =
+const createPromptValidator =
   (field: string, type: Exclude<FlagSpec["type"], "switch">, choices: readonly string[] | undefined): PromptValidator =>
   (text) => {
     if (text.trim() === "") return "A value is required (press Ctrl-C to cancel).";

@@ -127,13 +127,13 @@ interface Edge {
 const rows: readonly (Move | ForbiddenMove)[] = lifecycle;
 const moves = rows.filter((row): row is Move => "to" in row);
 
-const held: readonly ContractStatus[] = moves.flatMap(({ trigger, from }) =>
+const holdableStatuses: readonly ContractStatus[] = moves.flatMap(({ trigger, from }) =>
   trigger === "hold" ? from.filter((place) => place !== "(new)") : [],
 );
 
 /** Lists the targets of a transition: several for a resume, none if the status stays or the contract is deleted. */
 const canLead = ({ to }: Move): readonly ContractStatus[] =>
-  to === "held" ? held : to === "=" || to === "(deleted)" ? [] : [to];
+  to === "held" ? holdableStatuses : to === "=" || to === "(deleted)" ? [] : [to];
 
 /** Every transition between two states, from the declared table. */
 export const lifecycleEdges: readonly Edge[] = (() => {

@@ -3,18 +3,18 @@ const focusableSelector = "button:not(:disabled),a[href],input:not(:disabled),se
 
 const findHeading = (): HTMLElement | null => document.getElementById("view");
 
-let isWanted = false;
+let isFocusPending = false;
 
 /** Focuses the heading of the view as soon as it exists. */
 export function focusView(): void {
-  isWanted = true;
+  isFocusPending = true;
   focusHeading();
 }
 
 function focusHeading(): void {
   const heading = findHeading();
-  if (!isWanted || !heading) return;
-  isWanted = false;
+  if (!isFocusPending || !heading) return;
+  isFocusPending = false;
   heading.focus({ preventScroll: true });
 }
 
@@ -28,7 +28,7 @@ export function keepFocus(root: HTMLElement): void {
   const isGone = (element: HTMLElement) => !element.isConnected || element.matches(":disabled");
 
   root.addEventListener("focusin", ({ target }) => {
-    if (target !== findHeading()) isWanted = false;
+    if (target !== findHeading()) isFocusPending = false;
     place = [];
     for (let element = target as HTMLElement | null; element && element !== root; element = element.parentElement) {
       place.push(element);

@@ -16,14 +16,14 @@ function passing(msPerCall: number) {
 }
 
 /** Drops the first line, which contains the job ID. */
-const withoutId = (err: string) => err.split("\n").slice(1).join("\n");
+const omitJobIdLine = (err: string) => err.split("\n").slice(1).join("\n");
 
 describe("progress of a bulk job", () => {
   it("rewrites one line on a terminal and clears it at the end", async (t) => {
     const { wall, script } = passing(1_000);
     const { svc } = await createBulkFixture(t, createNumberedIds(400), script);
     const { err } = await svc(run, { wall, tty: true });
-    const lines = withoutId(err).split("\r\x1b[K");
+    const lines = omitJobIdLine(err).split("\r\x1b[K");
     assert.deepEqual(lines.slice(1), [
       "mapped 100/400 · 25% · 100 rows/s · ETA 3s",
       "mapped 200/400 · 50% · 100 rows/s · ETA 2s",
@@ -48,7 +48,7 @@ describe("progress of a bulk job", () => {
       },
     });
     assert.equal(exit, 130);
-    const lines = withoutId(err)
+    const lines = omitJobIdLine(err)
       .replaceAll(/job_\w+/g, "JOB")
       .split("\r\x1b[K");
     assert.deepEqual(lines.slice(1), [
@@ -63,7 +63,7 @@ describe("progress of a bulk job", () => {
     const { svc } = await createBulkFixture(t, createNumberedIds(700), script);
     const { err } = await svc(run, { wall, env: { CI: "true" }, tty: true });
     assert.equal(
-      withoutId(err),
+      omitJobIdLine(err),
       "mapped 300/700 · 42% · 25 rows/s · ETA 16s\nmapped 600/700 · 85% · 25 rows/s · ETA 4s\n",
     );
   });
@@ -73,7 +73,7 @@ describe("progress of a bulk job", () => {
     const { svc } = await createBulkFixture(t, [], script);
     const stdin = createNumberedIds(100).join("\n");
     const { err } = await svc(run.replace("rows.txt", "-"), { wall, stdin });
-    assert.equal(withoutId(err), "mapped 100 · 8 rows/s\n");
+    assert.equal(omitJobIdLine(err), "mapped 100 · 8 rows/s\n");
   });
 
   it("prints NDJSON to standard error with --format ndjson", async (t) => {

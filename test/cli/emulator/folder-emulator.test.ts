@@ -106,7 +106,7 @@ describe("command in the folder of a running emulator", () => {
   it("verifies, explains and signs webhooks with the emulator's key by default", async (t) => {
     const { svc, cwd } = await stage(t);
     await writeFile(join(cwd, "body.json"), "{}");
-    const note = `Using the key of the emulator with the state ${state}\n`;
+    const note = `Using the key from the emulator with the state ${state}\n`;
     const signed = await svc("webhooks sign body.json");
     assert.deepEqual([signed.exit, signed.err], [0, note]);
     const signature = signed.out.trim();

@@ -297,7 +297,7 @@ describe("svc mcp", () => {
     ]);
     const huge = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping", params: { text: "x".repeat(10_500_000) } });
     assert.deepEqual(await answers(huge, ping), [
-      [null, [-32600, "The message has more than 10 MiB."]],
+      [null, [-32600, "The message is larger than 10 MiB."]],
       [7, {}],
     ]);
   });

@@ -11,7 +11,7 @@ import { runCli } from "../../support/cli/run-cli.ts";
 
 const everywhere = await loadAllCommands();
 /** Commands whose input comes from a page or an export, so no example runs as written. */
-const withoutExample = new Set([
+const commandsWithoutExample = new Set([
   "emulator console asset",
   "emulator device-form",
   "emulator provider-form",
@@ -109,7 +109,7 @@ describe("command with an invalid command line", () => {
       const isWhole =
         out.startsWith(usage) &&
         out.includes(summary) &&
-        (out.includes("Examples:") || withoutExample.has(words.join(" ")));
+        (out.includes("Examples:") || commandsWithoutExample.has(words.join(" ")));
       return exit === 0 &&
         err === "" &&
         isWhole &&

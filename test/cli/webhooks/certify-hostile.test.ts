@@ -34,7 +34,7 @@ const plays: Readonly<Record<string, readonly [play: (socket: Socket) => void, d
       socket.write(`${ok}\r\n`);
       flood(socket, "x".repeat(10_000));
     },
-    /^status 200, but the response has more than 1 MiB$/,
+    /^status 200, but the response is larger than 1 MiB$/,
   ],
   "never ends its response": [
     (socket) => socket.write(`${ok}Content-Length: 10\r\n\r\nx`),

@@ -264,7 +264,7 @@ describe("svc webhooks certify", () => {
     };
     const broken = (response: ServerResponse) => response.write("x", () => response.destroy());
     for (const [answer, detail] of [
-      [endless, "status 200, but the response has more than 1 MiB"],
+      [endless, "status 200, but the response is larger than 1 MiB"],
       [broken, "status 200, but the connection closed in the response"],
     ] as const) {
       const { certify } = await startSignedReceiver(t, {

@@ -96,7 +96,7 @@ describe("state behind a symbolic link", () => {
 describe("unrelated file at the run file's path", () => {
   for (const [what, make, is] of [
     ["a dangling symbolic link", (path: string) => symlink("nowhere", path), "a symbolic link"],
-    ["a file with other contents", (path: string) => writeFile(path, "mine\n"), "a file with other contents"],
+    ["a file with other contents", (path: string) => writeFile(path, "mine\n"), "a file that is not a lock file"],
   ] as const) {
     it(`rejects ${what} with a message and leaves the file unchanged`, async (t) => {
       const cwd = await createTestFolder(t);

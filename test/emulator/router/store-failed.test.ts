@@ -19,7 +19,7 @@ import { createSender, pickStatusAndBody } from "../../support/emulator.ts";
 import { bulkOperations, createBulkBody } from "../../support/routed-emulator.ts";
 
 /** Starts a router whose disk rejects every write and permits reads. */
-async function withoutDisk(t: { after(end: () => Promise<void>): void }) {
+async function startWithFailedDisk(t: { after(end: () => Promise<void>): void }) {
   const store = openMemoryStore({ collections: Object.values(mappingTables), wall: systemWallClock });
   await store.transaction("test", (tx) => tx.map(mappingTables.cluster_emails, "eu-1", ["a"]));
   const refusing: Store = Object.assign(Object.create(store), {
@@ -61,7 +61,7 @@ async function withoutDisk(t: { after(end: () => Promise<void>): void }) {
 
 describe("a router with a read-only disk", () => {
   it("reports the failure in its health, serves lookups and rejects every change", async (t) => {
-    const send = await withoutDisk(t);
+    const send = await startWithFailedDisk(t);
     assert.deepEqual(pickStatusAndBody(await send("GET", "/")), { status: 200, body: { database: false } });
     assert.deepEqual(pickStatusAndBody(await send("GET", "/router/v1/cluster_emails/email/a")), {
       status: 200,

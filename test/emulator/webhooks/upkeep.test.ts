@@ -55,7 +55,7 @@ describe("removal of expired records", () => {
     for (let i = 0; i < 3; i += 1) await office.subscribe(sink.url);
     await office.happen(...Array.from({ length: 400 }, () => "CONTRACT_CREATED" as const));
     await office.runner.waitUntilIdle();
-    // One delivery of the first event lasts longer than the others.
+    // One delivery of the first event is retained 1 ms longer than the others.
     await office.store.transaction("keep", async (tx) => {
       const kept = await tx.get(deliveries, 2);
       tx.put(deliveries, { ...kept!, keep_until: kept!.keep_until! + 1 });

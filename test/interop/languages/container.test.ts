@@ -12,7 +12,7 @@ const recipe = (language: string): string => extractCodeBlocks("docs/container.m
 const node = await installNpmPackages("testcontainers@11.0.3", "typescript@5.9.3", "@types/node@20.19.43");
 const python = await installPythonPackages("testcontainers==4.15.0", "mypy==1.18.2");
 const testcontainersOfGo = "github.com/testcontainers/testcontainers-go@v0.39.0";
-const withoutGo = (await canRun("go", "version")) ? undefined : "There is no Go to compile the recipe with.";
+const goSkipReason = (await canRun("go", "version")) ? undefined : "There is no Go to compile the recipe with.";
 /** Testcontainers and JUnit, whose classes Testcontainers extends. */
 const artifacts = ["org.testcontainers:testcontainers:1.21.3", "junit:junit:4.13.2"];
 const java = await installPrograms({
@@ -41,7 +41,7 @@ describe("Testcontainers recipe", () => {
     assert.match(out, /^Success/);
   });
 
-  it("works with Go", { skip: withoutGo }, async (t) => {
+  it("works with Go", { skip: goSkipReason }, async (t) => {
     const cwd = await createTestFolder(t);
     await writeFile(join(cwd, "sandbox_test.go"), recipe("go"));
     await runProgram("go", ["mod", "init", "example.test/sandbox"], { cwd });

@@ -17,7 +17,7 @@ const languages = fileURLToPath(new URL("../../../fixtures/languages/", import.m
 
 const python = await installPythonPackages("pytest==8.4.2");
 const pythonProgram = python.missing === undefined ? join(python.folder, "bin/python") : "";
-const withoutGo = (await canRun("go", "version")) ? undefined : "There is no Go to compile the package with.";
+const goSkipReason = (await canRun("go", "version")) ? undefined : "There is no Go to compile the package with.";
 const javaFolder = join(languages, "java");
 const pom = createHash("sha256")
   .update(readFileSync(join(javaFolder, "pom.xml")))
@@ -94,12 +94,12 @@ describe("fixtures for other languages", () => {
     await killed(t, pythonProgram, argv, place);
   });
 
-  it("runs the Go example", { skip: withoutGo }, async (t) => {
+  it("runs the Go example", { skip: goSkipReason }, async (t) => {
     const { cwd, env } = await workshop(t, "go");
     assert.match(await runProgram("go", ["test", "-count=1", "./..."], { cwd, env }), /^ok\s+svctest\/example/m);
   });
 
-  it("stops the emulator when the Go tests are killed", { skip: withoutGo }, async (t) => {
+  it("stops the emulator when the Go tests are killed", { skip: goSkipReason }, async (t) => {
     const place = await workshop(t, "go");
     const test = `package example
 

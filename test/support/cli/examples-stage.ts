@@ -42,7 +42,7 @@ const madeUp: Readonly<Record<string, string>> = {
 };
 
 /** Commands that run before an example, by its first words. The longest match applies. */
-const before: Readonly<Record<string, readonly string[]>> = {
+const setupCommands: Readonly<Record<string, readonly string[]>> = {
   "auth device-decide": [deviceCode],
   "auth device-login --finish": ["auth device-login --client-id demo-cli --no-wait"],
   "auth external-redirect": ["emulator installations begin ProviderA --approve-as ada@northwind.example"],
@@ -178,7 +178,7 @@ const here: Readonly<Record<string, string>> = {
 };
 
 /** Commands that end background processes of an example. */
-const afterwards: Readonly<Record<string, string>> = {
+const cleanupCommands: Readonly<Record<string, string>> = {
   "emulator start --detach": "emulator stop --file .svc/emulator.json",
 };
 
@@ -245,10 +245,10 @@ async function staged(t: Pick<TestContext, "after">, { argv, stdin }: Example, b
   const { url } = await startReceiver(t);
   const address = argv.includes("--command") ? `127.0.0.1:${await findFreePort()}/hooks` : url;
   const line = argv.join(" ");
-  const [key = ""] = Object.keys(before)
+  const [key = ""] = Object.keys(setupCommands)
     .filter((start) => line.startsWith(start))
     .sort((a, b) => b.length - a.length);
-  const story = before[key] ?? [];
+  const story = setupCommands[key] ?? [];
   await mkdir(join(cwd, "hooks"));
   await mkdir(join(cwd, "bin"));
   for (const [name, content] of Object.entries(programs)) await writeFile(join(cwd, name), content, { mode: 0o755 });
@@ -275,7 +275,7 @@ async function staged(t: Pick<TestContext, "after">, { argv, stdin }: Example, b
     ...(stdin === undefined ? {} : { stdin }),
     ...someone,
   });
-  const end = afterwards[line];
+  const end = cleanupCommands[line];
   if (end !== undefined) await svc(end);
   return { ...result, stopped: someone.hasStopped() };
 }

@@ -81,7 +81,7 @@ const contractsReconcile = defineCommand({
     const { since: from, received: path } = given;
     const received = path === undefined ? undefined : await readReceivedPayloads(context, path);
     if (from === undefined) throw new InputRequiredError("since", "--since is required");
-    requireSince(from);
+    requireTimeOrDuration(from);
     const client = await context.client("contracts");
     const due = await withSpinner(context, "Reading contracts", async () => {
       const since = await resolveStart(from, client, context);
@@ -116,7 +116,7 @@ function requireActivities(lists: readonly string[] | undefined): readonly Activ
   });
 }
 
-function requireSince(text: string): void {
+function requireTimeOrDuration(text: string): void {
   if (parseDuration(text) !== undefined || !Number.isNaN(Date.parse(text))) return;
   throw new UsageError(`--since must be an ISO time or a duration (2031-01-02T03:04:05Z, 2h), got "${text}"`);
 }
@@ -191,7 +191,7 @@ function findMissing(due: readonly DueWebhook[], received: readonly Buffer[]): D
   for (const body of received) {
     const { activity, contract_id: number, activity_data: data } = toFields(tryParseJson(body.toString("utf8")));
     const { timestamp } = toFields(data);
-    // A repeated delivery is one webhook.
+    // Repeated deliveries count as one webhook.
     const key = JSON.stringify([activity, number, timestamp]);
     if (seen.has(key)) continue;
     seen.add(key);

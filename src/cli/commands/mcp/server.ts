@@ -148,7 +148,7 @@ class LineTransport implements Transport {
     this.#size = 0;
     if (!isTooLong && line.trim() === "") return;
     const read = isTooLong
-      ? rejectMessage(ErrorCode.InvalidRequest, "The message has more than 10 MiB.")
+      ? rejectMessage(ErrorCode.InvalidRequest, "The message is larger than 10 MiB.")
       : readMessage(line);
     if ("rejection" in read) return void this.#write(`${JSON.stringify(read.rejection)}\n`);
     const { message } = read;

@@ -2,7 +2,7 @@ import { isObject } from "../../../base/object.ts";
 
 export type SavedValues = ReadonlyMap<string, unknown>;
 
-/** `$$` is a dollar. `$name` and `${name.path}` are references. Any other dollar is literal. */
+/** `$$` is a literal dollar sign. `$name` and `${name.path}` are references. Any other dollar sign is literal. */
 const referencePattern = /\$\$|\$\{([^{}]{0,200})\}|\$([a-z]\w{0,60})/gi;
 
 /** A string that consists of one reference. */
@@ -61,7 +61,7 @@ export function replaceLeaves(
 
 /**
  * Formats a value as a replacement of `written` in a file. A field keeps its reference if it equals the value of the
- * reference. All other dollars are escaped.
+ * reference. All other dollar signs are escaped.
  */
 export function restoreReferences(value: unknown, written: unknown, values: SavedValues): unknown {
   const references: { readonly field: string; readonly text: string; readonly value: unknown }[] = [];

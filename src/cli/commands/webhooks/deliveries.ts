@@ -9,7 +9,7 @@ import { requireEmulator } from "../../connection/target.ts";
 import type { CommandInputOf } from "../../parse/declaration.ts";
 import { pickGiven } from "../../parse/values.ts";
 import { UsageError } from "../../process/failure.ts";
-import { describeFilteredResult } from "../../process/service-message.ts";
+import { describeEmptyFilteredResult } from "../../process/service-message.ts";
 import { buildFirstPageQuery, fetchAllPages, findUnknownName, reportMoreRows } from "../../runtime/paging.ts";
 
 type ListedDelivery = ResultOf<typeof listDeliveries>["items"][number];
@@ -69,7 +69,7 @@ async function list({ flags }: CommandInputOf<typeof deliveryFlags>, context: Co
     columns: withAttempts(listDeliveries.cli.columns),
     emptyMessage:
       filterNames.length > 0
-        ? describeFilteredResult(filterNames)
+        ? describeEmptyFilteredResult(filterNames)
         : "No deliveries. To send a test webhook: svc webhooks trigger",
     emptyReason:
       isEmpty && !context.globals.quiet ? await findUnknownName(query, { client, signal: context.signal }) : undefined,

@@ -30,7 +30,7 @@ export async function resolveKey(
     const given = findKeyVariable(host);
     if (given !== undefined) return given;
     const found = (await resolveServiceSettings({ globals, host })).hmacKey;
-    if (found) await output.note(`Using the key of ${found.origin}`);
+    if (found) await output.note(`Using the key from ${found.origin}`);
     return found?.value;
   }
   return readKeyFile(host, file, "--key-file");

@@ -55,7 +55,7 @@ describe("creating a contract from a template", () => {
     assert.deepEqual(body, { contract_status: "DRAFT", contract_name: "Mutual NDA - Acme Inc." });
   });
 
-  it("emits CONTRACT_CREATED with all contract data, then the metadata", async (t) => {
+  it("emits CONTRACT_CREATED with all contract data, then CONTRACT_EXTERNAL_METADATA_CREATED", async (t) => {
     const on = await startTestEmulator(t);
     const told = await subscribe(t, on, ["CONTRACT_CREATED", "CONTRACT_EXTERNAL_METADATA_CREATED"]);
     await createDraftContract(on.api, { external_metadata: { id: "deal-42" } });

@@ -17,7 +17,7 @@ const forbidden = (status: string, words: string) =>
   createDomainError("SVC_ASSUMED_101", `A contract in status ${status} cannot be ${words}.`);
 
 describe("marking for execution", () => {
-  it("requests signatures from DRAFT and REDLINING, and unmarking restores the status", async (t) => {
+  it("requests signatures in status DRAFT or REDLINING, and unmarking restores that status", async (t) => {
     const on = await startTestEmulator(t);
     const contract = await createDraftContract(on.api);
     const told = await subscribe(t, on, [

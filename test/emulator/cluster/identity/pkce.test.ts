@@ -18,7 +18,7 @@ import { assertRejected } from "../../../support/rejections.ts";
 
 const [{ client_id, client_secret }] = confidentialClientSeed.oauth_clients;
 const [{ email }] = confidentialClientSeed.users;
-const withoutPkce = { client_id, code_challenge: undefined, code_challenge_method: undefined };
+const parametersWithoutPkce = { client_id, code_challenge: undefined, code_challenge_method: undefined };
 const back = { "": callbackUrl, state: authorizationRequest.state };
 const invalid = (error_description: string) => ({ error: "invalid_request", error_description });
 const proven = (code: string, changes: ParameterChanges = {}) => ({
@@ -32,7 +32,7 @@ const proven = (code: string, changes: ParameterChanges = {}) => ({
 describe("confidential client", () => {
   it("may omit PKCE, which records a finding", async (t) => {
     const world = await startTestEmulator(t, { seed: confidentialClientSeed });
-    const code = await getAuthorizationCode(world, email, withoutPkce);
+    const code = await getAuthorizationCode(world, email, parametersWithoutPkce);
     assert.deepEqual(await listFindings(world, "eu-1"), [
       { code: "no-pkce", detail: "demo portal sent no code_challenge" },
     ]);
@@ -42,7 +42,7 @@ describe("confidential client", () => {
 
   it("rejects a verifier for a code issued without a challenge", async (t) => {
     const world = await startTestEmulator(t, { seed: confidentialClientSeed });
-    const code = await getAuthorizationCode(world, email, withoutPkce);
+    const code = await getAuthorizationCode(world, email, parametersWithoutPkce);
     await assertRejected(world, () => requestToken(world, proven(code, { code_verifier: pkceVerifier })), {
       status: 400,
       body: { error: "invalid_grant", error_description: "The authorization request had no code_challenge" },
@@ -62,14 +62,14 @@ describe("confidential client", () => {
 
   it("requires a challenge if the request names a method", async (t) => {
     const world = await startTestEmulator(t, { seed: confidentialClientSeed });
-    const answer = await authorize(world, { ...withoutPkce, code_challenge_method: "S256", svc_user: email });
+    const answer = await authorize(world, { ...parametersWithoutPkce, code_challenge_method: "S256", svc_user: email });
     const problem = invalid("code_challenge_method requires code_challenge");
     assert.deepEqual(getRedirectParameters(answer), { ...back, ...problem, iss: world.routerUrl });
   });
 
   it("requires PKCE with --strict=pkce", async (t) => {
     const world = await startTestEmulator(t, { seed: confidentialClientSeed, strict: ["pkce"] });
-    const answer = await authorize(world, { ...withoutPkce, svc_user: email });
+    const answer = await authorize(world, { ...parametersWithoutPkce, svc_user: email });
     const problem = invalid("code_challenge is missing: PKCE is required");
     assert.deepEqual(getRedirectParameters(answer), { ...back, ...problem, iss: world.routerUrl });
   });
@@ -77,7 +77,7 @@ describe("confidential client", () => {
 
 it("public client always requires PKCE", async (t) => {
   const world = await startTestEmulator(t);
-  const answer = await authorize(world, { ...withoutPkce, client_id: "demo-cli", svc_user: email });
+  const answer = await authorize(world, { ...parametersWithoutPkce, client_id: "demo-cli", svc_user: email });
   assert.deepEqual(pickStatusAndBody(answer).status, 302);
   assert.equal(getRedirectParameters(answer).error_description, "code_challenge is missing: PKCE is required");
 });

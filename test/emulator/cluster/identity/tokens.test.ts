@@ -134,7 +134,7 @@ describe("authorization code", () => {
     const { refresh_token } = (await requestToken(world, createExchangeFields(code))).body as Tokens;
     assert.deepEqual(
       pickStatusAndBody(await requestToken(world, createExchangeFields(code))),
-      refusal("invalid_grant", "The code was used before; its refresh tokens are revoked"),
+      refusal("invalid_grant", "The code has already been used; its refresh tokens have been revoked"),
     );
     assert.deepEqual(
       pickStatusAndBody(await refresh(world, refresh_token)),
@@ -168,7 +168,7 @@ describe("refresh token", () => {
     const next = (await refresh(world, mine.refresh_token)).body as Tokens;
     assert.deepEqual(
       pickStatusAndBody(await refresh(world, mine.refresh_token)),
-      refusal("invalid_grant", "The token was used before; its successors are revoked"),
+      refusal("invalid_grant", "The token has already been used; its successors have been revoked"),
     );
     assert.deepEqual(
       pickStatusAndBody(await refresh(world, next.refresh_token)),

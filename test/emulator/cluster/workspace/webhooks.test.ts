@@ -31,7 +31,7 @@ const unknownHook = {
 const badUrl = { status: 400, body: { url: ["Enter a valid HTTPS URL."] } };
 
 /** The demo seed with a key of workspace 1 without Developer Settings. */
-const withoutSettings = {
+const seedWithoutSettings = {
   ...demo,
   workspaces: demo.workspaces.map((workspace) => (workspace.id === 1 ? { ...workspace, permissions: [] } : workspace)),
 };
@@ -196,7 +196,7 @@ describe("webhooks.create", () => {
   });
 
   it("requires the permission Developer Settings", async (t) => {
-    const on = await startTestEmulator(t, { seed: withoutSettings });
+    const on = await startTestEmulator(t, { seed: seedWithoutSettings });
     await assertRejected(on, () => on.api("POST", path, { body: hook }), noPermission);
   });
 });
@@ -219,14 +219,14 @@ describe("webhooks.delete", () => {
   });
 
   it("requires the permission Developer Settings", async (t) => {
-    const on = await startTestEmulator(t, { seed: withoutSettings });
+    const on = await startTestEmulator(t, { seed: seedWithoutSettings });
     await assertRejected(on, () => on.api("DELETE", `${path}1`), noPermission);
   });
 });
 
 describe("webhooks.hmac-key", () => {
   it("returns a stable 64-byte key of the workspace", async (t) => {
-    const on = await startTestEmulator(t, { seed: withoutSettings });
+    const on = await startTestEmulator(t, { seed: seedWithoutSettings });
     const keyOf = async (api: TestEmulator["api"]) => {
       const { status, body } = await api("GET", `${path}hmac_key/`);
       assert.equal(status, 200);

@@ -63,7 +63,7 @@ describe("mapping table", () => {
           status: 403,
           body: { detail: "This cluster key is not of cluster eu-1" },
         });
-        // The check for an unknown cluster precedes the check for the key of another one (DECISIONS.md, R6).
+        // An unknown cluster is detected before a key of another cluster (DECISIONS.md, R6).
         assert.deepEqual(await attempt(createBulkBody(table, "ap-9", ["a"]), key(clusterKeys["us-1"])), {
           status: 404,
           body: { detail: "Unknown cluster: ap-9" },

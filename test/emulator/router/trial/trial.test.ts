@@ -15,8 +15,8 @@ async function pending({ router }: Pick<TestEmulator, "router">, email = person.
   return (body as { token: string }).token;
 }
 
-describe("a trial signup", () => {
-  it("is pending by e-mail, and does not change if repeated", async (t) => {
+describe("trial signup", () => {
+  it("is stored as pending once per e-mail address, and does not change if repeated", async (t) => {
     const { router } = await startTestEmulator(t);
     const first = await router("POST", signup, { body: person });
     const { token, ...rest } = first.body as { token: string };

@@ -38,7 +38,7 @@ function noted(folder: string) {
 }
 
 /** Merges consecutive writes to the same file. */
-const withoutRepeats = (calls: readonly string[]): string[] => calls.filter((call, i) => call !== calls[i - 1]);
+const omitRepeatedCalls = (calls: readonly string[]): string[] => calls.filter((call, i) => call !== calls[i - 1]);
 
 async function until(isSo: () => boolean): Promise<void> {
   while (!isSo()) await new Promise((resolve) => setImmediate(resolve));
@@ -53,7 +53,7 @@ describe("disk write order", () => {
     calls.length = 0;
     await resetStore(store, (tx) => tx.put(people, createPerson(9)));
     assert.deepEqual(
-      withoutRepeats(calls.filter((call) => !/(write|datasync) emulator\.json\.journal\.1$/.test(call))),
+      omitRepeatedCalls(calls.filter((call) => !/(write|datasync) emulator\.json\.journal\.1$/.test(call))),
       [
         "create emulator.json.journal.2",
         "write emulator.json.journal.2",
@@ -78,7 +78,7 @@ describe("disk write order", () => {
     calls.length = 0;
     await store.close();
     assert.deepEqual(
-      withoutRepeats(calls.filter((call) => !/(write|datasync) emulator\.json\.journal\.1$/.test(call))),
+      omitRepeatedCalls(calls.filter((call) => !/(write|datasync) emulator\.json\.journal\.1$/.test(call))),
       [
         "create emulator.json.journal.2",
         "write emulator.json.journal.2",

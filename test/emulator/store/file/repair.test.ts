@@ -82,7 +82,7 @@ describe("repair of a state file", () => {
     assert.deepEqual(await peopleIn(path), { ids: [1, 2, 3, 4, 5, 6], owned: 2 });
   });
 
-  it("retains the transactions before a damaged journal line and the damaged file", async (t) => {
+  it("retains the transactions before a damaged journal line, and keeps the damaged file", async (t) => {
     const { folder, path, journal } = await stateOf(t);
     await writeFile(`${journal}.damaged`, "of an earlier repair");
     const damaged = await damage(journal, "p5", "q5");

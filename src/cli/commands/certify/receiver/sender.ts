@@ -88,7 +88,7 @@ export const createSender =
         response.on("data", (bytes: Buffer) => {
           if (size < maxShownBytes) received.push(bytes);
           size += bytes.length;
-          if (size > maxResponseBytes) fail("too-large", "the response has more than 1 MiB");
+          if (size > maxResponseBytes) fail("too-large", "the response is larger than 1 MiB");
         });
         response.on("end", () =>
           response.complete ? settle() : fail("closed", "the connection closed in the response"),

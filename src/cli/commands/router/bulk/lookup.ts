@@ -172,6 +172,7 @@ export async function askAboutMoves(
   if (counts.size === 0) return;
   const movingCount = [...counts.values()].reduce((sum, count) => sum + count, 0);
   const from = [...counts].map(([name, count]) => `${count} of ${name}`).join(", ");
-  const share = sample.length === maxLookups && values.length > maxLookups ? ` of the first ${sample.length}` : "";
+  const share =
+    sample.length === maxLookups && values.length > maxLookups ? ` (checked: the first ${sample.length})` : "";
   await confirmYes(`Move ${pluralize(movingCount, work.noun)}${share} to ${cluster} (${from})`, context);
 }

@@ -148,7 +148,7 @@ function addNextCommand(error: unknown, { id, resume: next }: JobRecord, job: Op
   return error;
 }
 
-/** If the job stopped, that is its failure. Errors of the copy are reported in addition. */
+/** If the job stopped, its error is thrown. Errors during the copy are reported as well. */
 async function copyResults(
   folder: string,
   { errors_out: path }: JobRecord,

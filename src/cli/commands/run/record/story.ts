@@ -41,7 +41,7 @@ export function createStoryStep(
   };
 }
 
-/** Formats the scenario file of requests. The file expects the outcome of the last request. */
+/** Formats recorded requests as a scenario file. The file expects the outcome of the last request. */
 export function formatStory(
   goal: RecordingGoal,
   actions: readonly RecordedAction[],

@@ -6,7 +6,7 @@ import type { InputRecord, TableNotation } from "./records.ts";
 
 const lineEnds: readonly (number | undefined)[] = [undefined, 0x0a, 0x0d];
 
-/** Creates the notation of cells that are separated by a delimiter and optionally quoted (RFC 4180). */
+/** Creates the notation for delimiter-separated, optionally quoted cells (RFC 4180). */
 export const createCsvNotation = (bytes: AsyncIterable<Buffer>, delimiter: string | null): TableNotation => ({
   records: parseCsvRecords(bytes, delimiter ?? ","),
   decodeCell: (cell) => cell,

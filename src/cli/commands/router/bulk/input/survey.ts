@@ -97,7 +97,7 @@ export async function surveyInput(request: JobRequest, source: InputSource, cont
   const { work, shard, skip_invalid: skipsInvalid, max_errors: maxErrors } = request;
   // A job that skips invalid rows writes them with its other errors.
   const isJob = !request.dryRun && request.planOut === undefined;
-  const invalidRows = openBadRows(skipsInvalid && isJob ? undefined : request.errorsOut, context);
+  const invalidRows = createInvalidRowWriter(skipsInvalid && isJob ? undefined : request.errorsOut, context);
   const { signal } = context;
   const kind = work.getKind(request);
   const survey = await surveySource(source.open(), request, {
@@ -181,7 +181,7 @@ export async function showPreview(
   return undefined;
 }
 
-function openBadRows(path: string | undefined, { host }: Context) {
+function createInvalidRowWriter(path: string | undefined, { host }: Context) {
   const rows = new PassThrough();
   // The reader of the stream reports the error.
   rows.on("error", () => {});
