@@ -53,14 +53,14 @@ const formatEntry = ({ file, sha256 }: IndexEntry): string => `${JSON.stringify(
 export async function readCorpus(folder: string, { isInterruptedAllowed = false } = {}): Promise<TrafficCorpus> {
   const { entries, digest, isEnded } = await readIndex(folder, isInterruptedAllowed);
   if (!isEnded && !isInterruptedAllowed) {
-    throw new CorpusError(`${folder} has no end: its recording was interrupted, or its index was cut`);
+    throw new CorpusError(`${folder} has no end: its recording was interrupted, or its index was truncated`);
   }
   const exchanges: CorpusExchange[] = [];
   for (const entry of entries) exchanges.push(await readExchange(folder, entry.file, entry.sha256));
   const unlisted = await listUnlisted(folder, entries);
   if (isEnded && unlisted.length > 0)
     throw new CorpusError(
-      `${indexFileName} of ${folder} is cut or edited: it does not name ${unlisted[0]!.slice(0, 120)}`,
+      `${indexFileName} of ${folder} is truncated or edited: it does not list ${unlisted[0]!.slice(0, 120)}`,
     );
   for (const file of unlisted) exchanges.push(await readExchange(folder, file));
   return { folder, exchanges: exchanges.sort((a, b) => a.at - b.at || compareNames(a, b)), digest, isEnded };
@@ -76,13 +76,13 @@ async function readIndex(
   const [first = "", ...lines] = text.split("\n");
   const { format, version } = toFields(tryParseJson(first));
   if (format !== indexHeader.format)
-    throw new CorpusError(`${folder} is not a corpus: ${indexFileName} does not begin as one`);
+    throw new CorpusError(`${folder} is not a corpus: ${indexFileName} has no valid first line`);
   if (version !== indexHeader.version)
     throw new CorpusError(
       `${folder} is a corpus of version ${String(version).slice(0, 20)}, and this svc reads version 1`,
     );
   if (lines.pop() !== "" && !isInterruptedAllowed)
-    throw new CorpusError(`${indexFileName} of ${folder} is cut in its last line`);
+    throw new CorpusError(`${indexFileName} of ${folder} is truncated in its last line`);
   if (lines.length > maxFiles) throw new CorpusError(`${folder} has more than ${maxFiles} exchanges`);
   let ended: unknown;
   const entries: IndexEntry[] = [];
@@ -108,7 +108,7 @@ async function readIndex(
 }
 
 async function readExchange(folder: string, file: string, sha256?: string): Promise<CorpusExchange> {
-  const text = await readRegularFile(folder, file, `${folder} is cut: ${file} is missing`);
+  const text = await readRegularFile(folder, file, `${folder} is incomplete: ${file} is missing`);
   if (sha256 !== undefined && computeDigest(text) !== sha256)
     throw new CorpusError(`${file} of ${folder} was edited: it differs from the index`);
   return { ...parseFile(folder, file, () => parseExchange(text)), file };
@@ -128,7 +128,7 @@ async function readRegularFile(folder: string, name: string, missing: string): P
   const path = join(folder, name);
   try {
     const about = await lstat(path);
-    if (!about.isFile()) throw new CorpusError(`${name} of ${folder} is not a plain file`);
+    if (!about.isFile()) throw new CorpusError(`${name} of ${folder} is not a regular file`);
     if (about.size > maxFileBytes) throw new CorpusError(`${name} of ${folder} is larger than 32 MiB`);
     return await readFile(path, "utf8");
   } catch (cause) {
@@ -165,7 +165,7 @@ export class CorpusWriter {
     const isNew = await createFileAtomic(join(folder, indexFileName), `${JSON.stringify(indexHeader)}\n`);
     if (isNew) return new CorpusWriter(folder, 0);
     const { entries, isEnded } = await readIndex(folder);
-    if (isEnded) throw new CorpusError(`${folder} holds a corpus that is complete: choose another folder`);
+    if (isEnded) throw new CorpusError(`${folder} contains a complete corpus: choose another folder`);
     const writer = new CorpusWriter(folder, entries.length);
     if (!isShared) await writer.#addUnlisted(new Set(entries.map(({ file }) => file)));
     return writer;

@@ -132,7 +132,7 @@ export function parseExchange(text: string): RecordedExchange {
   const [, status] = /^HTTP\/1\.1 ([1-5]\d\d)$/.exec(reader.readLine()) ?? [];
   if (status === undefined) throw new ExchangeFormatError("its status line is malformed");
   const response = { status: Number(status), headers: reader.readHeaders(), body: reader.readBody(received) };
-  if (!reader.isAtEnd) throw new ExchangeFormatError("it has more than its lengths say");
+  if (!reader.isAtEnd) throw new ExchangeFormatError("it is longer than its declared lengths");
   return { callee, operation: metadata.get("operation"), at, durationMs, request, response };
 }
 
@@ -144,7 +144,7 @@ export function updateBodyLengths(text: string): string {
   const rest = text.slice(requestEnd + 2);
   const [statusLine, other] = [...rest.matchAll(/\n\nHTTP\/1\.1 [1-5]\d\d\n/g)];
   if (!statusLine) throw new ExchangeFormatError("it has no status line after an empty line");
-  if (other) throw new ExchangeFormatError("the body of its request holds a status line, so its end is not known");
+  if (other) throw new ExchangeFormatError("the body of its request contains a status line, so its end is ambiguous");
   const responseEnd = rest.indexOf("\n\n", statusLine.index + statusLine[0].length - 1);
   if (responseEnd < 0) throw new ExchangeFormatError("it ends too early");
   const received = rest.slice(responseEnd + 2).replace(/\n$/, "");

@@ -89,12 +89,12 @@ function forwardRequest(
   incoming.on("data", (chunk: Buffer) => sent.add(chunk));
   incoming.pipe(outgoing);
   incoming.once("error", () => {
-    skip("was not sent whole: the client left");
+    skip("was not sent completely: the client disconnected");
     outgoing.destroy();
   });
   response.once("close", () => {
     if (response.writableEnded) return;
-    skip(isClosing() ? "was not complete when the proxy stopped" : "has no whole response: the client left");
+    skip(isClosing() ? "was not complete when the proxy stopped" : "has no complete response: the client disconnected");
     outgoing.destroy();
   });
   outgoing.once("response", (answer) => {
@@ -102,7 +102,7 @@ function forwardRequest(
     answer.on("data", (chunk: Buffer) => received.add(chunk));
     answer.pipe(response);
     answer.once("error", () => {
-      skip("has no whole response: the service closed the connection");
+      skip("has no complete response: the service closed the connection");
       response.destroy();
     });
     answer.once("end", () => {

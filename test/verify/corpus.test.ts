@@ -65,20 +65,23 @@ describe("recorded corpus", () => {
   });
 
   const damages: Readonly<Record<string, readonly [damage: (folder: string) => Promise<unknown>, message: RegExp]>> = {
-    "is missing a file": [(folder) => rm(join(folder, first)), /is cut: 00001-templates\.list\.http is missing$/],
+    "is missing a file": [
+      (folder) => rm(join(folder, first)),
+      /is incomplete: 00001-templates\.list\.http is missing$/,
+    ],
     "has a truncated index": [
       async (folder) => {
         const lines = (await readFile(join(folder, "index.ndjson"), "utf8")).split("\n");
         await writeFile(join(folder, "index.ndjson"), `${[lines[0], lines[1], '{"end":1}'].join("\n")}\n`);
       },
-      /cut or edited: it does not name 00002-templates\.list\.http$/,
+      /truncated or edited: it does not list 00002-templates\.list\.http$/,
     ],
     "is incomplete": [
       async (folder) => {
         const text = await readFile(join(folder, "index.ndjson"), "utf8");
         await writeFile(join(folder, "index.ndjson"), text.replace(/\{"end".*\n/, ""));
       },
-      /has no end: its recording was interrupted, or its index was cut$/,
+      /has no end: its recording was interrupted, or its index was truncated$/,
     ],
     "is edited": [
       (folder) => appendFile(join(folder, first), "x"),
@@ -96,7 +99,7 @@ describe("recorded corpus", () => {
         await rm(join(folder, first));
         await symlink("/etc/hostname", join(folder, first));
       },
-      /00001-templates\.list\.http of .* is not a plain file$/,
+      /00001-templates\.list\.http of .* is not a regular file$/,
     ],
     "names a file in another folder": [
       (folder) =>
@@ -108,7 +111,7 @@ describe("recorded corpus", () => {
     ],
     "is not a corpus": [
       (folder) => writeFile(join(folder, "index.ndjson"), "[]\n"),
-      /is not a corpus: index\.ndjson does not begin as one$/,
+      /is not a corpus: index\.ndjson has no valid first line$/,
     ],
   };
   for (const [name, [damage, message]] of Object.entries(damages)) {
@@ -147,7 +150,7 @@ describe("recorded corpus", () => {
       [`${head}${lengths}GET / HTTP/1.1\nx: y\rz: 1${rest}`, 'the line "x: y\rz: 1" is not a header'],
       [`${head}${lengths}GET / HTTP/1.1\nx: \u4f60${rest}`, 'the line "x: \u4f60" is not a header'],
       [`${head}${lengths}GET / HTTP/1.1${rest.replace("200", "999")}`, "its status line is malformed"],
-      [`${head}${lengths}GET / HTTP/1.1${rest}more`, "it has more than its lengths say"],
+      [`${head}${lengths}GET / HTTP/1.1${rest}more`, "it is longer than its declared lengths"],
       [`${head.replace("2030", "9999")}${lengths}GET / HTTP/1.1${rest}`, "its time is missing or malformed"],
       [
         `${head.replace("exchange: 1", "exchange: 9")}${lengths}`,

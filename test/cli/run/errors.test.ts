@@ -38,11 +38,11 @@ const wrong: readonly (readonly [story: string, sentence: string])[] = [
   ['steps: [{ svc: "a \'b" }]', "1:16: svc has a quote that is not closed."],
   [
     "steps: [{ as: next, sign: $contrct }]",
-    "1:27: $contrct is saved by no step before. Known: client_id, cluster_id, contracts_url, router_url.",
+    "1:27: $contrct is not saved by an earlier step. Known: client_id, cluster_id, contracts_url, router_url.",
   ],
   [
     "steps:\n  - { svc: x, save: contract }\n  - { as: next, sign: $contrct }",
-    "3:23: $contrct is saved by no step before. Did you mean contract?",
+    "3:23: $contrct is not saved by an earlier step. Did you mean contract?",
   ],
   ["steps: [{ as: next }]", "1:9: The step must have one of sign, decline and approve."],
   ["steps: [{ fault: { direction: up } }]", '1:31: fault.direction cannot be "up". Known: incoming, outgoing.'],
@@ -64,11 +64,11 @@ const wrong: readonly (readonly [story: string, sentence: string])[] = [
   ["steps: [{ expect: { status: 99 } }]", "1:29: expect.status must be at least 100."],
   [
     "steps: [{ expect: { deliveries: [{ to: ap }] } }]",
-    '1:40: No step before opens the receiver "ap". There are none.',
+    '1:40: No earlier step opens the receiver "ap". There are none.',
   ],
   [
     "steps:\n  - receiver: app\n  - expect: { webhooks: { apps: ACTIVE } }",
-    '3:27: No step before opens the receiver "apps". Did you mean app?',
+    '3:27: No earlier step opens the receiver "apps". Did you mean app?',
   ],
   [
     "steps: [{ for each: { a: [1], b: [2] }, steps: [{ advance: next }] }]",

@@ -98,8 +98,8 @@ describe("svc verify proxy", () => {
     assert.deepEqual(
       err.split("\n").filter((line) => /recorded/i.test(line)),
       [
-        "Not recorded: GET /broken has no whole response: the service closed the connection",
-        "Not recorded: GET /left has no whole response: the client left",
+        "Not recorded: GET /broken has no complete response: the service closed the connection",
+        "Not recorded: GET /left has no complete response: the client disconnected",
         "2 exchanges not recorded",
         "Recorded 1 exchange in corpus. Check with: svc verify scan corpus",
       ],
@@ -110,7 +110,7 @@ describe("svc verify proxy", () => {
     const { svc } = await recorded(t);
     const { exit, err } = await svc("verify proxy --to http://127.0.0.1:1 --out corpus");
     assert.equal(exit, 2);
-    assert.match(err, /--out: .*corpus holds a corpus that is complete: choose another folder/);
+    assert.match(err, /--out: .*corpus contains a complete corpus: choose another folder/);
   });
 });
 
@@ -267,7 +267,7 @@ describe("svc verify replay", () => {
     await rm(join(cwd, "corpus", "00001-templates.list.http"));
     const { exit, err } = await svc("verify replay corpus");
     assert.equal(exit, 2);
-    assert.match(err, /<folder>: .*corpus is cut: 00001-templates\.list\.http is missing/);
+    assert.match(err, /<folder>: .*corpus is incomplete: 00001-templates\.list\.http is missing/);
   });
 });
 

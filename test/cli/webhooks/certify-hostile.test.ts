@@ -42,7 +42,7 @@ const plays: Readonly<Record<string, readonly [play: (socket: Socket) => void, d
   ],
   "cuts its response off": [
     (socket) => socket.end(`${ok}Content-Length: 10\r\n\r\nx`),
-    /^status 200, but the connection closed in the response$/,
+    /^status 200, but the connection closed during the response$/,
   ],
   "resets the connection": [(socket) => socket.resetAndDestroy(), /^the connection closed without a response$/],
   "sends 1xx without end": [

@@ -60,7 +60,7 @@ describe("svc webhooks certify", () => {
         mistake: "reserialized-json",
         result: "failed",
         title: "The signature is computed over JSON that was parsed and written again",
-        fix: "Compute the HMAC over the raw bytes of the body, before anything parses it.",
+        fix: "Compute the HMAC over the raw bytes of the body before parsing it.",
         code: "body = request.get_data() # Flask; FastAPI: await request.body()",
         checks: ["raw-body.spaced", "raw-body.escaped", "raw-body.numbers", "raw-body.indented"],
       },
@@ -226,7 +226,7 @@ describe("svc webhooks certify", () => {
     );
     assert.deepEqual(
       [run.exit, result, run.err],
-      [1, "failed", "1 check was not made within the time limit of 0.001 s (--time-limit)\n"],
+      [1, "failed", "1 check was not run within the time limit of 0.001 s (--time-limit)\n"],
     );
   });
 
@@ -265,7 +265,7 @@ describe("svc webhooks certify", () => {
     const broken = (response: ServerResponse) => response.write("x", () => response.destroy());
     for (const [answer, detail] of [
       [endless, "status 200, but the response is larger than 1 MiB"],
-      [broken, "status 200, but the connection closed in the response"],
+      [broken, "status 200, but the connection closed during the response"],
     ] as const) {
       const { certify } = await startSignedReceiver(t, {
         isGenuine: () => true,

@@ -96,7 +96,7 @@ describe("svc with a scheme that was added to the list of schemes", () => {
       [
         [
           "header-case",
-          "Read X-Made-Up-Signature without regard to case. Check the key, too, and that no event is rejected for its age.",
+          "Read X-Made-Up-Signature case-insensitively. Also check the key, and that no event is rejected because of its age.",
         ],
       ],
     );

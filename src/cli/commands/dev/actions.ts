@@ -86,7 +86,7 @@ export const keyActions = lookupTable<KeyAction>({
     },
   },
   n: {
-    summary: "advance to what is due next",
+    summary: "advance to the next due entry",
     async perform({ run, print }) {
       const advanced = await run(["emulator", "clock", "advance", "--next"]);
       if (advanced === undefined) return;

@@ -191,7 +191,10 @@ class ScenarioChecker {
       // Paths of `save` contain no values, and checks can use saved values.
       if (below[0] === "save" || this.#names.has(name)) continue;
       if (kind === "receiver" && below[0] === "expect") continue;
-      this.#fail([...path, ...below], `$${name} is saved by no step before. ${suggestSimilar(name, [...this.#names])}`);
+      this.#fail(
+        [...path, ...below],
+        `$${name} is not saved by an earlier step. ${suggestSimilar(name, [...this.#names])}`,
+      );
     }
   }
 
@@ -199,7 +202,7 @@ class ScenarioChecker {
     if (!isObject(expect)) return;
     const receivers = [...this.#receivers];
     const describeUnknown = (name: string) =>
-      `No step before opens the receiver "${name}". ${suggestSimilar(name, receivers)}`;
+      `No earlier step opens the receiver "${name}". ${suggestSimilar(name, receivers)}`;
     for (const [i, { to }] of (Array.isArray(expect.deliveries) ? expect.deliveries : []).entries()) {
       if (to !== undefined && !receivers.includes(to))
         this.#fail([...path, "deliveries", i, "to"], describeUnknown(to));

@@ -64,7 +64,7 @@ export async function joinRecording(
   if (!(await stat(join(folder, indexFileName)).catch(() => undefined))) return undefined;
   const key = await readFile(resolveKeyPath(host, folder), "utf8").catch(() => undefined);
   if (key === undefined)
-    throw new UsageError(`--save: ${folder} holds a corpus that nothing records now`, {
+    throw new UsageError(`--save: ${folder} contains a corpus that is not being recorded`, {
       hint: "Start svc verify proxy with this folder first, or choose another one.",
     });
   return ExchangeRecorder.open(folder, Buffer.from(key, "hex"), true).catch((cause: unknown) => {

@@ -7,7 +7,7 @@ export const journeyPlanSteps: readonly string[] = [
   "Send requests with missing fields and wrong types, which create nothing",
   "Upload a file",
   "Create a webhook, and delete it",
-  "Create a legal intake, if one is there to copy, and delete it",
+  "Create a legal intake, if one exists to copy, and delete it",
   "Create a contract from the first template, send it to svc-verify@example.com, and void it",
   "Map an identifier with a random prefix, and unmap it",
 ];

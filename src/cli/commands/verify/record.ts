@@ -131,7 +131,7 @@ const verifyRecord = defineCommand({
   positionals: [],
   flags,
   examples: [
-    { title: "Reads alone", argv: ["verify", "record", "--profile", "staging", "--out", "corpus"] },
+    { title: "Reads only", argv: ["verify", "record", "--profile", "staging", "--out", "corpus"] },
     {
       title: "What would a journey do?",
       argv: ["verify", "record", "--profile", "staging", "--out", "corpus", "--allow-writes", "--plan"],

@@ -62,7 +62,7 @@ const verifyReplay = defineCommand({
   words: ["verify", "replay"],
   summary: "Compare the emulator with recorded traffic",
   description:
-    "Starts an emulator whose state is made from the corpus, sends the recorded requests again, moves virtual time as the recorded clock did, and compares status, fields, types, order, headers, error texts and webhooks. Each claim of the emulator is confirmed, refuted, unseen or not comparable. Exits 3 when a difference is not accepted, and 1 when nothing can be compared. What was found is stored in the corpus for svc emulator start --observed. With --against NAME, only reads are sent to the service of a profile, which holds other contracts and people than the recorded one: statuses, failures, headers, fields, types and enumerations are compared, and not what it holds.",
+    "Starts an emulator whose state is created from the corpus, sends the recorded requests again, moves virtual time as the recorded clock did, and compares status, fields, types, order, headers, error texts and webhooks. Each claim of the emulator is confirmed, refuted, unseen or not comparable. Exits 3 when a difference is not accepted, and 1 when nothing can be compared. What was found is stored in the corpus for svc emulator start --observed. With --against NAME, only reads are sent to the service of a profile, which holds other contracts and people than the recorded one: statuses, failures, headers, fields, types and enumerations are compared, and not what it holds.",
   positionals: [corpusFolder],
   flags,
   examples: [
@@ -184,7 +184,7 @@ const verifyScan = defineCommand({
   description:
     "Looks for e-mail addresses, names, phone numbers, tokens, keys and files in each exchange of a corpus. Exits 1 when something is found. After you have edited, added or removed files by hand, --reindex writes the index and the lengths of bodies again.",
   positionals: [corpusFolder],
-  flags: [{ flag: "reindex", type: "switch", description: "Write the index again, after an edit by hand" }],
+  flags: [{ flag: "reindex", type: "switch", description: "Rewrite the index after a manual edit" }],
   examples: [{ title: "Before a commit", argv: ["verify", "scan", "corpus"] }],
   async run({ positionals, flags }, { host, output }) {
     const folder = resolve(host.cwd, positionals.folder);

@@ -92,13 +92,13 @@ function reportNotShown({ exitCode, output }: ClientRunResult, what: string, fix
 export function assessDelivery(result: ClientRunResult): Assessment {
   const { hasTokens, polls, exitCode } = result;
   if (polls.length === 0) return reportNeverPolled(result);
-  if (!hasTokens) return skip(`No poll got the tokens; ${describeState(result)}.`);
+  if (!hasTokens) return skip(`No poll received the tokens; ${describeState(result)}.`);
   if (polls.some(({ step }) => step === undefined)) {
     const fix = "Stop polling at the first response with an access_token.";
-    return fail("The client polled again after it had got the tokens.", fix);
+    return fail("The client polled again after it had received the tokens.", fix);
   }
-  if (exitCode === undefined) return skip("The client got the tokens, and still runs.");
-  const detail = `The client got the tokens, and ended with exit code ${exitCode}.`;
+  if (exitCode === undefined) return skip("The client received the tokens, and is still running.");
+  const detail = `The client received the tokens, and ended with exit code ${exitCode}.`;
   if (exitCode === 0) return pass(detail);
   return fail(detail, "Accept the token response: access_token, token_type, expires_in, scope.");
 }
@@ -193,12 +193,12 @@ export const assessStop =
     const missingEnd = reportMissingEnd(result, error);
     if (missingEnd) return missingEnd;
     if (result.polls.some(({ step }) => step === undefined)) {
-      const fix = `Stop at ${error}; begin again with a new device code if the user asks for it.`;
+      const fix = `Stop at ${error}. Start again with a new device code only if the user requests it.`;
       return fail(`The client polled again with the same code after ${error}.`, fix);
     }
     return result.exitCode !== undefined || result.deviceRequests.length > 1
       ? pass(`The client did not poll again after ${error}.`)
-      : skip(`The client has not polled again after ${error}, and still runs.`);
+      : skip(`The client has not polled again after ${error}, and is still running.`);
   };
 
 export const assessExitCode =
@@ -207,7 +207,7 @@ export const assessExitCode =
     const missingEnd = reportMissingEnd(result, error);
     if (missingEnd) return missingEnd;
     const { exitCode } = result;
-    if (exitCode === undefined) return skip("The client still runs.");
+    if (exitCode === undefined) return skip("The client is still running.");
     if (exitCode !== 0) return pass(`The client ended with exit code ${exitCode}.`);
     const detail = `The client ended with exit code 0 after ${error}, as if it had signed in.`;
     return warn(detail, "Exit with another code, so that scripts notice.");
@@ -227,7 +227,7 @@ export const assessContinuation =
       if (waitedMs >= minIntervalSeconds * 750) return pass(detail);
       return warn(detail, "Wait for at least the interval; double it at each failure.");
     }
-    if (exitCode === undefined) return skip(`The client has not polled again after ${what}, and still runs.`);
+    if (exitCode === undefined) return skip(`The client has not polled again after ${what}, and is still running.`);
     const fix = "Wait for at least the interval, then poll again until the code expires.";
     return warn(`The client gave up after ${what} (exit code ${exitCode}).`, fix);
   };

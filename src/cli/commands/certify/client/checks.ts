@@ -84,7 +84,7 @@ export const clientChecks: readonly ClientCheck[] = [
   {
     id: "secrets.arguments",
     scenario: "approval",
-    summary: "Has no device code or token among the arguments of a process",
+    summary: "Passes no device code or token as a process argument",
     basis: "RFC 8628, 5.2; every user of a machine can read arguments",
     assess: assessSecrets,
   },
@@ -120,7 +120,7 @@ export const clientChecks: readonly ClientCheck[] = [
     {
       id: `${scenario}.exit-code`,
       scenario,
-      summary: `Exits with another code than 0 at ${error}`,
+      summary: `Exits with a non-zero code at ${error}`,
       basis: adviceBasis,
       assess: assessExitCode(error),
     },

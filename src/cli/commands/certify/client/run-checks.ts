@@ -82,7 +82,7 @@ function createNeverRequestedError(results: readonly ClientRunResult[]): Command
     "no_sign_in",
     `The client requested no device code, and ${ending}.${lastLine}`,
     {
-      hint: "It finds the server by SVC_ROUTER_URL, and its client ID by SVC_OAUTH_CLIENT_ID. Raise --client-timeout if it is slow to start.",
+      hint: "The client must read the server from SVC_ROUTER_URL and its client ID from SVC_OAUTH_CLIENT_ID. Raise --client-timeout if it is slow to start.",
     },
   );
 }

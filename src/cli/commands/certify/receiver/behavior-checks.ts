@@ -36,15 +36,15 @@ export const behaviorChecks: readonly ReceiverCheck[] = [
   },
   {
     id: "duplicate.after-hang-up",
-    summary: "Accepts an event again whose sender hung up",
+    summary: "Accepts an event again after its sender disconnected",
     expects: "accept",
     basis: "specified",
-    reason: "A timeout of the service is a failed attempt, which it repeats",
+    reason: "The service repeats an attempt that timed out",
     run: resendAfter("after-body"),
   },
   {
     id: "transfer.interrupted",
-    summary: "Accepts an event again whose body was interrupted",
+    summary: "Accepts an event again after its body was interrupted",
     expects: "accept",
     basis: "public",
     reason: "Connections break",
@@ -84,7 +84,7 @@ export const behaviorChecks: readonly ReceiverCheck[] = [
   },
 ];
 
-/** Sends an event again after the sender hung up. */
+/** Sends an event again after the sender disconnected. */
 function resendAfter(hangsUp: "in-body" | "after-body"): ReceiverCheck["run"] {
   return async ({ deliveries, getEventNumber, send }) => {
     const delivery = deliveries.createGenuine(getEventNumber());

@@ -91,7 +91,7 @@ export async function runCertification(
   if (cutOffCount > 0) {
     const limit = `the time limit of ${plan.maxMs / 1_000} s (--time-limit)`;
     await output.warn(
-      `${pluralize(cutOffCount, "check")} ${cutOffCount === 1 ? "was" : "were"} not made within ${limit}`,
+      `${pluralize(cutOffCount, "check")} ${cutOffCount === 1 ? "was" : "were"} not run within ${limit}`,
     );
   }
   if (plan.console && !signal.aborted) {
@@ -120,7 +120,7 @@ async function openReceiver(
   if (key === undefined) {
     if (!canPrompt(host, globals)) {
       throw new UsageError("--command or --hmac-key-file is required when not running interactively", {
-        hint: "SVC_WEBHOOK_HMAC_KEY may hold the key, too.",
+        hint: "The key can also be set in SVC_WEBHOOK_HMAC_KEY.",
       });
     }
     // The key is also printed with --quiet, because the receiver cannot start without it.
@@ -131,7 +131,7 @@ async function openReceiver(
   }
   if (!(await isListening(url, host.wall))) {
     throw new CommandFailedError("temporary", "receiver_unreachable", `Nothing accepts connections at ${url}.`, {
-      hint: "Start the receiver, or let --command start it.",
+      hint: "Start the receiver, or use --command to start it.",
     });
   }
   return undefined;

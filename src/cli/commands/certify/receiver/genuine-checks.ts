@@ -112,7 +112,7 @@ const variants: readonly GenuineVariant[] = [
     id: "raw-body.long",
     summary: `Accepts a body of ${minLongTextLength / 1_000} kB`,
     basis: "assumed",
-    reason: "An event holds all counterparties and the external metadata of a contract",
+    reason: "An event contains all counterparties and the external metadata of a contract",
     changes: { more: { external_metadata: { note: "x".repeat(minLongTextLength) } } },
   },
   {

@@ -67,17 +67,17 @@ const encodings = {
 export const receiverMistakes = lookupTable<Mistake>({
   "reserialized-json": {
     title: "The signature is computed over JSON that was parsed and written again",
-    fix: "Compute the HMAC over the raw bytes of the body, before anything parses it.",
+    fix: "Compute the HMAC over the raw bytes of the body before parsing it.",
     code: rawBodyExamples,
   },
   "decoded-text": {
     title: "The signature is computed over decoded text",
-    fix: "Collect the body as bytes, and compute the HMAC over them. Decode it only afterwards.",
+    fix: "Read the body as bytes, and compute the HMAC over the bytes before decoding them.",
     code: { ...rawBodyExamples, node: "const body = Buffer.concat(chunks) // not text += chunk" },
   },
   "key-not-decoded": {
     title: "The key is used without decoding it from base64",
-    fix: "Decode the key from base64 before it is used.",
+    fix: "Decode the key from base64 before using it.",
     code: {
       node: 'const key = Buffer.from(process.env.SVC_WEBHOOK_HMAC_KEY, "base64")',
       python: 'key = base64.b64decode(os.environ["SVC_WEBHOOK_HMAC_KEY"])',
@@ -87,7 +87,7 @@ export const receiverMistakes = lookupTable<Mistake>({
     },
   },
   "wrong-digest": {
-    title: `The signature is computed with another digest than ${digestName}`,
+    title: `The signature is not computed with ${digestName}`,
     fix: `Use HMAC with ${digestName}.`,
     code: {
       node: `crypto.createHmac("${digest}", key).update(body).digest("${encoding}")`,
@@ -103,8 +103,8 @@ export const receiverMistakes = lookupTable<Mistake>({
     code: encodings[encoding],
   },
   "header-case": {
-    title: "No signature is accepted: the header is probably looked up by a name in another case",
-    fix: `Read ${header} without regard to case. Check the key, too, and that no event is rejected for its age.`,
+    title: "No signature is accepted, probably because the header is looked up case-sensitively",
+    fix: `Read ${header} case-insensitively. Also check the key, and that no event is rejected because of its age.`,
     code: {
       node: `req.headers["${header.toLowerCase()}"] // Node writes all names in lower case`,
       python: `request.headers.get("${header}") # not dict(request.headers)[…]`,
@@ -124,12 +124,12 @@ export const receiverMistakes = lookupTable<Mistake>({
   },
   "prefix-comparison": {
     title: "Only a part of the signature is compared",
-    fix: "Compare all of it, in constant time.",
+    fix: "Compare the whole signature in constant time.",
     code: comparisonExamples,
   },
   "case-insensitive": {
-    title: "The signature is compared without regard to case",
-    fix: `Compare the header as it came: the service sends ${encodingName} only.`,
+    title: "The signature is compared case-insensitively",
+    fix: `Compare the header unchanged. The service sends only ${encodingName}.`,
     code: comparisonExamples,
   },
   "signature-crash": {
@@ -143,7 +143,7 @@ export const receiverMistakes = lookupTable<Mistake>({
   },
   "body-limit": {
     title: "Long bodies are rejected",
-    fix: "Raise the limit of the body to 1 MB or more, also in a proxy in front of the receiver.",
+    fix: "Raise the body size limit to at least 1 MB, including in any proxy in front of the receiver.",
     code: {
       node: 'express.raw({ type: () => true, limit: "5mb" }) // Fastify: bodyLimit',
       python: 'app.config["MAX_CONTENT_LENGTH"] = 5 * 1024 * 1024',
@@ -154,7 +154,7 @@ export const receiverMistakes = lookupTable<Mistake>({
   },
   "content-length": {
     title: "A body without Content-Length is not read",
-    fix: "Read the body to its end instead of Content-Length bytes.",
+    fix: "Read the body until it ends, without relying on Content-Length.",
     code: rawBodyExamples,
   },
   "content-type": {
@@ -180,7 +180,7 @@ export const receiverMistakes = lookupTable<Mistake>({
   },
   "duplicate-refused": {
     title: "A repeated event is rejected",
-    fix: "Respond with 200 to an event that was received before, and change nothing.",
+    fix: "Respond with 200 to an event that has already been received, and change nothing.",
   },
   "no-dedupe": {
     title: "A repeated event is processed again",
@@ -207,13 +207,13 @@ export const receiverMistakes = lookupTable<Mistake>({
     fix: "Queue events instead of rejecting them, and look for locks that are held during a request.",
   },
   interrupted: {
-    title: "A broken connection ends the receiver, or makes it reject the event later",
-    fix: "Catch the error of a body that is not complete, and store nothing of it.",
+    title: "A broken connection stops the receiver, or causes it to reject the event later",
+    fix: "Catch the error that an incomplete body causes, and store none of its data.",
     code: { node: "try { for await (const chunk of req) chunks.push(chunk) } catch { return }" },
   },
   "receiver-ended": {
     title: "The receiver's process ends while it handles deliveries",
-    fix: "Read what it prints before it ends (--verbose), and catch the error.",
+    fix: "Use --verbose to see the last output of the receiver, and catch the error.",
   },
   redirect: {
     title: "The receiver redirects",
@@ -233,6 +233,6 @@ export const receiverMistakes = lookupTable<Mistake>({
   },
   unexplained: {
     title: "A genuine delivery is rejected",
-    fix: "Compare the delivery that --keep writes with what the receiver logs.",
+    fix: "Compare the delivery that --keep writes with the log of the receiver.",
   },
 });

@@ -9,7 +9,7 @@ export const probeCheck: ReceiverCheck = {
   summary: "The output of --probe shows an event, and only that",
   expects: "other",
   basis: "specified",
-  reason: "What the responses do not show is read from what the receiver has stored",
+  reason: "Some results appear only in the data that the receiver has stored",
   requires: "probe",
   run: withProbe(async (probe, { deliveries, getEventNumber, send }) => {
     const before = await probe.read();
@@ -83,7 +83,7 @@ export const probeChecks: readonly ReceiverCheck[] = [
   },
   {
     id: "order.newest-wins",
-    summary: "Keeps the newer status when an older event comes late",
+    summary: "Keeps the newer status when an older event arrives late",
     expects: "other",
     basis: "specified",
     reason: "An event that is retried arrives after later ones",

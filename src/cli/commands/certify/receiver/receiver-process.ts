@@ -84,7 +84,7 @@ export function createReceiverProcess(options: ReceiverOptions, context: Context
     async start() {
       if (await isListening(url, host.wall)) {
         throw new CommandFailedError("failed", "port_taken", `Something already listens at ${url}.`, {
-          hint: "Stop it, or leave --command out and name its key with --hmac-key-file.",
+          hint: "Stop it, or omit --command and set its key with --hmac-key-file.",
         });
       }
       printed = "";

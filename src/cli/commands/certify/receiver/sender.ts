@@ -91,9 +91,9 @@ export const createSender =
           if (size > maxResponseBytes) fail("too-large", "the response is larger than 1 MiB");
         });
         response.on("end", () =>
-          response.complete ? settle() : fail("closed", "the connection closed in the response"),
+          response.complete ? settle() : fail("closed", "the connection closed during the response"),
         );
-        response.on("error", () => fail("closed", "the connection closed in the response"));
+        response.on("error", () => fail("closed", "the connection closed during the response"));
       };
 
       void wall.sleep(timeoutMs, AbortSignal.any([ended.signal, signal])).then(() => {

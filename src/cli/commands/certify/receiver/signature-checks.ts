@@ -18,7 +18,7 @@ const createRejectionCheck = ({ build, isHarmless, ...declared }: ForgedVariant)
   ...declared,
   expects: "reject",
   basis: "specified",
-  reason: `The signature is the ${encodingName} ${formatAlgorithm(format)} of the raw body, by the decoded key`,
+  reason: `The signature is the ${encodingName} ${formatAlgorithm(format)} of the raw body, computed with the decoded key`,
   async run(run) {
     const response = await run.send(build(run));
     return { result: getResult(response, isHarmless), detail: describeResponse(response) };
@@ -55,7 +55,7 @@ export const signatureChecks: readonly ReceiverCheck[] = [
   },
   {
     id: "signature.other-key",
-    summary: "Rejects a signature by another key",
+    summary: "Rejects a signature computed with another key",
     build: createForgery({ key: wrongKey }),
   },
   {
@@ -78,7 +78,7 @@ export const signatureChecks: readonly ReceiverCheck[] = [
   },
   {
     id: "signature.extended",
-    summary: "Rejects a signature with a character added",
+    summary: "Rejects a signature with an additional character",
     build: createForgery({ edit: (signature) => `${signature}0` }),
   },
   {
@@ -94,7 +94,7 @@ export const signatureChecks: readonly ReceiverCheck[] = [
   },
   {
     id: "signature.undecoded-key",
-    summary: "Rejects a signature by the key without decoding",
+    summary: "Rejects a signature computed with the undecoded key",
     build: createForgery(({ deliveries: { key } }) => ({ key })),
   },
   {

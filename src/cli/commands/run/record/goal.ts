@@ -32,7 +32,7 @@ export function findGoal({ actions, deliveries }: RequestHistory, about: string 
     const named = goals.find(({ id }) => id === about);
     if (named) return named.goal;
     throw new UsageError(`--about: ${about} is not in the request log`, {
-      hint: "It takes request:12 (see svc emulator requests) or delivery:3 (see svc emulator deliveries).",
+      hint: "The value is request:12 (see svc emulator requests) or delivery:3 (see svc emulator deliveries).",
     });
   }
   const wrong = goals.filter(({ goal }) => isFailure(goal)).sort((one, other) => one.at - other.at);

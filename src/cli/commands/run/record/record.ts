@@ -49,7 +49,7 @@ export async function recordStory({ path, about, seed: given }: RecordStoryOptio
       throw new CommandFailedError(
         "failed",
         "not_repeatable",
-        `The ${describeGoal(goal)} has another outcome when it is repeated.`,
+        `The ${describeGoal(goal)} has a different outcome when repeated.`,
         {
           hint: "Name the seed of the emulator with --seed. Uploads, secrets and requests of other workspaces cannot be recorded.",
         },
