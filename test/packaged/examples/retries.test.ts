@@ -8,7 +8,7 @@ beforeEach(async () => {
 });
 afterEach(() => emulator.close());
 
-it("webhook is disabled after six failed attempts in 155 minutes", async () => {
+it("tries a dead receiver six times in 155 minutes, then disables it", async () => {
   const { url, clientId, clientSecret } = emulator.clusters[0]!;
   const client = createClient({
     baseUrls: { contracts: url, emulator: emulator.routerUrl },
