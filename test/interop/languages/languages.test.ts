@@ -24,13 +24,16 @@ const pom = createHash("sha256")
   .digest("hex")
   .slice(0, 12);
 const maven = ["mvn", "--batch-mode", "--quiet"] as const;
-/** The project's dependencies in the local repository. The test engine is resolved only at run time. */
+const emptyTest = "class EmptyTest { @org.junit.jupiter.api.Test void passes() {} }";
+/** The project's dependencies in the local repository. Maven downloads the test engine only when a test runs. */
 const java = await installPrograms({
-  name: `junit-extension-${pom}`,
+  name: `junit-engine-${pom}`,
   needs: ["mvn", "--version"],
   steps: [
     ["cp", "-r", `${javaFolder}/.`, "."],
-    [...maven, "test", "-Dtest=None", "-Dsurefire.failIfNoSpecifiedTests=false"],
+    ["rm", "-r", "src/test/java/example"],
+    ["sh", "-c", 'echo "$1" > src/test/java/EmptyTest.java', "sh", emptyTest],
+    [...maven, "test"],
   ],
 });
 
