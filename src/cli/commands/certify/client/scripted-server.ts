@@ -94,7 +94,8 @@ export async function startScriptedServer(
   heartbeat: { readonly earliest: number },
 ): Promise<ScriptedServer> {
   const observation: ClientObservation = { deviceRequests: [], polls: [], hasTokens: false };
-  const server = createServer((request, response) => {
+  // Node closes an idle connection after about 6 s, which is when a client polls after its first slow_down.
+  const server = createServer({ keepAliveTimeout: 120_000 }, (request, response) => {
     handleRequest(request, response).catch(() => response.destroy());
   });
   await new Promise<void>((resolve, reject) => {
