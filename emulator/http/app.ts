@@ -9,7 +9,7 @@ import {
   type onRequestHookHandler,
 } from "fastify";
 import { EmulatorBugError } from "../../src/base/errors.ts";
-import { waitForNextTurn } from "../../src/base/timing.ts";
+import { maxIdleConnectionMs, waitForNextTurn } from "../../src/base/timing.ts";
 import { HttpExchange, type ListenerContext, type ServedRoutes } from "./exchange.ts";
 import type { ForwardedRequest } from "./forward-to-leader.ts";
 import { applyTargetAuthority, createPreflightResponse, isPreflight, rejectForbidden } from "./guard.ts";
@@ -47,12 +47,6 @@ export interface AppOptions extends ListenerContext {
   /** Returns whether each connection closes after its response. */
   readonly isClosing: () => boolean;
 }
-
-/**
- * Idle time after which a connection is closed. This is Fastify's default, because Node's default of 5 s can close a
- * connection while a client reuses it.
- */
-const maxIdleConnectionMs = 72_000;
 
 /**
  * Creates the Fastify application of one listener. A single route accepts everything, because Fastify's router is

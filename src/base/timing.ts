@@ -1,5 +1,11 @@
 import type { WallClock } from "./clock.ts";
 
+/**
+ * Idle time after which an HTTP server closes a connection. This is Fastify's default. Node's default of 5 s can close a
+ * connection while a client that polls every few seconds reuses it.
+ */
+export const maxIdleConnectionMs = 72_000;
+
 export const timedOut = Symbol("late");
 
 /** Returns the result of `work`, or `timedOut` after `ms` of wall-clock time. The work itself continues. */

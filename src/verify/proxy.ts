@@ -7,6 +7,7 @@ import {
 } from "node:http";
 import { request as requestHttps } from "node:https";
 import type { AddressInfo } from "node:net";
+import { maxIdleConnectionMs } from "../base/timing.ts";
 import { pairHeaders } from "./exchange.ts";
 import type { RawExchange } from "./recorder.ts";
 
@@ -33,8 +34,7 @@ export async function openRecordingProxy(options: ProxyOptions) {
   );
   // Uploads can take long, and the service limits their duration.
   server.requestTimeout = 0;
-  // Longer than a client waits between two polls: a POST on a connection that closes fails.
-  server.keepAliveTimeout = 72_000;
+  server.keepAliveTimeout = maxIdleConnectionMs;
   server.on("upgrade", ({ method, url }, socket) => {
     options.onSkipped(`${method} ${url?.split("?")[0]} asks for another protocol`);
     socket.end("HTTP/1.1 501 Not Implemented\r\ncontent-length: 0\r\n\r\n");

@@ -16,6 +16,7 @@ import { createDeviceCode, redeemDeviceCode } from "../../../../api/router/devic
 import { exchangeToken } from "../../../../api/router/oidc.ts";
 import { systemWallClock } from "../../../../base/clock.ts";
 import { isObject, lookupTable, toFields, tryParseJson } from "../../../../base/object.ts";
+import { maxIdleConnectionMs } from "../../../../base/timing.ts";
 import { withControlClient } from "../../../connection/emulator/emulator-access.ts";
 
 /**
@@ -94,8 +95,7 @@ export async function startScriptedServer(
   heartbeat: { readonly earliest: number },
 ): Promise<ScriptedServer> {
   const observation: ClientObservation = { deviceRequests: [], polls: [], hasTokens: false };
-  // Node closes an idle connection after about 6 s, which is when a client polls after its first slow_down.
-  const server = createServer({ keepAliveTimeout: 120_000 }, (request, response) => {
+  const server = createServer({ keepAliveTimeout: maxIdleConnectionMs }, (request, response) => {
     handleRequest(request, response).catch(() => response.destroy());
   });
   await new Promise<void>((resolve, reject) => {
