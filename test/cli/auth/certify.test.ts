@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { access, mkdir, writeFile } from "node:fs/promises";
+import { access, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { createTestFolder } from "../../support/cli/cli-emulator.ts";
@@ -17,6 +17,16 @@ describe("svc auth certify", { concurrency: 6 }, () => {
       report,
       /<testsuite name="svc auth certify" tests="14" failures="0" errors="0" time="[\d.]+" skipped="0"/,
     );
+  });
+
+  it("closes the connection of a client that sends a body over 1 MiB", async (t) => {
+    const cwd = await createTestFolder(t);
+    const script = `fetch(process.env.SVC_ROUTER_URL + "/router/v1/oauth2.0/device/code/", { method: "POST", body: "x".repeat(2 ** 20 + 1) })
+      .then(({ status }) => "status " + status, () => "closed")
+      .then((result) => require("fs").writeFileSync("result", result));`;
+    const argv = ["auth", "certify", "--only", "request.encoding", "--", process.execPath, "-e", script];
+    await runCli(argv, { cwd, env: { ...process.env, SVC_CONFIG_DIR: cwd } });
+    assert.equal(await readFile(join(cwd, "result"), "utf8"), "closed");
   });
 
   const unseen = "not_checked";

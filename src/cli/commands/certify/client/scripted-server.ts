@@ -109,7 +109,7 @@ export async function startScriptedServer(
 
   async function handleRequest(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const times = { at: systemWallClock.monotonicNow(), earliestAt: heartbeat.earliest };
-    const body = await buffer(request);
+    const body = await readBody(request);
     const path = (request.url ?? "/").split("?")[0]!;
     const oauth = parseOAuthRequest(request, body, times);
     if (path === devicePath) return handleDeviceRequest(request, response, body, oauth);
@@ -245,6 +245,21 @@ const connectionHeaders = new Set(["connection", "keep-alive", "transfer-encodin
 
 const removeConnectionHeaders = (headers: IncomingHttpHeaders): IncomingHttpHeaders =>
   Object.fromEntries(Object.entries(headers).filter(([name]) => !connectionHeaders.has(name)));
+
+/** Maximum size of a client's request. */
+const maxBodyBytes = 1024 * 1024;
+
+/** Reads the body of a request. Throws if the body is too large. */
+async function readBody(request: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > maxBodyBytes) throw new Error("The body is too large.");
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
 
 async function forwardRequest(
   { method, url, headers }: IncomingMessage,
