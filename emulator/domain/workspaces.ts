@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { retrySchedule } from "../../src/api/shapes.ts";
 import { toAddressKey } from "../../src/schemes/email-hash.ts";
-import { defineRows, type View } from "../store/port.ts";
+import { defineRows, type Rows, type View } from "../store/port.ts";
 import { storedTime } from "../store/stored-time.ts";
 
 /** A user of a workspace. */
@@ -154,6 +154,12 @@ export type IntakeWorkflow = z.infer<typeof IntakeWorkflow>;
 const getId = (row: { readonly id: number }): number => row.id;
 const byWorkspace = { workspace: (row: { readonly workspace_id: number }) => row.workspace_id };
 
+/** Defines a collection of rows of a workspace. */
+const defineWorkspaceRows = <Row extends { readonly id: number; readonly workspace_id: number }>(
+  name: string,
+  schema: z.ZodType<Row>,
+): Rows<Row, "workspace", number> => defineRows({ name, schema, key: getId, indexes: byWorkspace });
+
 export const workspaces = defineRows<Workspace, "client" | "cluster" | "invite">({
   name: "workspaces",
   schema: Workspace,
@@ -178,36 +184,11 @@ export const users = defineRows<User, "workspace" | "email">({
   refersTo: ({ workspace_id }) => ({ workspace_id: { collection: "workspaces", key: workspace_id } }),
   indexes: { ...byWorkspace, email: (row) => toAddressKey(row.email) },
 });
-export const roles = defineRows<WorkspaceRole, "workspace">({
-  name: "roles",
-  schema: WorkspaceRole,
-  key: getId,
-  indexes: byWorkspace,
-});
-export const entities = defineRows<LegalEntity, "workspace">({
-  name: "entities",
-  schema: LegalEntity,
-  key: getId,
-  indexes: byWorkspace,
-});
-export const contractTypes = defineRows<ContractType, "workspace">({
-  name: "contract_types",
-  schema: ContractType,
-  key: getId,
-  indexes: byWorkspace,
-});
-export const templates = defineRows<ContractTemplate, "workspace">({
-  name: "templates",
-  schema: ContractTemplate,
-  key: getId,
-  indexes: byWorkspace,
-});
-export const workflows = defineRows<IntakeWorkflow, "workspace">({
-  name: "workflows",
-  schema: IntakeWorkflow,
-  key: getId,
-  indexes: byWorkspace,
-});
+export const roles = defineWorkspaceRows("roles", WorkspaceRole);
+export const entities = defineWorkspaceRows("entities", LegalEntity);
+export const contractTypes = defineWorkspaceRows("contract_types", ContractType);
+export const templates = defineWorkspaceRows("templates", ContractTemplate);
+export const workflows = defineWorkspaceRows("workflows", IntakeWorkflow);
 
 /**
  * Path at which the router requests the workspace of a completed signup from an emulated cluster. Only the emulator has
