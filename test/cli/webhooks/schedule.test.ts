@@ -1,28 +1,16 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { describe, it, type TestContext } from "node:test";
+import { describe, it } from "node:test";
 import demo from "../../../fixtures/seeds/demo.json" with { type: "json" };
-import { createTestFolder, startCliEmulator } from "../../support/cli/cli-emulator.ts";
-import { ndaContractJson } from "../../support/cli/nda.ts";
+import { createTestFolder, startCliEmulator, startCliEmulatorWithReceiver } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 import { startEmulatorProcess } from "../../support/emulator-process.ts";
-import { startReceiver } from "../../support/receiver.ts";
-
-/** An emulator with a contract and a receiver that is told of signatures. */
-async function withReceiver(t: TestContext) {
-  const started = await startCliEmulator(t);
-  const app = await startReceiver(t);
-  await started.json("contracts create --data -", { stdin: ndaContractJson });
-  const argv = ["webhooks", "create", "--title", "app", "--url", app.url, "--only-for-activities", "CONTRACT_SIGNED"];
-  const { id } = await started.json<{ id: number }>(argv);
-  return { ...started, app, webhook: id };
-}
 
 const unreachableWarning = "The emulator could not be reached. The default schedule of the specification is shown.\n";
 
 describe("svc webhooks schedule", () => {
   it("lists each scheduled attempt with its reason", async (t) => {
-    const { svc, app, json, webhook } = await withReceiver(t);
+    const { svc, app, json, webhook } = await startCliEmulatorWithReceiver(t);
     app.answer(500);
     await svc("webhooks trigger CONTRACT_SIGNED");
     await svc("emulator clock advance --by PT5M");

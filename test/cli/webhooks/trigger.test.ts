@@ -1,24 +1,13 @@
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, it, type TestContext } from "node:test";
+import { describe, it } from "node:test";
 import { activities } from "../../../src/api/activities.ts";
-import { startCliEmulator } from "../../support/cli/cli-emulator.ts";
-import { ndaContractJson } from "../../support/cli/nda.ts";
+import { startCliEmulator, startCliEmulatorWithReceiver } from "../../support/cli/cli-emulator.ts";
 import { type RunOptions, runCli } from "../../support/cli/run-cli.ts";
 import { startCommand } from "../../support/cli/running-command.ts";
 import { enterKey, simulateUser } from "../../support/cli/simulated-user.ts";
 import { startReceiver } from "../../support/receiver.ts";
-
-/** An emulator with a contract and a receiver that is subscribed to signatures. */
-async function withReceiver(t: TestContext) {
-  const started = await startCliEmulator(t);
-  const app = await startReceiver(t);
-  await started.json("contracts create --data -", { stdin: ndaContractJson });
-  const argv = ["webhooks", "create", "--title", "app", "--url", app.url, "--only-for-activities", "CONTRACT_SIGNED"];
-  const { id } = await started.json<{ id: number }>(argv);
-  return { ...started, app, webhook: id };
-}
 
 const payloadOf = ({ body }: { body: Buffer }) => JSON.parse(body.toString("utf8")) as Record<string, unknown>;
 
@@ -31,7 +20,7 @@ describe("svc webhooks trigger", () => {
   });
 
   it("sends overridden values to the receiver and prints its response", async (t) => {
-    const { json, app, webhook } = await withReceiver(t);
+    const { json, app, webhook } = await startCliEmulatorWithReceiver(t);
     const argv = [
       ..."webhooks trigger contract-signed --contract T-1 --set contract_status=EXECUTED".split(" "),
       ..."--set counterparties.0.poc_email=x@y.example --set contract_type_id=7 --data -".split(" "),
@@ -60,7 +49,7 @@ describe("svc webhooks trigger", () => {
   });
 
   it("adds and removes payload fields, or sends another payload", async (t) => {
-    const { svc, app } = await withReceiver(t);
+    const { svc, app } = await startCliEmulatorWithReceiver(t);
     const trigger = ["webhooks", "trigger", "CONTRACT_SIGNED"];
     assert.equal((await svc([...trigger, "--add", "tags=[1]", "--remove", "counterparties[0].poc_email"])).exit, 0);
     assert.equal((await svc([...trigger, "--raw", "-", "--set", "a.b=2"], { stdin: '{"a":{"b":1}}' })).exit, 0);
@@ -81,7 +70,7 @@ describe("svc webhooks trigger", () => {
   });
 
   it("preserves the notation of numbers in --raw, --data, --set, --add and --edit", async (t) => {
-    const { svc, app, cwd } = await withReceiver(t);
+    const { svc, app, cwd } = await startCliEmulatorWithReceiver(t);
     const trigger = ["webhooks", "trigger", "CONTRACT_SIGNED"];
     const numbers = '{"big":12345678901234567890,"price":1.10,"power":1e5}';
     await svc([...trigger, "--raw", "-", "--add", "sum=99999999999999999999.50"], { stdin: numbers });
@@ -103,7 +92,7 @@ describe("svc webhooks trigger", () => {
   });
 
   it("sends the edited payload after a correction, or cancels", async (t) => {
-    const { svc, app, cwd } = await withReceiver(t);
+    const { svc, app, cwd } = await startCliEmulatorWithReceiver(t);
     /** Each run of the editor saves the next text, or leaves the payload unchanged. */
     const edit = async (texts: readonly (string | null)[], who: RunOptions) => {
       const script = join(cwd, "editor.mjs");
@@ -133,7 +122,7 @@ describe("svc webhooks trigger", () => {
   });
 
   it("exits 1 when the receiver is unreachable or does not respond with 2xx", async (t) => {
-    const { svc, app } = await withReceiver(t);
+    const { svc, app } = await startCliEmulatorWithReceiver(t);
     app.answer(302);
     const redirected = await svc("webhooks trigger CONTRACT_SIGNED --json=status,answer,outcome");
     assert.deepEqual(
@@ -146,7 +135,7 @@ describe("svc webhooks trigger", () => {
   });
 
   it("exits 1 without a subscriber or for an override without a match", async (t) => {
-    const { svc, app, json } = await withReceiver(t);
+    const { svc, app, json } = await startCliEmulatorWithReceiver(t);
     const nobody = await svc("webhooks trigger CONTRACT_VOIDED --json");
     assert.deepEqual([nobody.exit, nobody.out, JSON.parse(nobody.err).error.code], [1, "", "nobody_subscribed"]);
     for (const [path, known] of [
@@ -163,7 +152,7 @@ describe("svc webhooks trigger", () => {
   });
 
   it("exits 2 for an unknown activity and 5 for an unknown contract", async (t) => {
-    const { svc, app } = await withReceiver(t);
+    const { svc, app } = await startCliEmulatorWithReceiver(t);
     const typo = await svc("webhooks trigger CONTRACT_SIGNT");
     assert.deepEqual([typo.exit, typo.err.includes("Did you mean CONTRACT_SIGNED?")], [2, true]);
     const unknown = await svc("webhooks trigger CONTRACT_SIGNED --contract T-9");
@@ -174,7 +163,7 @@ describe("svc webhooks trigger", () => {
   });
 
   it("sends an activity to a single webhook", async (t) => {
-    const { svc, app, webhook, json } = await withReceiver(t);
+    const { svc, app, webhook, json } = await startCliEmulatorWithReceiver(t);
     const other = await startReceiver(t);
     const argv = ["webhooks", "create", "--title", "other", "--url", other.url];
     const { id } = await json<{ id: number }>([...argv, "--only-for-activities", "CONTRACT_SIGNED"]);
@@ -195,7 +184,7 @@ describe("svc webhooks trigger", () => {
 
 describe("svc webhooks replay", () => {
   it("resends the latest deliveries with valid signatures, without counting them", async (t) => {
-    const { svc, app, json } = await withReceiver(t);
+    const { svc, app, json } = await startCliEmulatorWithReceiver(t);
     for (const status of ["A", "B", "C"]) await svc(`webhooks trigger CONTRACT_SIGNED --set contract_status=${status}`);
     const before = app.received.map(({ body, headers }) => [body.toString(), headers["x-svc-webhook-content-hash"]]);
     app.answer((_, response) => response.writeHead(500).end("out of\norder\n"));
@@ -242,7 +231,7 @@ describe("svc webhooks replay", () => {
 
 describe("svc webhooks deliveries", () => {
   it("lists and filters deliveries with their latest response", async (t) => {
-    const { svc, app, json, webhook } = await withReceiver(t);
+    const { svc, app, json, webhook } = await startCliEmulatorWithReceiver(t);
     await svc("webhooks trigger CONTRACT_SIGNED");
     app.answer(503);
     await svc("webhooks trigger CONTRACT_SIGNED");
@@ -260,7 +249,7 @@ describe("svc webhooks deliveries", () => {
   });
 
   it("follows attempts and skipped deliveries until Ctrl-C", async (t) => {
-    const { svc, app, webhook } = await withReceiver(t);
+    const { svc, app, webhook } = await startCliEmulatorWithReceiver(t);
     const watching = startCommand(svc, ["webhooks", "deliveries", "--follow", "--json"]);
     await watching.saw('"version"');
     app.answer(500);
@@ -290,7 +279,7 @@ describe("svc webhooks deliveries", () => {
   });
 
   it("follows deliveries with a given outcome, and omits those without an attempt", async (t) => {
-    const { svc, app } = await withReceiver(t);
+    const { svc, app } = await startCliEmulatorWithReceiver(t);
     const watching = startCommand(svc, ["webhooks", "deliveries", "--follow", "--outcome", "delivered", "--json"]);
     await watching.saw('"version"');
     app.answer(500);
@@ -317,7 +306,7 @@ describe("svc webhooks deliveries", () => {
   });
 
   it("exits when the emulator stops", async (t) => {
-    const { svc } = await withReceiver(t);
+    const { svc } = await startCliEmulatorWithReceiver(t);
     const watching = startCommand(svc, ["webhooks", "deliveries", "--follow"]);
     while (!watching.err().includes("Following")) await svc("emulator ready");
     assert.equal((await svc("emulator stop")).exit, 0);

@@ -6,6 +6,8 @@ import type { EmulatorOptions } from "../../../emulator/index.ts";
 import { buildChildEnvironment } from "../../../src/cli/commands/emulator/exec.ts";
 import { addCleanup } from "../cleanup.ts";
 import { startTestEmulator, type TestEmulator } from "../emulator.ts";
+import { startReceiver } from "../receiver.ts";
+import { ndaContractJson } from "./nda.ts";
 import { type RunOptions, type RunResult, runCli } from "./run-cli.ts";
 
 export interface CliEmulator {
@@ -47,4 +49,14 @@ export async function startCliEmulator(
       return JSON.parse(out);
     },
   };
+}
+
+/** Starts an emulator with a contract, and a receiver that is subscribed to signatures. */
+export async function startCliEmulatorWithReceiver(t: TestContext) {
+  const started = await startCliEmulator(t);
+  const app = await startReceiver(t);
+  await started.json("contracts create --data -", { stdin: ndaContractJson });
+  const argv = ["webhooks", "create", "--title", "app", "--url", app.url, "--only-for-activities", "CONTRACT_SIGNED"];
+  const { id } = await started.json<{ id: number }>(argv);
+  return { ...started, app, webhook: id };
 }

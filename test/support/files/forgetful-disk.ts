@@ -1,17 +1,6 @@
 import { dirname, join } from "node:path";
 import type { Disk, DiskFile } from "../../../src/files/disk.ts";
-
-/** A changing operation of the modeled disk. */
-export type DiskStep =
-  | "create"
-  | "write"
-  | "truncate"
-  | "sync"
-  | "datasync"
-  | "rename"
-  | "link"
-  | "remove"
-  | "syncFolder";
+import type { DiskCall } from "../store.ts";
 
 /** Thrown after a crash of the disk, when every operation fails. */
 export class DiskCrashedError extends Error {}
@@ -52,7 +41,7 @@ export class ForgetfulDisk implements Disk {
   /** Folders whose own entry can be lost. */
   readonly #newFolders: Set<string>;
   /** Called before each step. Can throw. */
-  before: (step: DiskStep, path: string) => void = () => {};
+  before: (step: DiskCall, path: string) => void = () => {};
   #crashed = false;
 
   constructor(folders: Map<string, Folder> = new Map([["/", emptyFolder()]]), newFolders = new Set<string>()) {
@@ -141,13 +130,13 @@ export class ForgetfulDisk implements Disk {
   }
 
   #fileOf(inode: Inode, path: string): DiskFile {
-    const change = (step: DiskStep, apply: Change, whole: Change) => {
+    const change = (step: DiskCall, apply: Change, whole: Change) => {
       // The change during which the disk crashes can survive in part.
       inode.unsynced.push(apply);
       this.#step(step, path);
       inode.content = whole(inode.content, () => 0);
     };
-    const sync = async (step: DiskStep) => {
+    const sync = async (step: DiskCall) => {
       this.#step(step, path);
       inode.durable = inode.content;
       inode.unsynced = [];
@@ -177,7 +166,7 @@ export class ForgetfulDisk implements Disk {
     };
   }
 
-  #step(step: DiskStep, path: string): void {
+  #step(step: DiskCall, path: string): void {
     if (this.#crashed) throw new DiskCrashedError();
     this.before(step, path);
   }
