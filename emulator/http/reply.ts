@@ -163,8 +163,8 @@ const loneSurrogatePattern = /\p{Surrogate}/gu;
 
 /**
  * Prints compact JSON as Starlette's JSONResponse does. Numbers with their source text are printed as Python prints
- * them, which JSON.stringify cannot do. NaN, the infinities and lone surrogates, for which the real service returns
- * 500, become null and U+FFFD (DECISIONS.md, R1).
+ * them, which JSON.stringify cannot do (ARCHITECTURE.md, Written by hand). NaN, the infinities and lone surrogates, for
+ * which the real service returns 500, become null and U+FFFD (DECISIONS.md, R1).
  */
 function printPython(value: unknown): string {
   if (value === undefined || value === null) return "null";

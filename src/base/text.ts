@@ -1,6 +1,6 @@
 /**
  * Finds the candidate that was probably meant. It has at most two typing mistakes and differs in less than half of the
- * word. The argument parser corrects only names of commands and flags.
+ * word. The argument parser corrects only names of commands and flags (ARCHITECTURE.md, Written by hand).
  */
 export function findNearest(word: string, candidates: Iterable<string>): string | undefined {
   let best: string | undefined;

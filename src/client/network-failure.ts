@@ -154,7 +154,7 @@ const maxBackoffMs = 30_000;
 /**
  * Sends a request until a response is final. A request that is not repeatable is only sent again after 429, which means
  * that the service did nothing. The delay has full jitter below a doubling bound; `Retry-After` is its minimum (RFC
- * 9110, 10.2.3). undici's own handler caps `Retry-After` and has no jitter.
+ * 9110, 10.2.3). undici's own handler caps `Retry-After` and has no jitter (ARCHITECTURE.md, Written by hand).
  */
 export async function withRetries(
   send: () => Promise<HttpResponse>,

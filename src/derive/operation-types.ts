@@ -105,7 +105,7 @@ function toStandaloneSchema({ additionalProperties, ...schema }: JsonSchema): Js
 
 /**
  * Renders a JSON Schema as a TypeScript type, for published declarations without a schema library. Generators write
- * whole files, but these types are embedded in one file.
+ * whole files, but these types are embedded in one file (ARCHITECTURE.md, Written by hand).
  */
 const renderType = (schema: JsonSchema): string => renderSchema(schema, { root: schema, depth: 0, open: [] });
 

@@ -45,7 +45,7 @@ interface AppendLogOptions<Failure extends Error> {
  * Appends lines to a file and makes them durable. While one `fdatasync` runs, new lines wait for the next one (group
  * commit). After a failed write or fdatasync, all waiting and later lines fail without a retry, and the file is
  * truncated to its last valid length if possible. `resume` starts writing again. `readLog` reads the file. Small
- * databases in one JSON file rewrite the whole file at each change.
+ * databases in one JSON file rewrite the whole file at each change (ARCHITECTURE.md, Written by hand).
  */
 export class AppendLog<Failure extends Error> {
   readonly #options: AppendLogOptions<Failure>;

@@ -35,7 +35,7 @@ export const isTemporaryName = (name: string, of: string): boolean => parseTempo
 /**
  * Durably replaces the file of that name. At every moment, either the old or the new file exists, complete. A symbolic
  * link itself is replaced; `resolveRealPath` returns its target. Packages for atomic writes do not flush the folder and
- * accept only complete contents.
+ * accept only complete contents (ARCHITECTURE.md, Written by hand).
  */
 export async function writeFileAtomic(
   path: string,

@@ -113,6 +113,16 @@ describe("check of the pages", () => {
     );
   });
 
+  it("requires a list of exactly the hand-written parts", () => {
+    const citing = sources.filter(({ text }) =>
+      /\(ARCHITECTURE\.md, Written by hand\)/.test(text.replaceAll(/\s+\*? ?/g, " ")),
+    );
+    const [, table = ""] = page("ARCHITECTURE.md").split("## Written by hand");
+    const rows = table.split("\n## ")[0]!.split("\n");
+    const listed = rows.flatMap((row) => [...row.matchAll(/`((?:src|emulator)\/[\w./-]+)`/g)].map(([, path]) => path!));
+    assert.deepEqual(listed.toSorted(), citing.map(({ path }) => path).toSorted());
+  });
+
   it("finds only decisions that a source cites", () => {
     // Facts, conventions of the command line and general rules of the emulator apply in many files.
     const rows = [...rowsOf(page("emulator/DECISIONS.md"))].filter((row) => /^[RCP]/.test(row));

@@ -20,7 +20,8 @@ const isCovered = (codePoint: number): boolean =>
 
 /**
  * A TrueType font (ISO/IEC 14496-22) with the interface that pdf-lib expects: characters, widths, and subsets. Font
- * libraries are not used, because they support complex scripts and are as large as the rest of the emulator.
+ * libraries are not used, because they support complex scripts and are as large as the rest of the emulator
+ * (ARCHITECTURE.md, Written by hand).
  */
 export class TrueTypeFont {
   readonly #bytes: Buffer;

@@ -1,7 +1,7 @@
 import { lookupTable } from "../../../src/base/object.ts";
 
 // The parser is written here because errors quote numbers, messages and positions as Python does, and JSON.parse
-// preserves none of these.
+// preserves none of these (ARCHITECTURE.md, Written by hand).
 
 /** A number as written: `1.0`, `1e3`, `-0`, or any number of digits. */
 export class SourceNumber {

@@ -15,7 +15,7 @@ import {
 
 /**
  * An error of pydantic 2 (DECISIONS.md, P13). The messages are written here because zod validates and no library
- * provides them.
+ * provides them (ARCHITECTURE.md, Written by hand).
  */
 export interface PydanticError {
   readonly type: string;

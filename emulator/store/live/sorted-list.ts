@@ -116,8 +116,8 @@ export class SortedBlock<Item extends OrderedItem> {
 
 /**
  * Items ordered by (value, ordinal), in blocks of a few hundred. Insert, remove and rank cost a binary search over the
- * blocks and one inside a block. Positions of blocks are recounted only after a change. This is our own code because
- * pages need positions, and no operation may touch every item.
+ * blocks and one inside a block. Positions of blocks are recounted only after a change. Pages need positions, and no
+ * operation may touch every item (ARCHITECTURE.md, Written by hand).
  */
 export class SortedList<Item extends OrderedItem> {
   readonly #blocks: SortedBlock<Item>[] = [];

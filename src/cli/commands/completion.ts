@@ -56,7 +56,7 @@ function generateFromLibrary(shell: "fish" | "powershell"): string {
 
 /**
  * The script of the library is not used. It needs a package that many systems lack, complains when loaded twice, and
- * evaluates the words, so that Tab would run the content of `$(…)`.
+ * evaluates the words, so that Tab would run the content of `$(…)` (ARCHITECTURE.md, Written by hand).
  */
 const bash = `# bash completion for svc
 __svc_complete() {

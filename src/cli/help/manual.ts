@@ -8,7 +8,7 @@ import { formatExample } from "../process/shell-words.ts";
 
 /**
  * Formats the manual page svc(1) with the man macros, for `svc help --man` and the package. No generator is used,
- * because existing ones need a page in another language first.
+ * because existing ones need a page in another language first (ARCHITECTURE.md, Written by hand).
  */
 export const formatManual = (tree: readonly CommandTreeGroup[], version: string): string =>
   [
