@@ -63,7 +63,7 @@ export async function* streamItems<Item>(
 const maxBacklogBytes = 2 ** 20;
 
 /**
- * Events that occurred while a client was busy, for events that are not stored elsewhere. The oldest is dropped first.
+ * Events that occurred while a client was busy, for events that no collection contains. The oldest is dropped first.
  */
 export class EventBacklog<Item> {
   #log = new ByteBoundedLog<Item>(maxBacklogBytes);

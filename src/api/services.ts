@@ -14,7 +14,7 @@ export interface Service {
    * How a request without a body is treated. `missing` reports the body, and `empty` reports the fields of an empty
    * object.
    */
-  readonly noBody: "missing" | "empty";
+  readonly absentBody: "missing" | "empty";
   /** `exact` distinguishes paths by their trailing slash. `redirect` responds with 302 to the documented spelling. */
   readonly slashes: "exact" | "redirect";
   /** How a request is handled that matches no operation. */
@@ -32,7 +32,7 @@ export const router = {
   // Version from the specification, Versioning.
   version: "0.1.0",
   dialect: "fastapi",
-  noBody: "missing",
+  absentBody: "missing",
   slashes: "exact",
   unmatched: "catch-all",
   // A JSON syntax error is reported before credentials are checked (DECISIONS.md, P12).
@@ -46,7 +46,7 @@ export const contracts = {
   title: "Public contract API",
   version: "2.1",
   dialect: "platform",
-  noBody: "empty",
+  absentBody: "empty",
   slashes: "redirect",
   unmatched: "404",
   checks: ["credentials", "decode", "validate"],
@@ -71,7 +71,7 @@ export const emulator = {
   title: "Emulator control plane",
   version: "1.0",
   dialect: "control",
-  noBody: "missing",
+  absentBody: "missing",
   slashes: "exact",
   unmatched: "404",
   checks: ["credentials", "decode", "validate"],
@@ -91,7 +91,7 @@ export const storage = {
   title: "Signed storage",
   version: "1.0",
   dialect: "platform",
-  noBody: "empty",
+  absentBody: "empty",
   slashes: "exact",
   unmatched: "404",
   checks: ["credentials", "decode", "validate"],

@@ -8,8 +8,8 @@ import { identifyMachine, listenForProbes, type Machine, probeLiveness, processE
 
 /*
  * A lock is a file that names its holder: pid, machine, and a socket next to it on which the holder listens while it
- * lives. The kernel knows whether it does, even across the containers of one machine. By hand: packages rely on the age
- * of the file, so that a stopped process loses its lock to another.
+ * lives. The kernel knows whether it does, even across the containers of one machine. Packages rely on the age of the
+ * file, so that a stopped process loses its lock to another (ARCHITECTURE.md, Written by hand).
  */
 
 export interface LockHolder extends Machine {
@@ -24,10 +24,10 @@ export interface LockHolder extends Machine {
 }
 
 /**
- * State of a holder. `perhaps` means that the pid is in use, possibly by another process. `elsewhere` means that the
+ * State of a holder. `uncertain` means that the pid is in use, possibly by another process. `remote` means that the
  * holder is on another machine or that its pid has no meaning here.
  */
-type Liveness = "alive" | "gone" | "perhaps" | "elsewhere";
+type Liveness = "alive" | "gone" | "uncertain" | "remote";
 
 export interface LockConflict {
   readonly holder: LockHolder;
@@ -157,7 +157,7 @@ async function checkLiveness(holder: LockHolder, file: string, { forgotten, wall
   // The holder of a copied lock would report that the original is alive.
   if ((await findOriginal(file, holder)) !== undefined) return "gone";
   const life = await checkHolder(holder, file);
-  if (life !== "elsewhere" || !forgotten) return life;
+  if (life !== "remote" || !forgotten) return life;
   const seen = await stat(forgotten.life).catch(() => undefined);
   return seen === undefined || wall.now() - seen.mtimeMs >= forgotten.afterMs ? "gone" : life;
 }
@@ -168,13 +168,13 @@ async function checkHolder(holder: LockHolder, file: string): Promise<Liveness> 
   const here = await identifyMachine();
   const isHere = holder.machine === here.machine && holder.machine_id === here.machine_id;
   // Processes of a machine that has restarted have ended.
-  if (holder.boot !== here.boot) return isHere && holder.boot !== undefined ? "gone" : "elsewhere";
-  if (here.boot === undefined && !isHere) return "elsewhere";
+  if (holder.boot !== here.boot) return isHere && holder.boot !== undefined ? "gone" : "remote";
+  if (here.boot === undefined && !isHere) return "remote";
   const answer = holder.socket === undefined ? "unknown" : await probeLiveness(join(dirname(file), holder.socket));
   if (answer !== "unknown") return answer;
-  if (holder.pid_namespace !== here.pid_namespace) return "elsewhere";
+  if (holder.pid_namespace !== here.pid_namespace) return "remote";
   // The lock can belong to an earlier process with the pid of this process.
-  return holder.pid === process.pid || !(await processExists(holder.pid)) ? "gone" : "perhaps";
+  return holder.pid === process.pid || !(await processExists(holder.pid)) ? "gone" : "uncertain";
 }
 
 /**

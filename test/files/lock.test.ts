@@ -88,7 +88,7 @@ describe("process lock", () => {
     const [line] = (await once(parent.stdout, "data")) as [Buffer];
     const pid = Number(line.toString());
     await writeFile(file, JSON.stringify(await leftBy(pid)));
-    assert.equal(await attempt(file), "perhaps");
+    assert.equal(await attempt(file), "uncertain");
     process.kill(pid, "SIGKILL");
     // The signal is delivered in the child's own time.
     let stat = "";
@@ -122,9 +122,9 @@ describe("process lock", () => {
     assert.equal(process.platform === "linux" ? typeof told.socket : "string", "string");
     // From another namespace, so that its pid proves nothing.
     await writeFile(file, JSON.stringify({ ...told, pid_namespace: "pid:[1]" }));
-    assert.equal(await attempt(file), process.platform === "linux" ? "alive" : "elsewhere");
+    assert.equal(await attempt(file), process.platform === "linux" ? "alive" : "remote");
     await holder.kill();
-    assert.equal(await attempt(file), process.platform === "linux" ? "held" : "elsewhere");
+    assert.equal(await attempt(file), process.platform === "linux" ? "held" : "remote");
   });
 });
 
@@ -132,18 +132,18 @@ describe("existing lock file", () => {
   const gonePid = 2 ** 22 + 1;
   const linux = process.platform === "linux" ? false : "the kernel reports no start time of itself or of a process";
   const cases: [what: string, left: (own: LockHolder) => object, becomes: string, skip?: string | false][] = [
-    ["remains held without a socket while its pid exists", (own) => ({ ...own, pid: process.ppid }), "perhaps"],
+    ["remains held without a socket while its pid exists", (own) => ({ ...own, pid: process.ppid }), "uncertain"],
     ["is replaced if an earlier process had the current pid", (own) => own, "held"],
     ["is replaced if its pid does not exist", (own) => ({ ...own, pid: gonePid }), "held"],
     ["is replaced if the machine was restarted", (own) => ({ ...own, boot: "an earlier one" }), "held", linux],
-    ["remains held for another machine", (own) => ({ ...own, machine: "elsewhere", boot: "another" }), "elsewhere"],
+    ["remains held for another machine", (own) => ({ ...own, machine: "elsewhere", boot: "another" }), "remote"],
     [
       "remains held for another machine with the same name",
       (own) => ({ ...own, machine_id: "1", boot: "2" }),
-      "elsewhere",
+      "remote",
       linux,
     ],
-    ["remains held for another PID namespace", (own) => ({ ...own, pid_namespace: "pid:[1]" }), "elsewhere"],
+    ["remains held for another PID namespace", (own) => ({ ...own, pid_namespace: "pid:[1]" }), "remote"],
   ];
   for (const [what, left, becomes, skip = false] of cases) {
     it(what, { skip }, async (t) => {

@@ -98,7 +98,7 @@ const maxShortDocumentLength = 1_000;
  */
 const maxLaxAttempts = 10;
 
-function createBodyCheck(schema: z.ZodType, { dialect, noBody }: Service): PartCheck {
+function createBodyCheck(schema: z.ZodType, { dialect, absentBody }: Service): PartCheck {
   let forLong: z.ZodType | undefined;
   const optional = schema.safeParse(undefined).success;
   const isLax = dialect !== "control";
@@ -114,7 +114,7 @@ function createBodyCheck(schema: z.ZodType, { dialect, noBody }: Service): PartC
         input.body = schema.parse(undefined);
         return;
       }
-      if (noBody === "empty") value = {};
+      if (absentBody === "empty") value = {};
     }
     const isLong = decoded !== undefined && decoded.length > maxShortDocumentLength;
     // The first request with a long document creates this schema, because most operations never receive such a

@@ -31,7 +31,7 @@ export class StateLockedError extends Error {
 function formatConflict(path: string, { holder, life }: LockConflict): string {
   const { pid, machine, since } = holder;
   const url = typeof holder.router_url === "string" ? holder.router_url : undefined;
-  if (life === "elsewhere") {
+  if (life === "remote") {
     const at = [machine && `on ${machine}`, `pid ${pid}`, url, since && `since ${since}`].filter(Boolean).join(", ");
     return (
       `An emulator on another machine or in another container is using this state (${path}: ${at}). ` +

@@ -29,12 +29,12 @@ export function buildRequestBody(operation: Operation, writer: SchemaWriter): Js
  * Reports whether the emulator accepts a request without a body. It treats missing bytes as empty, and accepts a form
  * without fields.
  */
-function isBodyOptional(body: RequestBody, { noBody }: Service): boolean {
+function isBodyOptional(body: RequestBody, { absentBody }: Service): boolean {
   if (!("schema" in body)) return true;
   // Errors in the handler's own wording are only in the schema's metadata.
   const { required, oneOf, anyOf } = body.schema.meta() ?? {};
   if (required ?? oneOf ?? anyOf) return false;
-  const readAsEmpty = body.kind === "form" || noBody === "empty";
+  const readAsEmpty = body.kind === "form" || absentBody === "empty";
   return [undefined, ...(readAsEmpty ? [{}] : [])].some((emptyBody) => body.schema.safeParse(emptyBody).success);
 }
 
