@@ -5,8 +5,8 @@ import { defineRows, type Store } from "../store/port.ts";
 import { lastMoment, storedTime } from "../store/stored-time.ts";
 
 /**
- * `real`: time passes, `speed` times as fast as the wall clock. `manual`: time stands still until it is advanced.
- * `auto`: time stands still while entries run, then jumps to the next due entry.
+ * `real`: time passes, `speed` times as fast as the wall clock. `manual`: time stops until it is advanced.
+ * `auto`: time stops while entries run, then jumps to the next due entry.
  */
 export const ClockMode = z.enum(["real", "manual", "auto"]);
 export type ClockMode = z.infer<typeof ClockMode>;
@@ -98,7 +98,7 @@ export class VirtualClock implements Clock {
     return this.#state.speed;
   }
 
-  /** Wall-clock milliseconds until virtual `due`. Undefined while time stands still. */
+  /** Wall-clock milliseconds until virtual `due`. Undefined while time is stopped. */
   getWallDelay(due: number): number | undefined {
     return this.#flows ? Math.max(0, Math.ceil((due - this.now()) / this.#state.speed)) : undefined;
   }
@@ -239,6 +239,6 @@ export const computeVirtualTime = ({ mode, speed, offset, manual_now }: ClockSta
     ? Math.min(lastMoment, Math.floor(manual_now + (wallNow - (manual_now - offset)) * speed))
     : manual_now;
 
-/** While time stands still, the wall clock is irrelevant and leaves no trace in the state. */
+/** While time is stopped, the wall clock is irrelevant and leaves no trace in the state. */
 const getOffset = (wallNow: number, mode: ClockMode, now: number): number =>
   mode === "real" ? now - Math.floor(wallNow) : 0;

@@ -34,14 +34,14 @@ const schemas = {
 function toSchema(check: OptionCheck): z.ZodType {
   switch (check.is) {
     case "text":
-      return z.string().min(check.least ?? 0);
+      return z.string().min(check.min ?? 0);
     case "integer":
     case "number": {
-      const { is, least, above, most } = check;
+      const { is, min, above, max } = check;
       let schema: z.ZodNumber = is === "integer" ? z.int() : z.number();
-      if (least !== undefined) schema = schema.min(least);
+      if (min !== undefined) schema = schema.min(min);
       if (above !== undefined) schema = schema.gt(above);
-      return most === undefined ? schema : schema.max(most);
+      return max === undefined ? schema : schema.max(max);
     }
     case "choice":
       return z.enum(check.names);

@@ -117,7 +117,7 @@ export class LeadershipLifecycle {
         const isLasting = error instanceof StateFormatError || !(standby?.hasSeen || led?.isLost);
         if (!standby || isLasting || abortSignal.aborted) throw error;
         standby.standBy();
-        if (reported !== String(error)) log(`cannot lead now: ${(error as Error).message}`);
+        if (reported !== String(error)) log(`This process cannot become the leader now: ${(error as Error).message}`);
         reported = String(error);
         await wall.sleep(againMs, abortSignal);
       }

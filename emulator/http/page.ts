@@ -113,7 +113,7 @@ const strictPolicy: PagePolicy & Record<string, string | null> = {
 };
 
 /**
- * Policy for a page without controls, or whose URL authorizes all its actions. A site that embeds such a page could
+ * Policy for a page that has no controls or whose URL authorizes all its actions. A site that embeds such a page could
  * also send the request itself.
  */
 export const allowFraming: PagePolicy = { "frame-ancestors": null };

@@ -12,9 +12,9 @@ export const maxUnauthenticatedRows = 10_000;
 export async function evictOldest<Row extends object>(
   tx: Transaction,
   collection: Rows<Row>,
-  { most = maxUnauthenticatedRows, stays = () => false }: { most?: number; stays?: (row: Row) => boolean } = {},
+  { max = maxUnauthenticatedRows, stays = () => false }: { max?: number; stays?: (row: Row) => boolean } = {},
 ): Promise<void> {
-  const excess = (await tx.count(collection)) - most;
+  const excess = (await tx.count(collection)) - max;
   if (excess <= 0) return;
   for (const row of await tx.list(collection, { limit: excess })) {
     if (!stays(row)) tx.delete(collection, collection.key(row));

@@ -86,7 +86,7 @@ export function createDeliveryJobHandlers(context: DeliveryContext): {
   }
 
   let purgedAt = Number.NEGATIVE_INFINITY;
-  /** Records are purged once per virtual time, because nothing expires while the clock stands still. */
+  /** Records are purged once per virtual time, because nothing expires while the clock is stopped. */
   function dropOld(tx: Transaction): Promise<unknown> | undefined {
     const now = clock.now();
     if (now === purgedAt) return undefined;

@@ -91,7 +91,7 @@ export type Column =
       readonly name: string;
       readonly cut?: 1 | 2 | 3;
       /** Minimum number of characters that are still meaningful in a shortened value. */
-      readonly least?: number;
+      readonly minWidth?: number;
       /** The omitted part of a shortened value. Default: the end. */
       readonly omits?: "start" | "middle";
       /** Essential columns. Others are omitted first. */

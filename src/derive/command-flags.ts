@@ -161,10 +161,10 @@ function deriveWholeBodyFlags({ service, request, responses, method, cli }: Oper
   return flags;
 }
 
-const createAllFlag = ({ by, most }: Paging): FlagSpec => ({
+const createAllFlag = ({ by, maxPerPage }: Paging): FlagSpec => ({
   flag: "all",
   type: "switch",
-  description: by ? "Show all rows, page by page" : `Show the maximum number of rows (${most})`,
+  description: by ? "Show all rows, page by page" : `Show the maximum number of rows (${maxPerPage})`,
 });
 
 /** Type of the parsed value (src/cli/parse/values.ts). */

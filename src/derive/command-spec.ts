@@ -40,8 +40,8 @@ export interface FlagSpec {
   readonly choices?: readonly string[];
   /** Candidates for completion. The command itself checks the value, ignoring case, and accepts several words. */
   readonly offered?: readonly string[];
-  readonly least?: number;
-  readonly most?: number;
+  readonly min?: number;
+  readonly max?: number;
   readonly default?: string | number | boolean;
   /** Whether an operator can follow the name: `--filter-created-at[$gt]`. */
   readonly takesOperator?: boolean;
@@ -55,7 +55,7 @@ export interface Paging {
    * first page is available.
    */
   readonly by?: "page" | "offset";
-  readonly most: number;
+  readonly maxPerPage: number;
   /** Field of the response with the total number of rows. */
   readonly total: string;
 }

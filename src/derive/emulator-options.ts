@@ -10,12 +10,12 @@ import type { FlagSpec } from "./command-spec.ts";
 /** Check of a value. Limits are inclusive, except `above`. A custom check returns the problem: "must be a URL". */
 export type OptionCheck =
   | { readonly is: "boolean" | "function" | "signal" | "url" | "ranges" | "retry schedule" }
-  | { readonly is: "text"; readonly least?: number }
+  | { readonly is: "text"; readonly min?: number }
   | {
       readonly is: "number" | "integer";
-      readonly least?: number;
+      readonly min?: number;
       readonly above?: number;
-      readonly most?: number;
+      readonly max?: number;
     }
   | { readonly is: "choice"; readonly names: readonly string[] }
   | { readonly is: "list" | "dictionary"; readonly of: OptionCheck }
@@ -41,8 +41,8 @@ const createCustomCheck = (accepts: (value: unknown) => boolean, problem: string
   is: "custom" as const,
   findProblems: (value: unknown): readonly string[] => (accepts(value) ? [] : [problem]),
 });
-const millisecondsCheck = { is: "number", least: 0 } as const satisfies OptionCheck;
-const bytesCheck = { is: "integer", least: 0 } as const satisfies OptionCheck;
+const millisecondsCheck = { is: "number", min: 0 } as const satisfies OptionCheck;
+const bytesCheck = { is: "integer", min: 0 } as const satisfies OptionCheck;
 const text = { is: "text" } as const satisfies OptionCheck;
 
 const optionalSchemes = listOptionalSchemes();
@@ -154,14 +154,14 @@ export const emulatorOptions = {
     ],
   },
   port: {
-    check: { is: "integer", least: 0, most: 65_535 },
+    check: { is: "integer", min: 0, max: 65_535 },
     flags: [
       {
         flag: "port",
         section: "Network",
         type: "integer",
-        least: 0,
-        most: 65_535,
+        min: 0,
+        max: 65_535,
         description: "Port of the router; clusters use the next ones; 0 uses free ports",
       },
     ],
@@ -294,7 +294,7 @@ export const emulatorOptions = {
     ],
   },
   observed: {
-    check: { is: "text", least: 1 },
+    check: { is: "text", min: 1 },
     text: "path",
     flags: [
       {
@@ -318,8 +318,8 @@ export const emulatorOptions = {
       },
     ],
   },
-  rateLimit: { check: { is: "number", least: 0 }, default: 0, variable: "SVC_RATE_LIMIT", text: "number" },
-  token: { check: { is: "text", least: 1 } },
+  rateLimit: { check: { is: "number", min: 0 }, default: 0, variable: "SVC_RATE_LIMIT", text: "number" },
+  token: { check: { is: "text", min: 1 } },
   lenientSlashes: { check: { is: "boolean" }, default: false },
   upstreamTimeoutMs: { check: millisecondsCheck, default: 30_000 },
   chatUpstreamTimeoutMs: { check: millisecondsCheck, default: 2_500 },
@@ -327,7 +327,7 @@ export const emulatorOptions = {
   inboxBytes: { check: bytesCheck, default: 4 * 1024 * 1024 },
   unreadAnswerTimeoutMs: { check: millisecondsCheck, default: 120_000 },
   graceMs: { check: millisecondsCheck },
-  leaseMs: { check: { is: "number", least: 100, most: 60_000 } },
+  leaseMs: { check: { is: "number", min: 100, max: 60_000 } },
   runFile: { check: text },
   signal: { check: { is: "signal" } },
   log: { check: { is: "function" } },

@@ -158,7 +158,7 @@ describe("svc config set", () => {
     assert.deepEqual(JSON.parse(await readFile(elsewhere, "utf8")).profiles, { default: { client_id: "cid" } });
   });
 
-  it("reports errors of an edited file and changes nothing", async (t) => {
+  it("reports errors in an edited file and changes nothing", async (t) => {
     const files: [content: unknown, problem: string][] = [
       [null, "the file must contain a JSON object"],
       [{ profiles: null }, "profiles must be an object"],

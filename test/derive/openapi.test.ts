@@ -94,7 +94,7 @@ describe("OpenAPI document", () => {
       jsonOrForm(A),
       { "application/json": { schema: document }, "application/x-www-form-urlencoded": { schema: document } },
     ],
-    raw: [raw(), { "*/*": { schema: { description: "Forwarded byte by byte" } } }],
+    raw: [raw(), { "*/*": { schema: { description: "Forwarded byte for byte" } } }],
   } as const;
   for (const [kind, [body, content]] of Object.entries(requests)) {
     it(`describes a request body of kind ${kind}`, () =>

@@ -108,7 +108,7 @@ export interface CounterpartyEventContext {
 }
 
 /**
- * Emits a change of a counterparty with its newest contract. The contract keys are missing if there is no contract
+ * Emits an activity for a changed counterparty, with its newest contract. The contract keys are missing if there is no contract
  * (DECISIONS.md, C17). No payload of these activities is public. The ids in `activity_data` are assumed, because a
  * receiver could not identify the counterparty, contact or address without them.
  */

@@ -24,7 +24,7 @@ interface BatcherOptions {
 interface GatheringLimits {
   readonly pauseMs: number;
   readonly maxWaitMs: number;
-  readonly most: number;
+  readonly maxItems: number;
 }
 
 interface GatheredReport {
@@ -63,7 +63,7 @@ export class ReportBatcher {
     const batch = this.#joinBatch(sender, bulk);
     batch.parts.push(texts);
     batch.addedAt = this.#options.wall.monotonicNow();
-    if (batch.parts.length >= this.#options.gather.most) batch.isFull.abort("full");
+    if (batch.parts.length >= this.#options.gather.maxItems) batch.isFull.abort("full");
     const wasAccepted = await batch.accepted;
     // One invalid report fails the whole batch, so the reports are sent again one by one.
     return wasAccepted || batch.parts.length === 1 ? wasAccepted : this.#call(sender, bulk, texts);

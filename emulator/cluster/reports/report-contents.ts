@@ -139,7 +139,7 @@ const retryDelaysMinutes = [1, 2, 4, 8, 16];
  * The pause is not noticeable, but a busy machine sends several contracts in that time. Half of the schedule's slots
  * stay free.
  */
-const gatheringLimits = { pauseMs: 25, maxWaitMs: 250, most: 32 };
+const gatheringLimits = { pauseMs: 25, maxWaitMs: 250, maxItems: 32 };
 
 /**
  * Returns handlers for the scheduled reports of clusters to the router. The ref of an entry contains the id of a

@@ -127,10 +127,10 @@ const hashSecret = (secret: string): string => hash("sha256", secret).toString("
 function dropOldest(
   all: Map<string, { readonly opener: ControlTokenInfo }>,
   of: ControlTokenInfo["hash"],
-  most: number,
+  maxSessions: number,
 ): void {
   const ownSessions = [...all].filter(([, { opener }]) => opener.hash === of);
-  for (const [name] of ownSessions.slice(0, Math.max(0, ownSessions.length - most))) all.delete(name);
+  for (const [name] of ownSessions.slice(0, Math.max(0, ownSessions.length - maxSessions))) all.delete(name);
 }
 /** A token of the control plane, without its secret. */
 export interface ControlTokenInfo {

@@ -180,14 +180,14 @@ interface NumberedEvent {
 
 /** The newest events of an emulator, up to a maximum number and size. The oldest are dropped first. */
 class EventRing {
-  readonly #most: { readonly count: number; readonly length: number };
+  readonly #limits: { readonly count: number; readonly length: number };
   #events: NumberedEvent[] = [];
   #length = 0;
   #last = 0;
   #dropped = 0;
 
   constructor(most = { count: 5_000, length: 2 * 1024 * 1024 }) {
-    this.#most = most;
+    this.#limits = most;
   }
 
   get last(): number {
@@ -196,7 +196,7 @@ class EventRing {
 
   get amount() {
     const { length: count } = this.#events;
-    return { count, bytes: this.#length, max_bytes: this.#most.length, dropped: this.#dropped };
+    return { count, bytes: this.#length, max_bytes: this.#limits.length, dropped: this.#dropped };
   }
 
   add(textOf: (number: number) => string): void {
@@ -204,7 +204,7 @@ class EventRing {
     const text = textOf(this.#last);
     this.#events.push({ number: this.#last, text });
     this.#length += text.length;
-    if (this.#events.length > this.#most.count || this.#length > this.#most.length) this.#dropOldest();
+    if (this.#events.length > this.#limits.count || this.#length > this.#limits.length) this.#dropOldest();
   }
 
   /** Returns the events after a number, or undefined if one of them was dropped or never published. */
@@ -224,7 +224,7 @@ class EventRing {
 
   /** Drops a tenth more than necessary, so that moving the others costs little per event. */
   #dropOldest(): void {
-    const { count, length } = this.#most;
+    const { count, length } = this.#limits;
     let droppedCount = 0;
     let remaining = this.#length;
     while (this.#events.length - droppedCount > 0.9 * count || remaining > 0.9 * length) {

@@ -221,7 +221,7 @@ function acceptsOpenMetrics(accept: string | undefined): boolean {
   return open >= (plain ?? 0);
 }
 
-/** Compares the ranges that name the version or no version. */
+/** Returns the highest weight of the ranges of this type with this version or none. */
 function getWeight(ranges: readonly MediaRange[], type: string, version?: string): number | undefined {
   const weights = ranges
     .filter((range) => range.type === type && [undefined, version].includes(range.parameters.get("version")))

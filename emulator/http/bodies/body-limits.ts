@@ -41,11 +41,11 @@ function findEndOfString(text: string, start: number): number {
 export const exceedsFieldLimit = (text: string): boolean =>
   isMoreThan(bodyLimits.fields, (from) => text.indexOf("&", from));
 
-function isMoreThan(most: number, next: (from: number) => number): boolean {
+function isMoreThan(max: number, next: (from: number) => number): boolean {
   let count = 0;
   for (let at = next(0); at >= 0; at = next(at + 1)) {
     count += 1;
-    if (count > most) return true;
+    if (count > max) return true;
   }
   return false;
 }

@@ -22,7 +22,7 @@ export type SourceValue =
   | ReadonlyMap<string, SourceValue>;
 
 /**
- * CPython's decoder rejects a document. The error has its message and the index, in UTF-16 units, of the affected
+ * Thrown for a document that CPython's decoder rejects, with its message and the index, in UTF-16 units, of the affected
  * character.
  */
 export class JsonSyntaxError extends Error {

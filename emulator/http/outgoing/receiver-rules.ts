@@ -5,9 +5,7 @@ import { createAddressList, includesAddress, loopbackAddresses } from "../addres
 export interface ReceiverRules {
   /** Allowed hosts other than loopback: `host`, `host:port`, or `*.domain`. */
   readonly allow: readonly string[];
-  /**
-   * Whether only https is allowed, and no address of this machine or a private network unless its host is in `allow`.
-   */
+  /** Whether https is required. Loopback and private addresses are then rejected unless their host is in `allow`. */
   readonly strict: boolean;
 }
 

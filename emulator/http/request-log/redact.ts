@@ -163,7 +163,7 @@ const plainPattern =
 export const redactTokens = (text: string): string =>
   text.replace(/[\w-]{16,}/g, (run) => (isIssuedSecret(run, false) ? mask : run));
 
-/** Returns whether a text is a word, a number or an id, as in paths. */
+/** Reports whether a string is a word, a number or an id, as in paths. */
 const isPlain = (text: string): boolean =>
   (plainPattern.test(text) && !userCodePattern.test(text)) || uuidPattern.test(text) || getLiterals().has(text);
 

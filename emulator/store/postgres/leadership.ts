@@ -81,7 +81,7 @@ export class Leadership {
   #epoch: string;
   #isLocked: boolean;
   /**
-   * Includes the time for which the machine slept: a monotonic clock stands still then, and other processes take over.
+   * Includes the time for which the machine slept: a monotonic clock stops while it sleeps, and other processes take over.
    */
   readonly #now: () => number;
   /** Time until which no other process can have taken over, on that clock. */
@@ -207,8 +207,9 @@ export class Leadership {
 
   /**
    * The condition of every writing statement, as a common table `mine`. It has a row while this process leads, and
-   * locks it until the statement is committed. Each is a statement of its own: the client cannot roll back on a
-   * connection that has ended, and throws where the error cannot be caught.
+   * locks it until the statement is committed. Writes are single statements
+   * instead of transactions, because the client cannot roll back on a closed connection and throws an error that cannot
+   * be caught.
    */
   get mine(): postgres.Fragment {
     return this.#options.database.pool`mine as (select from leadership where epoch = ${this.#epoch} for share)`;

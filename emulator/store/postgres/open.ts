@@ -93,7 +93,7 @@ async function openAs(
   const { position } = lines;
   let { base } = found;
   let { bytes } = lines;
-  // The first checkpoint, and one for every new version, because later writes have the present form.
+  // Later writes use the current format, so a new or outdated store first gets a checkpoint in it.
   if (!base || found.isOutdated) {
     const checkpoint = formatCheckpoint(state, 0, { position: () => position, getPast: () => position, moment });
     const before = base && { id: base.id, followedBy: bytes };

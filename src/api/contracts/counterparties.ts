@@ -127,7 +127,7 @@ export const showCounterparty = defineOperation({
   responses: { 200: json(CounterpartyRecord) },
   failures: ["not-found"],
   cli: { command: "contracts counterparties show" },
-  basis: createAssumption("The path is public, the response is not. It is a row of the list."),
+  basis: createAssumption("The path is public, but the response is not. It is a row of the list."),
   examples: [{ title: "One counterparty", params: { counter_party_id: 1 } }],
 });
 
@@ -153,7 +153,7 @@ export const updateCounterparty = defineOperation({
   emits: ["COUNTER_PARTY_UPDATED", "CONTRACT_ENTITY_UPDATED"],
   cli: { command: "contracts counterparties update" },
   basis: createAssumption(
-    "The path is public, method and body are not. The body has the fields of creation (DECISIONS.md, C29).",
+    "The path is public, but the method and body are not. The body has the same fields as in a create request (DECISIONS.md, C29).",
   ),
   examples: [{ title: "A new name", params: { counter_party_id: 1 }, body: { name: "Acme Inc." } }],
 });

@@ -83,7 +83,7 @@ export const updateContacts = defineOperation({
   failures: ["not-found"],
   emits: ["COUNTER_PARTY_CONTACT_UPDATED"],
   cli: { command: "contracts contacts update-many", columns: ["id", "name", "email", "is_primary"] },
-  basis: createAssumption("The limit of 50 rows is public, path and body are not (DECISIONS.md, C29)."),
+  basis: createAssumption("The limit of 50 rows is public, but the path and body are not (DECISIONS.md, C29)."),
   examples: [
     {
       title: "Change two contacts",

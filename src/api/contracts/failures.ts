@@ -164,7 +164,7 @@ export const contractFailures = {
   "type-without-route": defineDomainFailure({
     status: 400,
     when: "the contract type has no published upload workflow for the route",
-    basis: createAssumption("The code is public, its status is not."),
+    basis: createAssumption("The code is public, but its status is not."),
     code: "SVC_CONTRACTS_00289",
     says: "The contract type is not linked to a published third-party paper upload workflow.",
   }),
@@ -232,7 +232,7 @@ const referenceFailures = {
   "approvals-in-progress": defineDomainFailure({
     status: 400,
     when: "an earlier group of approvals is not complete",
-    basis: createAssumption("The code is public, its status is not."),
+    basis: createAssumption("The code is public, but its status is not."),
     code: "SVC_CONTRACTS_00152",
     says: "Another approval group is in progress.",
   }),

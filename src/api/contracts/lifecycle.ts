@@ -73,7 +73,7 @@ export interface Move {
   readonly by?: "SYSTEM";
 }
 
-/** A move that is rejected with its own message, which public material documents. */
+/** A transition that is rejected with a publicly documented message. */
 export interface ForbiddenMove {
   readonly trigger: Trigger;
   readonly from: readonly ContractStatus[];

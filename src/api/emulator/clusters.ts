@@ -72,7 +72,7 @@ export const listInbox = defineOperation({
   cli: {
     command: "emulator inbox",
     rows: "items",
-    columns: ["id", "at", "method", { name: "target", cut: 1, least: 24, omits: "start", purpose: true }, "status"],
+    columns: ["id", "at", "method", { name: "target", cut: 1, minWidth: 24, omits: "start", purpose: true }, "status"],
   },
   basis: createAssumption("The control plane is part of the emulator (DECISIONS.md, R38)."),
   examples: [{ title: "List the requests to the first cluster", params: { id: "eu-1" } }],

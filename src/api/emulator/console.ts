@@ -30,7 +30,7 @@ export const makeSessionCode = defineOperation({
         url: z
           .url()
           .describe("URL of the console with the code in its fragment, which browsers do not send to servers"),
-        expires_in: z.int().describe("Seconds of wall time"),
+        expires_in: z.int().describe("Seconds by the wall clock until the code expires"),
       }),
     ),
   },

@@ -107,7 +107,7 @@ const providerBasis = createAssumption("The emulator acts as the sign-in provide
 const fields = {
   flow: z.enum(["trial", "login", "signup", "install"]).describe("Flow that the person signs in for"),
   provider: z.string().max(100).describe("Name of the provider, or chat_a"),
-  state: z.string().max(1_000).describe("State of the flow"),
+  state: z.string().max(1_000).describe("OAuth state parameter of the flow"),
   destination: z.string().max(200).optional().describe("Destination of the router that chat_a redirects to"),
 };
 

@@ -49,7 +49,14 @@ export const listInvitations = defineOperation({
   cli: {
     command: "emulator invitations",
     rows: "items",
-    columns: ["token", "kind", "state", "email", "contract_id", { name: "link", cut: 1, least: 32, omits: "middle" }],
+    columns: [
+      "token",
+      "kind",
+      "state",
+      "email",
+      "contract_id",
+      { name: "link", cut: 1, minWidth: 32, omits: "middle" },
+    ],
   },
   basis,
   examples: [{ title: "List the open invitations", query: { kind: "creator", state: "PENDING" } }],

@@ -54,7 +54,7 @@ export const lookUpOwners = defineOperation({
   id: "owners.look-up",
   service: emulator,
   summary: "Look up which clusters own many identifiers of one table",
-  description: "The routing service itself looks up one identifier a request.",
+  description: "The routing service itself looks up one identifier per request.",
   method: "POST",
   path: "/_emulator/owners",
   auth: "control-token",
@@ -63,7 +63,10 @@ export const lookUpOwners = defineOperation({
     body: json(
       z.object({
         table: z.enum(keyedTables).describe("Table of the routing data"),
-        keys: z.array(z.string()).max(10_000).describe("Identifiers as the table has them: hashes of e-mail addresses"),
+        keys: z
+          .array(z.string())
+          .max(10_000)
+          .describe("Identifiers as stored in the table (e-mail addresses as hashes)"),
       }),
     ),
   },

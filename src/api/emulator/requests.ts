@@ -56,9 +56,9 @@ const columns = [
   "listener",
   "method",
   // The end of a target distinguishes it from the others.
-  { name: "target", cut: 1, least: 24, omits: "start", purpose: true },
+  { name: "target", cut: 1, minWidth: 24, omits: "start", purpose: true },
   { name: "status", purpose: true },
-  { name: "operation", cut: 2, least: 16 },
+  { name: "operation", cut: 2, minWidth: 16 },
 ] as const;
 
 export const listRequests = defineOperation({

@@ -87,7 +87,7 @@ const WorkspaceRouting = z.strictObject({
   cluster_clients: defineRoutedKeys("Client ID of its API key"),
   creator_tokens: defineRoutedKeys("Invite tokens of creators"),
   counterparty_tokens: defineRoutedKeys("Invite tokens of counterparties"),
-  chat_a_teams: defineRoutedKeys("Team ids of chat_a"),
+  chat_a_teams: defineRoutedKeys("chat_a team IDs"),
   external_integrations: defineRoutedKeys("External ids with their type"),
   user_codes: defineRoutedKeys("User codes of devices that its users have approved"),
   signatories: defineRoutedKeys("Hashes of its signatories' addresses"),

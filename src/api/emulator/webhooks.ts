@@ -34,7 +34,7 @@ const columns = [
   { name: "title", cut: 2 },
   { name: "status", purpose: true },
   "failure_count",
-  { name: "url", cut: 1, least: 24, omits: "start" },
+  { name: "url", cut: 1, minWidth: 24, omits: "start" },
 ] as const;
 
 export const listControlWebhooks = defineOperation({

@@ -152,5 +152,5 @@ export const commandGroups = lookupTable<CommandGroup>({
   openapi: { summary: "Print the OpenAPI document of a service", heading: "More" },
   completion: { summary: "Print the shell script that completes svc", heading: "More" },
   agent: { summary: "Set up coding agents to use svc", heading: "More" },
-  mcp: { summary: "Serve agents by the Model Context Protocol, on stdio", heading: "More" },
+  mcp: { summary: "Serve agents over the Model Context Protocol, on stdio", heading: "More" },
 });

@@ -208,7 +208,7 @@ describes all of them.
 |---|---|
 ${manifest.groups.map(({ name, summary }) => `| ${name} | ${summary} |`).join("\n")}
 
-\`svc mcp\` serves the same operations by the Model Context Protocol. It only reads unless \`--allow-writes\` is given.
+\`svc mcp\` serves the same operations over the Model Context Protocol. It only reads unless \`--allow-writes\` is given.
 
 ## Never
 

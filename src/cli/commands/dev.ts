@@ -17,8 +17,8 @@ const flags = [
   {
     flag: "port",
     type: "integer",
-    least: 0,
-    most: 65_535,
+    min: 0,
+    max: 65_535,
     description: "Port of an emulator that is started (default: 4010, or a free one)",
   },
 ] as const satisfies readonly FlagSpec[];

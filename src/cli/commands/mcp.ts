@@ -5,7 +5,7 @@ import { serveTools } from "./mcp/server.ts";
 const mcp = defineCommand({
   words: ["mcp"],
   prints: "content",
-  summary: "Serve agents by the Model Context Protocol, on stdio",
+  summary: "Serve agents over the Model Context Protocol, on stdio",
   description:
     "Serves at most ten tools on standard input and output, until standard input ends. Each tool runs commands and answers what they print with --json, with secrets hidden. Tools only read unless --allow-writes is given. An agent cannot choose another service than the one that commands use here: --base-url, --profile and --emulator belong to this command.",
   positionals: [],

@@ -28,8 +28,8 @@ const run = defineCommand({
     {
       flag: "jobs",
       type: "integer",
-      least: 1,
-      most: 256,
+      min: 1,
+      max: 256,
       description: "Number of processes (default: one for each core, if there are many files)",
     },
     {
@@ -42,7 +42,7 @@ const run = defineCommand({
       flag: "about",
       type: "text",
       placeholder: "REF",
-      description: "With --record: what the story is about, request:12 or delivery:3",
+      description: "With --record: subject of the scenario, request:12 or delivery:3",
     },
     {
       flag: "seed",
@@ -53,7 +53,7 @@ const run = defineCommand({
     { flag: "schema", type: "switch", description: "Print the JSON Schema of scenario files" },
   ],
   examples: [
-    { title: "Run the stories of a project in CI", argv: ["run", "story.yaml", "--report", "junit.xml"] },
+    { title: "Run the scenarios of a project in CI", argv: ["run", "story.yaml", "--report", "junit.xml"] },
     { title: "Write what is seen into the expectations", argv: ["run", "story.yaml", "--update"] },
     { title: "Make a scenario of what just happened", argv: ["run", "--record", "story.yaml"] },
     { title: "For an editor", argv: ["run", "--schema"] },

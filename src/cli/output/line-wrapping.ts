@@ -78,8 +78,8 @@ function getHangingIndent(text: string, columns: number): string {
   const start = text.search(/[^ ]/);
   const gap = text.indexOf("  ", start);
   const named = gap < 0 ? 0 : gap + text.slice(gap).search(/[^ ]/);
-  const most = Math.floor(columns / 3);
-  return " ".repeat(gap > 0 && named <= most ? named : Math.min(start + 2, most));
+  const maxIndent = Math.floor(columns / 3);
+  return " ".repeat(gap > 0 && named <= maxIndent ? named : Math.min(start + 2, maxIndent));
 }
 
 const ascii = /^[ -~]*$/;

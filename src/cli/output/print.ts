@@ -58,7 +58,7 @@ export function createPrinter(host: Host, color: boolean | undefined) {
   };
 
   let hasStatus = false;
-  /** Output below a status begins on a new line, after an echoed Ctrl-C. */
+  /** Clears the status line before other output. The terminal may have echoed Ctrl-C there. */
   const writeStream: typeof write = (stream, text) => {
     if (hasStatus && stream.isTTY) {
       hasStatus = false;

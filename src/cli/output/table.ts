@@ -72,7 +72,7 @@ function layOutColumn(
   shorter: (text: string) => string,
 ): ColumnLayout {
   const declared: Exclude<Column, string> = typeof column === "string" ? { name: column } : column;
-  const { name, cut = 0, least = minTextWidth, omits = "end", purpose = false } = declared;
+  const { name, cut = 0, minWidth = minTextWidth, omits = "end", purpose = false } = declared;
   const values = rows.map((row) => row[i]);
   const cells = values.map((value) => shorter(escapeControlCharacters(formatCell(value))));
   const isNumber =
@@ -81,7 +81,7 @@ function layOutColumn(
   const width = getMaxTextWidth([formatTitle({ name }), ...cells]);
   const isEmpty = cells.every((text) => text === "");
   const rank = columnRanks[i === 0 ? "first" : purpose ? "purpose" : isEmpty ? "empty" : "other"];
-  const cutWidth = cut === 0 ? width : Math.min(width, Math.max(least, measureWidth(formatTitle({ name }))));
+  const cutWidth = cut === 0 ? width : Math.min(width, Math.max(minWidth, measureWidth(formatTitle({ name }))));
   return { name, cut, minWidth: cutWidth, omits, rank, isNumber, cells, width };
 }
 

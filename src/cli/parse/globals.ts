@@ -69,7 +69,7 @@ export const globalFlags: readonly FlagSpec[] = [
   {
     flag: "retries",
     type: "integer",
-    least: 0,
+    min: 0,
     placeholder: "N",
     description: "Maximum retries of requests that are safe to repeat",
     default: 3,

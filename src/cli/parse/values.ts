@@ -13,7 +13,7 @@ export class InvalidValueError extends Error {
   }
 }
 
-type NumberBounds = Pick<FlagSpec, "least" | "most">;
+type NumberBounds = Pick<FlagSpec, "min" | "max">;
 
 /** Parses the value of one word. A choice can be in any case. Throws InvalidValueError. */
 export function convertValue(
@@ -66,9 +66,9 @@ const suggestChoice = (nearest: string | undefined): string | undefined =>
 const formatAlternatives = (words: readonly string[]): string =>
   words.length > 1 ? `${words.slice(0, -1).join(", ")} or ${words.at(-1)}` : words.join();
 
-function requireInRange(number: number, { least, most }: NumberBounds): number {
-  if ((least ?? number) <= number && number <= (most ?? number)) return number;
-  const range = most === undefined ? `at least ${least}` : `from ${least} to ${most}`;
+function requireInRange(number: number, { min, max }: NumberBounds): number {
+  if ((min ?? number) <= number && number <= (max ?? number)) return number;
+  const range = max === undefined ? `at min ${min}` : `from ${min} to ${max}`;
   throw new InvalidValueError(`a number ${range}`, String(number));
 }
 

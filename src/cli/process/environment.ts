@@ -18,7 +18,7 @@ export const environmentVariables: readonly (readonly [names: string, does: stri
   ["SVC_CLUSTERS", "JSON array of {id, url, client_id, client_secret, cluster_key}"],
   ["SVC_TOKEN", "Bearer token, such as an OAuth access token; overrides sign-ins of svc auth device-login"],
   ["SVC_OAUTH_CLIENT_ID", "OAuth client of svc auth device-login"],
-  ["SVC_BASIC_AUTH", "user:password for requests with HTTP basic credentials"],
+  ["SVC_BASIC_AUTH", "user:password for requests with HTTP Basic authentication"],
   ["SVC_CHAT_A_SIGNING_SECRET", "Signing secret of chat_a, for svc chat-a"],
   ["SVC_CHAT_B_TOKEN", "Bot-framework token, for svc chat-b"],
   ["SVC_CRM_A_CLIENT_SECRET", "Client secret of crm_a, for svc crm-a"],

@@ -42,7 +42,7 @@ export async function editText(
 const createDeclinedError = (): CommandFailedError => new CommandFailedError("failed", "declined", "Nothing was sent.");
 
 /**
- * Runs the editor until it ends. Ctrl-C is a key of the editor while it controls the terminal (DECISIONS.md, L23). If
+ * Runs the editor until it ends. Ctrl-C goes to the editor while it controls the terminal (DECISIONS.md, L23). If
  * Ctrl-C ends the editor, svc ends too. SIGTERM ends both.
  */
 async function runEditor(file: string, context: Context): Promise<void> {

@@ -13,13 +13,13 @@ type Part = Readonly<Record<string, unknown>>;
  * `limit` is given. Rejects an offset.
  */
 export function buildFirstPageQuery<Q extends Query>(
-  { by, most }: Paging,
+  { by, maxPerPage }: Paging,
   query: Q,
   isAll: boolean,
 ): Q & { limit?: number } {
   if (!isAll) return query;
   if (by !== undefined && query[by] !== undefined) throw new UsageError(`--all cannot be used with --${by}`);
-  return { limit: most, ...query };
+  return { limit: maxPerPage, ...query };
 }
 
 /** Fetches the remaining parts and combines all parts into one response. `fetch` receives the query of each part. */

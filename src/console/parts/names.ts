@@ -26,7 +26,7 @@ export function splitInvisible(text: string): readonly { readonly words: string;
   const out = [];
   let from = 0;
   for (const { 0: letter, index } of text.matchAll(invisibleCharacters)) {
-    // A Windows line end counts as an ordinary line end.
+    // A Windows line ending (CRLF) counts as an ordinary line ending.
     if (letter === "\r" && text[index + 1] === "\n") continue;
     if (index > from) out.push({ words: text.slice(from, index), isCode: false });
     out.push({ words: formatCodePoint(letter), isCode: true });
@@ -58,6 +58,6 @@ const tones = new Map<string, Tone>([
 /** Returns the tone of a code of the emulator. */
 export const getTone = (code: string): Tone => tones.get(code) ?? (code.startsWith("skipped") ? "bad" : "none");
 
-/** Returns the tone of a status: 2xx is good, no response or 5xx is bad, and 4xx is an error of the client. */
+/** Returns the tone of a status: 2xx is good, no response or 5xx is bad, and 4xx is a client error. */
 export const getStatusTone = (status: number | null): Tone =>
   status === null || status === 0 || status >= 500 ? "bad" : status >= 400 ? "warn" : "good";

@@ -49,7 +49,7 @@ function buildRequestContent(body: RequestBody, writer: SchemaWriter): MediaCont
       return { "application/json": schema, "application/x-www-form-urlencoded": schema };
     }
     case "raw":
-      return { "*/*": { description: "Forwarded byte by byte" } };
+      return { "*/*": { description: "Forwarded byte for byte" } };
     case "stream":
       return { "*/*": { description: `At most ${body.maxBytes} bytes` } };
   }

@@ -23,8 +23,8 @@ const roles: Readonly<Record<string, Role>> = {
   /** Another process of a shared store. */
   async standby({ folder, options }: { folder: string; options: object }) {
     const { startEmulator } = await import(`${folder}/dist/emulator.js`);
-    const { routerUrl: url } = await new Promise<{ routerUrl: string }>((following, reject) => {
-      startEmulator({ ...options, following }).catch(reject);
+    const { routerUrl: url } = await new Promise<{ routerUrl: string }>((resolve, reject) => {
+      startEmulator({ ...options, onLeaderChange: resolve }).catch(reject);
     });
     return { ready: { url } };
   },

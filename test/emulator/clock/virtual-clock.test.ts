@@ -21,7 +21,7 @@ describe("virtual time", () => {
     assert.equal(clock.getWallDelay(start + 250 + 120_000), 1_000);
   });
 
-  it("stands still in mode manual and continues in mode real", async () => {
+  it("stops in manual mode and continues in real mode", async () => {
     const wall = new ManualWallClock();
     const clock = await VirtualClock.open(store(), wall, { mode: "manual", now: start });
     await wall.pass(5_000);
@@ -47,7 +47,7 @@ describe("virtual time", () => {
     assert.equal(clock.now(), start + 1_507);
   });
 
-  it("stands still during an advance and continues from its end", async () => {
+  it("stops during an advance and continues from its end", async () => {
     const wall = new ManualWallClock();
     const clock = await VirtualClock.open(store(), wall, { now: start });
     assert.equal(clock.hold(), start);

@@ -52,7 +52,7 @@ describe("emulator inside a test process", () => {
     }),
   );
 
-  it("runs when Date stands still or was set back, and fetch is stubbed", { timeout: 20_000 }, (t) =>
+  it("runs when Date is frozen or was set back, and fetch is stubbed", { timeout: 20_000 }, (t) =>
     survives(t, () => {
       const hourAgo = Date.now() - 3_600_000;
       const mocks = [

@@ -125,7 +125,7 @@ describe("console event stream", () => {
     assert.equal(approved.event === "device" && approved.device.status, "AUTHORIZED");
   });
 
-  it("emits the replacement of the state by a restore, import or reset", async (t) => {
+  it("emits an event when the state is replaced by a restore, import or reset", async (t) => {
     const world = await startTestEmulator(t);
     await world.ask("PUT", "snapshots/kept");
     const exported = (await world.ask("GET", "state")).body;

@@ -14,7 +14,7 @@ describe("eviction of old rows", () => {
     const store = openMemoryStore({ collections, wall: systemWallClock });
     const left = await store.transaction("test", async (tx) => {
       for (const state of ["a", "b", "c", "d", "e"]) tx.put(trialStates, row(state));
-      await evictOldest(tx, trialStates, { most: 2, stays: ({ state }) => state === "b" });
+      await evictOldest(tx, trialStates, { max: 2, stays: ({ state }) => state === "b" });
       return (await tx.list(trialStates)).map(({ state }) => state);
     });
     assert.deepEqual(left, ["b", "d", "e"]);

@@ -11,7 +11,7 @@ import { startReceiver } from "../../support/receiver.ts";
 import { assertRejected } from "../../support/rejections.ts";
 import { bytesSince, restore, stateOf, subscribed } from "./travel.ts";
 
-/** An emulator with a stored state and a clock that stands still. */
+/** An emulator with a stored state and a stopped clock. */
 async function keptAt(place: StoreOptionsFactory, t: TestContext, more: EmulatorOptions = {}) {
   const options = { deterministic: true, ...(await place(t)), ...more };
   return { options, on: await startTestEmulator(t, options) };

@@ -7,7 +7,7 @@ export interface KeyActionState {
   /** ID of the contract that changed last. */
   contract?: string | undefined;
   contractStatus?: string | undefined;
-  /** ID of the delivery to the session's webhook that changed last. */
+  /** ID of the last changed delivery to the session's webhook. */
   deliveryId?: number | undefined;
   webhookId?: number | undefined;
 }

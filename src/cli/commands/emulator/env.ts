@@ -49,7 +49,8 @@ const emulatorEnv = defineCommand({
   ],
   async run({ flags }, context) {
     const { host, globals, output } = context;
-    if (globals.emulator) throw new UsageError("--emulator cannot be used here: that emulator ends with this command");
+    if (globals.emulator)
+      throw new UsageError("--emulator cannot be used with svc emulator env: its emulator stops with the command");
     const emulator = await resolveViewer(flags.workspace, await findRunningEmulator(flags.file, context), context);
     if (isHidden(getMainCluster(emulator)?.clientSecret)) {
       throw new CommandFailedError("forbidden", "secrets_hidden", "This token cannot read the emulator's API keys.", {

@@ -118,7 +118,8 @@ const emulatorOpen = defineCommand({
   ],
   async run({ flags }, context) {
     const { host, globals, output, signal } = context;
-    if (globals.emulator) throw new UsageError("--emulator cannot be used here: that emulator ends with this command");
+    if (globals.emulator)
+      throw new UsageError("--emulator cannot be used with svc emulator open: its emulator stops with the command");
     const client = await context.client("emulator", { file: flags.file });
     const { code, url: signInUrl, expires_in } = await client.call(makeSessionCode, {}, { signal });
     const { baseUrls } = await context.target("emulator", flags.file);

@@ -145,7 +145,7 @@ export const emulatorStart = defineCommand({
     const ready = createReadyEvent(emulator, host);
     if (readyFile) {
       context.onEnd(() => readyFile.remove());
-      // Standard output can be a log. Only the ready file, readable by its owner, contains the token.
+      // Standard output may be captured in a log. Only the ready file, readable by its owner, contains the token.
       await readyFile.tell({ ...ready, instance_id: emulator.instanceId, token: emulator.token });
     }
     const started: StartReport = {

@@ -106,7 +106,7 @@ const emulatorRepair = defineCommand({
 
 type Item = ResultOf<typeof diffSnapshot>["items"][number];
 
-const paged = { most: 100_000, total: "total" } as const;
+const paged = { maxPerPage: 100_000, total: "total" } as const;
 
 /** The exit code can report differences, as with diff. */
 const snapshotDiff = defineCommand({
@@ -124,12 +124,12 @@ const snapshotDiff = defineCommand({
     {
       flag: "limit",
       type: "integer",
-      least: 1,
-      most: paged.most,
+      min: 1,
+      max: paged.maxPerPage,
       default: 1_000,
       description: "Maximum number of differences",
     },
-    { flag: "all", type: "switch", description: `Show the maximum number of differences (${paged.most})` },
+    { flag: "all", type: "switch", description: `Show the maximum number of differences (${paged.maxPerPage})` },
     { flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" },
   ],
   examples: [

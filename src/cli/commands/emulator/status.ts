@@ -46,7 +46,7 @@ const emulatorStatus = defineCommand({
   },
 });
 
-/** Before it ends, the emulator completes due deliveries for some seconds (emulator/index.ts). */
+/** Before it ends, the emulator completes due deliveries for a few seconds (emulator/index.ts). */
 const stopTimeoutMs = 20_000;
 
 /**

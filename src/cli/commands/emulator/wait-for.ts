@@ -41,7 +41,7 @@ const flags = [
   },
   { flag: "contract", type: "text", placeholder: "ID", description: "Contract: 12 or T-12" },
   { flag: "webhook", type: "integer", description: "Webhook whose deliveries count, with --outcome" },
-  { flag: "count", type: "integer", least: 1, description: "Number of matches", default: 1 },
+  { flag: "count", type: "integer", min: 1, description: "Number of matches", default: 1 },
   { flag: "new", type: "switch", description: "Ignore what has already happened" },
   {
     flag: "within",

@@ -114,7 +114,7 @@ const jobsList = defineCommand({
 const jobsShow = defineCommand({
   words: ["router", "jobs", "show"],
   sendsNothing: true,
-  summary: "Show how far a bulk job is",
+  summary: "Show the progress of a bulk job",
   positionals: [id],
   flags: [last],
   examples: [{ title: "The newest job", argv: ["router", "jobs", "show", "--last"] }],
@@ -144,7 +144,7 @@ const jobsResume = defineCommand({
     {
       flag: "concurrency",
       type: "integer",
-      least: 1,
+      min: 1,
       description: "Concurrent requests (default: as when it started)",
     },
     { flag: "skip-invalid", type: "switch", description: "Skip invalid rows, from now on" },
@@ -191,7 +191,7 @@ const jobsUndo = defineCommand({
   positionals: [id],
   flags: [
     last,
-    { flag: "concurrency", type: "integer", least: 1, description: "Concurrent requests", default: defaultConcurrency },
+    { flag: "concurrency", type: "integer", min: 1, description: "Concurrent requests", default: defaultConcurrency },
   ],
   examples: [{ title: "The newest job", argv: ["router", "jobs", "undo", "--last"] }],
   async run({ positionals, flags }, context) {

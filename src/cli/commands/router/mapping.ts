@@ -31,7 +31,7 @@ const mappingFlags = [
 
 const inputFile = {
   name: "file",
-  description: "File or pipe with one identifier a row, or - for standard input",
+  description: "File or pipe with one identifier per row, or - for standard input",
   optional: true,
 } as const satisfies PositionalSpec;
 

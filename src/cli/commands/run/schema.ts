@@ -227,7 +227,7 @@ export type ScenarioStep = z.output<typeof ScenarioStep>;
 export type Expectations = z.output<typeof Expectations>;
 
 export const Scenario = z.strictObject({
-  name: z.string().optional().describe("Subject of the story"),
+  name: z.string().optional().describe("Subject of the scenario"),
   seed: z
     .union([z.string().min(1), dictionary(z.unknown())])
     .optional()
@@ -256,5 +256,5 @@ export const createScenarioSchema = (operations: readonly string[]): object => (
     },
   }),
   title: "Scenario",
-  description: "A story that svc run runs on its own emulator",
+  description: "A scenario that svc run runs on its own emulator",
 });

@@ -80,7 +80,7 @@ const stepRunners: { readonly [Kind in Exclude<StepKind, "for each">]: StepRunne
       title: `advance ${advance}`,
       outcome: pluralize(ran.length, "scheduled entry", "scheduled entries"),
       value: { to: new Date(to).toISOString(), ran },
-      ...(status === "done" ? {} : { error: `virtual time stopped on the way: ${reason}` }),
+      ...(status === "done" ? {} : { error: `the clock advance stopped early: ${reason}` }),
     };
   },
 

@@ -19,12 +19,12 @@ const flags = [
   {
     flag: "port",
     type: "integer",
-    least: 0,
-    most: 65_535,
+    min: 0,
+    max: 65_535,
     description: "Port to listen on; 0 for a free one",
     default: 0,
   },
-  { flag: "count", type: "integer", least: 1, description: "Stop after this number of exchanges" },
+  { flag: "count", type: "integer", min: 1, description: "Stop after this number of exchanges" },
 ] as const satisfies readonly FlagSpec[];
 
 const verifyProxy = defineCommand({

@@ -33,7 +33,7 @@ export const deliveryFlags = [
     choices: deliveryOutcomes,
     description: "Show only this outcome",
   },
-  { flag: "limit", type: "integer", least: 1, description: "Maximum number of deliveries, newest first", default: 50 },
+  { flag: "limit", type: "integer", min: 1, description: "Maximum number of deliveries, newest first", default: 50 },
   { flag: "all", type: "switch", description: "List all deliveries, with several requests if needed" },
   { flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" },
 ] as const satisfies readonly FlagSpec[];
@@ -78,12 +78,12 @@ async function list({ flags }: CommandInputOf<typeof deliveryFlags>, context: Co
   return undefined;
 }
 
-const paged = { by: "offset", most: 500, total: "total" } as const;
+const paged = { by: "offset", maxPerPage: 500, total: "total" } as const;
 
 /** Extends the output of svc emulator deliveries with the results of earlier attempts before the next one. */
 const withAttempts = (columns: readonly Column[]): readonly Column[] => [
   ...columns.slice(0, -1),
-  { name: "answer", cut: 2, least: 18, purpose: true },
+  { name: "answer", cut: 2, minWidth: 18, purpose: true },
   "attempts",
   ...columns.slice(-1),
 ];

@@ -23,7 +23,7 @@ import { watchSubscription } from "./subscription-watch.ts";
 
 const flags = [
   ...forwardingFlags,
-  { flag: "port", type: "integer", least: 0, most: 65_535, description: "Port of the receiver", default: 0 },
+  { flag: "port", type: "integer", min: 0, max: 65_535, description: "Port of the receiver", default: 0 },
   {
     flag: "public-url",
     type: "text",
@@ -38,7 +38,7 @@ const flags = [
     placeholder: "DIR",
     description: "Save each delivery in this folder, or in a corpus that svc verify proxy records",
   },
-  { flag: "count", type: "integer", least: 1, description: "Stop after this many deliveries" },
+  { flag: "count", type: "integer", min: 1, description: "Stop after this many deliveries" },
   { flag: "print-secret", type: "switch", description: "Print the signing key, and exit" },
   keyFlag,
 ] as const satisfies readonly FlagSpec[];

@@ -27,7 +27,7 @@ interface ReplayedDelivery extends SavedDelivery {
 }
 
 const flags = [
-  { flag: "last", type: "integer", least: 1, description: "Number of deliveries to send, the newest ones" },
+  { flag: "last", type: "integer", min: 1, description: "Number of deliveries to send, the newest ones" },
   { flag: "from", type: "text", placeholder: "DIR", description: "Read saved deliveries from this folder" },
   {
     flag: "to",

@@ -52,7 +52,7 @@ const columns = [
   { name: "title", cut: 3 },
   { name: "status", purpose: true },
   "failure_count",
-  { name: "url", cut: 2, least: 24, omits: "start" },
+  { name: "url", cut: 2, minWidth: 24, omits: "start" },
   { name: "only_for_activities", cut: 1 },
 ] as const;
 

@@ -155,7 +155,7 @@ const webhooksTrigger = defineCommand({
     {
       flag: "webhook",
       type: "integer",
-      least: 1,
+      min: 1,
       placeholder: "ID",
       description: "Send it to this webhook only (default: all subscribers)",
     },
@@ -265,8 +265,8 @@ async function printReceiverResponses(
     columns: [
       "delivery",
       "webhook_id",
-      { name: "url", cut: 1, least: 12, omits: "start" },
-      { name: "answer", cut: 2, least: 10, purpose: true },
+      { name: "url", cut: 1, minWidth: 12, omits: "start" },
+      { name: "answer", cut: 2, minWidth: 10, purpose: true },
       { name: "outcome", purpose: true },
       "next_attempt_at",
     ],

@@ -19,7 +19,7 @@ import { startPdfReader } from "../../../support/pdf/pdf-reader.ts";
 
 const pdfs = startPdfReader();
 
-/** A clock without elapsed time, so that a slow machine does not reach the time limit first. */
+/** A clock that never advances, so that a slow machine does not reach the time limit first. */
 const patient = new PdfReader(new ManualWallClock());
 after(() => patient.close());
 

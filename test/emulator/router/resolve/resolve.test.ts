@@ -115,7 +115,7 @@ it("the router serves the contract API under its own URL, by client-id", async (
   );
 });
 
-it("the catch-all prefers the earlier kind of identifier", async (t) => {
+it("the catch-all prefers the kind of identifier that is checked first", async (t) => {
   const world = await owned(t);
   await world.map("teams", "eu-1", ["T2"]);
   await world.router("POST", "/x?team_id=T2", { headers: { "client-id": "app" } });

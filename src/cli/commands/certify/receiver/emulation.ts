@@ -120,7 +120,7 @@ export async function startCertificationEmulator(
   };
 }
 
-/** Converts the error of an attempt. `skipReason` applies if there was no attempt. */
+/** Converts an attempt's error to a response error. `skipReason` applies if there was no attempt. */
 const toResponseError = (
   error: { readonly code: string; readonly message: string } | undefined,
   skipReason: string,

@@ -30,7 +30,7 @@ const createAcceptanceCheck = ({
 });
 
 const rawBodyReason = "The signature is over the raw body, so the receiver must not depend on how the JSON is written";
-const httpReason = "HTTP allows it, and a proxy on the way may do it";
+const httpReason = "HTTP allows it, and a proxy in between may do it";
 const headerCaseReason = "Names of headers have no case (RFC 9110, 5.1)";
 
 /** Exceeds 100 kB, the default limit of common frameworks. */

@@ -133,7 +133,7 @@ export async function runChecks(options: CheckRunOptions): Promise<readonly Rece
       await runConcurrently(waiting, concurrency, signal, async (check) => {
         const reason = findReasonToSkip(check, items, options);
         if (reason !== undefined) return skip(check, reason);
-        if (hasGivenUp) return skip(check, "the receiver ended again and again");
+        if (hasGivenUp) return skip(check, "the receiver exited repeatedly");
         if (mustRestart()) return void left.push(check);
         const item = await attemptCheck(check);
         if (item?.receiverEnd) ended.push(item);

@@ -23,14 +23,14 @@ export const createBulkFlags = (batchSize: number) =>
     {
       flag: "batch-size",
       type: "integer",
-      least: 1,
+      min: 1,
       description: "Identifiers in one request",
       default: batchSize,
     },
     {
       flag: "concurrency",
       type: "integer",
-      least: 1,
+      min: 1,
       description: "Concurrent requests",
       default: defaultConcurrency,
     },

@@ -161,7 +161,7 @@ export async function showReport(
   }
   if (failed > 0)
     await output.note(
-      `${pluralize(failed, "row")} rejected by the service${report.verified === null ? "" : ", or different when looked up"}`,
+      `${pluralize(failed, "row")} rejected by the service${report.verified === null ? "" : ", or not mapped as requested"}`,
     );
   if (report.results !== null) await output.note(`See svc router jobs results ${report.job_id}`);
 }

@@ -30,7 +30,7 @@ function findHeadingProblem(lines: readonly string[], top: number, columns: read
   return columns.length === 0 && isHeadingText(line) ? describeHeading(line) : undefined;
 }
 
-/** Creates the notation of tab-separated cells with escapes and without quotes, as `--format tsv` writes them. */
+/** Creates the dialect of tab-separated cells with escapes and without quotes, as `--format tsv` writes them. */
 const createTsvNotation = (bytes: AsyncIterable<Buffer>): TableNotation => ({
   records: readTsvRecords(bytes),
   decodeCell: removeEscapes,
