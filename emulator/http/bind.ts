@@ -86,29 +86,27 @@ function createSteps(operation: Operation, strictBodies: boolean): OperationStep
     decode: reads !== "nothing",
     validate: hasInputSchema(operation),
   };
-  let validate: RequestValidator | undefined;
-  let relaxedChecks: RelaxedChecks | undefined;
-  let produce: ResponseProducer | undefined;
   return {
     dialect: getDialect(operation),
     checks: service.checks.filter((check) => needed[check]),
     reads,
     maxBodyBytes: request.body?.kind === "json" ? request.body.maxBytes : undefined,
     decode: createDecoder(request.body, service.dialect, strictBodies),
-    // The validator is created for the first request that needs it, because an emulator serves few of its operations.
-    get validate() {
-      validate ??= createValidator(operation);
-      return validate;
-    },
-    get relaxedChecks() {
-      relaxedChecks ??= createRelaxedChecks(operation);
-      return relaxedChecks;
-    },
-    get produce() {
-      produce ??= createResponseProducer(operation);
-      return produce;
-    },
+    validate: createOnFirstCall(() => createValidator(operation)),
+    relaxedChecks: createOnFirstCall(() => createRelaxedChecks(operation)),
+    produce: createOnFirstCall(() => createResponseProducer(operation)),
     declared: new Set([...failures, ...service.failures]),
     isCatchAll: operation.path === catchAllPath,
+  };
+}
+
+/** Creates the step for the first request that needs it, because an emulator serves few of its operations. */
+function createOnFirstCall<Args extends readonly unknown[], Result>(
+  create: () => (...args: Args) => Result,
+): (...args: Args) => Result {
+  let step: ((...args: Args) => Result) | undefined;
+  return (...args) => {
+    step ??= create();
+    return step(...args);
   };
 }

@@ -1,10 +1,15 @@
-import { once } from "node:events";
-import { Agent, type ClientRequest, type IncomingMessage, request as requestTo, type ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { Agent } from "undici";
 import type { WallClock } from "../../src/base/clock.ts";
+import { concatBody } from "./bodies/decode.ts";
 import { hasBody, type RequestBodyReader } from "./bodies/request-body-reader.ts";
 import { filterEndToEndHeaders, setRequestHeader } from "./hop-by-hop.ts";
-import { createErrorResponse, type HttpResponse, retryAfterHeader } from "./reply.ts";
+import { startForward } from "./outgoing/forward.ts";
+import { createErrorResponse, type HttpResponse, invalidTargetResponse, retryAfterHeader } from "./reply.ts";
 import { noSniffHeader } from "./respond.ts";
+import { toOriginForm } from "./routing/path.ts";
 import type { ForwardedInfo } from "./trusted-proxies.ts";
 
 /*
@@ -24,7 +29,7 @@ const leaderCheckIntervalMs = 50;
 const maxReplayBytes = 1 << 20;
 
 /** The timeout is shorter than the idle timeout of a listener, so that a connection does not end while it is in use. */
-const agent = new Agent({ keepAlive: true, timeout: 30_000 });
+const agent = new Agent({ keepAliveTimeout: 30_000, headersTimeout: 0, bodyTimeout: 0 });
 
 export interface LeaderListener {
   readonly url: string;
@@ -51,6 +56,7 @@ export async function forwardToLeader(
   options: ForwardOptions,
 ): Promise<void> {
   const { wall, name, bodies, leader } = options;
+  if (toOriginForm(request.url!) === undefined) return sendResponse(response, invalidTargetResponse);
   const body = new ReplayableBody(hasBody(request) ? bodies.readPieces(request) : undefined);
   // Discarding the body ends the connection, so this must not happen before the response is sent.
   response.once("close", () => body.discard());
@@ -93,14 +99,14 @@ class ReplayableBody {
     }
   }
 
-  async sendTo(sent: ClientRequest): Promise<void> {
-    for (const piece of this.#start) sent.write(piece);
-    while (!this.isWhole && !sent.destroyed) {
+  async *read(): AsyncGenerator<Uint8Array, void> {
+    yield* this.#start;
+    while (!this.isWhole) {
+      // A loop over the pieces would discard them if the leader responds before it has read the body.
       const next = await this.#pieces!.next();
-      if (next.done) break;
-      if (!sent.write(next.value)) await Promise.race([once(sent, "drain"), once(sent, "close")]);
+      if (next.done) return;
+      yield next.value;
     }
-    sent.end();
   }
 
   discard(): void {
@@ -111,91 +117,61 @@ class ReplayableBody {
 /** `again`: the leader did nothing. `uncertain`: the leader may have applied the request. */
 type ForwardOutcome = "done" | "again" | "uncertain";
 
-function sendOnce(
+async function sendOnce(
   { url, key }: LeaderListener,
   from: IncomingMessage,
   to: ServerResponse,
   body: ReplayableBody,
   { proxyInfo, isClosing }: ForwardOptions,
 ): Promise<ForwardOutcome> {
-  const { hostname, port } = new URL(url);
-  const isHarmless = from.method === "GET" || from.method === "HEAD" || from.method === "OPTIONS";
-  const framing = (["transfer-encoding", "content-length"] as const).find((name) => from.headers[name] !== undefined);
-  const forwarded = formatForwardedHeader({ key, proxyInfo, remoteAddress: from.socket.remoteAddress ?? "" });
-  return new Promise((resolve) => {
-    const sent = requestTo({
-      agent,
-      hostname: hostname.replace(/^\[(.*)\]$/, "$1"),
-      port,
-      method: from.method,
-      path: from.url,
-      headers: [
-        ...filterEndToEndHeaders(from.rawHeaders, isNotForwarded),
-        ...(framing ? [framing, framing === "content-length" ? from.headers[framing]! : "chunked"] : []),
-        ...[forwardedHeader, forwarded],
-      ],
-      setHost: false,
-    });
-    const destroySent = () => sent.destroy();
-    to.once("close", destroySent);
-    const end = (outcome: ForwardOutcome) => {
-      to.off("close", destroySent);
-      resolve(outcome);
-    };
-    let hasResponse = false;
-    /** The connection ended before the response was complete. */
-    const handleBreak = (isRefused: boolean) => {
-      if (to.headersSent || to.destroyed) {
-        to.destroy();
-        end("done");
-      } else end(isRefused || isHarmless ? "again" : "uncertain");
-    };
-    sent.once("response", (response) => {
-      hasResponse = true;
-      if (response.headers[notLeadingHeader] === key) {
-        response.resume();
-        return end("again");
-      }
-      if (isClosing()) to.shouldKeepAlive = false;
-      response.once("error", () => {});
-      response.once("close", () => {
-        if (!response.complete) handleBreak(false);
-      });
-      if (Number(response.headers["content-length"]) <= maxReplayBytes) forwardWholeResponse(response, to);
-      else forwardResponse(response, to);
-      response.once("end", () => end("done"));
-    });
-    sent.on("error", (error: NodeJS.ErrnoException) => {
-      if (!hasResponse) handleBreak(error.code === "ECONNREFUSED");
-    });
-    body.sendTo(sent).catch(destroySent);
+  const { method = "", headers, rawHeaders, socket } = from;
+  const isHarmless = method === "GET" || method === "HEAD" || method === "OPTIONS";
+  const about = formatForwardedHeader({ key, proxyInfo, remoteAddress: socket.remoteAddress ?? "" });
+  const { sent, abort } = startForward(agent, {
+    origin: url,
+    path: from.url!,
+    method,
+    headers: [...filterHeaders(rawHeaders, headers["content-length"]), forwardedHeader, about],
+    body: hasBody(from) ? Readable.from(body.read()) : null,
   });
+  to.once("close", abort);
+  try {
+    const result = await sent;
+    if (result.kind === "unreachable") {
+      if (to.destroyed) return "done";
+      return result.reason === "ECONNREFUSED" || isHarmless ? "again" : "uncertain";
+    }
+    const { status, rawHeaders: received, body: pieces } = result.answer;
+    const length = findHeader(received, "content-length");
+    // A short response is sent when it is complete, because the request can be retried until then.
+    const whole = Number(length) <= maxReplayBytes ? await concatBody(pieces) : undefined;
+    if (findHeader(received, notLeadingHeader) === key) return "again";
+    if (isClosing()) to.shouldKeepAlive = false;
+    to.writeHead(status, filterHeaders(received, length));
+    if (whole) to.end(whole);
+    else {
+      to.flushHeaders();
+      await pipeline(pieces instanceof Uint8Array ? [pieces] : pieces, to);
+    }
+    return "done";
+  } catch {
+    // The connection ended before the response was complete. A truncated response is also truncated for the client.
+    if (!to.headersSent && !to.destroyed) return isHarmless ? "again" : "uncertain";
+    to.destroy();
+    return "done";
+  } finally {
+    to.off("close", abort);
+  }
 }
 
-/** A truncated response is also truncated for the client. */
-function forwardResponse(response: IncomingMessage, to: ServerResponse): void {
-  writeHead(response, to);
-  to.flushHeaders();
-  response.pipe(to);
-}
+const findHeader = (rawHeaders: readonly string[], name: string): string | undefined =>
+  rawHeaders.find((_, i) => i % 2 === 1 && rawHeaders[i - 1]!.toLowerCase() === name);
 
-/** The response is sent when it is complete, because the request can be retried until then. */
-function forwardWholeResponse(response: IncomingMessage, to: ServerResponse): void {
-  const pieces: Buffer[] = [];
-  response.on("data", (piece: Buffer) => pieces.push(piece));
-  response.once("end", () => {
-    if (to.destroyed) return;
-    writeHead(response, to);
-    to.end(Buffer.concat(pieces));
-  });
-}
-
-function writeHead(response: IncomingMessage, to: ServerResponse): void {
-  const length = response.headers["content-length"];
-  const headers = filterEndToEndHeaders(response.rawHeaders, isNotForwarded);
-  if (length !== undefined) headers.push("content-length", length);
-  to.writeHead(response.statusCode ?? 502, response.statusMessage, headers);
-}
+/** Returns the headers for the next server, with the length that was announced. */
+const filterHeaders = (rawHeaders: readonly string[], length: string | undefined): string[] => [
+  ...filterEndToEndHeaders(rawHeaders, isNotForwarded),
+  ...(length === undefined ? [] : ["content-length", length]),
+];
 
 /*
  * Headers between processes that share a store. They are removed from requests of clients and from responses of back
@@ -272,6 +248,6 @@ function sendResponse(response: ServerResponse, { status, headers, body }: HttpR
   response.writeHead(status, [...noSniffHeader, ...headers, "content-length", length]).end(body);
 }
 
-/** This process handles `expect`, and the length is computed again from the body. */
+/** This process handles `expect`, and the length is added again if it is known. */
 const notForwarded = new Set(["expect", "content-length", forwardedHeader, notLeadingHeader]);
 const isNotForwarded = (name: string): boolean => notForwarded.has(name);

@@ -102,8 +102,8 @@ export function suggestOperation(
   path: string,
   operations: readonly Operation[],
 ): Operation | undefined {
-  const input = splitSegments(path);
-  const measure = cacheDistances(getSegmentDistance);
+  const input = splitSegments(path).map((segment) => segment.slice(0, maxSegmentLength));
+  const measure = createSegmentMeasure();
   let best: Operation | undefined;
   let least = maxSuggestionDistance;
   for (const operation of operations) {
@@ -112,7 +112,7 @@ export function suggestOperation(
     // Each extra segment costs one, so paths of very different lengths need no comparison.
     if (Math.abs(input.length - declared.length) / longest >= least) continue;
     const other = [operation.method].flat().includes(method as never) ? 0 : 0.05;
-    const distance = getPathDistance(input, declared, measure) / longest + other;
+    const distance = getEditDistance(input, declared, measure) / longest + other;
     if (distance < least) {
       least = distance;
       best = operation;
@@ -127,29 +127,20 @@ const getDeclaredSegments = memoize(({ path }: Operation): readonly string[] => 
 
 type DistanceFunction = (a: string, b: string) => number;
 
-const getPathDistance = (input: readonly string[], declared: readonly string[], distance: DistanceFunction): number =>
-  getEditDistance(input, declared, (a, b) => (b[0] === "{" ? 0.2 : distance(a, b)));
-
 /** Caches distances, because paths share most of their segments. */
-function cacheDistances(distance: DistanceFunction): DistanceFunction {
+function createSegmentMeasure(): DistanceFunction {
   const known = new Map<string, number>();
   return (a, b) => {
+    if (b[0] === "{") return 0.2;
     // A segment cannot contain a slash.
     const pair = `${a}/${b}`;
-    const before = known.get(pair);
-    if (before !== undefined) return before;
-    const found = distance(a, b);
-    known.set(pair, found);
-    return found;
+    const distance = known.get(pair) ?? getEditDistance([...a], [...b], isOther) / Math.max(a.length, b.length);
+    known.set(pair, distance);
+    return distance;
   };
 }
 
-const getSegmentDistance = (a: string, b: string): number =>
-  a === b
-    ? 0
-    : a.length > maxSegmentLength
-      ? 1
-      : getEditDistance([...a], [...b], (x, y) => (x === y ? 0 : 1)) / Math.max(a.length, b.length);
+const isOther = (a: string, b: string): number => (a === b ? 0 : 1);
 
 /** Returns the Levenshtein distance. An extra element on one side costs 1. */
 function getEditDistance(from: readonly string[], to: readonly string[], swap: DistanceFunction): number {

@@ -104,10 +104,10 @@ const [quote, backslash, minus, zero, nine] = [...'"\\-09'].map((one) => one.cha
 
 /** Returns the position of the quote that ends the string, or the end of the text. */
 export function findStringEnd(text: string, start: number): number {
-  for (let i = start + 1; i < text.length; i += 1) {
-    const code = text.charCodeAt(i);
-    if (code === quote) return i;
-    if (code === backslash) i += 1;
+  for (let at = text.indexOf('"', start + 1); at >= 0; at = text.indexOf('"', at + 1)) {
+    let before = at;
+    while (text.charCodeAt(before - 1) === backslash) before -= 1;
+    if ((at - before) % 2 === 0) return at;
   }
   return text.length;
 }

@@ -47,3 +47,10 @@ export function trimTrailing(text: string, characters: string): string {
   while (end > 0 && characters.includes(text[end - 1]!)) end -= 1;
   return text.slice(0, end);
 }
+
+/** Converts a title or a field name to lower-case words: `find-the-cluster`, `filter-priority-eq`. */
+export const slugify = (text: string): string =>
+  text
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "-")
+    .replace(/^-|-$/g, "");

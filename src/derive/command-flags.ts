@@ -1,5 +1,7 @@
+import type * as z from "zod";
 import type { Operation } from "../api/operation.ts";
 import { lookupTable } from "../base/object.ts";
+import { slugify } from "../base/text.ts";
 import type { FlagSpec, Paging, PositionalSpec, ValueType } from "./command-spec.ts";
 import { derivePaging, listScalarFields, type ScalarField, toInputSchema } from "./fields.ts";
 
@@ -8,34 +10,9 @@ import { derivePaging, listScalarFields, type ScalarField, toInputSchema } from 
  * `--body-data`, `--query-file`.
  */
 const reservedFlags: ReadonlySet<string> = new Set([
-  "base-url",
-  "emulator",
-  "profile",
-  "json",
-  "fields",
-  "format",
-  "csv-safe",
-  "wide",
-  "color",
-  "quiet",
-  "verbose",
-  "debug",
-  "timeout",
-  "retries",
-  "max-wait",
-  "input",
-  "yes",
-  "confirm",
-  "dry-run",
-  "data",
-  "set",
-  "file",
-  "content-type",
-  "output",
-  "follow",
-  "all",
-  "help",
-  "version",
+  ...["base-url", "emulator", "profile", "json", "fields", "format", "csv-safe", "wide", "color", "quiet", "verbose"],
+  ...["debug", "timeout", "retries", "max-wait", "input", "yes", "confirm", "dry-run", "data", "set", "file"],
+  ...["content-type", "output", "follow", "all", "help", "version"],
 ]);
 
 /** Derives the flags of an operation's command from its fields and from its kinds of body and response. */
@@ -44,7 +21,7 @@ export function deriveFlags(operation: Operation): FlagSpec[] {
   const { query, headers, body } = operation.request;
   const taken = new Set(reservedFlags);
   const place = (where: "query" | "headers" | "body", field: ScalarField): FlagSpec => {
-    const kebab = flagWords[field.name] ?? toKebabCase(field.name);
+    const kebab = flagWords[field.name] ?? slugify(field.name);
     const flag = taken.has(kebab) ? `${where === "headers" ? "header" : where}-${kebab}` : kebab;
     taken.add(flag);
     const { name, type, description, repeatable, required, choices, placeholder, isBase64 } = field;
@@ -63,12 +40,12 @@ export function deriveFlags(operation: Operation): FlagSpec[] {
       target: { in: where, name },
     };
   };
+  const placeAll = (where: "query" | "headers" | "body", schema: z.ZodType | undefined) =>
+    schema ? listScalarFields(toInputSchema(schema)).map((field) => place(where, field)) : [];
   return [
-    ...(query ? listScalarFields(toInputSchema(query)).map((field) => place("query", field)) : []),
-    ...(headers ? listScalarFields(toInputSchema(headers)).map((field) => place("headers", field)) : []),
-    ...(body && "schema" in body
-      ? listScalarFields(toInputSchema(body.schema)).map((field) => place("body", field))
-      : []),
+    ...placeAll("query", query),
+    ...placeAll("headers", headers),
+    ...placeAll("body", body && "schema" in body ? body.schema : undefined),
     ...(body?.kind === "jsonOrForm" ? deriveSecretFileFlags(taken) : []),
     ...deriveWholeBodyFlags(operation),
     ...(paged ? [createAllFlag(paged)] : []),
@@ -81,83 +58,45 @@ const oauthSecrets: ReadonlySet<string> = new Set(["client-secret", "refresh-tok
 const deriveSecretFileFlags = (taken: ReadonlySet<string>): FlagSpec[] =>
   [...oauthSecrets]
     .filter((flag) => taken.has(flag))
-    .map((flag) => ({
-      flag: `${flag}-file`,
-      type: "text",
-      placeholder: "FILE|-",
-      description: `File with the value of --${flag}`,
-      holds: flag,
-    }));
+    .map((flag) => createTextFlag(`${flag}-file`, "FILE|-", `File with the value of --${flag}`, { holds: flag }));
 
 /** Fields that the command line renames, so that a concept has one name in all services. */
 const flagWords = lookupTable<string>({ cluster_id: "cluster" });
 
-/** Converts `filter_priority[$eq]` to `filter-priority-eq`. */
-const toKebabCase = (name: string): string =>
-  name
-    .toLowerCase()
-    .replace(/[^a-z0-9]+/g, "-")
-    .replace(/^-|-$/g, "");
+/** Creates a flag with a text value. `more` contains the properties that only some flags have. */
+const createTextFlag = (
+  flag: string,
+  placeholder: string,
+  description: string,
+  more: Partial<FlagSpec> = {},
+): FlagSpec => ({ flag, type: "text", placeholder, description, ...more });
 
 function deriveWholeBodyFlags({ service, request, responses, method, cli }: Operation): FlagSpec[] {
   const flags: FlagSpec[] = [];
-  if (service.name === "emulator") {
-    flags.push({ flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" });
-  }
+  if (service.name === "emulator") flags.push(createTextFlag("file", "FILE", "State file of the running emulator"));
   const kind = request.body?.kind;
   if (kind === "json" || kind === "form" || kind === "jsonOrForm") {
     flags.push(
-      {
-        flag: "data",
-        type: "text",
-        placeholder: "FILE|-",
-        description: "Read the whole body from a JSON file or standard input",
-      },
-      {
-        flag: "set",
-        type: "text",
-        placeholder: "PATH=VALUE",
-        repeatable: true,
-        description: "Set one field of the body: address.city=Oslo",
-      },
+      createTextFlag("data", "FILE|-", "Read the whole body from a JSON file or standard input"),
+      createTextFlag("set", "PATH=VALUE", "Set one field of the body: address.city=Oslo", { repeatable: true }),
     );
   }
   if (kind === "raw" || kind === "stream") {
+    const isRequired = kind === "stream" ? { required: true } : {};
     flags.push(
-      {
-        flag: "file",
-        type: "text",
-        placeholder: "PATH|-",
-        description: "File to send unchanged",
-        ...(kind === "stream" ? { required: true } : {}),
-      },
-      { flag: "content-type", type: "text", placeholder: "TYPE", description: "Content type of the file" },
+      createTextFlag("file", "PATH|-", "File to send unchanged", isRequired),
+      createTextFlag("content-type", "TYPE", "Content type of the file"),
     );
   }
   const kinds = Object.values(responses).map((response) => response.kind);
-  if (kinds.includes("html") || kinds.includes("bytes")) {
-    flags.push({
-      flag: "output",
-      short: "o",
-      type: "text",
-      placeholder: "FILE",
-      description: "Write the response to this file",
-    });
-  }
-  if (kinds.includes("events")) {
+  if (kinds.includes("html") || kinds.includes("bytes"))
+    flags.push(createTextFlag("output", "FILE", "Write the response to this file", { short: "o" }));
+  if (kinds.includes("events"))
     flags.push({ flag: "follow", type: "switch", description: "Print each event as one line of JSON, until Ctrl-C" });
-  }
-  if (method !== "GET") {
+  if (method !== "GET")
     flags.push({ flag: "dry-run", short: "n", type: "switch", description: "Print the request without sending it" });
-  }
-  if ("command" in cli && cli.confirm === "name") {
-    flags.push({
-      flag: "confirm",
-      type: "text",
-      placeholder: "NAME",
-      description: "Confirm the first argument",
-    });
-  }
+  if ("command" in cli && cli.confirm === "name")
+    flags.push(createTextFlag("confirm", "NAME", "Confirm the first argument"));
   return flags;
 }
 

@@ -45,6 +45,15 @@ const millisecondsCheck = { is: "number", min: 0 } as const satisfies OptionChec
 const bytesCheck = { is: "integer", min: 0 } as const satisfies OptionCheck;
 const text = { is: "text" } as const satisfies OptionCheck;
 
+/** Creates a flag with a text value. `more` contains the properties that only some flags have. */
+const textFlag = <const Flag extends string, const More extends Partial<FlagSpec>>(
+  section: string,
+  flag: Flag,
+  placeholder: string,
+  description: string,
+  more: More = {} as More,
+) => ({ flag, section, type: "text", placeholder, description, ...more }) as const;
+
 const optionalSchemes = listOptionalSchemes();
 const optionalSchemeNames = optionalSchemes.map(({ name }) => name);
 
@@ -56,15 +65,7 @@ export const emulatorOptions = {
   file: {
     check: text,
     text: "path",
-    flags: [
-      {
-        flag: "file",
-        section: "State",
-        type: "text",
-        placeholder: "FILE",
-        description: "Keep the state in this file (default: .svc/emulator.json)",
-      },
-    ],
+    flags: [textFlag("State", "file", "FILE", "Keep the state in this file (default: .svc/emulator.json)")],
   },
   store: { check: { is: "custom", findProblems: findStoreProblems } },
   schema: {
@@ -82,27 +83,17 @@ export const emulatorOptions = {
       (value) => typeof value === "string" || (typeof value === "object" && value !== null),
       "must be a name or a document",
     ),
-    flags: [
-      {
-        flag: "seed",
-        section: "State",
-        type: "text",
-        placeholder: "NAME|FILE",
-        description: "Seed of a new state: demo, empty, or a file",
-        default: "demo",
-      },
-    ],
+    flags: [textFlag("State", "seed", "NAME|FILE", "Seed of a new state: demo, empty, or a file", { default: "demo" })],
   },
   from: {
     check: text,
     flags: [
-      {
-        flag: "from",
-        section: "State",
-        type: "text",
-        placeholder: "NAME|FILE",
-        description: "Start with a copy of this snapshot or state, on free ports and in memory by default",
-      },
+      textFlag(
+        "State",
+        "from",
+        "NAME|FILE",
+        "Start with a copy of this snapshot or state, on free ports and in memory by default",
+      ),
     ],
   },
   historyBytes: { check: bytesCheck, variable: "SVC_HISTORY", text: "size" },
@@ -116,41 +107,27 @@ export const emulatorOptions = {
       },
     },
     flags: [
-      {
-        flag: "clock",
-        section: "Clock",
-        type: "text",
-        placeholder: "MODE",
-        choices: ["real", "manual", "auto"],
-        description: "How virtual time passes: by itself, by commands, or by jumps to the next due entry",
-        default: "real",
-      },
+      textFlag(
+        "Clock",
+        "clock",
+        "MODE",
+        "How virtual time passes: by itself, by commands, or by jumps to the next due entry",
+        { choices: ["real", "manual", "auto"], default: "real" },
+      ),
       {
         flag: "clock-speed",
         section: "Clock",
         type: "number",
         description: "Virtual seconds per real second (default: the saved speed, or 1)",
       },
-      {
-        flag: "clock-start",
-        section: "Clock",
-        type: "text",
-        placeholder: "TIME",
-        description: "Virtual time at which a new state starts, ISO 8601 (default: now)",
-      },
+      textFlag("Clock", "clock-start", "TIME", "Virtual time at which a new state starts, ISO 8601 (default: now)"),
     ],
   },
   autoSignMs: {
     check: millisecondsCheck,
     text: "duration",
     flags: [
-      {
-        flag: "auto-sign",
-        section: "Clock",
-        type: "text",
-        placeholder: "DURATION",
-        description: "Let each signatory sign automatically after this much virtual time",
-      },
+      textFlag("Clock", "auto-sign", "DURATION", "Let each signatory sign automatically after this much virtual time"),
     ],
   },
   port: {
@@ -169,42 +146,31 @@ export const emulatorOptions = {
   host: {
     check: text,
     flags: [
-      {
-        flag: "host",
-        section: "Network",
-        type: "text",
-        placeholder: "ADDRESS",
-        description: "Address to listen on; other machines can reach any address but loopback",
-        default: "127.0.0.1",
-      },
+      textFlag(
+        "Network",
+        "host",
+        "ADDRESS",
+        "Address to listen on; other machines can reach any address but loopback",
+        { default: "127.0.0.1" },
+      ),
     ],
   },
   allowedHosts: {
     check: { is: "list", of: text },
-    flags: [
-      {
-        flag: "allowed-host",
-        section: "Network",
-        type: "text",
-        placeholder: "NAME",
-        repeatable: true,
-        description: "Accept this name in the Host header",
-      },
-    ],
+    flags: [textFlag("Network", "allowed-host", "NAME", "Accept this name in the Host header", { repeatable: true })],
   },
   trustedProxies: { check: { is: "ranges" }, variable: "SVC_TRUSTED_PROXIES", text: "list" },
   publicUrl: {
     check: { is: "url" },
     default: "http://127.0.0.1:4010",
     flags: [
-      {
-        flag: "public-url",
-        section: "Network",
-        type: "text",
-        placeholder: "URL|CLUSTER=URL",
-        repeatable: true,
-        description: "Address of the router, or of a cluster, for clients (default: where it listens)",
-      },
+      textFlag(
+        "Network",
+        "public-url",
+        "URL|CLUSTER=URL",
+        "Address of the router, or of a cluster, for clients (default: where it listens)",
+        { repeatable: true },
+      ),
     ],
   },
   clusterUrls: {
@@ -217,29 +183,22 @@ export const emulatorOptions = {
     check: { is: "list", of: { is: "custom", findProblems: findHostProblems } },
     default: [],
     flags: [
-      {
-        flag: "webhook-allow",
-        section: "Webhooks",
-        type: "text",
-        placeholder: "HOST",
+      textFlag("Webhooks", "webhook-allow", "HOST", "Also send webhooks to this host: host, host:port or *.domain", {
         repeatable: true,
-        description: "Also send webhooks to this host: host, host:port or *.domain",
-      },
+      }),
     ],
   },
   webhookSchemes: {
     check: { is: "list", of: { is: "choice", names: optionalSchemeNames } },
     default: [],
     flags: [
-      {
-        flag: "webhook-headers",
-        section: "Webhooks",
-        type: "text",
-        placeholder: "LIST",
-        repeatable: true,
-        choices: [...optionalSchemeNames, "trace"],
-        description: `Add headers to webhooks: those of ${optionalSchemes.map(({ title }) => title).join(" or ")}, or traceparent`,
-      },
+      textFlag(
+        "Webhooks",
+        "webhook-headers",
+        "LIST",
+        `Add headers to webhooks: those of ${optionalSchemes.map(({ title }) => title).join(" or ")}, or traceparent`,
+        { repeatable: true, choices: [...optionalSchemeNames, "trace"] },
+      ),
     ],
   },
   traceWebhooks: { check: { is: "boolean" }, default: false },
@@ -247,29 +206,22 @@ export const emulatorOptions = {
     check: { is: "choice", names: webhookJsonForms },
     default: "compact",
     flags: [
-      {
-        flag: "webhook-json",
-        section: "Webhooks",
-        type: "text",
-        placeholder: "FORM",
-        choices: webhookJsonForms,
-        description: "How the JSON of webhooks is written; mixed varies from event to event",
-        default: "compact",
-      },
+      textFlag(
+        "Webhooks",
+        "webhook-json",
+        "FORM",
+        "How the JSON of webhooks is written; mixed varies from event to event",
+        { choices: webhookJsonForms, default: "compact" },
+      ),
     ],
   },
   retrySchedule: {
     check: { is: "retry schedule" },
     default: specifiedRetrySchedule,
     flags: [
-      {
-        flag: "retry-schedule",
-        section: "Webhooks",
-        type: "text",
-        placeholder: "DURATION,…",
-        description: "Delays before the retries of a webhook",
+      textFlag("Webhooks", "retry-schedule", "DURATION,…", "Delays before the retries of a webhook", {
         default: specifiedRetrySchedule.join(","),
-      },
+      }),
     ],
   },
   webhookConnectTimeoutMs: { check: millisecondsCheck, default: 5_000 },
@@ -283,27 +235,25 @@ export const emulatorOptions = {
   strict: {
     check: { is: "custom", findProblems: findStrictProblems },
     flags: [
-      {
-        flag: "strict",
-        section: "Strictness",
-        type: "text",
-        placeholder: "LIST",
-        optionalValue: true,
-        description: `Reject what the emulator tolerates: ${strictChecks.join(", ")} (default: all of them)`,
-      },
+      textFlag(
+        "Strictness",
+        "strict",
+        "LIST",
+        `Reject what the emulator tolerates: ${strictChecks.join(", ")} (default: all of them)`,
+        { optionalValue: true },
+      ),
     ],
   },
   observed: {
     check: { is: "text", min: 1 },
     text: "path",
     flags: [
-      {
-        flag: "observed",
-        section: "Strictness",
-        type: "text",
-        placeholder: "FOLDER",
-        description: "Respond as a recorded service did, where the emulator only assumes",
-      },
+      textFlag(
+        "Strictness",
+        "observed",
+        "FOLDER",
+        "Respond as a recorded service did, where the emulator only assumes",
+      ),
     ],
   },
   deterministic: {

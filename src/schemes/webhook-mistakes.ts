@@ -1,9 +1,10 @@
 import { computeHmac, decodeAnyBase64, decodeBase64, hash } from "../base/hmac.ts";
+import { writeJson } from "../base/json.ts";
 import { tryParseJson } from "../base/object.ts";
 import { trimTrailing } from "../base/text.ts";
 import type { Diagnosis } from "./published.d.ts";
 import { describeSignature, formatAlgorithm, type SignatureFormat } from "./webhook-schemes.ts";
-import { unwrapBody, wrapBody } from "./wrapped-body.ts";
+import { type Mistake, unwrapBody, wrapBody } from "./wrapped-body.ts";
 
 export type Deviation = Diagnosis["deviations"][number];
 
@@ -13,55 +14,46 @@ export interface Variant<Value> {
   readonly deviations: readonly Deviation[];
 }
 
-function createDeviation<Value>(value: Value, about: Deviation["about"], code: string, text: string): Variant<Value> {
-  return { value, deviations: [{ about, code, text }] };
-}
+/** Lists the wrong ways. A mistake without a value is impossible for this input. */
+const listDeviations = <Value>(about: Deviation["about"], mistakes: readonly Mistake<Value | undefined>[]) =>
+  mistakes.flatMap(([code, text, value]): Variant<Value>[] =>
+    value === undefined ? [] : [{ value, deviations: [{ about, code, text }] }],
+  );
 
 const createExactVariant = <Value>(value: Value): Variant<Value> => ({ value, deviations: [] });
 
 /** Lists decodings of the header. The correct one has exactly the encoding and the prefix of the scheme. */
 export function listSignatureVariants(text: string, format: SignatureFormat): Variant<Buffer>[] {
-  const isExact = text.startsWith(format.prefix) && isEncoded(text.slice(format.prefix.length), format);
-  if (isExact) return [createExactVariant(Buffer.from(text.slice(format.prefix.length), format.encoding))];
+  const { encoding, prefix } = format;
+  const rest = text.slice(prefix.length);
+  if (text.startsWith(prefix) && isEncoded(rest, format)) return [createExactVariant(Buffer.from(rest, encoding))];
   const bare = text
     .trim()
     .replace(/^["']|["']$/g, "")
     .replace(/^(?:hmac-)?sha-?\d+\s*[=:]\s*|^v1[,=]\s*/i, "");
   const right = describeSignature(format);
-  const decoded = isEncoded(bare, format) ? Buffer.from(bare, format.encoding) : undefined;
-  if (decoded) {
-    const content = format.encoding === "hex" && format.prefix === "" ? "only the digits" : right;
+  if (isEncoded(bare, format)) {
+    const content = encoding === "hex" && prefix === "" ? "only the digits" : right;
     const words = `The signature has spaces, quotes or a prefix. The header contains ${content}.`;
-    return [createDeviation(decoded, "encoding", "signature-dressed", words)];
+    return listDeviations("encoding", [["signature-dressed", words, Buffer.from(bare, encoding)]]);
   }
   if (isHex.test(bare.toLowerCase())) {
-    const bytes = Buffer.from(bare, "hex");
-    if (format.encoding === "base64")
-      return [
-        createDeviation(
-          bytes,
-          "encoding",
-          "hex-signature",
-          `The signature is in hexadecimal. The header has ${right}.`,
-        ),
-      ];
-    const words = "The signature has upper-case hexadecimal digits. The header has lower-case digits.";
-    return [createDeviation(bytes, "encoding", "upper-case", words)];
+    const [code, words] =
+      encoding === "base64"
+        ? ["hex-signature", `The signature is in hexadecimal. The header has ${right}.`]
+        : ["upper-case", "The signature has upper-case hexadecimal digits. The header has lower-case digits."];
+    return listDeviations("encoding", [[code, words, Buffer.from(bare, "hex")]]);
   }
   const bytes = decodeAnyBase64(bare);
   if (!bytes || bytes.length === 0) return [];
-  const words =
-    format.encoding === "hex"
-      ? `The signature is in base64. The header has ${right}.`
-      : `The signature is not padded standard base64. The header has ${right}.`;
+  const wrong = encoding === "hex" ? "in base64" : "not padded standard base64";
+  const words = `The signature is ${wrong}. The header has ${right}.`;
   const inner = bytes.toString("latin1");
-  return [
-    createDeviation(bytes, "encoding", "base64-signature", words),
+  return listDeviations("encoding", [
+    ["base64-signature", words, bytes],
     // Some programs encode the hexadecimal string instead of the bytes.
-    ...(isHex.test(inner)
-      ? [createDeviation(Buffer.from(inner, "hex"), "encoding", "base64-of-hex", `${words} It was encoded twice.`)]
-      : []),
-  ];
+    ["base64-of-hex", `${words} It was encoded twice.`, isHex.test(inner) ? Buffer.from(inner, "hex") : undefined],
+  ]);
 }
 
 const isHex = /^(?:[0-9a-f]{2})+$/;
@@ -73,88 +65,50 @@ const isEncoded = (text: string, { encoding }: SignatureFormat): boolean =>
 export function listKeyVariants(text: string): Variant<Buffer>[] {
   const bare = text.trim();
   const bytes = decodeBase64(bare);
-  const decoded = decodeAnyBase64(bare);
   const plain = "The key was used without decoding. Decode it as base64 first.";
-  const right: Variant<Buffer>[] = bytes ? [createExactVariant(bytes)] : [];
+  const hexWords = "The hexadecimal digits of the decoded key were used. Use its bytes.";
+  const textWords = "The decoded key was read as UTF-8 text, which changes its bytes. Keep it as bytes.";
   return [
-    ...right,
-    ...(decoded && !bytes
-      ? [createDeviation(decoded, "key", "key-not-standard-base64", "The key is not padded standard base64.")]
-      : []),
-    createDeviation(Buffer.from(bare), "key", "key-not-decoded", plain),
-    createDeviation(
-      Buffer.from(`${bare}\n`),
-      "key",
-      "key-with-newline",
-      `${plain} Its trailing newline was included, too.`,
-    ),
-    ...(bytes
-      ? [
-          createDeviation(
-            Buffer.from(bytes.toString("hex")),
-            "key",
-            "key-as-hex",
-            "The hexadecimal digits of the decoded key were used. Use its bytes.",
-          ),
-          createDeviation(
-            Buffer.from(bytes.toString("utf8")),
-            "key",
-            "key-as-text",
-            "The decoded key was read as UTF-8 text, which changes its bytes. Keep it as bytes.",
-          ),
-        ]
-      : []),
-    ...(/^(?:[0-9a-f]{2})+$/i.test(bare)
-      ? [
-          createDeviation(
-            Buffer.from(bare, "hex"),
-            "key",
-            "key-decoded-as-hex",
-            "The key was decoded as hexadecimal digits.",
-          ),
-        ]
-      : []),
-    createDeviation(Buffer.alloc(0), "key", "key-empty", "The key is empty. Check that its variable is set."),
+    ...(bytes ? [createExactVariant(bytes)] : []),
+    ...listDeviations("key", [
+      ["key-not-standard-base64", "The key is not padded standard base64.", bytes ? undefined : decodeAnyBase64(bare)],
+      ["key-not-decoded", plain, Buffer.from(bare)],
+      ["key-with-newline", `${plain} Its trailing newline was included, too.`, Buffer.from(`${bare}\n`)],
+      ["key-as-hex", hexWords, bytes && Buffer.from(bytes.toString("hex"))],
+      ["key-as-text", textWords, bytes && Buffer.from(bytes.toString("utf8"))],
+      [
+        "key-decoded-as-hex",
+        "The key was decoded as hexadecimal digits.",
+        isHex.test(bare.toLowerCase()) ? Buffer.from(bare, "hex") : undefined,
+      ],
+      ["key-empty", "The key is empty. Check that its variable is set.", Buffer.alloc(0)],
+    ]),
   ];
 }
 
 /** Lists ways in which the raw bytes can have changed before signing or verification. */
 export function listBodyVariants(body: Uint8Array): Variant<Uint8Array>[] {
   const text = Buffer.from(body).toString("utf8");
-  const createChangedVariants = (code: string, value: string, words: string): Variant<Uint8Array>[] =>
-    value === text ? [] : [createDeviation(Buffer.from(value), "body", code, words)];
+  const changes: Mistake<string>[] = [
+    ["newline-trimmed", newlineTrimmed, trimTrailing(text, "\r\n")],
+    ["newline-added", "A trailing newline was signed, but this body has none: it was trimmed.", `${text}\n`],
+    ["crlf-newline-added", "A trailing CRLF was signed, but this body has none.", `${text}\r\n`],
+    // This variant precedes the next one, which treats the character as whitespace.
+    ["byte-order-mark", "This body begins with a byte order mark.", text.replace(/^\ufeff/, "")],
+    ["trimmed", "This body has leading or trailing spaces that were not signed.", text.trim()],
+    ["lf", "This body has CRLF where LF was signed.", text.replaceAll("\r\n", "\n")],
+    ["crlf", "This body has LF where CRLF was signed.", text.replace(/\r?\n/g, "\r\n")],
+    ...rewriteJson(text),
+    ["empty", "An empty body was signed: a parser had already read the body.", ""],
+  ];
   return [
     createExactVariant(body),
-    ...createChangedVariants("newline-trimmed", trimTrailing(text, "\r\n"), newlineTrimmed),
-    ...createChangedVariants(
-      "newline-added",
-      `${text}\n`,
-      "A trailing newline was signed, but this body has none: it was trimmed.",
+    ...listDeviations(
+      "body",
+      changes.map(([code, words, value]) => [code, words, value === text ? undefined : Buffer.from(value)]),
     ),
-    ...createChangedVariants(
-      "crlf-newline-added",
-      `${text}\r\n`,
-      "A trailing CRLF was signed, but this body has none.",
-    ),
-    // This variant precedes the next one, which treats the character as whitespace.
-    ...createChangedVariants(
-      "byte-order-mark",
-      text.replace(/^\ufeff/, ""),
-      "This body begins with a byte order mark.",
-    ),
-    ...createChangedVariants("trimmed", text.trim(), "This body has leading or trailing spaces that were not signed."),
-    ...createChangedVariants("lf", text.replaceAll("\r\n", "\n"), "This body has CRLF where LF was signed."),
-    ...createChangedVariants("crlf", text.replace(/\r?\n/g, "\r\n"), "This body has LF where CRLF was signed."),
-    ...rewriteJson(text).flatMap(({ code, how, text: other }) =>
-      createChangedVariants(
-        code,
-        other,
-        `The JSON was parsed and serialized again (${how}). Sign and verify the raw bytes, before any parsing.`,
-      ),
-    ),
-    ...createChangedVariants("empty", "", "An empty body was signed: a parser had already read the body."),
     ...listUnwrappedVariants(body),
-    ...wrapBody(body).map((form) => createDeviation(form.body, "body", form.code, form.text)),
+    ...listDeviations("body", wrapBody(body)),
   ];
 }
 
@@ -164,7 +118,7 @@ const maxWrappings = 3;
 /** Lists the contents of a wrapped body, also without the trailing newline of a text editor. */
 function listUnwrappedVariants(body: Uint8Array, before: readonly Deviation[] = []): Variant<Uint8Array>[] {
   if (before.length === maxWrappings) return [];
-  return unwrapBody(body).flatMap(({ code, text, body: inner }) => {
+  return unwrapBody(body).flatMap(([code, text, inner]) => {
     const deviations = [...before, { about: "body", code, text } as const];
     const string = Buffer.from(inner).toString("utf8");
     const trimmed = trimTrailing(string, "\r\n");
@@ -184,79 +138,65 @@ type SignFunction = (key: Buffer, body: Uint8Array) => Buffer;
 const digests = ["sha512", "sha256", "sha384", "sha1"] as const;
 
 /** Lists ways to compute the signature. `before` is the text that the scheme signs before the body. */
-export function listAlgorithms({ digest: right, ...format }: SignatureFormat, before: string): Variant<SignFunction>[] {
+export function listAlgorithms(
+  { digest: right, getSignedText }: SignatureFormat,
+  before: string,
+): Variant<SignFunction>[] {
   const hint = `Use ${formatAlgorithm({ digest: right })}.`;
-  const createAlgorithm = (value: SignFunction, code: string, text: string) =>
-    createDeviation(value, "algorithm", code, `${text} ${hint}`);
+  const headersIgnored = "Only the body was signed. The scheme also signs other headers.";
   return [
     createExactVariant((key, body) => computeHmac(right, key, before, body)),
-    ...digests
-      .filter((digest) => digest !== right)
-      .map((digest) =>
-        createAlgorithm(
-          (key, body) => computeHmac(digest, key, before, body),
-          `hmac-${digest}`,
-          `The algorithm was ${formatAlgorithm({ digest })}.`,
-        ),
-      ),
-    ...(format.getSignedText
-      ? [
-          createDeviation<SignFunction>(
-            (key, body) => computeHmac(right, key, body),
-            "body",
-            "body-only",
-            "Only the body was signed. The scheme also signs other headers.",
-          ),
-        ]
-      : []),
-    createAlgorithm((_, body) => hash(right, before, body), `plain-${right}`, "The body was hashed without a key."),
-    ...(right === "sha256"
-      ? []
-      : [createAlgorithm((_, body) => hash("sha256", before, body), "plain-sha256", "SHA256 without a key was used.")]),
-    createAlgorithm(
-      (key, body) => hash(right, key, before, body),
-      "key-before-body",
-      "The hash of key and body was used.",
+    ...listDeviations<SignFunction>(
+      "algorithm",
+      digests.map((digest) => [
+        `hmac-${digest}`,
+        `The algorithm was ${formatAlgorithm({ digest })}. ${hint}`,
+        digest === right ? undefined : (key, body) => computeHmac(digest, key, before, body),
+      ]),
     ),
+    ...listDeviations<SignFunction>("body", [
+      ["body-only", headersIgnored, getSignedText && ((key, body) => computeHmac(right, key, body))],
+    ]),
+    ...listDeviations<SignFunction>("algorithm", [
+      [`plain-${right}`, `The body was hashed without a key. ${hint}`, (_, body) => hash(right, before, body)],
+      [
+        "plain-sha256",
+        `SHA256 without a key was used. ${hint}`,
+        right === "sha256" ? undefined : (_, body) => hash("sha256", before, body),
+      ],
+      ["key-before-body", `The hash of key and body was used. ${hint}`, (key, body) => hash(right, key, before, body)],
+    ]),
   ];
 }
 
-interface RewrittenJson {
-  readonly code: string;
-  readonly how: string;
-  readonly text: string;
-}
-
-/** Returns the same document in the styles of common serializers. Returns an empty list if the text is not JSON. */
-function rewriteJson(text: string): readonly RewrittenJson[] {
+/** Lists the same document in the styles of common serializers. The list is empty if the text is not JSON. */
+function rewriteJson(text: string): Mistake<string>[] {
   const document = tryParseJson(text);
   if (document === undefined) return [];
   const compact = JSON.stringify(document);
-  const blanks = toSpacedJson(document);
-  return [
-    { code: "json-compact", how: "compact, as JSON.stringify does", text: compact },
-    { code: "json-sorted", how: "compact, with sorted keys", text: JSON.stringify(sortKeys(document)) },
-    { code: "json-spaced", how: "with spaces after : and ,", text: blanks },
-    {
-      code: "json-spaced-ascii",
-      how: "with spaces and \\u escapes, as Python's json.dumps does",
-      text: escapeNonAscii(blanks),
-    },
-    {
-      code: "json-spaced-sorted",
-      how: "with spaces and sorted keys",
-      text: escapeNonAscii(toSpacedJson(sortKeys(document))),
-    },
-    { code: "json-ascii", how: "compact, with \\u escapes", text: escapeNonAscii(compact) },
-    {
-      code: "json-slashes",
-      how: "compact, with \\/ and \\u escapes, as PHP's json_encode does",
-      text: escapeNonAscii(compact.replaceAll("/", "\\/")),
-    },
-    { code: "json-indented", how: "indented by 2", text: JSON.stringify(document, null, 2) },
-    { code: "json-indented", how: "indented by 4", text: JSON.stringify(document, null, 4) },
-    { code: "json-twice", how: "a JSON text in a JSON text", text: JSON.stringify(text) },
-  ];
+  const sorted = JSON.stringify(sortKeys(document));
+  const spaced = writeJson(compact, "spaced");
+  const styles = [
+    ["json-compact", "compact, as JSON.stringify does", compact],
+    ["json-sorted", "compact, with sorted keys", sorted],
+    ["json-spaced", "with spaces after : and ,", spaced],
+    ["json-spaced-ascii", "with spaces and \\u escapes, as Python's json.dumps does", writeJson(spaced, "escaped")],
+    ["json-spaced-sorted", "with spaces and sorted keys", writeJson(writeJson(sorted, "spaced"), "escaped")],
+    ["json-ascii", "compact, with \\u escapes", writeJson(compact, "escaped")],
+    [
+      "json-slashes",
+      "compact, with \\/ and \\u escapes, as PHP's json_encode does",
+      writeJson(compact.replaceAll("/", "\\/"), "escaped"),
+    ],
+    ["json-indented", "indented by 2", JSON.stringify(document, null, 2)],
+    ["json-indented", "indented by 4", JSON.stringify(document, null, 4)],
+    ["json-twice", "a JSON text in a JSON text", JSON.stringify(text)],
+  ] as const;
+  return styles.map(([code, style, value]) => [
+    code,
+    `The JSON was parsed and serialized again (${style}). Sign and verify the raw bytes, before any parsing.`,
+    value,
+  ]);
 }
 
 function sortKeys(value: unknown): unknown {
@@ -268,14 +208,3 @@ function sortKeys(value: unknown): unknown {
       .map(([name, inner]) => [name, sortKeys(inner)]),
   );
 }
-
-function toSpacedJson(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(toSpacedJson).join(", ")}]`;
-  if (typeof value !== "object" || value === null) return JSON.stringify(value);
-  return `{${Object.entries(value)
-    .map(([name, inner]) => `${JSON.stringify(name)}: ${toSpacedJson(inner)}`)
-    .join(", ")}}`;
-}
-
-const escapeNonAscii = (text: string): string =>
-  text.replace(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);

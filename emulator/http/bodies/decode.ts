@@ -7,10 +7,10 @@ import type { FindingReporter } from "../handler.ts";
 import { bodyLimits, exceedsFieldLimit } from "./body-limits.ts";
 import {
   findRepeatedField,
+  getMediaType,
   isFormType,
   isMultipartType,
   parseFields,
-  parseMediaType,
   parseOrderedFields,
   pickLastValues,
   type RequestFields,
@@ -219,11 +219,8 @@ function decodeUtf32(bytes: Buffer, littleEndian: boolean): string {
 }
 
 /** Returns whether FastAPI reads a body of this type as JSON: `application/json` and `application/*+json`. */
-function isJsonType(header: string | undefined): boolean {
-  if (header === "application/json") return true;
-  const media = parseMediaType(header);
-  return media?.type === "application" && (media.subtype === "json" || media.subtype.endsWith("+json"));
-}
+const isJsonType = (header: string | undefined): boolean =>
+  header === "application/json" || /^application\/(?:[^/]*\+)?json$/.test(getMediaType(header));
 
 /** The body is larger than the limit. */
 export class BodyTooLargeError extends Error {}

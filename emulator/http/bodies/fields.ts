@@ -8,8 +8,7 @@ type RequestParts = Pick<ReceivedRequest, "headers" | "body">;
 
 /** Returns the body as a form. Returns undefined if the body lacks the type of a form or is invalid. */
 export function parseForm({ headers, body }: RequestParts): URLSearchParams | undefined {
-  const type = headers["content-type"] ?? "";
-  if (!/^\s*application\/x-www-form-urlencoded\b/i.test(type)) return undefined;
+  if (!isFormType(headers["content-type"])) return undefined;
   const text = body.toString();
   return exceedsFieldLimit(text) ? undefined : new URLSearchParams(text);
 }
@@ -98,18 +97,10 @@ export const getLastValue = (value: string | readonly string[] | undefined): str
  * 8693, 2.1; RFC 8707, 2). Unknown parameters are ignored, even if repeated (RFC 6749, 3.1).
  */
 const unrepeatableParameters: ReadonlySet<string> = new Set([
-  ...[
-    "client_id",
-    "client_secret",
-    "code",
-    "code_verifier",
-    "device_code",
-    "grant_type",
-    "redirect_uri",
-    "refresh_token",
-  ],
-  ...["response_type", "response_mode", "scope", "state", "nonce", "code_challenge", "code_challenge_method"],
-  ...["prompt", "display", "max_age", "login_hint", "id_token_hint", "acr_values", "claims", "request", "request_uri"],
+  ...["client_id", "client_secret", "code", "code_verifier", "device_code", "grant_type", "redirect_uri"],
+  ...["refresh_token", "response_type", "response_mode", "scope", "state", "nonce"],
+  ...["code_challenge", "code_challenge_method", "prompt", "display", "max_age", "login_hint", "id_token_hint"],
+  ...["acr_values", "claims", "request", "request_uri"],
   ...["subject_token", "subject_token_type", "requested_token_type", "actor_token", "actor_token_type"],
 ]);
 
@@ -117,23 +108,10 @@ const unrepeatableParameters: ReadonlySet<string> = new Set([
 export const findRepeatedField = (fields: RequestFields): string | undefined =>
   Object.keys(fields).find((name) => typeof fields[name] === "object" && unrepeatableParameters.has(name));
 
-/**
- * Returns `application` and `json` for `Application/JSON; charset=utf-8`. Returns undefined if the text is not a media
- * type.
- */
-export function parseMediaType(
-  header: string | undefined,
-): { readonly type: string; readonly subtype: string } | undefined {
-  const [type, subtype, ...rest] = (header ?? "").split(";", 1)[0]!.trim().toLowerCase().split("/");
-  return type && subtype && rest.length === 0 ? { type, subtype } : undefined;
-}
+/** Returns `application/json` for `Application/JSON; charset=utf-8`. */
+export const getMediaType = (header = ""): string => header.split(";", 1)[0]!.trim().toLowerCase();
 
-export function isFormType(header: string | undefined): boolean {
-  const media = parseMediaType(header);
-  return media?.type === "application" && media.subtype === "x-www-form-urlencoded";
-}
+export const isFormType = (header: string | undefined): boolean =>
+  getMediaType(header) === "application/x-www-form-urlencoded";
 
-export function isMultipartType(header: string | undefined): boolean {
-  const media = parseMediaType(header);
-  return media?.type === "multipart" && media.subtype === "form-data";
-}
+export const isMultipartType = (header: string | undefined): boolean => getMediaType(header) === "multipart/form-data";

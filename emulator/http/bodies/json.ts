@@ -1,4 +1,4 @@
-import { restoreExactNumbers } from "../../../src/base/json.ts";
+import { findStringEnd, restoreExactNumbers } from "../../../src/base/json.ts";
 import { findExceededLimit } from "./body-limits.ts";
 import { JsonLimitError, parsePythonJson, toPlainValue } from "./python-json.ts";
 
@@ -59,34 +59,18 @@ function parseValue(text: string): unknown {
 const minCheckedDepth = 1_000;
 const minCheckedDigits = 4_301;
 
-/** Returns whether a text may exceed a limit. A few native searches exclude this for nearly every document. */
-function mayBreakLimits(text: string): boolean {
-  return text.length > minCheckedDepth && (hasMany(text, "[") || hasMany(text, "{") || hasLongNumber(text));
-}
-
-function hasMany(text: string, bracket: string): boolean {
-  let at = -1;
-  // Checking half of the depth is sufficient, because the other half can consist of the other bracket.
-  for (let count = 0; count < minCheckedDepth / 2; count += 1) {
-    at = text.indexOf(bracket, at + 1);
-    if (at < 0) return false;
-  }
-  return isDeep(text);
-}
+/** Returns whether a text may exceed a limit of Python. */
+const mayBreakLimits = (text: string): boolean =>
+  text.length > minCheckedDepth && (isDeep(text) || hasLongNumber(text));
 
 function isDeep(text: string): boolean {
   let depth = 0;
-  let quoted = false;
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at);
-    if (quoted) {
-      if (code === 0x5c) at += 1;
-      else if (code === 0x22) quoted = false;
-    } else if (code === 0x22) quoted = true;
-    else if (code === 0x5b || code === 0x7b) {
-      depth += 1;
-      if (depth > minCheckedDepth) return true;
-    } else if (code === 0x5d || code === 0x7d) depth -= 1;
+    if (code === 0x22) at = findStringEnd(text, at);
+    else if (code === 0x5b || code === 0x7b) depth += 1;
+    else if (code === 0x5d || code === 0x7d) depth -= 1;
+    if (depth > minCheckedDepth) return true;
   }
   return false;
 }
@@ -121,16 +105,11 @@ export function locatePosition(text: string, index: number): JsonPosition {
   let at = 0;
   let line = 1;
   let lineStart = 0;
-  for (let i = 0; i < index; i += 1) {
-    const code = text.charCodeAt(i);
-    if (isLowSurrogate(code) && i > 0 && isHighSurrogate(text.charCodeAt(i - 1))) continue;
+  for (const character of text.slice(0, index)) {
     at += 1;
-    if (code !== 0x0a) continue;
+    if (character !== "\n") continue;
     line += 1;
     lineStart = at;
   }
   return { at, line, column: at - lineStart + 1 };
 }
-
-const isHighSurrogate = (code: number): boolean => code >= 0xd800 && code <= 0xdbff;
-const isLowSurrogate = (code: number): boolean => code >= 0xdc00 && code <= 0xdfff;

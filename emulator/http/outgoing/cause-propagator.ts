@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { Cause } from "../../store/cause.ts";
+import { setRequestHeader } from "../hop-by-hop.ts";
 
 /**
  * Header by which a listener identifies the cause of a request to another listener of the same emulator. It never
@@ -59,31 +60,25 @@ export class CausePropagator {
   }
 
   /** Returns whether a request was sent in a replaced state, or its sender has ended. */
-  isAbandoned({ headers }: IncomingMessage): boolean {
-    const names = headers[linkHeader];
-    if (names === undefined) return false;
-    const own = String(names)
-      .split(", ")
-      .find((name) => name.startsWith(`${this.#secret}-`));
+  isAbandoned(request: IncomingMessage): boolean {
+    const own = listLinks(request).find((name) => name.startsWith(`${this.#secret}-`));
     return own !== undefined && !this.#offered.has(own);
   }
 
   /** Returns the cause of a received request and removes its header. */
-  extractLink({ headers, rawHeaders }: IncomingMessage): CauseLink | undefined {
-    if (headers[linkHeader] === undefined) return undefined;
-    const isLink = (i: number) => rawHeaders[i]?.toLowerCase() === linkHeader;
+  extractLink(request: IncomingMessage): CauseLink | undefined {
     // A client can also send a header of that name.
-    const at = rawHeaders.findIndex((_, i) => i % 2 === 0 && isLink(i) && this.#offered.has(rawHeaders[i + 1] ?? ""));
-    if (at < 0) return undefined;
-    const [, name = ""] = rawHeaders.splice(at, 2);
-    const foreign = rawHeaders.filter((_, i) => i % 2 === 1 && isLink(i - 1));
-    if (foreign.length === 0) delete headers[linkHeader];
-    else headers[linkHeader] = foreign.join(", ");
+    const name = listLinks(request).find((link) => this.#offered.has(link));
+    if (name === undefined) return undefined;
+    setRequestHeader(request, linkHeader);
     const link = this.#offered.get(name);
     this.#offered.delete(name);
     return link;
   }
 }
+
+const listLinks = ({ headers }: IncomingMessage): readonly string[] =>
+  headers[linkHeader] === undefined ? [] : String(headers[linkHeader]).split(", ");
 
 /** Returns the header as it is sent. */
 export const toLinkHeader = (name: string): readonly [header: string, value: string] => [linkHeader, name];

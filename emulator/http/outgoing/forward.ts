@@ -84,16 +84,9 @@ export function createForwarder({ wall, mark, links }: ForwarderOptions): Forwar
       const link = request.cause && links?.createLink(base.origin, request.cause);
       if (link !== undefined) headers.push(...toLinkHeader(link));
       const body = request.body.length > 0 ? request.body : null;
-      let resolve = (_: ForwardResult) => {};
-      const sent = new Promise<ForwardResult>((settle) => {
-        resolve = settle;
-      });
-      const exchange = new ForwardExchange(request.method, (result) => {
-        if (link !== undefined) links?.end(link);
-        resolve(result);
-      });
-      agent.dispatch({ origin: base.origin, path, method: request.method as "GET", headers, body }, exchange);
-      return { sent, abort: () => exchange.abort(clientGoneError) };
+      const sending = startForward(agent, { origin: base.origin, path, method: request.method, headers, body });
+      if (link !== undefined) void sending.sent.then(() => links?.end(link));
+      return sending;
     },
     withTimeout: (ms, work) => patience.withTimeout(ms, work),
     isOwn: ({ headers }) => headers.via?.split(",").some((hop) => hop.trim().split(/\s+/)[1] === mark) ?? false,
@@ -102,6 +95,26 @@ export function createForwarder({ wall, mark, links }: ForwarderOptions): Forwar
       return agent.destroy();
     },
   };
+}
+
+/** Sends one request to one server. `headers` are alternating names and values. */
+export function startForward(
+  agent: Agent,
+  {
+    method,
+    ...request
+  }: Pick<Dispatcher.DispatchOptions, "path" | "body"> & {
+    readonly origin: string;
+    readonly method: string;
+    readonly headers: string[];
+  },
+): PendingForward {
+  let exchange: ForwardExchange | undefined;
+  const sent = new Promise<ForwardResult>((resolve) => {
+    exchange = new ForwardExchange(method, resolve);
+    agent.dispatch({ ...request, method: method as "GET" }, exchange);
+  });
+  return { sent, abort: () => exchange?.abort(clientGoneError) };
 }
 
 /** The headers are created in one pass, because this runs for each forwarded request. */

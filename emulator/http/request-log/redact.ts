@@ -4,26 +4,11 @@ import { decodeUrlText, isSecretName, redactText, redactUrl, secretPathPrefixes 
 
 /** Other headers are shown only by name, because their values can be credentials or signatures. */
 const shownHeaders: ReadonlySet<string> = new Set([
-  ...[
-    "accept",
-    "accept-charset",
-    "accept-encoding",
-    "accept-language",
-    "dnt",
-    "expect",
-    "priority",
-    "range",
-    "user-agent",
-  ],
+  ...["accept", "accept-charset", "accept-encoding", "accept-language", "dnt", "expect", "priority", "range"],
+  ...["user-agent", "origin", "referer", "upgrade-insecure-requests"],
   ...["content-encoding", "content-length", "content-type", "date", "te", "trailer", "transfer-encoding"],
   ...["cache-control", "if-match", "if-modified-since", "if-none-match", "if-unmodified-since", "pragma"],
-  ...[
-    "access-control-request-headers",
-    "access-control-request-method",
-    "origin",
-    "referer",
-    "upgrade-insecure-requests",
-  ],
+  ...["access-control-request-headers", "access-control-request-method"],
   ...["sec-ch-ua", "sec-ch-ua-mobile", "sec-ch-ua-platform", "sec-gpc"],
   ...["sec-fetch-dest", "sec-fetch-mode", "sec-fetch-site", "sec-fetch-user"],
   ...["connection", "host", "keep-alive", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto"],

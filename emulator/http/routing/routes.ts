@@ -74,15 +74,22 @@ export class Routes {
   /** Returns the operation that accepts a request, with the values of its parameters. */
   find(method: string, path: string): FoundRoute | undefined {
     const values: string[] = [];
-    const route = path[0] === "/" ? findRoute(this.#root, path, 1, method, values) : undefined;
+    const route = this.#search(path, values, ({ methods }) => methods.includes(method));
     return route && { at: route.at, params: createParams(route, values) };
   }
 
   /** Returns the indexes of all operations of a path, for any method, in the order of declaration. */
   findAll(path: string): readonly number[] {
-    const routes: Route[] = [];
-    if (path[0] === "/") collectRoutes(this.#root, path, 1, routes);
-    return routes.map(({ at }) => at).sort((a, b) => a - b);
+    const found = new Set<number>();
+    this.#search(path, [], ({ at }) => {
+      found.add(at);
+      return false;
+    });
+    return [...found].sort((a, b) => a - b);
+  }
+
+  #search(path: string, values: string[], accepts: (route: Route) => boolean): Route | undefined {
+    return path[0] === "/" ? searchRoutes(this.#root, path, 1, values, accepts) : undefined;
   }
 
   #add({ path, method, lastTakesSlashes }: Operation, at: number): void {
@@ -116,50 +123,34 @@ function findStreams(operations: readonly Operation[]): ReadonlyMap<number, numb
   return new Map(pairs);
 }
 
-/** Searches below `node` for the rest of the path from `from`. Stores the values of the parameters in `values`. */
-function findRoute(node: RouteNode, path: string, from: number, method: string, values: string[]): Route | undefined {
-  if (from > path.length) return findByMethod(node.ends, method);
-  const end = findEndOfSegment(path, from);
+/**
+ * Returns the first accepted route below `node` for the rest of the path from `from`. Stores the values of its
+ * parameters in `values`.
+ */
+function searchRoutes(
+  node: RouteNode,
+  path: string,
+  from: number,
+  values: string[],
+  accepts: (route: Route) => boolean,
+): Route | undefined {
+  if (from > path.length) return node.ends.find(accepts);
+  const slash = path.indexOf("/", from);
+  const end = slash < 0 ? path.length : slash;
   const segment = path.slice(from, end);
   const literal = node.literal.get(segment);
-  const found = literal && findRoute(literal, path, end + 1, method, values);
+  const found = literal && searchRoutes(literal, path, end + 1, values, accepts);
   if (found) return found;
   if (node.parameter && segment !== "") {
     values.push(segment);
-    const other = findRoute(node.parameter, path, end + 1, method, values);
+    const other = searchRoutes(node.parameter, path, end + 1, values, accepts);
     if (other) return other;
     values.pop();
   }
-  const rest = isRestValue(path) ? findByMethod(node.rests, method) : undefined;
+  // A trailing slash belongs to the spelling of the path and not to the value.
+  const rest = path.endsWith("/") ? undefined : node.rests.find(accepts);
   if (rest) values.push(path.slice(from));
   return rest;
-}
-
-function findByMethod(routes: readonly Route[], method: string): Route | undefined {
-  for (const route of routes) if (route.methods.includes(method)) return route;
-  return undefined;
-}
-
-/** Returns the index of the next slash, or the end of the path. */
-function findEndOfSegment(path: string, from: number): number {
-  const slash = path.indexOf("/", from);
-  return slash < 0 ? path.length : slash;
-}
-
-/** A trailing slash belongs to the spelling of the path and not to the value. */
-const isRestValue = (path: string): boolean => !path.endsWith("/");
-
-function collectRoutes(node: RouteNode, path: string, from: number, into: Route[]): void {
-  if (from > path.length) {
-    into.push(...node.ends);
-    return;
-  }
-  const end = findEndOfSegment(path, from);
-  const segment = path.slice(from, end);
-  const literal = node.literal.get(segment);
-  if (literal) collectRoutes(literal, path, end + 1, into);
-  if (node.parameter && segment !== "") collectRoutes(node.parameter, path, end + 1, into);
-  if (end < path.length && isRestValue(path)) into.push(...node.rests);
 }
 
 /**

@@ -4,7 +4,7 @@ import type { Operation } from "../../../src/api/operation.ts";
 import { lookupTable } from "../../../src/base/object.ts";
 import { findNearest } from "../../../src/base/text.ts";
 import type { DecodedBody } from "../bodies/json.ts";
-import type { ValidationIssue } from "../dialects/dialect.ts";
+import { getValueAt, type ValidationIssue } from "../dialects/dialect.ts";
 import type { FindingReporter } from "../handler.ts";
 import { findSchema, getSchemaDefinition, getSchemaKind, unwrapSchema } from "./schema.ts";
 
@@ -32,14 +32,17 @@ export const stringCoercers = lookupTable<StringCoercer>({
  * 201, and 1 is true (DECISIONS.md, P13). Returns undefined if no issue is about such a value. `body` is not modified.
  */
 export function coerceLax(schema: z.ZodType, body: unknown, issues: readonly ValidationIssue[]): unknown {
-  let read: unknown;
-  const own = new WeakSet();
+  let copy: { readonly body: unknown } | undefined;
   for (const { code, path } of issues) {
-    if (code !== "invalid_type") continue;
-    const kind = getSchemaKind(findSchema(schema, path));
-    read = replaceAt(read ?? body, path, (value) => coerceOtherType(kind, value), own) ?? read;
+    const value = getValueAt(copy?.body ?? body, path);
+    const coerced = code === "invalid_type" ? coerceOtherType(getSchemaKind(findSchema(schema, path)), value) : value;
+    if (coerced === value) continue;
+    copy ??= { body: structuredClone(body) };
+    const owner = getValueAt(copy, ["body", ...path].slice(0, -1)) as object;
+    // An assignment to `__proto__` would set the prototype.
+    Object.defineProperty(owner, path.at(-1) ?? "body", { value: coerced });
   }
-  return read;
+  return copy?.body;
 }
 
 function coerceOtherType(kind: string, value: unknown): unknown {
@@ -47,32 +50,6 @@ function coerceOtherType(kind: string, value: unknown): unknown {
   if (typeof value === "boolean" && (kind === "int" || kind === "number")) return Number(value);
   if (kind === "boolean" && (value === 0 || value === 1)) return value === 1;
   return value;
-}
-
-/**
- * Returns a copy with another value at the path, or undefined if nothing changes. `own` contains the parts that are
- * already copied.
- */
-function replaceAt(
-  at: unknown,
-  path: readonly PropertyKey[],
-  change: (value: unknown) => unknown,
-  own: WeakSet<object>,
-): unknown {
-  const [key, ...rest] = path;
-  if (key === undefined) {
-    const value = change(at);
-    return value === at ? undefined : value;
-  }
-  if (typeof at !== "object" || at === null || !Object.hasOwn(at, key)) return undefined;
-  const inner = replaceAt((at as Record<PropertyKey, unknown>)[key], rest, change, own);
-  if (inner === undefined) return undefined;
-  // Each part is copied once, even if many values of a long list change.
-  const copy = own.has(at) ? at : Array.isArray(at) ? [...at] : { ...at };
-  own.add(copy);
-  // An assignment to `__proto__` would set the prototype.
-  Object.defineProperty(copy, key, { value: inner, writable: true, enumerable: true, configurable: true });
-  return copy;
 }
 
 /** Reports parts of a valid request that the real service may reject (DECISIONS.md, E1). */

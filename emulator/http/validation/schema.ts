@@ -1,6 +1,7 @@
 import type * as z from "zod";
 import { markExactNumbers } from "../../../src/base/json.ts";
 import { isObject } from "../../../src/base/object.ts";
+import { getValueAt } from "../dialects/dialect.ts";
 
 interface SchemaDefinition {
   readonly type: string;
@@ -28,15 +29,16 @@ export function unwrapSchema(schema: z.ZodType): z.ZodType {
   return schema;
 }
 
+/** Returns the schema of a member or an item. Returns undefined for an undeclared member. */
+function getPart({ shape, element, valueType }: SchemaDefinition, name: PropertyKey): z.ZodType | undefined {
+  if (!shape) return element ?? valueType;
+  return Object.hasOwn(shape, name) ? shape[String(name)] : undefined;
+}
+
 /** Returns the schema at an issue's path. Returns undefined within unions and open objects. */
 export function findSchema(schema: z.ZodType, path: readonly PropertyKey[]): z.ZodType | undefined {
   let at: z.ZodType | undefined = schema;
-  for (const key of path) {
-    if (!at) return undefined;
-    const { shape, element, valueType } = getSchemaDefinition(unwrapSchema(at));
-    const name = String(key);
-    at = shape ? (Object.hasOwn(shape, name) ? shape[name] : undefined) : (element ?? valueType);
-  }
+  for (const key of path) at = at && getPart(getSchemaDefinition(unwrapSchema(at)), key);
   return at && unwrapSchema(at);
 }
 
@@ -54,40 +56,24 @@ export const acceptsAnyStrings = (schema: z.ZodObject): boolean =>
     return type === "string" && !checks?.length && !check;
   });
 
+/** Returns whether a part of the schema accepts any value, so that its numbers are kept as written. */
+export function hasFreePart(schema: z.ZodType): boolean {
+  const { type, shape = {}, element, valueType } = getSchemaDefinition(unwrapSchema(schema));
+  if (type === "unknown" || type === "any") return true;
+  return [element, valueType, ...Object.values(shape)].some((part) => part !== undefined && hasFreePart(part));
+}
+
 /**
  * Replaces the numbers of a validated value with the numbers of the source document where the schema allows any value.
  */
-type NumberKeeper = (value: unknown, exact: unknown) => unknown;
-
-/**
- * Creates a function that keeps numbers as written. Returns undefined if the schema declares the type of every number.
- */
-export function createNumberKeeper(schema: z.ZodType): NumberKeeper | undefined {
-  const { type, shape, element, valueType } = getSchemaDefinition(unwrapSchema(schema));
-  if (type === "unknown" || type === "any") return markExactNumbers;
-  if (shape) return createFieldKeeper(shape);
-  const keep = element
-    ? createNumberKeeper(element)
-    : type === "record" && valueType
-      ? createNumberKeeper(valueType)
-      : undefined;
-  if (!keep) return undefined;
-  return (value, exact) => {
-    if (Array.isArray(value) && Array.isArray(exact)) return value.map((item, at) => keep(item, exact[at]));
-    if (!isObject(value) || !isObject(exact)) return value;
-    return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, keep(inner, exact[name])]));
+export function keepNumbers(schema: z.ZodType, value: unknown, exact: unknown): unknown {
+  const definition = getSchemaDefinition(unwrapSchema(schema));
+  if (definition.type === "unknown" || definition.type === "any") return markExactNumbers(value, exact);
+  const keep = (inner: unknown, name: string | number) => {
+    const part = getPart(definition, name);
+    return part ? keepNumbers(part, inner, getValueAt(exact, [name])) : inner;
   };
-}
-
-function createFieldKeeper(shape: Readonly<Record<string, z.ZodType>>): NumberKeeper | undefined {
-  const keepers = Object.entries(shape).flatMap(([name, field]) => {
-    const keep = createNumberKeeper(field);
-    return keep ? [[name, keep] as const] : [];
-  });
-  if (keepers.length === 0) return undefined;
-  return (value, exact) => {
-    if (!isObject(value) || !isObject(exact)) return value;
-    const kept = keepers.filter(([name]) => value[name] !== undefined);
-    return { ...value, ...Object.fromEntries(kept.map(([name, keep]) => [name, keep(value[name], exact[name])])) };
-  };
+  if (Array.isArray(value)) return value.map(keep);
+  if (!isObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, keep(inner, name)]));
 }

@@ -3,16 +3,16 @@ import type { Operation } from "../../../src/api/operation.ts";
 import type { Service } from "../../../src/api/services.ts";
 import { lookupTable } from "../../../src/base/object.ts";
 import { getLastValue, parseFields, type RequestFields } from "../bodies/fields.ts";
-
 import type { DecodedBody } from "../bodies/json.ts";
 import { getValueAt, type RequestPart, type ValidationIssue, type ValidationProblem } from "../dialects/dialect.ts";
 import { coerceLax, type StringCoercer, stringCoercers } from "./lax-coercion.ts";
 import {
   acceptsAnyStrings,
-  createNumberKeeper,
   findSchema,
   getSchemaDefinition,
   getSchemaKind,
+  hasFreePart,
+  keepNumbers,
   unwrapSchema,
 } from "./schema.ts";
 
@@ -102,7 +102,7 @@ function createBodyCheck(schema: z.ZodType, { dialect, absentBody }: Service): P
   let forLong: z.ZodType | undefined;
   const optional = schema.safeParse(undefined).success;
   const isLax = dialect !== "control";
-  const keepNumbers = createNumberKeeper(schema);
+  const isFree = hasFreePart(schema);
   return ({ decoded }, input, problems) => {
     let value = decoded?.value;
     if (decoded?.isForm && dialect === "fastapi") value = removeBlanks(schema, value as FormFields);
@@ -130,8 +130,8 @@ function createBodyCheck(schema: z.ZodType, { dialect, absentBody }: Service): P
       parsed = fitting.safeParse(checked, { reportInput: true });
     }
     if (parsed.success) {
-      const exact = keepNumbers && decoded?.getExact?.();
-      input.body = exact === undefined ? parsed.data : keepNumbers!(parsed.data, exact);
+      const exact = isFree ? decoded?.getExact?.() : undefined;
+      input.body = exact === undefined ? parsed.data : keepNumbers(schema, parsed.data, exact);
       return;
     }
     const sent = decoded?.value === undefined ? value : decoded.getSource();

@@ -4,6 +4,7 @@ import type { Cluster } from "../../domain/clusters.ts";
 import { concatBody } from "../../http/bodies/decode.ts";
 import { findString, parseForm, parseJsonObject } from "../../http/bodies/fields.ts";
 import type { ReceivedRequest } from "../../http/handler.ts";
+import { removeHeaders } from "../../http/hop-by-hop.ts";
 import { Passthrough } from "../../http/reply.ts";
 import type { ForwardCall, RouterCall, RouterContext, RouterHandlers } from "../context.ts";
 import { verifyFreshSignature } from "../credentials.ts";
@@ -94,8 +95,7 @@ async function toObjectResponse(call: ForwardCall, answering: Promise<Passthroug
   const body = await concatBody(answer.body).catch(() => call.fail("no-cluster-reachable"));
   if (body.length === 0) return createRouterResponse({});
   // The length is computed again when the response is sent.
-  const headers = answer.rawHeaders.filter((_, i, all) => all[i - (i % 2)]!.toLowerCase() !== "content-length");
-  return new Passthrough(answer.status, headers, body);
+  return new Passthrough(answer.status, removeHeaders(answer.rawHeaders, ["content-length"]), body);
 }
 
 const selectAllClusters =

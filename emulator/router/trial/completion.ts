@@ -116,17 +116,8 @@ function createWorkspaceRequest(
 ): ForwardableRequest {
   const { remoteAddress, origin, headers } = request;
   const caller = headers["x-forwarded-for"];
-  const workspace: NewWorkspaceRequest = {
-    signup_token: token,
-    email,
-    first_name: body.first_name,
-    last_name: body.last_name ?? null,
-    job_title: body.job_title,
-    company_name: body.company_name,
-    industry: body.industry,
-    use_case: body.use_case,
-    invited_users: body.invited_users ?? [],
-  };
+  const { cluster_location: _, ...answers } = readAnswers(body);
+  const workspace: NewWorkspaceRequest = { signup_token: token, email, ...answers };
   return {
     method: "POST",
     target: newWorkspacePath,

@@ -2,6 +2,7 @@ import type * as z from "zod";
 import type { Activity } from "../../api/activities.ts";
 import type { Operation, RequestBody, ResponseBody } from "../../api/operation.ts";
 import type { Service } from "../../api/services.ts";
+import { slugify } from "../../base/text.ts";
 import type { Json, SchemaWriter } from "./schemas.ts";
 
 type MediaContent = Readonly<Record<string, Json>>;
@@ -111,13 +112,6 @@ function buildResponse(
       };
   }
 }
-
-/** Converts a title to a key: `Find the cluster` becomes `find-the-cluster`. */
-export const slugify = (title: string): string =>
-  title
-    .toLowerCase()
-    .replace(/[^a-z0-9]+/g, "-")
-    .replace(/^-|-$/g, "");
 
 /** Builds the webhooks of OpenAPI 3.1: one POST per activity, by name. */
 export function buildWebhookItems(payloads: ReadonlyMap<Activity, z.ZodType>, writer: SchemaWriter): Json {

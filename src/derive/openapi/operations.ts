@@ -10,13 +10,14 @@ import {
   type Method,
   type Operation,
 } from "../../api/operation.ts";
+import { slugify } from "../../base/text.ts";
 import {
   buildSignaturePattern,
   formatAlgorithm,
   getDefaultScheme,
   getSignatureHeader,
 } from "../../schemes/webhook-schemes.ts";
-import { buildRequestBody, buildSuccessResponses, slugify } from "./bodies.ts";
+import { buildRequestBody, buildSuccessResponses } from "./bodies.ts";
 import { failureShapes, type Json, type SchemaWriter } from "./schemas.ts";
 
 /** Builds the OpenAPI object of an operation for one of its methods. */
