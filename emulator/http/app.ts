@@ -161,9 +161,9 @@ const waitForPipelineTurn: onRequestHookHandler = (request, reply, done) => {
   if (before === 0) socket.on("resume", pauseAgain).pause();
   // Node assigns the socket to a response when all earlier responses are sent.
   void once(raw, "socket").then(() => {
-    const left = waitingRequestCounts.get(socket)! - 1;
-    waitingRequestCounts.set(socket, left);
-    if (left === 0) socket.off("resume", pauseAgain).resume();
+    const waitingCount = waitingRequestCounts.get(socket)! - 1;
+    waitingRequestCounts.set(socket, waitingCount);
+    if (waitingCount === 0) socket.off("resume", pauseAgain).resume();
     done();
   });
 };
@@ -227,14 +227,14 @@ const rejectAmbiguous = ({ match, isControlled, parsedTarget: { path } }: HttpEx
 const allowOrigin: onRequestHookHandler = (request, reply, done) => {
   const exchange = request.exchange!;
   const { origin } = exchange.raw.headers;
-  const asked = origin && exchange.served.allowsOrigin?.(exchange.parsedTarget.path, origin);
-  if (!asked) return done();
+  const permission = origin && exchange.served.allowsOrigin?.(exchange.parsedTarget.path, origin);
+  if (!permission) return done();
   const decide = (isAllowed: boolean) => {
     if (isAllowed && isPreflight(exchange.raw)) return sendResponse(reply, createPreflightResponse(origin));
     exchange.cors = { origin: isAllowed ? origin : undefined };
     done();
   };
-  asked.then(decide).catch(done);
+  permission.then(decide).catch(done);
 };
 
 const applyFault =

@@ -81,14 +81,14 @@ function createCallContext(context: object): object {
 function createSteps(operation: Operation, strictBodies: boolean): OperationSteps {
   const { service, auth, request, failures } = operation;
   const reads = request.body === undefined ? "nothing" : request.body.kind === "stream" ? "stream" : "bytes";
-  const needed: Readonly<Record<Check, boolean>> = {
+  const isRequired: Readonly<Record<Check, boolean>> = {
     credentials: auth !== "none",
     decode: reads !== "nothing",
     validate: hasInputSchema(operation),
   };
   return {
     dialect: getDialect(operation),
-    checks: service.checks.filter((check) => needed[check]),
+    checks: service.checks.filter((check) => isRequired[check]),
     reads,
     maxBodyBytes: request.body?.kind === "json" ? request.body.maxBytes : undefined,
     decode: createDecoder(request.body, service.dialect, strictBodies),

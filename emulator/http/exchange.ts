@@ -152,7 +152,7 @@ export class HttpExchange implements ReceivedRequest, RequestIdentity, Cause {
     this.#wallAt = wall.now();
     this.#begunAt = wall.monotonicNow();
     served.pending += 1;
-    if (match?.documented) this.reportFinding("other-slash", `the service redirects to ${match.documented}`);
+    if (match?.documentedPath) this.reportFinding("other-slash", `the service redirects to ${match.documentedPath}`);
   }
 
   /** Undefined if no operation is declared for the path and method. */
@@ -209,10 +209,10 @@ export class HttpExchange implements ReceivedRequest, RequestIdentity, Cause {
       return;
     }
     const { followers, served } = this.#listener.waiting;
-    const open = this.match && this.isOfControl ? followers : served;
-    open.add(listener);
+    const listeners = this.match && this.isOfControl ? followers : served;
+    listeners.add(listener);
     response.once("close", () => {
-      open.delete(listener);
+      listeners.delete(listener);
       if (!response.writableFinished) listener();
     });
   }

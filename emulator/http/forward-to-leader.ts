@@ -127,7 +127,7 @@ async function sendOnce(
   const { method = "", headers, rawHeaders, socket } = from;
   const isHarmless = method === "GET" || method === "HEAD" || method === "OPTIONS";
   const about = formatForwardedHeader({ key, proxyInfo, remoteAddress: socket.remoteAddress ?? "" });
-  const { sent, abort } = startForward(agent, {
+  const { result: sent, abort } = startForward(agent, {
     origin: url,
     path: from.url!,
     method,

@@ -48,13 +48,13 @@ function createHostGuard(
   allowed: readonly string[],
 ): (request: IncomingMessage, forwardedHost: string | undefined) => boolean {
   const names = new Set(allowed.map((name) => name.toLowerCase()));
-  const remembered = new Set<string>();
+  const acceptedHosts = new Set<string>();
   const isAllowed = (hostHeader: string): boolean => {
-    if (remembered.has(hostHeader)) return true;
-    const [, written, port = "0"] = hostHeader.length > 300 ? [] : (hostPattern.exec(hostHeader) ?? []);
-    const name = written?.toLowerCase();
+    if (acceptedHosts.has(hostHeader)) return true;
+    const [, rawName, port = "0"] = hostHeader.length > 300 ? [] : (hostPattern.exec(hostHeader) ?? []);
+    const name = rawName?.toLowerCase();
     if (name === undefined || Number(port) > 65_535 || !(localHostPattern.test(name) || names.has(name))) return false;
-    if (remembered.size < maxCachedHosts) remembered.add(hostHeader);
+    if (acceptedHosts.size < maxCachedHosts) acceptedHosts.add(hostHeader);
     return true;
   };
   return ({ headers, rawHeaders }, forwardedHost) =>

@@ -41,8 +41,8 @@ const isWhole = (body: unknown): body is string | Uint8Array => typeof body === 
 export function sendResponse(reply: FastifyReply, httpResponse: HttpResponse): void {
   const { raw, request } = reply;
   const { exchange } = request;
-  const shown = exchange?.cors ? applyCorsHeaders(httpResponse, exchange.cors.origin) : httpResponse;
-  const response = exchange?.fault?.truncated ? truncateResponse(shown) : shown;
+  const corsResponse = exchange?.cors ? applyCorsHeaders(httpResponse, exchange.cors.origin) : httpResponse;
+  const response = exchange?.fault?.truncated ? truncateResponse(corsResponse) : corsResponse;
   const { status, body, failure } = response;
   reply.response = response;
   reply.code(status);

@@ -26,8 +26,8 @@ export function createResponseProducer({ id, responses }: Operation): ResponsePr
     if (result instanceof HandlerReply) {
       const write = writers.get(result.status);
       if (!write) throw new EmulatorBugError(`Status ${result.status} is not declared`, { operation: id });
-      const written = write(result.body);
-      return { status: result.status, headers: mergeHeaders(written.headers, result.headers), body: written.body };
+      const content = write(result.body);
+      return { status: result.status, headers: mergeHeaders(content.headers, result.headers), body: content.body };
     }
     if (result instanceof Passthrough) {
       if (!passes) throw new EmulatorBugError("Responses of other servers are not declared", { operation: id });

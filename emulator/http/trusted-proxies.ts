@@ -43,8 +43,12 @@ export class TrustedProxies {
       return undefined;
     }
     if (this.#named === undefined || !forwardedHeaders.some((name) => input.includes(name))) return undefined;
-    const vouched = this.#findTrustedAddress(splitHeader(headers["x-forwarded-for"]));
-    setRequestHeader(request, "x-forwarded-for", vouched.length === 0 ? undefined : vouched.join(", "));
+    const trustedAddresses = this.#findTrustedAddress(splitHeader(headers["x-forwarded-for"]));
+    setRequestHeader(
+      request,
+      "x-forwarded-for",
+      trustedAddresses.length === 0 ? undefined : trustedAddresses.join(", "),
+    );
     const protocol = splitHeader(headers["x-forwarded-proto"])[0]?.toLowerCase();
     return {
       host: splitHeader(headers["x-forwarded-host"])[0],

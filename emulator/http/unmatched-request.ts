@@ -44,9 +44,9 @@ function respondToPreflight({ method, atPath }: HttpExchange): HttpResponse | un
 /** The location is relative, so that it works with any name of this host (DECISIONS.md, C3). */
 function respondToOtherSlash({ method, parsedTarget, operations }: HttpExchange): HttpResponse | undefined {
   const { path, search } = parsedTarget;
-  const found = operations.matchOtherSlash(method, path);
-  if (!found) return undefined;
-  const location = found.documented.split("/").map(encodeURIComponent).join("/");
+  const match = operations.matchOtherSlash(method, path);
+  if (!match) return undefined;
+  const location = match.documentedPath.split("/").map(encodeURIComponent).join("/");
   return { status: 302, headers: ["location", search === "" ? location : `${location}?${search}`], body: undefined };
 }
 
@@ -129,13 +129,13 @@ type DistanceFunction = (a: string, b: string) => number;
 
 /** Caches distances, because paths share most of their segments. */
 function createSegmentMeasure(): DistanceFunction {
-  const known = new Map<string, number>();
+  const distances = new Map<string, number>();
   return (a, b) => {
     if (b[0] === "{") return 0.2;
     // A segment cannot contain a slash.
     const pair = `${a}/${b}`;
-    const distance = known.get(pair) ?? getEditDistance([...a], [...b], isOther) / Math.max(a.length, b.length);
-    known.set(pair, distance);
+    const distance = distances.get(pair) ?? getEditDistance([...a], [...b], isOther) / Math.max(a.length, b.length);
+    distances.set(pair, distance);
     return distance;
   };
 }

@@ -32,19 +32,19 @@ function findKeyHolder(
 }
 
 function findClusterOfKey(key: string, { clusters }: RouterContext): string | undefined {
-  let found: string | undefined;
+  let owner: string | undefined;
   // The loop compares all keys, so that its duration does not reveal the closest key.
-  for (const cluster of clusters) if (isEqualInConstantTime(key, cluster.key)) found = cluster.id;
-  return found;
+  for (const cluster of clusters) if (isEqualInConstantTime(key, cluster.key)) owner = cluster.id;
+  return owner;
 }
 
 /** Authenticates the billing provider (DECISIONS.md, R32). All failures have the same response. */
 const authenticateBilling: Authenticator<RouterContext, ClusterKeyHolder> = async ({ headers }, { context }) => {
   const { billing } = await context.store.read(readConnectedApps);
-  const given = parseBasic(headers.authorization);
-  const user = isEqualInConstantTime(given?.user ?? "", billing.username);
-  const password = isEqualInConstantTime(given?.password ?? "", billing.password);
-  return given && user && password ? {} : fail("not-authenticated");
+  const credentials = parseBasic(headers.authorization);
+  const user = isEqualInConstantTime(credentials?.user ?? "", billing.username);
+  const password = isEqualInConstantTime(credentials?.password ?? "", billing.password);
+  return credentials && user && password ? {} : fail("not-authenticated");
 };
 
 /** Authenticators of the routing service. The operation that needs a user's bearer token decodes it. */

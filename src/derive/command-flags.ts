@@ -19,11 +19,11 @@ const reservedFlags: ReadonlySet<string> = new Set([
 export function deriveFlags(operation: Operation): FlagSpec[] {
   const paged = derivePaging(operation);
   const { query, headers, body } = operation.request;
-  const taken = new Set(reservedFlags);
+  const usedNames = new Set(reservedFlags);
   const place = (where: "query" | "headers" | "body", field: ScalarField): FlagSpec => {
     const kebab = flagWords[field.name] ?? slugify(field.name);
-    const flag = taken.has(kebab) ? `${where === "headers" ? "header" : where}-${kebab}` : kebab;
-    taken.add(flag);
+    const flag = usedNames.has(kebab) ? `${where === "headers" ? "header" : where}-${kebab}` : kebab;
+    usedNames.add(flag);
     const { name, type, description, repeatable, required, choices, placeholder, isBase64 } = field;
     return {
       flag,
@@ -46,7 +46,7 @@ export function deriveFlags(operation: Operation): FlagSpec[] {
     ...placeAll("query", query),
     ...placeAll("headers", headers),
     ...placeAll("body", body && "schema" in body ? body.schema : undefined),
-    ...(body?.kind === "jsonOrForm" ? deriveSecretFileFlags(taken) : []),
+    ...(body?.kind === "jsonOrForm" ? deriveSecretFileFlags(usedNames) : []),
     ...deriveWholeBodyFlags(operation),
     ...(paged ? [createAllFlag(paged)] : []),
   ];

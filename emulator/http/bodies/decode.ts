@@ -82,10 +82,10 @@ export function createDecoder(
   return (bytes, type, finding) => {
     if (!isFormType(type)) return json(bytes, type, finding);
     if (!formIsStandard) finding("form-body", "the specification declares only JSON");
-    const sent = parseFormFields(bytes.toString("utf8"));
-    const name = findRepeatedField(sent);
+    const fields = parseFormFields(bytes.toString("utf8"));
+    const name = findRepeatedField(fields);
     if (name !== undefined) throw new UnreadableBodyError({ why: "repeated", name });
-    return createFormBody(() => parseOrderedFields(bytes.toString("utf8")), pickLastValues(sent), bytes.length);
+    return createFormBody(() => parseOrderedFields(bytes.toString("utf8")), pickLastValues(fields), bytes.length);
   };
 }
 

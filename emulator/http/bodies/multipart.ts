@@ -119,15 +119,15 @@ function findEndOfPart(body: Buffer, from: number, delimiter: string) {
  * lacks the parameter.
  */
 function findParameter(header: string, name: string): string | undefined {
-  let found: string | undefined;
+  let lastValue: string | undefined;
   for (const field of splitFields(header)) {
     const at = field.indexOf("=");
     if (at < 0 || field.slice(0, at).trim().toLowerCase().replace(/\*$/, "") !== name) continue;
     const value = field.slice(at + 1).trim();
     const isQuoted = value.length > 1 && value.startsWith('"') && value.endsWith('"');
-    found = isQuoted ? value.slice(1, -1).replace(/\\(["\\])/g, "$1") : value;
+    lastValue = isQuoted ? value.slice(1, -1).replace(/\\(["\\])/g, "$1") : value;
   }
-  return found;
+  return lastValue;
 }
 
 /** Splits a header at semicolons outside quotes. */

@@ -39,12 +39,12 @@ export interface ValidationProblem {
   readonly issue: ValidationIssue;
   readonly schema: z.ZodType;
   /** The whole part as sent: fields as strings, or the JSON document with its numbers as written. */
-  readonly sent: unknown;
+  readonly source: unknown;
 }
 
 /** Returns the value at a path of the input, or undefined if the path does not exist. */
-export function getValueAt(sent: unknown, path: readonly PropertyKey[]): unknown {
-  let at = sent;
+export function getValueAt(root: unknown, path: readonly PropertyKey[]): unknown {
+  let at = root;
   for (const key of path) {
     if (at instanceof Map) at = at.get(key);
     else if (typeof at === "object" && at !== null && Object.hasOwn(at, key))

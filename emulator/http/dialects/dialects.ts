@@ -61,14 +61,14 @@ function getPythonType(input: unknown): string {
 
 function addMessage(fields: FieldMessages, path: readonly string[], message: string): void {
   const [name, ...rest] = path as [string, ...string[]];
-  const known = fields[name];
+  const existing = fields[name];
   if (rest.length === 0) {
-    if (Array.isArray(known)) known.push(message);
+    if (Array.isArray(existing)) existing.push(message);
     else fields[name] ??= [message];
     return;
   }
-  if (Array.isArray(known)) return;
-  const inner: FieldMessages = known ?? Object.create(null);
+  if (Array.isArray(existing)) return;
+  const inner: FieldMessages = existing ?? Object.create(null);
   fields[name] = inner;
   addMessage(inner, rest, message);
 }

@@ -27,27 +27,32 @@ export interface PydanticError {
 }
 
 /** Converts one problem to errors, because a zod issue can name several keys or several branches of a union. */
-export function toPydanticErrors({ part, issue, schema, sent }: ValidationProblem): readonly PydanticError[] {
+export function toPydanticErrors({ part, issue, schema, source }: ValidationProblem): readonly PydanticError[] {
   const path = issue.path as (string | number)[];
   if (issue.code === "unrecognized_keys") {
     return issue.keys.slice(0, maxProblems).map((key) => ({
       type: "extra_forbidden",
       path: [...path, key],
       msg: "Extra inputs are not permitted",
-      input: getValueAt(sent, [...path, key]),
+      input: getValueAt(source, [...path, key]),
     }));
   }
   if (issue.code === "invalid_union") {
     const branch = findLikeliestBranch(issue.errors);
     return branch.flatMap((inner) =>
-      toPydanticErrors({ part, schema, sent, issue: { ...inner, path: [...path, ...inner.path] } as ValidationIssue }),
+      toPydanticErrors({
+        part,
+        schema,
+        source,
+        issue: { ...inner, path: [...path, ...inner.path] } as ValidationIssue,
+      }),
     );
   }
 
-  const input = getValueAt(sent, path);
+  const input = getValueAt(source, path);
   if (input === undefined) {
     // Only errors in bodies quote the object that lacks the field. A missing body, query or header is quoted as null.
-    const parent = part === "body" && path.length > 0 ? getValueAt(sent, path.slice(0, -1)) : null;
+    const parent = part === "body" && path.length > 0 ? getValueAt(source, path.slice(0, -1)) : null;
     return [{ type: "missing", path, msg: "Field required", input: parent }];
   }
   return [{ ...describeIssue(issue, findSchema(schema, path), input), path, input }];
@@ -233,11 +238,11 @@ function subtractLength(value: unknown, length: number): number {
   if (typeof value === "string") return length - value.length - 2;
   if (value instanceof SourceNumber) return length - value.text.length;
   if (typeof value !== "object" || value === null) return length - 4;
-  let left = length - 2;
+  let remaining = length - 2;
   const members = value instanceof Map ? value : Array.isArray(value) ? value.entries() : Object.entries(value);
   for (const [name, member] of members) {
-    left = subtractLength(member, left - (typeof name === "string" ? name.length + 4 : 1));
-    if (left < 0) break;
+    remaining = subtractLength(member, remaining - (typeof name === "string" ? name.length + 4 : 1));
+    if (remaining < 0) break;
   }
-  return left;
+  return remaining;
 }

@@ -46,8 +46,8 @@ export class DeadlineList<Waiting> {
     for (;;) {
       const [first] = this.#entries;
       if (!first || this.#stop.signal.aborted) break;
-      const left = first.until - this.#wall.monotonicNow();
-      if (left > 0) await this.#wall.sleep(left, this.#stop.signal);
+      const remainingMs = first.until - this.#wall.monotonicNow();
+      if (remainingMs > 0) await this.#wall.sleep(remainingMs, this.#stop.signal);
       else {
         this.#entries.delete(first);
         this.#late(first.waiting);

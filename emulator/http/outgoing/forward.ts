@@ -26,7 +26,7 @@ export type ForwardResult =
 
 export interface PendingForward {
   /** Resolves with the head of the response and streams its body. Never rejects. */
-  readonly sent: Promise<ForwardResult>;
+  readonly result: Promise<ForwardResult>;
   /** Aborts the request when the client no longer waits for the response. */
   abort(): void;
 }
@@ -75,7 +75,7 @@ export function createForwarder({ wall, mark, links }: ForwarderOptions): Forwar
     maxHeaderSize: maxHeadBytes,
     connect: createContinueSkippingConnector(buildConnector({ timeout: 10_000 })),
   });
-  const patience = new TimeoutPool(wall);
+  const timeouts = new TimeoutPool(wall);
   return {
     send(url, request) {
       const base = new URL(url);
@@ -85,13 +85,13 @@ export function createForwarder({ wall, mark, links }: ForwarderOptions): Forwar
       if (link !== undefined) headers.push(...toLinkHeader(link));
       const body = request.body.length > 0 ? request.body : null;
       const sending = startForward(agent, { origin: base.origin, path, method: request.method, headers, body });
-      if (link !== undefined) void sending.sent.then(() => links?.end(link));
+      if (link !== undefined) void sending.result.then(() => links?.end(link));
       return sending;
     },
-    withTimeout: (ms, work) => patience.withTimeout(ms, work),
+    withTimeout: (ms, work) => timeouts.withTimeout(ms, work),
     isOwn: ({ headers }) => headers.via?.split(",").some((hop) => hop.trim().split(/\s+/)[1] === mark) ?? false,
     close() {
-      patience.stop();
+      timeouts.stop();
       return agent.destroy();
     },
   };
@@ -110,16 +110,16 @@ export function startForward(
   },
 ): PendingForward {
   let exchange: ForwardExchange | undefined;
-  const sent = new Promise<ForwardResult>((resolve) => {
+  const result = new Promise<ForwardResult>((resolve) => {
     exchange = new ForwardExchange(method, resolve);
     agent.dispatch({ ...request, method: method as "GET" }, exchange);
   });
-  return { sent, abort: () => exchange?.abort(clientGoneError) };
+  return { result, abort: () => exchange?.abort(clientGoneError) };
 }
 
 /** The headers are created in one pass, because this runs for each forwarded request. */
 function createHeaders({ rawHeaders, remoteAddress, origin }: ForwardableRequest, mark: string): string[] {
-  let sent: string[] = [];
+  let headers: string[] = [];
   let via = "";
   let forwardedFor = "";
   let host: string | undefined;
@@ -135,15 +135,15 @@ function createHeaders({ rawHeaders, remoteAddress, origin }: ForwardableRequest
     else if (name === "x-forwarded-proto") protocol ||= value;
     else if (name === "host") host ||= value;
     else if (name === "connection") connection += `${value},`;
-    else if (!unforwardedHeaders.has(name) && !isEmulatorHeader(name)) sent.push(rawHeaders[i]!, value);
+    else if (!unforwardedHeaders.has(name) && !isEmulatorHeader(name)) headers.push(rawHeaders[i]!, value);
   }
   const ofConnection = parseConnectionHeader(connection);
-  if (ofConnection.length > 0) sent = removeHeaders(sent, ofConnection);
-  sent.push("via", `${via}1.1 ${mark}`, "x-forwarded-for", `${forwardedFor}${remoteAddress}`);
+  if (ofConnection.length > 0) headers = removeHeaders(headers, ofConnection);
+  headers.push("via", `${via}1.1 ${mark}`, "x-forwarded-for", `${forwardedFor}${remoteAddress}`);
   // A proxy in front of the emulator sends the host and scheme of the client.
-  sent.push("x-forwarded-host", forwardedHost || host || origin.slice(origin.indexOf("//") + 2));
-  sent.push("x-forwarded-proto", protocol || origin.slice(0, origin.indexOf(":")));
-  return sent;
+  headers.push("x-forwarded-host", forwardedHost || host || origin.slice(origin.indexOf("//") + 2));
+  headers.push("x-forwarded-proto", protocol || origin.slice(0, origin.indexOf(":")));
+  return headers;
 }
 
 export function omitHeaders(request: ForwardableRequest, names: readonly string[]): ForwardableRequest {

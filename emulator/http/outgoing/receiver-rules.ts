@@ -74,8 +74,8 @@ export function findForbiddenUrlReason(text: string, rules: ReceiverRules): Forb
     return { code: "bad_url", message: "The receiver's URL must not contain credentials." };
   const host = getHost(url);
   if (isIP(host)) return findForbiddenAddressReason(host, url, rules);
-  const known = isLocalName(host) ? !rules.strict : rules.strict;
-  return known || isAllowedHost(url, rules) ? undefined : createReason(host, host);
+  const isPermitted = isLocalName(host) ? !rules.strict : rules.strict;
+  return isPermitted || isAllowedHost(url, rules) ? undefined : createReason(host, host);
 }
 
 /**
@@ -90,10 +90,10 @@ export function findForbiddenAddressReason(
     return { code: "address_not_allowed", message: `Address ${address} is never allowed for webhooks.` };
   }
   if (isAllowedHost(url, rules)) return undefined;
-  const fine = rules.strict
+  const isPermitted = rules.strict
     ? !includesOrEmbeds(loopbackAddresses, address) && !includesOrEmbeds(privateAddresses, address)
     : includesAddress(loopbackAddresses, address);
-  return fine ? undefined : createReason(address, getHost(url));
+  return isPermitted ? undefined : createReason(address, getHost(url));
 }
 
 /** Creates the reason. `host` is the host of the receiver's URL that was resolved to the address. */

@@ -74,15 +74,15 @@ export function createWebhookSender(options: WebhookSenderOptions): WebhookSende
       }),
     ),
   });
-  const underWay = new DeadlineList<PostExchange>(options.wall, options.responseTimeoutMs, (exchange) =>
+  const pending = new DeadlineList<PostExchange>(options.wall, options.responseTimeoutMs, (exchange) =>
     exchange.abort(new ResponseTimeoutError()),
   );
   const targets = new Map<string, ReceiverTarget>();
 
   // The rules never change, so each URL is checked once.
   function resolveTarget(url: string): ReceiverTarget {
-    const known = targets.get(url);
-    if (known) return known;
+    const cached = targets.get(url);
+    if (cached) return cached;
     const forbidden = findForbiddenUrlReason(url, options);
     const target = forbidden ? { forbidden } : toTarget(new URL(url));
     if (targets.size >= maxCachedTargets) targets.clear();
@@ -102,15 +102,15 @@ export function createWebhookSender(options: WebhookSenderOptions): WebhookSende
           else if (ended.cause instanceof DeliveryAbortedError) reject(ended.cause);
           else resolve({ error: describeResponseFailure(ended.cause, origin, options) });
         });
-        const remove = underWay.enter(exchange);
+        const remove = pending.enter(exchange);
         agent.dispatch({ origin, path, method: "POST", headers, body }, exchange);
       });
     },
     abort() {
-      for (const exchange of underWay.clear()) exchange.abort(new DeliveryAbortedError());
+      for (const exchange of pending.clear()) exchange.abort(new DeliveryAbortedError());
     },
     async close() {
-      underWay.stop();
+      pending.stop();
       await agent.destroy();
     },
   };
@@ -180,9 +180,9 @@ export async function sendRequest(
   return { kind: "late" };
 
   async function exchange(): Promise<SendRequestResult> {
-    const sent = await sending.sent;
-    if (sent.kind === "unreachable") return sent;
-    const { status, rawHeaders, body } = sent.answer;
+    const outcome = await sending.result;
+    if (outcome.kind === "unreachable") return outcome;
+    const { status, rawHeaders, body } = outcome.answer;
     try {
       return { kind: "answered", status, rawHeaders, body: await concatBody(body, maxBytes) };
     } catch (error) {
@@ -226,12 +226,12 @@ export function createSpanCollector({ url, headers, timeoutMs, wall }: Collector
     origin,
     async post(body) {
       let exchange: PostExchange | undefined;
-      const sent = new Promise<PostOutcome>((resolve) => {
+      const outcome = new Promise<PostOutcome>((resolve) => {
         exchange = new PostExchange(resolve);
         const all = { ...headers, "content-type": "application/json" };
         agent.dispatch({ origin, path: `${pathname}${search}`, method: "POST", headers: all, body }, exchange);
       });
-      const ended = await withTimeout(wall, timeoutMs, sent);
+      const ended = await withTimeout(wall, timeoutMs, outcome);
       if (ended === timedOut) {
         exchange?.abort(new Error("the caller has stopped waiting"));
         return { reason: "the response timed out" };

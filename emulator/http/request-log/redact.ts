@@ -70,12 +70,12 @@ const declaredNamesByOperation = new Map<string | undefined, DeclaredNames | und
 /** Returns undefined if nothing is declared for such requests. */
 function findDeclaredNames(operation: string | undefined): DeclaredNames | undefined {
   if (!declaredNamesByOperation.has(operation)) {
-    const found = (registry as readonly Operation[]).find(({ id }) => id === operation && id !== "catch-all");
+    const declaration = (registry as readonly Operation[]).find(({ id }) => id === operation && id !== "catch-all");
     declaredNamesByOperation.set(
       operation,
-      found && {
-        query: new Set(Object.keys(found.request.query?.shape ?? {}).filter((name) => !isSecretName(name))),
-        hasHash: /\{\w*hash\}/.test(found.path),
+      declaration && {
+        query: new Set(Object.keys(declaration.request.query?.shape ?? {}).filter((name) => !isSecretName(name))),
+        hasHash: /\{\w*hash\}/.test(declaration.path),
       },
     );
   }
@@ -98,9 +98,9 @@ function redactSegments(path: string, isShown: (segment: string, before: string)
     .map((part, i) => {
       if (i % 2 === 1 || part === "" || part === mask) return part;
       const segment = decodeUrlText(part);
-      const shown = isShown(segment, before) ? part : mask;
+      const visiblePart = isShown(segment, before) ? part : mask;
       before = segment.toLowerCase();
-      return shown;
+      return visiblePart;
     })
     .join("");
 }
@@ -110,15 +110,15 @@ function redactQuery(query: string, declared: DeclaredNames | undefined): string
     .split(/([?&;])/)
     .map((pair, i) => {
       if (i % 2 === 1 || pair === "") return pair;
-      const [written = "", value] = pair.split(/=(.*)/s);
+      const [rawName = "", value] = pair.split(/=(.*)/s);
       // `[$in]` is an operator after a declared name (contract-list.ts).
-      const name = decodeUrlText(written).replace(/\[\$\w{1,5}\]$/, "");
+      const name = decodeUrlText(rawName).replace(/\[\$\w{1,5}\]$/, "");
       if (!declared?.query.has(name)) {
-        const shownName = isPlain(name) ? written : mask;
-        return value ? `${shownName}=${mask}` : pair.replace(written, () => shownName);
+        const shownName = isPlain(name) ? rawName : mask;
+        return value ? `${shownName}=${mask}` : pair.replace(rawName, () => shownName);
       }
       return value && value !== mask && isIssuedSecret(decodeUrlText(value), name.includes("hash"))
-        ? `${written}=${mask}`
+        ? `${rawName}=${mask}`
         : pair;
     })
     .join("");

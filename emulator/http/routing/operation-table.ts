@@ -8,7 +8,7 @@ import { type FoundRoute, getRoutes, type Routes } from "./routes.ts";
 export interface OperationMatch extends Pick<FoundRoute, "params"> {
   readonly bound: BoundOperation;
   /** Path in the spelling of the service, if the spelling of the request differs (DECISIONS.md, C3). */
-  readonly documented?: string;
+  readonly documentedPath?: string;
 }
 
 /** Operations of the control plane, or of a listener's services. */
@@ -45,8 +45,8 @@ export class OperationTable {
   match({ method = "", headers }: IncomingMessage, { isPath, path }: RequestTarget): OperationMatch | undefined {
     if (this.#isControl && method === "HEAD") return this.#matchHead(path);
     if (this.#isControl && method === "OPTIONS") return this.#probe(path);
-    const found = this.#routes.find(method, path);
-    if (found) return this.#selectMatch(found, headers.accept);
+    const route = this.#routes.find(method, path);
+    if (route) return this.#selectMatch(route, headers.accept);
     if (isPath && this.#catchAll && this.#caught.has(method)) {
       return { bound: this.#catchAll, params: { full_path: path.slice(1) } };
     }
@@ -59,11 +59,13 @@ export class OperationTable {
   }
 
   /** Returns the operation of the path with or without a trailing slash, for services that distinguish these paths. */
-  matchOtherSlash(method: string, path: string): (OperationMatch & { readonly documented: string }) | undefined {
-    const documented = path.endsWith("/") ? path.slice(0, -1) : `${path}/`;
-    const found = this.#routes.find(method, documented);
-    const bound = found && this.all[found.at]!;
-    return bound?.operation.service.slashes === "redirect" ? { bound, params: found!.params, documented } : undefined;
+  matchOtherSlash(method: string, path: string): (OperationMatch & { readonly documentedPath: string }) | undefined {
+    const documentedPath = path.endsWith("/") ? path.slice(0, -1) : `${path}/`;
+    const route = this.#routes.find(method, documentedPath);
+    const bound = route && this.all[route.at]!;
+    return bound?.operation.service.slashes === "redirect"
+      ? { bound, params: route!.params, documentedPath }
+      : undefined;
   }
 
   /** Service whose dialect formats the responses to unmatched requests. */
@@ -82,8 +84,8 @@ export class OperationTable {
 
   /** A stream does not end, so a HEAD request for it has no result. */
   #matchHead(path: string): OperationMatch | undefined {
-    const found = this.#routes.find("GET", path);
-    const match = found && this.#selectMatch(found, undefined);
+    const route = this.#routes.find("GET", path);
+    const match = route && this.#selectMatch(route, undefined);
     return match && isStream(match.bound) ? undefined : match;
   }
 

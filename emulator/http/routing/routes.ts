@@ -80,12 +80,12 @@ export class Routes {
 
   /** Returns the indexes of all operations of a path, for any method, in the order of declaration. */
   findAll(path: string): readonly number[] {
-    const found = new Set<number>();
+    const indexes = new Set<number>();
     this.#search(path, [], ({ at }) => {
-      found.add(at);
+      indexes.add(at);
       return false;
     });
-    return [...found].sort((a, b) => a - b);
+    return [...indexes].sort((a, b) => a - b);
   }
 
   #search(path: string, values: string[], accepts: (route: Route) => boolean): Route | undefined {
@@ -139,12 +139,12 @@ function searchRoutes(
   const end = slash < 0 ? path.length : slash;
   const segment = path.slice(from, end);
   const literal = node.literal.get(segment);
-  const found = literal && searchRoutes(literal, path, end + 1, values, accepts);
-  if (found) return found;
+  const literalRoute = literal && searchRoutes(literal, path, end + 1, values, accepts);
+  if (literalRoute) return literalRoute;
   if (node.parameter && segment !== "") {
     values.push(segment);
-    const other = searchRoutes(node.parameter, path, end + 1, values, accepts);
-    if (other) return other;
+    const parameterRoute = searchRoutes(node.parameter, path, end + 1, values, accepts);
+    if (parameterRoute) return parameterRoute;
     values.pop();
   }
   // A trailing slash belongs to the spelling of the path and not to the value.

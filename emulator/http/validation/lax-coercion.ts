@@ -70,10 +70,10 @@ export function createRelaxedChecks({ request, service }: Operation): RelaxedChe
   const walkParams = params && !isControl ? createValueCheck(params) : undefined;
   const walkBody = body?.kind === "json" && !isControl ? createValueCheck(body.schema) : undefined;
   return (sentParams, decoded, finding) => {
-    let left = maxFindings;
+    let remaining = maxFindings;
     const note: FindingReporter = (code, detail) => {
-      left -= 1;
-      if (left >= 0) finding(code, detail);
+      remaining -= 1;
+      if (remaining >= 0) finding(code, detail);
     };
     walkParams?.(sentParams, "", note);
     if (decoded) walkBody?.(decoded.value, "", note);
@@ -117,8 +117,8 @@ function createFieldsCheck(shape: Readonly<Record<string, z.ZodType>>, isClosed:
 const maxNameLength = 100;
 
 /** Formats `counter_party_details[0].organisation_name is unknown: did you mean organization_name?` */
-export function formatUnknownField(position: string, name: string, known: Iterable<string>): string {
-  const near = name.length <= maxNameLength ? findNearest(name, known) : undefined;
-  const shown = position.length > 2 * maxNameLength ? `…${position.slice(-maxNameLength)}` : position;
-  return near === undefined ? `${shown} is unknown` : `${shown} is unknown. Did you mean ${near}?`;
+export function formatUnknownField(position: string, name: string, names: Iterable<string>): string {
+  const near = name.length <= maxNameLength ? findNearest(name, names) : undefined;
+  const shortened = position.length > 2 * maxNameLength ? `…${position.slice(-maxNameLength)}` : position;
+  return near === undefined ? `${shortened} is unknown` : `${shortened} is unknown. Did you mean ${near}?`;
 }

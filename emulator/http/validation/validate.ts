@@ -33,9 +33,9 @@ export interface RequestParts {
 }
 
 /** Validates every part of a request and writes the values to `input`. Returns the problems in wire order. */
-export type RequestValidator = (sent: RequestParts, input: HandlerInput) => readonly ValidationProblem[];
+export type RequestValidator = (parts: RequestParts, input: HandlerInput) => readonly ValidationProblem[];
 
-type PartCheck = (sent: RequestParts, input: HandlerInput, problems: ValidationProblem[]) => void;
+type PartCheck = (parts: RequestParts, input: HandlerInput, problems: ValidationProblem[]) => void;
 
 const noProblems: readonly ValidationProblem[] = [];
 
@@ -50,9 +50,9 @@ export function createValidator({ request, service }: Operation): RequestValidat
   if (request.headers) checks.push(createFieldsCheck("header", request.headers, ({ headers }) => headers));
   const { body } = request;
   if (body && "schema" in body) checks.push(createBodyCheck(body.schema, service));
-  return (sent, input) => {
+  return (parts, input) => {
     const problems: ValidationProblem[] = [];
-    for (const check of checks) check(sent, input, problems);
+    for (const check of checks) check(parts, input, problems);
     return problems.length === 0 ? noProblems : problems;
   };
 }
@@ -69,13 +69,13 @@ const partOfInput = { path: "params", query: "query", header: "headers" } as con
 function createFieldsCheck(
   part: Exclude<RequestPart, "body">,
   schema: z.ZodObject,
-  pick: (sent: RequestParts) => RequestFields,
+  pick: (parts: RequestParts) => RequestFields,
 ): PartCheck {
   const read = createStringCoercer(schema);
   const names = Object.keys(schema.shape);
   const target = partOfInput[part];
-  return (sent, input, problems) => {
-    let fields = pick(sent);
+  return (parts, input, problems) => {
+    let fields = pick(parts);
     // Only declared headers are validated, because the others belong to the protocol.
     if (part === "header") fields = Object.fromEntries(names.map((name) => [name, fields[name]]));
     const values = read(fields);
@@ -86,7 +86,7 @@ function createFieldsCheck(
     }
     const quote = (name: string) => (Array.isArray(values[name]) ? [fields[name]].flat() : getLastValue(fields[name]));
     const quoted = Object.fromEntries(Object.keys(fields).map((name) => [name, quote(name)]));
-    for (const issue of parsed.error.issues) problems.push({ part, issue, schema, sent: quoted });
+    for (const issue of parsed.error.issues) problems.push({ part, issue, schema, source: quoted });
   };
 }
 
@@ -120,24 +120,24 @@ function createBodyCheck(schema: z.ZodType, { dialect, absentBody }: Service): P
     // The first request with a long document creates this schema, because most operations never receive such a
     // document.
     if (isLong) forLong ??= limitProblems(schema);
-    const fitting = isLong ? forLong! : schema;
-    let checked = value;
-    let parsed = fitting.safeParse(checked, { reportInput: true });
+    const bodySchema = isLong ? forLong! : schema;
+    let attempt = value;
+    let parsed = bodySchema.safeParse(attempt, { reportInput: true });
     for (let times = isLong ? maxLaxAttempts : 1; isLax && !parsed.success && times > 0; times -= 1) {
-      const lax = coerceLax(schema, checked, parsed.error.issues);
+      const lax = coerceLax(schema, attempt, parsed.error.issues);
       if (lax === undefined) break;
-      checked = lax;
-      parsed = fitting.safeParse(checked, { reportInput: true });
+      attempt = lax;
+      parsed = bodySchema.safeParse(attempt, { reportInput: true });
     }
     if (parsed.success) {
       const exact = isFree ? decoded?.getExact?.() : undefined;
       input.body = exact === undefined ? parsed.data : keepNumbers(schema, parsed.data, exact);
       return;
     }
-    const sent = decoded?.value === undefined ? value : decoded.getSource();
-    if (decoded?.isForm && dialect === "fastapi") dropBlanks(schema, sent as Map<string, unknown>);
-    for (const issue of sortInWireOrder(schema, sent, parsed.error.issues)) {
-      problems.push({ part: "body", issue, schema, sent });
+    const source = decoded?.value === undefined ? value : decoded.getSource();
+    if (decoded?.isForm && dialect === "fastapi") dropBlanks(schema, source as Map<string, unknown>);
+    for (const issue of sortInWireOrder(schema, source, parsed.error.issues)) {
+      problems.push({ part: "body", issue, schema, source });
     }
   };
 }
@@ -149,9 +149,9 @@ type FormFields = Readonly<Record<string, string | undefined>>;
  * R1).
  */
 function removeBlanks(schema: z.ZodType, form: FormFields): FormFields {
-  const kept = new Map(Object.entries(form));
-  dropBlanks(schema, kept);
-  return lookupTable(Object.fromEntries(kept));
+  const fields = new Map(Object.entries(form));
+  dropBlanks(schema, fields);
+  return lookupTable(Object.fromEntries(fields));
 }
 
 /** The last value of a repeated field counts. */
@@ -187,19 +187,19 @@ function createStringCoercer(schema: z.ZodObject): (fields: RequestFields) => Re
 }
 
 /**
- * Sorts issues of dictionary keys by wire order, because an object lists names that look like numbers first. `sent` is
+ * Sorts issues of dictionary keys by wire order, because an object lists names that look like numbers first. `source` is
  * the document, whose objects are maps.
  */
 function sortInWireOrder(
   schema: z.ZodType,
-  sent: unknown,
+  source: unknown,
   issues: readonly ValidationIssue[],
 ): readonly ValidationIssue[] {
   if (issues.length < 2) return issues;
   const indexed = new Map<unknown, { readonly first: number; readonly rank: ReadonlyMap<unknown, number> }>();
   const keys = issues.map((issue, at) => {
     const depth = issue.path.findIndex((_, length) => isDictionary(schema, issue.path.slice(0, length)));
-    const owner = depth < 0 ? undefined : getValueAt(sent, issue.path.slice(0, depth));
+    const owner = depth < 0 ? undefined : getValueAt(source, issue.path.slice(0, depth));
     if (!(owner instanceof Map)) return { issue, group: at, rank: 0 };
     const position = indexed.get(owner) ?? {
       first: at,
@@ -243,19 +243,19 @@ const cloneSchema = (schema: z.ZodType, parts: object): z.ZodType =>
  * already invalid.
  */
 function limitIssues(schema: z.ZodType, part: "element" | "valueType", item: z.ZodType): z.ZodType {
-  let found = 0;
+  let issueCount = 0;
   const limitedItem = item.clone();
   const runItem = limitedItem._zod.run;
   limitedItem._zod.run = (payload, context) => {
-    if (found >= maxProblems) return payload;
-    const came = runItem(payload, context);
-    if ("issues" in came) found += came.issues.length;
-    return came;
+    if (issueCount >= maxProblems) return payload;
+    const result = runItem(payload, context);
+    if ("issues" in result) issueCount += result.issues.length;
+    return result;
   };
   const list = cloneSchema(schema, { [part]: limitedItem });
   const runList = list._zod.run;
   list._zod.run = (payload, context) => {
-    found = 0;
+    issueCount = 0;
     return runList(payload, context);
   };
   return list;

@@ -89,8 +89,8 @@ async function forwardMessage(call: ChatACall, candidates: () => readonly Cluste
 }
 
 /** Interaction routes respond with an object, so an empty success becomes `{}` (DECISIONS.md, R21). */
-async function toObjectResponse(call: ForwardCall, answering: Promise<Passthrough>): Promise<Passthrough> {
-  const answer = await answering;
+async function toObjectResponse(call: ForwardCall, forwarding: Promise<Passthrough>): Promise<Passthrough> {
+  const answer = await forwarding;
   if (answer.status < 200 || answer.status > 299) return answer;
   const body = await concatBody(answer.body).catch(() => call.fail("no-cluster-reachable"));
   if (body.length === 0) return createRouterResponse({});
@@ -105,8 +105,8 @@ const selectAllClusters =
 
 /** Returns the clusters of a destination in seed order (DECISIONS.md, R15). */
 const selectClusterOf = (call: RouterCall<"unknown-destination">, destination: string) => () => {
-  const found = call.clusters.filter(({ destinations }) => destinations.includes(destination));
-  return found.length > 0 ? found : call.fail("unknown-destination", { destination });
+  const matches = call.clusters.filter(({ destinations }) => destinations.includes(destination));
+  return matches.length > 0 ? matches : call.fail("unknown-destination", { destination });
 };
 
 export const chatAHandlers = {

@@ -38,8 +38,11 @@ async function findPublishedKey(
 
 /** Lists the values of an activity that can contain its tenant, in order of precedence. */
 function listTenants(activity: Readonly<Record<string, unknown>>): OwnerIdentifier[] {
-  const named = [findString(activity, "channelData", "tenant", "id"), findString(activity, "conversation", "tenantId")];
-  return named.flatMap((id) => (id === undefined ? [] : [{ table: "external_integrations", key: `CHAT_B:${id}` }]));
+  const tenants = [
+    findString(activity, "channelData", "tenant", "id"),
+    findString(activity, "conversation", "tenantId"),
+  ];
+  return tenants.flatMap((id) => (id === undefined ? [] : [{ table: "external_integrations", key: `CHAT_B:${id}` }]));
 }
 
 export const chatBHandlers = {

@@ -74,12 +74,12 @@ async function requireAllowedIndexUrl(call: CanvasCall, wanted: string | null | 
  * request (DECISIONS.md, R14).
  */
 function buildTarget(context: unknown): string {
-  const named = new URLSearchParams();
+  const query = new URLSearchParams();
   const email = findString(context, "user", "email");
   const organization = findString(context, "organization", "organizationId");
-  if (email !== undefined) named.set("email", email);
-  if (organization !== undefined) named.set("external_id", organization);
-  return `/?${named}`;
+  if (email !== undefined) query.set("email", email);
+  if (organization !== undefined) query.set("external_id", organization);
+  return `/?${query}`;
 }
 
 export const crmBHandlers = {

@@ -27,10 +27,10 @@ export class IssuerKeys {
 
   /** Returns the key with that id, or undefined if the issuer does not have it or does not respond. */
   async find(metadataUrl: string, kid: string): Promise<IssuerKey | undefined> {
-    const known = this.#sets.get(metadataUrl);
-    const age = known ? this.#context.wall.monotonicNow() - known.at : maxKeyAgeMs;
-    const found = age < maxKeyAgeMs ? findKey(await known?.keys, kid) : undefined;
-    if (found || age < minRequestIntervalMs) return found;
+    const cached = this.#sets.get(metadataUrl);
+    const age = cached ? this.#context.wall.monotonicNow() - cached.at : maxKeyAgeMs;
+    const key = age < maxKeyAgeMs ? findKey(await cached?.keys, kid) : undefined;
+    if (key || age < minRequestIntervalMs) return key;
     return findKey(await this.#renewKeys(metadataUrl), kid);
   }
 

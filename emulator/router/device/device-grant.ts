@@ -33,13 +33,13 @@ const createDeviceCode: RouterHandler<"device-grant.code"> = async ({ body }, ca
     tx.put(deviceGrants, row);
     return row;
   });
-  const shown = formatUserCode(grant.user_code);
+  const userCode = formatUserCode(grant.user_code);
   const verification = `${settings.publicUrl}/_emulator/device`;
   const codes = {
     device_code: grant.device_code,
-    user_code: shown,
+    user_code: userCode,
     verification_uri: verification,
-    verification_uri_complete: `${verification}?user_code=${shown}`,
+    verification_uri_complete: `${verification}?user_code=${userCode}`,
     expires_in: deviceCodeLifetimeSeconds,
     interval: minPollIntervalSeconds,
   };
@@ -80,8 +80,8 @@ const decideDeviceGrant: RouterHandler<"device-grant.decide"> = async ({ body },
   const { store, clock, fail } = call;
   requireCluster(call, body.cluster_id);
   await store.transaction("device-grant.decide", async (tx) => {
-    const decided = await decideGrant(tx, clock.now(), body.user_code, body);
-    if (typeof decided === "string") fail(decisionErrorCodes[decided]);
+    const result = await decideGrant(tx, clock.now(), body.user_code, body);
+    if (typeof result === "string") fail(decisionErrorCodes[result]);
   });
   return body;
 };

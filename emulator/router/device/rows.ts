@@ -68,10 +68,10 @@ export async function decideGrant(
     return grant.status === status && grant.cluster_id === cluster_id ? grant : "decided";
   }
   if (grant.cluster_id !== null && grant.cluster_id !== cluster_id) return "bound";
-  const decided = { ...grant, status, cluster_id };
-  tx.put(deviceGrants, decided);
+  const decidedGrant = { ...grant, status, cluster_id };
+  tx.put(deviceGrants, decidedGrant);
   tx.map(mappingTables.user_codes, cluster_id, [grant.user_code]);
-  return decided;
+  return decidedGrant;
 }
 
 /** Deletes the grants with these user codes that are bound to the cluster (DECISIONS.md, R10). */

@@ -28,11 +28,11 @@ export const redeemDeviceCode: RouterHandler<"device-grant.poll"> = async ({ bod
  * no field for it.
  */
 async function reportUnproven({ request, store, finding }: RouterCall, client_id: string): Promise<void> {
-  const sent = parseForm(request) ?? new Map(Object.entries(parseJsonObject(request.body) ?? {}));
-  const client_secret = sent.get("client_secret") ?? undefined;
+  const fields = parseForm(request) ?? new Map(Object.entries(parseJsonObject(request.body) ?? {}));
+  const client_secret = fields.get("client_secret") ?? undefined;
   const parameters = { client_id, client_secret: client_secret === undefined ? undefined : String(client_secret) };
-  const proven = await store.read((view) => authenticateClient(view, request, parameters));
-  if (typeof proven === "string") finding("client-unproven", `${client_id} has a secret, but did not authenticate`);
+  const client = await store.read((view) => authenticateClient(view, request, parameters));
+  if (typeof client === "string") finding("client-unproven", `${client_id} has a secret, but did not authenticate`);
 }
 
 /**
@@ -45,10 +45,10 @@ export async function issueDeviceTokens(
   clientId: string,
   request: ForwardableRequest,
 ): Promise<Tokens> {
-  const polled = await pollGrant(call, deviceCode, clientId);
-  if (polled.kind === "refused") return call.fail(polled.code);
+  const poll = await pollGrant(call, deviceCode, clientId);
+  if (poll.kind === "refused") return call.fail(poll.code);
 
-  const answer = await requestTokens(call, polled.grant, request);
+  const answer = await requestTokens(call, poll.grant, request);
   await call.store.transaction("device-grant.poll: end of the claim", async (tx) => {
     // The state can have been replaced during the request to the cluster.
     const row = await tx.get(deviceGrants, deviceCode);
@@ -63,9 +63,9 @@ function pollGrant(call: RouterCall, deviceCode: string, clientId: string): Prom
     const at = clock.now();
     // Wall-clock time would make two equal runs differ.
     const wall_at = settings.deterministic ? at : Math.floor(wall.now());
-    const polled = checkPoll(await tx.get(deviceGrants, deviceCode), clientId, { at, wall_at });
-    if (polled.grant) tx.put(deviceGrants, polled.grant);
-    return polled;
+    const poll = checkPoll(await tx.get(deviceGrants, deviceCode), clientId, { at, wall_at });
+    if (poll.grant) tx.put(deviceGrants, poll.grant);
+    return poll;
   });
 }
 
@@ -145,15 +145,19 @@ export function checkPoll(grant: DeviceGrant | undefined, clientId: string, now:
   if (!grant || grant.client_id !== clientId || grant.redeemed) return { kind: "refused", code: "invalid-grant" };
   if (grant.expires_at <= now.at) return { kind: "refused", code: "expired-token" };
 
-  const polled = { ...grant, last_poll: { at: now.at, wall_at: now.wall_at } };
+  const polledGrant = { ...grant, last_poll: { at: now.at, wall_at: now.wall_at } };
   if (isEarly(grant, now)) {
-    return { kind: "refused", code: "slow-down", grant: { ...polled, interval: grant.interval + slowDownSeconds } };
+    return {
+      kind: "refused",
+      code: "slow-down",
+      grant: { ...polledGrant, interval: grant.interval + slowDownSeconds },
+    };
   }
-  if (grant.status === "DENIED") return { kind: "refused", code: "access-denied", grant: polled };
+  if (grant.status === "DENIED") return { kind: "refused", code: "access-denied", grant: polledGrant };
   if (grant.status === "PENDING" || grant.claimed) {
-    return { kind: "refused", code: "authorization-pending", grant: polled };
+    return { kind: "refused", code: "authorization-pending", grant: polledGrant };
   }
-  return { kind: "authorized", grant: { ...polled, claimed: true } };
+  return { kind: "authorized", grant: { ...polledGrant, claimed: true } };
 }
 
 /**

@@ -8,21 +8,21 @@ type SignatoryInput = Pick<SignatoryMapping, "signatory_hash" | "cluster"> & {
 
 export const signatoryHandlers = {
   "signatories.add": async ({ body }, { clusters, store, fail }) => {
-    const given: readonly SignatoryInput[] = Array.isArray(body) ? body : [body];
-    for (const { cluster } of given) {
+    const inputs: readonly SignatoryInput[] = Array.isArray(body) ? body : [body];
+    for (const { cluster } of inputs) {
       if (!clusters.some(({ id }) => id === cluster)) fail("unknown-cluster", { cluster });
     }
     return store.transaction("signatories.add", async (tx) => {
       // The newest row has the highest id, which is reused if the row is deleted.
       const [newest] = await tx.list(signatories, { reverse: true, limit: 1 });
       let last = newest?.id ?? 0;
-      const stored: SignatoryMapping[] = [];
-      for (const signatory of given) {
+      const rows: SignatoryMapping[] = [];
+      for (const signatory of inputs) {
         const row = await addSignatory(tx, signatory, last + 1);
         last = Math.max(last, row.id);
-        stored.push(row);
+        rows.push(row);
       }
-      return stored;
+      return rows;
     });
   },
 } satisfies RouterHandlers;
@@ -32,8 +32,8 @@ async function addSignatory(
   { signatory_hash, cluster, uuid }: SignatoryInput,
   id: number,
 ): Promise<SignatoryMapping> {
-  const known = await tx.get(signatories, buildSignatoryKey(cluster, signatory_hash));
-  if (known) return known;
+  const existing = await tx.get(signatories, buildSignatoryKey(cluster, signatory_hash));
+  if (existing) return existing;
   const row = { id, uuid: uuid ?? null, cluster, signatory_hash };
   tx.put(signatories, row);
   return row;

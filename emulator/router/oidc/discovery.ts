@@ -34,10 +34,10 @@ export function createDiscoveryDocument(
 ): { readonly issuer: string } & Record<string, unknown> {
   const { issuer: clusterIssuer, grant_types_supported: grants, ...rest } = configuration;
   const bases = [clusterUrl, ...(typeof clusterIssuer === "string" ? [clusterIssuer.replace(/\/$/, "")] : [])];
-  const moved = Object.entries(rest).map(([name, value]) => [name, rebaseUrls(publicUrl, name, value, bases)]);
+  const rebased = Object.entries(rest).map(([name, value]) => [name, rebaseUrls(publicUrl, name, value, bases)]);
   const endpoints = Object.entries(endpointPaths).map(([name, path]) => [name, `${publicUrl}${path}`]);
   const allGrants = [...new Set([...(Array.isArray(grants) ? grants : defaultGrants), deviceGrantType])];
-  return { issuer: publicUrl, ...Object.fromEntries([...moved, ...endpoints]), grant_types_supported: allGrants };
+  return { issuer: publicUrl, ...Object.fromEntries([...rebased, ...endpoints]), grant_types_supported: allGrants };
 }
 
 /** Fields that OAuth defines (RFC 8414, 2; RFC 8628, 4; RFC 9207, 3). All other fields belong to OpenID. */

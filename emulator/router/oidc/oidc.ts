@@ -41,13 +41,13 @@ const showJwks: RouterHandler<"oidc.jwks"> = async (_, call) => {
   const request = await filterCredentials(call, "several");
   const send = (cluster: Cluster) => requestCluster(call, cluster, request, getIdentityTimeout(call, cluster));
   const answers = await Promise.all(call.clusters.map(async (cluster) => ({ cluster, reply: await send(cluster) })));
-  const answered = answers.flatMap(({ cluster, reply }) => {
+  const keySets = answers.flatMap(({ cluster, reply }) => {
     const keys = reply.kind === "answered" && reply.status === 200 ? reply.body?.keys : undefined;
     if (!Array.isArray(keys)) call.finding("keys-missing", `${cluster.id} returned no keys`);
     return Array.isArray(keys) ? [keys] : [];
   });
-  if (answered.length === 0) return call.fail("no-cluster-reachable");
-  return reply(200, { keys: filterPublicKeys(answered.flat()) }, freshHeaders);
+  if (keySets.length === 0) return call.fail("no-cluster-reachable");
+  return reply(200, { keys: filterPublicKeys(keySets.flat()) }, freshHeaders);
 };
 
 const serveDiscovery: RouterHandler<"oidc.discovery"> = async (_, call) =>
@@ -62,9 +62,9 @@ async function fetchConfiguration(call: IdentityCall) {
   rejectLoop(call);
   const request = replaceTarget(await filterCredentials(call, "several"), showDiscovery.path);
   for (const cluster of call.clusters) {
-    const found = await requestCluster(call, cluster, request, getIdentityTimeout(call, cluster));
-    if (found.kind === "answered" && found.status === 200 && found.body) {
-      return createDiscoveryDocument(found.body, cluster.url, call.settings.publicUrl);
+    const configuration = await requestCluster(call, cluster, request, getIdentityTimeout(call, cluster));
+    if (configuration.kind === "answered" && configuration.status === 200 && configuration.body) {
+      return createDiscoveryDocument(configuration.body, cluster.url, call.settings.publicUrl);
     }
     call.finding("configuration-missing", `${cluster.id} returned no OpenID configuration`);
   }
@@ -133,14 +133,14 @@ const privateKeyFields = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"];
 
 /** Returns the public keys of several sets without duplicates, because clients cannot process two keys with one id. */
 function filterPublicKeys(keys: readonly unknown[]): Jwk[] {
-  const found = new Map<string, Jwk>();
+  const keysByText = new Map<string, Jwk>();
   for (const key of keys) {
     if (!isJwk(key) || key.kty === "oct") continue;
-    const open = Object.fromEntries(Object.entries(key).filter(([name]) => !privateKeyFields.includes(name)));
-    const text = JSON.stringify(open);
-    if (!found.has(text)) found.set(text, { ...open, kty: key.kty });
+    const publicKey = Object.fromEntries(Object.entries(key).filter(([name]) => !privateKeyFields.includes(name)));
+    const text = JSON.stringify(publicKey);
+    if (!keysByText.has(text)) keysByText.set(text, { ...publicKey, kty: key.kty });
   }
-  return [...found.values()];
+  return [...keysByText.values()];
 }
 
 const isJwk = (value: unknown): value is Jwk =>

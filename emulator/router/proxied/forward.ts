@@ -43,13 +43,13 @@ export async function forwardToOne(
   const request = await filterCredentials(call, cluster);
   const sending = call.forwarder.send(cluster.reachedAt, request);
   call.request.onDisconnect(() => sending.abort());
-  const sent = await call.forwarder.withTimeout(timeoutMs, sending.sent);
-  if (sent === timedOut) {
+  const result = await call.forwarder.withTimeout(timeoutMs, sending.result);
+  if (result === timedOut) {
     sending.abort();
     return call.fail("cluster-timeout", { cluster: cluster.id });
   }
-  if (sent.kind === "unreachable") return call.fail("cluster-unreachable", { cluster: cluster.id });
-  return sandboxExternalPage(cluster, sent.answer);
+  if (result.kind === "unreachable") return call.fail("cluster-unreachable", { cluster: cluster.id });
+  return sandboxExternalPage(cluster, result.answer);
 }
 
 /** Creates a response of the router that replaces the response of a cluster. */
@@ -62,7 +62,7 @@ export const createRouterResponse = (body: unknown, headers: Readonly<Record<str
 /** Result of the request to one cluster. */
 interface ClusterResult {
   readonly cluster: Cluster;
-  readonly sent: ForwardResult | typeof timedOut;
+  readonly result: ForwardResult | typeof timedOut;
 }
 
 /**
@@ -80,23 +80,25 @@ export async function broadcastRequest(
   const results = clusters.map(async (cluster): Promise<ClusterResult> => {
     const sending = call.forwarder.send(cluster.reachedAt, request);
     call.request.onDisconnect(() => sending.abort());
-    const sent = await call.forwarder.withTimeout(timeoutMs, sending.sent);
-    if (sent === timedOut) void sending.sent.then((after) => discardResult(call, { cluster, sent: after }, "late"));
-    return { cluster, sent };
+    const result = await call.forwarder.withTimeout(timeoutMs, sending.result);
+    if (result === timedOut)
+      void sending.result.then((after) => discardResult(call, { cluster, result: after }, "late"));
+    return { cluster, result };
   });
 
-  const early = call.isInSeedOrder() ? undefined : await findFirstSuccess(results);
-  const chosen = early ?? pickBest(await Promise.all(results));
+  const firstSuccess = call.isInSeedOrder() ? undefined : await findFirstSuccess(results);
+  const best = firstSuccess ?? pickBest(await Promise.all(results));
   for (const other of results) {
-    void other.then((one) => one.cluster !== chosen?.cluster && discardResult(call, one, "not the first"));
+    void other.then((one) => one.cluster !== best?.cluster && discardResult(call, one, "not the first"));
   }
-  if (chosen && isAnswered(chosen)) return sandboxExternalPage(chosen.cluster, chosen.sent.answer);
-  return chosen ? call.fail("cluster-timeout", { cluster: chosen.cluster.id }) : call.fail("no-cluster-reachable");
+  if (best && isAnswered(best)) return sandboxExternalPage(best.cluster, best.result.answer);
+  return best ? call.fail("cluster-timeout", { cluster: best.cluster.id }) : call.fail("no-cluster-reachable");
 }
 
-type AnsweredResult = ClusterResult & { readonly sent: Extract<ForwardResult, { kind: "answered" }> };
-const isAnswered = (one: ClusterResult): one is AnsweredResult => one.sent !== timedOut && one.sent.kind === "answered";
-const isSuccess = (one: ClusterResult): one is AnsweredResult => isAnswered(one) && one.sent.answer.status < 400;
+type AnsweredResult = ClusterResult & { readonly result: Extract<ForwardResult, { kind: "answered" }> };
+const isAnswered = (one: ClusterResult): one is AnsweredResult =>
+  one.result !== timedOut && one.result.kind === "answered";
+const isSuccess = (one: ClusterResult): one is AnsweredResult => isAnswered(one) && one.result.answer.status < 400;
 
 /** Resolves with the first success, or undefined if there is none. */
 const findFirstSuccess = (results: readonly Promise<ClusterResult>[]): Promise<ClusterResult | undefined> =>
@@ -106,24 +108,24 @@ const findFirstSuccess = (results: readonly Promise<ClusterResult>[]): Promise<C
 
 /** Returns the best of all results in seed order: a success, the lowest status, a timeout, or undefined. */
 function pickBest(all: readonly ClusterResult[]): ClusterResult | undefined {
-  const answered = all.filter(isAnswered);
+  const responses = all.filter(isAnswered);
   return (
-    answered.find(isSuccess) ??
+    responses.find(isSuccess) ??
     // toSorted is stable, so equal statuses stay in seed order.
-    answered.toSorted((a, b) => a.sent.answer.status - b.sent.answer.status).at(0) ??
-    all.find(({ sent }) => sent === timedOut)
+    responses.toSorted((a, b) => a.result.answer.status - b.result.answer.status).at(0) ??
+    all.find(({ result }) => result === timedOut)
   );
 }
 
 /** Reads an unused response to its end, and reports a finding. */
-function discardResult({ finding }: BroadcastCall, { cluster, sent }: ClusterResult, why: string): void {
-  if (sent === timedOut) return;
-  if (sent.kind === "unreachable") {
-    finding("cluster-unreachable", `${cluster.id}: ${sent.reason}`);
+function discardResult({ finding }: BroadcastCall, { cluster, result }: ClusterResult, why: string): void {
+  if (result === timedOut) return;
+  if (result.kind === "unreachable") {
+    finding("cluster-unreachable", `${cluster.id}: ${result.reason}`);
     return;
   }
-  finding("answer-dropped", `${cluster.id} responded ${sent.answer.status}, ${why}`);
-  void drainBody(sent.answer.body);
+  finding("answer-dropped", `${cluster.id} responded ${result.answer.status}, ${why}`);
+  void drainBody(result.answer.body);
 }
 
 async function drainBody(body: Passthrough["body"]): Promise<void> {
@@ -179,8 +181,11 @@ export async function filterCredentials(call: CredentialContext, to: Cluster | "
     omitted.push("client-id", "client-secret");
   if (authorization !== undefined && !mayHaveAuthorization(call, authorization, to)) omitted.push("authorization");
   if (omitted.length === 0) return request;
-  const given = omitted.filter((name) => request.headers[name] !== undefined);
-  call.finding("credentials-omitted", `${given.join(", ")}: not for ${to === "several" ? "several clusters" : to.id}`);
+  const presentNames = omitted.filter((name) => request.headers[name] !== undefined);
+  call.finding(
+    "credentials-omitted",
+    `${presentNames.join(", ")}: not for ${to === "several" ? "several clusters" : to.id}`,
+  );
   return omitHeaders(request, omitted);
 }
 

@@ -33,11 +33,11 @@ export function findOwnersByTable<Known extends OwnerIdentifier>(
   identifiers: readonly Known[],
 ): Promise<readonly (Known & { readonly cluster: Cluster })[]> {
   return store.read(async (view) => {
-    const found: (Known & { readonly cluster: Cluster })[] = [];
+    const owners: (Known & { readonly cluster: Cluster })[] = [];
     for (const identifier of identifiers) {
-      for (const cluster of await findClusters(view, clusters, identifier)) found.push({ ...identifier, cluster });
+      for (const cluster of await findClusters(view, clusters, identifier)) owners.push({ ...identifier, cluster });
     }
-    return found;
+    return owners;
   });
 }
 
@@ -46,7 +46,7 @@ async function findClusters(
   clusters: readonly Cluster[],
   { table, key }: OwnerIdentifier,
 ): Promise<Cluster[]> {
-  if (table === "prefix") return [findClusterByPrefix(clusters, key)].filter((found) => found !== undefined);
+  if (table === "prefix") return [findClusterByPrefix(clusters, key)].filter((cluster) => cluster !== undefined);
   const ids = await findClusterIds(view, table, key);
   return clusters.filter(({ id }) => ids.includes(id));
 }

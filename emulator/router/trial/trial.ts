@@ -22,13 +22,13 @@ const signUpForTrial: RouterHandler<"trial.signup"> = async ({ body }, call) => 
  * Checks a captcha. Addresses on the test list pass with any non-empty value except `fail`. All other addresses require
  * the captcha of the seed (DECISIONS.md, R23).
  */
-async function checkCaptcha(call: RouterCall<"captcha-failed">, given: string): Promise<void> {
+async function checkCaptcha(call: RouterCall<"captcha-failed">, answer: string): Promise<void> {
   const { captcha } = await call.store.read(readConnectedApps);
   const { headers, remoteAddress } = call.request;
   const caller = headers["x-forwarded-for"]?.split(",")[0]?.trim() || remoteAddress;
   const passes = captcha.test_addresses.includes(caller)
-    ? given !== "" && given !== "fail"
-    : isEqualInConstantTime(given, captcha.captcha_token);
+    ? answer !== "" && answer !== "fail"
+    : isEqualInConstantTime(answer, captcha.captcha_token);
   if (!passes) call.fail("captcha-failed");
 }
 
@@ -40,11 +40,11 @@ async function findPendingSignup(
   context: Pick<RouterCall, "ids" | "clock" | "hasAccount"> & { readonly fail: Fail<"account-exists"> },
   signup: SignupInput,
 ): Promise<TrialSignup> {
-  const known = await findSignupByEmail(tx, signup.email);
-  if (known?.workspace || (await isEmailTaken(tx, context, known ?? signup))) context.fail("account-exists");
-  const made = known
+  const existing = await findSignupByEmail(tx, signup.email);
+  if (existing?.workspace || (await isEmailTaken(tx, context, existing ?? signup))) context.fail("account-exists");
+  const pendingSignup = existing
     ? // A user who returns from a provider is identified more reliably than before.
-      { ...known, ...(signup.oauth_provider && signup), email: known.email }
+      { ...existing, ...(signup.oauth_provider && signup), email: existing.email }
     : {
         id: tx.next("trial_signup"),
         token: `trl_${context.ids.token(24)}`,
@@ -53,10 +53,10 @@ async function findPendingSignup(
         workspace: null,
         answers: null,
       };
-  tx.put(trialSignups, made);
-  if (!known && !signup.oauth_provider) await sendTrialEmail(tx, context.clock.now(), made);
+  tx.put(trialSignups, pendingSignup);
+  if (!existing && !signup.oauth_provider) await sendTrialEmail(tx, context.clock.now(), pendingSignup);
   await evictOldest(tx, trialSignups, { stays: ({ claimed }) => claimed });
-  return made;
+  return pendingSignup;
 }
 
 /** Sends the token with which a user continues the signup. The pages of the emulator do not require it. */

@@ -11,16 +11,16 @@ export function buildRequestBody(operation: Operation, writer: SchemaWriter): Js
   const { service, request } = operation;
   const { body } = request;
   if (!body) return undefined;
-  const given = operation.examples.filter(({ body }) => body !== undefined);
+  const bodyExamples = operation.examples.filter(({ body }) => body !== undefined);
   const examples = Object.fromEntries(
-    given.map(({ title, body }) => [slugify(title), { summary: title, value: body }]),
+    bodyExamples.map(({ title, body }) => [slugify(title), { summary: title, value: body }]),
   );
   return {
     required: !isBodyOptional(body, service),
     content: Object.fromEntries(
       Object.entries(buildRequestContent(body, writer)).map(([mediaType, schema]) => [
         mediaType,
-        { schema, ...(given.length > 0 ? { examples } : {}) },
+        { schema, ...(bodyExamples.length > 0 ? { examples } : {}) },
       ]),
     ),
   };

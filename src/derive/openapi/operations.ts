@@ -91,7 +91,7 @@ function buildPartParameters(
   if (!shape) return [];
   const { properties, required } = writer.writeFields(shape);
   return Object.entries(properties).map(([name, { description, ...schema }]) => {
-    const given = examples.flatMap((example) => {
+    const namedExamples = examples.flatMap((example) => {
       const value = example[exampleKeys[where]]?.[name];
       return value === undefined ? [] : [[slugify(example.title), { summary: example.title, value }] as const];
     });
@@ -101,7 +101,7 @@ function buildPartParameters(
       required: required.includes(name),
       ...(description === undefined ? {} : { description }),
       schema,
-      ...(given.length > 0 ? { examples: Object.fromEntries(given) } : {}),
+      ...(namedExamples.length > 0 ? { examples: Object.fromEntries(namedExamples) } : {}),
     };
   });
 }
