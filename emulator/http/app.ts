@@ -11,9 +11,9 @@ import {
 import { EmulatorBugError } from "../../src/base/errors.ts";
 import { maxIdleConnectionMs, waitForNextTurn } from "../../src/base/timing.ts";
 import { HttpExchange, type ListenerContext, type ServedRoutes } from "./exchange.ts";
-import type { ForwardedRequest } from "./forward-to-leader.ts";
 import { applyTargetAuthority, createPreflightResponse, isPreflight, rejectForbidden } from "./guard.ts";
 import type { RequestFault } from "./handler.ts";
+import type { ForwardedRequest } from "./outgoing/forward-to-leader.ts";
 import { ambiguousTargetResponse, createJsonResponse, type HttpResponse, notReadyResponse } from "./reply.ts";
 import { noSniffHeader, sandboxHeader, sendResponse, setHeaders } from "./respond.ts";
 import { hasDotSegments, removeDotSegments } from "./routing/path.ts";

@@ -6,14 +6,14 @@ import { type AppOptions, createApp } from "./app.ts";
 import { type BoundOperation, bindPart } from "./bind.ts";
 import { type BodyReadTimeouts, defaultBodyReadTimeouts, RequestBodyReader } from "./bodies/request-body-reader.ts";
 import type { ServedRoutes } from "./exchange.ts";
+import type { ListenerPart } from "./handler.ts";
 import {
   createNotLeadingResponse,
   extractForwarded,
   type ForwardedRequest,
   forwardToLeader,
   type LeaderListener,
-} from "./forward-to-leader.ts";
-import type { ListenerPart } from "./handler.ts";
+} from "./outgoing/forward-to-leader.ts";
 import { defaultUnreadResponseTimeoutMs, sendResponse } from "./respond.ts";
 import { OperationTable } from "./routing/operation-table.ts";
 import { TrustedProxies } from "./trusted-proxies.ts";

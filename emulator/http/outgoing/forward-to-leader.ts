@@ -2,15 +2,15 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { Agent } from "undici";
-import type { WallClock } from "../../src/base/clock.ts";
-import { concatBody } from "./bodies/decode.ts";
-import { hasBody, type RequestBodyReader } from "./bodies/request-body-reader.ts";
-import { filterEndToEndHeaders, setRequestHeader } from "./hop-by-hop.ts";
-import { startForward } from "./outgoing/forward.ts";
-import { createErrorResponse, type HttpResponse, invalidTargetResponse, retryAfterHeader } from "./reply.ts";
-import { noSniffHeader } from "./respond.ts";
-import { toOriginForm } from "./routing/path.ts";
-import type { ForwardedInfo } from "./trusted-proxies.ts";
+import type { WallClock } from "../../../src/base/clock.ts";
+import { concatBody } from "../bodies/decode.ts";
+import { hasBody, type RequestBodyReader } from "../bodies/request-body-reader.ts";
+import { filterEndToEndHeaders, setRequestHeader } from "../hop-by-hop.ts";
+import { createErrorResponse, type HttpResponse, invalidTargetResponse, retryAfterHeader } from "../reply.ts";
+import { noSniffHeader } from "../respond.ts";
+import { toOriginForm } from "../routing/path.ts";
+import type { ForwardedInfo } from "../trusted-proxies.ts";
+import { startForward } from "./forward.ts";
 
 /*
  * A standby forwards everything to the leader, byte for byte, and streams bodies and responses. Without a leader, a
