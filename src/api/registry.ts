@@ -1,9 +1,9 @@
 import type * as z from "zod";
 import { findNearest } from "../base/text.ts";
-import { allResources } from "./all-resources.ts";
+import * as modules from "./all-resources.ts";
 import * as payloads from "./contracts/webhook-payloads.ts";
 import type { Operation } from "./operation.ts";
-import type { ResourceName, resources } from "./resources.ts";
+import { type ResourceName, resources } from "./resources.ts";
 
 export { webhookPayloads } from "./contracts/webhook-payloads.ts";
 
@@ -31,10 +31,12 @@ const isSchema = (value: unknown): value is z.ZodType =>
 const listSchemas = (exports: object): [string, z.ZodType][] =>
   Object.entries(exports).filter((entry): entry is [string, z.ZodType] => isSchema(entry[1]));
 
-const loaded = Object.entries(allResources).map(([name, exports]) => ({
-  name: name as ResourceName,
-  operations: Object.values(exports).filter(isOperation),
-  schemas: listSchemas(exports),
+const allModules: { readonly [Name in ResourceName]: Awaited<ReturnType<(typeof resources)[Name]>> } = modules;
+
+const loaded = (Object.keys(resources) as ResourceName[]).map((name) => ({
+  name,
+  operations: Object.values<unknown>(allModules[name]).filter(isOperation),
+  schemas: listSchemas(allModules[name]),
 }));
 
 /**

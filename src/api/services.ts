@@ -1,3 +1,4 @@
+import { controlPlaneBasis } from "./basis.ts";
 import type { FailureCode } from "./failures.ts";
 
 /** A check that runs before the handler. */
@@ -97,3 +98,19 @@ export const storage = {
   checks: ["credentials", "decode", "validate"],
   failures: [],
 } as const satisfies Service;
+
+const noInput = { request: {}, failures: [] } as const;
+
+/** The parts that most operations of the routing service share. A declaration overrides what differs. */
+export const routerOperation = { ...noInput, service: router, auth: "none", basis: "specified" } as const;
+
+export const contractOperation = { ...noInput, service: contracts, auth: "api-key" } as const;
+export const publicOperation = { ...contractOperation, basis: "public" } as const;
+export const specifiedOperation = { ...contractOperation, basis: "specified" } as const;
+
+export const controlOperation = {
+  ...noInput,
+  service: emulator,
+  auth: "control-token",
+  basis: controlPlaneBasis,
+} as const;

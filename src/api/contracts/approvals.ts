@@ -1,23 +1,21 @@
 import * as z from "zod";
 import { defineOperation, json } from "../operation.ts";
-import { contracts } from "../services.ts";
+import { publicOperation } from "../services.ts";
 import { oneOf, timestamp } from "../shapes.ts";
 import { activitiesCausedBy } from "./lifecycle.ts";
-import { defineContractPage, paging } from "./shapes.ts";
+import { compositeParams, defineContractPage, paging } from "./shapes.ts";
 
-const params = z.object({ composite_id: z.string().describe("Composite id of the contract, such as T-12") });
 const Person = z.strictObject({ id: z.int(), name: z.string(), email: z.string() });
 
 export const requestApprovals = defineOperation({
   id: "approvals.create",
-  service: contracts,
+  ...publicOperation,
   summary: "Request approvals of a contract",
   description: "Each approval names one user or one role. With order, they are requested one after another.",
   method: "POST",
   path: "/api/v2.1/public/contracts/approvals/{composite_id}/",
-  auth: "api-key",
   request: {
-    params,
+    params: compositeParams,
     body: json(
       z.object({
         approvals: z
@@ -55,7 +53,6 @@ export const requestApprovals = defineOperation({
   failures: ["not-found", "forbidden-move", "approvals-in-progress"],
   emits: activitiesCausedBy("request-approval"),
   cli: { command: "contracts approvals create", columns: ["id", "name", "is_sent", "order"] },
-  basis: "public",
   examples: [
     {
       title: "Finance first",
@@ -69,12 +66,11 @@ const ApprovalStatus = z.enum(["NOT_STARTED", "PENDING", "REJECTED", "SUGGESTED"
 
 export const listApprovals = defineOperation({
   id: "approvals.list",
-  service: contracts,
+  ...publicOperation,
   summary: "List the approvals of a contract",
   method: "GET",
   path: "/api/v2.1/public/contracts/approvals/{composite_id}/",
-  auth: "api-key",
-  request: { params },
+  request: { params: compositeParams },
   responses: {
     200: json(
       z.strictObject({
@@ -107,7 +103,6 @@ export const listApprovals = defineOperation({
   },
   failures: ["not-found"],
   cli: { command: "contracts approvals list", rows: "results" },
-  basis: "public",
   examples: [{ title: "List pending and completed approvals", params: { composite_id: "T-1" } }],
 });
 
@@ -122,26 +117,23 @@ const commentsParams = z.object({ contract_id: z.int().describe("Integer id of t
 
 export const listComments = defineOperation({
   id: "comments.list",
-  service: contracts,
+  ...publicOperation,
   summary: "List the comments in a contract's activity log, newest first",
   method: "GET",
   path: "/api/v2.1/public/contracts/{contract_id}/comments/",
-  auth: "api-key",
   request: { params: commentsParams, query: z.object(paging) },
   responses: { 200: json(defineContractPage(Comment)) },
   failures: ["not-found"],
   cli: { command: "contracts comments list", rows: "results", columns: ["id", { name: "comment", cut: 1 }] },
-  basis: "public",
   examples: [{ title: "Read the comments", params: { contract_id: 1 } }],
 });
 
 export const addComment = defineOperation({
   id: "comments.create",
-  service: contracts,
+  ...publicOperation,
   summary: "Add a comment to a contract's activity log",
   method: "POST",
   path: "/api/v2.1/public/contracts/{contract_id}/comments/",
-  auth: "api-key",
   request: {
     params: commentsParams,
     body: json(z.object({ comment: z.string().min(1).describe("Text of the comment; !!@12!! mentions user 12") })),
@@ -150,6 +142,5 @@ export const addComment = defineOperation({
   failures: ["not-found"],
   emits: ["CONTRACT_ACTIVITY_LOG_COMMENT_CREATED"],
   cli: { command: "contracts comments create" },
-  basis: "public",
   examples: [{ title: "Leave a note", params: { contract_id: 1 }, body: { comment: "Waiting for their redlines" } }],
 });

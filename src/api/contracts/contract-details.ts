@@ -1,62 +1,56 @@
 import * as z from "zod";
 import { createAssumption } from "../basis.ts";
 import { defineOperation, empty, json } from "../operation.ts";
-import { contracts } from "../services.ts";
+import { contractOperation, publicOperation } from "../services.ts";
 import { dictionary, email, oneOf, timestamp } from "../shapes.ts";
 import {
   ContractStatus,
   compositeIdParam,
-  contractIdParam,
+  compositeParams,
+  contractParams,
   contractPermissions,
   noEffectNote,
   userScoping,
 } from "./shapes.ts";
 
-const composite = z.object({ composite_id: compositeIdParam });
-const numbered = z.object({ contract_id: contractIdParam });
 const Data = z.strictObject({ data: dictionary(z.unknown()) });
 
 export const updateContractData = defineOperation({
   id: "contract-details.update-data",
-  service: contracts,
+  ...publicOperation,
   summary: "Change a template contract's data",
   method: "PATCH",
   path: "/api/v2.1/public/contracts/{composite_id}/contract_data",
-  auth: "api-key",
   request: {
-    params: composite,
+    params: compositeParams,
     body: json(z.object({ data: dictionary(z.unknown()).describe("Answers, by variable") })),
   },
   responses: { 200: json(Data) },
   failures: ["not-found", "contract-data-closed", "contract-data-executed"],
   emits: ["CONTRACT_DATA_UPDATED"],
   cli: { command: "contracts update-data" },
-  basis: "public",
   examples: [{ title: "Change the number of seats", params: { composite_id: "T-1" }, body: { data: { seats: 20 } } }],
 });
 
 export const showNotes = defineOperation({
   id: "contract-details.notes",
-  service: contracts,
+  ...publicOperation,
   summary: "Show the note on a contract",
   method: "GET",
   path: "/api/v2.1/public/contracts/{composite_id}/notes",
-  auth: "api-key",
-  request: { params: composite, headers: userScoping },
+  request: { params: compositeParams, headers: userScoping },
   responses: { 200: json(z.strictObject({ id: z.int(), text: z.string(), note_tag: z.string().optional() })) },
   failures: ["not-found"],
   cli: { command: "contracts notes show" },
-  basis: "public",
   examples: [{ title: "Read the note", params: { composite_id: "T-1" } }],
 });
 
 export const putNote = defineOperation({
   id: "contract-details.put-note",
-  service: contracts,
+  ...publicOperation,
   summary: "Write the note on a contract",
   method: "PUT",
   path: "/api/v2.1/public/contracts/{contract_id}/notes/{note_id}",
-  auth: "api-key",
   request: {
     params: z.object({ contract_id: compositeIdParam, note_id: z.int().describe("Id of the note") }),
     body: json(
@@ -69,7 +63,6 @@ export const putNote = defineOperation({
   responses: { 200: json(z.strictObject({ id: z.int(), text: z.string(), note_tag: z.string().optional() })) },
   failures: ["not-found"],
   cli: { command: "contracts notes put" },
-  basis: "public",
   examples: [
     { title: "Leave a note", params: { contract_id: "T-1", note_id: 1 }, body: { text: "Waits for finance" } },
   ],
@@ -77,13 +70,12 @@ export const putNote = defineOperation({
 
 export const setBusinessUser = defineOperation({
   id: "contract-details.business-user",
-  service: contracts,
+  ...publicOperation,
   summary: "Set the business owner of a contract",
   method: "PATCH",
   path: "/api/v2.1/public/contracts/{contract_id}/business_user/",
-  auth: "api-key",
   request: {
-    params: numbered,
+    params: contractParams,
     body: json(
       z.object({
         user_id: z.int().describe("Id of the user"),
@@ -96,21 +88,19 @@ export const setBusinessUser = defineOperation({
   },
   failures: ["not-found", "contract-not-found"],
   cli: { command: "contracts business-user" },
-  basis: "public",
   examples: [{ title: "Assign another business owner", params: { contract_id: 1 }, body: { user_id: 12 } }],
 });
 
 export const inviteToContract = defineOperation({
   id: "contract-details.invite",
-  service: contracts,
+  ...contractOperation,
   summary: "Invite users, roles and new users to a contract",
   description:
     "Each row names one of the three; the last permission for a user applies. A new user is invited to the workspace by e-mail. The difference between permissions is not public: each shows the contract.",
   method: "POST",
   path: "/api/v2.1/public/contracts/{contract_id}/invite/",
-  auth: "api-key",
   request: {
-    params: numbered,
+    params: contractParams,
     body: json(
       z.object({
         items: z
@@ -152,13 +142,12 @@ export const inviteToContract = defineOperation({
 
 export const relateContract = defineOperation({
   id: "contract-details.relate",
-  service: contracts,
+  ...publicOperation,
   summary: "Relate a contract to another one",
   method: "POST",
   path: "/api/v2.1/public/contracts/{contract_id}/contract_relation/",
-  auth: "api-key",
   request: {
-    params: numbered,
+    params: contractParams,
     body: json(
       z.object({
         related_contract_id: z.int().describe("Number of the other contract"),
@@ -171,7 +160,6 @@ export const relateContract = defineOperation({
   },
   failures: ["not-found", "circular-relation"],
   cli: { command: "contracts relate" },
-  basis: "public",
   examples: [
     {
       title: "Relate an amendment",
@@ -183,12 +171,11 @@ export const relateContract = defineOperation({
 
 export const showProcessMetrics = defineOperation({
   id: "contract-details.process-metrics",
-  service: contracts,
+  ...publicOperation,
   summary: "Show when a contract reached each step",
   method: "GET",
   path: "/api/v2.1/public/contracts/{contract_id}/process_metrics/",
-  auth: "api-key",
-  request: { params: numbered },
+  request: { params: contractParams },
   responses: {
     200: json(
       z.strictObject({
@@ -207,6 +194,5 @@ export const showProcessMetrics = defineOperation({
   },
   failures: ["not-found", "contract-not-found"],
   cli: { command: "contracts process-metrics" },
-  basis: "public",
   examples: [{ title: "Show the durations of a contract", params: { contract_id: 1 } }],
 });

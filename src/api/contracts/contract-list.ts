@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { createAssumption } from "../basis.ts";
 import { defineOperation, json } from "../operation.ts";
-import { contracts } from "../services.ts";
+import { contractOperation, publicOperation } from "../services.ts";
 import { defineContractPage, ListedContract, NumberedContract, paging } from "./shapes.ts";
 
 /**
@@ -55,14 +55,13 @@ const columns = [
 
 export const listContracts = defineOperation({
   id: "contracts.list",
-  service: contracts,
+  ...publicOperation,
   summary: "List contracts, newest first",
   description:
     "Every filter also accepts an operator after its name: [$eq], [$ne], [$in] (comma list), and for ids and dates " +
     "[$gt], [$gte], [$lt], [$lte]. Quote it on a command line: '--filter-display-status[$in]' SIGN,DRAFT.",
   method: "GET",
   path: "/api/v2.1/public/contracts/",
-  auth: "api-key",
   request: {
     query: z.looseObject({
       ...paging,
@@ -73,14 +72,12 @@ export const listContracts = defineOperation({
   responses: {
     200: json(defineContractPage(ListedContract)),
   },
-  failures: [],
   cli: {
     command: "contracts list",
     rows: "results",
     operators: true,
     columns,
   },
-  basis: "public",
   examples: [
     { title: "List contracts that are out for signature", query: { filter__display_status: "SIGN", limit: 50 } },
   ],
@@ -88,14 +85,12 @@ export const listContracts = defineOperation({
 
 export const listContractsV1 = defineOperation({
   id: "contracts.list-v1",
-  service: contracts,
+  ...contractOperation,
   summary: "List contracts with version 1 of the API, newest first",
   method: "GET",
   path: "/api/v1/public/contracts/",
-  auth: "api-key",
   request: { query: z.object(paging) },
   responses: { 200: json(defineContractPage(NumberedContract)) },
-  failures: [],
   cli: { command: "contracts list-v1", rows: "results", columns },
   basis: createAssumption(
     "Path and rows are public, the page around them is not: that of version 2.1 (DECISIONS.md, C28).",

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { createAssumption } from "../basis.ts";
 import { defineOperation, json } from "../operation.ts";
-import { contracts } from "../services.ts";
+import { contractOperation, publicOperation, specifiedOperation } from "../services.ts";
 import { dictionary, email, timestamp } from "../shapes.ts";
 import { activitiesCausedBy } from "./lifecycle.ts";
 import {
@@ -10,7 +10,8 @@ import {
   CreatedContract,
   checkedBase64,
   compositeIdParam,
-  contractIdParam,
+  compositeParams,
+  contractParams,
   counterpartyActivities,
   ExternalMetadataIn,
   ExternalMetadataOut,
@@ -72,17 +73,14 @@ export const CreateContractRequest = z.object({
   is_embedded_contract: z.boolean().default(false).describe(`Embed the contract in another page; ${noEffectNote}`),
 });
 
-const params = z.object({ composite_id: compositeIdParam });
-
 export const createContract = defineOperation({
   id: "contracts.create",
-  service: contracts,
+  ...specifiedOperation,
   summary: "Create a contract from a template",
   description:
     "The contract stays in DRAFT until it is sent; workflow_config.auto_send_to_counterparty sends it immediately.",
   method: "POST",
   path: "/api/v2.1/public/contracts/",
-  auth: "api-key",
   request: { body: json(CreateContractRequest) },
   responses: { 201: json(CreatedContract) },
   failures: ["no-creator-slot", "creator-slot-empty", "unknown-object-configuration", "no-signatories"],
@@ -93,7 +91,6 @@ export const createContract = defineOperation({
     ...activitiesCausedBy("send"),
   ],
   cli: { by: "contracts create" },
-  basis: "specified",
   examples: [
     {
       title: "Create a contract with one counterparty",
@@ -116,34 +113,30 @@ export const createContract = defineOperation({
 
 export const sendContract = defineOperation({
   id: "contracts.send",
-  service: contracts,
+  ...specifiedOperation,
   summary: "Send a contract to its counterparties",
   description:
     "Ends the draft and requests the signatures. The emulator sends no e-mail: svc emulator emails lists each one with its link. Text and attachments are validated and discarded.",
   method: "POST",
   path: "/api/v2.1/public/contracts/{composite_id}/send_to_counterparties",
-  auth: "api-key",
-  request: { params, body: json(SendRequest.default({})) },
+  request: { params: compositeParams, body: json(SendRequest.default({})) },
   responses: { 200: json(z.strictObject({})) },
   failures: ["not-found", "forbidden-move", "review-open", "approvals-pending", "no-signatories"],
   emits: activitiesCausedBy("send"),
   cli: { by: "contracts send" },
-  basis: "specified",
   examples: [{ title: "Send a contract for signature", params: { composite_id: "T-1" }, body: {} }],
 });
 
 export const showContractStatus = defineOperation({
   id: "contracts.status",
-  service: contracts,
+  ...specifiedOperation,
   summary: "Show a contract's status",
   method: "GET",
   path: "/api/v2.1/public/contracts/{composite_id}/status",
-  auth: "api-key",
-  request: { params, headers: userScoping },
+  request: { params: compositeParams, headers: userScoping },
   responses: { 200: json(z.strictObject({ contract_status: ContractStatus, contract_name: z.string() })) },
   failures: ["not-found"],
   cli: { command: "contracts status" },
-  basis: "specified",
   examples: [{ title: "Show the status of a contract", params: { composite_id: "T-1" } }],
 });
 
@@ -174,12 +167,11 @@ export const Recipient = z.strictObject({
 
 export const listRecipients = defineOperation({
   id: "contracts.recipients",
-  service: contracts,
+  ...specifiedOperation,
   summary: "List the signatories of a contract and their signatures",
   method: "GET",
   path: "/api/v2.1/public/contracts/{composite_id}/recipients/",
-  auth: "api-key",
-  request: { params },
+  request: { params: compositeParams },
   responses: { 200: json(z.strictObject({ items: z.array(Recipient) })) },
   failures: ["not-found"],
   cli: {
@@ -187,19 +179,17 @@ export const listRecipients = defineOperation({
     rows: "items",
     columns: ["recipient.user.name", "recipient.user.email", "recipient.recipient_order", "status"],
   },
-  basis: "specified",
   examples: [{ title: "List the signatories", params: { composite_id: "T-1" } }],
 });
 
 export const showRecipientLink = defineOperation({
   id: "contracts.recipient-link",
-  service: contracts,
+  ...contractOperation,
   summary: "Get the signing link of a recipient",
   method: "GET",
   path: "/api/v2.1/public/contracts/{contract_id}/recipients/recipient_link/",
-  auth: "api-key",
   request: {
-    params: z.object({ contract_id: contractIdParam }),
+    params: contractParams,
     query: z.object({ recipient_email: email.describe("Address of the recipient") }),
   },
   responses: { 200: json(z.strictObject({ link: z.string() })) },
@@ -213,13 +203,12 @@ export const showRecipientLink = defineOperation({
 
 export const showEmbeddedLink = defineOperation({
   id: "contracts.embedded-link",
-  service: contracts,
+  ...contractOperation,
   summary: "Get the URL that embeds a contract for a counterparty",
   method: "GET",
   path: "/api/v2.1/public/embedded/contracts/{contract_id}/counter_party/",
-  auth: "api-key",
   request: {
-    params: z.object({ contract_id: contractIdParam }),
+    params: contractParams,
     query: z.object({ cp_email_id: email.describe("Address of the counterparty's contact") }),
   },
   responses: { 200: json(z.strictObject({ url: z.string() })) },
@@ -236,12 +225,11 @@ const Answer = z.strictObject({ external_metadata: ExternalMetadataOut });
 
 export const putExternalMetadata = defineOperation({
   id: "external-metadata.put",
-  service: contracts,
+  ...specifiedOperation,
   summary: "Attach metadata of an external system to a contract",
   description: "Sent keys are replaced; others are kept. record_data is replaced as a whole.",
   method: "POST",
   path: "/api/v2.1/public/contracts/{contract_id}/external_metadata",
-  auth: "api-key",
   request: {
     params: externalMetadataParams,
     body: json(z.object({ external_metadata: ExternalMetadataIn.describe("Metadata of the upstream system") })),
@@ -250,7 +238,6 @@ export const putExternalMetadata = defineOperation({
   failures: ["not-found", "unknown-object-configuration"],
   emits: ["CONTRACT_EXTERNAL_METADATA_CREATED", "CONTRACT_EXTERNAL_METADATA_UPDATED"],
   cli: { command: "contracts external-metadata put" },
-  basis: "specified",
   examples: [
     {
       title: "Link a contract to a deal of the CRM",
@@ -269,37 +256,32 @@ export const putExternalMetadata = defineOperation({
 
 export const showExternalMetadata = defineOperation({
   id: "external-metadata.show",
-  service: contracts,
+  ...publicOperation,
   summary: "Show the external metadata of a contract",
   method: "GET",
   path: "/api/v2.1/public/contracts/{contract_id}/external_metadata",
-  auth: "api-key",
   request: { params: externalMetadataParams },
   responses: { 200: json(Answer) },
   failures: ["not-found"],
   cli: { command: "contracts external-metadata show" },
-  basis: "public",
   examples: [{ title: "Show the linked record", params: { contract_id: "T-1" } }],
 });
 
 export const findByExternalMetadata = defineOperation({
   id: "external-metadata.find",
-  service: contracts,
+  ...specifiedOperation,
   summary: "Find contracts by the id of their external metadata",
   description: "Newest first, at most 50.",
   method: "GET",
   path: "/api/v2.1/public/contracts/by_external_metadata/{external_metadata_id}",
   lastTakesSlashes: true,
-  auth: "api-key",
   request: {
     params: z.object({ external_metadata_id: z.string().describe("The id of the upstream system's record") }),
   },
   responses: { 200: json(z.array(CreatedContract)) },
-  failures: [],
   cli: {
     command: "contracts external-metadata find",
     columns: ["id", { name: "contract_name", cut: 2 }, "contract_status", { name: "counter_party_name", cut: 1 }],
   },
-  basis: "specified",
   examples: [{ title: "Find the contracts of a deal", params: { external_metadata_id: "deal-42" } }],
 });

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { createAssumption } from "../basis.ts";
 import { defineOperation, json } from "../operation.ts";
-import { contracts } from "../services.ts";
+import { contractOperation, publicOperation } from "../services.ts";
 import { dictionary, email } from "../shapes.ts";
 import { defineContractPage, paging } from "./shapes.ts";
 
@@ -47,12 +47,11 @@ export const counterpartyParams = z.object({ counter_party_id: z.int().describe(
 
 export const listCounterparties = defineOperation({
   id: "counterparties.list",
-  service: contracts,
+  ...publicOperation,
   summary: "List counterparties",
   description: "A query parameter filter_custom__<field> matches the exact value of a custom field.",
   method: "GET",
   path: "/api/v2.1/public/counter_parties/",
-  auth: "api-key",
   request: {
     query: z.looseObject({
       ...paging,
@@ -60,13 +59,11 @@ export const listCounterparties = defineOperation({
     }),
   },
   responses: { 200: json(defineContractPage(CounterpartyRecord)) },
-  failures: [],
   cli: {
     command: "contracts counterparties list",
     rows: "results",
     columns: ["id", { name: "name", cut: 1 }, "is_individual", "status"],
   },
-  basis: "public",
   examples: [
     {
       title: "Find a counterparty by the e-mail address of a contact",
@@ -86,12 +83,11 @@ const contactDependency = {
 
 export const createCounterparty = defineOperation({
   id: "counterparties.create",
-  service: contracts,
+  ...publicOperation,
   summary: "Create a counterparty",
   description: "An organization requires organization_name. An individual requires contact_name and contact_email.",
   method: "POST",
   path: "/api/v2.1/public/counter_parties/",
-  auth: "api-key",
   request: {
     body: json(
       z
@@ -109,20 +105,17 @@ export const createCounterparty = defineOperation({
     ),
   },
   responses: { 201: json(CounterpartyRecord) },
-  failures: [],
   emits: ["COUNTER_PARTY_CREATED", "COUNTER_PARTY_CONTACT_CREATED", "COUNTER_PARTY_ADDRESS_CREATED"],
   cli: { command: "contracts counterparties create" },
-  basis: "public",
   examples: [{ title: "An organization", body: { is_individual: false, organization_name: "Acme Corp" } }],
 });
 
 export const showCounterparty = defineOperation({
   id: "counterparties.show",
-  service: contracts,
+  ...contractOperation,
   summary: "Show a counterparty",
   method: "GET",
   path: "/api/v2.1/public/counter_parties/{counter_party_id}",
-  auth: "api-key",
   request: { params: counterpartyParams },
   responses: { 200: json(CounterpartyRecord) },
   failures: ["not-found"],
@@ -133,11 +126,10 @@ export const showCounterparty = defineOperation({
 
 export const updateCounterparty = defineOperation({
   id: "counterparties.update",
-  service: contracts,
+  ...contractOperation,
   summary: "Change a counterparty",
   method: "PATCH",
   path: "/api/v2.1/public/counter_parties/{counter_party_id}",
-  auth: "api-key",
   request: {
     params: counterpartyParams,
     body: json(

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { createAssumption } from "../basis.ts";
 import { defineOperation, empty, json } from "../operation.ts";
-import { contracts } from "../services.ts";
+import { contractOperation, publicOperation } from "../services.ts";
 import { email } from "../shapes.ts";
 import { Address, AddressRequest, counterpartyParams } from "./counterparties.ts";
 import { defineContractPage, paging } from "./shapes.ts";
@@ -23,11 +23,10 @@ const contactParams = counterpartyParams.extend({ contact_id: z.int().describe("
 
 export const listContacts = defineOperation({
   id: "counterparty-contacts.list",
-  service: contracts,
+  ...publicOperation,
   summary: "List the contacts of a counterparty",
   method: "GET",
   path: "/api/v2.1/public/counter_parties/{counter_party_id}/contacts",
-  auth: "api-key",
   request: { params: counterpartyParams, query: z.object(paging) },
   responses: { 200: json(defineContractPage(Contact)) },
   failures: ["not-found"],
@@ -36,17 +35,15 @@ export const listContacts = defineOperation({
     rows: "results",
     columns: ["id", "name", "email", "is_primary"],
   },
-  basis: "public",
   examples: [{ title: "List the contacts of a counterparty", params: { counter_party_id: 1 } }],
 });
 
 export const createContact = defineOperation({
   id: "counterparty-contacts.create",
-  service: contracts,
+  ...publicOperation,
   summary: "Add a contact to a counterparty",
   method: "POST",
   path: "/api/v2.1/public/counter_parties/{counter_party_id}/contacts",
-  auth: "api-key",
   request: {
     params: counterpartyParams,
     body: json(z.object({ ...fields, is_primary: fields.is_primary.default(false) })),
@@ -55,7 +52,6 @@ export const createContact = defineOperation({
   failures: ["not-found"],
   emits: ["COUNTER_PARTY_CONTACT_CREATED"],
   cli: { command: "contracts contacts create" },
-  basis: "public",
   examples: [
     { title: "A new contact", params: { counter_party_id: 1 }, body: { name: "Jo Diaz", email: "jo@acme.example" } },
   ],
@@ -63,11 +59,10 @@ export const createContact = defineOperation({
 
 export const updateContacts = defineOperation({
   id: "counterparty-contacts.update-many",
-  service: contracts,
+  ...contractOperation,
   summary: "Change several contacts of a counterparty",
   method: "PATCH",
   path: "/api/v2.1/public/counter_parties/{counter_party_id}/contacts/bulk/",
-  auth: "api-key",
   request: {
     params: counterpartyParams,
     body: json(
@@ -100,11 +95,10 @@ export const updateContacts = defineOperation({
 
 export const updateContact = defineOperation({
   id: "counterparty-contacts.update",
-  service: contracts,
+  ...contractOperation,
   summary: "Change a contact of a counterparty",
   method: "PATCH",
   path: "/api/v2.1/public/counter_parties/{counter_party_id}/contacts/{contact_id}/",
-  auth: "api-key",
   request: { params: contactParams, body: json(z.object(changes)) },
   responses: { 200: json(Contact) },
   failures: ["not-found"],
@@ -118,16 +112,14 @@ export const updateContact = defineOperation({
 
 export const deleteContact = defineOperation({
   id: "counterparty-contacts.delete",
-  service: contracts,
+  ...publicOperation,
   summary: "Delete a contact of a counterparty",
   method: "DELETE",
   path: "/api/v2.1/public/counter_parties/{counter_party_id}/contacts/{contact_id}/",
-  auth: "api-key",
   request: { params: contactParams },
   responses: { 204: empty() },
   failures: ["not-found"],
   cli: { command: "contracts contacts delete", confirm: "yes" },
-  basis: "public",
   examples: [{ title: "Delete a contact", params: { counter_party_id: 1, contact_id: 1 } }],
 });
 
@@ -137,11 +129,10 @@ const basis = createAssumption(
 
 export const listAddresses = defineOperation({
   id: "counterparty-addresses.list",
-  service: contracts,
+  ...contractOperation,
   summary: "List the addresses of a counterparty",
   method: "GET",
   path: "/api/v2.1/public/counter_parties/{counter_party_id}/addresses/",
-  auth: "api-key",
   request: { params: counterpartyParams, query: z.object(paging) },
   responses: { 200: json(defineContractPage(Address)) },
   failures: ["not-found"],
@@ -156,11 +147,10 @@ export const listAddresses = defineOperation({
 
 export const createAddress = defineOperation({
   id: "counterparty-addresses.create",
-  service: contracts,
+  ...contractOperation,
   summary: "Add an address to a counterparty",
   method: "POST",
   path: "/api/v2.1/public/counter_parties/{counter_party_id}/addresses/",
-  auth: "api-key",
   request: { params: counterpartyParams, body: json(AddressRequest) },
   responses: { 201: json(Address) },
   failures: ["not-found"],
@@ -178,11 +168,10 @@ export const createAddress = defineOperation({
 
 export const updateAddress = defineOperation({
   id: "counterparty-addresses.update",
-  service: contracts,
+  ...contractOperation,
   summary: "Change an address of a counterparty",
   method: "PATCH",
   path: "/api/v2.1/public/counter_parties/{counter_party_id}/addresses/{address_id}/",
-  auth: "api-key",
   request: {
     params: counterpartyParams.extend({ address_id: z.int().describe("Id of the address") }),
     body: json(

@@ -1,38 +1,33 @@
 import * as z from "zod";
 import { createAssumption } from "../basis.ts";
 import { bytes, defineOperation, empty, json } from "../operation.ts";
-import { contracts } from "../services.ts";
+import { contractOperation, publicOperation } from "../services.ts";
 import { dictionary, timestamp } from "../shapes.ts";
 import { activitiesCausedBy } from "./lifecycle.ts";
-import { base64, compositeIdParam, contractIdParam, examplePdf, noEffectNote, userScoping } from "./shapes.ts";
-
-const params = z.object({ composite_id: compositeIdParam });
+import { base64, compositeParams, contractParams, examplePdf, noEffectNote, userScoping } from "./shapes.ts";
 
 export const downloadContract = defineOperation({
   id: "documents.download",
-  service: contracts,
+  ...publicOperation,
   summary: "Download the newest PDF of a contract",
   description: "For a template contract, the PDF is rendered from the template and the contract's data.",
   method: "POST",
   path: "/api/v2.1/public/contracts/{composite_id}/download",
-  auth: "api-key",
-  request: { params },
+  request: { params: compositeParams },
   responses: { 200: bytes("application/pdf") },
   failures: ["not-found", "no-document"],
   cli: { command: "contracts download" },
-  basis: "public",
   examples: [{ title: "Save a copy", params: { composite_id: "T-1" } }],
 });
 
 export const downloadDocx = defineOperation({
   id: "documents.download-docx",
-  service: contracts,
+  ...publicOperation,
   summary: "Download the DOCX of a contract",
   method: "POST",
   path: "/api/v2.1/public/contracts/{contract_id}/download_docx/",
-  auth: "api-key",
   request: {
-    params: z.object({ contract_id: contractIdParam }),
+    params: contractParams,
     body: json(
       z
         .object({
@@ -47,7 +42,6 @@ export const downloadDocx = defineOperation({
   responses: { 200: bytes("application/vnd.openxmlformats-officedocument.wordprocessingml.document") },
   failures: ["not-found", "no-document"],
   cli: { command: "contracts download-docx" },
-  basis: "public",
   examples: [
     { title: "Save an editable copy", params: { contract_id: 1 }, body: { fallback_to_last_available_docx: true } },
   ],
@@ -55,15 +49,14 @@ export const downloadDocx = defineOperation({
 
 export const showContent = defineOperation({
   id: "documents.content",
-  service: contracts,
+  ...contractOperation,
   summary: "Show the text of a contract's document",
   description:
     "Reads PDFs, including the rendered PDF of a template contract, but not DOCX. A PDF that exceeds the limits of time, memory or nesting has the status failed. While too many PDFs are queued, the status is pending.",
   method: "GET",
   path: "/api/v2.1/public/contracts/{composite_id}/content",
-  auth: "api-key",
   request: {
-    params,
+    params: compositeParams,
     query: z.object({
       contract_version_id: z.int().optional().describe("Uploaded version (default: the newest)"),
       text_format: z.enum(["text", "segments"]).default("text").describe("One text, or a list of segments"),
@@ -90,13 +83,12 @@ export const showContent = defineOperation({
 
 export const linkDownload = defineOperation({
   id: "documents.link",
-  service: contracts,
+  ...publicOperation,
   summary: "Get a signed URL to download a contract from",
   method: "POST",
   path: "/api/v2.1/public/contracts/{composite_id}/download_link",
-  auth: "api-key",
   request: {
-    params,
+    params: compositeParams,
     body: json(
       z
         .object({
@@ -113,18 +105,16 @@ export const linkDownload = defineOperation({
   },
   failures: ["not-found", "no-document"],
   cli: { command: "contracts download-link" },
-  basis: "public",
   examples: [{ title: "Get a download link", params: { composite_id: "T-1" }, body: { format: "PDF" } }],
 });
 
 export const previewDocument = defineOperation({
   id: "documents.preview",
-  service: contracts,
+  ...contractOperation,
   summary: "Preview the document of a template and its data",
   description: "Creates no contract. Required answers are optional here.",
   method: "POST",
   path: "/api/v2.1/public/contracts/preview/",
-  auth: "api-key",
   request: {
     body: json(
       z.object({
@@ -134,7 +124,6 @@ export const previewDocument = defineOperation({
     ),
   },
   responses: { 200: bytes("application/pdf") },
-  failures: [],
   cli: { command: "contracts preview" },
   basis: createAssumption(
     "The input (a template and data) and the output (a PDF) are public. The names of the two fields are not.",
@@ -146,14 +135,13 @@ export const previewDocument = defineOperation({
 
 export const uploadVersion = defineOperation({
   id: "documents.upload-version",
-  service: contracts,
+  ...publicOperation,
   summary: "Upload a new version of a contract's document",
   description: "Accepts a PDF or DOCX. With is_executed_version, the contract counts as executed outside the service.",
   method: "POST",
   path: "/api/v2.1/public/contracts/{contract_id}/contract_version/",
-  auth: "api-key",
   request: {
-    params: z.object({ contract_id: contractIdParam }),
+    params: contractParams,
     body: json(
       z.object({
         document_name: z.string().min(1).describe("Name of the document, ending in .pdf or .docx"),
@@ -167,7 +155,6 @@ export const uploadVersion = defineOperation({
   failures: ["not-found", "forbidden-move", "pdfs-busy"],
   emits: activitiesCausedBy("upload-version", "upload-executed-version", "executed-outside"),
   cli: { command: "contracts upload-version" },
-  basis: "public",
   examples: [
     {
       title: "Upload the counterparty's changes",
@@ -179,13 +166,12 @@ export const uploadVersion = defineOperation({
 
 export const addSupportingDocument = defineOperation({
   id: "documents.add-supporting",
-  service: contracts,
+  ...publicOperation,
   summary: "Attach a supporting document to a contract",
   method: "POST",
   path: "/api/v2.1/public/supported_documents/{composite_id}/",
-  auth: "api-key",
   request: {
-    params,
+    params: compositeParams,
     body: json(
       z.object({
         name: z.string().min(1).describe("Name of the document on the contract"),
@@ -197,7 +183,6 @@ export const addSupportingDocument = defineOperation({
   responses: { 201: json(z.strictObject({ id: z.int(), name: z.string(), created: timestamp })) },
   failures: ["not-found"],
   cli: { command: "contracts add-document" },
-  basis: "public",
   examples: [
     {
       title: "Attach a price list",

@@ -30,21 +30,18 @@ const code = "SVC_PUBLIC_00039";
 
 const intakeFailures = {
   "unknown-file-ids": defineDomainFailure({
-    status: 400,
     when: "a file id does not exist in the workspace",
     basis: "specified",
     code,
     says: "One or more file_ids not found in workspace",
   }),
   "unpublished-workflow": defineDomainFailure({
-    status: 400,
     when: "the workflow is unknown in the workspace, or has no published version",
     basis: "specified",
     code,
     says: "This workflow has no published version for the workspace",
   }),
   "not-an-intake-workflow": defineDomainFailure({
-    status: 400,
     when: "the workflow is not an INTAKE_WORKFLOW",
     basis: "specified",
     code,
@@ -60,7 +57,6 @@ const intakeFailures = {
 
 export const contractFailures = {
   "forbidden-move": defineDomainFailure({
-    status: 400,
     when: "the contract's status does not allow it",
     basis: stateRule,
     code: "SVC_ASSUMED_101",
@@ -68,84 +64,72 @@ export const contractFailures = {
       `A contract in status ${status} cannot be ${words}.`,
   }),
   "no-signatories": defineDomainFailure({
-    status: 400,
     when: "the contract has no signatories",
     basis: stateRule,
     code: "SVC_ASSUMED_102",
     says: "No signatories are configured for this contract.",
   }),
   "review-open": defineDomainFailure({
-    status: 400,
     when: "a review of the contract is not complete",
     basis: stateRule,
     code: "SVC_ASSUMED_103",
     says: "The review of this contract is not complete.",
   }),
   "approvals-pending": defineDomainFailure({
-    status: 400,
     when: "an approval of the contract is pending",
     basis: stateRule,
     code: "SVC_ASSUMED_104",
     says: "Approvals of this contract are pending.",
   }),
   "no-open-review": defineDomainFailure({
-    status: 400,
     when: "no review of the contract is open",
     basis: stateRule,
     code: "SVC_ASSUMED_105",
     says: "No review of this contract is open.",
   }),
   "no-pending-approval": defineDomainFailure({
-    status: 400,
     when: "no approval of the contract is pending",
     basis: stateRule,
     code: "SVC_ASSUMED_106",
     says: "No approval of this contract is pending.",
   }),
   "not-a-signatory": defineDomainFailure({
-    status: 400,
     when: "the address does not belong to a signatory of the contract",
     basis: assumedCode,
     code: "SVC_ASSUMED_107",
     says: ({ email, turn }: TurnFailureData) => `${email} is not a signatory of this contract.${describeTurn(turn)}`,
   }),
   "already-signed": defineDomainFailure({
-    status: 400,
     when: "the signatory has already signed",
     basis: assumedCode,
     code: "SVC_ASSUMED_108",
     says: ({ email, turn }: TurnFailureData) => `${email} has already signed this contract.${describeTurn(turn)}`,
   }),
   "not-their-turn": defineDomainFailure({
-    status: 400,
     when: "another signatory must sign first",
     basis: assumedCode,
     code: "SVC_ASSUMED_109",
     says: ({ email, first }: { email: string; first: string }) => `${first} signs before ${email}.`,
   }),
   "no-creator-slot": defineDomainFailure({
-    status: 400,
     when: "the payload names a signatory of the creator, but the template has none",
     basis: "specified",
     code: "SVC_ASSUMED_110",
     says: "The template does not have a signatory of the creator's side.",
   }),
   "creator-slot-empty": defineDomainFailure({
-    status: 400,
     when: "the template requires a signatory of the creator, and neither payload nor template names one",
     basis: assumedCode,
     code: "SVC_ASSUMED_111",
     says: "The template needs a signatory of the creator's side.",
   }),
   "intake-form-closed": defineDomainFailure({
-    status: 400,
     when: "the status, a signature or the workflow does not allow changes of the answers",
     basis: assumedCode,
     code: "SVC_ASSUMED_112",
     says: ({ reason }: { reason: string }) => `The intake form cannot be changed: ${reason}.`,
   }),
   "contract-data-closed": defineDomainFailure({
-    status: 400,
     when: "the contract is not a template contract in DRAFT or REDLINING",
     basis: assumedCode,
     code: "SVC_ASSUMED_113",
@@ -162,7 +146,6 @@ export const contractFailures = {
     says: "Circular contract relation.",
   }),
   "type-without-route": defineDomainFailure({
-    status: 400,
     when: "the contract type has no published upload workflow for the route",
     basis: createAssumption("The code is public, but its status is not."),
     code: "SVC_CONTRACTS_00289",
@@ -188,14 +171,12 @@ export const contractFailures = {
     says: "Unable to unmark the contract for execution.",
   }),
   "no-document": defineDomainFailure({
-    status: 400,
     when: "the contract has no document of that format",
     basis: assumedCode,
     code: "SVC_ASSUMED_114",
     says: ({ format }: { format: string }) => `This contract has no ${format} document.`,
   }),
   "not-a-contact": defineDomainFailure({
-    status: 400,
     when: "no counterparty of the contract has a contact with that address",
     basis: assumedCode,
     code: "SVC_ASSUMED_115",
@@ -223,14 +204,12 @@ const describeTurn = (turn: readonly string[] = []): string => {
 
 const referenceFailures = {
   "unknown-jurisdiction": defineDomainFailure({
-    status: 400,
     when: "jurisdiction_iso_code is not one of the workspace's jurisdictions",
     basis: createAssumption("Status and shape are public. Code and message are not."),
     code: "SVC_ASSUMED_203",
     says: ({ code }: { code: string }) => `Jurisdiction ${code} is not configured in the workspace.`,
   }),
   "approvals-in-progress": defineDomainFailure({
-    status: 400,
     when: "an earlier group of approvals is not complete",
     basis: createAssumption("The code is public, but its status is not."),
     code: "SVC_CONTRACTS_00152",

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { defineOperation, json } from "../operation.ts";
-import { contracts } from "../services.ts";
+import { specifiedOperation } from "../services.ts";
 import { timestamp } from "../shapes.ts";
 
 const UploadRequest = z.object({
@@ -37,17 +37,14 @@ const Uploads = z.strictObject({
 
 export const initializeUploads = defineOperation({
   id: "files.initialize",
-  service: contracts,
+  ...specifiedOperation,
   summary: "Get signed URLs to upload files to",
   description: "Each URL accepts the raw bytes by PUT until expires_at, without client-id and client-secret.",
   method: "POST",
   path: "/api/v2.1/public/workspace/files/uploads/",
-  auth: "api-key",
   request: { body: json(UploadRequest) },
   responses: { 200: json(Uploads) },
-  failures: [],
   cli: { command: "files initialize", rows: "files", columns: ["file_id", "filename", "expires_at", "upload_url"] },
-  basis: "specified",
   examples: [
     {
       title: "Upload one PDF",
@@ -58,16 +55,14 @@ export const initializeUploads = defineOperation({
 
 export const showFile = defineOperation({
   id: "files.show",
-  service: contracts,
+  ...specifiedOperation,
   summary: "Get a signed URL to download a file from",
   method: "GET",
   path: "/api/v2.1/public/workspace/files/{file_id}/",
-  auth: "api-key",
   request: { params: z.object({ file_id: z.string().describe("file_id of the upload") }) },
   responses: { 200: json(z.strictObject({ signed_url: z.string() })) },
   failures: ["not-found"],
   cli: { command: "files show" },
-  basis: "specified",
   examples: [
     { title: "Get the download URL of an attachment", params: { file_id: "4d0b0f5e-8f4b-4f43-9c4e-0a3c5a2f6f10" } },
   ],

@@ -1,9 +1,9 @@
 import * as z from "zod";
 import { createAssumption } from "../basis.ts";
 import { defineOperation, empty, json } from "../operation.ts";
-import { contracts } from "../services.ts";
+import { contractOperation, publicOperation, specifiedOperation } from "../services.ts";
 import { dictionary, timestamp } from "../shapes.ts";
-import { compositeIdParam, contractIdParam, OrgUser } from "./shapes.ts";
+import { compositeParams, contractParams, OrgUser } from "./shapes.ts";
 
 export const Priority = z.enum(["LOW", "MEDIUM", "HIGH"]);
 export const IntakeStatus = z.enum(["DRAFT", "PENDING", "IN_PROGRESS", "BLOCKED", "COMPLETED", "DISCARDED"]);
@@ -95,16 +95,14 @@ const params = z.object({ intake_id: z.int().describe("Id of the intake") });
 
 export const createIntake = defineOperation({
   id: "intake.create",
-  service: contracts,
+  ...specifiedOperation,
   summary: "Create a legal intake",
   method: "POST",
   path: "/api/v1/public/legal_intake/",
-  auth: "api-key",
   request: { body: json(CreateIntakeRequest) },
   responses: { 201: json(IntakeDetail) },
   failures: ["unpublished-workflow", "not-an-intake-workflow", "unknown-file-ids"],
   cli: { by: "intake create" },
-  basis: "specified",
   examples: [
     {
       title: "Create an intake with an uploaded file",
@@ -126,11 +124,10 @@ const sortKey = z.string().meta({ pattern: "^[-+ ]?(?:created_at|priority|status
 
 export const listIntakes = defineOperation({
   id: "intake.list",
-  service: contracts,
+  ...publicOperation,
   summary: "List legal intakes",
   method: "GET",
   path: "/api/v1/public/legal_intake/",
-  auth: "api-key",
   request: {
     query: z.object({
       page: z.int().min(1).default(1).describe("Page number, from 1"),
@@ -166,88 +163,78 @@ export const listIntakes = defineOperation({
     rows: "intakes",
     columns: ["id", "reference_id", "status", "priority", { name: "title", cut: 1 }],
   },
-  basis: "public",
   examples: [{ title: "List open, urgent intakes", query: { filter__priority: "HIGH", filter__status: "PENDING" } }],
 });
 
 export const showIntake = defineOperation({
   id: "intake.show",
-  service: contracts,
+  ...publicOperation,
   summary: "Show a legal intake",
   method: "GET",
   path: "/api/v1/public/legal_intake/{intake_id}/",
-  auth: "api-key",
   request: { params },
   responses: { 200: json(IntakeDetail) },
   failures: ["not-found"],
   hidesMissing: true,
   cli: { command: "intake show" },
-  basis: "public",
   examples: [{ title: "One intake", params: { intake_id: 1 } }],
 });
 
 export const updateIntake = defineOperation({
   id: "intake.update",
-  service: contracts,
+  ...publicOperation,
   summary: "Change a legal intake",
   description: "Missing fields keep their values; null clears description and due_date.",
   method: "PATCH",
   path: "/api/v1/public/legal_intake/{intake_id}/",
-  auth: "api-key",
   request: { params, body: json(UpdateIntakeRequest) },
   responses: { 200: json(IntakeDetail) },
   failures: ["not-found"],
   hidesMissing: true,
   cli: { command: "intake update" },
-  basis: "public",
   examples: [{ title: "Start work on it", params: { intake_id: 1 }, body: { status: "IN_PROGRESS" } }],
 });
 
 export const deleteIntake = defineOperation({
   id: "intake.delete",
-  service: contracts,
+  ...publicOperation,
   summary: "Delete a legal intake",
   method: "DELETE",
   path: "/api/v1/public/legal_intake/{intake_id}/",
-  auth: "api-key",
   request: { params },
   responses: { 204: empty() },
   failures: ["not-found"],
   hidesMissing: true,
   cli: { command: "intake delete", confirm: "yes" },
-  basis: "public",
   examples: [{ title: "Withdraw a request", params: { intake_id: 1 } }],
 });
 
 export const updateIntakeForm = defineOperation({
   id: "intake-form.update",
-  service: contracts,
+  ...publicOperation,
   summary: "Change a few answers of a contract's intake form",
   description: "Sent variables are replaced; others are kept. Unknown variables are accepted.",
   method: "PATCH",
   path: "/api/v2.1/public/contracts/{composite_id}/intake_form/response",
-  auth: "api-key",
   request: {
-    params: z.object({ composite_id: compositeIdParam }),
+    params: compositeParams,
     body: json(dictionary(z.unknown()).describe("Answers, by variable")),
   },
   responses: { 200: json(z.strictObject({ data: dictionary(z.unknown()), created: timestamp })) },
   failures: ["not-found", "intake-form-closed"],
   emits: ["CONTRACT_DATA_UPDATED"],
   cli: { command: "contracts intake-form update" },
-  basis: "public",
   examples: [{ title: "Correct one answer", params: { composite_id: "T-1" }, body: { purpose: "Renewal" } }],
 });
 
 export const showQuestionnaireResponses = defineOperation({
   id: "intake-form.responses",
-  service: contracts,
+  ...publicOperation,
   summary: "Show the intake form answers of a contract",
   method: "GET",
   path: "/api/v2.1/public/contracts/{contract_id}/questionnaire/responses/",
-  auth: "api-key",
   request: {
-    params: z.object({ contract_id: contractIdParam }),
+    params: contractParams,
     query: z.object({
       questionnaire_type: z
         .enum(["INTAKE_FORM", "TEMPLATE"])
@@ -264,7 +251,6 @@ export const showQuestionnaireResponses = defineOperation({
   },
   failures: ["not-found"],
   cli: { command: "contracts intake-form show" },
-  basis: "public",
   examples: [{ title: "The intake form", params: { contract_id: 1 }, query: { questionnaire_type: "INTAKE_FORM" } }],
 });
 
@@ -272,12 +258,11 @@ export const taskCategories = ["USER_TASK", "OBLIGATION_TASK", "INTAKE_TASK"] as
 
 export const createUserTask = defineOperation({
   id: "user-tasks.create",
-  service: contracts,
+  ...contractOperation,
   summary: "Create a task for users, optionally about a legal intake",
   description: "An intake shows its tasks; svc emulator user-tasks lists all tasks.",
   method: "POST",
   path: "/api/v2.1/public/user_tasks/",
-  auth: "api-key",
   request: {
     body: json(
       z.object({
@@ -295,7 +280,6 @@ export const createUserTask = defineOperation({
     ),
   },
   responses: { 201: json(Task) },
-  failures: [],
   cli: { command: "contracts user-tasks create" },
   basis: createAssumption(
     "Path, title, categories, associations and status are public. A row of assignees is that of intakes. The other fields and the response are those of a task of an intake (DECISIONS.md, C27).",

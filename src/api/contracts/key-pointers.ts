@@ -1,8 +1,8 @@
 import * as z from "zod";
 import { defineOperation, json } from "../operation.ts";
-import { contracts } from "../services.ts";
+import { publicOperation } from "../services.ts";
 import { anyOf, dictionary } from "../shapes.ts";
-import { Attribute, userScoping } from "./shapes.ts";
+import { Attribute, compositeParams, userScoping } from "./shapes.ts";
 
 const KeyPointer = z.strictObject({
   id: z.int(),
@@ -13,15 +13,12 @@ const KeyPointer = z.strictObject({
   format_option: dictionary(z.unknown()),
 });
 
-const params = z.object({ composite_id: z.string().describe("Composite id of the contract, such as T-12") });
-
 export const listKeyPointerDefinitions = defineOperation({
   id: "key-pointers.definitions",
-  service: contracts,
+  ...publicOperation,
   summary: "List the key pointers that contracts of a type have",
   method: "GET",
   path: "/api/v2.1/public/key_pointers/",
-  auth: "api-key",
   request: { query: z.object({ contract_type_id: z.int().describe("Id of the contract type") }) },
   responses: {
     200: json(
@@ -38,37 +35,32 @@ export const listKeyPointerDefinitions = defineOperation({
       ),
     ),
   },
-  failures: [],
   cli: { command: "contracts key-pointers definitions" },
-  basis: "public",
   examples: [{ title: "List the available key pointers", query: { contract_type_id: 301 } }],
 });
 
 export const listKeyPointers = defineOperation({
   id: "key-pointers.list",
-  service: contracts,
+  ...publicOperation,
   summary: "List the key pointers of a contract",
   method: "GET",
   path: "/api/v2.1/public/contracts/{composite_id}/key_pointers",
-  auth: "api-key",
-  request: { params, headers: userScoping },
+  request: { params: compositeParams, headers: userScoping },
   responses: { 200: json(z.array(KeyPointer)) },
   failures: ["not-found"],
   cli: { command: "contracts key-pointers list", columns: ["id", "field_name", "value"] },
-  basis: "public",
   examples: [{ title: "List the key pointers of a contract", params: { composite_id: "T-1" } }],
 });
 
 export const setKeyPointers = defineOperation({
   id: "key-pointers.set",
-  service: contracts,
+  ...publicOperation,
   summary: "Create or change several key pointers of a contract",
   description: "Each row names its key pointer by key_pointer_id or by key_pointer_field_name.",
   method: "POST",
   path: "/api/v2.1/public/contracts/{composite_id}/key_pointers/bulk",
-  auth: "api-key",
   request: {
-    params,
+    params: compositeParams,
     body: json(
       z.object({
         key_pointers: z
@@ -89,7 +81,6 @@ export const setKeyPointers = defineOperation({
   failures: ["not-found"],
   emits: ["CONTRACT_KEY_POINTER_CREATION", "CONTRACT_KEY_POINTER_UPDATION"],
   cli: { command: "contracts key-pointers set", columns: ["id", "field_name", "value"] },
-  basis: "public",
   examples: [
     {
       title: "Set the expiry date",
@@ -101,20 +92,18 @@ export const setKeyPointers = defineOperation({
 
 export const updateKeyPointer = defineOperation({
   id: "key-pointers.update",
-  service: contracts,
+  ...publicOperation,
   summary: "Change a key pointer of a contract",
   method: "PATCH",
   path: "/api/v2.1/public/contracts/{composite_id}/key_pointers/{key_pointer_id}",
-  auth: "api-key",
   request: {
-    params: params.extend({ key_pointer_id: z.int().describe("Id of the key pointer") }),
+    params: compositeParams.extend({ key_pointer_id: z.int().describe("Id of the key pointer") }),
     body: json(z.object({ value: z.unknown().describe("Any JSON value") })),
   },
   responses: { 200: json(KeyPointer) },
   failures: ["not-found"],
   emits: ["CONTRACT_KEY_POINTER_UPDATION"],
   cli: { command: "contracts key-pointers update" },
-  basis: "public",
   examples: [
     { title: "Extend a contract", params: { composite_id: "T-1", key_pointer_id: 1 }, body: { value: "2033-01-01" } },
   ],

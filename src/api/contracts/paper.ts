@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { isObject } from "../../base/object.ts";
 import { defineOperation, json } from "../operation.ts";
-import { contracts } from "../services.ts";
+import { specifiedOperation } from "../services.ts";
 import { anyOf, dictionary, email } from "../shapes.ts";
 import { activitiesCausedBy } from "./lifecycle.ts";
 import {
@@ -61,12 +61,10 @@ export const UploadSignRequest = z.object({
 });
 
 const shared = {
-  service: contracts,
+  ...specifiedOperation,
   method: "POST",
-  auth: "api-key",
   responses: { 201: json(ListedContract) },
   failures: ["type-without-route", "unknown-object-configuration", "pdfs-busy"],
-  basis: "specified",
 } as const;
 
 export const uploadForReview = defineOperation({
@@ -174,18 +172,16 @@ export const ImportExecutedRequest = z
 
 export const importExecuted = defineOperation({
   id: "executed.import",
-  service: contracts,
+  ...specifiedOperation,
   summary: "Import a contract that was executed outside the service",
   description: "Its composite ID begins with H-.",
   method: "POST",
   path: "/api/v2.1/public/contracts/executed_contracts/",
-  auth: "api-key",
   request: { body: json(ImportExecutedRequest) },
   responses: { 201: json(ListedContract) },
   failures: ["unknown-object-configuration", "pdfs-busy"],
   emits: [...counterpartyActivities, ...activitiesCausedBy("import-executed"), "CONTRACT_EXTERNAL_METADATA_CREATED"],
   cli: { command: "contracts import-executed" },
-  basis: "specified",
   examples: [
     {
       title: "Import a signed NDA",

@@ -11,9 +11,12 @@ export const contractPermissions = ["CONTRACT.READ", "CONTRACT.SUGGEST", "CONTRA
 
 /** Path parameter of the routes that accept `T-12` or `H-12`. */
 export const compositeIdParam = z.string().describe("Composite id of the contract: T-12 or H-12");
+export const compositeParams = z.object({ composite_id: compositeIdParam });
 
 /** Path parameter of the routes that accept the plain number. */
-export const contractIdParam = z.int().describe("Number of the contract, without T- or H-");
+export const contractParams = z.object({
+  contract_id: z.int().describe("Number of the contract, without T- or H-"),
+});
 
 /** Scoping for routes that can be restricted to the contracts that the acting user can see (DECISIONS.md, F2). */
 export const userScoping = z.object({

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { defineOperation, json } from "../operation.ts";
-import { contracts } from "../services.ts";
+import { publicOperation } from "../services.ts";
 import { Attribute } from "./shapes.ts";
 
 const TemplateRecord = z.strictObject({
@@ -15,11 +15,10 @@ const CounterpartyKind = z.enum(["Organisation", "Individual"]);
 
 export const listTemplates = defineOperation({
   id: "templates.list",
-  service: contracts,
+  ...publicOperation,
   summary: "List contract templates",
   method: "GET",
   path: "/api/v2.1/public/templates/",
-  auth: "api-key",
   request: {
     query: z.object({
       tags: z.array(z.string()).optional().describe("Match any of these tags"),
@@ -31,38 +30,33 @@ export const listTemplates = defineOperation({
     }),
   },
   responses: { 200: json(z.strictObject({ items: z.array(TemplateRecord) })) },
-  failures: [],
   cli: {
     command: "contracts templates list",
     rows: "items",
     columns: ["id", { name: "name", cut: 1 }, "contract_type_id"],
   },
-  basis: "public",
   examples: [{ title: "List the templates" }],
 });
 
 export const showTemplate = defineOperation({
   id: "templates.show",
-  service: contracts,
+  ...publicOperation,
   summary: "Show a contract template",
   method: "GET",
   path: "/api/v2.1/public/templates/{template_id}/",
-  auth: "api-key",
   request: { params },
   responses: { 200: json(TemplateRecord) },
   failures: ["not-found"],
   cli: { command: "contracts templates show" },
-  basis: "public",
   examples: [{ title: "One template", params: { template_id: 101 } }],
 });
 
 export const updateTemplate = defineOperation({
   id: "templates.update",
-  service: contracts,
+  ...publicOperation,
   summary: "Change the tags of a contract template",
   method: "PATCH",
   path: "/api/v2.1/public/templates/{template_id}/",
-  auth: "api-key",
   request: {
     params,
     body: json(z.object({ tags: z.array(z.string().min(1).max(100)).optional().describe("New list of all tags") })),
@@ -70,17 +64,15 @@ export const updateTemplate = defineOperation({
   responses: { 200: json(TemplateRecord) },
   failures: ["not-found"],
   cli: { command: "contracts templates update" },
-  basis: "public",
   examples: [{ title: "Tag a template", params: { template_id: 101 }, body: { tags: ["sales"] } }],
 });
 
 export const showTemplateMetadata = defineOperation({
   id: "templates.metadata",
-  service: contracts,
+  ...publicOperation,
   summary: "Show the contract_data that a template needs",
   method: "GET",
   path: "/api/v2.1/public/templates/{template_id}/metadata",
-  auth: "api-key",
   request: { params },
   responses: {
     200: json(
@@ -96,6 +88,5 @@ export const showTemplateMetadata = defineOperation({
     rows: "attributes",
     columns: ["variable", "type", "required", "display_label"],
   },
-  basis: "public",
   examples: [{ title: "Show the data to fill in", params: { template_id: 102 } }],
 });

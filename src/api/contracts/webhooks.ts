@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { activities } from "../activities.ts";
 import { defineOperation, empty, json } from "../operation.ts";
-import { contracts } from "../services.ts";
+import { publicOperation, specifiedOperation } from "../services.ts";
 import { dictionary } from "../shapes.ts";
 import { OrgUser } from "./shapes.ts";
 
@@ -26,11 +26,10 @@ const Subscription = z.strictObject({
 
 export const createWebhook = defineOperation({
   id: "webhooks.create",
-  service: contracts,
+  ...specifiedOperation,
   summary: "Subscribe a receiver to activities",
   method: "POST",
   path: "/api/v2.1/public/webhooks/",
-  auth: "api-key",
   request: { body: json(SubscriptionRequest) },
   responses: { 201: json(Subscription) },
   failures: ["developer-settings-required"],
@@ -38,7 +37,6 @@ export const createWebhook = defineOperation({
     command: "webhooks create",
     columns: ["id", { name: "title", cut: 2 }, "status", { name: "url", cut: 1, omits: "start" }],
   },
-  basis: "specified",
   examples: [
     {
       title: "Notify a receiver of signatures",
@@ -53,48 +51,40 @@ export const createWebhook = defineOperation({
 
 export const showHmacKey = defineOperation({
   id: "webhooks.hmac-key",
-  service: contracts,
+  ...publicOperation,
   summary: "Show the signing key of the workspace's webhooks",
   method: "GET",
   path: "/api/v2.1/public/webhooks/hmac_key/",
-  auth: "api-key",
-  request: {},
   responses: {
     200: json(z.strictObject({ hmac_key: z.string().describe("Base64 of the key; decode it before use") })),
   },
-  failures: [],
   cli: { command: "webhooks hmac-key" },
-  basis: "public",
   examples: [{ title: "Fetch the key that verifies deliveries" }],
 });
 
 export const deleteWebhook = defineOperation({
   id: "webhooks.delete",
-  service: contracts,
+  ...publicOperation,
   summary: "Delete a webhook subscription",
   method: "DELETE",
   path: "/api/v2.1/public/webhooks/{webhook_id}",
-  auth: "api-key",
   request: { params: z.object({ webhook_id: z.int().describe("Id of the subscription") }) },
   responses: { 204: empty() },
   failures: ["developer-settings-required", "webhook-not-found", "not-found"],
   cli: { command: "webhooks delete", confirm: "yes" },
-  basis: "public",
   examples: [{ title: "Stop deliveries to a receiver", params: { webhook_id: 1 } }],
 });
 
 export const retriggerWebhooks = defineOperation({
   id: "webhooks.re-trigger",
-  service: contracts,
+  ...publicOperation,
   summary: "Resend the last webhook delivery of each contract",
   method: "POST",
   path: "/api/v2.1/public/contracts/webhooks/re_trigger_latest/",
-  auth: "api-key",
   request: { body: json(z.object({ contract_ids: z.array(z.int()).min(1).describe("Integer contract ids") })) },
   responses: { 200: json(z.strictObject({ message: z.string() })) },
   failures: ["nothing-to-re-trigger"],
   unknownIsIn: "contracts list",
   cli: { command: "webhooks re-trigger" },
-  basis: "public",
   examples: [{ title: "After an outage of the receiver", body: { contract_ids: [1, 2] } }],
 });

@@ -1,20 +1,19 @@
 import * as z from "zod";
 import { activities } from "../activities.ts";
-import { controlPlaneBasis, createAssumption } from "../basis.ts";
+import { createAssumption } from "../basis.ts";
 import { defineOperation, json } from "../operation.ts";
-import { emulator } from "../services.ts";
+import { controlOperation } from "../services.ts";
 import { dictionary, rejectCombination, timestamp } from "../shapes.ts";
 import { receiverTimeoutMs } from "./shapes.ts";
 
 export const fireActivity = defineOperation({
   id: "activities.fire",
-  service: emulator,
+  ...controlOperation,
   summary: "Send a test webhook to all subscribers of an activity",
   description:
     "The contract is not changed; without one, a contract is created from a template. `data` is added to activity_data. Then `overrides` change, `removals` remove and `additions` add fields of the payload, by paths such as counterparties.0.poc_email. If a path does not match the payload, the request fails and no webhook is sent.",
   method: "POST",
   path: "/_emulator/activities",
-  auth: "control-token",
   request: {
     body: json(
       rejectCombination(
@@ -68,13 +67,11 @@ export const fireActivity = defineOperation({
 
 export const listActivities = defineOperation({
   id: "activities.list",
-  service: emulator,
+  ...controlOperation,
   summary: "List activities, with or without a webhook for them",
   description: "The newest 10,000 activities are retained.",
   method: "GET",
   path: "/_emulator/activities",
-  auth: "control-token",
-  request: {},
   responses: {
     200: json(
       z.array(
@@ -89,11 +86,9 @@ export const listActivities = defineOperation({
       ),
     ),
   },
-  failures: [],
   cli: {
     command: "emulator activities",
     columns: ["workspace_id", { name: "workspace", cut: 1 }, "activity", "count", "last_at"],
   },
-  basis: controlPlaneBasis,
   examples: [{ title: "List all activities" }],
 });

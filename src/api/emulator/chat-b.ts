@@ -1,7 +1,6 @@
 import * as z from "zod";
-import { controlPlaneBasis } from "../basis.ts";
 import { defineOperation, json } from "../operation.ts";
-import { emulator } from "../services.ts";
+import { controlOperation } from "../services.ts";
 import { dictionary } from "../shapes.ts";
 
 const Token = z.strictObject({
@@ -13,12 +12,11 @@ const Token = z.strictObject({
 
 export const mintChatBToken = defineOperation({
   id: "chat-b-issuer.mint",
-  service: emulator,
+  ...controlOperation,
   summary: "Mint a bot-framework token for an activity of chat_b",
   description: "The emulator's own issuer signs the token. The router trusts it, unless the seed names another.",
   method: "POST",
   path: "/_emulator/chat-b/token",
-  auth: "control-token",
   request: {
     body: json(
       z.object({
@@ -34,18 +32,16 @@ export const mintChatBToken = defineOperation({
   responses: { 200: json(Token) },
   failures: ["foreign-issuer"],
   cli: { command: "emulator chat-b token" },
-  basis: controlPlaneBasis,
   examples: [{ title: "Get a token to send an activity", body: { service_url: "https://chat-b.example/eu" } }],
 });
 
 export const showChatBIssuer = defineOperation({
   id: "chat-b-issuer.metadata",
-  service: emulator,
+  ...controlOperation,
   summary: "Show the metadata of the bot-framework token issuer",
   method: "GET",
   path: "/_emulator/chat-b/openid-configuration",
   auth: "none",
-  request: {},
   responses: {
     200: json(
       z.strictObject({
@@ -55,23 +51,18 @@ export const showChatBIssuer = defineOperation({
       }),
     ),
   },
-  failures: [],
   cli: { command: "emulator chat-b metadata" },
-  basis: controlPlaneBasis,
   examples: [{ title: "Get the metadata for your own bot" }],
 });
 
 export const showChatBKeys = defineOperation({
   id: "chat-b-issuer.keys",
-  service: emulator,
+  ...controlOperation,
   summary: "Show the public keys of the bot-framework token issuer",
   method: "GET",
   path: "/_emulator/chat-b/keys",
   auth: "none",
-  request: {},
   responses: { 200: json(z.strictObject({ keys: z.array(z.looseObject({ kid: z.string(), kty: z.string() })) })) },
-  failures: [],
   cli: { command: "emulator chat-b keys" },
-  basis: controlPlaneBasis,
   examples: [{ title: "List the signing keys" }],
 });

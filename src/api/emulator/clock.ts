@@ -1,7 +1,6 @@
 import * as z from "zod";
-import { controlPlaneBasis } from "../basis.ts";
 import { defineOperation, json } from "../operation.ts";
-import { emulator } from "../services.ts";
+import { controlOperation } from "../services.ts";
 import { duration, requireAtLeastOne, requireExactlyOne, timestamp } from "../shapes.ts";
 
 const Mode = z.enum(["real", "manual", "auto"]);
@@ -55,31 +54,25 @@ const Advanced = z.strictObject({
 
 export const showClock = defineOperation({
   id: "clock.show",
-  service: emulator,
+  ...controlOperation,
   summary: "Show virtual time and what is due next",
   method: "GET",
   path: "/_emulator/clock",
-  auth: "control-token",
-  request: {},
   responses: { 200: json(Clock) },
-  failures: [],
   cli: { command: "emulator clock", columns: ["now", "mode", "speed", "next_due", "pending"] },
-  basis: controlPlaneBasis,
   examples: [{ title: "Show virtual time" }],
 });
 
 export const setClock = defineOperation({
   id: "clock.set",
-  service: emulator,
+  ...controlOperation,
   summary: "Set how virtual time passes",
   method: "PUT",
   path: "/_emulator/clock",
-  auth: "control-token",
   request: { body: json(ClockSettings) },
   responses: { 200: json(Clock) },
   failures: ["advance-in-progress"],
   cli: { command: "emulator clock set", columns: ["now", "mode", "speed", "next_due", "pending"] },
-  basis: controlPlaneBasis,
   examples: [
     { title: "Advance one minute per second", body: { mode: "real", speed: 60 } },
     { title: "Stop the clock", body: { mode: "manual" } },
@@ -88,18 +81,16 @@ export const setClock = defineOperation({
 
 export const advanceClock = defineOperation({
   id: "clock.advance",
-  service: emulator,
+  ...controlOperation,
   summary: "Advance virtual time, and run what becomes due in order",
   method: "POST",
   path: "/_emulator/clock/advance",
-  auth: "control-token",
   request: { body: json(Target) },
   responses: { 200: json(Advanced) },
   // The advance stops after two minutes (emulator/clock/runner.ts).
   maxDurationMs: 130_000,
   failures: ["time-in-past", "time-out-of-range", "advance-in-progress", "delivery-in-progress"],
   cli: { command: "emulator clock advance", rows: "ran", columns: ["at", "kind", "ref", "outcome"] },
-  basis: controlPlaneBasis,
   examples: [
     { title: "Run all retries of a webhook", body: { by: "PT2H35M" } },
     { title: "Advance to the next scheduled entry", body: { next: true } },

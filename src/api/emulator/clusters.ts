@@ -1,7 +1,7 @@
 import * as z from "zod";
-import { controlPlaneBasis, createAssumption } from "../basis.ts";
+import { createAssumption } from "../basis.ts";
 import { defineOperation, json } from "../operation.ts";
-import { emulator } from "../services.ts";
+import { controlOperation } from "../services.ts";
 import { timestamp } from "../shapes.ts";
 
 const Cluster = z.strictObject({
@@ -21,20 +21,16 @@ const Cluster = z.strictObject({
 
 export const listControlClusters = defineOperation({
   id: "emulator.clusters",
-  service: emulator,
+  ...controlOperation,
   summary: "List the clusters with their addresses and keys",
   description: "--json adds the API key of the first workspace of each cluster, as svc emulator env prints it.",
   method: "GET",
   path: "/_emulator/clusters",
-  auth: "control-token",
-  request: {},
   responses: { 200: json(z.array(Cluster)) },
-  failures: [],
   cli: {
     command: "emulator clusters",
     columns: ["id", { name: "label", cut: 1 }, { name: "url", cut: 2 }, "external", "cluster_key"],
   },
-  basis: controlPlaneBasis,
   examples: [{ title: "List the addresses of the clusters" }],
 });
 
@@ -52,12 +48,11 @@ const InboxRow = z.strictObject({
 
 export const listInbox = defineOperation({
   id: "clusters.inbox",
-  service: emulator,
+  ...controlOperation,
   summary: "List the requests that the router forwarded to a cluster",
   description: "Requests are kept in memory; the oldest are dropped first. A reset clears them.",
   method: "GET",
   path: "/_emulator/clusters/{id}/inbox",
-  auth: "control-token",
   request: {
     params: z.object({ id: z.string().describe("Id of the cluster") }),
     query: z.object({

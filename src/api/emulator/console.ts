@@ -1,12 +1,13 @@
 import * as z from "zod";
-import { controlPlaneBasis, createAssumption } from "../basis.ts";
+import { createAssumption } from "../basis.ts";
 import { ContractStatus } from "../contracts/shapes.ts";
 import { controlRoles } from "../control-roles.ts";
 import { bytes, defineOperation, empty, events, html, json } from "../operation.ts";
-import { emulator } from "../services.ts";
+import { controlOperation } from "../services.ts";
 import { timestamp } from "../shapes.ts";
 import { Clock } from "./clock.ts";
 import { deliveryEventFields } from "./deliveries.ts";
+import { Device } from "./device-grants.ts";
 import { Email } from "./emails.ts";
 import { Fault } from "./faults.ts";
 import { LoggedRequest } from "./requests.ts";
@@ -16,13 +17,11 @@ const basis = createAssumption("The console is part of the emulator.");
 
 export const makeSessionCode = defineOperation({
   id: "sessions.code",
-  service: emulator,
+  ...controlOperation,
   summary: "Create a one-time sign-in code for the console",
   method: "POST",
   path: "/_emulator/sessions/codes",
-  auth: "control-token",
   role: "read",
-  request: {},
   responses: {
     201: json(
       z.strictObject({
@@ -34,7 +33,6 @@ export const makeSessionCode = defineOperation({
       }),
     ),
   },
-  failures: [],
   cli: { by: "emulator open" },
   basis,
   examples: [],
@@ -42,7 +40,7 @@ export const makeSessionCode = defineOperation({
 
 export const beginSession = defineOperation({
   id: "sessions.begin",
-  service: emulator,
+  ...controlOperation,
   summary: "Exchange a console code for a session",
   description:
     "The session token has the role of the token that opened it. It is valid until that token is revoked, twelve hours have passed, or the session or the emulator ends. It works only together with its cookie: browsers send a cookie to every port of this machine, and scripts can read the storage of a page.",
@@ -69,17 +67,14 @@ export const beginSession = defineOperation({
 
 export const endSession = defineOperation({
   id: "sessions.end",
-  service: emulator,
+  ...controlOperation,
   summary: "Sign out of the console",
   description:
     "Ends the session of the request. A token of the control plane ends its own sessions and codes. A token with the role admin ends all sessions.",
   method: "DELETE",
   path: "/_emulator/sessions",
-  auth: "control-token",
   role: "read",
-  request: {},
   responses: { 204: empty() },
-  failures: [],
   cli: { command: "emulator console sign-out" },
   basis,
   examples: [{ title: "Sign out every browser" }],
@@ -87,16 +82,14 @@ export const endSession = defineOperation({
 
 export const showConsolePage = defineOperation({
   id: "console.page",
-  service: emulator,
+  ...controlOperation,
   summary: "Show the page of the console",
   description:
     "The page contains no state. It requests its data with the session of its user. `svc emulator open` opens it.",
   method: "GET",
   path: "/_emulator/ui/",
   auth: "none",
-  request: {},
   responses: { 200: html() },
-  failures: [],
   cli: { command: "emulator console page" },
   basis,
   examples: [{ title: "Save the page" }],
@@ -104,7 +97,7 @@ export const showConsolePage = defineOperation({
 
 export const showConsoleAsset = defineOperation({
   id: "console.asset",
-  service: emulator,
+  ...controlOperation,
   summary: "Get a file of the console page",
   description: "The name changes with the content, so browsers may cache the file forever.",
   method: "GET",
@@ -131,15 +124,6 @@ const ContractEvent = z.strictObject({
   cluster_id: z.string(),
   workspace_id: z.int(),
   deleted: z.boolean(),
-});
-
-const DeviceEvent = z.strictObject({
-  user_code: z.string().describe("User code that the device shows"),
-  client_id: z.string(),
-  status: z.enum(["PENDING", "AUTHORIZED", "DENIED"]),
-  cluster_id: z.string().nullable(),
-  expires_at: timestamp,
-  redeemed: z.boolean().describe("The device has its tokens"),
 });
 
 const noContract = z.null().describe("For no contract in particular");
@@ -174,7 +158,7 @@ const EmulatorEvent = z.discriminatedUnion("event", [
     at,
     event: z.literal("device"),
     ref: describeReference("device:WDJB-MJHT"),
-    device: DeviceEvent,
+    device: Device,
   }),
   z
     .strictObject({ id, at, event: z.literal("clock"), ref: noContract, clock: Clock })
@@ -189,19 +173,16 @@ const EmulatorEvent = z.discriminatedUnion("event", [
 
 export const followEvents = defineOperation({
   id: "events.watch",
-  service: emulator,
+  ...controlOperation,
   summary: "Follow all events, or resume a stream that ended",
   description:
     "One stream of requests, deliveries, contracts, e-mails, devices, the clock, faults and snapshots. Events are sent once they are durable. To resume an ended stream, send its last ID as `after` or in the header Last-Event-ID, within a minute. If the ID is too old, or from another run, the first event is resync.",
   method: "GET",
   path: "/_emulator/events",
-  auth: "control-token",
   request: {
     query: z.object({ after: z.string().max(100).optional().describe("Resume after the event with this id") }),
   },
   responses: { 200: events(EmulatorEvent) },
-  failures: [],
   cli: { command: "emulator events", columns: ["id", "at", "event", "ref"] },
-  basis: controlPlaneBasis,
   examples: [{ title: "Follow all events" }, { title: "Resume an ended stream", query: { after: "5f3a9c1b-17" } }],
 });

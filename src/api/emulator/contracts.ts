@@ -3,7 +3,7 @@ import { createAssumption } from "../basis.ts";
 import { activitiesCausedBy } from "../contracts/lifecycle.ts";
 import { ContractStatus, contractPermissions } from "../contracts/shapes.ts";
 import { defineOperation, json } from "../operation.ts";
-import { emulator } from "../services.ts";
+import { controlOperation } from "../services.ts";
 import { dictionary, email, timestamp } from "../shapes.ts";
 import { defineItemPage, pageQuery } from "./shapes.ts";
 
@@ -24,108 +24,87 @@ const Act = z
   .default({});
 
 /** The contract after an action. */
-export const MovedContract = z.strictObject({
+const MovedContract = z.strictObject({
   contract_id: z.int(),
   composite_id: z.string(),
   contract_status: ContractStatus,
   contract_name: z.string(),
 });
 
-const shared = { service: emulator, method: "POST", auth: "control-token", basis: actionBasis } as const;
-const request = { params, body: json(Act) };
-const responses = { 200: json(MovedContract) };
+/** Returns the shared parts of an action of a person on a contract. */
+const defineContractAction = <const Verb extends string, Body extends z.ZodType>(
+  verb: Verb,
+  body: Body,
+  basis = actionBasis,
+) =>
+  ({
+    ...controlOperation,
+    id: `emulator-contracts.${verb}`,
+    method: "POST",
+    path: `/_emulator/contracts/{id}/${verb}`,
+    request: { params, body: json(body) },
+    responses: { 200: json(MovedContract) },
+    cli: { command: `emulator ${verb}` },
+    basis,
+  }) as const;
 
 export const signContract = defineOperation({
-  ...shared,
-  id: "emulator-contracts.sign",
+  ...defineContractAction("sign", Act),
   summary: "Sign a contract, as a signatory",
   description: "Without an email, the next signatory signs. The last signature executes the contract.",
-  path: "/_emulator/contracts/{id}/sign",
-  request,
-  responses,
   failures: ["no-such-contract", "forbidden-move", "not-a-signatory", "already-signed", "not-their-turn"],
   emits: activitiesCausedBy("sign", "all-signed"),
-  cli: { command: "emulator sign" },
   examples: [{ title: "Sign as one signatory", params: { id: "T-1" }, body: { email: "jo@acme.example" } }],
 });
 
 export const declineContract = defineOperation({
-  ...shared,
-  id: "emulator-contracts.decline",
+  ...defineContractAction("decline", Act),
   summary: "Decline to sign a contract, as a signatory",
   description: "A template contract returns to DRAFT, third-party paper to REDLINING.",
-  path: "/_emulator/contracts/{id}/decline",
-  request,
-  responses,
   failures: ["no-such-contract", "forbidden-move", "not-a-signatory", "already-signed", "not-their-turn"],
   emits: activitiesCausedBy("decline"),
-  cli: { command: "emulator decline" },
   examples: [{ title: "Decline with a reason", params: { id: "T-1" }, body: { note: "Wrong amount" } }],
 });
 
 export const completeReview = defineOperation({
-  ...shared,
-  id: "emulator-contracts.complete-review",
+  ...defineContractAction("complete-review", Act),
   summary: "Complete the open review of a contract",
   description:
     "Completes the internal review first. When the counterparty's review is complete and no approval is pending, signature begins.",
-  path: "/_emulator/contracts/{id}/complete-review",
-  request,
-  responses,
   failures: ["no-such-contract", "forbidden-move", "no-open-review", "no-signatories"],
   emits: activitiesCausedBy("complete-review"),
-  cli: { command: "emulator complete-review" },
-  examples: [{ title: "Mark a contract after its review", params: { id: "T-1" }, body: {} }],
+  examples: [{ title: "Complete the open review", params: { id: "T-1" }, body: {} }],
 });
 
 export const approveContract = defineOperation({
-  ...shared,
-  id: "emulator-contracts.approve",
+  ...defineContractAction("approve", Act),
   summary: "Approve the next pending approval of a contract",
-  path: "/_emulator/contracts/{id}/approve",
-  request,
-  responses,
   failures: ["no-such-contract", "forbidden-move", "no-pending-approval"],
   emits: activitiesCausedBy("approve"),
-  cli: { command: "emulator approve" },
   examples: [{ title: "Approve as finance", params: { id: "T-1" }, body: { email: "ben@northwind.example" } }],
 });
 
 export const voidContractAsOwner = defineOperation({
-  ...shared,
-  id: "emulator-contracts.void",
+  ...defineContractAction("void", Act),
   summary: "Void a contract, as a person in the application",
-  path: "/_emulator/contracts/{id}/void",
-  request,
-  responses,
   failures: ["no-such-contract", "forbidden-move", "cannot-void-executed"],
   emits: activitiesCausedBy("void"),
-  cli: { command: "emulator void" },
   examples: [{ title: "Void a contract", params: { id: "T-1" }, body: { note: "Deal lost" } }],
 });
 
 export const holdContract = defineOperation({
-  ...shared,
-  id: "emulator-contracts.hold",
+  ...defineContractAction("hold", Act),
   summary: "Put a contract on hold",
-  path: "/_emulator/contracts/{id}/hold",
-  request,
-  responses,
   failures: ["no-such-contract", "forbidden-move"],
   emits: activitiesCausedBy("hold"),
-  cli: { command: "emulator hold" },
   examples: [{ title: "Put a contract on hold", params: { id: "T-1" }, body: {} }],
 });
 
 export const resumeContract = defineOperation({
-  ...shared,
-  id: "emulator-contracts.resume",
+  ...defineContractAction("resume", Act),
   summary: "Resume a contract that is on hold",
   description:
     "Restores the status from before the hold. E-mails that were not delivered by then are reported as delivered.",
-  path: "/_emulator/contracts/{id}/resume",
-  request,
-  responses,
   failures: ["no-such-contract", "forbidden-move"],
   emits: [
     ...activitiesCausedBy("resume"),
@@ -133,22 +112,72 @@ export const resumeContract = defineOperation({
     "SIGNING_EMAIL_DELIVERED",
     "REDLINING_EMAIL_DELIVERED",
   ],
-  cli: { command: "emulator resume" },
-  examples: [{ title: "Go on", params: { id: "T-1" }, body: {} }],
+  examples: [{ title: "Resume a contract", params: { id: "T-1" }, body: {} }],
 });
 
 export const deleteContract = defineOperation({
-  ...shared,
-  id: "emulator-contracts.delete",
+  ...defineContractAction("delete", Act),
   summary: "Delete a contract",
   description: "The contract API responds 404 for it from then on.",
-  path: "/_emulator/contracts/{id}/delete",
-  request,
-  responses,
   failures: ["no-such-contract"],
   emits: activitiesCausedBy("delete"),
-  cli: { command: "emulator delete" },
   examples: [{ title: "Delete a contract", params: { id: "T-1" }, body: {} }],
+});
+
+const ownerBasis = createAssumption(
+  "The contract API does the same with a key of the workspace. The control plane requires no key.",
+);
+const OwnerAct = z
+  .object({ email: email.optional().describe("E-mail address of the person (default: the contract's owner)") })
+  .default({});
+const MemberRequest = z
+  .object({
+    email: email.optional().describe("E-mail address of the reviewer or approver (default: the contract's owner)"),
+  })
+  .default({});
+
+export const sendContractAsOwner = defineOperation({
+  ...defineContractAction("send", OwnerAct, ownerBasis),
+  summary: "Send a contract to its counterparties, as its owner",
+  description: "Sends it to the people in the contract. To name others, use svc contracts send.",
+  failures: ["no-such-contract", "forbidden-move", "review-open", "approvals-pending", "no-signatories"],
+  emits: activitiesCausedBy("send"),
+  examples: [{ title: "Send a contract for signature", params: { id: "T-1" }, body: {} }],
+});
+
+export const markContractAsOwner = defineOperation({
+  ...defineContractAction("mark", OwnerAct, ownerBasis),
+  summary: "Mark a contract for execution, as its owner",
+  description: "Requests the signatures. Fails while a review is open or an approval is pending.",
+  failures: ["no-such-contract", "forbidden-move", "review-open", "approvals-pending", "no-signatories"],
+  emits: activitiesCausedBy("mark-for-execution"),
+  examples: [{ title: "Mark a contract after its review", params: { id: "T-1" }, body: {} }],
+});
+
+export const unmarkContractAsOwner = defineOperation({
+  ...defineContractAction("unmark", OwnerAct, ownerBasis),
+  summary: "Take a contract out of signature, as its owner",
+  description: "Voids the signatures so far, and returns the contract to REDLINING.",
+  failures: ["no-such-contract", "cannot-unmark"],
+  emits: activitiesCausedBy("unmark-for-execution"),
+  examples: [{ title: "Return a contract to REDLINING", params: { id: "T-1" }, body: {} }],
+});
+
+export const requestReviewAsOwner = defineOperation({
+  ...defineContractAction("request-review", MemberRequest, ownerBasis),
+  summary: "Request a review from a member",
+  failures: ["no-such-contract", "no-such-member", "forbidden-move"],
+  emits: activitiesCausedBy("request-review"),
+  examples: [{ title: "Request a review by Ben", params: { id: "T-1" }, body: { email: "ben@northwind.example" } }],
+});
+
+export const requestApprovalAsOwner = defineOperation({
+  ...defineContractAction("request-approval", MemberRequest, ownerBasis),
+  summary: "Request an approval from a member",
+  description: "Adds one approval. To add several in an order, use svc contracts approvals create.",
+  failures: ["no-such-contract", "no-such-member", "forbidden-move", "approvals-in-progress"],
+  emits: activitiesCausedBy("request-approval"),
+  examples: [{ title: "Request an approval by Ben", params: { id: "T-1" }, body: { email: "ben@northwind.example" } }],
 });
 
 const detailsBasis = createAssumption(
@@ -159,15 +188,12 @@ const Named = z.strictObject({ id: z.int(), name: z.string() });
 
 export const listControlContracts = defineOperation({
   id: "emulator-contracts.list",
-  service: emulator,
+  ...controlOperation,
   summary: "List the contracts of all workspaces, newest first",
   description: "Includes deleted contracts, with their last status.",
   method: "GET",
   path: "/_emulator/contracts",
-  auth: "control-token",
-  request: {
-    query: z.object(pageQuery),
-  },
+  request: { query: z.object(pageQuery) },
   responses: {
     200: json(
       defineItemPage(
@@ -182,7 +208,6 @@ export const listControlContracts = defineOperation({
       ),
     ),
   },
-  failures: [],
   cli: {
     command: "emulator contracts",
     rows: "items",
@@ -196,21 +221,17 @@ export const listControlContracts = defineOperation({
 
 export const showContract = defineOperation({
   id: "emulator-contracts.show",
-  service: emulator,
+  ...controlOperation,
   summary: "Show a contract with data that the contract API omits",
   description:
     "Shows the entity, counterparties, reviewers and invited people, and the link of each person. A link opens the page on which the person reads the contract and can sign, decline, review, approve or comment.",
   method: "GET",
   path: "/_emulator/contracts/{id}",
-  auth: "control-token",
   request: { params },
   responses: {
     200: json(
       z.strictObject({
-        contract_id: z.int(),
-        composite_id: z.string(),
-        contract_status: ContractStatus,
-        contract_name: z.string(),
+        ...MovedContract.shape,
         entity: z.strictObject({ reference_id: z.string(), name: z.string() }).nullable(),
         counterparties: z.array(
           z.strictObject({
@@ -264,11 +285,10 @@ export const showContract = defineOperation({
 
 export const replaceEntity = defineOperation({
   id: "emulator-contracts.entity",
-  service: emulator,
+  ...controlOperation,
   summary: "Set the workspace entity of a contract",
   method: "POST",
   path: "/_emulator/contracts/{id}/entity",
-  auth: "control-token",
   request: {
     params,
     body: json(

@@ -3,7 +3,7 @@ import { activities } from "../activities.ts";
 import { createAssumption } from "../basis.ts";
 import { deliveryOutcomes } from "../delivery-outcomes.ts";
 import { defineOperation, events, json } from "../operation.ts";
-import { emulator } from "../services.ts";
+import { controlOperation } from "../services.ts";
 import { dictionary, timestamp } from "../shapes.ts";
 import { contractFilter, defineItemPage, pageQuery, receiverTimeoutMs } from "./shapes.ts";
 
@@ -97,11 +97,10 @@ const params = z.object({ id: z.int().describe("Id of the delivery") });
 
 export const listDeliveries = defineOperation({
   id: "deliveries.list",
-  service: emulator,
+  ...controlOperation,
   summary: "List webhook deliveries and their attempts, newest first",
   method: "GET",
   path: "/_emulator/deliveries",
-  auth: "control-token",
   request: {
     query: z.object({
       ...filters,
@@ -109,7 +108,6 @@ export const listDeliveries = defineOperation({
     }),
   },
   responses: { 200: json(Deliveries) },
-  failures: [],
   cli: {
     command: "emulator deliveries",
     rows: "items",
@@ -131,14 +129,12 @@ export const listDeliveries = defineOperation({
 
 export const watchDeliveries = defineOperation({
   id: "deliveries.watch",
-  service: emulator,
+  ...controlOperation,
   summary: "Follow delivery attempts as they are made",
   method: "GET",
   path: "/_emulator/deliveries/events",
-  auth: "control-token",
   request: { query: z.object(filters) },
   responses: { 200: events(DeliveryEvent) },
-  failures: [],
   cli: { by: "webhooks deliveries" },
   basis,
   examples: [{ title: "Follow one webhook", query: { webhook: 1 } }],
@@ -146,11 +142,10 @@ export const watchDeliveries = defineOperation({
 
 export const showDelivery = defineOperation({
   id: "deliveries.show",
-  service: emulator,
+  ...controlOperation,
   summary: "Show one delivery with its request and responses",
   method: "GET",
   path: "/_emulator/deliveries/{id}",
-  auth: "control-token",
   request: { params },
   responses: { 200: json(WholeDelivery) },
   failures: ["no-such-delivery"],
@@ -161,13 +156,12 @@ export const showDelivery = defineOperation({
 
 export const recordDelivery = defineOperation({
   id: "deliveries.record",
-  service: emulator,
+  ...controlOperation,
   summary: "Record a delivery that another program made",
   description:
     "Nothing is sent, and the webhook's failures are not counted. A resend sends the recorded bytes with the recorded headers, which need not be a valid signature.",
   method: "POST",
   path: "/_emulator/deliveries",
-  auth: "control-token",
   request: {
     body: json(
       z.object({
@@ -212,11 +206,10 @@ export const recordDelivery = defineOperation({
 
 export const resendDelivery = defineOperation({
   id: "deliveries.resend",
-  service: emulator,
+  ...controlOperation,
   summary: "Resend a delivery now and show the result",
   method: "POST",
   path: "/_emulator/deliveries/{id}/resend",
-  auth: "control-token",
   request: { params },
   responses: { 200: json(WholeDelivery) },
   maxDurationMs: receiverTimeoutMs,

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { createAssumption } from "../basis.ts";
 import { defineOperation, form, html, json } from "../operation.ts";
-import { emulator } from "../services.ts";
+import { controlOperation } from "../services.ts";
 import { email, timestamp } from "../shapes.ts";
 
 const basis = createAssumption("The approval of a device belongs to the cluster. The control plane emulates it.");
@@ -11,33 +11,23 @@ const ClusterOfDecision = z
   .optional()
   .describe("Cluster that decides (default: that of the code, of the address, or the first)");
 
+export const Device = z.strictObject({
+  user_code: z.string().describe("User code that the device shows"),
+  client_id: z.string(),
+  status: z.enum(["PENDING", "AUTHORIZED", "DENIED"]),
+  cluster_id: z.string().nullable().describe("Cluster of the person who decides; null until the page is opened"),
+  expires_at: timestamp.describe("Virtual time"),
+  redeemed: z.boolean().describe("The device has its tokens"),
+});
+
 export const listDevices = defineOperation({
   id: "device-grants.list",
-  service: emulator,
+  ...controlOperation,
   summary: "List the devices that await or got approval",
   description: "Devices with expired or redeemed codes are removed over time.",
   method: "GET",
   path: "/_emulator/device-grants",
-  auth: "control-token",
-  request: {},
-  responses: {
-    200: json(
-      z.array(
-        z.strictObject({
-          user_code: z.string().describe("User code that the device shows"),
-          client_id: z.string(),
-          status: z.enum(["PENDING", "AUTHORIZED", "DENIED"]),
-          cluster_id: z
-            .string()
-            .nullable()
-            .describe("Cluster of the person who decides; null until the page is opened"),
-          expires_at: timestamp.describe("Virtual time"),
-          redeemed: z.boolean().describe("The device has its tokens"),
-        }),
-      ),
-    ),
-  },
-  failures: [],
+  responses: { 200: json(z.array(Device)) },
   cli: {
     command: "emulator devices",
     columns: ["user_code", "client_id", "status", "cluster_id", "expires_at", "redeemed"],
@@ -48,11 +38,10 @@ export const listDevices = defineOperation({
 
 export const approveDevice = defineOperation({
   id: "device-grants.approve",
-  service: emulator,
+  ...controlOperation,
   summary: "Approve or deny a device, as a person would",
   method: "POST",
   path: "/_emulator/device-grants/{user_code}",
-  auth: "control-token",
   request: {
     params: z.object({
       user_code: z.string().describe("User code that the device shows; case and hyphen are ignored"),
@@ -89,14 +78,13 @@ export const approveDevice = defineOperation({
 
 export const showDevicePage = defineOperation({
   id: "device-grants.page",
-  service: emulator,
+  ...controlOperation,
   summary: "Show the page on which a person approves a device",
   method: "GET",
   path: "/_emulator/device",
   auth: "none",
   request: { query: z.object({ user_code: z.string().optional().describe("User code that the device shows") }) },
   responses: { 200: html() },
-  failures: [],
   cli: { command: "emulator device-page" },
   basis,
   examples: [{ title: "Show the page of one device", query: { user_code: "WDJB-MJHT" } }],
@@ -104,7 +92,7 @@ export const showDevicePage = defineOperation({
 
 export const submitDevicePage = defineOperation({
   id: "device-grants.submit",
-  service: emulator,
+  ...controlOperation,
   summary: "Send the form of the device page",
   method: "POST",
   path: "/_emulator/device",

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { createAssumption } from "../basis.ts";
 import { defineOperation, json } from "../operation.ts";
-import { emulator } from "../services.ts";
+import { controlOperation } from "../services.ts";
 import { dictionary, timestamp } from "../shapes.ts";
 import { emailPurposes, mailerEventNames } from "./deliveries.ts";
 import { contractFilter, defineItemPage, pageQuery } from "./shapes.ts";
@@ -35,13 +35,12 @@ export const Email = z.strictObject({
 
 export const listEmails = defineOperation({
   id: "emails.list",
-  service: emulator,
+  ...controlOperation,
   summary: "List the e-mails of the platform, newest first",
   description:
     "The emulator sends no e-mail, but records each one for 90 virtual days. Report its outcome with svc mailer webhook and its metadata. E-mails to signatories and counterparties count as delivered after one virtual minute.",
   method: "GET",
   path: "/_emulator/emails",
-  auth: "control-token",
   request: {
     query: z.object({
       contract: contractFilter,
@@ -51,7 +50,6 @@ export const listEmails = defineOperation({
     }),
   },
   responses: { 200: json(defineItemPage(Email)) },
-  failures: [],
   cli: {
     command: "emulator emails",
     rows: "items",
@@ -70,11 +68,10 @@ export const listEmails = defineOperation({
 
 export const listBlackhole = defineOperation({
   id: "emails.blackhole",
-  service: emulator,
+  ...controlOperation,
   summary: "List the inbound e-mails that the blackhole dropped",
   method: "GET",
   path: "/_emulator/blackhole",
-  auth: "control-token",
   request: { query: z.object(pageQuery) },
   responses: {
     200: json(
@@ -88,7 +85,6 @@ export const listBlackhole = defineOperation({
       ),
     ),
   },
-  failures: [],
   cli: { command: "emulator blackhole", rows: "items", columns: ["id", "received_at", "content_type"] },
   basis,
   examples: [{ title: "List the dropped e-mails" }],

@@ -1,8 +1,7 @@
 import * as z from "zod";
 import { activities } from "../activities.ts";
-import { controlPlaneBasis } from "../basis.ts";
 import { defineOperation, empty, json, responseHeaders } from "../operation.ts";
-import { emulator } from "../services.ts";
+import { controlOperation } from "../services.ts";
 import { duration } from "../shapes.ts";
 
 /** Which of the matching requests or attempts are affected, for both directions. */
@@ -162,18 +161,15 @@ const columns = [
 
 export const addFault = defineOperation({
   id: "faults.add",
-  service: emulator,
+  ...controlOperation,
   summary: "Add a fault for incoming requests or outgoing webhooks",
   description:
     "If several faults match, the oldest one applies. Faults are kept in memory until they are removed, or the emulator is reset or stopped. A fault without service and operation affects a request where it arrives first, and not again where the router forwards it.",
   method: "POST",
   path: "/_emulator/faults",
-  auth: "control-token",
   request: { body: json(CheckedFault) },
   responses: { 201: json(Fault) },
-  failures: [],
   cli: { command: "emulator fault add", columns },
-  basis: controlPlaneBasis,
   examples: [
     {
       title: "Let two creations fail",
@@ -186,30 +182,24 @@ export const addFault = defineOperation({
 
 export const listFaults = defineOperation({
   id: "faults.list",
-  service: emulator,
+  ...controlOperation,
   summary: "List the faults with their number of matches",
   method: "GET",
   path: "/_emulator/faults",
-  auth: "control-token",
-  request: {},
   responses: { 200: json(z.array(Fault)) },
-  failures: [],
   cli: { command: "emulator fault list", columns },
-  basis: controlPlaneBasis,
   examples: [{ title: "List the faults" }],
 });
 
 export const removeFault = defineOperation({
   id: "faults.remove",
-  service: emulator,
+  ...controlOperation,
   summary: "Remove a fault",
   method: "DELETE",
   path: "/_emulator/faults/{id}",
-  auth: "control-token",
   request: { params: z.object({ id: z.int().describe("Id of the fault") }) },
   responses: { 204: empty() },
   failures: ["no-such-fault"],
   cli: { command: "emulator fault remove" },
-  basis: controlPlaneBasis,
   examples: [{ title: "Remove a fault", params: { id: 1 } }],
 });

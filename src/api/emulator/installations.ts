@@ -2,7 +2,7 @@ import * as z from "zod";
 import { createAssumption } from "../basis.ts";
 import { defineOperation, form, html, json, redirect } from "../operation.ts";
 import { OAuthProviderType } from "../router/proxied.ts";
-import { emulator } from "../services.ts";
+import { controlOperation } from "../services.ts";
 import { timestamp } from "../shapes.ts";
 import { defineItemPage, pageQuery } from "./shapes.ts";
 
@@ -32,14 +32,12 @@ const installation = {
 
 export const listInstallations = defineOperation({
   id: "installations.list",
-  service: emulator,
+  ...controlOperation,
   summary: "List the installations of apps, newest first",
   method: "GET",
   path: "/_emulator/installations",
-  auth: "control-token",
   request: { query: z.object(pageQuery) },
   responses: { 200: json(defineItemPage(z.strictObject(installation))) },
-  failures: [],
   cli: {
     command: "emulator installations",
     rows: "items",
@@ -51,13 +49,12 @@ export const listInstallations = defineOperation({
 
 export const beginInstallation = defineOperation({
   id: "installations.begin",
-  service: emulator,
+  ...controlOperation,
   summary: "Start installing an app in a workspace",
   description:
     "Prints the URL of the stand-in provider, which redirects to the router with a code and the state. Without a browser, approve_as returns that redirect immediately.",
   method: "POST",
   path: "/_emulator/installations/{app}",
-  auth: "control-token",
   request: {
     params: z.object({ app: app.describe("chat_a, or the name of a provider") }),
     body: json(
@@ -113,14 +110,13 @@ const fields = {
 
 export const showProviderPage = defineOperation({
   id: "provider.page",
-  service: emulator,
+  ...controlOperation,
   summary: "Show the sign-in page of the stand-in provider",
   method: "GET",
   path: "/_emulator/provider",
   auth: "none",
   request: { query: z.object(fields) },
   responses: { 200: html() },
-  failures: [],
   cli: { command: "emulator provider-page" },
   basis: providerBasis,
   examples: [
@@ -130,7 +126,7 @@ export const showProviderPage = defineOperation({
 
 export const submitProviderPage = defineOperation({
   id: "provider.submit",
-  service: emulator,
+  ...controlOperation,
   summary: "Send the sign-in form of the stand-in provider",
   description:
     "Redirects to the callback of the flow with a code for the person or the team. Without one it shows the form again. A denied installation redirects with an error.",

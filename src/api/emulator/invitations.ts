@@ -3,7 +3,7 @@ import { createAssumption } from "../basis.ts";
 import { defineOperation, json } from "../operation.ts";
 import { OAuthProviderType } from "../router/proxied.ts";
 import { InvitedUser } from "../router/trial.ts";
-import { emulator } from "../services.ts";
+import { controlOperation } from "../services.ts";
 import { dictionary, timestamp } from "../shapes.ts";
 import { defineItemPage, pageQuery } from "./shapes.ts";
 
@@ -26,12 +26,11 @@ const Invitation = z.strictObject({
 
 export const listInvitations = defineOperation({
   id: "invitations.list",
-  service: emulator,
+  ...controlOperation,
   summary: "List the invitations that the clusters issued, newest first",
   description: "The invite tokens of workspaces in the seed are last. They invite no particular person.",
   method: "GET",
   path: "/_emulator/invitations",
-  auth: "control-token",
   request: {
     query: z.object({
       cluster: z.string().optional().describe("Show only this cluster"),
@@ -42,10 +41,7 @@ export const listInvitations = defineOperation({
       ...pageQuery,
     }),
   },
-  responses: {
-    200: json(defineItemPage(Invitation)),
-  },
-  failures: [],
+  responses: { 200: json(defineItemPage(Invitation)) },
   cli: {
     command: "emulator invitations",
     rows: "items",
@@ -64,13 +60,12 @@ export const listInvitations = defineOperation({
 
 export const acceptInvitation = defineOperation({
   id: "invitations.accept",
-  service: emulator,
+  ...controlOperation,
   summary: "Accept an invitation to a workspace, as the person",
   description:
     "The person becomes an active member. Their address is mapped to the cluster, unless another cluster has it, and the token is unmapped.",
   method: "POST",
   path: "/_emulator/invitations/by_token/{token}/accept",
-  auth: "control-token",
   request: { params: z.object({ token: z.string().describe("Token of the invitation: svc emulator invitations") }) },
   responses: { 200: json(Invitation) },
   failures: [
@@ -109,18 +104,12 @@ const Trial = z.strictObject({
 
 export const listTrials = defineOperation({
   id: "trials.list",
-  service: emulator,
+  ...controlOperation,
   summary: "List the trial signups with their responses, newest first",
   method: "GET",
   path: "/_emulator/trials",
-  auth: "control-token",
-  request: {
-    query: z.object(pageQuery),
-  },
-  responses: {
-    200: json(defineItemPage(Trial)),
-  },
-  failures: [],
+  request: { query: z.object(pageQuery) },
+  responses: { 200: json(defineItemPage(Trial)) },
   cli: {
     command: "emulator trials",
     rows: "items",

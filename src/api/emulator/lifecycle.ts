@@ -1,7 +1,6 @@
 import * as z from "zod";
-import { controlPlaneBasis } from "../basis.ts";
 import { bytes, defineOperation, empty, json } from "../operation.ts";
-import { emulator } from "../services.ts";
+import { controlOperation } from "../services.ts";
 
 /** Response to a liveness probe. */
 export const Readiness = z.strictObject({
@@ -42,32 +41,26 @@ export type Liveness = z.infer<typeof Liveness>;
 
 export const checkReadiness = defineOperation({
   id: "emulator.ready",
-  service: emulator,
+  ...controlOperation,
   summary: "Check whether the emulator can serve requests",
   method: "GET",
   path: "/_emulator/ready",
   auth: "none",
-  request: {},
   responses: { 200: json(Readiness), 503: json(Readiness) },
-  failures: [],
   cli: { command: "emulator ready" },
-  basis: controlPlaneBasis,
   examples: [{ title: "Check readiness" }],
 });
 
 export const checkLiveness = defineOperation({
   id: "emulator.live",
-  service: emulator,
+  ...controlOperation,
   summary: "Check whether the process responds, ready or not",
   description: "A liveness probe: restart the process if it fails. For readiness, see ready.",
   method: "GET",
   path: "/_emulator/live",
   auth: "none",
-  request: {},
   responses: { 200: json(Liveness) },
-  failures: [],
   cli: { command: "emulator live" },
-  basis: controlPlaneBasis,
   examples: [{ title: "Check liveness" }],
 });
 
@@ -87,12 +80,10 @@ const Spans = z.strictObject({
 
 export const showBufferUsage = defineOperation({
   id: "emulator.usage",
-  service: emulator,
+  ...controlOperation,
   summary: "Show the size of the in-memory buffers",
   method: "GET",
   path: "/_emulator/usage",
-  auth: "control-token",
-  request: {},
   responses: {
     200: json(
       z.strictObject({
@@ -105,9 +96,7 @@ export const showBufferUsage = defineOperation({
       }),
     ),
   },
-  failures: [],
   cli: { command: "emulator usage" },
-  basis: controlPlaneBasis,
   examples: [{ title: "Show dropped requests" }],
 });
 
@@ -121,34 +110,26 @@ export const expositionTypes = {
 
 export const showMetrics = defineOperation({
   id: "emulator.metrics",
-  service: emulator,
+  ...controlOperation,
   summary: "Print counters and gauges for Prometheus",
   description:
     "Prints OpenMetrics if the request accepts application/openmetrics-text, and Prometheus text otherwise. Counters start with the process and survive resets and restores. Labels contain services, operations and outcomes, but no data of callers. With --store, a label names the leader. Scrape it with a token of the role read.",
   method: "GET",
   path: "/_emulator/metrics",
-  auth: "control-token",
-  request: {},
   responses: { 200: bytes(expositionTypes.plainText, expositionTypes.openMetrics) },
-  failures: [],
   cli: { command: "emulator metrics" },
-  basis: controlPlaneBasis,
   examples: [{ title: "Print the metrics" }],
 });
 
 export const stop = defineOperation({
   id: "emulator.stop",
-  service: emulator,
+  ...controlOperation,
   summary: "Stop the emulator after the work that is due",
   method: "POST",
   path: "/_emulator/stop",
-  auth: "control-token",
   role: "admin",
-  request: {},
   responses: { 202: empty() },
-  failures: [],
   cli: { by: "emulator stop" },
-  basis: controlPlaneBasis,
   examples: [],
 });
 
@@ -156,15 +137,13 @@ const Documents = z.enum(["router.json", "contracts.json", "emulator.json"]);
 
 export const openapi = defineOperation({
   id: "emulator.openapi",
-  service: emulator,
+  ...controlOperation,
   summary: "Print the OpenAPI 3.1 document of a service",
   method: "GET",
   path: "/_emulator/openapi/{document}",
   auth: "none",
   request: { params: z.object({ document: Documents.describe("The service, as a file name") }) },
   responses: { 200: json(z.looseObject({ openapi: z.string() })) },
-  failures: [],
   cli: { by: "openapi" },
-  basis: controlPlaneBasis,
   examples: [{ title: "Generate a client", params: { document: "contracts.json" } }],
 });

@@ -1,7 +1,6 @@
 import * as z from "zod";
-import { controlPlaneBasis } from "../basis.ts";
 import { defineOperation, empty, events, json } from "../operation.ts";
-import { emulator } from "../services.ts";
+import { controlOperation } from "../services.ts";
 import { dictionary, timestamp } from "../shapes.ts";
 
 export const LoggedRequest = z.strictObject({
@@ -63,13 +62,12 @@ const columns = [
 
 export const listRequests = defineOperation({
   id: "requests.list",
-  service: emulator,
+  ...controlOperation,
   summary: "List the requests that were received",
   description:
     "Requests are ordered by completion, the newest last. Requests are kept in memory; the oldest are dropped first. With `accept: text/event-stream`, the response is a stream.",
   method: "GET",
   path: "/_emulator/requests",
-  auth: "control-token",
   request: {
     query: z.object({
       ...filters,
@@ -87,9 +85,7 @@ export const listRequests = defineOperation({
       }),
     ),
   },
-  failures: [],
   cli: { command: "emulator requests", rows: "items", columns },
-  basis: controlPlaneBasis,
   examples: [
     { title: "List the requests with invalid fields", query: { status: 422 } },
     { title: "List the requests with the API key of a workspace", query: { workspace: 1 } },
@@ -99,32 +95,25 @@ export const listRequests = defineOperation({
 
 export const watchRequests = defineOperation({
   id: "requests.watch",
-  service: emulator,
+  ...controlOperation,
   summary: "Follow the requests as they are received",
   description: 'A slow reader misses events: an event `resync` then counts them, `{ "missed": 12 }`.',
   method: "GET",
   path: "/_emulator/requests/events",
-  auth: "control-token",
   request: { query: z.object(filters) },
   responses: { 200: events(LoggedRequest) },
-  failures: [],
   cli: { command: "emulator watch-requests", columns },
-  basis: controlPlaneBasis,
   examples: [{ title: "Follow requests to the contract API", query: { service: "contracts" } }],
 });
 
 export const clearRequests = defineOperation({
   id: "requests.clear",
-  service: emulator,
+  ...controlOperation,
   summary: "Clear the request log",
   method: "DELETE",
   path: "/_emulator/requests",
-  auth: "control-token",
   role: "admin",
-  request: {},
   responses: { 204: empty() },
-  failures: [],
   cli: { command: "emulator clear-requests" },
-  basis: controlPlaneBasis,
   examples: [{ title: "Start with an empty log" }],
 });

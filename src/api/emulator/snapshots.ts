@@ -1,7 +1,6 @@
 import * as z from "zod";
-import { controlPlaneBasis } from "../basis.ts";
 import { defineOperation, empty, json } from "../operation.ts";
-import { emulator } from "../services.ts";
+import { controlOperation } from "../services.ts";
 import { dictionary, requireExactlyOne, timestamp } from "../shapes.ts";
 
 const anyName = z
@@ -31,13 +30,12 @@ const columns = ["name", "at", "saved_at", "bytes", { name: "file", cut: 1 }] as
 
 export const saveSnapshot = defineOperation({
   id: "snapshots.save",
-  service: emulator,
+  ...controlOperation,
   summary: "Save the current state under a name",
   description:
     "Saves the whole state: rows, mappings, virtual time, scheduled work, faults, the ID sequence and uploads. Requests are not blocked. Snapshots are stored next to the state. Snapshots of an emulator in memory end with it.",
   method: "PUT",
   path: "/_emulator/snapshots/{name}",
-  auth: "control-token",
   request: {
     params: z.object({ name: ownName }),
     query: z.object({ replace: z.boolean().default(false).describe("Replace a snapshot of the same name") }),
@@ -45,22 +43,17 @@ export const saveSnapshot = defineOperation({
   responses: { 201: json(Snapshot) },
   failures: ["snapshot-exists"],
   cli: { command: "emulator snapshot save", columns },
-  basis: controlPlaneBasis,
   examples: [{ title: "Save a starting state for tests", params: { name: "prepared" } }],
 });
 
 export const listSnapshots = defineOperation({
   id: "snapshots.list",
-  service: emulator,
+  ...controlOperation,
   summary: "List the snapshots",
   method: "GET",
   path: "/_emulator/snapshots",
-  auth: "control-token",
-  request: {},
   responses: { 200: json(z.array(Snapshot)) },
-  failures: [],
   cli: { command: "emulator snapshot list", columns },
-  basis: controlPlaneBasis,
   examples: [{ title: "List the snapshots" }],
 });
 
@@ -74,17 +67,15 @@ const Whole = z.strictObject({
 
 export const showSnapshot = defineOperation({
   id: "snapshots.show",
-  service: emulator,
+  ...controlOperation,
   summary: "Validate a snapshot and show its contents",
   description: "Fails if the snapshot cannot be restored.",
   method: "GET",
   path: "/_emulator/snapshots/{name}",
-  auth: "control-token",
   request: { params },
   responses: { 200: json(Whole) },
   failures: ["no-such-snapshot", "unusable-snapshot"],
   cli: { command: "emulator snapshot show", columns: ["name", "at", "saved_at", "bytes", "written_by", "file"] },
-  basis: controlPlaneBasis,
   examples: [{ title: "Validate a snapshot", params: { name: "prepared" } }],
 });
 
@@ -114,12 +105,11 @@ const Diff = z.strictObject({
 
 export const diffSnapshot = defineOperation({
   id: "snapshots.diff",
-  service: emulator,
+  ...controlOperation,
   summary: "Compare a snapshot with the current state or another one",
   description: "Domain changes come first, then rows and fields. Elapsed time and trace data " + "are ignored.",
   method: "GET",
   path: "/_emulator/snapshots/{name}/diff",
-  auth: "control-token",
   request: {
     params,
     query: z.object({
@@ -130,7 +120,6 @@ export const diffSnapshot = defineOperation({
   responses: { 200: json(Diff) },
   failures: ["no-such-snapshot", "unusable-snapshot"],
   cli: { by: "emulator snapshot diff" },
-  basis: controlPlaneBasis,
   examples: [{ title: "Show the changes of a test", params: { name: "prepared" } }],
 });
 
@@ -145,35 +134,31 @@ const Restored = z.strictObject({
 
 export const restoreSnapshot = defineOperation({
   id: "snapshots.restore",
-  service: emulator,
+  ...controlOperation,
   summary: "Restore a snapshot",
   description:
     "Restores the state of the snapshot; time and IDs continue from there. The current state is saved first as snapshot before-1 (ten are kept). Request log and inboxes are not restored. The outcome of requests and attempts in progress is discarded.",
   method: "POST",
   path: "/_emulator/snapshots/{name}/restore",
-  auth: "control-token",
   role: "admin",
   request: { params },
   responses: { 200: json(Restored) },
   failures: ["no-such-snapshot", "unusable-snapshot"],
   cli: { command: "emulator snapshot restore", columns: ["name", "now", "backup_snapshot"] },
-  basis: controlPlaneBasis,
   examples: [{ title: "Restore the starting state", params: { name: "prepared" } }],
 });
 
 export const removeSnapshot = defineOperation({
   id: "snapshots.remove",
-  service: emulator,
+  ...controlOperation,
   summary: "Remove a snapshot",
   method: "DELETE",
   path: "/_emulator/snapshots/{name}",
-  auth: "control-token",
   role: "admin",
   request: { params },
   responses: { 204: empty() },
   failures: ["no-such-snapshot"],
   cli: { command: "emulator snapshot remove", confirm: "yes" },
-  basis: controlPlaneBasis,
   examples: [{ title: "Remove a snapshot", params: { name: "prepared" } }],
 });
 
@@ -201,19 +186,17 @@ const Rewound = z.strictObject({
 
 export const rewind = defineOperation({
   id: "snapshots.rewind",
-  service: emulator,
+  ...controlOperation,
   summary: "Restore the state from before a request, a time or N steps",
   description:
     "Restores the state from before a request, a time or N steps. The current state is saved first as snapshot before-1 (ten are kept). Faults, request log and inboxes are not rewound. The history reaches back as far as SVC_HISTORY of svc emulator start allows. The outcome of requests and attempts in progress is discarded.",
   method: "POST",
   path: "/_emulator/rewind",
-  auth: "control-token",
   role: "admin",
   request: { body: json(RewindTarget) },
   responses: { 200: json(Rewound) },
   failures: ["no-history", "rewind-out-of-range", "time-in-future"],
   cli: { command: "emulator rewind", columns: ["now", "backup_snapshot", "undone"] },
-  basis: controlPlaneBasis,
   examples: [
     { title: "Undo the last change", body: { steps: 1 } },
     { title: "Undo a request and all later changes", body: { before: "request:12" } },

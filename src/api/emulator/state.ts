@@ -1,7 +1,7 @@
 import * as z from "zod";
-import { controlPlaneBasis, createAssumption } from "../basis.ts";
+import { createAssumption } from "../basis.ts";
 import { defineOperation, empty, json, jsonInPieces } from "../operation.ts";
-import { emulator } from "../services.ts";
+import { controlOperation } from "../services.ts";
 import { timestamp } from "../shapes.ts";
 
 const State = z.looseObject({
@@ -31,29 +31,24 @@ const WorkspaceInfo = z.strictObject({
 
 export const listWorkspaces = defineOperation({
   id: "emulator.workspaces",
-  service: emulator,
+  ...controlOperation,
   summary: "List workspaces with their keys",
   description: "The table hides the secrets. --json and --fields client_secret,hmac_key show them.",
   method: "GET",
   path: "/_emulator/workspaces",
-  auth: "control-token",
-  request: {},
   responses: { 200: json(z.array(WorkspaceInfo)) },
-  failures: [],
   cli: { command: "emulator workspaces", columns: ["id", "cluster_id", { name: "name", cut: 1 }, "client_id"] },
-  basis: controlPlaneBasis,
   examples: [{ title: "List the API keys" }],
 });
 
 export const createWorkspace = defineOperation({
   id: "emulator.create-workspace",
-  service: emulator,
+  ...controlOperation,
   summary: "Create a workspace with its own keys and templates",
   description:
     "Workspaces are isolated from each other, and do not delay each other's deliveries. A reset removes the workspace.",
   method: "POST",
   path: "/_emulator/workspaces",
-  auth: "control-token",
   role: "admin",
   request: {
     body: json(
@@ -73,7 +68,6 @@ export const createWorkspace = defineOperation({
     command: "emulator workspaces create",
     columns: ["id", "cluster_id", "name", "client_id", "client_secret", "hmac_key"],
   },
-  basis: controlPlaneBasis,
   examples: [{ title: "Create one for a team", body: { name: "Team A" } }],
 });
 
@@ -95,32 +89,29 @@ const WorkspaceRouting = z.strictObject({
 
 export const showWorkspaceRouting = defineOperation({
   id: "emulator.workspace-routing",
-  service: emulator,
+  ...controlOperation,
   summary: "Show the routing data that leads to a workspace",
   description:
     "Lists the identifiers that route to this workspace alone, by table. svc router offboard --workspace removes them.",
   method: "GET",
   path: "/_emulator/workspaces/{workspace_id}/routing",
-  auth: "control-token",
   request: {
     params: z.object({ workspace_id: z.int().describe("ID of the workspace, from svc emulator workspaces") }),
   },
   responses: { 200: json(WorkspaceRouting) },
   failures: ["no-such-workspace"],
   cli: { command: "emulator workspaces routing" },
-  basis: controlPlaneBasis,
   examples: [{ title: "Show the routing data before offboarding", params: { workspace_id: 1 } }],
 });
 
 export const removeWorkspace = defineOperation({
   id: "emulator.remove-workspace",
-  service: emulator,
+  ...controlOperation,
   summary: "Remove a workspace with everything in it",
   description:
     "Removes its API key, people, templates, webhooks, contracts, e-mails, deliveries, scheduled work and routing data. Unreferenced uploads are removed after 30 days. The last workspace of a cluster cannot be removed. To undo it: svc emulator rewind --steps 1.",
   method: "DELETE",
   path: "/_emulator/workspaces/{workspace_id}",
-  auth: "control-token",
   role: "admin",
   request: {
     params: z.object({ workspace_id: z.int().describe("ID of the workspace, from svc emulator workspaces") }),
@@ -145,17 +136,13 @@ export const removeWorkspace = defineOperation({
 
 export const exportState = defineOperation({
   id: "state.export",
-  service: emulator,
+  ...controlOperation,
   summary: "Print the whole state as one JSON document",
   method: "GET",
   path: "/_emulator/state",
-  auth: "control-token",
   role: "admin",
-  request: {},
   responses: { 200: jsonInPieces(State) },
-  failures: [],
   cli: { command: "emulator state export" },
-  basis: controlPlaneBasis,
   examples: [{ title: "Export the state" }],
 });
 
@@ -169,37 +156,31 @@ const Imported = z.strictObject({
 
 export const importState = defineOperation({
   id: "state.import",
-  service: emulator,
+  ...controlOperation,
   summary: "Replace the whole state with an exported one",
   description:
     "Accepts an exported document, up to 500 MiB. The current state is saved first as snapshot before-1 (ten are kept): " +
     "svc emulator snapshot restore before-1 restores it. The history starts again.",
   method: "PUT",
   path: "/_emulator/state",
-  auth: "control-token",
   role: "admin",
   request: { body: json(Document, { maxBytes: maxStateBytes }) },
   responses: { 200: json(Imported) },
   failures: ["invalid-state", "foreign-clusters"],
   cli: { command: "emulator state import", columns: ["now", "backup_snapshot"], confirm: "yes" },
-  basis: controlPlaneBasis,
   examples: [],
 });
 
 export const resetState = defineOperation({
   id: "state.reset",
-  service: emulator,
+  ...controlOperation,
   summary: "Reset the state to the seed",
   description:
     "Removes contracts, webhooks, deliveries, inboxes and faults, and sets virtual time as on a new start. With --deterministic IDs start again. Keys, secrets, the request log and the clock mode are kept.",
   method: "POST",
   path: "/_emulator/reset",
-  auth: "control-token",
   role: "admin",
-  request: {},
   responses: { 204: empty() },
-  failures: [],
   cli: { command: "emulator reset", confirm: "yes" },
-  basis: controlPlaneBasis,
   examples: [{ title: "Reset between tests" }],
 });

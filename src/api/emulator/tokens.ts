@@ -2,7 +2,7 @@ import * as z from "zod";
 import { createAssumption } from "../basis.ts";
 import { controlRoles } from "../control-roles.ts";
 import { defineOperation, empty, json } from "../operation.ts";
-import { emulator } from "../services.ts";
+import { controlOperation } from "../services.ts";
 import { timestamp } from "../shapes.ts";
 
 const basis = createAssumption("The control plane is part of the emulator (DECISIONS.md, E16).");
@@ -34,13 +34,12 @@ const TokenInfo = z.strictObject({
 
 export const createToken = defineOperation({
   id: "tokens.create",
-  service: emulator,
+  ...controlOperation,
   summary: "Create a token for the control plane",
   description:
     "The token is shown once, and stored as a hash. Set it as SVC_EMULATOR_TOKEN, or in a profile: svc config set emulator_token.",
   method: "POST",
   path: "/_emulator/tokens/{name}",
-  auth: "control-token",
   role: "admin",
   request: { params: z.object({ name }), body: json(z.object({ role, workspace })) },
   responses: {
@@ -68,16 +67,13 @@ export const createToken = defineOperation({
 
 export const listTokens = defineOperation({
   id: "tokens.list",
-  service: emulator,
+  ...controlOperation,
   summary: "List the tokens of the control plane, without their values",
   description: "The token in the run file is not listed. It is new at each start.",
   method: "GET",
   path: "/_emulator/tokens",
-  auth: "control-token",
   role: "admin",
-  request: {},
   responses: { 200: json(z.array(TokenInfo)) },
-  failures: [],
   cli: { command: "emulator tokens list", columns: ["name", "role", "workspace", "created_at", "last_used_at"] },
   basis,
   examples: [{ title: "List the tokens with their last use" }],
@@ -85,13 +81,12 @@ export const listTokens = defineOperation({
 
 export const revokeToken = defineOperation({
   id: "tokens.revoke",
-  service: emulator,
+  ...controlOperation,
   summary: "Revoke a token of the control plane",
   description:
     "Takes effect immediately, and ends the console sessions that it opened. A restore does not bring it back.",
   method: "DELETE",
   path: "/_emulator/tokens/{name}",
-  auth: "control-token",
   role: "admin",
   request: { params: z.object({ name }) },
   responses: { 204: empty() },

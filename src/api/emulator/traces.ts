@@ -1,7 +1,6 @@
 import * as z from "zod";
-import { controlPlaneBasis } from "../basis.ts";
 import { defineOperation, events, json } from "../operation.ts";
-import { emulator } from "../services.ts";
+import { controlOperation } from "../services.ts";
 import { timestamp } from "../shapes.ts";
 import { DeliveryOutcome } from "./deliveries.ts";
 
@@ -48,13 +47,12 @@ const params = z.object({
 
 export const showTrace = defineOperation({
   id: "traces.show",
-  service: emulator,
+  ...controlOperation,
   summary: "Show the causes and effects of a request, contract or delivery",
   description:
     "Nodes are in tree order, each after its parent. Requests that changed nothing have no trace; the request log lists them.",
   method: "GET",
   path: "/_emulator/traces/{ref}",
-  auth: "control-token",
   request: { params },
   responses: {
     200: json(
@@ -68,7 +66,6 @@ export const showTrace = defineOperation({
   },
   failures: ["no-such-trace", "malformed-ref"],
   cli: { command: "emulator trace", rows: "nodes", columns },
-  basis: controlPlaneBasis,
   examples: [
     { title: "Show why a webhook was sent six times", params: { ref: "T-1" } },
     { title: "Show the effects of a request", params: { ref: "request:12" } },
@@ -77,15 +74,13 @@ export const showTrace = defineOperation({
 
 export const watchTrace = defineOperation({
   id: "traces.watch",
-  service: emulator,
+  ...controlOperation,
   summary: "Follow the nodes of a trace, and each change",
   method: "GET",
   path: "/_emulator/traces/{ref}/events",
-  auth: "control-token",
   request: { params },
   responses: { 200: events(TraceNode) },
   failures: ["no-such-trace", "malformed-ref"],
   cli: { command: "emulator watch-trace", columns },
-  basis: controlPlaneBasis,
   examples: [{ title: "Follow the retries of a delivery", params: { ref: "T-1" } }],
 });

@@ -2,20 +2,17 @@ import * as z from "zod";
 import { createAssumption } from "../basis.ts";
 import { Task, taskCategories } from "../contracts/intake.ts";
 import { defineOperation, json } from "../operation.ts";
-import { emulator } from "../services.ts";
+import { controlOperation } from "../services.ts";
 import { timestamp } from "../shapes.ts";
 import { defineItemPage, pageQuery } from "./shapes.ts";
 
 export const listUserTasks = defineOperation({
   id: "user-tasks.list",
-  service: emulator,
+  ...controlOperation,
   summary: "List the tasks of users, newest first",
   method: "GET",
   path: "/_emulator/user-tasks",
-  auth: "control-token",
-  request: {
-    query: z.object(pageQuery),
-  },
+  request: { query: z.object(pageQuery) },
   responses: {
     200: json(
       defineItemPage(
@@ -30,7 +27,6 @@ export const listUserTasks = defineOperation({
       ),
     ),
   },
-  failures: [],
   cli: {
     command: "emulator user-tasks",
     rows: "items",

@@ -1,9 +1,8 @@
 import * as z from "zod";
 import { activities } from "../activities.ts";
-import { controlPlaneBasis } from "../basis.ts";
 import { ContractStatus } from "../contracts/shapes.ts";
 import { defineOperation, json } from "../operation.ts";
-import { emulator } from "../services.ts";
+import { controlOperation } from "../services.ts";
 import { timestamp } from "../shapes.ts";
 import { DeliveryOutcome } from "./deliveries.ts";
 import { contractFilter } from "./shapes.ts";
@@ -64,17 +63,15 @@ const WaitResult = z.strictObject({
 
 export const wait = defineOperation({
   id: "emulator.wait",
-  service: emulator,
+  ...controlOperation,
   summary: "Wait for an activity, a delivery or a contract status",
   description: "Does not advance the clock: on a manual clock, advance it in another terminal.",
   method: "GET",
   path: "/_emulator/wait",
-  auth: "control-token",
   request: { query: WaitQuery },
   responses: { 200: json(WaitResult) },
   failures: ["no-such-contract", "no-such-webhook"],
   cli: { by: "emulator wait-for" },
-  basis: controlPlaneBasis,
   examples: [
     { title: "Wait until a contract is executed", query: { contract: "T-12", contract_status: "EXECUTED" } },
     { title: "Wait for three deliveries", query: { outcome: "delivered", count: 3 } },

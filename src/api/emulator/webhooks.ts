@@ -2,7 +2,7 @@ import * as z from "zod";
 import { activities } from "../activities.ts";
 import { createAssumption } from "../basis.ts";
 import { defineOperation, json } from "../operation.ts";
-import { emulator } from "../services.ts";
+import { controlOperation } from "../services.ts";
 import { timestamp } from "../shapes.ts";
 import { ListedDelivery } from "./deliveries.ts";
 import { receiverTimeoutMs } from "./shapes.ts";
@@ -39,14 +39,11 @@ const columns = [
 
 export const listControlWebhooks = defineOperation({
   id: "emulator-webhooks.list",
-  service: emulator,
+  ...controlOperation,
   summary: "List the webhooks of all workspaces with their failures",
   method: "GET",
   path: "/_emulator/webhooks",
-  auth: "control-token",
-  request: {},
   responses: { 200: json(z.array(Webhook)) },
-  failures: [],
   cli: { command: "emulator webhooks", columns },
   basis,
   examples: [{ title: "List disabled webhooks" }],
@@ -54,11 +51,10 @@ export const listControlWebhooks = defineOperation({
 
 export const enableWebhook = defineOperation({
   id: "emulator-webhooks.enable",
-  service: emulator,
+  ...controlOperation,
   summary: "Enable a webhook and reset its failure counter",
   method: "POST",
   path: "/_emulator/webhooks/{id}/enable",
-  auth: "control-token",
   request: { params },
   responses: { 200: json(Webhook) },
   failures: ["no-such-webhook"],
@@ -69,11 +65,10 @@ export const enableWebhook = defineOperation({
 
 export const disableWebhook = defineOperation({
   id: "emulator-webhooks.disable",
-  service: emulator,
+  ...controlOperation,
   summary: "Disable a webhook, as a person in the application",
   method: "POST",
   path: "/_emulator/webhooks/{id}/disable",
-  auth: "control-token",
   request: { params },
   responses: { 200: json(Webhook) },
   failures: ["no-such-webhook"],
@@ -84,13 +79,12 @@ export const disableWebhook = defineOperation({
 
 export const resendToWebhook = defineOperation({
   id: "emulator-webhooks.resend",
-  service: emulator,
+  ...controlOperation,
   summary: "Resend the undelivered deliveries of a webhook",
   description:
     "Resends deliveries that failed finally, were skipped or will be skipped, or are waiting for a retry. Resends one at a time, and stops at the first failure, after 100 deliveries, or after about 20 seconds. The next request resends the rest. The webhook can be disabled.",
   method: "POST",
   path: "/_emulator/webhooks/{id}/resend",
-  auth: "control-token",
   request: { params },
   responses: {
     200: json(

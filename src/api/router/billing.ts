@@ -1,12 +1,12 @@
 import * as z from "zod";
 import { defineOperation, json, passthrough } from "../operation.ts";
-import { router } from "../services.ts";
+import { routerOperation } from "../services.ts";
 import { dictionary } from "../shapes.ts";
 import { forwardingToOne } from "./failures.ts";
 
 export const receiveBillingEvent = defineOperation({
   id: "billing.event",
-  service: router,
+  ...routerOperation,
   summary: "Forward a billing event to the cluster of its customer",
   description:
     "The customer ID has the form {cluster_id}_{workspace_id}. An emulated cluster stores the plan of the workspace, and rejects its API requests while the subscription is paused or cancelled.",
@@ -18,7 +18,6 @@ export const receiveBillingEvent = defineOperation({
   failures: ["not-authenticated", "no-customer-id", "unknown-cluster", ...forwardingToOne],
   unknownIsIn: "router clusters",
   cli: { command: "billing event" },
-  basis: "specified",
   examples: [
     {
       title: "Report a new subscription",

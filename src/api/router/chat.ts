@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { defineOperation, passthrough, raw } from "../operation.ts";
-import { router } from "../services.ts";
+import { routerOperation } from "../services.ts";
 import { dictionary } from "../shapes.ts";
 import { forwarding, forwardingToAll, forwardingToOne } from "./failures.ts";
 
@@ -9,11 +9,10 @@ import { forwarding, forwardingToAll, forwardingToOne } from "./failures.ts";
  * R15 and R21).
  */
 const webhook = {
-  service: router,
+  ...routerOperation,
   method: "POST",
-  auth: "none",
+  request: { body: raw() },
   responses: { 200: passthrough() },
-  basis: "specified",
 } as const;
 const answersObject = { 200: passthrough(dictionary(z.unknown())) } as const;
 const failures = ["bad-chat-a-signature", ...forwarding] as const;
@@ -40,7 +39,6 @@ export const receiveInteraction = defineOperation({
   id: "chat-a.interaction",
   summary: "Forward an interaction from chat_a to the team's cluster",
   path: "/router/v1/integrations/chat_a/webhook/interaction",
-  request: { body: raw() },
   responses: answersObject,
   failures,
   emits: commenting,
@@ -53,7 +51,6 @@ export const receiveEvent = defineOperation({
   id: "chat-a.event",
   summary: "Forward an event from chat_a to the team's cluster",
   path: "/router/v1/integrations/chat_a/webhook/event/",
-  request: { body: raw() },
   failures,
   emits: commenting,
   cli: { command: "chat-a event" },
@@ -65,7 +62,6 @@ export const receiveOptions = defineOperation({
   id: "chat-a.options",
   summary: "Forward an options request from chat_a to the team's cluster",
   path: "/router/v1/integrations/chat_a/webhook/options",
-  request: { body: raw() },
   failures,
   cli: { command: "chat-a options" },
   examples: [{ title: "Forward a request for menu options", body: suggestion }],
@@ -143,18 +139,15 @@ export const receiveOAuthRedirect = defineOperation({
 
 export const receiveActivity = defineOperation({
   id: "chat-b.messaging",
-  service: router,
+  ...webhook,
   summary: "Verify and forward an activity of chat_b to its cluster",
   method: "POST",
   path: "/router/v1/integrations/chat_b/webhook/messaging",
   // The handler verifies the bot-framework token, because `bearer` stands for a different issuer.
-  auth: "none",
-  request: { body: raw() },
   responses: { 200: passthrough() },
   failures: ["bad-chat-b-token", "not-an-activity", "no-chat-b-mapping", ...forwardingToOne],
   emits: ["CONTRACT_ACTIVITY_LOG_COMMENT_CREATED"],
   cli: { command: "chat-b messaging" },
-  basis: "specified",
   examples: [
     {
       title: "Forward a message",

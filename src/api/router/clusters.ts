@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { defineOperation, json } from "../operation.ts";
-import { router } from "../services.ts";
+import { routerOperation } from "../services.ts";
 import { defineIdentifiers, ExternalServiceIntegrationType, emailHashes } from "./mapping-tables.ts";
 
 export const ClusterInfoDomain = z.strictObject({
@@ -29,25 +29,21 @@ export const DeleteWorkspaceDataRequest = z.object({
 
 export const listClusters = defineOperation({
   id: "clusters.list",
-  service: router,
+  ...routerOperation,
   summary: "List the clusters that the router can route to",
   method: "GET",
   path: "/router/v1/clusters/",
-  auth: "none",
-  request: {},
   responses: { 200: json(z.array(ClusterInfoDomain)) },
-  failures: [],
   cli: {
     command: "router clusters",
     columns: ["cluster_id", { name: "cluster_label", cut: 1 }, { name: "cluster_url", cut: 2 }],
   },
-  basis: "specified",
   examples: [{ title: "List the clusters" }],
 });
 
 export const deleteWorkspaceData = defineOperation({
   id: "clusters.delete-workspace-data",
-  service: router,
+  ...routerOperation,
   summary: "Delete all routing data of one workspace",
   description: "Deletes only rows of the cluster, in one transaction. Unknown identifiers are ignored.",
   method: "DELETE",
@@ -61,7 +57,6 @@ export const deleteWorkspaceData = defineOperation({
   failures: ["missing-cluster-key", "invalid-cluster-key", "foreign-cluster-key", "unknown-cluster"],
   unknownIsIn: "router clusters",
   cli: { by: "router offboard" },
-  basis: "specified",
   examples: [
     {
       title: "Remove a client and a token of a workspace",

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { createAssumption } from "../basis.ts";
 import { defineOperation, form, passthrough } from "../operation.ts";
-import { router } from "../services.ts";
+import { routerOperation } from "../services.ts";
 import { forwardingToOne } from "./failures.ts";
 
 const headers = z.object({
@@ -14,13 +14,12 @@ const headers = z.object({
 
 export const openCrmAIframe = defineOperation({
   id: "crm-a.iframe",
-  service: router,
+  ...routerOperation,
   summary: "Open the embedded app of crm_a",
   description:
     "Verifies the request signature, then forwards to the owning cluster, which redirects to a contract page or renders the front end.",
   method: "GET",
   path: "/router/v1/crm_a/iframe",
-  auth: "none",
   request: {
     headers,
     query: z.object({ contract_id: z.string().optional().describe("Contract whose page is opened") }),
@@ -28,7 +27,6 @@ export const openCrmAIframe = defineOperation({
   responses: { 200: passthrough() },
   failures: ["bad-crm-a-signature", ...forwardingToOne],
   cli: { command: "crm-a iframe" },
-  basis: "specified",
   examples: [{ title: "Open a contract", query: { contract_id: "T-17" } }],
 });
 
@@ -39,11 +37,10 @@ const CardsResponse = z.strictObject({
 
 export const listCrmACards = defineOperation({
   id: "crm-a.cards",
-  service: router,
+  ...routerOperation,
   summary: "List the cards that crm_a shows next to a record",
   method: "GET",
   path: "/router/v1/crm_a/cards",
-  auth: "none",
   request: { headers },
   responses: { 200: passthrough(CardsResponse) },
   failures: ["bad-crm-a-signature", ...forwardingToOne],
@@ -66,30 +63,26 @@ export const SignedRequestForm = z.object({
 
 export const openCrmB = defineOperation({
   id: "crm-b.open",
-  service: router,
+  ...routerOperation,
   summary: "Open the canvas app with a signed request",
   method: "POST",
   path: "/router/v1/crm_b/",
-  auth: "none",
   request: { query, headers: crmBHeaders, body: form(SignedRequestForm) },
   responses: { 200: passthrough() },
   failures: ["bad-signed-request", "index-url-not-allowed", ...forwardingToOne],
   cli: { command: "crm-b open" },
-  basis: "specified",
   examples: [{ title: "Open the app", body: { signed_request: "c2lnbmF0dXJl.ZW52ZWxvcGU=" } }],
 });
 
 export const showCrmBCanvas = defineOperation({
   id: "crm-b.canvas",
-  service: router,
+  ...routerOperation,
   summary: "Show the canvas app without a context",
   method: "GET",
   path: "/router/v1/crm_b/",
-  auth: "none",
   request: { query, headers: crmBHeaders },
   responses: { 200: passthrough() },
   failures: ["index-url-not-allowed", ...forwardingToOne],
   cli: { command: "crm-b canvas" },
-  basis: "specified",
   examples: [{ title: "Show the page" }],
 });

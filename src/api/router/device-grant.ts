@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { createAssumption } from "../basis.ts";
 import { defineOperation, json, jsonOrForm } from "../operation.ts";
-import { router } from "../services.ts";
+import { routerOperation } from "../services.ts";
 
 export const DeviceGrantTokenCreateRequest = z.object({ client_id: z.string().describe("OAuth client id") });
 
@@ -16,16 +16,14 @@ export const DeviceGrantTokenResponse = z.strictObject({
 
 export const createDeviceCode = defineOperation({
   id: "device-grant.code",
-  service: router,
+  ...routerOperation,
   summary: "Start a device authorization",
   method: "POST",
   path: "/router/v1/oauth2.0/device/code/",
-  auth: "none",
   request: { body: jsonOrForm(DeviceGrantTokenCreateRequest) },
   responses: { 200: json(DeviceGrantTokenResponse) },
   failures: ["invalid-request", "invalid-client"],
   cli: { command: "auth device-code" },
-  basis: "specified",
   examples: [{ title: "Request a user code", body: { client_id: "demo-cli" } }],
 });
 
@@ -56,11 +54,10 @@ export const TokenResponse = z.looseObject({
 
 export const redeemDeviceCode = defineOperation({
   id: "device-grant.poll",
-  service: router,
+  ...routerOperation,
   summary: "Poll for the tokens of a device authorization",
   method: "POST",
   path: "/router/v1/oauth2.0/token/",
-  auth: "none",
   request: { body: jsonOrForm(AccessTokenGetRequest) },
   responses: { 200: json(TokenResponse) },
   failures: [
@@ -93,16 +90,14 @@ export const ClientResponse = z.strictObject({ client_name: z.string(), client_i
 
 export const createOAuthClient = defineOperation({
   id: "device-grant.create-client",
-  service: router,
+  ...routerOperation,
   summary: "Create an OAuth client",
   method: "POST",
   path: "/router/v1/oauth2.0/client/",
-  auth: "none",
   request: { body: json(ClientCreateRequest) },
   responses: { 200: json(ClientResponse) },
   failures: ["too-many-clients", "client-name-too-long"],
   cli: { command: "auth create-client" },
-  basis: "specified",
   examples: [{ title: "Create a client", body: { client_name: "Desktop add-in" } }],
 });
 
@@ -116,7 +111,7 @@ export const DeviceGrantUpdateRequest = z.object({
 
 export const decideDeviceGrant = defineOperation({
   id: "device-grant.decide",
-  service: router,
+  ...routerOperation,
   summary: "Set the status of a device grant, as a cluster does",
   method: "POST",
   path: "/router/v1/oauth2.0/device/cluster_info/",

@@ -217,37 +217,31 @@ const appFailures = {
 /** Failures of the device grant, the token endpoints and userinfo. */
 export const oauthFailures = {
   "authorization-pending": defineOAuthFailure({
-    status: 400,
     when: "the user code is not yet approved or denied",
     basis: "public",
     error: "authorization_pending",
   }),
   "slow-down": defineOAuthFailure({
-    status: 400,
     when: "the client polls faster than the interval allows; the interval grows by 5 s permanently",
     basis: "public",
     error: "slow_down",
   }),
   "access-denied": defineOAuthFailure({
-    status: 400,
     when: "the person denied the request",
     basis: "public",
     error: "access_denied",
   }),
   "expired-token": defineOAuthFailure({
-    status: 400,
     when: "the device code has expired",
     basis: "public",
     error: "expired_token",
   }),
   "invalid-grant": defineOAuthFailure({
-    status: 400,
     when: "the code or token is unknown, used, of another client, or has no known cluster prefix",
     basis: "public",
     error: "invalid_grant",
   }),
   "invalid-client": defineOAuthFailure({
-    status: 400,
     when: "the client is unknown",
     basis: "public",
     error: "invalid_client",
@@ -260,14 +254,12 @@ export const oauthFailures = {
     headers: (challenge: Readonly<Record<string, string>>) => challenge,
   }),
   "invalid-request": defineOAuthFailure({
-    status: 400,
     when: "a parameter is missing, not a string or repeated, or the client authenticates twice",
     basis: "public",
     error: "invalid_request",
     says: ({ reason }: { reason: string }) => reason,
   }),
   "unsupported-grant-type": defineOAuthFailure({
-    status: 400,
     when: "grant_type is not authorization_code, refresh_token or that of a device",
     basis: "public",
     error: "unsupported_grant_type",

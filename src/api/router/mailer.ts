@@ -2,21 +2,19 @@ import * as z from "zod";
 import { createAssumption } from "../basis.ts";
 import { mailerEvents } from "../emulator/deliveries.ts";
 import { defineOperation, json, passthrough, raw } from "../operation.ts";
-import { router } from "../services.ts";
+import { routerOperation } from "../services.ts";
 import { dictionary } from "../shapes.ts";
 import { forwarding } from "./failures.ts";
 
 export const receiveBlackhole = defineOperation({
   id: "mailer.blackhole",
-  service: router,
+  ...routerOperation,
   summary: "Accept an inbound e-mail and drop it",
   description: "The emulator retains the newest 1,000, up to 16 MiB of base64. List them with svc emulator blackhole.",
   method: "POST",
   path: "/router/v1/mailer/inbound/blackhole",
-  auth: "none",
   request: { body: raw() },
   responses: { 200: json(z.strictObject({})) },
-  failures: [],
   cli: { command: "mailer blackhole" },
   basis: createAssumption("The path is specified, body and response are not (DECISIONS.md, R27)."),
   examples: [{ title: "Drop an inbound e-mail", body: { Subject: "Hello" } }],
@@ -32,13 +30,12 @@ export const MailerWebhookAPIRequest = z.looseObject({
 
 export const receiveMailerEvent = defineOperation({
   id: "mailer.webhook",
-  service: router,
+  ...routerOperation,
   summary: "Forward an event of the e-mail provider to its cluster",
   description:
     "An emulated cluster finds the e-mail by email_id, contract_id, recipient or purpose in Metadata, records Delivery, Open, Click, Bounce, Drop or SpamComplaint, and emits the activities. svc emulator emails shows the metadata of each e-mail.",
   method: "POST",
   path: "/api/v1/emails/mailer/webhook",
-  auth: "none",
   request: { body: json(MailerWebhookAPIRequest) },
   responses: { 200: passthrough() },
   failures: forwarding,
@@ -48,7 +45,6 @@ export const receiveMailerEvent = defineOperation({
     ...outcomes.map((outcome) => `REDLINING_EMAIL_${outcome}` as const),
   ],
   cli: { command: "mailer webhook" },
-  basis: "specified",
   examples: [
     { title: "Report a delivered e-mail", body: { RecordType: "Delivery", Metadata: { cluster_id: "eu-1" } } },
   ],

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { createAssumption } from "../basis.ts";
 import { expectedEmailHash } from "../expectation.ts";
 import { type Auth, defineOperation, json } from "../operation.ts";
-import { router } from "../services.ts";
+import { routerOperation } from "../services.ts";
 
 /** Id of the cluster in a bulk request, which owns the listed identifiers. */
 export const clusterId = z.string().describe("Cluster that owns the identifiers");
@@ -18,12 +18,11 @@ const failures = ["missing-cluster-key", "invalid-cluster-key", "foreign-cluster
 /** Returns the shared parts of the bulk operations of the mapping tables (DECISIONS.md, R6, R9, R10). */
 const bulk = <const A extends Auth, S extends z.ZodObject>(schema: S, auth: A) =>
   ({
-    service: router,
+    ...routerOperation,
     auth,
     request: { body: json(schema) },
     responses: { 200: json(z.boolean().describe("Always true")) },
     failures,
-    basis: "specified",
   }) as const;
 
 /** Declares an operation that maps the listed identifiers to a cluster. Identifiers of other clusters are moved. */
@@ -39,11 +38,10 @@ export const defineUnmapOperation = <S extends z.ZodObject, const A extends Auth
 /** Declares an operation that looks up one identifier. Any valid cluster key is accepted. */
 export const defineLookupOperation = <S extends z.ZodObject>(domain: S) =>
   ({
-    service: router,
+    ...routerOperation,
     method: "GET",
     auth: "cluster-key",
     responses: { 200: json(domain) },
-    basis: "specified",
   }) as const;
 
 /** Failures of a look-up, in addition to the missing mapping. */
@@ -251,12 +249,11 @@ const NewSignatory = z.object({
 
 export const addSignatories = defineOperation({
   id: "signatories.add",
-  service: router,
+  ...routerOperation,
   summary: "Add signatories and the clusters of their contracts",
   description: "Accepts a list or one signatory. Repeating a hash and cluster returns the same row.",
   method: "POST",
   path: "/router/v1/contract_signatories/",
-  auth: "none",
   request: { body: json(z.union([z.array(NewSignatory), NewSignatory])) },
   responses: { 201: json(z.array(ContractSignatoryDomainModel)) },
   failures: ["unknown-cluster"],

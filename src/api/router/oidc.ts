@@ -1,36 +1,30 @@
 import * as z from "zod";
 import { defineOperation, json, jsonOrForm, passthrough } from "../operation.ts";
-import { router } from "../services.ts";
+import { routerOperation } from "../services.ts";
 import { forwardingToOne } from "./failures.ts";
 
 export const showJwks = defineOperation({
   id: "oidc.jwks",
-  service: router,
+  ...routerOperation,
   summary: "Show the public keys of all clusters",
   description: "Fetched from every cluster on each request; never cached.",
   method: "GET",
   path: "/.well-known/jwks.json",
-  auth: "none",
-  request: {},
   responses: { 200: json(z.strictObject({ keys: z.array(z.looseObject({ kty: z.string() })) })) },
   failures: ["no-cluster-reachable", "forwarding-loop"],
   cli: { command: "oidc jwks", rows: "keys", columns: ["kid", "kty", "alg"] },
-  basis: "specified",
   examples: [{ title: "Fetch the keys" }],
 });
 
 export const showDiscovery = defineOperation({
   id: "oidc.discovery",
-  service: router,
+  ...routerOperation,
   summary: "Show the OpenID configuration with the router's URLs",
   method: "GET",
   path: "/.well-known/openid-configuration",
-  auth: "none",
-  request: {},
   responses: { 200: json(z.looseObject({ issuer: z.string() })) },
   failures: ["no-cluster-reachable", "forwarding-loop"],
   cli: { command: "oidc discovery" },
-  basis: "specified",
   examples: [{ title: "Fetch the configuration" }],
 });
 
@@ -55,13 +49,12 @@ const TokenRequest = z
 
 export const exchangeToken = defineOperation({
   id: "oidc.token",
-  service: router,
+  ...routerOperation,
   summary: "Exchange a code or a refresh token at its cluster",
   description:
     "Also redeems device codes: it is the token endpoint of the discovery document (RFC 8628, 3.4). The specification has another endpoint for them, which the request log reports as a finding.",
   method: "POST",
   path: "/api/v1/oauth/token/",
-  auth: "none",
   request: { body: jsonOrForm(TokenRequest, { formIsStandard: true }) },
   responses: { 200: passthrough() },
   failures: [
@@ -77,7 +70,6 @@ export const exchangeToken = defineOperation({
     ...forwardingToOne,
   ],
   cli: { command: "oidc token" },
-  basis: "specified",
   examples: [
     {
       title: "Refresh",
@@ -88,17 +80,15 @@ export const exchangeToken = defineOperation({
 
 export const showUserinfo = defineOperation({
   id: "oidc.userinfo",
-  service: router,
+  ...routerOperation,
   summary: "Show the user of an access token",
   description: "The router decodes the token to find its cluster claim. The cluster verifies it.",
   method: "GET",
   path: "/api/v1/oauth/userinfo/",
   auth: "bearer",
-  request: {},
   responses: { 200: passthrough() },
   failures: ["no-access-token", "invalid-token", ...forwardingToOne],
   clusterFailures: ["refused-token"],
   cli: { command: "oidc userinfo" },
-  basis: "specified",
   examples: [{ title: "Show the user of an access token" }],
 });

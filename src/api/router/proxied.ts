@@ -1,16 +1,15 @@
 import * as z from "zod";
 import { expectedEmail } from "../expectation.ts";
 import { defineOperation, json, passthrough, raw } from "../operation.ts";
-import { router } from "../services.ts";
+import { routerOperation } from "../services.ts";
 import { forwarding, forwardingToAll } from "./failures.ts";
 
 /** Shared parts of the routes that are proxied to clusters (DECISIONS.md, R34). */
 const proxied = {
-  service: router,
-  auth: "none",
+  ...routerOperation,
+  method: "GET",
   responses: { 200: passthrough() },
   failures: forwarding,
-  basis: "specified",
 } as const;
 
 const contractInvite = z.object({
@@ -27,7 +26,6 @@ export const showContractInvite = defineOperation({
   ...proxied,
   id: "proxied.contract-invite",
   summary: "Show a contract invite by its token",
-  method: "GET",
   path: "/contract-invite/{email_type}/by_token/{token}",
   request: { params: contractInvite },
   cli: { command: "invites contract" },
@@ -38,7 +36,6 @@ export const showContractInviteV3 = defineOperation({
   ...proxied,
   id: "proxied.contract-invite-v3",
   summary: "Show a contract invite by its token, version 3",
-  method: "GET",
   path: "/v3/contract-invite/{email_type}/by_token/{token}",
   request: { params: contractInvite },
   cli: { command: "invites contract-v3" },
@@ -51,7 +48,6 @@ export const showInviteInfo = defineOperation({
   ...proxied,
   id: "proxied.invite-info",
   summary: "Show the purpose of an invite token",
-  method: "GET",
   path: "/auth/v3/invite_info/",
   request: { query: inviteToken },
   cli: { command: "invites info" },
@@ -62,7 +58,6 @@ export const showUserInvite = defineOperation({
   ...proxied,
   id: "proxied.user-invite",
   summary: "Show a user's invite by its token",
-  method: "GET",
   path: "/organization/user-invite/by_token/{token}",
   request: { params: inviteToken },
   cli: { command: "invites user" },
@@ -73,9 +68,7 @@ export const startOAuthLogin = defineOperation({
   ...proxied,
   id: "proxied.oauth-login",
   summary: "Start a login by OAuth",
-  method: "GET",
   path: "/api/v1/svc_auth/oauth/login",
-  request: {},
   cli: { command: "auth oauth-login" },
   examples: [{ title: "Start a login" }],
 });
@@ -84,7 +77,6 @@ export const finishOAuthLogin = defineOperation({
   ...proxied,
   id: "proxied.oauth-callback",
   summary: "Receive the provider's response to a login",
-  method: "GET",
   path: "/api/v1/svc_auth/oauth/callback",
   request: { query: callback },
   cli: { command: "auth oauth-callback" },
@@ -95,9 +87,7 @@ export const startOAuthSignup = defineOperation({
   ...proxied,
   id: "proxied.oauth-signup",
   summary: "Start a signup by OAuth",
-  method: "GET",
   path: "/api/v1/svc_auth/oauth/signup",
-  request: {},
   cli: { command: "auth oauth-signup" },
   examples: [{ title: "Start a signup" }],
 });
@@ -106,7 +96,6 @@ export const finishOAuthSignup = defineOperation({
   ...proxied,
   id: "proxied.oauth-signup-callback",
   summary: "Receive the provider's response to a signup",
-  method: "GET",
   path: "/api/v1/svc_auth/oauth/signup/callback",
   request: { query: callback },
   cli: { command: "auth oauth-signup-callback" },
@@ -134,7 +123,6 @@ export const showCaptchaConfig = defineOperation({
   ...proxied,
   id: "proxied.captcha-config",
   summary: "Show whether the caller gets the test captcha",
-  method: "GET",
   path: "/api/v1/auth/captcha-config",
   request: {
     headers: z.object({
@@ -153,33 +141,27 @@ export const HealthCheckResponse = z.strictObject({
 
 export const checkHealth = defineOperation({
   id: "health.show",
-  service: router,
+  ...routerOperation,
   summary: "Check the health of the routing service",
   method: "GET",
   path: "/",
-  auth: "none",
-  request: {},
   responses: { 200: json(HealthCheckResponse) },
-  failures: [],
   cli: { command: "router health" },
-  basis: "specified",
   examples: [{ title: "Check the router" }],
 });
 
 export const forwardAnything = defineOperation({
   id: "catch-all",
-  service: router,
+  ...routerOperation,
   summary: "Forward any other path to the cluster of the request",
   description:
     "Applies to paths and methods that no operation declares. Without a mapped identifier, the request goes to all clusters.",
   method: ["GET", "POST", "PUT", "PATCH", "DELETE"],
   path: "/{full_path}",
-  auth: "none",
   request: { params: z.object({ full_path: z.string().describe("Path, with its slashes") }), body: raw() },
   responses: { 200: passthrough() },
   failures: forwarding,
   cli: { by: "api" },
-  basis: "specified",
   examples: [{ title: "Request an undeclared path", params: { full_path: "api/v1/anything" } }],
 });
 
@@ -187,13 +169,12 @@ export const OAuthProviderType = z.enum(["ProviderA", "ProviderB", "ProviderC"])
 
 export const receiveExternalRedirect = defineOperation({
   id: "external-oauth.redirect",
-  service: router,
+  ...routerOperation,
   summary: "Forward a provider's redirect to the cluster that started it",
   description:
     "The prefix {cluster_id}_ of the state selects the cluster. Without it, the request goes to all clusters.",
   method: "GET",
   path: "/router/v1/oauth2.0/external/{provider}/redirect",
-  auth: "none",
   request: {
     params: z.object({ provider: OAuthProviderType }),
     query: z.object({
@@ -205,7 +186,6 @@ export const receiveExternalRedirect = defineOperation({
   responses: { 200: passthrough() },
   failures: forwarding,
   cli: { command: "auth external-redirect" },
-  basis: "specified",
   examples: [
     {
       title: "Forward the redirect of a provider",

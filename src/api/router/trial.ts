@@ -2,7 +2,7 @@ import * as z from "zod";
 import { createAssumption } from "../basis.ts";
 import { expectedEmail } from "../expectation.ts";
 import { defineOperation, json, passthrough } from "../operation.ts";
-import { router } from "../services.ts";
+import { routerOperation } from "../services.ts";
 import { dictionary } from "../shapes.ts";
 import { OAuthProviderType } from "./proxied.ts";
 
@@ -40,26 +40,23 @@ const callerHeader = z.object({
 
 export const signUpForTrial = defineOperation({
   id: "trial.signup",
-  service: router,
+  ...routerOperation,
   summary: "Sign up for a trial by e-mail and captcha",
   method: "POST",
   path: "/router/v1/trial/signup",
-  auth: "none",
   request: { body: json(TrialSignupRequest) },
   responses: { 200: json(TrialSignupDomainModel) },
   failures: ["captcha-failed", "account-exists"],
   cli: { command: "trial signup" },
-  basis: "specified",
   examples: [{ title: "Start a trial", body: { email: "ada@example.com", captcha: "pass" } }],
 });
 
 export const completeTrialSignup = defineOperation({
   id: "trial.complete",
-  service: router,
+  ...routerOperation,
   summary: "Complete a trial signup, and create the workspace",
   method: "POST",
   path: "/router/v1/trial/signup/complete",
-  auth: "none",
   request: { headers: callerHeader, body: json(TrialOrgSignUpRequest) },
   responses: {
     200: passthrough(
@@ -97,18 +94,16 @@ export const completeTrialSignup = defineOperation({
 
 export const startTrialOAuth = defineOperation({
   id: "trial.oauth",
-  service: router,
+  ...routerOperation,
   summary: "Start a trial signup by OAuth",
   method: "GET",
   path: "/router/v1/trial/signup/oauth",
-  auth: "none",
   request: {
     query: z.object({
       provider: OAuthProviderType.optional().describe("Provider to sign in with (default: ProviderA)"),
     }),
   },
   responses: { 200: json(z.strictObject({ authorization_url: z.string(), state: z.string() })) },
-  failures: [],
   cli: { command: "trial oauth" },
   basis: createAssumption("Neither query nor response is specified (DECISIONS.md, R25)."),
   examples: [{ title: "Start a login", query: { provider: "ProviderB" } }],
@@ -116,11 +111,10 @@ export const startTrialOAuth = defineOperation({
 
 export const finishTrialOAuth = defineOperation({
   id: "trial.oauth-callback",
-  service: router,
+  ...routerOperation,
   summary: "Receive the provider's response to a trial signup by OAuth",
   method: "GET",
   path: "/router/v1/trial/signup/oauth/callback",
-  auth: "none",
   request: {
     query: z.object({
       code: z.string().describe("Code of the provider"),

@@ -1,4 +1,4 @@
-import { createAssumption } from "../basis.ts";
+import { type Basis, createAssumption } from "../basis.ts";
 import type { Failure } from "../failure.ts";
 
 /** The last fields of each error document of the storage. */
@@ -7,135 +7,108 @@ interface Ids {
   readonly hostId: string;
 }
 
-const xml = { "content-type": "application/xml", "access-control-allow-origin": "*" } as const;
+interface StorageFailure<Data> {
+  readonly status?: number;
+  readonly when: string;
+  readonly basis?: Basis;
+  readonly code: string | ((data: Data) => string);
+  readonly says: string | ((data: Data) => string);
+  /** Returns further fields of the document. */
+  readonly fields?: (data: Data) => Readonly<Record<string, string>>;
+}
 
-/** Renders an error document of the S3 style with neutral names (DECISIONS.md, P17). */
-const renderErrorDocument = (
-  code: string,
-  message: string,
-  extra: Readonly<Record<string, string>>,
-  ids: Ids,
-): string => {
-  const all = { Code: code, Message: message, ...extra, RequestId: ids.requestId, HostId: ids.hostId };
-  const elements = Object.entries(all).map(([name, text]) => `<${name}>${escapeXml(text)}</${name}>`);
-  return `<?xml version="1.0" encoding="UTF-8"?>\n<Error>${elements.join("")}</Error>`;
-};
+/** Declares an error document of the S3 style with neutral names (DECISIONS.md, P17). */
+const defineStorageFailure = <Data = unknown>({
+  status = 400,
+  when,
+  basis = "public",
+  code,
+  says,
+  fields,
+}: StorageFailure<Data>): Failure<Ids & Data> => ({
+  status,
+  shape: "xml",
+  when,
+  basis,
+  headers: () => ({ "content-type": "application/xml", "access-control-allow-origin": "*" }),
+  body(data) {
+    const all = {
+      Code: typeof code === "string" ? code : code(data),
+      Message: typeof says === "string" ? says : says(data),
+      ...fields?.(data),
+      RequestId: data.requestId,
+      HostId: data.hostId,
+    };
+    const elements = Object.entries(all).map(([name, text]) => `<${name}>${escapeXml(text)}</${name}>`);
+    return `<?xml version="1.0" encoding="UTF-8"?>\n<Error>${elements.join("")}</Error>`;
+  },
+});
 
 const escapeXml = (text: string): string => text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
 
-const expired: Failure<Ids & { lifetimeSeconds: number; expires: string; now: string }> = {
-  status: 403,
-  shape: "xml",
-  when: "the signed URL has expired",
-  basis: "public",
-  headers: () => xml,
-  body: ({ lifetimeSeconds, expires, now, ...ids }) =>
-    renderErrorDocument(
-      "AccessDenied",
-      "Request has expired",
-      { "X-Expires": String(lifetimeSeconds), Expires: expires, ServerTime: now },
-      ids,
-    ),
-};
-
-const signatureMismatch: Failure<Ids> = {
-  status: 403,
-  shape: "xml",
-  when: "the URL was altered, is for another method, or the Content-Type differs from that of the initialization",
-  basis: "public",
-  headers: () => xml,
-  body: (ids) =>
-    renderErrorDocument(
-      "SignatureDoesNotMatch",
-      "The request signature we calculated does not match the signature you provided. Check your key and signing method.",
-      {},
-      ids,
-    ),
-};
-
-const noSuchKey: Failure<Ids & { key: string }> = {
-  status: 404,
-  shape: "xml",
-  when: "nothing has been uploaded yet",
-  basis: "public",
-  headers: () => xml,
-  body: ({ key, ...ids }) => renderErrorDocument("NoSuchKey", "The specified key does not exist.", { Key: key }, ids),
-};
-
-const entityTooLarge: Failure<Ids & { maxBytes: number }> = {
-  status: 400,
-  shape: "xml",
-  when: "more than 5 GiB are sent",
-  basis: createAssumption("The limit of the emulated storage."),
-  headers: () => xml,
-  body: ({ maxBytes, ...ids }) =>
-    renderErrorDocument(
-      "EntityTooLarge",
-      "Your proposed upload exceeds the maximum allowed size",
-      { MaxSizeAllowed: String(maxBytes) },
-      ids,
-    ),
-};
-
-const badDigest: Failure<Ids & { code: string; message: string }> = {
-  status: 400,
-  shape: "xml",
-  when: "the bytes do not match Content-MD5, x-amz-checksum-… or x-amz-content-sha256",
-  basis: "public",
-  headers: () => xml,
-  body: ({ code, message, ...ids }) => renderErrorDocument(code, message, {}, ids),
-};
-
-const invalidDigest: Failure<Ids & { code: string; message: string }> = {
-  status: 400,
-  shape: "xml",
-  when: "a checksum header is malformed, names an unknown algorithm, or x-amz-checksum-… is repeated",
-  basis: "public",
-  headers: () => xml,
-  body: ({ code, message, ...ids }) => renderErrorDocument(code, message, {}, ids),
-};
-
-const incompleteBody: Failure<Ids & { message: string }> = {
-  status: 400,
-  shape: "xml",
-  when: "an aws-chunked body is malformed, or has another length than announced",
-  basis: "public",
-  headers: () => xml,
-  body: ({ message, ...ids }) => renderErrorDocument("IncompleteBody", message, {}, ids),
-};
-
-const credentialsOnStorage: Failure<Ids> = {
-  status: 400,
-  shape: "xml",
-  when: "client-id or client-secret is sent, under --strict=storage",
-  basis: createAssumption("The specification forbids these headers. A storage would ignore them."),
-  headers: () => xml,
-  body: (ids) =>
-    renderErrorDocument(
-      "InvalidRequest",
-      "The headers client-id and client-secret must not be sent to a signed URL.",
-      {},
-      ids,
-    ),
-};
-
-const storeFailed: Failure<Ids> = {
-  status: 503,
-  shape: "xml",
-  when: "the state cannot be written to disk",
-  basis: createAssumption("A service that cannot write responds that it is unavailable."),
-  headers: () => xml,
-  body: (ids) => renderErrorDocument("ServiceUnavailable", "The storage cannot write its state.", {}, ids),
-};
+interface DigestProblem {
+  readonly code: string;
+  readonly message: string;
+}
 
 export const storageFailures = {
-  "storage-expired": expired,
-  "storage-signature-mismatch": signatureMismatch,
-  "storage-no-such-key": noSuchKey,
-  "storage-too-large": entityTooLarge,
-  "storage-bad-digest": badDigest,
-  "storage-invalid-digest": invalidDigest,
-  "storage-incomplete-body": incompleteBody,
-  "storage-credentials": credentialsOnStorage,
-  "storage-store-failed": storeFailed,
+  "storage-expired": defineStorageFailure({
+    status: 403,
+    when: "the signed URL has expired",
+    code: "AccessDenied",
+    says: "Request has expired",
+    fields: ({ lifetimeSeconds, expires, now }: { lifetimeSeconds: number; expires: string; now: string }) => ({
+      "X-Expires": String(lifetimeSeconds),
+      Expires: expires,
+      ServerTime: now,
+    }),
+  }),
+  "storage-signature-mismatch": defineStorageFailure({
+    status: 403,
+    when: "the URL was altered, is for another method, or the Content-Type differs from that of the initialization",
+    code: "SignatureDoesNotMatch",
+    says: "The request signature we calculated does not match the signature you provided. Check your key and signing method.",
+  }),
+  "storage-no-such-key": defineStorageFailure({
+    status: 404,
+    when: "nothing has been uploaded yet",
+    code: "NoSuchKey",
+    says: "The specified key does not exist.",
+    fields: ({ key }: { key: string }) => ({ Key: key }),
+  }),
+  "storage-too-large": defineStorageFailure({
+    when: "more than 5 GiB are sent",
+    basis: createAssumption("The limit of the emulated storage."),
+    code: "EntityTooLarge",
+    says: "Your proposed upload exceeds the maximum allowed size",
+    fields: ({ maxBytes }: { maxBytes: number }) => ({ MaxSizeAllowed: String(maxBytes) }),
+  }),
+  "storage-bad-digest": defineStorageFailure<DigestProblem>({
+    when: "the bytes do not match Content-MD5, x-amz-checksum-… or x-amz-content-sha256",
+    code: ({ code }) => code,
+    says: ({ message }) => message,
+  }),
+  "storage-invalid-digest": defineStorageFailure<DigestProblem>({
+    when: "a checksum header is malformed, names an unknown algorithm, or x-amz-checksum-… is repeated",
+    code: ({ code }) => code,
+    says: ({ message }) => message,
+  }),
+  "storage-incomplete-body": defineStorageFailure({
+    when: "an aws-chunked body is malformed, or has another length than announced",
+    code: "IncompleteBody",
+    says: ({ message }: { message: string }) => message,
+  }),
+  "storage-credentials": defineStorageFailure({
+    when: "client-id or client-secret is sent, under --strict=storage",
+    basis: createAssumption("The specification forbids these headers. A storage would ignore them."),
+    code: "InvalidRequest",
+    says: "The headers client-id and client-secret must not be sent to a signed URL.",
+  }),
+  "storage-store-failed": defineStorageFailure({
+    status: 503,
+    when: "the state cannot be written to disk",
+    basis: createAssumption("A service that cannot write responds that it is unavailable."),
+    code: "ServiceUnavailable",
+    says: "The storage cannot write its state.",
+  }),
 };

@@ -1,14 +1,12 @@
 import type * as activities from "../../api/emulator/activities.ts";
 import type * as clock from "../../api/emulator/clock.ts";
 import type * as clusters from "../../api/emulator/clusters.ts";
-import type * as contractDetails from "../../api/emulator/contracts.ts";
 import type * as contracts from "../../api/emulator/contracts.ts";
 import type * as deliveries from "../../api/emulator/deliveries.ts";
 import type * as devices from "../../api/emulator/device-grants.ts";
 import type * as emails from "../../api/emulator/emails.ts";
 import type * as faults from "../../api/emulator/faults.ts";
 import type * as lifecycle from "../../api/emulator/lifecycle.ts";
-import type * as ownerMoves from "../../api/emulator/owners.ts";
 import type * as owners from "../../api/emulator/owners.ts";
 import type * as requests from "../../api/emulator/requests.ts";
 import type * as snapshots from "../../api/emulator/snapshots.ts";
@@ -23,14 +21,12 @@ type DeclaredOperation =
   | OperationsIn<typeof activities>
   | OperationsIn<typeof clock>
   | OperationsIn<typeof clusters>
-  | OperationsIn<typeof contractDetails>
   | OperationsIn<typeof contracts>
   | OperationsIn<typeof deliveries>
   | OperationsIn<typeof devices>
   | OperationsIn<typeof emails>
   | OperationsIn<typeof faults>
   | OperationsIn<typeof lifecycle>
-  | OperationsIn<typeof ownerMoves>
   | OperationsIn<typeof owners>
   | OperationsIn<typeof requests>
   | OperationsIn<typeof snapshots>
