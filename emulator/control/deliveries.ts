@@ -36,8 +36,8 @@ export const deliveryHandlers = {
   },
 
   "deliveries.watch": ({ query }, context) =>
-    streamWhileAllowed(context, async (signal) =>
-      watchDeliveries(context, await streamDeliveryEvents(context.store, context.clock, signal), query),
+    streamWhileAllowed(context, (signal) =>
+      watchDeliveries(context, streamDeliveryEvents(context.store, context.clock, signal), query),
     ),
 
   "deliveries.show": async ({ params }, { store, clock, settings, fail }) => {

@@ -30,14 +30,7 @@ const decisionMessages: Readonly<Record<DecisionProblem, string>> = {
 export const deviceGrantHandlers = {
   "device-grants.list": (_, { store }) =>
     store.read(async (view) =>
-      (await view.list(deviceGrants, { reverse: true, limit: maxListed })).map((row) => ({
-        user_code: formatUserCode(row.user_code),
-        client_id: row.client_id,
-        status: row.status,
-        cluster_id: row.cluster_id,
-        expires_at: toIsoMillis(row.expires_at),
-        redeemed: row.redeemed,
-      })),
+      (await view.list(deviceGrants, { reverse: true, limit: maxListed })).map(toDeviceRecord),
     ),
 
   "device-grants.approve": async ({ params: { user_code }, body }, context) => {
@@ -79,7 +72,16 @@ export const deviceGrantHandlers = {
         : createPage("Done", html`<p>${decisionOutcomes[decision.status]}</p>`),
     );
   },
-} satisfies ControlHandlers<Pick<ControlContext, "store" | "clock" | "wall" | "ids" | "clusters" | "instance">>;
+} satisfies ControlHandlers;
+
+export const toDeviceRecord = ({ user_code, client_id, status, cluster_id, expires_at, redeemed }: DeviceGrant) => ({
+  user_code: formatUserCode(user_code),
+  client_id,
+  status,
+  cluster_id,
+  expires_at: toIsoMillis(expires_at),
+  redeemed,
+});
 
 const decisionOutcomes = {
   AUTHORIZED: "The device is approved. You can close this page.",

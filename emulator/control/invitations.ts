@@ -45,6 +45,37 @@ export const invitationHandlers = {
       await acceptInvitation(tx, invitation, clock.now());
       return toInvitationRecord(tx, { ...invitation, state: "ACCEPTED" }, context);
     }),
+
+  "trials.list": ({ query }, { store }) =>
+    store.read(async (view) => ({
+      items: (await view.list(trialSignups, { ...query, reverse: true })).map(
+        ({ claimed: _, workspace, ...signup }) => ({
+          ...signup,
+          cluster_id: workspace?.cluster_id ?? null,
+          workspace_id: workspace?.workspace_id ?? null,
+        }),
+      ),
+      total: await view.count(trialSignups),
+    })),
+
+  "user-tasks.list": ({ query }, { store, clock }) =>
+    store.read(async (view) => {
+      const rows = await view.list(userTasks, { ...query, reverse: true });
+      const items = rows.map(async (row) => ({
+        ...toTaskRecord(row, clock.now()),
+        workspace_id: row.workspace_id,
+        task_category: row.task_category,
+        assignees: await Promise.all(
+          row.assignees.map(async ({ user_id, assignee_type }) => ({
+            email: (await toOrgUser(view, user_id)).email,
+            assignee_type,
+          })),
+        ),
+        intake_ids: row.intake_ids,
+        created_at: toIsoMillis(row.created_at),
+      }));
+      return { items: await Promise.all(items), total: await view.count(userTasks) };
+    }),
 } satisfies ControlHandlers;
 
 type InvitationQuery = InputOf<typeof listInvitations>["query"];
@@ -110,38 +141,3 @@ async function buildLink(
   }
   return `${settings.publicUrl}/auth/v3/invite_info/?${new URLSearchParams({ token: row.token })}`;
 }
-
-export const trialListHandlers = {
-  "trials.list": ({ query }, { store }) =>
-    store.read(async (view) => ({
-      items: (await view.list(trialSignups, { ...query, reverse: true })).map(
-        ({ claimed: _, workspace, ...signup }) => ({
-          ...signup,
-          cluster_id: workspace?.cluster_id ?? null,
-          workspace_id: workspace?.workspace_id ?? null,
-        }),
-      ),
-      total: await view.count(trialSignups),
-    })),
-} satisfies ControlHandlers;
-
-export const userTaskListHandlers = {
-  "user-tasks.list": ({ query }, { store, clock }) =>
-    store.read(async (view) => {
-      const rows = await view.list(userTasks, { ...query, reverse: true });
-      const items = rows.map(async (row) => ({
-        ...toTaskRecord(row, clock.now()),
-        workspace_id: row.workspace_id,
-        task_category: row.task_category,
-        assignees: await Promise.all(
-          row.assignees.map(async ({ user_id, assignee_type }) => ({
-            email: (await toOrgUser(view, user_id)).email,
-            assignee_type,
-          })),
-        ),
-        intake_ids: row.intake_ids,
-        created_at: toIsoMillis(row.created_at),
-      }));
-      return { items: await Promise.all(items), total: await view.count(userTasks) };
-    }),
-} satisfies ControlHandlers;

@@ -30,6 +30,35 @@ export const lifecycleHandlers = {
     instance.stop();
     return undefined;
   },
+
+  // `/docs` and `/openapi.json` have no special meaning (DECISIONS.md, R17).
+  "emulator.openapi": ({ params }, { clusters, request, observedClaims }) => {
+    const name = params.document.replace(/\.json$/, "") as DocumentedService;
+    const declared = buildDocument(name);
+    const document = observedClaims ? addObservations(declared, observedClaims) : declared;
+    return { openapi: "3.1.0", ...document, servers: listServers(name, clusters, request.origin) };
+  },
+
+  "emulator.clusters": (_, { store, clusters, caller }) =>
+    store.read((view) =>
+      Promise.all(
+        clusters.map(async ({ id, label, url, reachedAt, external, key }) => {
+          const first = await getFirstWorkspace(view, id);
+          return {
+            id,
+            label,
+            url,
+            own_url: reachedAt,
+            external,
+            // The key can remove a cluster, which also removes the routing data of all its workspaces.
+            cluster_key: caller.token.workspace === undefined ? key : formatHiddenValue("a token without a workspace"),
+            client_id: first?.client_id ?? null,
+            client_secret: first?.client_secret ?? null,
+            hmac_key: first?.hmac_key ?? null,
+          };
+        }),
+      ),
+    ),
 } satisfies ControlHandlers;
 
 export const describeProcess = (
@@ -52,16 +81,6 @@ const sumUsage = (amounts: readonly BufferUsage[]): BufferUsage =>
     }),
     { count: 0, bytes: 0, max_bytes: 0, dropped: 0 },
   );
-
-/** Serves the OpenAPI documents. `/docs` and `/openapi.json` have no special meaning (DECISIONS.md, R17). */
-export const openApiHandlers = {
-  "emulator.openapi": ({ params }, { clusters, request, observedClaims }) => {
-    const name = params.document.replace(/\.json$/, "") as DocumentedService;
-    const declared = buildDocument(name);
-    const document = observedClaims ? addObservations(declared, observedClaims) : declared;
-    return { openapi: "3.1.0", ...document, servers: listServers(name, clusters, request.origin) };
-  },
-} satisfies ControlHandlers;
 
 const documents = new Map<DocumentedService, ReturnType<typeof buildOpenApi>>();
 
@@ -86,26 +105,3 @@ function replaceHost(origin: string, url: string): string {
   address.hostname = new URL(origin).hostname;
   return address.origin;
 }
-
-export const controlClusterHandlers = {
-  "emulator.clusters": (_, { store, clusters, caller }) =>
-    store.read((view) =>
-      Promise.all(
-        clusters.map(async ({ id, label, url, reachedAt, external, key }) => {
-          const first = await getFirstWorkspace(view, id);
-          return {
-            id,
-            label,
-            url,
-            own_url: reachedAt,
-            external,
-            // The key can remove a cluster, which also removes the routing data of all its workspaces.
-            cluster_key: caller.token.workspace === undefined ? key : formatHiddenValue("a token without a workspace"),
-            client_id: first?.client_id ?? null,
-            client_secret: first?.client_secret ?? null,
-            hmac_key: first?.hmac_key ?? null,
-          };
-        }),
-      ),
-    ),
-} satisfies ControlHandlers;

@@ -48,7 +48,37 @@ export const providerHandlers = {
     );
     return redirectBack({ code });
   },
-} satisfies ControlHandlers<ProviderContext>;
+
+  "installations.list": ({ query }, { store }) =>
+    store.read(async (view) => ({
+      items: (await view.list(appInstallations, { ...query, reverse: true })).map(toProviderRecord),
+      total: await view.count(appInstallations),
+    })),
+
+  "installations.begin": async ({ params: { app }, body }, context) => {
+    const { store, clusters, ids, settings, fail } = context;
+    const { workspace_id, approve_as } = body;
+    return store.transaction("installations.begin", async (tx) => {
+      const [first] = await tx.list(workspaces, { limit: 1 });
+      const workspace = workspace_id === undefined ? first : await tx.get(workspaces, workspace_id);
+      if (!workspace) return fail("no-such-workspace", { id: workspace_id ?? 1 });
+      const installation = await beginAppInstallation(tx, context, app, workspace);
+      const { destinations } = clusters.find(({ id }) => id === installation.cluster_id)!;
+      const destination = destinations.includes("default") ? "default" : destinations[0];
+      const { state } = installation;
+      const visit = { flow: "install", provider: app, state, ...(app === "chat_a" && { destination }) } as const;
+      const account = approve_as === undefined ? undefined : { provider: app, account: approve_as, name: approve_as };
+      const code = account ? await issueProviderCode(tx, ids, account) : null;
+      return reply(201, {
+        ...toProviderRecord(installation),
+        state,
+        authorization_url: buildAuthorizationUrl(settings.publicUrl, visit),
+        code,
+        redirect_url: code === null ? null : buildProviderRedirect(settings.publicUrl, visit, { code }),
+      });
+    });
+  },
+} satisfies ControlHandlers;
 
 const noTeam = "The team ID must not be empty or contain spaces.";
 const noAddress = "The e-mail address is not valid.";
@@ -89,38 +119,6 @@ function renderQuestion(
 
 const signingIn = "The emulator acts as this provider. Enter any account.";
 const installText = "A workspace of svc requests a connection. The emulator acts as this service. Choose any account.";
-
-export const installationHandlers = {
-  "installations.list": ({ query }, { store }) =>
-    store.read(async (view) => ({
-      items: (await view.list(appInstallations, { ...query, reverse: true })).map(toProviderRecord),
-      total: await view.count(appInstallations),
-    })),
-
-  "installations.begin": async ({ params: { app }, body }, context) => {
-    const { store, clusters, ids, settings, fail } = context;
-    const { workspace_id, approve_as } = body;
-    return store.transaction("installations.begin", async (tx) => {
-      const [first] = await tx.list(workspaces, { limit: 1 });
-      const workspace = workspace_id === undefined ? first : await tx.get(workspaces, workspace_id);
-      if (!workspace) return fail("no-such-workspace", { id: workspace_id ?? 1 });
-      const installation = await beginAppInstallation(tx, context, app, workspace);
-      const { destinations } = clusters.find(({ id }) => id === installation.cluster_id)!;
-      const destination = destinations.includes("default") ? "default" : destinations[0];
-      const { state } = installation;
-      const visit = { flow: "install", provider: app, state, ...(app === "chat_a" && { destination }) } as const;
-      const account = approve_as === undefined ? undefined : { provider: app, account: approve_as, name: approve_as };
-      const code = account ? await issueProviderCode(tx, ids, account) : null;
-      return reply(201, {
-        ...toProviderRecord(installation),
-        state,
-        authorization_url: buildAuthorizationUrl(settings.publicUrl, visit),
-        code,
-        redirect_url: code === null ? null : buildProviderRedirect(settings.publicUrl, visit, { code }),
-      });
-    });
-  },
-} satisfies ControlHandlers;
 
 const toProviderRecord = ({ state: _, begun_at, ended_at, ...row }: AppInstallation) => ({
   ...row,

@@ -54,9 +54,16 @@ export const requestHandlers = {
     requestLog.clear();
     return undefined;
   },
-} satisfies ControlHandlers<
-  Pick<ControlContext, "requestLog" | "tokens" | "sessions" | "store" | "clock" | "wall" | "ids">
->;
+
+  "clusters.inbox": ({ params, query: { path, limit } }, { clusters, inboxes, fail }) => {
+    const cluster = clusters.find(({ id }) => id === params.id);
+    if (!cluster) return fail("no-such-cluster-here", { cluster: params.id, known: clusters.map(({ id }) => id) });
+    const inbox = inboxes.get(cluster.id);
+    if (!inbox) return fail("external-cluster", { cluster: cluster.id, url: cluster.url });
+    const matching = inbox.list().filter(({ target }) => path === undefined || matchesPathPattern(target, path));
+    return { items: matching.slice(-limit).map(toInboxRecord), total: matching.length };
+  },
+} satisfies ControlHandlers;
 
 /**
  * Returns a filter for the requests that a caller can see. A token bound to a workspace sees the requests with the
@@ -161,17 +168,6 @@ function findNearestOperation({ method, target }: LoggedRequest): string | null 
   const found = suggestOperation(method, target.split("?", 1)[0]!, declaredOperations);
   return found ? `${found.id} ${[found.method].flat()[0]} ${found.path}` : null;
 }
-
-export const inboxHandlers = {
-  "clusters.inbox": ({ params, query: { path, limit } }, { clusters, inboxes, fail }) => {
-    const cluster = clusters.find(({ id }) => id === params.id);
-    if (!cluster) return fail("no-such-cluster-here", { cluster: params.id, known: clusters.map(({ id }) => id) });
-    const inbox = inboxes.get(cluster.id);
-    if (!inbox) return fail("external-cluster", { cluster: cluster.id, url: cluster.url });
-    const matching = inbox.list().filter(({ target }) => path === undefined || matchesPathPattern(target, path));
-    return { items: matching.slice(-limit).map(toInboxRecord), total: matching.length };
-  },
-} satisfies ControlHandlers;
 
 const toInboxRecord = ({ id, at, method, target, rawHeaders, body, status }: InboxRow) => ({
   id,

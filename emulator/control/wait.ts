@@ -1,7 +1,8 @@
 import type { wait } from "../../src/api/emulator/wait.ts";
 import type { InputOf } from "../../src/api/operation.ts";
-import { toIsoMillis, type WallClock } from "../../src/base/clock.ts";
+import { toIsoMillis } from "../../src/base/clock.ts";
 import { contracts, formatCompositeId, readCompositeIds } from "../cluster/contracts/rows.ts";
+import { streamItems } from "../http/event-stream.ts";
 import type { Store, View } from "../store/port.ts";
 import { type Delivery, deliveries, type WebhookEvent, webhookEvents } from "../webhooks/deliveries.ts";
 import { listDeliveries } from "../webhooks/log.ts";
@@ -44,9 +45,15 @@ export const waitHandlers = {
         : awaited.outcome
           ? checkDeliveries(view, awaited)
           : checkEvents(view, awaited);
-    const { signal, hasEnded, release } = watchAccess(context);
-    const found = await waitUntil(store, wall, look, query.timeout_ms, signal).finally(release);
-    if (hasEnded()) fail("unknown-control-token");
+    const access = watchAccess(context);
+    const timeout = new AbortController();
+    const isOver = AbortSignal.any([access.signal, timeout.signal]);
+    void wall.sleep(query.timeout_ms, isOver).then(() => timeout.abort());
+    const found = await waitUntil(store, look, isOver).finally(() => {
+      timeout.abort();
+      access.release();
+    });
+    if (access.hasEnded()) fail("unknown-control-token");
     const { events = [], deliveries: made = [] } = found;
     const [eventIds, deliveryIds] = await store.read((view) =>
       Promise.all([readCompositeIds(view, events), readCompositeIds(view, made)]),
@@ -77,41 +84,16 @@ const isKnown = async (view: View, webhook: number): Promise<boolean> =>
   (await view.get(webhookRows, webhook)) !== undefined ||
   (await view.count(deliveries, { by: "webhook", equals: webhook })) > 0;
 
+/** Looks at the start, at each change and at the end. Returns the first state that was reached, or the last one. */
 async function waitUntil(
   store: Store,
-  wall: WallClock,
   look: (view: View) => Promise<WaitState>,
-  timeoutMs: number,
-  disconnected: AbortSignal,
+  isOver: AbortSignal,
 ): Promise<WaitState> {
-  let isOver = false;
-  let hasChanged = false;
-  let wake = () => {};
-  const noteChange = () => {
-    hasChanged = true;
-    wake();
-  };
-  const unwatch = store.watch([webhookEvents, deliveries, contracts], noteChange);
-  const end = new AbortController();
-  void wall.sleep(timeoutMs, AbortSignal.any([end.signal, disconnected])).then(() => {
-    isOver = true;
-    wake();
-  });
-  try {
-    for (;;) {
-      const isLast = isOver;
-      hasChanged = false;
-      const found = await store.read(look);
-      if (found.reached || isLast) return found;
-      if (hasChanged || isOver) continue;
-      await new Promise<void>((resolve) => {
-        wake = resolve;
-      });
-    }
-  } finally {
-    end.abort();
-    unwatch();
-  }
+  const watch = (ring: () => void) => store.watch([webhookEvents, deliveries, contracts], ring);
+  const states = streamItems(isOver, watch, async () => [await store.read(look)]);
+  for await (const state of states) if (state.reached) return state;
+  return store.read(look);
 }
 
 async function checkEvents(view: View, { activity, contract_id, since, count }: ContractWaitQuery): Promise<WaitState> {

@@ -3,7 +3,7 @@ import { toIsoMillis } from "../../../src/base/clock.ts";
 import { type Workspace, workspaces } from "../../domain/workspaces.ts";
 import { reply } from "../../http/reply.ts";
 import type { Store } from "../../store/port.ts";
-import type { ControlContext, ControlHandlers } from "../context.ts";
+import type { ControlHandlers } from "../context.ts";
 
 /** Finds a workspace by its id, or by its name, which is unique and case-insensitive. */
 async function findWorkspaceByName(
@@ -36,4 +36,4 @@ export const tokenHandlers = {
     if (!(await tokens.revoke(store, name))) fail("no-such-token", { name });
     return undefined;
   },
-} satisfies ControlHandlers<Pick<ControlContext, "tokens" | "store" | "clock" | "wall" | "ids">>;
+} satisfies ControlHandlers;

@@ -1,6 +1,6 @@
 import { html } from "../../http/page.ts";
 import { reply } from "../../http/reply.ts";
-import type { ConsoleBundle, ControlContext, ControlHandlers } from "../context.ts";
+import type { ConsoleBundle, ControlHandlers } from "../context.ts";
 
 import { codeLifetimeMs, getCookieName, sessionLifetimeMs } from "./sessions.ts";
 
@@ -64,9 +64,7 @@ export const consoleHandlers = {
     else sessions.endAllOf(caller.token);
     return reply(204, undefined);
   },
-} satisfies ControlHandlers<
-  Pick<ControlContext, "readConsole" | "sessions" | "instance" | "store" | "clock" | "wall" | "ids">
->;
+} satisfies ControlHandlers;
 
 /**
  * The policy allows only the console's own files, which create no markup from strings. It forbids embedding and forms.

@@ -29,6 +29,8 @@ type RejectionCode =
   | "no-such-field"
   | "field-exists";
 
+const maxCountedEvents = 10_000;
+
 export const activityHandlers = {
   "activities.fire": async ({ body }, { store, clock, runner, fail }) => {
     if (body.preview) {
@@ -46,6 +48,27 @@ export const activityHandlers = {
     await Promise.all(fired.outcomes);
     return fired.answer;
   },
+
+  "activities.list": (_, { store }) =>
+    store.read(async (view) => {
+      const groups = new Map<string, WebhookEvent[]>();
+      for (const event of (await view.list(webhookEvents, { reverse: true, limit: maxCountedEvents })).toReversed()) {
+        const key = `${event.workspace_id}:${event.activity}`;
+        const group = groups.get(key);
+        if (group) group.push(event);
+        else groups.set(key, [event]);
+      }
+      const all = [...groups.values()];
+      const owners = await view.getAll(workspaces, all, ([first]) => first!.workspace_id);
+      return all.map((group, i) => ({
+        workspace_id: group[0]!.workspace_id,
+        workspace: owners[i]?.name ?? "",
+        activity: group[0]!.activity,
+        count: group.length,
+        first_at: toIsoMillis(group[0]!.at),
+        last_at: toIsoMillis(group.at(-1)!.at),
+      }));
+    }),
 } satisfies ControlHandlers;
 
 /** Returns the activity to emit and its contract. A contract is created if none is named and none exists. */
@@ -151,28 +174,3 @@ const isBlank = ({ signature_capable, archived, attributes, creator_slot, counte
   counter_party_kind !== "Individual" &&
   attributes.every(({ required, default_value }) => !required || default_value != null) &&
   !(creator_slot?.required && !creator_slot.signatory);
-
-const maxCountedEvents = 10_000;
-
-export const activityListHandlers = {
-  "activities.list": (_, { store }) =>
-    store.read(async (view) => {
-      const groups = new Map<string, WebhookEvent[]>();
-      for (const event of (await view.list(webhookEvents, { reverse: true, limit: maxCountedEvents })).toReversed()) {
-        const key = `${event.workspace_id}:${event.activity}`;
-        const group = groups.get(key);
-        if (group) group.push(event);
-        else groups.set(key, [event]);
-      }
-      const all = [...groups.values()];
-      const owners = await view.getAll(workspaces, all, ([first]) => first!.workspace_id);
-      return all.map((group, i) => ({
-        workspace_id: group[0]!.workspace_id,
-        workspace: owners[i]?.name ?? "",
-        activity: group[0]!.activity,
-        count: group.length,
-        first_at: toIsoMillis(group[0]!.at),
-        last_at: toIsoMillis(group.at(-1)!.at),
-      }));
-    }),
-} satisfies ControlHandlers;

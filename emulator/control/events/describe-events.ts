@@ -4,15 +4,16 @@ import { toIsoMillis } from "../../../src/base/clock.ts";
 import { schedule } from "../../clock/schedule.ts";
 import { clockState } from "../../clock/virtual-clock.ts";
 import { type Contract, contracts, formatCompositeId } from "../../cluster/contracts/rows.ts";
-import { type Email, emails } from "../../domain/emails.ts";
+import { emails } from "../../domain/emails.ts";
 import type { LoggedRequest } from "../../http/request-log/request-log.ts";
 import { type DeviceGrant, deviceGrants, formatUserCode } from "../../router/device/rows.ts";
-import type { RowChange } from "../../store/port.ts";
-import { attempts, type Delivery, type DeliveryAttempt, deliveries } from "../../webhooks/deliveries.ts";
+import type { RowChange, RowKey, Rows } from "../../store/port.ts";
+import { attempts, deliveries } from "../../webhooks/deliveries.ts";
 import { streamWhileAllowed } from "../access/access-watch.ts";
 import { toClockRecord } from "../clock.ts";
 import type { ControlContext, ControlHandlers } from "../context.ts";
 import { toAttemptRecord, toDeliveryRecords } from "../deliveries.ts";
+import { toDeviceRecord } from "../device-grants.ts";
 import { toEmailRecords } from "../emails.ts";
 import { toFaultRecord } from "../faults.ts";
 import { isControlPlaneRead, toRequestRecord } from "../requests.ts";
@@ -76,54 +77,45 @@ async function describeRowEvents(
   changes: readonly RowChange[],
   at: string,
 ): Promise<readonly EventDescription[]> {
-  const made = listNewest<DeliveryAttempt>(changes, attempts.name, (row) => row.delivery_id);
+  const { store, settings } = context;
+  const changed = listNewest(changes, deliveries);
+  const made = listNewest(changes, attempts);
+  const sent = listNewest(changes, emails);
+  const [deliveryRecords, emailRecords] = await store.read(async (view) => [
+    changed.length === 0 ? [] : await toDeliveryRecords(view, changed, settings),
+    sent.length === 0 ? [] : await toEmailRecords(view, sent, context),
+  ]);
   return [
-    ...describeContractChanges(changes, at),
-    ...(await describeDeliveryChanges(
-      context,
-      listNewest<Delivery>(changes, deliveries.name, ({ id }) => id),
-      made,
-      at,
-    )),
-    ...(await describeEmailEvents(context, [...listNewest<Email>(changes, emails.name, ({ id }) => id).values()], at)),
-    ...[...listNewest<DeviceGrant>(changes, deviceGrants.name, (row) => row.device_code).values()].map((row) =>
-      describeDeviceChange(row, at),
-    ),
+    ...listNewest(changes, contracts).map((row) => describeContract(row, changes, at)),
+    ...deliveryRecords.map((record): EventDescription => {
+      const attempt = made.findLast(({ delivery_id }) => delivery_id === record.id);
+      const delivery = { ...record, attempt: attempt === undefined ? null : toAttemptRecord(attempt) };
+      return { at, event: "delivery", ref: `delivery:${record.id}`, delivery };
+    }),
+    ...emailRecords.map((email): EventDescription => ({ at, event: "email", ref: `email:${email.id}`, email })),
+    ...listNewest(changes, deviceGrants).map((row) => describeDevice(row, at)),
   ];
 }
 
-async function describeEmailEvents(
-  context: DescriptionContext,
-  rows: readonly Email[],
-  at: string,
-): Promise<EventDescription[]> {
-  if (rows.length === 0) return [];
-  const records = await context.store.read((view) => toEmailRecords(view, rows, context));
-  return records.map((email) => ({ at, event: "email", ref: `email:${email.id}`, email }));
-}
-
-function listNewest<Row>(
+function listNewest<Row extends object, Key extends RowKey>(
   changes: readonly RowChange[],
-  collection: string,
-  keyOf: (row: Row) => number | string,
-): ReadonlyMap<number | string, Row> {
-  const left = new Map<number | string, Row>();
-  for (const change of changes) {
-    if (change.collection !== collection) continue;
-    if (change.after !== undefined) left.set(keyOf(change.after as Row), change.after as Row);
-    else left.delete(keyOf(change.before as Row));
+  { name, key }: Rows<Row, string, Key>,
+): Row[] {
+  const left = new Map<Key, Row>();
+  for (const { collection, before, after } of changes) {
+    if (collection !== name) continue;
+    if (after !== undefined) left.set(key(after as Row), after as Row);
+    else left.delete(key(before as Row));
   }
-  return left;
+  return [...left.values()];
 }
 
-function describeContractChanges(changes: readonly RowChange[], at: string): EventDescription[] {
-  const before = new Map<number, Contract["status"] | null>();
-  for (const change of changes) {
-    if (change.collection !== contracts.name) continue;
-    const { id } = (change.after ?? change.before) as Contract;
-    if (!before.has(id)) before.set(id, (change.before as Contract | undefined)?.status ?? null);
-  }
-  return [...listNewest<Contract>(changes, contracts.name, ({ id }) => id).values()].map((row) => ({
+function describeContract(row: Contract, changes: readonly RowChange[], at: string): EventDescription {
+  const first = changes.find(
+    ({ collection, before, after }) => collection === contracts.name && ((after ?? before) as Contract).id === row.id,
+  );
+  const before = first?.before as Contract | undefined;
+  return {
     at,
     event: "contract",
     ref: formatCompositeId(row),
@@ -131,49 +123,21 @@ function describeContractChanges(changes: readonly RowChange[], at: string): Eve
       contract_id: row.id,
       contract_name: row.name,
       contract_status: row.status,
-      status_before: before.get(row.id) ?? null,
+      status_before: before?.status ?? null,
       cluster_id: row.cluster_id,
       workspace_id: row.workspace_id,
       deleted: row.deleted_at !== null,
     },
-  }));
+  };
 }
 
-async function describeDeliveryChanges(
-  { store, settings }: DescriptionContext,
-  changed: ReadonlyMap<number | string, Delivery>,
-  made: ReadonlyMap<number | string, DeliveryAttempt>,
-  at: string,
-): Promise<readonly EventDescription[]> {
-  if (changed.size === 0) return [];
-  const records = await store.read((view) => toDeliveryRecords(view, [...changed.values()], settings));
-  return records.map((record) => {
-    const attempt = made.get(record.id);
-    return {
-      at,
-      event: "delivery",
-      ref: `delivery:${record.id}`,
-      delivery: { ...record, attempt: attempt === undefined ? null : toAttemptRecord(attempt) },
-    };
-  });
-}
-
-const describeDeviceChange = (
-  { user_code, client_id, status, cluster_id, expires_at, redeemed }: DeviceGrant,
-  at: string,
-): EventDescription => ({
+const describeDevice = (row: DeviceGrant, at: string): EventDescription => ({
   at,
   event: "device",
-  ref: `device:${formatUserCode(user_code)}`,
-  device: {
-    user_code: formatUserCode(user_code),
-    client_id,
-    status,
-    cluster_id,
-    expires_at: toIsoMillis(expires_at),
-    redeemed,
-  },
+  ref: `device:${formatUserCode(row.user_code)}`,
+  device: toDeviceRecord(row),
 });
+
 /** An event before it is described. The last three refer to the current state. */
 export type ActivityItem =
   | { readonly request: LoggedRequest }

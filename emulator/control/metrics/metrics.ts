@@ -1,5 +1,4 @@
 import { type IntervalHistogram, monitorEventLoopDelay, performance } from "node:perf_hooks";
-import { deliveryOutcomes } from "../../../src/api/delivery-outcomes.ts";
 import { expositionTypes } from "../../../src/api/emulator/lifecycle.ts";
 import { svcVersion } from "../../../src/base/version.ts";
 import { reply } from "../../http/reply.ts";
@@ -29,26 +28,24 @@ export const metricsHandlers = {
       vary: "accept",
     });
   },
-} satisfies ControlHandlers<MetricsSource & Pick<ControlContext, "wall" | "ids">>;
-
-type MetricsSource = Pick<ControlContext, "counters" | "store" | "clock" | "runner" | "requestLog" | "instance">;
+} satisfies ControlHandlers;
 
 function getCounterFamilies({ requests, durations, attempts, outcomes }: MetricCounters): MetricFamily[] {
+  const requestSamples = [...requests].flatMap(([service, operations]) =>
+    [...operations].flatMap(([operation, classes]) =>
+      classes.map((value, i) => ({
+        labels: { service, operation: operation || "none", class: statusClasses[i]! },
+        value,
+      })),
+    ),
+  );
   return [
-    {
-      name: "svc_requests",
-      type: "counter",
-      help: "Completed requests; class none: the connection ended without a response.",
-      samples: [...requests].flatMap(([service, operations]) =>
-        [...operations].flatMap(([operation, classes]) =>
-          classes.flatMap((value, i) =>
-            value === 0
-              ? []
-              : [{ labels: { service, operation: operation || "none", class: statusClasses[i]! }, value }],
-          ),
-        ),
-      ),
-    },
+    createFamily(
+      "counter",
+      "svc_requests",
+      "Completed requests; class none: the connection ended without a response.",
+      requestSamples.filter(({ value }) => value > 0),
+    ),
     {
       name: "svc_request_duration_seconds",
       type: "histogram",
@@ -61,51 +58,42 @@ function getCounterFamilies({ requests, durations, attempts, outcomes }: MetricC
         sum: sumMs / 1_000,
       })),
     },
-    {
-      name: "svc_delivery_attempts",
-      type: "counter",
-      help: "Webhook delivery attempts, by class of the response; error: no response.",
-      samples: toSamples("result", attempts),
-    },
-    {
-      name: "svc_delivery_outcomes",
-      type: "counter",
-      help: "Changes of delivery outcomes.",
-      samples: toSamples("outcome", outcomes),
-    },
+    createFamily(
+      "counter",
+      "svc_delivery_attempts",
+      "Webhook delivery attempts, by class of the response; error: no response.",
+      toSamples("result", attempts),
+    ),
+    createFamily("counter", "svc_delivery_outcomes", "Changes of delivery outcomes.", toSamples("outcome", outcomes)),
   ];
 }
 
 /** Returns the current values. The state returns counts without reading the rows. */
-async function readStateFamilies({ store, runner, requestLog }: MetricsSource): Promise<MetricFamily[]> {
+async function readStateFamilies({ store, runner, requestLog }: ControlContext): Promise<MetricFamily[]> {
   const { now, mode, speed, next_due, pending } = await runner.readStatus();
-  const unsettled = deliveryOutcomes.filter((outcome) => outcome === "waiting" || outcome === "retrying");
   const waiting = await store.read((view) =>
-    Promise.all(unsettled.map((outcome) => view.count(deliveries, { by: "outcome", equals: outcome }))),
+    Promise.all(
+      ["waiting", "retrying"].map(async (outcome) => ({
+        labels: { outcome },
+        value: await view.count(deliveries, { by: "outcome", equals: outcome }),
+      })),
+    ),
   );
+  const modes = ["real", "manual", "auto"].map((one) => ({ labels: { mode: one }, value: Number(one === mode) }));
+  const nextDueSeconds = (next_due ?? 0) / 1_000;
   const { count, bytes, dropped } = requestLog.amount;
   return [
-    {
-      name: "svc_deliveries_waiting",
-      type: "gauge",
-      help: "Deliveries without a final outcome; retrying: an attempt failed.",
-      samples: unsettled.map((outcome, i) => ({ labels: { outcome }, value: waiting[i]! })),
-    },
+    createGauge("svc_deliveries_waiting", "Deliveries without a final outcome; retrying: an attempt failed.", waiting),
     createGauge("svc_schedule_entries", "Scheduled entries.", pending),
     createGauge(
       "svc_schedule_next_due_seconds",
       "Virtual time of the next scheduled entry; 0 without one.",
-      (next_due ?? 0) / 1_000,
+      nextDueSeconds,
       "seconds",
     ),
     createGauge("svc_clock_time_seconds", "Virtual time, since the epoch.", now / 1_000, "seconds"),
     createGauge("svc_clock_speed", "Virtual seconds per real second, in mode real.", speed),
-    {
-      name: "svc_clock_mode",
-      type: "gauge",
-      help: "1 for the mode of the clock.",
-      samples: ["real", "manual", "auto"].map((one) => ({ labels: { mode: one }, value: Number(one === mode) })),
-    },
+    createGauge("svc_clock_mode", "1 for the mode of the clock.", modes),
     createGauge("svc_store_writable", "1 if the state can be saved to disk, 0 if not.", Number(store.writable)),
     createGauge("svc_request_log_entries", "Requests kept in memory.", count),
     createGauge("svc_request_log_bytes", "Approximate memory of the requests.", bytes, "bytes"),
@@ -116,17 +104,12 @@ async function readStateFamilies({ store, runner, requestLog }: MetricsSource): 
 /**
  * Returns an empty list unless a store is shared. A standby forwards the scrape, so this process is always the leader.
  */
-function getInstanceFamilies({ instance }: MetricsSource): MetricFamily[] {
+function getInstanceFamilies({ instance }: ControlContext): MetricFamily[] {
   const { instance_id, role, leader } = instance.getReadiness();
   if (role === undefined || leader === undefined) return [];
-  return [
-    {
-      name: "svc_role",
-      type: "gauge",
-      help: "Always 1; the role of this process in its store, and the URL of the leader.",
-      samples: [{ labels: { instance_id, role, leader: leader ?? "" }, value: 1 }],
-    },
-  ];
+  const labels = { instance_id, role, leader: leader ?? "" };
+  const help = "Always 1; the role of this process in its store, and the URL of the leader.";
+  return [createGauge("svc_role", help, [{ labels, value: 1 }])];
 }
 
 /** All emulators of a process share one monitor. It starts with the first scrape, so it costs nothing before. */
@@ -134,50 +117,40 @@ let eventLoopDelay: IntervalHistogram | undefined;
 
 function getProcessMetrics(): MetricFamily[] {
   eventLoopDelay ??= startDelayMonitor();
+  const delay = eventLoopDelay;
   const { rss, heapUsed, heapTotal, external } = process.memoryUsage();
   const { user, system } = process.cpuUsage();
   const { active, idle } = performance.eventLoopUtilization();
-  const toSeconds = (nanoseconds: number) => (Number.isFinite(nanoseconds) ? nanoseconds / 1e9 : 0);
-  const families: MetricFamily[] = [
+  const heap = Object.entries({ used: heapUsed, total: heapTotal, external });
+  const delays = [50, 99, 100].map((of) => ({
+    labels: { quantile: String(of / 100) },
+    value: delay.count === 0 ? 0 : delay.percentile(of) / 1e9,
+  }));
+  delay.reset();
+  const startedAt = performance.timeOrigin / 1_000;
+  return [
     createGauge("process_resident_memory_bytes", "Resident memory of the process.", rss, "bytes"),
-    createCounter("process_cpu_seconds", "Total processor time.", (user + system) / 1e6, "seconds"),
-    createGauge(
-      "process_start_time_seconds",
-      "Start time of the process, since the epoch.",
-      performance.timeOrigin / 1_000,
+    createFamily("counter", "process_cpu_seconds", "Total processor time.", (user + system) / 1e6, "seconds"),
+    createGauge("process_start_time_seconds", "Start time of the process, since the epoch.", startedAt, "seconds"),
+    createGauge("nodejs_heap_bytes", "Memory of the JavaScript heap.", toSamples("kind", heap), "bytes"),
+    createFamily(
+      "counter",
+      "nodejs_eventloop_active_seconds",
+      "Active time of the event loop.",
+      active / 1_000,
       "seconds",
     ),
-    {
-      name: "nodejs_heap_bytes",
-      type: "gauge",
-      unit: "bytes",
-      help: "Memory of the JavaScript heap.",
-      samples: Object.entries({ used: heapUsed, total: heapTotal, external }).map(([kind, value]) => ({
-        labels: { kind },
-        value,
-      })),
-    },
-    createCounter("nodejs_eventloop_active_seconds", "Active time of the event loop.", active / 1_000, "seconds"),
-    createCounter("nodejs_eventloop_idle_seconds", "Idle time of the event loop.", idle / 1_000, "seconds"),
-    {
-      name: "nodejs_eventloop_delay_seconds",
-      type: "gauge",
-      unit: "seconds",
-      help: "Event loop delay since the last scrape; absent before the first.",
-      samples: [50, 99, 100].map((of) => ({
-        labels: { quantile: String(of / 100) },
-        value: eventLoopDelay!.count === 0 ? 0 : toSeconds(eventLoopDelay!.percentile(of)),
-      })),
-    },
-    {
-      name: "svc_build",
-      type: "gauge",
-      help: "Always 1; the versions of svc and Node.",
-      samples: [{ labels: { version: svcVersion, node: process.version }, value: 1 }],
-    },
+    createFamily("counter", "nodejs_eventloop_idle_seconds", "Idle time of the event loop.", idle / 1_000, "seconds"),
+    createGauge(
+      "nodejs_eventloop_delay_seconds",
+      "Event loop delay since the last scrape; absent before the first.",
+      delays,
+      "seconds",
+    ),
+    createGauge("svc_build", "Always 1; the versions of svc and Node.", [
+      { labels: { version: svcVersion, node: process.version }, value: 1 },
+    ]),
   ];
-  eventLoopDelay.reset();
-  return families;
 }
 
 function startDelayMonitor(): IntervalHistogram {
@@ -186,58 +159,41 @@ function startDelayMonitor(): IntervalHistogram {
   return monitor;
 }
 
-const createGauge = (name: string, help: string, value: number, unit?: MetricFamily["unit"]): MetricFamily => ({
-  ...{ name, help, type: "gauge", samples: [{ value }] },
-  ...(unit !== undefined && { unit }),
-});
-
-const createCounter = (
+function createFamily(
+  type: "counter" | "gauge",
   name: string,
   help: string,
-  value: number,
-  unit: NonNullable<MetricFamily["unit"]>,
-): MetricFamily => ({
-  ...{ name, help, unit, type: "counter", samples: [{ value }] },
-});
-
-const toSamples = (label: string, counts: ReadonlyMap<string, number>): MetricSample[] =>
-  [...counts].map(([name, value]) => ({ labels: { [label]: name }, value }));
-
-interface MediaRange {
-  readonly type: string;
-  readonly parameters: ReadonlyMap<string, string>;
-  readonly weight: number;
+  value: number | readonly MetricSample[],
+  unit?: MetricFamily["unit"],
+): MetricFamily {
+  const samples = typeof value === "number" ? [{ value }] : value;
+  return { name, help, type, samples, ...(unit !== undefined && { unit }) };
 }
+
+const createGauge = createFamily.bind(undefined, "gauge");
+
+const toSamples = (label: string, counts: Iterable<readonly [string, number]>): MetricSample[] =>
+  [...counts].map(([name, value]) => ({ labels: { [label]: name }, value }));
 
 /**
  * Reports whether a scraper prefers OpenMetrics to the text format, by the most specific matching range of each (RFC
  * 9110, 12.5.1). A scraper without a preference gets the text format, which other exporters also default to.
  */
-function acceptsOpenMetrics(accept: string | undefined): boolean {
-  const ranges = parseRanges(accept ?? "");
-  const open = getWeight(ranges, "application/openmetrics-text", "1.0.0") ?? getWeight(ranges, "application/*");
-  if (open === undefined || open === 0) return false;
-  const plain = getWeight(ranges, "text/plain", "0.0.4") ?? getWeight(ranges, "text/*") ?? getWeight(ranges, "*/*");
-  return open >= (plain ?? 0);
-}
-
-/** Returns the highest weight of the ranges of this type with this version or none. */
-function getWeight(ranges: readonly MediaRange[], type: string, version?: string): number | undefined {
-  const weights = ranges
-    .filter((range) => range.type === type && [undefined, version].includes(range.parameters.get("version")))
-    .map(({ weight }) => weight);
-  return weights.length === 0 ? undefined : Math.max(...weights);
-}
-
-const parseRanges = (accept: string): MediaRange[] =>
-  accept.split(",").map((one) => {
-    const [type = "", ...pairs] = one.split(";");
-    const parameters = new Map(pairs.map(parseParameter));
-    const weight = Number(parameters.get("q") ?? 1);
-    return { type: type.trim().toLowerCase(), parameters, weight: Number.isNaN(weight) ? 0 : weight };
+function acceptsOpenMetrics(accept = ""): boolean {
+  const ranges = accept.split(",").map((range) => {
+    const [type, ...pairs] = range.replaceAll(/[\s"]/g, "").toLowerCase().split(";");
+    const parameters = new URLSearchParams(pairs.join("&"));
+    return { type, version: parameters.get("version"), weight: Number(parameters.get("q") ?? 1) || 0 };
   });
-
-function parseParameter(pair: string): [name: string, value: string] {
-  const [name = "", value = ""] = pair.split("=", 2);
-  return [name.trim().toLowerCase(), value.trim().replace(/^"(.*)"$/, "$1")];
+  /** Returns the highest weight of the ranges of this type with this version or none. */
+  const getWeight = (wanted: string, supported?: string): number | undefined => {
+    const matching = ranges.filter(
+      ({ type, version }) => type === wanted && (version === null || version === supported),
+    );
+    return matching.length === 0 ? undefined : Math.max(...matching.map(({ weight }) => weight));
+  };
+  const open = getWeight("application/openmetrics-text", "1.0.0") ?? getWeight("application/*");
+  if (open === undefined || open === 0) return false;
+  const plain = getWeight("text/plain", "0.0.4") ?? getWeight("text/*") ?? getWeight("*/*");
+  return open >= (plain ?? 0);
 }

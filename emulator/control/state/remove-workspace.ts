@@ -19,10 +19,9 @@ import { users, type Workspace, workspaces } from "../../domain/workspaces.ts";
 import { deviceGrants, removeGrants } from "../../router/device/rows.ts";
 import { buildSignatoryKey, signatories } from "../../router/mapping/signatories.ts";
 import { mappingTables } from "../../router/mapping/tables.ts";
-import type { AnyRows, Mapping, Rows, Store, Transaction, View } from "../../store/port.ts";
+import type { AnyRows, Rows, Store, Transaction, View } from "../../store/port.ts";
 import { attempts, deliveries, listAttemptKeys, webhookEvents } from "../../webhooks/deliveries.ts";
 import { endSchedule } from "../../webhooks/record.ts";
-
 import { webhookRows } from "../../webhooks/webhooks.ts";
 
 /**
@@ -59,7 +58,7 @@ export const largeWorkspaceCollections = [deliveries, webhookEvents, schedule] a
 const maxBatchRows = 2_000;
 
 export interface WorkspaceRemovalResult {
-  readonly workspace: rows.Workspace;
+  readonly workspace: Workspace;
   readonly contracts: number;
   readonly webhooks: number;
   readonly deliveries: number;
@@ -73,27 +72,26 @@ export interface WorkspaceRemovalResult {
 export async function removeWorkspace(
   store: Store,
   id: number,
-  check: (workspace: rows.Workspace | undefined, isLast: boolean) => rows.Workspace,
+  check: (workspace: Workspace | undefined, isLast: boolean) => Workspace,
 ): Promise<WorkspaceRemovalResult> {
   const removed = await store.transaction("emulator.remove-workspace", async (tx) => {
-    const found = await tx.get(rows.workspaces, id);
-    const others = found && (await tx.count(rows.workspaces, { by: "cluster", equals: found.cluster_id })) - 1;
+    const found = await tx.get(workspaces, id);
+    const others = found && (await tx.count(workspaces, { by: "cluster", equals: found.cluster_id })) - 1;
     const workspace = check(found, others === 0);
     await removeRoutingData(tx, workspace);
-    const workspaceIds = new Set([id]);
-    const people = new Set((await tx.list(rows.users, { by: "workspace", equals: id })).map((user) => user.id));
+    const people = await tx.list(users, { by: "workspace", equals: id });
     const workspaceContracts = (await tx.list(contracts)).filter(({ workspace_id }) => workspace_id === id);
     for (const contract of workspaceContracts) await endContractEntries(tx, contract.id);
     const ids = {
-      workspace_id: workspaceIds,
+      workspace_id: new Set([id]),
       contract_id: new Set(workspaceContracts.map((contract) => contract.id)),
-      user_id: people,
+      user_id: new Set(people.map((user) => user.id)),
     };
     const webhooks = await tx.count(webhookRows, { by: "workspace", equals: id });
     for (const field of ["contract_id", "user_id", "workspace_id"] as const) {
       for (const one of workspaceCollections[field]) await removeRows(tx, one, field, ids[field]);
     }
-    tx.delete(rows.workspaces, id);
+    tx.delete(workspaces, id);
     return { workspace, contracts: workspaceContracts.length, webhooks };
   });
   return { ...removed, deliveries: await removeDeliveryLog(store, id) };
@@ -106,7 +104,7 @@ async function removeRows(tx: Transaction, from: AnyRows, field: string, values:
   }
 }
 
-async function removeRoutingData(tx: Transaction, workspace: rows.Workspace): Promise<void> {
+async function removeRoutingData(tx: Transaction, workspace: Workspace): Promise<void> {
   const { cluster_id } = workspace;
   const { signatories: hashes, ...routing } = await readWorkspaceRouting(tx, workspace);
   for (const [table, keys] of Object.entries(routing)) {
@@ -148,6 +146,7 @@ async function removeInBatches(
     });
   }
 }
+
 export type WorkspaceRouting = Readonly<Record<keyof typeof mappingTables | "signatories", string[]>>;
 
 /**
@@ -157,82 +156,55 @@ export type WorkspaceRouting = Readonly<Record<keyof typeof mappingTables | "sig
  */
 export async function readWorkspaceRouting(view: View, workspace: Workspace): Promise<WorkspaceRouting> {
   const { id, cluster_id } = workspace;
-  const invited = await view.list(invitations, { by: "workspace", equals: id });
-  const listTokens = (wanted: string) => invited.flatMap(({ kind, token }) => (kind === wanted ? token : []));
-  const neighbors = (await view.list(workspaces)).filter((one) => one.cluster_id === cluster_id && one.id !== id);
-  const neighborIds = new Set(neighbors.map((one) => one.id));
-  const all = await view.list(users);
-  const listHashes = (isOf: (workspaceId: number) => boolean) =>
-    all.flatMap(({ workspace_id, email }) => (isOf(workspace_id) ? hashEmail(email) : []));
-  const teams = (await view.list(appInstallations)).flatMap(({ app, cluster_id: cluster, workspace_id, account }) =>
-    app === "chat_a" && cluster === cluster_id && account ? [{ workspace_id, team: account.id }] : [],
-  );
-  const listTeams = (isOf: (workspaceId: number) => boolean) =>
-    teams.flatMap(({ workspace_id, team }) => (isOf(workspace_id) ? team : []));
-  const isOwn = (workspaceId: number) => workspaceId === id;
-  const isNeighbor = (workspaceId: number) => neighborIds.has(workspaceId);
-  const filterMapped = async (table: Mapping, keys: readonly string[], others: readonly string[] = []) => {
-    const mappedKeys = new Set(others);
-    const found: string[] = [];
-    for (const key of new Set(keys)) {
-      if (!mappedKeys.has(key) && (await view.lookup(table, key)) === cluster_id) found.push(key);
-    }
-    return found;
-  };
-  const listTenants = (of: Workspace) => of.chat_b_tenants.map((tenant) => `CHAT_B:${tenant}`);
+  const sources = await readIdentifierSources(view);
+  const neighbors = await view.list(workspaces, { by: "cluster", equals: cluster_id });
+  const others = neighbors.filter((one) => one.id !== id).map((one) => listIdentifiers(one, sources));
+  const isMapped = async (table: keyof WorkspaceRouting, key: string) =>
+    table === "signatories"
+      ? (await view.get(signatories, buildSignatoryKey(cluster_id, key))) !== undefined
+      : (await view.lookup(mappingTables[table], key)) === cluster_id;
+  const tables = Object.entries(listIdentifiers(workspace, sources)).map(async ([name, own]) => {
+    const table = name as keyof WorkspaceRouting;
+    const foreign = new Set(others.flatMap((identifiers) => identifiers[table]));
+    const keys = [...new Set(own)].filter((key) => !foreign.has(key));
+    const areMapped = await Promise.all(keys.map((key) => isMapped(table, key)));
+    return [table, keys.filter((_, i) => areMapped[i])];
+  });
+  return Object.fromEntries(await Promise.all(tables));
+}
+
+type IdentifierSources = Awaited<ReturnType<typeof readIdentifierSources>>;
+
+async function readIdentifierSources(view: View) {
+  const approvals = await view.list(deviceApprovals);
   return {
-    cluster_emails: await filterMapped(mappingTables.cluster_emails, listHashes(isOwn), listHashes(isNeighbor)),
-    cluster_clients: await filterMapped(mappingTables.cluster_clients, [workspace.client_id]),
-    creator_tokens: await filterMapped(mappingTables.creator_tokens, [
-      ...workspace.creator_tokens,
-      ...listTokens("creator"),
-    ]),
-    counterparty_tokens: await filterMapped(mappingTables.counterparty_tokens, [
-      ...workspace.counterparty_tokens,
-      ...listTokens("counterparty"),
-    ]),
-    chat_a_teams: await filterMapped(
-      mappingTables.chat_a_teams,
-      [...workspace.chat_a_teams, ...listTeams(isOwn)],
-      [...neighbors.flatMap((one) => one.chat_a_teams), ...listTeams(isNeighbor)],
-    ),
-    external_integrations: await filterMapped(
-      mappingTables.external_integrations,
-      listTenants(workspace),
-      neighbors.flatMap(listTenants),
-    ),
-    user_codes: await filterMapped(
-      mappingTables.user_codes,
-      await listUserCodes(view, new Set(all.flatMap((user) => (isOwn(user.workspace_id) ? user.id : [])))),
-    ),
-    signatories: await listSignatories(view, cluster_id, isOwn),
+    people: await view.list(users),
+    contracts: await view.list(contracts),
+    invitations: await view.list(invitations),
+    installations: await view.list(appInstallations),
+    approvals,
+    grants: await view.getAll(deviceGrants, approvals, ({ device_code }) => device_code),
   };
 }
 
-async function listUserCodes(view: View, people: ReadonlySet<number>): Promise<string[]> {
-  const codes: string[] = [];
-  for (const { device_code, user_id } of await view.list(deviceApprovals)) {
-    const grant = people.has(user_id) ? await view.get(deviceGrants, device_code) : undefined;
-    if (grant) codes.push(grant.user_code);
-  }
-  return codes;
-}
-
-async function listSignatories(
-  view: View,
-  cluster: string,
-  isOwn: (workspaceId: number) => boolean,
-): Promise<string[]> {
-  const ownHashes = new Set<string>();
-  const others = new Set<string>();
-  for (const contract of await view.list(contracts)) {
-    if (contract.cluster_id !== cluster) continue;
-    for (const { email } of contract.signatories)
-      (isOwn(contract.workspace_id) ? ownHashes : others).add(hashEmail(email));
-  }
-  const found: string[] = [];
-  for (const hash of ownHashes) {
-    if (!others.has(hash) && (await view.get(signatories, buildSignatoryKey(cluster, hash)))) found.push(hash);
-  }
-  return found;
+function listIdentifiers(workspace: Workspace, sources: IdentifierSources): WorkspaceRouting {
+  const isOwn = ({ workspace_id }: { readonly workspace_id: number }) => workspace_id === workspace.id;
+  const people = sources.people.filter(isOwn);
+  const peopleIds = new Set(people.map((person) => person.id));
+  const invited = sources.invitations.filter(isOwn);
+  const listTokens = (wanted: string) => invited.flatMap(({ kind, token }) => (kind === wanted ? token : []));
+  const teams = sources.installations.filter(isOwn).filter(({ app }) => app === "chat_a");
+  const { approvals, grants } = sources;
+  return {
+    cluster_emails: people.map(({ email }) => hashEmail(email)),
+    cluster_clients: [workspace.client_id],
+    creator_tokens: [...workspace.creator_tokens, ...listTokens("creator")],
+    counterparty_tokens: [...workspace.counterparty_tokens, ...listTokens("counterparty")],
+    chat_a_teams: [...workspace.chat_a_teams, ...teams.flatMap(({ account }) => account?.id ?? [])],
+    external_integrations: workspace.chat_b_tenants.map((tenant) => `CHAT_B:${tenant}`),
+    user_codes: grants.flatMap((grant, i) => (grant && peopleIds.has(approvals[i]!.user_id) ? grant.user_code : [])),
+    signatories: sources.contracts
+      .filter(isOwn)
+      .flatMap((contract) => contract.signatories.map(({ email }) => hashEmail(email))),
+  };
 }
