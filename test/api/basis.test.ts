@@ -81,10 +81,10 @@ describe("basis of declarations", () => {
   });
 
   it("equals “public” for public operations and for specified operations that are fully public", () => {
-    const known = new Set([...specifiedRoutes, ...publicRoutes]);
+    const documented = new Set([...specifiedRoutes, ...publicRoutes]);
     const claimed = operations.filter(({ basis }) => basis === "public").map(routeOf);
     assert.deepEqual(
-      claimed.filter((route) => !known.has(route)),
+      claimed.filter((route) => !documented.has(route)),
       [],
     );
   });

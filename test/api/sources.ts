@@ -1,6 +1,6 @@
 import type { Operation } from "../../src/api/operation.ts";
 
-/** An operation as the lists below name it: `GET /`. */
+/** Formats an operation as in the lists below: `GET /`. */
 export const routeOf = ({ method, path }: Pick<Operation, "method" | "path">): string =>
   `${[method].flat().join(", ")} ${path}`;
 
@@ -82,7 +82,7 @@ export const contractApi = [
   "POST /api/v2.1/public/webhooks/",
 ];
 
-/** Beside them the address to which files are put, which is the storage's own. */
+/** All specified routes, including that of the storage. */
 export const specifiedRoutes: ReadonlySet<string> = new Set([
   ...routingService,
   ...contractApi,

@@ -62,10 +62,10 @@ describe("webhooks on the control plane", () => {
       const { items, remaining } = body as { items: { id: number; status_text: string }[]; remaining: number };
       return [items.map((item) => [item.id, item.status_text]), remaining];
     };
-    let answered = 0;
+    let responseCount = 0;
     sink.answer((_, response) => {
-      answered += 1;
-      response.writeHead(answered === 2 ? 500 : 204).end();
+      responseCount += 1;
+      response.writeHead(responseCount === 2 ? 500 : 204).end();
     });
     assert.deepEqual(await resend(), [
       [

@@ -50,8 +50,8 @@ describe("device approval on the control plane", () => {
   it("issues the tokens of the approving user", async (t) => {
     const world = await startTestEmulator(t);
     const waiting = await startDeviceAuthorization(world);
-    const asked = { status: "AUTHORIZED", email: "Eli@fabrikam.example" };
-    assert.deepEqual(pickStatusAndBody(await approve(world, waiting.user_code, asked)), {
+    const decision = { status: "AUTHORIZED", email: "Eli@fabrikam.example" };
+    assert.deepEqual(pickStatusAndBody(await approve(world, waiting.user_code, decision)), {
       status: 200,
       body: { user_code: waiting.user_code, status: "AUTHORIZED", cluster_id: "us-1" },
     });

@@ -18,8 +18,8 @@ async function scene(t: TestContext, fault: object): Promise<Scene> {
   const { api, ask } = running;
   const target = await startReceiver(t);
   const contract = await createDraftContract(api);
-  const wanted = ["CONTRACT_SIGNED", "CONTRACT_VOIDED", "CONTRACT_EXECUTED"];
-  const hook = { title: "test", url: `${target.url}/hooks/a`, only_for_activities: wanted };
+  const activities = ["CONTRACT_SIGNED", "CONTRACT_VOIDED", "CONTRACT_EXECUTED"];
+  const hook = { title: "test", url: `${target.url}/hooks/a`, only_for_activities: activities };
   assert.equal((await api("POST", "/api/v2.1/public/webhooks/", { body: hook })).status, 201);
   assert.equal((await ask("POST", "faults", { body: { direction: "outgoing", ...fault } })).status, 201);
   const begin = running.clock.now();
@@ -58,7 +58,7 @@ interface Item {
 
 const hashHeader = contentHashHeader.toLowerCase();
 const activityOf = ({ body }: ReceivedRequest) => (JSON.parse(body.toString("utf8")) as { activity: string }).activity;
-const told = ({ target }: Scene) => target.received.map(activityOf);
+const listReceived = ({ target }: Scene) => target.received.map(activityOf);
 const isGenuine = ({ clusters }: Scene, { body, headers }: ReceivedRequest) =>
   contentHash(clusters[0]!.hmacKey!, body) === headers[hashHeader];
 
@@ -66,7 +66,7 @@ describe("fault for outgoing webhooks", () => {
   it("sends the same bytes twice and counts them once with duplicate", async (t) => {
     const world = await scene(t, { effect: "duplicate", count: 1 });
     await world.happen("CONTRACT_SIGNED", "CONTRACT_EXECUTED");
-    assert.deepEqual(told(world), ["CONTRACT_SIGNED", "CONTRACT_SIGNED", "CONTRACT_EXECUTED"]);
+    assert.deepEqual(listReceived(world), ["CONTRACT_SIGNED", "CONTRACT_SIGNED", "CONTRACT_EXECUTED"]);
     assert.deepEqual(world.target.received[1]!.body, world.target.received[0]!.body);
     assert.ok(world.target.received.every((each) => isGenuine(world, each)));
     assert.deepEqual(await world.log(), ["CONTRACT_SIGNED delivered, +0 200", "CONTRACT_EXECUTED delivered, +0 200"]);
@@ -75,10 +75,10 @@ describe("fault for outgoing webhooks", () => {
   it("sends nothing with drop, and retries on schedule", async (t) => {
     const world = await scene(t, { effect: "drop", attempt: 1 });
     await world.happen("CONTRACT_SIGNED");
-    assert.deepEqual(told(world), []);
+    assert.deepEqual(listReceived(world), []);
     assert.deepEqual(await world.log(), ["CONTRACT_SIGNED retrying, +0 dropped"]);
     await world.ask("POST", "clock/advance", { body: { by: "PT5M" } });
-    assert.deepEqual(told(world), ["CONTRACT_SIGNED"]);
+    assert.deepEqual(listReceived(world), ["CONTRACT_SIGNED"]);
     assert.deepEqual(await world.log(), ["CONTRACT_SIGNED delivered, +0 dropped, +5 200"]);
   });
 
@@ -123,9 +123,9 @@ describe("fault for outgoing webhooks", () => {
   it("sends the next delivery first with reorder", async (t) => {
     const world = await scene(t, { effect: "reorder", count: 1 });
     await world.happen("CONTRACT_SIGNED", "CONTRACT_EXECUTED");
-    assert.deepEqual(told(world), ["CONTRACT_EXECUTED"]);
+    assert.deepEqual(listReceived(world), ["CONTRACT_EXECUTED"]);
     await world.ask("POST", "clock/advance", { body: { by: "PT1M" } });
-    assert.deepEqual(told(world), ["CONTRACT_EXECUTED", "CONTRACT_SIGNED"]);
+    assert.deepEqual(listReceived(world), ["CONTRACT_EXECUTED", "CONTRACT_SIGNED"]);
   });
 
   it("moves a waiting delivery directly after the next one with reorder", async (t) => {
@@ -134,7 +134,7 @@ describe("fault for outgoing webhooks", () => {
     await world.happen("CONTRACT_SIGNED", "CONTRACT_EXECUTED");
     world.target.answer(200);
     await world.ask("POST", "clock/advance", { body: { by: "PT6M" } });
-    assert.deepEqual(told(world).slice(2), ["CONTRACT_EXECUTED", "CONTRACT_SIGNED"]);
+    assert.deepEqual(listReceived(world).slice(2), ["CONTRACT_EXECUTED", "CONTRACT_SIGNED"]);
     assert.deepEqual(await world.log(), [
       `CONTRACT_SIGNED delivered, +0 500, +${5 + 1 / 60} 200`,
       "CONTRACT_EXECUTED delivered, +0 500, +5 200",
@@ -152,7 +152,7 @@ describe("fault for outgoing webhooks", () => {
     it(`does not affect attempts that do not match ${JSON.stringify(matcher)}`, async (t) => {
       const world = await scene(t, { effect: "drop", ...matcher });
       await world.happen("CONTRACT_SIGNED");
-      assert.deepEqual(told(world), ["CONTRACT_SIGNED"]);
+      assert.deepEqual(listReceived(world), ["CONTRACT_SIGNED"]);
     });
   }
 
@@ -160,7 +160,7 @@ describe("fault for outgoing webhooks", () => {
     it(`matches attempts by ${JSON.stringify(matcher)}`, async (t) => {
       const world = await scene(t, { effect: "drop", ...matcher });
       await world.happen("CONTRACT_SIGNED");
-      assert.deepEqual(told(world), []);
+      assert.deepEqual(listReceived(world), []);
     });
   }
 

@@ -59,15 +59,15 @@ describe("inbox of an emulated cluster", () => {
     const headers = { "x-cluster-id": "eu-1", "content-type": "application/octet-stream" };
     for (const path of ["/1", "/2", "/3", "/4", "/5", "/6"]) await router("POST", path, { headers, body });
     const { items } = (await ask("GET", "clusters/eu-1/inbox")).body as { items: Row[] };
-    const kept = (await ask("GET", "usage")).body as Record<string, Record<string, number>>;
+    const usage = (await ask("GET", "usage")).body as Record<string, Record<string, number>>;
     assert.deepEqual(
       items.map(({ target, body: sent }) => [target, sent]),
       ["/4", "/5", "/6"].slice(-items.length).map((target) => [target, body.toString("base64")]),
     );
-    const { bytes, ...amount } = kept.inboxes!;
+    const { bytes, ...amount } = usage.inboxes!;
     assert.deepEqual(amount, { count: items.length, max_bytes: 20_000, dropped: 6 - items.length });
-    assert.ok(items.length >= 2 && bytes! > items.length * body.length && bytes! <= 10_000, JSON.stringify(kept));
-    const { max_bytes, dropped } = kept.requests!;
+    assert.ok(items.length >= 2 && bytes! > items.length * body.length && bytes! <= 10_000, JSON.stringify(usage));
+    const { max_bytes, dropped } = usage.requests!;
     assert.equal(max_bytes, 2_000);
     assert.ok(dropped! > 0);
   });

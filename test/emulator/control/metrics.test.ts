@@ -157,14 +157,14 @@ describe("GET /_emulator/live", () => {
   it("identifies the process, and its pid only to programs on the same machine", async (t) => {
     const world = await startTestEmulator(t);
     const { body, status } = await world.router("GET", "/_emulator/live");
-    const { process: told, ...others } = body as { process: { machine: string } };
-    assert.match(told.machine, /^[0-9a-f]{16}$/);
+    const { process: details, ...others } = body as { process: { machine: string } };
+    assert.match(details.machine, /^[0-9a-f]{16}$/);
     assert.deepEqual(
-      [status, others, told],
-      [200, { instance_id: world.instanceId }, { pid: process.pid, run_file: null, machine: told.machine }],
+      [status, others, details],
+      [200, { instance_id: world.instanceId }, { pid: process.pid, run_file: null, machine: details.machine }],
     );
-    const handedOn = { "x-forwarded-for": "192.0.2.7" };
-    assert.deepEqual(pickStatusAndBody(await world.router("GET", "/_emulator/live", { headers: handedOn })), {
+    const forwarded = { "x-forwarded-for": "192.0.2.7" };
+    assert.deepEqual(pickStatusAndBody(await world.router("GET", "/_emulator/live", { headers: forwarded })), {
       status: 200,
       body: { instance_id: world.instanceId },
     });

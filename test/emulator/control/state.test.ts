@@ -10,11 +10,11 @@ describe("whole state on the control plane", () => {
     const on = await startTestEmulator(t);
     const contract = await createDraftContract(on.api);
     await on.ask("POST", "clock/advance", { body: { by: "PT1H" } });
-    const { body: kept } = await on.ask("GET", "state");
+    const { body: exported } = await on.ask("GET", "state");
     assert.equal((await on.ask("POST", "reset")).status, 204);
     assert.equal((await on.api("GET", `/api/v2.1/public/contracts/${contract.id}/status`)).status, 404);
 
-    assert.deepEqual(pickStatusAndBody(await on.ask("PUT", "state", { body: kept })), {
+    assert.deepEqual(pickStatusAndBody(await on.ask("PUT", "state", { body: exported })), {
       status: 200,
       body: { now: "2031-01-02T04:04:05.000Z", backup_snapshot: "before-1" },
     });
@@ -25,11 +25,11 @@ describe("whole state on the control plane", () => {
 
   it("is saved before an import of another state, and can be restored", async (t) => {
     const on = await startTestEmulator(t);
-    const { body: kept } = await on.ask("GET", "state");
+    const { body: exported } = await on.ask("GET", "state");
     const contract = await createDraftContract(on.api);
     const imported = { status: 200, body: { now: "2031-01-02T03:04:05.000Z", backup_snapshot: "before-1" } };
-    assert.deepEqual(pickStatusAndBody(await on.ask("PUT", "state", { body: kept })), imported);
-    assert.deepEqual(pickStatusAndBody(await on.ask("PUT", "state", { body: kept })).body, {
+    assert.deepEqual(pickStatusAndBody(await on.ask("PUT", "state", { body: exported })), imported);
+    assert.deepEqual(pickStatusAndBody(await on.ask("PUT", "state", { body: exported })).body, {
       ...imported.body,
       backup_snapshot: null,
     });
@@ -41,9 +41,9 @@ describe("whole state on the control plane", () => {
     const on = await startTestEmulator(t);
     await subscribed(on, "https://receiver.example/");
     const first = await createDraftContract(on.api);
-    const { body: kept } = await on.ask("GET", "state");
+    const { body: exported } = await on.ask("GET", "state");
     for (const sequences of [{}, { contract: 0, delivery: 0, webhook: 0 }, undefined]) {
-      assert.equal((await on.ask("PUT", "state", { body: { ...(kept as object), sequences } })).status, 200);
+      assert.equal((await on.ask("PUT", "state", { body: { ...(exported as object), sequences } })).status, 200);
       assert.equal((await createDraftContract(on.api)).id, "T-2");
       assert.equal(await getContractStatus(on.api, first), "DRAFT");
       await on.ask("POST", "clock/advance", { body: { by: "PT1M" } });
@@ -56,14 +56,17 @@ describe("whole state on the control plane", () => {
   it("rejects invalid times and numbers without changes", async (t) => {
     const on = await startTestEmulator(t);
     const contract = await createDraftContract(on.api);
-    const { body: kept } = await on.ask("GET", "state");
-    const { rows, sequences } = kept as { rows: Record<string, object[]>; sequences: object };
+    const { body: exported } = await on.ask("GET", "state");
+    const { rows, sequences } = exported as { rows: Record<string, object[]>; sequences: object };
     const changed = (name: string, change: object) => ({
-      ...(kept as object),
+      ...(exported as object),
       rows: { ...rows, [name]: rows[name]!.map((row) => ({ ...row, ...change })) },
     });
     const cases = [
-      [{ ...(kept as object), sequences: { ...sequences, contract: 2 ** 53 - 1 } }, /: Sequence contract is at 9007/],
+      [
+        { ...(exported as object), sequences: { ...sequences, contract: 2 ** 53 - 1 } },
+        /: Sequence contract is at 9007/,
+      ],
       [changed("contracts", { id: 2 ** 53 - 1 }), /: Sequence contract is at 9007/],
       [
         changed("contracts", { created_at: 9e15 }),
@@ -101,11 +104,11 @@ describe("whole state on the control plane", () => {
 
   it("accepts an import larger than other request bodies", async (t) => {
     const on = await startTestEmulator(t);
-    const { body: kept } = await on.ask("GET", "state");
-    const { mappings } = kept as { mappings: Record<string, object> };
+    const { body: exported } = await on.ask("GET", "state");
+    const { mappings } = exported as { mappings: Record<string, object> };
     const hashes = Array.from({ length: 20_000 }, (_, i) => i.toString(16).padStart(4_000, "0"));
     const body = {
-      ...(kept as object),
+      ...(exported as object),
       mappings: { ...mappings, cluster_emails: Object.fromEntries(hashes.map((hash) => [hash, "us-1"])) },
     };
     assert.ok(JSON.stringify(body).length > 64 * 1_024 * 1_024);
@@ -117,20 +120,20 @@ describe("whole state on the control plane", () => {
 
   it("rejects a document that is not a state, without changes", async (t) => {
     const on = await startTestEmulator(t);
-    const { body: kept } = await on.ask("GET", "state");
+    const { body: exported } = await on.ask("GET", "state");
     for (const [state, message] of [
       [{ a: 1 }, /: The document is not an exported state: "svc_state" is missing$/],
       [{ svc_state: 99 }, /^This emulator cannot load the state: /],
       [{ svc_state: 1 }, /it has no clusters$/],
-      [without(kept, "apps"), /it has no apps$/],
-      [without(kept, "clock"), /it has no clock$/],
-      [{ ...(kept as object), rows: 7 }, /^This emulator cannot load the state: /],
+      [without(exported, "apps"), /it has no apps$/],
+      [without(exported, "clock"), /it has no clock$/],
+      [{ ...(exported as object), rows: 7 }, /^This emulator cannot load the state: /],
     ] as const) {
       const { status, body } = await on.ask("PUT", "state", { body: state });
-      const { code, message: told } = (body as { error: { code: string; message: string } }).error;
+      const { code, message: text } = (body as { error: { code: string; message: string } }).error;
       assert.deepEqual([status, code], [400, "invalid_state"]);
-      assert.match(told, message);
-      assert.deepEqual((await on.ask("GET", "state")).body, kept);
+      assert.match(text, message);
+      assert.deepEqual((await on.ask("GET", "state")).body, exported);
     }
   });
 

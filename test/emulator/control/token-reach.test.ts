@@ -109,8 +109,8 @@ describe("read-only token", () => {
     let text = "";
     while (!text.includes('"event":"email"')) text += Buffer.from((await reader.read()).value!).toString();
     await reader.cancel();
-    const told = text.split("\n").flatMap((line) => (line.startsWith("data: {") ? [JSON.parse(line.slice(6))] : []));
-    const links = told.flatMap(({ event, email }) => (event === "email" ? [email.link] : []));
+    const events = text.split("\n").flatMap((line) => (line.startsWith("data: {") ? [JSON.parse(line.slice(6))] : []));
+    const links = events.flatMap(({ event, email }) => (event === "email" ? [email.link] : []));
     assert.deepEqual([...new Set(links)], [masked]);
   });
 });

@@ -67,7 +67,7 @@ describe("named control plane token", () => {
     const paths = ["events", "requests/events", "deliveries/events", "traces/T-1/events"];
     const streams = (headers: Readonly<Record<string, string>>) =>
       Promise.all(paths.map((path) => streamOf(world, headers, path)));
-    const [followed, page, kept] = [
+    const [followed, page, otherStream] = [
       await streams(bearing(one.token)),
       await streams(session.headers),
       await streamOf(world, bearing(other.token)),
@@ -78,8 +78,8 @@ describe("named control plane token", () => {
     assert.deepEqual(pickStatusAndBody(await waiting), unknownTokenResponse);
     await createSender(world.controlUrl, session.headers)("DELETE", "sessions");
     await Promise.all(page.map(({ ended }) => ended));
-    assert.equal(await Promise.race([kept.ended, other.ask("GET", "clock").then(() => "goes on")]), "goes on");
-    await kept.leave();
+    assert.equal(await Promise.race([otherStream.ended, other.ask("GET", "clock").then(() => "goes on")]), "goes on");
+    await otherStream.leave();
   });
 
   it("allows only the operations of its role", async (t) => {
@@ -110,7 +110,7 @@ describe("named control plane token", () => {
     const world = await startTestEmulator(t);
     const { ask } = await made(world, "reader", "read");
     const needs: Record<string, string[]> = { operate: [], admin: [] };
-    const answered: Record<string, string[]> = { operate: [], admin: [] };
+    const allowed: Record<string, string[]> = { operate: [], admin: [] };
     for (const operation of registry.filter(({ service }) => service.name === "emulator")) {
       const role = getRequiredRole(operation);
       assert.equal(role === undefined, operation.auth === "none", operation.id);
@@ -119,9 +119,9 @@ describe("named control plane token", () => {
       const path = operation.path.replace("/_emulator/", "").replace(/\{\w+\}/g, "1");
       const { status, body } = await ask(String(operation.method), path);
       const words = (body as { error: { message: string } }).error.message;
-      if (status === 403 && words.startsWith(`The role ${role} is required.`)) answered[role]!.push(operation.id);
+      if (status === 403 && words.startsWith(`The role ${role} is required.`)) allowed[role]!.push(operation.id);
     }
-    assert.deepEqual(answered, needs);
+    assert.deepEqual(allowed, needs);
     assert.deepEqual(needs.admin?.sort(), [
       "emulator.create-workspace",
       "emulator.remove-workspace",
@@ -255,27 +255,27 @@ async function revokedSince(t: TestContext) {
   await world.ask("PUT", "snapshots/prepared");
   const exported = (await world.ask("GET", "state")).body;
   await world.ask("DELETE", "tokens/gone");
-  const kept = await made(world, "kept", "admin");
-  const statuses = async () => [(await gone.ask("GET", "clock")).status, (await kept.ask("GET", "clock")).status];
-  return { world, file, exported, kept, statuses };
+  const validToken = await made(world, "kept", "admin");
+  const statuses = async () => [(await gone.ask("GET", "clock")).status, (await validToken.ask("GET", "clock")).status];
+  return { world, file, exported, validToken, statuses };
 }
 
 describe("named token across state changes", () => {
   it("survives a reset, and stays revoked after a restore, import or rewind", async (t) => {
-    const { world, exported, kept, statuses } = await revokedSince(t);
+    const { world, exported, validToken, statuses } = await revokedSince(t);
     const seen: Record<string, unknown> = {};
     const ways = {
-      reset: () => kept.ask("POST", "reset"),
-      import: () => kept.ask("PUT", "state", { body: exported }),
-      restore: () => kept.ask("POST", "snapshots/prepared/restore"),
+      reset: () => validToken.ask("POST", "reset"),
+      import: () => validToken.ask("PUT", "state", { body: exported }),
+      restore: () => validToken.ask("POST", "snapshots/prepared/restore"),
     };
     for (const [name, go] of Object.entries(ways)) {
       const { status } = await go();
       seen[name] = [status, ...(await statuses()), ...(await names(world))];
     }
     await world.ask("PUT", "clock", { body: { mode: "manual" } });
-    await kept.ask("POST", "clock/advance", { body: { by: "PT5M" } });
-    const { status } = await kept.ask("POST", "rewind", { body: { steps: 1 } });
+    await validToken.ask("POST", "clock/advance", { body: { by: "PT5M" } });
+    const { status } = await validToken.ask("POST", "rewind", { body: { steps: 1 } });
     seen.rewind = [status, ...(await statuses()), ...(await names(world))];
     const after = [401, 200, "kept admin"];
     assert.deepEqual(seen, {
@@ -294,15 +294,15 @@ describe("named token across state changes", () => {
   });
 
   it("is not copied with a state", async (t) => {
-    const { world, kept, file } = await revokedSince(t);
+    const { world, validToken, file } = await revokedSince(t);
     const fork = await world.fork();
     t.after(() => fork.close());
     await world.close();
     const copy = await startEmulator({ from: file });
     t.after(() => copy.close());
-    const asked = async (url: string) =>
-      (await createSender(url, { authorization: `Bearer ${kept.token}` })("GET", "clock")).status;
-    assert.deepEqual([await asked(fork.controlUrl), await asked(copy.controlUrl)], [401, 401]);
+    const getStatus = async (url: string) =>
+      (await createSender(url, { authorization: `Bearer ${validToken.token}` })("GET", "clock")).status;
+    assert.deepEqual([await getStatus(fork.controlUrl), await getStatus(copy.controlUrl)], [401, 401]);
   });
 
   it("survives a restart with its last use, and is stored as a hash", async (t) => {

@@ -43,7 +43,7 @@ describe("webhook payload", () => {
 
   it("matches the documentation after real activities", async (t) => {
     const started = await startTestEmulator(t);
-    const told = await subscribe(t, started, activities);
+    const readPayloads = await subscribe(t, started, activities);
     await create(started);
     const { api, ask } = started;
     const value = { key_pointer_field_name: "expiry_date", value: "2032-01-01" };
@@ -55,7 +55,7 @@ describe("webhook payload", () => {
     await api("POST", "/api/v2.1/public/contracts/T-1/send_to_counterparties");
     await ask("POST", "clock/advance", { body: { by: "PT5M" } });
     await ask("POST", "contracts/T-1/sign", { body: {} });
-    const payloads = await told();
+    const payloads = await readPayloads();
     assert.ok(payloads.length >= 8, `only ${payloads.length} were told`);
     for (const payload of payloads) assert.deepEqual(declared(payload), payload);
   });

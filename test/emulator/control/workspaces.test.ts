@@ -233,14 +233,16 @@ describe("DELETE /_emulator/workspaces/{workspace_id}", () => {
         (one) =>
           one.kind === "rows" && field in (z.toJSONSchema(one.schema, { unrepresentable: "any" }).properties ?? {}),
       );
-    const known = Object.fromEntries(fields.map((field) => [field, new Set(naming(field).map(({ name }) => name))]));
+    const byField = Object.fromEntries(
+      fields.map((field) => [field, new Set(naming(field).map(({ name }) => name))]),
+    );
     // Rows that name their workspace are found by its ID.
-    for (const name of known.workspace_id!) known.contract_id!.delete(name);
-    for (const name of [...known.workspace_id!, ...known.contract_id!]) known.user_id!.delete(name);
+    for (const name of byField.workspace_id!) byField.contract_id!.delete(name);
+    for (const name of [...byField.workspace_id!, ...byField.contract_id!]) byField.user_id!.delete(name);
     const { workspace_id, ...rest } = workspaceCollections;
     const listed = { workspace_id: [...workspace_id, ...largeWorkspaceCollections], ...rest };
     for (const field of fields) {
-      assert.deepEqual([...known[field]!].sort(), listed[field].map(({ name }) => name).sort(), field);
+      assert.deepEqual([...byField[field]!].sort(), listed[field].map(({ name }) => name).sort(), field);
     }
   });
 });
@@ -264,7 +266,7 @@ describe("workspace with unresponsive receivers", () => {
     await create(loud);
     await full;
     const inbox = await startReceiver(t);
-    const told = new Promise<void>((resolve) =>
+    const received = new Promise<void>((resolve) =>
       inbox.answer((_, response) => {
         response.writeHead(200).end();
         resolve();
@@ -272,7 +274,7 @@ describe("workspace with unresponsive receivers", () => {
     );
     await subscribe(quiet.api, inbox.url);
     await create(quiet);
-    await told;
+    await received;
     assert.deepEqual([silent.received.length, inbox.received.length], [64, 1]);
   });
 });

@@ -27,7 +27,7 @@ async function rowsOf({ ask }: Pick<TestEmulator, "ask">): Promise<Rows> {
 }
 
 /** Summarizes the stored causes: the operation, the previous cause and the clock advance. */
-const told = ({ causes }: Pick<Rows, "causes">) =>
+const summarizeCauses = ({ causes }: Pick<Rows, "causes">) =>
   causes.map(({ id, what, before, moved_by }) => [id, what, before, moved_by].filter(Boolean).join(" | "));
 
 const eventsOf = ({ webhook_events }: Rows) => webhook_events.map(({ activity, cause }) => `${cause} ${activity}`);
@@ -57,7 +57,7 @@ describe("an effect of a request", () => {
     await on.ask("POST", "contracts/T-1/sign", { body: {} });
     await on.ask("GET", "webhooks");
     const rows = await rowsOf(on);
-    assert.deepEqual(told(rows).slice(0, 3), opening);
+    assert.deepEqual(summarizeCauses(rows).slice(0, 3), opening);
     const signing = rows.causes.find(
       ({ what }) => what === "emulator-contracts.sign POST /_emulator/contracts/T-1/sign",
     );
@@ -73,7 +73,7 @@ describe("an effect of a request", () => {
     const rows = await rowsOf(on);
     const moved = rows.causes.find(({ id }) => id.startsWith("advance:"))?.id;
     assert.deepEqual(
-      told(rows).filter((line) => line.startsWith("timer:")),
+      summarizeCauses(rows).filter((line) => line.startsWith("timer:")),
       [
         `timer:2 | the provider of e-mails reports a delivery | request:3 | ${moved}`,
         `timer:3 | auto-sign | request:3 | ${moved}`,
@@ -93,14 +93,14 @@ describe("an effect of a request", () => {
     const on = await startTestEmulator(t, manual);
     const trace = "4bf92f3577b34da6a3ce929d0e0e4736";
     const span = "00f067aa0ba902b7";
-    const given = [
+    const headers = [
       `00-${trace}-${span}-01`,
       `00-${trace}-${span}`,
       `00-${trace.toUpperCase()}-${span}-01`,
       "",
       undefined,
     ];
-    for (const traceparent of given) {
+    for (const traceparent of headers) {
       const headers = traceparent === undefined ? undefined : { traceparent };
       await on.api("POST", "/api/v2.1/public/webhooks/", { body: dead, ...(headers && { headers }) });
     }
@@ -137,11 +137,11 @@ describe("an effect of a request", () => {
     await first.close();
     const second = await startTestEmulator(t, { ...manual, file });
     await second.api("POST", "/api/v2.1/public/webhooks/", { body: dead });
-    const after = told(await rowsOf(second));
+    const after = summarizeCauses(await rowsOf(second));
     assert.deepEqual(after.slice(0, 3), opening);
     const fresh = await startTestEmulator(t, manual);
     await fresh.ask("PUT", "state", { body: before.body });
     await fresh.api("POST", "/api/v2.1/public/webhooks/", { body: dead });
-    assert.deepEqual(told(await rowsOf(fresh)).slice(0, 3), opening);
+    assert.deepEqual(summarizeCauses(await rowsOf(fresh)).slice(0, 3), opening);
   });
 });

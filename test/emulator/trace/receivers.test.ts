@@ -15,7 +15,7 @@ interface Node {
 }
 
 /** The requests of a receiver that responds with 503: the first attempt, the retry, and a resend in another trace. */
-async function told(t: TestContext, options: object) {
+async function deliver(t: TestContext, options: object) {
   const sink = await startReceiver(t);
   const on = await startTestEmulator(t, {
     deterministic: true,
@@ -36,7 +36,7 @@ async function told(t: TestContext, options: object) {
 }
 
 /** The whole request, except the port of the receiver. */
-const bytesOf = (got: Awaited<ReturnType<typeof told>>["got"]) =>
+const bytesOf = (got: Awaited<ReturnType<typeof deliver>>["got"]) =>
   got.map(({ method, url, rawHeaders, body }) => {
     const host = rawHeaders.findIndex((name, i) => i % 2 === 0 && name.toLowerCase() === "host");
     return [method, url, rawHeaders.filter((_, i) => i !== host + 1), body.toString("latin1")];
@@ -44,7 +44,7 @@ const bytesOf = (got: Awaited<ReturnType<typeof told>>["got"]) =>
 
 describe("webhook receiver and traces", () => {
   it("receives the same bytes with and without traces, except for one header", async (t) => {
-    const [silent, telling] = [await told(t, {}), await told(t, { traceWebhooks: true })];
+    const [silent, telling] = [await deliver(t, {}), await deliver(t, { traceWebhooks: true })];
     const without = telling.got.map(({ rawHeaders, ...rest }) => {
       const at = rawHeaders.indexOf("traceparent");
       assert.ok(at >= 0);
@@ -54,7 +54,7 @@ describe("webhook receiver and traces", () => {
   });
 
   it("receives only the service's headers by default", async (t) => {
-    const { got } = await told(t, {});
+    const { got } = await deliver(t, {});
     assert.deepEqual(
       got.map(({ headers }) => Object.keys(headers).sort()),
       got.map(() => ["connection", "content-length", "content-type", "host", "x-svc-webhook-content-hash"]),
@@ -62,7 +62,7 @@ describe("webhook receiver and traces", () => {
   });
 
   it("receives the trace and the span of each attempt with --webhook-headers trace", async (t) => {
-    const { nodes, got } = await told(t, { traceWebhooks: true });
+    const { nodes, got } = await deliver(t, { traceWebhooks: true });
     const spans = [1, 2, 3].map((number) => nodes.find(({ id }) => id === `attempt:2.${number}`));
     assert.deepEqual(
       got.map(({ headers }) => headers.traceparent),

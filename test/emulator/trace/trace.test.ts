@@ -37,7 +37,7 @@ async function traceOf({ ask }: Pick<TestEmulator, "ask">, ref: string): Promise
 }
 
 /** Each node with its parent. */
-const told = ({ nodes }: Pick<Trace, "nodes">): string[] =>
+const formatNodes = ({ nodes }: Pick<Trace, "nodes">): string[] =>
   nodes.map(({ id, parent }) => (parent === null ? id : `${parent} > ${id}`));
 
 const subscribe = (on: TestEmulator, webhook: object = dead) =>
@@ -73,12 +73,12 @@ describe("trace", () => {
     await createDraftContract(on.api);
     const whole = ["request:2", "request:2 > event:3", "event:3 > delivery:1", "delivery:1 > attempt:1.1"];
     for (const ref of ["T-1", "t-1", "delivery:1", "Event:3", "webhook:1", "attempt:1.1"]) {
-      const found = told(await traceOf(on, ref)).filter((line) => !/event:[12]$/.test(line));
+      const found = formatNodes(await traceOf(on, ref)).filter((line) => !/event:[12]$/.test(line));
       assert.deepEqual(found, whole, ref);
     }
     const { nodes } = await traceOf(on, "request:2");
     assert.deepEqual(
-      told({ nodes }).filter((line) => /delivery|attempt/.test(line)),
+      formatNodes({ nodes }).filter((line) => /delivery|attempt/.test(line)),
       whole.slice(2),
     );
     assert.deepEqual((await traceOf(on, nodes[0]!.trace)).nodes, nodes);
@@ -109,7 +109,7 @@ describe("trace", () => {
         ["request:2", "auto-sign", because],
       ],
     );
-    const moved = told(await traceOf(on, String(advance)));
+    const moved = formatNodes(await traceOf(on, String(advance)));
     assert.ok(moved.includes("request:2 > timer:2"), moved.join("\n"));
   });
 
@@ -124,7 +124,7 @@ describe("trace", () => {
     });
     await on.ask("POST", "clock/advance", { body: { by: "PT5M" } });
     const { nodes } = await traceOf(on, caller.trace);
-    assert.deepEqual(told({ nodes }), [
+    assert.deepEqual(formatNodes({ nodes }), [
       "request:3",
       "request:3 > event:4",
       "event:4 > delivery:2",
@@ -146,7 +146,7 @@ describe("trace", () => {
     await on.ask("GET", "clock");
     await on.ask("POST", "deliveries/1/resend", { headers: { traceparent } });
     const whole = await traceOf(on, "delivery:1");
-    assert.deepEqual(told(whole), [
+    assert.deepEqual(formatNodes(whole), [
       "request:2",
       "request:2 > event:3",
       "event:3 > delivery:1",
@@ -155,7 +155,7 @@ describe("trace", () => {
       "request:4 > attempt:1.2",
     ]);
     assert.equal(whole.nodes.at(-1)?.because, "resent by request:4");
-    assert.deepEqual(told(await traceOf(on, caller.trace)), ["request:4", "request:4 > attempt:1.2"]);
+    assert.deepEqual(formatNodes(await traceOf(on, caller.trace)), ["request:4", "request:4 > attempt:1.2"]);
   });
 
   it("names a failure and the scripted fault behind it", async (t) => {

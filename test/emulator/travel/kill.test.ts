@@ -37,10 +37,10 @@ describeForEachStore("kill -9 during save, restore and rewind", (place) => {
           [() => killed.ask("POST", "rewind", { body: { steps: 1 } }), before],
         ] as const
       )[kill % 3]!;
-      const asked = ask().catch(() => undefined);
+      const request = ask().catch(() => undefined);
       await systemWallClock.sleep(Math.random() * maxDurationMs);
       await killed.kill();
-      await asked;
+      await request;
       killed = await startEmulatorProcess(t, options);
       outcomes[await found(killed, { old, next })] += 1;
     }

@@ -74,15 +74,15 @@ describe("snapshot restore", () => {
     await restore(on, "drafted");
     await createDraftContract(on.api);
     const { body } = await on.ask("GET", "requests?operation=contracts.create");
-    const told = (body as { items: { id: number; replaced?: true }[] }).items.map(({ id, replaced = false }) => ({
+    const rows = (body as { items: { id: number; replaced?: true }[] }).items.map(({ id, replaced = false }) => ({
       id,
       replaced,
     }));
     assert.deepEqual(
-      told.map(({ replaced }) => replaced),
+      rows.map(({ replaced }) => replaced),
       [false, true, false],
     );
-    const now = told.filter(({ replaced }) => !replaced).map(({ id }) => id);
+    const now = rows.filter(({ replaced }) => !replaced).map(({ id }) => id);
     assert.equal(new Set(now).size, now.length);
     for (const id of now) assert.equal((await on.ask("GET", `traces/request:${id}`)).status, 200);
   });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { pickStatusAndBody, type TestEmulator } from "../../support/emulator.ts";
 import type { Receiver } from "../../support/receiver.ts";
 
-/** Subscribes a receiver to what happens to contracts, and answers the id of the subscription. */
+/** Subscribes a receiver to activities of contracts, and returns the ID of the webhook. */
 export async function subscribed(
   { api }: TestEmulator,
   url: string,
@@ -21,7 +21,7 @@ export async function save({ ask }: TestEmulator, name: string): Promise<void> {
   assert.equal(answer.status, 201, JSON.stringify(answer.body));
 }
 
-/** Goes back to a snapshot, and gives the answer. */
+/** Restores a snapshot, and returns the response. */
 export async function restore({ ask }: TestEmulator, name: string): Promise<Restored> {
   const { status, body } = pickStatusAndBody(await ask("POST", `snapshots/${name}/restore`));
   assert.equal(status, 200, JSON.stringify(body));
@@ -35,9 +35,9 @@ interface Restored {
   readonly dropped: readonly { readonly kind: string; readonly ref: string }[];
 }
 
-/** The whole state as it is exported. */
+/** Returns the exported state. */
 export const stateOf = async ({ ask }: Pick<TestEmulator, "ask">): Promise<unknown> => (await ask("GET", "state")).body;
 
-/** What a receiver got from then on: raw headers and body of each request. */
+/** Returns the target, the raw headers and the body of each request that a receiver got from an index on. */
 export const bytesSince = ({ received }: Receiver, from: number): readonly string[] =>
   received.slice(from).map(({ url, rawHeaders, body }) => [url, ...rawHeaders, body.toString("latin1")].join("\n"));

@@ -18,9 +18,9 @@ describe("running work at a restore", () => {
     await subscribed(on, sink.url);
     await save(on, "quiet");
     const quiet = await stateOf(on);
-    const asked = new Promise<ServerResponse>((resolve) => sink.answer((_, response) => resolve(response)));
+    const pendingResponse = new Promise<ServerResponse>((resolve) => sink.answer((_, response) => resolve(response)));
     await createDraftContract(on.api);
-    const response = await asked;
+    const response = await pendingResponse;
 
     assert.deepEqual((await restore(on, "quiet")).dropped, [{ kind: "deliver", ref: "1" }]);
     response.writeHead(200).end();
@@ -37,10 +37,10 @@ describe("running work at a restore", () => {
     const sink = await startReceiver(t);
     await subscribed(on, sink.url);
     await save(on, "quiet");
-    const asked = new Promise<ServerResponse>((resolve) => sink.answer((_, response) => resolve(response)));
+    const pendingResponse = new Promise<ServerResponse>((resolve) => sink.answer((_, response) => resolve(response)));
     await createDraftContract(on.api);
     const advancing = on.ask("POST", "clock/advance", { body: { by: "PT9H" } });
-    await asked;
+    await pendingResponse;
     await restore(on, "quiet");
     const { status, reason, to } = (await advancing).body as Record<string, string>;
     assert.deepEqual([status, reason, to], ["stopped", "state_replaced", "2031-01-02T03:04:05.000Z"]);

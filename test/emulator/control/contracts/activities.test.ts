@@ -31,11 +31,11 @@ describe("trigger of each of the 39 activities", () => {
       const [came] = target.received;
       const signature = came!.headers[contentHashHeader.toLowerCase()];
       assert.equal(contentHash(clusters[0]!.hmacKey!, came!.body), signature);
-      const told = JSON.parse(came!.body.toString("utf8"));
-      assert.equal(told.activity, activity);
-      assert.equal(told.contract_id, contract.number);
-      assert.equal(told.activity_data.probe, activity);
-      assert.equal(told.activity_data.timestamp, initialTime.replace("Z", ".000000Z"));
+      const payload = JSON.parse(came!.body.toString("utf8"));
+      assert.equal(payload.activity, activity);
+      assert.equal(payload.contract_id, contract.number);
+      assert.equal(payload.activity_data.probe, activity);
+      assert.equal(payload.activity_data.timestamp, initialTime.replace("Z", ".000000Z"));
       assert.equal(await getContractStatus(api, contract), "DRAFT");
     });
   }
@@ -45,7 +45,7 @@ describe("custom payload", () => {
   it("adds and removes fields or replaces the payload, and rejects invalid changes", async (t) => {
     const on = await startTestEmulator(t);
     await createDraftContract(on.api);
-    const told = await subscribe(t, on, ["CONTRACT_SIGNED"]);
+    const readPayloads = await subscribe(t, on, ["CONTRACT_SIGNED"]);
     const fire = (changes: object) =>
       on.ask("POST", "activities", { body: { activity: "CONTRACT_SIGNED", contract_id: 1, ...changes } });
     const refusals: [object, string, string][] = [
@@ -68,9 +68,9 @@ describe("custom payload", () => {
     };
     const preview = await fire({ ...amendments, preview: true });
     await fire(amendments);
-    const [amended] = await told();
+    const [amended] = await readPayloads();
     await fire({ payload: { any: "thing" } });
-    const [raw] = await told();
+    const [raw] = await readPayloads();
     assert.deepEqual(preview, {
       status: 200,
       headers: preview.headers,

@@ -109,7 +109,7 @@ describe("entity change of a contract", () => {
   it("replaces the own entity and emits the change once", async (t) => {
     const on = await startTestEmulator(t);
     await createDraftContract(on.api);
-    const told = await subscribe(t, on, ["CONTRACT_ENTITY_UPDATED"]);
+    const readPayloads = await subscribe(t, on, ["CONTRACT_ENTITY_UPDATED"]);
     const body = { reference_id: "NW-US", email: "ben@northwind.example" };
     const moved = { contract_id: 1, composite_id: "T-1", contract_status: "DRAFT", contract_name: "NDA with Acme" };
     for (let time = 0; time < 2; time += 1) {
@@ -118,7 +118,7 @@ describe("entity change of a contract", () => {
         body: moved,
       });
     }
-    const [once, ...again] = await told();
+    const [once, ...again] = await readPayloads();
     assert.deepEqual(again, []);
     assert.deepEqual(once?.entity, {
       reference_id: "NW-US",
@@ -157,11 +157,11 @@ describe("entity change of a contract", () => {
     const on = await startTestEmulator(t);
     await createDraftContract(on.api);
     await createSentContract(on.api);
-    const told = await subscribe(t, on, ["COUNTER_PARTY_UPDATED", "CONTRACT_ENTITY_UPDATED"]);
+    const readPayloads = await subscribe(t, on, ["COUNTER_PARTY_UPDATED", "CONTRACT_ENTITY_UPDATED"]);
     const rename = (body: object) => on.api("PATCH", "/api/v2.1/public/counter_parties/1", { body });
     await rename({ name: "Acme GmbH" });
     await rename({ brand_name: "ACME" });
-    const few = (await told()).map(({ activity, contract_id }) => [activity, contract_id]);
+    const few = (await readPayloads()).map(({ activity, contract_id }) => [activity, contract_id]);
     assert.deepEqual(few, [
       ["COUNTER_PARTY_UPDATED", 2],
       ["CONTRACT_ENTITY_UPDATED", 1],

@@ -45,7 +45,7 @@ describe("signing", () => {
   it("executes the contract with the last signature and emits the execution", async (t) => {
     const on = await startTestEmulator(t);
     const contract = await createSentContract(on.api);
-    const told = await subscribe(t, on, ["CONTRACT_SIGNED", "CONTRACT_EXECUTED"]);
+    const readPayloads = await subscribe(t, on, ["CONTRACT_SIGNED", "CONTRACT_EXECUTED"]);
     assert.deepEqual(pickStatusAndBody(await act(on, contract, "sign", { email: "JO@acme.example", note: "Fine" })), {
       status: 200,
       body: {
@@ -56,7 +56,7 @@ describe("signing", () => {
       },
     });
     assert.deepEqual(await listRecipients(on.api, contract), ["jo@acme.example COMPLETED signed"]);
-    const [signed, executed, ...rest] = await told();
+    const [signed, executed, ...rest] = await readPayloads();
     assert.deepEqual(rest, []);
     assert.equal(signed?.contract_status, "SIGN");
     assert.deepEqual(signed?.activity_data.performed_by, { name: "Jo Doe", email: "jo@acme.example" });
@@ -132,19 +132,19 @@ describe("declining", () => {
   it("returns a template contract to DRAFT and resets all signatories", async (t) => {
     const on = await startTestEmulator(t);
     const contract = await createSentContract(on.api);
-    const told = await subscribe(t, on, ["CONTRACT_SIGNATURE_DECLINED", "SIGNING_EMAIL_DELIVERED"]);
+    const readPayloads = await subscribe(t, on, ["CONTRACT_SIGNATURE_DECLINED", "SIGNING_EMAIL_DELIVERED"]);
     await act(on, contract, "decline", { note: "Wrong amount" });
     assert.equal(await getContractStatus(on.api, contract), "DRAFT");
     assert.deepEqual(await listRecipients(on.api, contract), ["jo@acme.example COMPLETED declined"]);
     // Timers end when a contract leaves SIGN, so the e-mail of the declined round is not reported.
     assert.deepEqual(
-      await told().then((events) => events.map(({ activity, contract_status }) => [activity, contract_status])),
+      await readPayloads().then((events) => events.map(({ activity, contract_status }) => [activity, contract_status])),
       [["CONTRACT_SIGNATURE_DECLINED", "DRAFT"]],
     );
     const { body } = await on.ask("GET", "clock");
     assert.equal((body as { next_due: string | null }).next_due, null);
     await on.ask("POST", "clock/advance", { body: { by: "PT1H" } });
-    assert.deepEqual(await told(), []);
+    assert.deepEqual(await readPayloads(), []);
     await on.api("POST", `/api/v2.1/public/contracts/${contract.id}/send_to_counterparties`);
     assert.deepEqual(await listRecipients(on.api, contract), ["jo@acme.example IN_PROGRESS"]);
   });
@@ -173,7 +173,7 @@ describe("reviews and approvals", () => {
   it("completes an internal review, and starts signature after the counterparty's", async (t) => {
     const on = await startTestEmulator(t);
     const ours = await uploaded(on);
-    const told = await subscribe(t, on, ["CONTRACT_REVIEW_COMPLETED", "CONTRACT_SIGNATURE_REQUESTED"]);
+    const readPayloads = await subscribe(t, on, ["CONTRACT_REVIEW_COMPLETED", "CONTRACT_SIGNATURE_REQUESTED"]);
     await act(on, ours, "complete-review", { email: "ben@northwind.example" });
     assert.equal(await getContractStatus(on.api, ours), "REDLINING");
     await assertRejected(
@@ -185,7 +185,7 @@ describe("reviews and approvals", () => {
     await on.api("POST", `/api/v2.1/public/contracts/${theirs.id}/send_to_counterparties`);
     await act(on, theirs, "complete-review");
     assert.equal(await getContractStatus(on.api, theirs), "SIGN");
-    const events = await told();
+    const events = await readPayloads();
     assert.deepEqual(listActivityNames(events), ["CONTRACT_REVIEW_COMPLETED", "CONTRACT_SIGNATURE_REQUESTED"]);
     assert.deepEqual(events[0]?.activity_data.performed_by, { name: "Ben Okafor", email: "ben@northwind.example" });
   });
@@ -204,7 +204,7 @@ describe("reviews and approvals", () => {
   it("approves in sequence until no approval is pending", async (t) => {
     const on = await startTestEmulator(t);
     const contract = await createDraftContract(on.api);
-    const told = await subscribe(t, on, ["CONTRACT_APPROVAL_COMPLETED"]);
+    const readPayloads = await subscribe(t, on, ["CONTRACT_APPROVAL_COMPLETED"]);
     await on.api("POST", `/api/v2.1/public/contracts/approvals/${contract.id}/`, {
       body: {
         approvals: [
@@ -223,7 +223,7 @@ describe("reviews and approvals", () => {
     assert.deepEqual((await approvals()).toSorted(), ["Finance APPROVED", "Legal PENDING"]);
     await act(on, contract, "approve");
     assert.deepEqual((await approvals()).toSorted(), ["Finance APPROVED", "Legal APPROVED"]);
-    assert.equal((await told()).length, 2);
+    assert.equal((await readPayloads()).length, 2);
     await assertRejected(
       on,
       () => act(on, contract, "approve"),
@@ -236,10 +236,10 @@ describe("voiding, holding, deleting", () => {
   it("voids every contract that is not executed", async (t) => {
     const on = await startTestEmulator(t);
     const contract = await createSentContract(on.api);
-    const told = await subscribe(t, on, ["CONTRACT_VOIDED"]);
+    const readPayloads = await subscribe(t, on, ["CONTRACT_VOIDED"]);
     await act(on, contract, "void", { note: "Deal lost" });
     assert.equal(await getContractStatus(on.api, contract), "VOIDED");
-    assert.deepEqual(listActivityNames(await told()), ["CONTRACT_VOIDED"]);
+    assert.deepEqual(listActivityNames(await readPayloads()), ["CONTRACT_VOIDED"]);
     for (const [verb, words] of [
       ["void", "voided"],
       ["hold", "put on hold"],
@@ -260,13 +260,13 @@ describe("voiding, holding, deleting", () => {
   it("holds and resumes in the earlier status, emitting only changed metrics", async (t) => {
     const on = await startTestEmulator(t);
     const contract = await createSentContract(on.api);
-    const told = await subscribe(t, on, [...activities]);
+    const readPayloads = await subscribe(t, on, [...activities]);
     await act(on, contract, "hold");
     assert.equal(await getContractStatus(on.api, contract), "ON_HOLD");
     await assertRejected(on, () => act(on, contract, "sign"), forbidden("ON_HOLD", "signed"));
     await act(on, contract, "resume");
     assert.equal(await getContractStatus(on.api, contract), "SIGN");
-    const few = (await told()).map(({ activity, contract_status }) => [activity, contract_status]);
+    const few = (await readPayloads()).map(({ activity, contract_status }) => [activity, contract_status]);
     assert.deepEqual(few, [
       ["CONTRACT_PROCESS_METRIC_UPDATED", "ON_HOLD"],
       ["CONTRACT_PROCESS_METRIC_UPDATED", "SIGN"],
@@ -276,10 +276,10 @@ describe("voiding, holding, deleting", () => {
   it("deletes in any status, after which the contract is 404 and not listed", async (t) => {
     const on = await startTestEmulator(t);
     const contract = await createSentContract(on.api);
-    const told = await subscribe(t, on, ["CONTRACT_DELETED"]);
+    const readPayloads = await subscribe(t, on, ["CONTRACT_DELETED"]);
     assert.equal(contract.id, "T-1");
     assert.equal((await on.ask("POST", "contracts/T-1/delete")).status, 200);
-    assert.deepEqual(listActivityNames(await told()), ["CONTRACT_DELETED"]);
+    assert.deepEqual(listActivityNames(await readPayloads()), ["CONTRACT_DELETED"]);
     assert.equal((await on.api("GET", "/api/v2.1/public/contracts/T-1/status")).status, 404);
     assert.deepEqual((await on.api("GET", "/api/v2.1/public/contracts/")).body, {
       page: 1,
@@ -350,10 +350,10 @@ describe("triggering an activity", () => {
   it("adds the given keys to activity_data", async (t) => {
     const on = await startTestEmulator(t);
     await createDraftContract(on.api);
-    const told = await subscribe(t, on, ["SIGNING_EMAIL_OPENED"]);
+    const readPayloads = await subscribe(t, on, ["SIGNING_EMAIL_OPENED"]);
     const data = { device: "phone" };
     await on.ask("POST", "activities", { body: { activity: "SIGNING_EMAIL_OPENED", contract_id: "T-1", data } });
-    const [opened] = await told();
+    const [opened] = await readPayloads();
     assert.deepEqual(opened?.activity_data, {
       performed_by: { name: "SYSTEM" },
       timestamp: "2031-01-02T03:04:05.000000Z",
@@ -369,7 +369,7 @@ describe("triggering an activity", () => {
   it("overrides fields of the payload and rejects unknown ones", async (t) => {
     const on = await startTestEmulator(t);
     await createDraftContract(on.api);
-    const told = await subscribe(t, on, ["CONTRACT_SIGNED"]);
+    const readPayloads = await subscribe(t, on, ["CONTRACT_SIGNED"]);
     const fire = (overrides: object) =>
       on.ask("POST", "activities", { body: { activity: "CONTRACT_SIGNED", contract_id: 1, overrides, wait: true } });
     assert.equal((await fire({ contract_title: "Lease" })).status, 200);
@@ -383,7 +383,7 @@ describe("triggering an activity", () => {
       },
     });
     assert.deepEqual(
-      (await told()).map(({ contract_title }) => contract_title),
+      (await readPayloads()).map(({ contract_title }) => contract_title),
       ["Lease"],
     );
   });

@@ -36,25 +36,25 @@ describe("review or approval without a named user", () => {
     );
     const approved = await createDraftContract(on.api);
     await on.ask("POST", `contracts/${approved.id}/request-approval`, { body: { email: ben.email } });
-    const told = await subscribe(t, on, ["CONTRACT_REVIEW_COMPLETED", "CONTRACT_APPROVAL_COMPLETED"]);
+    const readPayloads = await subscribe(t, on, ["CONTRACT_REVIEW_COMPLETED", "CONTRACT_APPROVAL_COMPLETED"]);
     await act(on, reviewed, "complete-review");
     await act(on, approved, "approve");
     assert.deepEqual(
-      (await told()).map(({ activity_data }) => activity_data.performed_by),
+      (await readPayloads()).map(({ activity_data }) => activity_data.performed_by),
       [ben, ben],
     );
   });
 
   it("acts as the contact in the counterparty's review, under the contact's name", async (t) => {
     const on = await startTestEmulator(t);
-    const told = await subscribe(t, on, ["CONTRACT_SIGNATURE_REQUESTED"]);
+    const readPayloads = await subscribe(t, on, ["CONTRACT_SIGNATURE_REQUESTED"]);
     for (const body of [{}, { email: "JO@acme.example" }]) {
       const contract = await createDraftContract(on.api, { contract_template_id: 104 });
       await act(on, contract, "send");
       await act(on, contract, "complete-review", body);
     }
     assert.deepEqual(
-      (await told()).map(({ activity_data }) => activity_data.performed_by),
+      (await readPayloads()).map(({ activity_data }) => activity_data.performed_by),
       [jo, jo],
     );
   });
@@ -64,7 +64,7 @@ describe("approval by a role", () => {
   it("accepts only a member with the role", async (t) => {
     const on = await startTestEmulator(t);
     const contract = await createDraftContract(on.api);
-    const told = await subscribe(t, on, ["CONTRACT_APPROVAL_COMPLETED"]);
+    const readPayloads = await subscribe(t, on, ["CONTRACT_APPROVAL_COMPLETED"]);
     await on.api("POST", `/api/v2.1/public/contracts/approvals/${contract.id}/`, {
       body: {
         approvals: [
@@ -78,7 +78,7 @@ describe("approval by a role", () => {
     await act(on, contract, "approve");
     assert.deepEqual(await approvals(on, contract), ["Counsel APPROVED", "Reviewers APPROVED"]);
     assert.deepEqual(
-      (await told()).map(({ activity_data }) => activity_data.performed_by),
+      (await readPayloads()).map(({ activity_data }) => activity_data.performed_by),
       [ben, ada],
     );
   });

@@ -28,13 +28,13 @@ describe("actions of a contract owner on the control plane", () => {
   it("sends the contract and invites its signatories, like the contract API", async (t) => {
     const on = await startTestEmulator(t);
     const contract = await createDraftContract(on.api);
-    const told = await subscribe(t, on, ["CONTRACT_SIGNATURE_REQUESTED"]);
+    const readPayloads = await subscribe(t, on, ["CONTRACT_SIGNATURE_REQUESTED"]);
     assert.deepEqual(pickStatusAndBody(await act(on, contract, "send")), {
       status: 200,
       body: { contract_id: 1, composite_id: "T-1", contract_status: "SIGN", contract_name: "NDA with Acme" },
     });
     assert.deepEqual(await listRecipients(on.api, contract), ["jo@acme.example IN_PROGRESS"]);
-    const [requested] = await told();
+    const [requested] = await readPayloads();
     assert.deepEqual(requested?.activity_data.performed_by, { name: "Ada Keller", email: "ada@northwind.example" });
     await assertRejected(
       on,
@@ -56,7 +56,7 @@ describe("actions of a contract owner on the control plane", () => {
   it("requests a review and an approval, which block sending", async (t) => {
     const on = await startTestEmulator(t);
     const contract = await createDraftContract(on.api);
-    const told = await subscribe(t, on, ["CONTRACT_REVIEW_REQUESTED", "CONTRACT_APPROVAL_REQUESTED"]);
+    const readPayloads = await subscribe(t, on, ["CONTRACT_REVIEW_REQUESTED", "CONTRACT_APPROVAL_REQUESTED"]);
     assert.equal((await act(on, contract, "request-review", ben)).status, 200);
     assert.equal((await act(on, contract, "send")).status, 400);
     assert.deepEqual(await turns(on, contract), ["jo@acme.example", "ben@northwind.example review"]);
@@ -73,7 +73,10 @@ describe("actions of a contract owner on the control plane", () => {
     assert.equal((await act(on, contract, "approve")).status, 200);
     assert.equal((await act(on, contract, "send")).status, 200);
     assert.equal(await getContractStatus(on.api, contract), "SIGN");
-    assert.deepEqual(listActivityNames(await told()), ["CONTRACT_REVIEW_REQUESTED", "CONTRACT_APPROVAL_REQUESTED"]);
+    assert.deepEqual(listActivityNames(await readPayloads()), [
+      "CONTRACT_REVIEW_REQUESTED",
+      "CONTRACT_APPROVAL_REQUESTED",
+    ]);
   });
 
   it("rejects sending and marking without signatories or with an open step", async (t) => {
