@@ -58,9 +58,9 @@ function toEventKey({ collection, before, after }: RowChange, now: number): Even
 /** Leaves out deliveries that the caller cannot see, and those that were removed since. */
 async function readEvents(view: View, keys: readonly EventKey[]): Promise<readonly DeliveryEvent[]> {
   const rows = await view.getAll(deliveries, keys, ({ delivery }) => delivery);
-  const made = await view.getAll(attempts, keys, ({ attempt }) => attempt);
+  const attemptRows = await view.getAll(attempts, keys, ({ attempt }) => attempt);
   return keys.flatMap(({ attempt: key, at }, i) => {
-    const [delivery, attempt] = [rows[i], made[i]];
+    const [delivery, attempt] = [rows[i], attemptRows[i]];
     return delivery && (key === undefined || attempt) ? [{ delivery, attempt, at }] : [];
   });
 }

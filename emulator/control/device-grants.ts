@@ -36,8 +36,8 @@ export const deviceGrantHandlers = {
   "device-grants.approve": async ({ params: { user_code }, body }, context) => {
     const { store, clusters, fail } = context;
     const decided = await store.transaction("device-grants.approve", async (tx) => {
-      const given = await decideDeviceGrant(tx, context, { ...body, user_code });
-      switch (given) {
+      const result = await decideDeviceGrant(tx, context, { ...body, user_code });
+      switch (result) {
         case "unknown":
           return fail("no-such-user-code", { code: user_code });
         case "expired":
@@ -51,7 +51,7 @@ export const deviceGrantHandlers = {
         case "no-person":
           return fail("no-such-user", { email: body.email ?? "" });
         default:
-          return given;
+          return result;
       }
     });
     return { user_code, status: decided.status, cluster_id: decided.cluster_id ?? "" };
@@ -159,8 +159,8 @@ export async function decideDeviceGrant(
   { user_code, status, cluster_id, email }: DeviceDecision,
 ): Promise<DeviceGrant | DecisionProblem> {
   const bound = (await findGrantByUserCode(tx, user_code))?.cluster_id ?? undefined;
-  const wanted = cluster_id ?? bound;
-  const candidates = clusters.filter(({ id }) => (wanted ?? id) === id);
+  const clusterId = cluster_id ?? bound;
+  const candidates = clusters.filter(({ id }) => (clusterId ?? id) === id);
   if (candidates.length === 0) return "no-cluster";
   const found = email === undefined ? { cluster: candidates[0]! } : await findPersonByEmail(tx, candidates, email);
   if (!found) return "no-person";

@@ -13,8 +13,8 @@ type CsrfContext = Pick<ControlContext, "instance">;
 export const createCsrfToken = ({ instance }: CsrfContext, about: string): string =>
   computeHmac("sha256", instance.formKey, about).toString("base64url");
 
-export function requireCsrfToken(context: CsrfContext, about: string, given: string, fail: Fail<"stale-form">): void {
-  if (!isEqualInConstantTime(given, createCsrfToken(context, about))) fail("stale-form");
+export function requireCsrfToken(context: CsrfContext, about: string, token: string, fail: Fail<"stale-form">): void {
+  if (!isEqualInConstantTime(token, createCsrfToken(context, about))) fail("stale-form");
 }
 
 export const sendPage = ({ text, headers }: HtmlPage) => reply(200, text, headers);

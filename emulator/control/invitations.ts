@@ -91,8 +91,11 @@ async function listMatching(view: View, wanted: InvitationQuery) {
   if (isIndexed) {
     const issued = await view.count(invitations, slice);
     const rows: readonly AnyInvitation[] = await view.list(invitations, { ...slice, reverse: true, limit, offset });
-    const passed = Math.max(0, offset - issued);
-    return { rows: [...rows, ...seeded.slice(passed, passed + limit - rows.length)], total: issued + seeded.length };
+    const skippedCount = Math.max(0, offset - issued);
+    return {
+      rows: [...rows, ...seeded.slice(skippedCount, skippedCount + limit - rows.length)],
+      total: issued + seeded.length,
+    };
   }
   const issued = await view.list(invitations, { ...slice, reverse: true });
   const all = [...issued.filter((row) => matchesQuery(row, wanted)), ...seeded];

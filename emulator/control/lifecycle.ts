@@ -86,9 +86,9 @@ const documents = new Map<DocumentedService, ReturnType<typeof buildOpenApi>>();
 
 /** The document is cached, because building is slow and unauthenticated clients can request it at any rate. */
 function buildDocument(name: DocumentedService): ReturnType<typeof buildOpenApi> {
-  const known = documents.get(name) ?? buildOpenApi(name, declarations);
-  documents.set(name, known);
-  return known;
+  const built = documents.get(name) ?? buildOpenApi(name, declarations);
+  documents.set(name, built);
+  return built;
 }
 
 /** Returns the address of the service under the host name that the client uses, possibly with another port. */

@@ -34,8 +34,8 @@ export const ownerHandlers = {
 /**
  * Returns the possible kinds of an identifier of unknown kind, in the look-up order of the router (DECISIONS.md, R14).
  */
-function listCandidates(given: string) {
-  const identifier = isEmailHash(given) ? given.toLowerCase() : given;
+function listCandidates(input: string) {
+  const identifier = isEmailHash(input) ? input.toLowerCase() : input;
   const keys = [
     ["cluster_clients", identifier],
     ["cluster_emails", identifier],

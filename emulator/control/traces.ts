@@ -65,14 +65,14 @@ function watchChanges<Node extends { readonly id: string }>(
   signal: AbortSignal,
   look: () => Promise<readonly Node[]>,
 ): AsyncGenerator<Node> {
-  const known = new Map<string, string>();
+  const lastTexts = new Map<string, string>();
   const watch = (ring: () => void) => store.watch([causes, webhookEvents, deliveries, attempts], ring);
   return streamItems(signal, watch, async () => {
     const nodes = await look();
     return nodes.filter((node) => {
       const text = JSON.stringify(node);
-      const isNews = known.get(node.id) !== text;
-      known.set(node.id, text);
+      const isNews = lastTexts.get(node.id) !== text;
+      lastTexts.set(node.id, text);
       return isNews;
     });
   });

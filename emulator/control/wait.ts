@@ -31,14 +31,14 @@ const maxNearMatches = 10;
 export const waitHandlers = {
   "emulator.wait": async ({ query }, context) => {
     const { store, clock, wall, fail } = context;
-    const named =
+    const contract =
       query.contract === undefined
         ? undefined
         : await store.read((view) => requireContractById(view, query.contract!, fail));
     const { webhook } = query;
     if (webhook !== undefined && !(await store.read((view) => isKnown(view, webhook))))
       fail("no-such-webhook", { id: webhook });
-    const awaited = { ...query, contract_id: named?.id };
+    const awaited = { ...query, contract_id: contract?.id };
     const look = (view: View): Promise<WaitState> =>
       awaited.contract_status
         ? checkStatus(view, awaited.contract_id!, awaited.contract_status)
@@ -54,9 +54,9 @@ export const waitHandlers = {
       access.release();
     });
     if (access.hasEnded()) fail("unknown-control-token");
-    const { events = [], deliveries: made = [] } = found;
+    const { events = [], deliveries: deliveryRows = [] } = found;
     const [eventIds, deliveryIds] = await store.read((view) =>
-      Promise.all([readCompositeIds(view, events), readCompositeIds(view, made)]),
+      Promise.all([readCompositeIds(view, events), readCompositeIds(view, deliveryRows)]),
     );
     return {
       reached: found.reached,
@@ -67,7 +67,7 @@ export const waitHandlers = {
         composite_id: eventIds[i] ?? null,
         at: toIsoMillis(at),
       })),
-      deliveries: made.map(({ id, webhook_id, activity, contract_id, outcome }, i) => ({
+      deliveries: deliveryRows.map(({ id, webhook_id, activity, contract_id, outcome }, i) => ({
         id,
         webhook_id,
         activity,

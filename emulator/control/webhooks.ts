@@ -74,8 +74,8 @@ async function resendAll(id: number, { store, clock, runner, wall, settings, fai
     return all.filter((row) => isToSend(row, webhook, clock.now())).sort(compareByAge);
   });
   const startedAt = wall.monotonicNow();
-  const made: LoggedDelivery[] = [];
-  let passed = 0;
+  const resent: LoggedDelivery[] = [];
+  let completed = 0;
   for (const { id: number } of unsent.slice(0, maxResends)) {
     if (wall.monotonicNow() - startedAt > maxResendMs) break;
     const requested = await store.transaction("emulator-webhooks.resend", async (tx) => {
@@ -85,18 +85,21 @@ async function resendAll(id: number, { store, clock, runner, wall, settings, fai
       return { outcome: runner.waitForOutcome(scheduleResend(tx, delivery, clock.now()).id) };
     });
     if (!requested) {
-      passed += 1;
+      completed += 1;
       continue;
     }
     await requested.outcome;
     const logged = await store.read((view) => showDelivery(view, number));
     if (!logged) continue;
-    made.push(logged);
+    resent.push(logged);
     const last = logged.attempts.at(-1);
     if (!last?.resend || !hasSucceeded(last)) break;
-    passed += 1;
+    completed += 1;
   }
-  return { items: await store.read((view) => toListRecords(view, made, settings)), remaining: unsent.length - passed };
+  return {
+    items: await store.read((view) => toListRecords(view, resent, settings)),
+    remaining: unsent.length - completed,
+  };
 }
 
 /**

@@ -73,8 +73,8 @@ const tracePattern = /^(?!0{32})[0-9a-f]{32}$/;
  * Parses a name such as `request:12`, `T-1` or `delivery:3`, or a W3C trace id in either case. Returns undefined for
  * anything else.
  */
-export function parseTraceRef(given: string): TraceRef | undefined {
-  const lower = given.toLowerCase();
+export function parseTraceRef(input: string): TraceRef | undefined {
+  const lower = input.toLowerCase();
   const text = /^[th]-/.test(lower) ? lower.toUpperCase() : lower;
   if (causePattern.test(text)) return { by: "cause", id: text };
   if (tracePattern.test(text)) return { by: "trace", id: text };
@@ -196,8 +196,8 @@ class TraceGatherer {
     }
     // Some changes of a contract are not activities.
     for (const row of await this.#view.list(causes)) {
-      const [, named] = contractInPath.exec(row.what) ?? [];
-      if (named === composite || named === String(id)) await this.#addCause(row.id);
+      const [, contractId] = contractInPath.exec(row.what) ?? [];
+      if (contractId === composite || contractId === String(id)) await this.#addCause(row.id);
     }
     for (const cause of [...this.#causes.keys()]) await this.#addEffects(cause, id);
     await this.#addWaiting(await this.#listSome(schedule, { by: "endable", equals: toContractKey(id) }));

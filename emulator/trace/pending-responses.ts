@@ -6,7 +6,7 @@ const maxKnownOutcomes = 2_048;
 
 /** Requests whose rows exist and whose responses are still pending. A row is durable before the response is sent. */
 export class PendingResponses {
-  readonly #onFinished: (name: string, answered: RequestOutcome | undefined) => void;
+  readonly #onFinished: (name: string, outcome: RequestOutcome | undefined) => void;
   readonly #unwatch: () => void;
   readonly #awaited = new Set<string>();
   readonly #known = new Map<number, RequestOutcome>();
@@ -16,7 +16,7 @@ export class PendingResponses {
   /**
    * Publishes each pending request with its response. At the end, the remaining ones are published without a response.
    */
-  constructor(log: RequestLog, onFinished: (name: string, answered: RequestOutcome | undefined) => void) {
+  constructor(log: RequestLog, onFinished: (name: string, outcome: RequestOutcome | undefined) => void) {
     this.#onFinished = onFinished;
     this.#oldestKnown = log.lastNumber;
     this.#unwatch = log.watch(({ id, at, wallAt, status, durationMs }) =>
@@ -34,8 +34,8 @@ export class PendingResponses {
    */
   wait(name: string): boolean {
     const number = Number(/^request:(\d+)$/.exec(name)?.[1] ?? 0);
-    const answered = this.#known.get(number);
-    if (answered) this.#onFinished(name, answered);
+    const outcome = this.#known.get(number);
+    if (outcome) this.#onFinished(name, outcome);
     else if (number <= this.#oldestKnown) return false;
     else this.#awaited.add(name);
     return true;
@@ -53,16 +53,16 @@ export class PendingResponses {
     this.#awaited.clear();
   }
 
-  #resolve(answered: RequestOutcome): void {
-    const { id } = answered;
-    this.#known.set(id, answered);
+  #resolve(outcome: RequestOutcome): void {
+    const { id } = outcome;
+    this.#known.set(id, outcome);
     if (this.#known.size > maxKnownOutcomes) {
       const [oldest = id] = this.#known.keys();
       this.#known.delete(oldest);
       this.#oldestKnown = Math.max(this.#oldestKnown, oldest);
     }
     const name = `request:${id}`;
-    if (this.#awaited.delete(name)) this.#onFinished(name, answered);
+    if (this.#awaited.delete(name)) this.#onFinished(name, outcome);
   }
 }
 

@@ -63,7 +63,7 @@ class NodeBuilder {
   }
 
   createCauseNode(row: CauseRow): TraceNode {
-    const answered = this.#findOutcome?.(row);
+    const outcome = this.#findOutcome?.(row);
     return {
       ...emptyNode,
       ...toPosition(row.id, row.trace, this.#findCause(row.before)),
@@ -74,7 +74,7 @@ class NodeBuilder {
       what: row.what,
       because: explainCause(row),
       moved_by: row.moved_by,
-      ...(answered && { duration_ms: answered.durationMs, status: answered.status }),
+      ...(outcome && { duration_ms: outcome.durationMs, status: outcome.status }),
     };
   }
 
@@ -140,20 +140,20 @@ class NodeBuilder {
 
   nextAttempt(row: Delivery): PlannedEntry | undefined {
     if (row.next_attempt_at === null) return undefined;
-    const made = this.#rows.made.get(row.id) ?? [];
+    const attempts = this.#rows.made.get(row.id) ?? [];
     const receiver = this.#rows.subscriptions.get(row.webhook_id);
     return {
       parent: toDeliveryName(row.id),
       due: row.next_attempt_at,
-      what: `attempt ${filterScheduled(made).length + 1}`,
-      because: explainPlannedAttempt(row.next_attempt_at, row, made, receiver),
+      what: `attempt ${filterScheduled(attempts).length + 1}`,
+      because: explainPlannedAttempt(row.next_attempt_at, row, attempts, receiver),
     };
   }
 
   /** Scheduled and requested attempts are counted separately, although they share one sequence of ids. */
   #turn({ delivery_id, number, resend }: DeliveryAttempt): string {
-    const made = this.#rows.made.get(delivery_id) ?? [];
-    const place = made.filter((one) => one.resend === resend && one.number <= number).length;
+    const attempts = this.#rows.made.get(delivery_id) ?? [];
+    const place = attempts.filter((one) => one.resend === resend && one.number <= number).length;
     return `${resend ? "resend" : "attempt"} ${place}`;
   }
 

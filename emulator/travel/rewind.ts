@@ -170,8 +170,8 @@ class RewindSearch {
   }
 
   #addLine(cause: string, line: HistoryLine): void {
-    const known = this.#seen.get(cause);
-    if (known) known.oldest = line;
+    const entry = this.#seen.get(cause);
+    if (entry) entry.oldest = line;
     else {
       const chain = this.#findChain(cause);
       this.#seen.set(cause, { chain, newest: line.commit.number, oldest: line });

@@ -279,10 +279,10 @@ export const findOperationAt = <One extends Route>(operations: readonly One[], m
       [one.method].flat().some((declaredMethod) => declaredMethod === method) && matchesPath(one, path.split("/")),
   );
 
-function matchesPath({ path, lastTakesSlashes }: Route, given: readonly string[]): boolean {
+function matchesPath({ path, lastTakesSlashes }: Route, input: readonly string[]): boolean {
   const declared = path.split("/");
-  if (lastTakesSlashes ? given.length < declared.length : given.length !== declared.length) return false;
-  return declared.every((segment, at) => (segment.startsWith("{") ? given[at] !== "" : segment === given[at]));
+  if (lastTakesSlashes ? input.length < declared.length : input.length !== declared.length) return false;
+  return declared.every((segment, at) => (segment.startsWith("{") ? input[at] !== "" : segment === input[at]));
 }
 
 /** Reports whether a string is a valid HTTP field name (RFC 9110, 5.1). */
@@ -295,8 +295,8 @@ export const isHeaderValue = (value: string): boolean => /^[\t\x20-\x7e\x80-\xff
 const framing = ["connection", "content-length", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade"];
 
 /** Headers of a scripted response. */
-export const responseHeaders = dictionary(z.string()).superRefine((given, context) => {
-  for (const [name, value] of Object.entries(given)) {
+export const responseHeaders = dictionary(z.string()).superRefine((input, context) => {
+  for (const [name, value] of Object.entries(input)) {
     const message = findHeaderProblem(name, value);
     if (message !== undefined) context.addIssue({ code: "custom", message, path: [name] });
   }

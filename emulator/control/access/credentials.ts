@@ -30,9 +30,9 @@ const runFileToken: ControlTokenInfo = { name: localToken, role: "admin", hash: 
 export const createAuthenticators = (known: KnownCaller) =>
   ({
     "control-token": async ({ headers }, { operation, line }): Promise<ControlCaller> => {
-      const given = parseBearerToken(headers.authorization);
-      if (given === undefined) return fail("no-control-token");
-      const caller = (await findCaller(given, headers.cookie, known)) ?? fail("unknown-control-token");
+      const credential = parseBearerToken(headers.authorization);
+      if (credential === undefined) return fail("no-control-token");
+      const caller = (await findCaller(credential, headers.cookie, known)) ?? fail("unknown-control-token");
       line.caller = caller.token.name;
       line.workspaceId = caller.token.workspace?.id;
       const { name: token, role } = caller.token;
@@ -43,14 +43,14 @@ export const createAuthenticators = (known: KnownCaller) =>
   }) satisfies Authenticators;
 
 async function findCaller(
-  given: string,
+  credential: string,
   cookies: string | undefined,
   { token, tokens, sessions }: KnownCaller,
 ): Promise<ControlCaller | undefined> {
-  if (isEqualInConstantTime(given, token)) return { token: runFileToken, session: undefined };
-  const opener = sessions.findOpener(given, findCookie(getCookieName(given), cookies) ?? "");
-  if (opener) return (await isValid(opener, tokens)) ? { token: opener, session: given } : undefined;
-  const found = await tokens.use(given);
+  if (isEqualInConstantTime(credential, token)) return { token: runFileToken, session: undefined };
+  const opener = sessions.findOpener(credential, findCookie(getCookieName(credential), cookies) ?? "");
+  if (opener) return (await isValid(opener, tokens)) ? { token: opener, session: credential } : undefined;
+  const found = await tokens.use(credential);
   if (found === undefined) return undefined;
   const { name, role, hash, workspace_id: id, workspace } = found;
   const bound = id === undefined ? {} : { workspace: { id, name: workspace ?? "" } };
@@ -72,7 +72,9 @@ export const createTokenMask =
     const shown = text
       .replace(createdTokens, mask)
       .replace(tokenPattern, (run) => (run === token || sessions.getExpiryMs(run) ? mask : run))
-      .replace(/^(bearer\s+)(\S+)(\s*)$/i, (whole, scheme, given) => (given === token ? `${scheme}${mask}` : whole));
+      .replace(/^(bearer\s+)(\S+)(\s*)$/i, (whole, scheme, credential) =>
+        credential === token ? `${scheme}${mask}` : whole,
+      );
     // A short token that a user chose can be part of any word, so it is not masked.
     return token.length < 16 ? shown : shown.replaceAll(token, mask);
   };

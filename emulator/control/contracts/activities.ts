@@ -39,14 +39,14 @@ export const activityHandlers = {
       );
       return { ...about, deliveries: [], payload: { ...createAmendedDocument(occurrence) } };
     }
-    const fired = await store.transaction("activities.fire", async (tx) => {
+    const result = await store.transaction("activities.fire", async (tx) => {
       const { occurrence, about } = await buildEvent(tx, body, clock.now(), fail);
       const entries = await emitEvent(tx, clock, occurrence, body.webhook);
       const outcomes = body.wait ? entries.map(({ id }) => runner.waitForOutcome(id)) : [];
       return { outcomes, answer: { ...about, deliveries: entries.map(({ ref }) => Number(ref)) } };
     });
-    await Promise.all(fired.outcomes);
-    return fired.answer;
+    await Promise.all(result.outcomes);
+    return result.answer;
   },
 
   "activities.list": (_, { store }) =>
@@ -164,8 +164,8 @@ async function findTemplate(
   const matching = (await view.list(templates)).filter(
     (one) => isBlank(one) && (workspaceId === undefined || one.workspace_id === workspaceId),
   );
-  const wanted = matching.find((template) => subscribed.some((one) => one.workspace_id === template.workspace_id));
-  return wanted ?? matching[0];
+  const preferred = matching.find((template) => subscribed.some((one) => one.workspace_id === template.workspace_id));
+  return preferred ?? matching[0];
 }
 
 const isBlank = ({ signature_capable, archived, attributes, creator_slot, counter_party_kind }: ContractTemplate) =>

@@ -79,7 +79,7 @@ async function describeRowEvents(
 ): Promise<readonly EventDescription[]> {
   const { store, settings } = context;
   const changed = listNewest(changes, deliveries);
-  const made = listNewest(changes, attempts);
+  const newAttempts = listNewest(changes, attempts);
   const sent = listNewest(changes, emails);
   const [deliveryRecords, emailRecords] = await store.read(async (view) => [
     changed.length === 0 ? [] : await toDeliveryRecords(view, changed, settings),
@@ -88,7 +88,7 @@ async function describeRowEvents(
   return [
     ...listNewest(changes, contracts).map((row) => describeContract(row, changes, at)),
     ...deliveryRecords.map((record): EventDescription => {
-      const attempt = made.findLast(({ delivery_id }) => delivery_id === record.id);
+      const attempt = newAttempts.findLast(({ delivery_id }) => delivery_id === record.id);
       const delivery = { ...record, attempt: attempt === undefined ? null : toAttemptRecord(attempt) };
       return { at, event: "delivery", ref: `delivery:${record.id}`, delivery };
     }),
@@ -101,13 +101,13 @@ function listNewest<Row extends object, Key extends RowKey>(
   changes: readonly RowChange[],
   { name, key }: Rows<Row, string, Key>,
 ): Row[] {
-  const left = new Map<Key, Row>();
+  const newest = new Map<Key, Row>();
   for (const { collection, before, after } of changes) {
     if (collection !== name) continue;
-    if (after !== undefined) left.set(key(after as Row), after as Row);
-    else left.delete(key(before as Row));
+    if (after !== undefined) newest.set(key(after as Row), after as Row);
+    else newest.delete(key(before as Row));
   }
-  return [...left.values()];
+  return [...newest.values()];
 }
 
 function describeContract(row: Contract, changes: readonly RowChange[], at: string): EventDescription {

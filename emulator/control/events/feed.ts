@@ -158,9 +158,9 @@ export class EventFeed implements FollowableEvents {
   async #waitWithin(ms: number, next: Promise<void>, signal: AbortSignal): Promise<boolean> {
     const timeout = new AbortController();
     const either = AbortSignal.any([timeout.signal, signal]);
-    const came = await Promise.race([next.then(() => true), this.#context.wall.sleep(ms, either).then(() => false)]);
+    const hasNext = await Promise.race([next.then(() => true), this.#context.wall.sleep(ms, either).then(() => false)]);
     timeout.abort();
-    return came;
+    return hasNext;
   }
 
   #nextEvent(): Promise<void> {

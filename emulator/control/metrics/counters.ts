@@ -54,8 +54,8 @@ export class MetricCounters {
 const toStatusClass = (status: number): number => Math.min(statusClasses.length - 1, Math.floor(status / 100));
 
 function getOrCreate<Key, Value>(all: Map<Key, Value>, key: Key, begin: () => Value): Value {
-  const known = all.get(key);
-  if (known !== undefined) return known;
+  const existing = all.get(key);
+  if (existing !== undefined) return existing;
   const created = begin();
   all.set(key, created);
   return created;

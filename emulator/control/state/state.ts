@@ -16,8 +16,8 @@ export const stateHandlers = {
     const importedIds = findClusterIds(body);
     if (importedIds && importedIds.join() !== ownIds.join())
       fail("foreign-clusters", { own: ownIds.join(", "), imported: importedIds.join(", ") });
-    const lacking = permanentCollections.find((name) => getRows(body, name).length === 0);
-    if (Number(body.svc_state) <= formatVersion && lacking) fail("invalid-state", { reason: `it has no ${lacking}` });
+    const missing = permanentCollections.find((name) => getRows(body, name).length === 0);
+    if (Number(body.svc_state) <= formatVersion && missing) fail("invalid-state", { reason: `it has no ${missing}` });
     await blobs.keepUnnamed();
     let next: Store;
     try {
@@ -31,7 +31,7 @@ export const stateHandlers = {
   },
 
   "state.reset": async (_, { store, clusters, ids, instance, runner, tokens, requestLog, faults, inboxes }) => {
-    const drawn = ids.place();
+    const idPosition = ids.place();
     const next = store.createEmptyStore();
     await next.transaction("state.reset", await instance.loadInitialState());
     const onRestored = () => {
@@ -40,7 +40,7 @@ export const stateHandlers = {
     };
     await replaceState({ store, clusters, runner, tokens }, next, { onRestored, stood: { ids: ids.place() } }).catch(
       (cause) => {
-        ids.moveTo(drawn);
+        ids.moveTo(idPosition);
         throw cause;
       },
     );

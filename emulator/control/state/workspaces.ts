@@ -26,7 +26,7 @@ export const workspaceHandlers = {
       });
     if (cluster.external) return fail("external-cluster", { cluster: cluster.id, url: cluster.url });
     const set = template === "demo" ? getStandardSet() : { ...getStandardSet(), ...emptyWorkspaceSet };
-    const made = await store.transaction("emulator.create-workspace", async (tx) => {
+    const created = await store.transaction("emulator.create-workspace", async (tx) => {
       const existing = (await tx.list(workspaces)).find((one) => one.name.toLowerCase() === name.toLowerCase());
       if (existing)
         return fail("workspace-exists", { name: existing.name, id: existing.id, cluster: existing.cluster_id });
@@ -38,7 +38,7 @@ export const workspaceHandlers = {
       tx.map(mappingTables.cluster_emails, cluster.id, [hashEmail(email)]);
       return row;
     });
-    return reply(201, await store.read((view) => toWorkspaceRecord(view, made)));
+    return reply(201, await store.read((view) => toWorkspaceRecord(view, created)));
   },
 
   "emulator.workspace-routing": async ({ params }, { store, fail }) =>

@@ -78,15 +78,15 @@ function compareRows(
   newContents: ConsistentContents,
 ): RowDifference[] {
   const toKey = (row: DiffRow) => String(collection.key(row as never));
-  const left = new Map([...listRows(oldContents, collection)].map((row) => [toKey(row), row]));
+  const remaining = new Map([...listRows(oldContents, collection)].map((row) => [toKey(row), row]));
   const changes: RowDifference[] = [];
   for (const after of listRows(newContents, collection)) {
     const key = toKey(after);
-    const before = left.get(key);
-    left.delete(key);
+    const before = remaining.get(key);
+    remaining.delete(key);
     if (before === undefined || !isSame(before, after)) changes.push({ collection, key, before, after });
   }
-  for (const [key, before] of left) changes.push({ collection, key, before, after: undefined });
+  for (const [key, before] of remaining) changes.push({ collection, key, before, after: undefined });
   return changes;
 }
 
@@ -105,24 +105,24 @@ async function compareMapping(
 ): Promise<MappingDifference> {
   let [added, moved, common] = [0, 0, 0];
   const entries = newContents.mappings.get(table.name) ?? [];
-  let some: (readonly [string, string])[] = [];
+  let batch: (readonly [string, string])[] = [];
   const look = async () => {
     await before.read(async (view) => {
-      for (const [identifier, cluster] of some) {
+      for (const [identifier, cluster] of batch) {
         const owner = await view.lookup(table, identifier);
         if (owner === undefined) added += 1;
         else if (owner === cluster) common += 1;
         else moved += 1;
       }
     });
-    some = [];
+    batch = [];
     await waitForNextTurn();
   };
   for (const entry of entries) {
-    some.push(entry);
-    if (some.length === maxBatchRows) await look();
+    batch.push(entry);
+    if (batch.length === maxBatchRows) await look();
   }
-  if (some.length > 0) await look();
+  if (batch.length > 0) await look();
   const size = await before.read((view) => view.size(table));
   return { table: table.name, added, removed: size - common - moved, moved };
 }

@@ -122,12 +122,12 @@ export const unemulatedFeatures = [
 
 /** Returns the unemulated route of a path, or undefined if the emulator or no service has the path. */
 export function findUnemulatedRoute(path: string): UnemulatedRoute | undefined {
-  const given = path.split("/");
+  const segments = path.split("/");
   // The trailing slash is optional.
-  if (given.at(-1) === "") given.pop();
+  if (segments.at(-1) === "") segments.pop();
   return routes.find(({ names, isPrefix }) => {
-    const isLong = isPrefix ? given.length >= names.length : given.length === names.length;
-    return isLong && names.every((name, i) => (name.startsWith("{") ? given[i] !== "" : given[i] === name));
+    const isLong = isPrefix ? segments.length >= names.length : segments.length === names.length;
+    return isLong && names.every((name, i) => (name.startsWith("{") ? segments[i] !== "" : segments[i] === name));
   })?.route;
 }
 

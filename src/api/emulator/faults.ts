@@ -78,19 +78,19 @@ const delaying: readonly OutgoingEffect[] = ["delay", "reorder"];
 const onlyOutgoing = Object.keys(outgoing) as (keyof typeof outgoing)[];
 
 /** Returns the fields that contradict each other: a fault without an effect, or fields of the other direction. */
-function findContradictions(given: FaultFields): string[] {
-  const foreign = given.direction === "incoming" ? onlyOutgoing : [...onlyIncoming, ...statusFields];
+function findContradictions(input: FaultFields): string[] {
+  const foreign = input.direction === "incoming" ? onlyOutgoing : [...onlyIncoming, ...statusFields];
   const out = foreign
-    .filter((name) => given[name] !== undefined)
-    .map((name) => `${name} cannot be used with direction ${given.direction}`);
-  if (given.direction === "incoming" && effectsOfIncoming.every((name) => given[name] === undefined)) {
+    .filter((name) => input[name] !== undefined)
+    .map((name) => `${name} cannot be used with direction ${input.direction}`);
+  if (input.direction === "incoming" && effectsOfIncoming.every((name) => input[name] === undefined)) {
     out.push("one of latency_ms, reset, status and truncated is required");
   }
-  if (given.direction === "outgoing" && given.effect === undefined) out.push("effect is required");
-  if (given.direction === "incoming" && given.status === undefined) {
-    out.push(...statusFields.filter((name) => given[name] !== undefined).map((name) => `${name} requires status`));
+  if (input.direction === "outgoing" && input.effect === undefined) out.push("effect is required");
+  if (input.direction === "incoming" && input.status === undefined) {
+    out.push(...statusFields.filter((name) => input[name] !== undefined).map((name) => `${name} requires status`));
   }
-  if (given.delay !== undefined && !(given.effect && delaying.includes(given.effect))) {
+  if (input.delay !== undefined && !(input.effect && delaying.includes(input.effect))) {
     out.push("delay requires the effect delay or reorder");
   }
   return out;
@@ -118,8 +118,8 @@ const fieldConflictRules = {
 };
 
 const CheckedFault = matchers
-  .superRefine((given, context) => {
-    for (const message of findContradictions(given)) context.addIssue({ code: "custom", message, path: [] });
+  .superRefine((input, context) => {
+    for (const message of findContradictions(input)) context.addIssue({ code: "custom", message, path: [] });
   })
   .meta(fieldConflictRules);
 

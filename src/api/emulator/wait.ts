@@ -21,16 +21,16 @@ const WaitQuery = z
       .describe("Virtual time from which matches count (default: the beginning)"),
     timeout_ms: z.int().min(0).max(600_000).default(30_000).describe("Maximum duration on the wall clock"),
   })
-  .superRefine((given, context) => {
+  .superRefine((input, context) => {
     const addIssue = (message: string) => context.addIssue({ code: "custom", message, path: [] });
-    if (!given.activity && !given.outcome && !given.contract_status) {
+    if (!input.activity && !input.outcome && !input.contract_status) {
       addIssue("one of activity, outcome and contract_status is required");
     }
-    if (given.contract_status && (given.activity || given.outcome)) {
+    if (input.contract_status && (input.activity || input.outcome)) {
       addIssue("contract_status cannot be used with activity or outcome");
     }
-    if (given.contract_status && given.contract === undefined) addIssue("contract_status requires contract");
-    if (given.webhook !== undefined && !given.outcome) addIssue("webhook requires outcome");
+    if (input.contract_status && input.contract === undefined) addIssue("contract_status requires contract");
+    if (input.webhook !== undefined && !input.outcome) addIssue("webhook requires outcome");
   });
 
 const contractNamed = {

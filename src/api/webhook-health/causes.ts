@@ -36,8 +36,8 @@ export function diagnoseFailedAttempt(
   const defaultText = `Last attempt: ${trouble.replace(/^[A-Z](?=[a-z ])/, (letter) => letter.toLowerCase())}`;
   if (getCausingFault(attempt) !== undefined) return { means: defaultText, steps: [] };
   const { status, error } = attempt;
-  const known = status === null ? byError.get(error?.code ?? "") : explainStatus(status, schedule);
-  return { means: defaultText, steps: [fix("Fix the receiver.")], ...known };
+  const specific = status === null ? byError.get(error?.code ?? "") : explainStatus(status, schedule);
+  return { means: defaultText, steps: [fix("Fix the receiver.")], ...specific };
 }
 
 const rejected: Cause = {
@@ -79,8 +79,8 @@ const explainTooManyRequests = (schedule: RetrySchedule | undefined): Cause => (
 });
 
 function explainStatus(status: number, schedule: RetrySchedule | undefined): Partial<Cause> | undefined {
-  const known = status === 429 ? explainTooManyRequests(schedule) : statuses.get(status);
-  if (known) return known;
+  const specific = status === 429 ? explainTooManyRequests(schedule) : statuses.get(status);
+  if (specific) return specific;
   if (status >= 300 && status < 400)
     return {
       means: `Last attempt: the receiver responded ${status}. Redirects are not followed.`,

@@ -28,21 +28,23 @@ export const compareStrings = (a: string, b: string): number => (a < b ? -1 : a 
  * succeed, only their failures are returned.
  */
 export function findFailureStreak(deliveries: readonly Delivery[]): FailureStreak {
-  const made = deliveries.flatMap((delivery) =>
+  const attempts = deliveries.flatMap((delivery) =>
     delivery.attempts.map((attempt): DeliveryAttempt => ({ delivery, attempt })),
   );
-  made.sort(compareAttemptTimes);
-  const sinceSuccess = made.slice(made.findLastIndex(({ attempt }) => hasSucceeded(attempt)) + 1);
+  attempts.sort(compareAttemptTimes);
+  const sinceSuccess = attempts.slice(attempts.findLastIndex(({ attempt }) => hasSucceeded(attempt)) + 1);
   for (const { getValue, describe } of features) {
-    const failing = [...groupAttempts(made, getValue)].filter(([, group]) => isFailingConsistently(group, made, 2));
+    const failing = [...groupAttempts(attempts, getValue)].filter(([, group]) =>
+      isFailingConsistently(group, attempts, 2),
+    );
     const failed = failing.flatMap(([, group]) => listAttemptsSinceSuccess(group)).sort(compareAttemptTimes);
     // If other deliveries are among the last failures, this property is not the common cause.
     if (failing.length === 0 || failing.length > maxNamed || sinceSuccess.some((one) => !failed.includes(one)))
       continue;
     return { failed, only: `${describe(failing.map(([value]) => value))} Other deliveries arrive.` };
   }
-  const retried = [...groupAttempts(made, ({ id, outcome }) => (outcome === "retrying" ? String(id) : undefined))];
-  const failing = retried.filter(([, group]) => isFailingConsistently(group, made, 1));
+  const retried = [...groupAttempts(attempts, ({ id, outcome }) => (outcome === "retrying" ? String(id) : undefined))];
+  const failing = retried.filter(([, group]) => isFailingConsistently(group, attempts, 1));
   const failed = failing.flatMap(([, group]) => group).sort(compareAttemptTimes);
   if (failing.length === 0 || failing.length > maxNamed || sinceSuccess.some((one) => !failed.includes(one)))
     return { failed: sinceSuccess, only: undefined };
@@ -79,11 +81,11 @@ const features: readonly SharedFeature[] = [
 ];
 
 function groupAttempts(
-  made: readonly DeliveryAttempt[],
+  attempts: readonly DeliveryAttempt[],
   of: SharedFeature["getValue"],
 ): ReadonlyMap<string, DeliveryAttempt[]> {
   const groups = new Map<string, DeliveryAttempt[]>();
-  for (const one of made) {
+  for (const one of attempts) {
     const value = of(one.delivery);
     if (value === undefined) continue;
     const group = groups.get(value);
@@ -130,7 +132,7 @@ interface ExplainedWebhook {
 }
 
 /** Maximum number of activities in a sentence. */
-const named = 5;
+const maxShown = 5;
 
 export interface ExplanationOptions {
   /** Formats a time. */
@@ -190,7 +192,7 @@ const isFirstOfItsWorkspace = (one: ActivityHistory[number], i: number, all: Act
 const formatActivities = (names: readonly string[]): string =>
   names.length === 0
     ? "no activity"
-    : `${names.slice(0, named).join(", ")}${names.length > named ? ` and ${names.length - named} more` : ""}`;
+    : `${names.slice(0, maxShown).join(", ")}${names.length > maxShown ? ` and ${names.length - maxShown} more` : ""}`;
 
 const formatNumbers = (all: readonly ActivityHistory[number][]): string =>
   formatActivities(all.map(({ count, activity }) => `${count} ${activity}`));
