@@ -1,5 +1,6 @@
 import { toIsoMillis } from "../../../src/base/clock.ts";
 import { waitForNextTurn } from "../../../src/base/timing.ts";
+import { type BufferUsage, ByteBoundedLog } from "../../http/byte-bounded-log.ts";
 import { EventFrames } from "../../http/reply.ts";
 import type { ControlContext, FollowableEvents } from "../context.ts";
 import { type ActivityItem, describeEvents, watchActivityItems } from "./describe-events.ts";
@@ -28,7 +29,7 @@ const heartbeat = new EventFrames(":\n\n");
 export class EventFeed implements FollowableEvents {
   readonly #context: FeedContext;
   readonly #run: string;
-  readonly #ring: EventRing;
+  readonly #ring = new EventRing();
   #items: ActivityItem[] = [];
   #weight = 0;
   #isPublishing = false;
@@ -39,10 +40,9 @@ export class EventFeed implements FollowableEvents {
   #wake = () => {};
   #next = this.#nextEvent();
 
-  constructor(context: FeedContext, instance: string, ring = new EventRing()) {
+  constructor(context: FeedContext, instance: string) {
     this.#context = context;
     this.#run = instance.slice(0, 8);
-    this.#ring = ring;
   }
 
   get amount() {
@@ -59,14 +59,11 @@ export class EventFeed implements FollowableEvents {
       }
       while (!signal.aborted) {
         const next = this.#next;
-        const events = this.#ring.listAfter(at);
-        if (events === undefined) {
-          at = this.#ring.last;
-          yield this.#mark("resync");
-        } else if (events.length > 0) {
-          at = events.at(-1)!.number;
-          yield new EventFrames(events.map(({ text }) => text).join(""));
-        } else if (!(await this.#waitWithin(feedLimits.heartbeatMs, next, signal)) && !signal.aborted) yield heartbeat;
+        const frames = this.#ring.listAfter(at);
+        at = this.#ring.last;
+        if (frames === undefined) yield this.#mark("resync");
+        else if (frames.length > 0) yield new EventFrames(frames.join(""));
+        else if (!(await this.#waitWithin(feedLimits.heartbeatMs, next, signal)) && !signal.aborted) yield heartbeat;
       }
     } finally {
       this.#removeStream();
@@ -173,66 +170,38 @@ export class EventFeed implements FollowableEvents {
 /** The id is repeated in the data for readers that ignore the field. */
 const formatFrame = (id: string, event: object): string => `id: ${id}\ndata: ${JSON.stringify({ id, ...event })}\n\n`;
 
-interface NumberedEvent {
-  readonly number: number;
-  readonly text: string;
-}
+/** Maximum size of the retained events. Each counts at least 420 bytes, so that there are at most 5,000. */
+const maxBytes = 2 * 1024 * 1024;
+const minEventBytes = 420;
 
-/** The newest events of an emulator, up to a maximum number and size. The oldest are dropped first. */
+/** The newest events of an emulator, as numbered frames. */
 class EventRing {
-  readonly #limits: { readonly count: number; readonly length: number };
-  #events: NumberedEvent[] = [];
-  #length = 0;
+  readonly #frames = new ByteBoundedLog<string>(maxBytes);
   #last = 0;
-  #dropped = 0;
-
-  constructor(most = { count: 5_000, length: 2 * 1024 * 1024 }) {
-    this.#limits = most;
-  }
 
   get last(): number {
     return this.#last;
   }
 
-  get amount() {
-    const { length: count } = this.#events;
-    return { count, bytes: this.#length, max_bytes: this.#limits.length, dropped: this.#dropped };
+  get amount(): BufferUsage {
+    return this.#frames.amount;
   }
 
-  add(textOf: (number: number) => string): void {
+  add(createFrame: (number: number) => string): void {
     this.#last += 1;
-    const text = textOf(this.#last);
-    this.#events.push({ number: this.#last, text });
-    this.#length += text.length;
-    if (this.#events.length > this.#limits.count || this.#length > this.#limits.length) this.#dropOldest();
+    const frame = createFrame(this.#last);
+    this.#frames.add(frame, Math.max(frame.length, minEventBytes));
   }
 
-  /** Returns the events after a number, or undefined if one of them was dropped or never published. */
-  listAfter(number: number): readonly NumberedEvent[] | undefined {
-    const oldest = this.#last - this.#events.length + 1;
-    if (number < oldest - 1 || number > this.#last) return undefined;
-    return this.#events.slice(number + 1 - oldest);
+  /** Returns the frames after a number, or undefined if one of them was dropped or never published. */
+  listAfter(number: number): readonly string[] | undefined {
+    const before = this.#last - this.#frames.amount.count;
+    return number < before || number > this.#last ? undefined : this.#frames.list().slice(number - before);
   }
 
   /** Marks a gap, which is reported to earlier followers. */
   interrupt(): void {
-    this.#dropped += this.#events.length;
-    this.#events = [];
-    this.#length = 0;
+    this.#frames.clear();
     this.#last += 1;
-  }
-
-  /** Drops a tenth more than necessary, so that moving the others costs little per event. */
-  #dropOldest(): void {
-    const { count, length } = this.#limits;
-    let droppedCount = 0;
-    let remaining = this.#length;
-    while (this.#events.length - droppedCount > 0.9 * count || remaining > 0.9 * length) {
-      remaining -= this.#events[droppedCount]!.text.length;
-      droppedCount += 1;
-    }
-    this.#events = this.#events.slice(droppedCount);
-    this.#length = remaining;
-    this.#dropped += droppedCount;
   }
 }
