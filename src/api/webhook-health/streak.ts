@@ -33,9 +33,9 @@ export function findFailureStreak(deliveries: readonly Delivery[]): FailureStrea
   );
   attempts.sort(compareAttemptTimes);
   const sinceSuccess = attempts.slice(attempts.findLastIndex(({ attempt }) => hasSucceeded(attempt)) + 1);
-  for (const { getValue, describe } of features) {
+  for (const { getValue, describe, minDeliveries = 2 } of features) {
     const failing = [...groupAttempts(attempts, getValue)].filter(([, group]) =>
-      isFailingConsistently(group, attempts, 2),
+      isFailingConsistently(group, attempts, minDeliveries),
     );
     const failed = failing.flatMap(([, group]) => listAttemptsSinceSuccess(group)).sort(compareAttemptTimes);
     // If other deliveries are among the last failures, this property is not the common cause.
@@ -43,16 +43,7 @@ export function findFailureStreak(deliveries: readonly Delivery[]): FailureStrea
       continue;
     return { failed, only: `${describe(failing.map(([value]) => value))} Other deliveries arrive.` };
   }
-  const retried = [...groupAttempts(attempts, ({ id, outcome }) => (outcome === "retrying" ? String(id) : undefined))];
-  const failing = retried.filter(([, group]) => isFailingConsistently(group, attempts, 1));
-  const failed = failing.flatMap(([, group]) => group).sort(compareAttemptTimes);
-  if (failing.length === 0 || failing.length > maxNamed || sinceSuccess.some((one) => !failed.includes(one)))
-    return { failed: sinceSuccess, only: undefined };
-  const names = failing.map(([, group]) => formatName(group[0]!.delivery));
-  return {
-    failed,
-    only: `Only ${formatNames(names)} ${names.length === 1 ? "fails" : "fail"}. Other deliveries arrive.`,
-  };
+  return { failed: sinceSuccess, only: undefined };
 }
 
 /** Maximum number of names in a sentence. */
@@ -62,13 +53,14 @@ interface SharedFeature {
   /** Returns a property that deliveries can share, or undefined if the delivery does not have it. */
   readonly getValue: (delivery: Delivery) => string | undefined;
   readonly describe: (values: readonly string[]) => string;
+  readonly minDeliveries?: number;
 }
 
+const describeNames = (names: readonly string[]): string =>
+  `Only ${formatNames(names)} ${names.length === 1 ? "fails" : "fail"}.`;
+
 const features: readonly SharedFeature[] = [
-  {
-    getValue: ({ activity }) => activity,
-    describe: (names) => `Only ${formatNames(names)} ${names.length === 1 ? "fails" : "fail"}.`,
-  },
+  { getValue: ({ activity }) => activity, describe: describeNames },
   {
     getValue: ({ composite_id: id }) => id ?? undefined,
     describe: (ids) => `Only deliveries for ${formatNames(ids)} fail.`,
@@ -77,6 +69,11 @@ const features: readonly SharedFeature[] = [
     // `H-…` is a contract executed outside the platform (DECISIONS.md, F1).
     getValue: ({ composite_id: id }) => (id?.startsWith("H-") ? "H" : undefined),
     describe: () => "Only deliveries for imported contracts (H-…) fail.",
+  },
+  {
+    getValue: (delivery) => (delivery.outcome === "retrying" ? formatName(delivery) : undefined),
+    describe: describeNames,
+    minDeliveries: 1,
   },
 ];
 
