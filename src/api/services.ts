@@ -99,17 +99,18 @@ export const storage = {
   failures: [],
 } as const satisfies Service;
 
-const noInput = { request: {}, failures: [] } as const;
+/** A request is a GET without input, unless its declaration says otherwise. */
+const plainRequest = { method: "GET", request: {}, failures: [] } as const;
 
 /** The parts that most operations of the routing service share. A declaration overrides what differs. */
-export const routerOperation = { ...noInput, service: router, auth: "none", basis: "specified" } as const;
+export const routerOperation = { ...plainRequest, service: router, auth: "none", basis: "specified" } as const;
 
-export const contractOperation = { ...noInput, service: contracts, auth: "api-key" } as const;
+export const contractOperation = { ...plainRequest, service: contracts, auth: "api-key" } as const;
 export const publicOperation = { ...contractOperation, basis: "public" } as const;
 export const specifiedOperation = { ...contractOperation, basis: "specified" } as const;
 
 export const controlOperation = {
-  ...noInput,
+  ...plainRequest,
   service: emulator,
   auth: "control-token",
   basis: controlPlaneBasis,

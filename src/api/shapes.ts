@@ -6,6 +6,10 @@ import { maxRetryDelayMs } from "./webhook-retries.ts";
 
 const countGiven = (value: object, names: readonly string[]): number =>
   names.filter((name) => (value as Readonly<Record<string, unknown>>)[name] !== undefined).length;
+/** Strings that are described where they are used. */
+export const optionalString = z.string().optional();
+export const nullableString = z.string().nullable();
+
 const requireField = (name: string) => ({ required: [name] });
 
 /**

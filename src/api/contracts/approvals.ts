@@ -68,7 +68,6 @@ export const listApprovals = defineOperation({
   id: "approvals.list",
   ...publicOperation,
   summary: "List the approvals of a contract",
-  method: "GET",
   path: "/api/v2.1/public/contracts/approvals/{composite_id}/",
   request: { params: compositeParams },
   responses: {
@@ -119,7 +118,6 @@ export const listComments = defineOperation({
   id: "comments.list",
   ...publicOperation,
   summary: "List the comments in a contract's activity log, newest first",
-  method: "GET",
   path: "/api/v2.1/public/contracts/{contract_id}/comments/",
   request: { params: commentsParams, query: z.object(paging) },
   responses: { 200: json(defineContractPage(Comment)) },

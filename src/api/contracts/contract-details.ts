@@ -36,7 +36,6 @@ export const showNotes = defineOperation({
   id: "contract-details.notes",
   ...publicOperation,
   summary: "Show the note on a contract",
-  method: "GET",
   path: "/api/v2.1/public/contracts/{composite_id}/notes",
   request: { params: compositeParams, headers: userScoping },
   responses: { 200: json(z.strictObject({ id: z.int(), text: z.string(), note_tag: z.string().optional() })) },
@@ -173,7 +172,6 @@ export const showProcessMetrics = defineOperation({
   id: "contract-details.process-metrics",
   ...publicOperation,
   summary: "Show when a contract reached each step",
-  method: "GET",
   path: "/api/v2.1/public/contracts/{contract_id}/process_metrics/",
   request: { params: contractParams },
   responses: {

@@ -2,6 +2,7 @@ import * as z from "zod";
 import { createAssumption } from "../basis.ts";
 import { defineOperation, json } from "../operation.ts";
 import { contractOperation, publicOperation } from "../services.ts";
+import { optionalString } from "../shapes.ts";
 import { defineContractPage, ListedContract, NumberedContract, paging } from "./shapes.ts";
 
 /**
@@ -40,7 +41,7 @@ export type ContractFilter = keyof typeof contractFilters;
 const plain = Object.fromEntries(
   (Object.keys(contractFilters) as ContractFilter[]).map((field) => [
     `filter__${field}`,
-    z.string().optional().describe(`Only contracts whose ${field} is this`),
+    optionalString.describe(`Only contracts whose ${field} is this`),
   ]),
 ) as Record<`filter__${ContractFilter}`, z.ZodOptional<z.ZodString>>;
 
@@ -60,12 +61,11 @@ export const listContracts = defineOperation({
   description:
     "Every filter also accepts an operator after its name: [$eq], [$ne], [$in] (comma list), and for ids and dates " +
     "[$gt], [$gte], [$lt], [$lte]. Quote it on a command line: '--filter-display-status[$in]' SIGN,DRAFT.",
-  method: "GET",
   path: "/api/v2.1/public/contracts/",
   request: {
     query: z.looseObject({
       ...paging,
-      query: z.string().optional().describe("Search in names of contracts, entities and parties, and addresses"),
+      query: optionalString.describe("Search in names of contracts, entities and parties, and addresses"),
       ...plain,
     }),
   },
@@ -87,7 +87,6 @@ export const listContractsV1 = defineOperation({
   id: "contracts.list-v1",
   ...contractOperation,
   summary: "List contracts with version 1 of the API, newest first",
-  method: "GET",
   path: "/api/v1/public/contracts/",
   request: { query: z.object(paging) },
   responses: { 200: json(defineContractPage(NumberedContract)) },

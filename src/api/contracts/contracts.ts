@@ -2,7 +2,7 @@ import * as z from "zod";
 import { createAssumption } from "../basis.ts";
 import { defineOperation, json } from "../operation.ts";
 import { contractOperation, publicOperation, specifiedOperation } from "../services.ts";
-import { dictionary, email, timestamp } from "../shapes.ts";
+import { dictionary, email, optionalString, timestamp } from "../shapes.ts";
 import { activitiesCausedBy } from "./lifecycle.ts";
 import {
   ContractStatus,
@@ -40,8 +40,8 @@ export const SendRequest = z.object({
     )
     .optional()
     .describe("Further files for the e-mail"),
-  custom_message: z.string().optional().describe("Text of the e-mail"),
-  subject: z.string().optional().describe("Subject of the e-mail"),
+  custom_message: optionalString.describe("Text of the e-mail"),
+  subject: optionalString.describe("Subject of the e-mail"),
 });
 
 /** DECISIONS.md, F11 */
@@ -131,7 +131,6 @@ export const showContractStatus = defineOperation({
   id: "contracts.status",
   ...specifiedOperation,
   summary: "Show a contract's status",
-  method: "GET",
   path: "/api/v2.1/public/contracts/{composite_id}/status",
   request: { params: compositeParams, headers: userScoping },
   responses: { 200: json(z.strictObject({ contract_status: ContractStatus, contract_name: z.string() })) },
@@ -169,7 +168,6 @@ export const listRecipients = defineOperation({
   id: "contracts.recipients",
   ...specifiedOperation,
   summary: "List the signatories of a contract and their signatures",
-  method: "GET",
   path: "/api/v2.1/public/contracts/{composite_id}/recipients/",
   request: { params: compositeParams },
   responses: { 200: json(z.strictObject({ items: z.array(Recipient) })) },
@@ -186,7 +184,6 @@ export const showRecipientLink = defineOperation({
   id: "contracts.recipient-link",
   ...contractOperation,
   summary: "Get the signing link of a recipient",
-  method: "GET",
   path: "/api/v2.1/public/contracts/{contract_id}/recipients/recipient_link/",
   request: {
     params: contractParams,
@@ -205,7 +202,6 @@ export const showEmbeddedLink = defineOperation({
   id: "contracts.embedded-link",
   ...contractOperation,
   summary: "Get the URL that embeds a contract for a counterparty",
-  method: "GET",
   path: "/api/v2.1/public/embedded/contracts/{contract_id}/counter_party/",
   request: {
     params: contractParams,
@@ -258,7 +254,6 @@ export const showExternalMetadata = defineOperation({
   id: "external-metadata.show",
   ...publicOperation,
   summary: "Show the external metadata of a contract",
-  method: "GET",
   path: "/api/v2.1/public/contracts/{contract_id}/external_metadata",
   request: { params: externalMetadataParams },
   responses: { 200: json(Answer) },
@@ -272,7 +267,6 @@ export const findByExternalMetadata = defineOperation({
   ...specifiedOperation,
   summary: "Find contracts by the id of their external metadata",
   description: "Newest first, at most 50.",
-  method: "GET",
   path: "/api/v2.1/public/contracts/by_external_metadata/{external_metadata_id}",
   lastTakesSlashes: true,
   request: {

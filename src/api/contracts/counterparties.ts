@@ -2,7 +2,7 @@ import * as z from "zod";
 import { createAssumption } from "../basis.ts";
 import { defineOperation, json } from "../operation.ts";
 import { contractOperation, publicOperation } from "../services.ts";
-import { dictionary, email } from "../shapes.ts";
+import { dictionary, email, optionalString } from "../shapes.ts";
 import { defineContractPage, paging } from "./shapes.ts";
 
 const optionalText = z.string().nullable().optional();
@@ -50,12 +50,11 @@ export const listCounterparties = defineOperation({
   ...publicOperation,
   summary: "List counterparties",
   description: "A query parameter filter_custom__<field> matches the exact value of a custom field.",
-  method: "GET",
   path: "/api/v2.1/public/counter_parties/",
   request: {
     query: z.looseObject({
       ...paging,
-      filter__client_email_address: z.string().optional().describe("E-mail address of a contact"),
+      filter__client_email_address: optionalString.describe("E-mail address of a contact"),
     }),
   },
   responses: { 200: json(defineContractPage(CounterpartyRecord)) },
@@ -114,7 +113,6 @@ export const showCounterparty = defineOperation({
   id: "counterparties.show",
   ...contractOperation,
   summary: "Show a counterparty",
-  method: "GET",
   path: "/api/v2.1/public/counter_parties/{counter_party_id}",
   request: { params: counterpartyParams },
   responses: { 200: json(CounterpartyRecord) },

@@ -53,7 +53,6 @@ export const showContent = defineOperation({
   summary: "Show the text of a contract's document",
   description:
     "Reads PDFs, including the rendered PDF of a template contract, but not DOCX. A PDF that exceeds the limits of time, memory or nesting has the status failed. While too many PDFs are queued, the status is pending.",
-  method: "GET",
   path: "/api/v2.1/public/contracts/{composite_id}/content",
   request: {
     params: compositeParams,

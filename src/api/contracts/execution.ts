@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { defineOperation, empty, json } from "../operation.ts";
 import { publicOperation } from "../services.ts";
-import { email, oneOf } from "../shapes.ts";
+import { email, oneOf, optionalString } from "../shapes.ts";
 import { activitiesCausedBy, emailDeliveryActivities } from "./lifecycle.ts";
 import { compositeParams, contractParams, noEffectNote } from "./shapes.ts";
 
@@ -34,7 +34,7 @@ export const unmarkForExecution = defineOperation({
   path: "/api/v2.1/public/contracts/{composite_id}/unmark_for_execution",
   request: {
     params: compositeParams,
-    body: json(z.object({ note: z.string().optional().describe("Reason") }).default({})),
+    body: json(z.object({ note: optionalString.describe("Reason") }).default({})),
   },
   responses: { 200: empty() },
   failures: ["not-found", "cannot-unmark"],

@@ -57,7 +57,6 @@ export const showFile = defineOperation({
   id: "files.show",
   ...specifiedOperation,
   summary: "Get a signed URL to download a file from",
-  method: "GET",
   path: "/api/v2.1/public/workspace/files/{file_id}/",
   request: { params: z.object({ file_id: z.string().describe("file_id of the upload") }) },
   responses: { 200: json(z.strictObject({ signed_url: z.string() })) },

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { createAssumption } from "../basis.ts";
 import { defineOperation, empty, json } from "../operation.ts";
 import { contractOperation, publicOperation, specifiedOperation } from "../services.ts";
-import { dictionary, timestamp } from "../shapes.ts";
+import { dictionary, nullableString, optionalString, timestamp } from "../shapes.ts";
 import { compositeParams, contractParams, OrgUser } from "./shapes.ts";
 
 export const Priority = z.enum(["LOW", "MEDIUM", "HIGH"]);
@@ -16,7 +16,7 @@ export const Assignee = z.object({
 });
 
 const title = z.string().min(1).max(255).describe("Title of the request");
-const description = z.string().nullable().describe("Description of the request");
+const description = nullableString.describe("Description of the request");
 const dueDate = z.iso.datetime({ offset: true }).nullable().describe("ISO 8601 UTC timestamp");
 const assignees = z.array(Assignee).nullable().describe("Assignees");
 const metadata = dictionary(z.string()).nullable().describe("Custom keys with string values");
@@ -126,13 +126,12 @@ export const listIntakes = defineOperation({
   id: "intake.list",
   ...publicOperation,
   summary: "List legal intakes",
-  method: "GET",
   path: "/api/v1/public/legal_intake/",
   request: {
     query: z.object({
       page: z.int().min(1).default(1).describe("Page number, from 1"),
       limit: z.int().min(1).max(100).default(50).describe("Rows per page"),
-      query: z.string().optional().describe("Search in title, description and reference id"),
+      query: optionalString.describe("Search in title, description and reference id"),
       sort: sortKey.optional().describe("Sort by created_at, priority, status or title, with - or + before"),
       filter__priority: Priority.optional().describe("Show only this priority"),
       "filter__priority[$eq]": Priority.optional().describe("Alias without an operator"),
@@ -170,7 +169,6 @@ export const showIntake = defineOperation({
   id: "intake.show",
   ...publicOperation,
   summary: "Show a legal intake",
-  method: "GET",
   path: "/api/v1/public/legal_intake/{intake_id}/",
   request: { params },
   responses: { 200: json(IntakeDetail) },
@@ -231,7 +229,6 @@ export const showQuestionnaireResponses = defineOperation({
   id: "intake-form.responses",
   ...publicOperation,
   summary: "Show the intake form answers of a contract",
-  method: "GET",
   path: "/api/v2.1/public/contracts/{contract_id}/questionnaire/responses/",
   request: {
     params: contractParams,

@@ -17,7 +17,6 @@ export const listKeyPointerDefinitions = defineOperation({
   id: "key-pointers.definitions",
   ...publicOperation,
   summary: "List the key pointers that contracts of a type have",
-  method: "GET",
   path: "/api/v2.1/public/key_pointers/",
   request: { query: z.object({ contract_type_id: z.int().describe("Id of the contract type") }) },
   responses: {
@@ -43,7 +42,6 @@ export const listKeyPointers = defineOperation({
   id: "key-pointers.list",
   ...publicOperation,
   summary: "List the key pointers of a contract",
-  method: "GET",
   path: "/api/v2.1/public/contracts/{composite_id}/key_pointers",
   request: { params: compositeParams, headers: userScoping },
   responses: { 200: json(z.array(KeyPointer)) },

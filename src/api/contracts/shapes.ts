@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { decodeFileBase64 } from "../../base/hmac.ts";
 import { expectedCountry } from "../expectation.ts";
-import { dictionary, email, timestamp } from "../shapes.ts";
+import { dictionary, email, optionalString, timestamp } from "../shapes.ts";
 import { contractStatuses } from "./lifecycle.ts";
 
 export const ContractStatus = z.enum(contractStatuses);
@@ -20,10 +20,9 @@ export const contractParams = z.object({
 
 /** Scoping for routes that can be restricted to the contracts that the acting user can see (DECISIONS.md, F2). */
 export const userScoping = z.object({
-  "enforce-user-scoping": z
-    .string()
-    .optional()
-    .describe("true: only a contract that the acting user is involved in (assumed)"),
+  "enforce-user-scoping": optionalString.describe(
+    "true: only a contract that the acting user is involved in (assumed)",
+  ),
 });
 
 /** Metadata of an external system, in requests and responses (DECISIONS.md, C13). */

@@ -17,7 +17,6 @@ export const listTemplates = defineOperation({
   id: "templates.list",
   ...publicOperation,
   summary: "List contract templates",
-  method: "GET",
   path: "/api/v2.1/public/templates/",
   request: {
     query: z.object({
@@ -42,7 +41,6 @@ export const showTemplate = defineOperation({
   id: "templates.show",
   ...publicOperation,
   summary: "Show a contract template",
-  method: "GET",
   path: "/api/v2.1/public/templates/{template_id}/",
   request: { params },
   responses: { 200: json(TemplateRecord) },
@@ -71,7 +69,6 @@ export const showTemplateMetadata = defineOperation({
   id: "templates.metadata",
   ...publicOperation,
   summary: "Show the contract_data that a template needs",
-  method: "GET",
   path: "/api/v2.1/public/templates/{template_id}/metadata",
   request: { params },
   responses: {

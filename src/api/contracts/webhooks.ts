@@ -53,7 +53,6 @@ export const showHmacKey = defineOperation({
   id: "webhooks.hmac-key",
   ...publicOperation,
   summary: "Show the signing key of the workspace's webhooks",
-  method: "GET",
   path: "/api/v2.1/public/webhooks/hmac_key/",
   responses: {
     200: json(z.strictObject({ hmac_key: z.string().describe("Base64 of the key; decode it before use") })),

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { defineOperation, json } from "../operation.ts";
 import { publicOperation } from "../services.ts";
+import { optionalString } from "../shapes.ts";
 import { Attribute, defineContractPage, paging } from "./shapes.ts";
 
 const RoleRecord = z.strictObject({ id: z.int(), name: z.string(), description: z.string().optional() });
@@ -9,13 +10,12 @@ export const listUsers = defineOperation({
   id: "users.list",
   ...publicOperation,
   summary: "List the users of the workspace",
-  method: "GET",
   path: "/api/v2.1/public/auth/users/",
   request: {
     query: z.object({
       ...paging,
-      user_email: z.string().optional().describe("Search in the e-mail address"),
-      user_name: z.string().optional().describe("Search in the name"),
+      user_email: optionalString.describe("Search in the e-mail address"),
+      user_name: optionalString.describe("Search in the name"),
     }),
   },
   responses: {
@@ -44,7 +44,6 @@ export const listRoles = defineOperation({
   id: "users.roles",
   ...publicOperation,
   summary: "List the active roles of the workspace",
-  method: "GET",
   path: "/api/v2.1/public/auth/roles/",
   responses: { 200: json(z.strictObject({ active_roles: z.array(RoleRecord) })) },
   cli: { command: "contracts users roles", rows: "active_roles", columns: ["id", "name"] },
@@ -57,7 +56,6 @@ export const listEntities = defineOperation({
   id: "organizations.entities",
   ...publicOperation,
   summary: "List the legal entities of the workspace",
-  method: "GET",
   path: "/api/v2.1/public/organizations/entities/",
   responses: {
     200: json(
@@ -91,10 +89,9 @@ export const listOrganizationTypes = defineOperation({
   id: "organizations.types",
   ...publicOperation,
   summary: "List the labels that organization_type may have",
-  method: "GET",
   path: "/api/v2.1/public/organizations/types/",
   request: {
-    query: z.object({ jurisdiction_iso_code: z.string().optional().describe("Show only types of this jurisdiction") }),
+    query: z.object({ jurisdiction_iso_code: optionalString.describe("Show only types of this jurisdiction") }),
   },
   responses: {
     200: json(z.array(z.strictObject({ id: z.int(), name: z.string(), jurisdiction: Jurisdiction.optional() }))),
@@ -110,7 +107,6 @@ export const listContractTypes = defineOperation({
   id: "contract-types.list",
   ...publicOperation,
   summary: "List contract types",
-  method: "GET",
   path: "/api/v2.1/public/contract_types/",
   responses: { 200: json(z.array(z.strictObject({ id: z.int(), name: z.string() }))) },
   cli: { command: "contracts types list", columns: ["id", { name: "name", cut: 1 }] },
@@ -121,7 +117,6 @@ export const listTypeEntities = defineOperation({
   id: "contract-types.entities",
   ...publicOperation,
   summary: "List the entities that may sign contracts of a type",
-  method: "GET",
   path: "/api/v2.1/public/contract_types/{contract_type_id}/entities",
   request: { params },
   responses: {
@@ -158,7 +153,6 @@ export const showIntakeForm = defineOperation({
   id: "contract-types.intake-form",
   ...publicOperation,
   summary: "Show the questions of a contract type's intake form",
-  method: "GET",
   path: "/api/v2.1/public/contract_types/{contract_type_id}/intake_form/questionnaire/",
   request: { params },
   responses: { 200: json(z.array(Attribute)) },

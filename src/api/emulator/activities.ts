@@ -70,7 +70,6 @@ export const listActivities = defineOperation({
   ...controlOperation,
   summary: "List activities, with or without a webhook for them",
   description: "The newest 10,000 activities are retained.",
-  method: "GET",
   path: "/_emulator/activities",
   responses: {
     200: json(

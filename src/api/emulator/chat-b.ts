@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { defineOperation, json } from "../operation.ts";
 import { controlOperation } from "../services.ts";
-import { dictionary } from "../shapes.ts";
+import { dictionary, optionalString } from "../shapes.ts";
 
 const Token = z.strictObject({
   token: z.string().describe("Value for the header authorization, after `Bearer `"),
@@ -20,9 +20,9 @@ export const mintChatBToken = defineOperation({
   request: {
     body: json(
       z.object({
-        service_url: z.string().optional().describe("serviceUrl of the activity"),
-        app_id: z.string().optional().describe("App of the token (default: the app of the seed)"),
-        issuer: z.string().optional().describe("Issuer of the token (default: the issuer of the seed)"),
+        service_url: optionalString.describe("serviceUrl of the activity"),
+        app_id: optionalString.describe("App of the token (default: the app of the seed)"),
+        issuer: optionalString.describe("Issuer of the token (default: the issuer of the seed)"),
         expires_in: z.int().default(3600).describe("Seconds until it expires, on the wall clock; may be negative"),
         not_before: z.int().default(0).describe("Seconds until it becomes valid"),
         claims: dictionary(z.unknown()).default({}).describe("Additional claims; they override those above"),
@@ -39,7 +39,6 @@ export const showChatBIssuer = defineOperation({
   id: "chat-b-issuer.metadata",
   ...controlOperation,
   summary: "Show the metadata of the bot-framework token issuer",
-  method: "GET",
   path: "/_emulator/chat-b/openid-configuration",
   auth: "none",
   responses: {
@@ -59,7 +58,6 @@ export const showChatBKeys = defineOperation({
   id: "chat-b-issuer.keys",
   ...controlOperation,
   summary: "Show the public keys of the bot-framework token issuer",
-  method: "GET",
   path: "/_emulator/chat-b/keys",
   auth: "none",
   responses: { 200: json(z.strictObject({ keys: z.array(z.looseObject({ kid: z.string(), kty: z.string() })) })) },

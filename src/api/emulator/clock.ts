@@ -56,7 +56,6 @@ export const showClock = defineOperation({
   id: "clock.show",
   ...controlOperation,
   summary: "Show virtual time and what is due next",
-  method: "GET",
   path: "/_emulator/clock",
   responses: { 200: json(Clock) },
   cli: { command: "emulator clock", columns: ["now", "mode", "speed", "next_due", "pending"] },

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { createAssumption } from "../basis.ts";
 import { defineOperation, json } from "../operation.ts";
 import { controlOperation } from "../services.ts";
-import { timestamp } from "../shapes.ts";
+import { nullableString, timestamp } from "../shapes.ts";
 
 const Cluster = z.strictObject({
   id: z.string(),
@@ -11,12 +11,9 @@ const Cluster = z.strictObject({
   own_url: z.string().describe("Listening address for programs on this machine; differs from url only behind a proxy"),
   external: z.boolean().describe("A back end outside the emulator"),
   cluster_key: z.string().describe("Value for x-cluster-key"),
-  client_id: z
-    .string()
-    .nullable()
-    .describe("API key of its first workspace; null, like the next two, without a workspace"),
+  client_id: nullableString.describe("API key of its first workspace; null, like the next two, without a workspace"),
   client_secret: z.string().nullable(),
-  hmac_key: z.string().nullable().describe("Signing key of its webhooks"),
+  hmac_key: nullableString.describe("Signing key of its webhooks"),
 });
 
 export const listControlClusters = defineOperation({
@@ -24,7 +21,6 @@ export const listControlClusters = defineOperation({
   ...controlOperation,
   summary: "List the clusters with their addresses and keys",
   description: "--json adds the API key of the first workspace of each cluster, as svc emulator env prints it.",
-  method: "GET",
   path: "/_emulator/clusters",
   responses: { 200: json(z.array(Cluster)) },
   cli: {
@@ -51,7 +47,6 @@ export const listInbox = defineOperation({
   ...controlOperation,
   summary: "List the requests that the router forwarded to a cluster",
   description: "Requests are kept in memory; the oldest are dropped first. A reset clears them.",
-  method: "GET",
   path: "/_emulator/clusters/{id}/inbox",
   request: {
     params: z.object({ id: z.string().describe("Id of the cluster") }),

@@ -86,7 +86,6 @@ export const showConsolePage = defineOperation({
   summary: "Show the page of the console",
   description:
     "The page contains no state. It requests its data with the session of its user. `svc emulator open` opens it.",
-  method: "GET",
   path: "/_emulator/ui/",
   auth: "none",
   responses: { 200: html() },
@@ -100,7 +99,6 @@ export const showConsoleAsset = defineOperation({
   ...controlOperation,
   summary: "Get a file of the console page",
   description: "The name changes with the content, so browsers may cache the file forever.",
-  method: "GET",
   path: "/_emulator/ui/assets/{name}",
   auth: "none",
   request: { params: z.object({ name: z.string().describe("Name of the asset, as the page links to it") }) },
@@ -177,7 +175,6 @@ export const followEvents = defineOperation({
   summary: "Follow all events, or resume a stream that ended",
   description:
     "One stream of requests, deliveries, contracts, e-mails, devices, the clock, faults and snapshots. Events are sent once they are durable. To resume an ended stream, send its last ID as `after` or in the header Last-Event-ID, within a minute. If the ID is too old, or from another run, the first event is resync.",
-  method: "GET",
   path: "/_emulator/events",
   request: {
     query: z.object({ after: z.string().max(100).optional().describe("Resume after the event with this id") }),

@@ -4,7 +4,7 @@ import { activitiesCausedBy } from "../contracts/lifecycle.ts";
 import { ContractStatus, contractPermissions } from "../contracts/shapes.ts";
 import { defineOperation, json } from "../operation.ts";
 import { controlOperation } from "../services.ts";
-import { dictionary, email, timestamp } from "../shapes.ts";
+import { dictionary, email, optionalString, timestamp } from "../shapes.ts";
 import { defineItemPage, pageQuery } from "./shapes.ts";
 
 const actionBasis = createAssumption(
@@ -19,7 +19,7 @@ const Act = z
     email: email
       .optional()
       .describe("E-mail address of the person (default: the next person, or the contract's owner)"),
-    note: z.string().optional().describe("Note of the person"),
+    note: optionalString.describe("Note of the person"),
   })
   .default({});
 
@@ -191,7 +191,6 @@ export const listControlContracts = defineOperation({
   ...controlOperation,
   summary: "List the contracts of all workspaces, newest first",
   description: "Includes deleted contracts, with their last status.",
-  method: "GET",
   path: "/_emulator/contracts",
   request: { query: z.object(pageQuery) },
   responses: {
@@ -225,7 +224,6 @@ export const showContract = defineOperation({
   summary: "Show a contract with data that the contract API omits",
   description:
     "Shows the entity, counterparties, reviewers and invited people, and the link of each person. A link opens the page on which the person reads the contract and can sign, decline, review, approve or comment.",
-  method: "GET",
   path: "/_emulator/contracts/{id}",
   request: { params },
   responses: {

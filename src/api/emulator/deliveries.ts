@@ -4,7 +4,7 @@ import { createAssumption } from "../basis.ts";
 import { deliveryOutcomes } from "../delivery-outcomes.ts";
 import { defineOperation, events, json } from "../operation.ts";
 import { controlOperation } from "../services.ts";
-import { dictionary, timestamp } from "../shapes.ts";
+import { dictionary, nullableString, optionalString, timestamp } from "../shapes.ts";
 import { contractFilter, defineItemPage, pageQuery, receiverTimeoutMs } from "./shapes.ts";
 
 const basis = createAssumption("The real service shows its webhook log in its application only.");
@@ -17,7 +17,7 @@ export const DeliveryOutcome = z
 const Fault = z
   .strictObject({
     effect: z.string().describe("Effect: drop, tamper, wrong_key, duplicate, delay, reorder"),
-    by: z.string().nullable().describe("Request that added the fault, for svc emulator trace; null if not retained"),
+    by: nullableString.describe("Request that added the fault, for svc emulator trace; null if not retained"),
   })
   .nullable();
 
@@ -30,7 +30,7 @@ const attempt = {
   error: z.strictObject({ code: z.string(), message: z.string() }).nullable(),
   duration_ms: z.number().describe("Wall-clock time"),
   fault: Fault.describe("Fault that changed, mis-signed, dropped or delayed the request; null without one"),
-  answer: z.string().nullable().describe("Beginning of the receiver's response, in one line, if it was not 2xx"),
+  answer: nullableString.describe("Beginning of the receiver's response, in one line, if it was not 2xx"),
 };
 
 const delivery = {
@@ -39,12 +39,12 @@ const delivery = {
   workspace_id: z.int(),
   activity: z.enum(activities),
   contract_id: z.int().nullable(),
-  composite_id: z.string().nullable().describe("Composite ID: T-12 or H-12"),
+  composite_id: nullableString.describe("Composite ID: T-12 or H-12"),
   webhook_status: z
     .enum(["ACTIVE", "DISABLED_BY_USER", "DISABLED_BY_ERROR", "DELETED"])
     .describe("Current status; the next attempt is skipped unless it is ACTIVE"),
   outcome: DeliveryOutcome,
-  label: z.string().optional().describe("Purpose of a delivery that another program made; omitted for all others"),
+  label: optionalString.describe("Purpose of a delivery that another program made; omitted for all others"),
   status_text: z.string().describe("Status in words: retrying, will be skipped, skipped: webhook disabled"),
   next_attempt_at: timestamp.nullable(),
   postponement: Fault.describe("Fault that delays the next attempt; null without one"),
@@ -69,7 +69,7 @@ const WholeDelivery = z.strictObject({
     z.strictObject({
       ...attempt,
       url: z.string(),
-      response_body: z.string().nullable().describe("First 64 kB"),
+      response_body: nullableString.describe("First 64 kB"),
     }),
   ),
 });
@@ -99,7 +99,6 @@ export const listDeliveries = defineOperation({
   id: "deliveries.list",
   ...controlOperation,
   summary: "List webhook deliveries and their attempts, newest first",
-  method: "GET",
   path: "/_emulator/deliveries",
   request: {
     query: z.object({
@@ -131,7 +130,6 @@ export const watchDeliveries = defineOperation({
   id: "deliveries.watch",
   ...controlOperation,
   summary: "Follow delivery attempts as they are made",
-  method: "GET",
   path: "/_emulator/deliveries/events",
   request: { query: z.object(filters) },
   responses: { 200: events(DeliveryEvent) },
@@ -144,7 +142,6 @@ export const showDelivery = defineOperation({
   id: "deliveries.show",
   ...controlOperation,
   summary: "Show one delivery with its request and responses",
-  method: "GET",
   path: "/_emulator/deliveries/{id}",
   request: { params },
   responses: { 200: json(WholeDelivery) },

@@ -2,20 +2,19 @@ import * as z from "zod";
 import { createAssumption } from "../basis.ts";
 import { defineOperation, form, html, json } from "../operation.ts";
 import { controlOperation } from "../services.ts";
-import { email, timestamp } from "../shapes.ts";
+import { email, nullableString, optionalString, timestamp } from "../shapes.ts";
 
 const basis = createAssumption("The approval of a device belongs to the cluster. The control plane emulates it.");
 
-const ClusterOfDecision = z
-  .string()
-  .optional()
-  .describe("Cluster that decides (default: that of the code, of the address, or the first)");
+const ClusterOfDecision = optionalString.describe(
+  "Cluster that decides (default: that of the code, of the address, or the first)",
+);
 
 export const Device = z.strictObject({
   user_code: z.string().describe("User code that the device shows"),
   client_id: z.string(),
   status: z.enum(["PENDING", "AUTHORIZED", "DENIED"]),
-  cluster_id: z.string().nullable().describe("Cluster of the person who decides; null until the page is opened"),
+  cluster_id: nullableString.describe("Cluster of the person who decides; null until the page is opened"),
   expires_at: timestamp.describe("Virtual time"),
   redeemed: z.boolean().describe("The device has its tokens"),
 });
@@ -25,7 +24,6 @@ export const listDevices = defineOperation({
   ...controlOperation,
   summary: "List the devices that await or got approval",
   description: "Devices with expired or redeemed codes are removed over time.",
-  method: "GET",
   path: "/_emulator/device-grants",
   responses: { 200: json(z.array(Device)) },
   cli: {
@@ -80,10 +78,9 @@ export const showDevicePage = defineOperation({
   id: "device-grants.page",
   ...controlOperation,
   summary: "Show the page on which a person approves a device",
-  method: "GET",
   path: "/_emulator/device",
   auth: "none",
-  request: { query: z.object({ user_code: z.string().optional().describe("User code that the device shows") }) },
+  request: { query: z.object({ user_code: optionalString.describe("User code that the device shows") }) },
   responses: { 200: html() },
   cli: { command: "emulator device-page" },
   basis,
@@ -103,7 +100,7 @@ export const submitDevicePage = defineOperation({
         user_code: z.string().describe("User code that the device shows"),
         status: z.enum(["AUTHORIZED", "DENIED"]).describe("Decision of the person"),
         cluster_id: ClusterOfDecision,
-        email: z.string().optional().describe("E-mail address of the approver; may be empty"),
+        email: optionalString.describe("E-mail address of the approver; may be empty"),
         form_token: z.string().describe("Form token of the page"),
       }),
     ),

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { createAssumption } from "../basis.ts";
 import { defineOperation, json } from "../operation.ts";
 import { controlOperation } from "../services.ts";
-import { dictionary, timestamp } from "../shapes.ts";
+import { dictionary, nullableString, optionalString, timestamp } from "../shapes.ts";
 import { emailPurposes, mailerEventNames } from "./deliveries.ts";
 import { contractFilter, defineItemPage, pageQuery } from "./shapes.ts";
 
@@ -10,7 +10,7 @@ const basis = createAssumption("The control plane is part of the emulator (DECIS
 
 export const Email = z.strictObject({
   id: z.int(),
-  cluster_id: z.string().nullable().describe("Cluster; null for the router"),
+  cluster_id: nullableString.describe("Cluster; null for the router"),
   workspace_id: z.int().nullable(),
   contract_id: z.int().nullable(),
   purpose: z.enum(emailPurposes),
@@ -18,8 +18,8 @@ export const Email = z.strictObject({
   mode: z.enum(["to", "cc"]),
   subject: z.string().describe("Subject, in the emulator's own words"),
   text: z.string().describe("Text, in the emulator's own words; without the link and the token"),
-  link: z.string().nullable().describe("Link for the recipient"),
-  token: z.string().nullable().describe("Token that continues a signup or an invitation"),
+  link: nullableString.describe("Link for the recipient"),
+  token: nullableString.describe("Token that continues a signup or an invitation"),
   sent_at: timestamp,
   metadata: dictionary(z.string()).describe("Metadata for events about this e-mail"),
   events: z
@@ -27,7 +27,7 @@ export const Email = z.strictObject({
       z.strictObject({
         type: z.enum(mailerEventNames),
         at: timestamp,
-        detail: z.string().nullable().describe("Clicked link, or reason for the failure"),
+        detail: nullableString.describe("Clicked link, or reason for the failure"),
       }),
     )
     .describe("Events reported by the provider, oldest first; the last 100"),
@@ -39,12 +39,11 @@ export const listEmails = defineOperation({
   summary: "List the e-mails of the platform, newest first",
   description:
     "The emulator sends no e-mail, but records each one for 90 virtual days. Report its outcome with svc mailer webhook and its metadata. E-mails to signatories and counterparties count as delivered after one virtual minute.",
-  method: "GET",
   path: "/_emulator/emails",
   request: {
     query: z.object({
       contract: contractFilter,
-      recipient: z.string().optional().describe("Show only this recipient"),
+      recipient: optionalString.describe("Show only this recipient"),
       purpose: z.enum(emailPurposes).optional().describe("Show only this purpose"),
       ...pageQuery,
     }),
@@ -70,7 +69,6 @@ export const listBlackhole = defineOperation({
   id: "emails.blackhole",
   ...controlOperation,
   summary: "List the inbound e-mails that the blackhole dropped",
-  method: "GET",
   path: "/_emulator/blackhole",
   request: { query: z.object(pageQuery) },
   responses: {

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { activities } from "../activities.ts";
 import { defineOperation, empty, json, responseHeaders } from "../operation.ts";
 import { controlOperation } from "../services.ts";
-import { duration } from "../shapes.ts";
+import { duration, optionalString } from "../shapes.ts";
 
 /** Which of the matching requests or attempts are affected, for both directions. */
 const turns = {
@@ -17,7 +17,7 @@ const incoming = {
     .enum(["router", "contracts", "storage"])
     .optional()
     .describe("Incoming: only this service; the control plane is never affected"),
-  operation: z.string().optional().describe("Incoming: only this operation, by id: contracts.create"),
+  operation: optionalString.describe("Incoming: only this operation, by id: contracts.create"),
   method: z.enum(["GET", "POST", "PUT", "PATCH", "DELETE"]).optional().describe("Incoming: only this method"),
   path: z
     .string()
@@ -184,7 +184,6 @@ export const listFaults = defineOperation({
   id: "faults.list",
   ...controlOperation,
   summary: "List the faults with their number of matches",
-  method: "GET",
   path: "/_emulator/faults",
   responses: { 200: json(z.array(Fault)) },
   cli: { command: "emulator fault list", columns },

@@ -3,7 +3,7 @@ import { createAssumption } from "../basis.ts";
 import { defineOperation, form, html, json, redirect } from "../operation.ts";
 import { OAuthProviderType } from "../router/proxied.ts";
 import { controlOperation } from "../services.ts";
-import { timestamp } from "../shapes.ts";
+import { nullableString, timestamp } from "../shapes.ts";
 import { defineItemPage, pageQuery } from "./shapes.ts";
 
 const installationBasis = createAssumption(
@@ -34,7 +34,6 @@ export const listInstallations = defineOperation({
   id: "installations.list",
   ...controlOperation,
   summary: "List the installations of apps, newest first",
-  method: "GET",
   path: "/_emulator/installations",
   request: { query: z.object(pageQuery) },
   responses: { 200: json(defineItemPage(z.strictObject(installation))) },
@@ -77,11 +76,8 @@ export const beginInstallation = defineOperation({
         ...installation,
         state: z.string(),
         authorization_url: z.string().describe("URL that the approver opens in a browser"),
-        code: z.string().nullable().describe("Code of the provider; null without approve_as"),
-        redirect_url: z
-          .string()
-          .nullable()
-          .describe("Redirect of the provider with code and state; null without approve_as"),
+        code: nullableString.describe("Code of the provider; null without approve_as"),
+        redirect_url: nullableString.describe("Redirect of the provider with code and state; null without approve_as"),
       }),
     ),
   },
@@ -112,7 +108,6 @@ export const showProviderPage = defineOperation({
   id: "provider.page",
   ...controlOperation,
   summary: "Show the sign-in page of the stand-in provider",
-  method: "GET",
   path: "/_emulator/provider",
   auth: "none",
   request: { query: z.object(fields) },

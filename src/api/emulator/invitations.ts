@@ -4,7 +4,7 @@ import { defineOperation, json } from "../operation.ts";
 import { OAuthProviderType } from "../router/proxied.ts";
 import { InvitedUser } from "../router/trial.ts";
 import { controlOperation } from "../services.ts";
-import { dictionary, timestamp } from "../shapes.ts";
+import { dictionary, nullableString, optionalString, timestamp } from "../shapes.ts";
 import { defineItemPage, pageQuery } from "./shapes.ts";
 
 const basis = createAssumption(
@@ -15,7 +15,7 @@ const Invitation = z.strictObject({
   token: z.string(),
   kind: z.enum(["creator", "counterparty"]).describe("MEMBER of the workspace, or COUNTERPARTY of a contract"),
   state: z.enum(["PENDING", "ACCEPTED", "ENDED"]).describe("ENDED: the contract is executed, voided or deleted"),
-  email: z.string().nullable().describe("Null for a token of the seed, which invites no particular person"),
+  email: nullableString.describe("Null for a token of the seed, which invites no particular person"),
   name: z.string().nullable(),
   cluster_id: z.string(),
   workspace_id: z.int(),
@@ -29,13 +29,12 @@ export const listInvitations = defineOperation({
   ...controlOperation,
   summary: "List the invitations that the clusters issued, newest first",
   description: "The invite tokens of workspaces in the seed are last. They invite no particular person.",
-  method: "GET",
   path: "/_emulator/invitations",
   request: {
     query: z.object({
-      cluster: z.string().optional().describe("Show only this cluster"),
+      cluster: optionalString.describe("Show only this cluster"),
       workspace: z.int().min(1).optional().describe("Show only this workspace"),
-      email: z.string().optional().describe("Show only this person"),
+      email: optionalString.describe("Show only this person"),
       kind: z.enum(["creator", "counterparty"]).optional().describe("Show only members, or people of the counterparty"),
       state: z.enum(["PENDING", "ACCEPTED", "ENDED"]).optional().describe("Show only this state"),
       ...pageQuery,
@@ -98,7 +97,7 @@ const Trial = z.strictObject({
     })
     .nullable()
     .describe("Response to the completion; null until then"),
-  cluster_id: z.string().nullable().describe("Workspace; null until it is created"),
+  cluster_id: nullableString.describe("Workspace; null until it is created"),
   workspace_id: z.int().nullable(),
 });
 
@@ -106,7 +105,6 @@ export const listTrials = defineOperation({
   id: "trials.list",
   ...controlOperation,
   summary: "List the trial signups with their responses, newest first",
-  method: "GET",
   path: "/_emulator/trials",
   request: { query: z.object(pageQuery) },
   responses: { 200: json(defineItemPage(Trial)) },

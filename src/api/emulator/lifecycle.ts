@@ -1,14 +1,14 @@
 import * as z from "zod";
 import { bytes, defineOperation, empty, json } from "../operation.ts";
 import { controlOperation } from "../services.ts";
+import { nullableString, optionalString } from "../shapes.ts";
 
 /** Response to a liveness probe. */
 export const Readiness = z.strictObject({
   instance_id: z.string().describe("New at each start; distinguishes emulators on the same port"),
-  public_url: z
-    .string()
-    .optional()
-    .describe("URL of the router for clients, from --public-url (default: its listening address)"),
+  public_url: optionalString.describe(
+    "URL of the router for clients, from --public-url (default: its listening address)",
+  ),
   role: z
     .enum(["leader", "standby"])
     .optional()
@@ -18,10 +18,7 @@ export const Readiness = z.strictObject({
     .nullable()
     .optional()
     .describe("URL of the leader's router; null without a leader; only with --store"),
-  why: z
-    .string()
-    .optional()
-    .describe("Reason why it is not ready; omitted during startup, and if another process leads"),
+  why: optionalString.describe("Reason why it is not ready; omitted during startup, and if another process leads"),
 });
 
 export type Readiness = z.infer<typeof Readiness>;
@@ -29,7 +26,7 @@ export type Readiness = z.infer<typeof Readiness>;
 /** The responding process. Only clients on the same machine can use these fields. */
 const Process = z.strictObject({
   pid: z.int(),
-  run_file: z.string().nullable().describe("Path of the run file, next to the state; null in memory"),
+  run_file: nullableString.describe("Path of the run file, next to the state; null in memory"),
   machine: z.string().describe("Fingerprint of the machine or container of the pid"),
 });
 
@@ -43,7 +40,6 @@ export const checkReadiness = defineOperation({
   id: "emulator.ready",
   ...controlOperation,
   summary: "Check whether the emulator can serve requests",
-  method: "GET",
   path: "/_emulator/ready",
   auth: "none",
   responses: { 200: json(Readiness), 503: json(Readiness) },
@@ -56,7 +52,6 @@ export const checkLiveness = defineOperation({
   ...controlOperation,
   summary: "Check whether the process responds, ready or not",
   description: "A liveness probe: restart the process if it fails. For readiness, see ready.",
-  method: "GET",
   path: "/_emulator/live",
   auth: "none",
   responses: { 200: json(Liveness) },
@@ -75,14 +70,13 @@ const Spans = z.strictObject({
   sent: z.int().describe("Spans accepted by the collector"),
   waiting: z.int(),
   dropped: z.int().describe("Spans dropped from a full buffer, or not sent"),
-  error: z.string().nullable().describe("Error of the last export; null after a success"),
+  error: nullableString.describe("Error of the last export; null after a success"),
 });
 
 export const showBufferUsage = defineOperation({
   id: "emulator.usage",
   ...controlOperation,
   summary: "Show the size of the in-memory buffers",
-  method: "GET",
   path: "/_emulator/usage",
   responses: {
     200: json(
@@ -114,7 +108,6 @@ export const showMetrics = defineOperation({
   summary: "Print counters and gauges for Prometheus",
   description:
     "Prints OpenMetrics if the request accepts application/openmetrics-text, and Prometheus text otherwise. Counters start with the process and survive resets and restores. Labels contain services, operations and outcomes, but no data of callers. With --store, a label names the leader. Scrape it with a token of the role read.",
-  method: "GET",
   path: "/_emulator/metrics",
   responses: { 200: bytes(expositionTypes.plainText, expositionTypes.openMetrics) },
   cli: { command: "emulator metrics" },
@@ -139,7 +132,6 @@ export const openapi = defineOperation({
   id: "emulator.openapi",
   ...controlOperation,
   summary: "Print the OpenAPI 3.1 document of a service",
-  method: "GET",
   path: "/_emulator/openapi/{document}",
   auth: "none",
   request: { params: z.object({ document: Documents.describe("The service, as a file name") }) },

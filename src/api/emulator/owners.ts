@@ -77,7 +77,6 @@ export const listOwners = defineOperation({
   id: "owners.list",
   ...controlOperation,
   summary: "Show which clusters own an identifier, by routing table",
-  method: "GET",
   path: "/_emulator/owners",
   request: {
     query: z.object({

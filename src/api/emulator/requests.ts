@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { defineOperation, empty, events, json } from "../operation.ts";
 import { controlOperation } from "../services.ts";
-import { dictionary, timestamp } from "../shapes.ts";
+import { dictionary, nullableString, optionalString, timestamp } from "../shapes.ts";
 
 export const LoggedRequest = z.strictObject({
   id: z.int().describe("Number in order of arrival, from 1 since the start"),
@@ -9,31 +9,24 @@ export const LoggedRequest = z.strictObject({
   wall_at: timestamp.describe("Wall time of arrival"),
   listener: z.string().describe("`router`, or the ID of the receiving cluster"),
   service: z.string().describe("Service of the operation"),
-  operation: z.string().nullable().describe("Operation; null for an undeclared path"),
-  nearest: z.string().nullable().describe("Nearest operation of an undeclared path"),
+  operation: nullableString.describe("Operation; null for an undeclared path"),
+  nearest: nullableString.describe("Nearest operation of an undeclared path"),
   method: z.string(),
   target: z.string().describe("Path and query, without secrets"),
   headers: dictionary(z.string()).describe("Headers; values that may be secrets are omitted"),
   status: z.int().describe("Status of the response; 0 if the connection ended without one"),
-  failure: z.string().nullable().describe("Code of the declared failure"),
-  caller: z
-    .string()
-    .nullable()
-    .describe("Name of the control token, local for that of the run file; null without a token"),
+  failure: nullableString.describe("Code of the declared failure"),
+  caller: nullableString.describe("Name of the control token, local for that of the run file; null without a token"),
   workspace_id: z.int().optional().describe("Workspace that the credentials identified; omitted without one"),
   findings: z
     .array(z.strictObject({ code: z.string(), detail: z.string().optional() }))
     .describe("Findings: relaxed checks that the real service may enforce"),
   duration_ms: z.int().describe("Duration in wall milliseconds"),
   body: z.unknown().optional().describe("JSON body without secrets, up to 16 KiB; only if bodies are requested"),
-  cause: z
-    .string()
-    .optional()
-    .describe("Why the emulator itself sent it, such as request:12; omitted for the requests of others"),
-  fault: z
-    .string()
-    .optional()
-    .describe("Fault that affected it, with the request that added the fault; omitted without one"),
+  cause: optionalString.describe(
+    "Why the emulator itself sent it, such as request:12; omitted for the requests of others",
+  ),
+  fault: optionalString.describe("Fault that affected it, with the request that added the fault; omitted without one"),
   replaced: z
     .boolean()
     .optional()
@@ -42,7 +35,7 @@ export const LoggedRequest = z.strictObject({
 
 const filters = {
   service: z.enum(["router", "contracts", "storage", "emulator"]).optional().describe("Show only this service"),
-  operation: z.string().optional().describe("Show only this operation"),
+  operation: optionalString.describe("Show only this operation"),
   status: z.int().optional().describe("Show only this status"),
   workspace: z.int().min(1).optional().describe("Show only requests with the credentials of this workspace"),
   since: z.iso.datetime({ offset: true }).optional().describe("Start of the period, in virtual time"),
@@ -66,7 +59,6 @@ export const listRequests = defineOperation({
   summary: "List the requests that were received",
   description:
     "Requests are ordered by completion, the newest last. Requests are kept in memory; the oldest are dropped first. With `accept: text/event-stream`, the response is a stream.",
-  method: "GET",
   path: "/_emulator/requests",
   request: {
     query: z.object({
@@ -98,7 +90,6 @@ export const watchRequests = defineOperation({
   ...controlOperation,
   summary: "Follow the requests as they are received",
   description: 'A slow reader misses events: an event `resync` then counts them, `{ "missed": 12 }`.',
-  method: "GET",
   path: "/_emulator/requests/events",
   request: { query: z.object(filters) },
   responses: { 200: events(LoggedRequest) },

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { defineOperation, empty, json } from "../operation.ts";
 import { controlOperation } from "../services.ts";
-import { dictionary, requireExactlyOne, timestamp } from "../shapes.ts";
+import { dictionary, nullableString, requireExactlyOne, timestamp } from "../shapes.ts";
 
 const anyName = z
   .string()
@@ -21,7 +21,7 @@ export const Snapshot = z.strictObject({
   at: timestamp.nullable().describe("Virtual time of the snapshot; null if it is damaged"),
   saved_at: timestamp.nullable().describe("Wall time of saving; null with --deterministic"),
   bytes: z.int().describe("Size of the document in bytes"),
-  file: z.string().nullable().describe("Path of the file; null in memory"),
+  file: nullableString.describe("Path of the file; null in memory"),
 });
 
 const params = z.object({ name: anyName });
@@ -50,7 +50,6 @@ export const listSnapshots = defineOperation({
   id: "snapshots.list",
   ...controlOperation,
   summary: "List the snapshots",
-  method: "GET",
   path: "/_emulator/snapshots",
   responses: { 200: json(z.array(Snapshot)) },
   cli: { command: "emulator snapshot list", columns },
@@ -70,7 +69,6 @@ export const showSnapshot = defineOperation({
   ...controlOperation,
   summary: "Validate a snapshot and show its contents",
   description: "Fails if the snapshot cannot be restored.",
-  method: "GET",
   path: "/_emulator/snapshots/{name}",
   request: { params },
   responses: { 200: json(Whole) },
@@ -87,13 +85,13 @@ const FieldChange = z.strictObject({
 
 const Diff = z.strictObject({
   from: z.string(),
-  to: z.string().nullable().describe("Other snapshot; null for the current state"),
+  to: nullableString.describe("Other snapshot; null for the current state"),
   same: z.boolean().describe("True: no differences"),
   items: z.array(
     z.strictObject({
       what: z.string().describe("Description: contract T-1: DRAFT → SIGN"),
       collection: z.string(),
-      key: z.string().nullable().describe("Key of the row; null for identifiers, sequences and secrets"),
+      key: nullableString.describe("Key of the row; null for identifiers, sequences and secrets"),
       change: z.enum(["new", "changed", "gone"]),
       fields: z
         .array(FieldChange)
@@ -108,7 +106,6 @@ export const diffSnapshot = defineOperation({
   ...controlOperation,
   summary: "Compare a snapshot with the current state or another one",
   description: "Domain changes come first, then rows and fields. Elapsed time and trace data " + "are ignored.",
-  method: "GET",
   path: "/_emulator/snapshots/{name}/diff",
   request: {
     params,
@@ -126,7 +123,7 @@ export const diffSnapshot = defineOperation({
 const Restored = z.strictObject({
   name: z.string(),
   now: timestamp.describe("Virtual time of the restored state"),
-  backup_snapshot: z.string().nullable().describe("Snapshot of the previous state; null if it was identical"),
+  backup_snapshot: nullableString.describe("Snapshot of the previous state; null if it was identical"),
   dropped: z
     .array(z.strictObject({ kind: z.string(), ref: z.string() }))
     .describe("Scheduled work in progress, whose outcome was discarded"),
@@ -179,7 +176,7 @@ const RewindTarget = requireExactlyOne(
 
 const Rewound = z.strictObject({
   now: timestamp.describe("Virtual time of the restored state"),
-  backup_snapshot: z.string().nullable().describe("Snapshot of the previous state; null if nothing was undone"),
+  backup_snapshot: nullableString.describe("Snapshot of the previous state; null if nothing was undone"),
   undone: z.int().describe("Number of undone requests and clock advances"),
   dropped: Restored.shape.dropped,
 });

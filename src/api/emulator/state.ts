@@ -2,7 +2,7 @@ import * as z from "zod";
 import { createAssumption } from "../basis.ts";
 import { defineOperation, empty, json, jsonInPieces } from "../operation.ts";
 import { controlOperation } from "../services.ts";
-import { timestamp } from "../shapes.ts";
+import { nullableString, optionalString, timestamp } from "../shapes.ts";
 
 const State = z.looseObject({
   svc_state: z.int().describe("Version of this format"),
@@ -18,9 +18,9 @@ const WorkspaceInfo = z.strictObject({
   client_id: z.string(),
   client_secret: z.string(),
   hmac_key: z.string(),
-  industry: z.string().nullable().describe("From its trial signup"),
+  industry: nullableString.describe("From its trial signup"),
   use_case: z.string().nullable(),
-  plan: z.string().nullable().describe("As last reported by the billing provider"),
+  plan: nullableString.describe("As last reported by the billing provider"),
   is_suspended: z.boolean().describe("Whether the billing provider reported a paused or cancelled subscription"),
   intake_workflows: z
     .array(z.strictObject({ id: z.int(), title: z.string() }))
@@ -34,7 +34,6 @@ export const listWorkspaces = defineOperation({
   ...controlOperation,
   summary: "List workspaces with their keys",
   description: "The table hides the secrets. --json and --fields client_secret,hmac_key show them.",
-  method: "GET",
   path: "/_emulator/workspaces",
   responses: { 200: json(z.array(WorkspaceInfo)) },
   cli: { command: "emulator workspaces", columns: ["id", "cluster_id", { name: "name", cut: 1 }, "client_id"] },
@@ -58,7 +57,7 @@ export const createWorkspace = defineOperation({
           .enum(["demo", "empty"])
           .default("demo")
           .describe("demo: with templates, contract types, workflows and roles; empty: without"),
-        cluster_id: z.string().optional().describe("Cluster of the workspace (default: the first emulated one)"),
+        cluster_id: optionalString.describe("Cluster of the workspace (default: the first emulated one)"),
       }),
     ),
   },
@@ -93,7 +92,6 @@ export const showWorkspaceRouting = defineOperation({
   summary: "Show the routing data that leads to a workspace",
   description:
     "Lists the identifiers that route to this workspace alone, by table. svc router offboard --workspace removes them.",
-  method: "GET",
   path: "/_emulator/workspaces/{workspace_id}/routing",
   request: {
     params: z.object({ workspace_id: z.int().describe("ID of the workspace, from svc emulator workspaces") }),
@@ -138,7 +136,6 @@ export const exportState = defineOperation({
   id: "state.export",
   ...controlOperation,
   summary: "Print the whole state as one JSON document",
-  method: "GET",
   path: "/_emulator/state",
   role: "admin",
   responses: { 200: jsonInPieces(State) },
@@ -151,7 +148,7 @@ const Document = z.looseObject({});
 
 const Imported = z.strictObject({
   now: timestamp.describe("Virtual time of the restored state"),
-  backup_snapshot: z.string().nullable().describe("Snapshot of the previous state; null if it was identical"),
+  backup_snapshot: nullableString.describe("Snapshot of the previous state; null if it was identical"),
 });
 
 export const importState = defineOperation({

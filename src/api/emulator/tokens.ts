@@ -3,7 +3,7 @@ import { createAssumption } from "../basis.ts";
 import { controlRoles } from "../control-roles.ts";
 import { defineOperation, empty, json } from "../operation.ts";
 import { controlOperation } from "../services.ts";
-import { timestamp } from "../shapes.ts";
+import { optionalString, timestamp } from "../shapes.ts";
 
 const basis = createAssumption("The control plane is part of the emulator (DECISIONS.md, E16).");
 
@@ -25,7 +25,7 @@ const workspace = z
 const TokenInfo = z.strictObject({
   name: z.string(),
   role: z.enum(controlRoles),
-  workspace: z.string().optional().describe("Workspace that it is bound to, if any"),
+  workspace: optionalString.describe("Workspace that it is bound to, if any"),
   created_at: timestamp.describe("Wall time"),
   last_used_at: timestamp
     .nullable()
@@ -70,7 +70,6 @@ export const listTokens = defineOperation({
   ...controlOperation,
   summary: "List the tokens of the control plane, without their values",
   description: "The token in the run file is not listed. It is new at each start.",
-  method: "GET",
   path: "/_emulator/tokens",
   role: "admin",
   responses: { 200: json(z.array(TokenInfo)) },

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { defineOperation, events, json } from "../operation.ts";
 import { controlOperation } from "../services.ts";
-import { timestamp } from "../shapes.ts";
+import { nullableString, timestamp } from "../shapes.ts";
 import { DeliveryOutcome } from "./deliveries.ts";
 
 /** Kinds of nodes of a trace. */
@@ -10,26 +10,25 @@ export const traceKinds = ["request", "advance", "timer", "event", "delivery", "
 const TraceNode = z.strictObject({
   id: z.string().describe("Kind and number: `request:12`, `delivery:3`, `attempt:3.1`"),
   kind: z.enum(traceKinds),
-  parent: z.string().nullable().describe("Parent node; null for a root, or if the parent is not retained"),
+  parent: nullableString.describe("Parent node; null for a root, or if the parent is not retained"),
   trace: z.string().describe("W3C trace ID, 32 hexadecimal digits"),
   span: z.string().describe("Span ID, 16 hexadecimal digits"),
-  parent_span: z.string().nullable().describe("Parent span, possibly of the caller"),
+  parent_span: nullableString.describe("Parent span, possibly of the caller"),
   at: timestamp.describe("Virtual time"),
   wall_at: timestamp.nullable().describe("Wall time, virtual with --deterministic; null if not retained"),
   duration_ms: z.number().nullable().describe("Wall-clock duration; null if it has none or is not retained"),
   what: z.string(),
   because: z.string().describe("Cause, as a sentence"),
-  moved_by: z.string().nullable().describe("Clock advance that made it due; null without one"),
-  fault: z.string().nullable().describe("Fault that affected it, with the request that added the fault"),
-  contract: z.string().nullable().describe("T-12 or H-12"),
+  moved_by: nullableString.describe("Clock advance that made it due; null without one"),
+  fault: nullableString.describe("Fault that affected it, with the request that added the fault"),
+  contract: nullableString.describe("T-12 or H-12"),
   webhook_id: z.int().nullable(),
   outcome: DeliveryOutcome.nullable().describe("Outcome of a delivery so far"),
-  disabled_by: z
-    .string()
-    .nullable()
-    .describe("Cause that disabled the webhook of a skipped delivery, such as attempt:3.6; null if not retained"),
+  disabled_by: nullableString.describe(
+    "Cause that disabled the webhook of a skipped delivery, such as attempt:3.6; null if not retained",
+  ),
   status: z.int().nullable().describe("Status of the receiver's response to an attempt"),
-  error: z.string().nullable().describe("Code of the error of an attempt"),
+  error: nullableString.describe("Code of the error of an attempt"),
 });
 
 const Planned = z.strictObject({
@@ -51,7 +50,6 @@ export const showTrace = defineOperation({
   summary: "Show the causes and effects of a request, contract or delivery",
   description:
     "Nodes are in tree order, each after its parent. Requests that changed nothing have no trace; the request log lists them.",
-  method: "GET",
   path: "/_emulator/traces/{ref}",
   request: { params },
   responses: {
@@ -76,7 +74,6 @@ export const watchTrace = defineOperation({
   id: "traces.watch",
   ...controlOperation,
   summary: "Follow the nodes of a trace, and each change",
-  method: "GET",
   path: "/_emulator/traces/{ref}/events",
   request: { params },
   responses: { 200: events(TraceNode) },

@@ -10,7 +10,6 @@ export const listUserTasks = defineOperation({
   id: "user-tasks.list",
   ...controlOperation,
   summary: "List the tasks of users, newest first",
-  method: "GET",
   path: "/_emulator/user-tasks",
   request: { query: z.object(pageQuery) },
   responses: {

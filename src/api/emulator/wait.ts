@@ -3,7 +3,7 @@ import { activities } from "../activities.ts";
 import { ContractStatus } from "../contracts/shapes.ts";
 import { defineOperation, json } from "../operation.ts";
 import { controlOperation } from "../services.ts";
-import { timestamp } from "../shapes.ts";
+import { nullableString, timestamp } from "../shapes.ts";
 import { DeliveryOutcome } from "./deliveries.ts";
 import { contractFilter } from "./shapes.ts";
 
@@ -35,7 +35,7 @@ const WaitQuery = z
 
 const contractNamed = {
   contract_id: z.int().nullable(),
-  composite_id: z.string().nullable().describe("Composite ID: T-12 or H-12"),
+  composite_id: nullableString.describe("Composite ID: T-12 or H-12"),
 };
 
 const WaitResult = z.strictObject({
@@ -66,7 +66,6 @@ export const wait = defineOperation({
   ...controlOperation,
   summary: "Wait for an activity, a delivery or a contract status",
   description: "Does not advance the clock: on a manual clock, advance it in another terminal.",
-  method: "GET",
   path: "/_emulator/wait",
   request: { query: WaitQuery },
   responses: { 200: json(WaitResult) },

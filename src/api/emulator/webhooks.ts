@@ -3,7 +3,7 @@ import { activities } from "../activities.ts";
 import { createAssumption } from "../basis.ts";
 import { defineOperation, json } from "../operation.ts";
 import { controlOperation } from "../services.ts";
-import { timestamp } from "../shapes.ts";
+import { nullableString, timestamp } from "../shapes.ts";
 import { ListedDelivery } from "./deliveries.ts";
 import { receiverTimeoutMs } from "./shapes.ts";
 
@@ -22,8 +22,8 @@ const Webhook = z.strictObject({
   failure_count: z.int().describe("Failed attempts since the last 2xx; the sixth disables the webhook"),
   retry_schedule: z.array(z.string()).describe("Delays before the retries of a delivery: 5m, 10m"),
   disabled_at: timestamp.nullable().describe("Time of the change; null if it is active or the time is unknown"),
-  disabled_by: z.string().nullable().describe("Cause of the change, for svc emulator trace: request:12, attempt:3.6"),
-  forbidden: z.string().nullable().describe("Reason why its address is not allowed; null if it is allowed"),
+  disabled_by: nullableString.describe("Cause of the change, for svc emulator trace: request:12, attempt:3.6"),
+  forbidden: nullableString.describe("Reason why its address is not allowed; null if it is allowed"),
   created_at: timestamp,
 });
 
@@ -41,7 +41,6 @@ export const listControlWebhooks = defineOperation({
   id: "emulator-webhooks.list",
   ...controlOperation,
   summary: "List the webhooks of all workspaces with their failures",
-  method: "GET",
   path: "/_emulator/webhooks",
   responses: { 200: json(z.array(Webhook)) },
   cli: { command: "emulator webhooks", columns },

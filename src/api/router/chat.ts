@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { defineOperation, passthrough, raw } from "../operation.ts";
 import { routerOperation } from "../services.ts";
-import { dictionary } from "../shapes.ts";
+import { dictionary, optionalString } from "../shapes.ts";
 import { forwarding, forwardingToAll, forwardingToOne } from "./failures.ts";
 
 /**
@@ -125,9 +125,9 @@ export const receiveOAuthRedirect = defineOperation({
   request: {
     params: destination,
     query: z.object({
-      code: z.string().optional().describe("Code of chat_a"),
-      state: z.string().optional().describe("State of the cluster's flow"),
-      error: z.string().optional().describe("Error that chat_a sends instead of a code"),
+      code: optionalString.describe("Code of chat_a"),
+      state: optionalString.describe("State of the cluster's flow"),
+      error: optionalString.describe("Error that chat_a sends instead of a code"),
     }),
   },
   failures: ["unknown-destination", ...forwardingToAll],

@@ -31,7 +31,6 @@ export const listClusters = defineOperation({
   id: "clusters.list",
   ...routerOperation,
   summary: "List the clusters that the router can route to",
-  method: "GET",
   path: "/router/v1/clusters/",
   responses: { 200: json(z.array(ClusterInfoDomain)) },
   cli: {

@@ -2,14 +2,15 @@ import * as z from "zod";
 import { createAssumption } from "../basis.ts";
 import { defineOperation, form, passthrough } from "../operation.ts";
 import { routerOperation } from "../services.ts";
+import { optionalString } from "../shapes.ts";
 import { forwardingToOne } from "./failures.ts";
 
 const headers = z.object({
-  "user-agent": z.string().optional().describe("User agent of the browser"),
-  "x-forwarded-for": z.string().optional().describe("Forwarded addresses; the first one is the caller's"),
-  "x-crm-a-signature": z.string().optional().describe("Signature: hex for version 1 and 2, base64 for version 3"),
-  "x-crm-a-signature-version": z.string().optional().describe("v1, v2 or v3"),
-  "x-crm-a-signature-timestamp": z.string().optional().describe("Milliseconds since the epoch; required for version 3"),
+  "user-agent": optionalString.describe("User agent of the browser"),
+  "x-forwarded-for": optionalString.describe("Forwarded addresses; the first one is the caller's"),
+  "x-crm-a-signature": optionalString.describe("Signature: hex for version 1 and 2, base64 for version 3"),
+  "x-crm-a-signature-version": optionalString.describe("v1, v2 or v3"),
+  "x-crm-a-signature-timestamp": optionalString.describe("Milliseconds since the epoch; required for version 3"),
 });
 
 export const openCrmAIframe = defineOperation({
@@ -18,11 +19,10 @@ export const openCrmAIframe = defineOperation({
   summary: "Open the embedded app of crm_a",
   description:
     "Verifies the request signature, then forwards to the owning cluster, which redirects to a contract page or renders the front end.",
-  method: "GET",
   path: "/router/v1/crm_a/iframe",
   request: {
     headers,
-    query: z.object({ contract_id: z.string().optional().describe("Contract whose page is opened") }),
+    query: z.object({ contract_id: optionalString.describe("Contract whose page is opened") }),
   },
   responses: { 200: passthrough() },
   failures: ["bad-crm-a-signature", ...forwardingToOne],
@@ -39,7 +39,6 @@ export const listCrmACards = defineOperation({
   id: "crm-a.cards",
   ...routerOperation,
   summary: "List the cards that crm_a shows next to a record",
-  method: "GET",
   path: "/router/v1/crm_a/cards",
   request: { headers },
   responses: { 200: passthrough(CardsResponse) },
@@ -53,8 +52,8 @@ const query = z.object({
   index_url_override: z.string().nullish().describe("Origin of the front end, on the allow-list of the seed"),
 });
 const crmBHeaders = z.object({
-  "user-agent": z.string().optional().describe("User agent of the browser"),
-  "x-forwarded-for": z.string().optional().describe("Forwarded addresses; the first one is the caller's"),
+  "user-agent": optionalString.describe("User agent of the browser"),
+  "x-forwarded-for": optionalString.describe("Forwarded addresses; the first one is the caller's"),
 });
 
 export const SignedRequestForm = z.object({
@@ -78,7 +77,6 @@ export const showCrmBCanvas = defineOperation({
   id: "crm-b.canvas",
   ...routerOperation,
   summary: "Show the canvas app without a context",
-  method: "GET",
   path: "/router/v1/crm_b/",
   request: { query, headers: crmBHeaders },
   responses: { 200: passthrough() },

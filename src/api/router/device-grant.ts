@@ -2,6 +2,7 @@ import * as z from "zod";
 import { createAssumption } from "../basis.ts";
 import { defineOperation, json, jsonOrForm } from "../operation.ts";
 import { routerOperation } from "../services.ts";
+import { optionalString } from "../shapes.ts";
 
 export const DeviceGrantTokenCreateRequest = z.object({ client_id: z.string().describe("OAuth client id") });
 
@@ -49,7 +50,7 @@ export const TokenResponse = z.looseObject({
   refresh_token: z.string().optional(),
   scope: z.string(),
   id_token: z.string().optional(),
-  issued_token_type: z.string().optional().describe("Only for token exchange"),
+  issued_token_type: optionalString.describe("Only for token exchange"),
 });
 
 export const redeemDeviceCode = defineOperation({

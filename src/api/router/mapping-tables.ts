@@ -39,7 +39,6 @@ export const defineUnmapOperation = <S extends z.ZodObject, const A extends Auth
 export const defineLookupOperation = <S extends z.ZodObject>(domain: S) =>
   ({
     ...routerOperation,
-    method: "GET",
     auth: "cluster-key",
     responses: { 200: json(domain) },
   }) as const;

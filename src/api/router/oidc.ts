@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { defineOperation, json, jsonOrForm, passthrough } from "../operation.ts";
 import { routerOperation } from "../services.ts";
+import { optionalString } from "../shapes.ts";
 import { forwardingToOne } from "./failures.ts";
 
 export const showJwks = defineOperation({
@@ -8,7 +9,6 @@ export const showJwks = defineOperation({
   ...routerOperation,
   summary: "Show the public keys of all clusters",
   description: "Fetched from every cluster on each request; never cached.",
-  method: "GET",
   path: "/.well-known/jwks.json",
   responses: { 200: json(z.strictObject({ keys: z.array(z.looseObject({ kty: z.string() })) })) },
   failures: ["no-cluster-reachable", "forwarding-loop"],
@@ -20,7 +20,6 @@ export const showDiscovery = defineOperation({
   id: "oidc.discovery",
   ...routerOperation,
   summary: "Show the OpenID configuration with the router's URLs",
-  method: "GET",
   path: "/.well-known/openid-configuration",
   responses: { 200: json(z.looseObject({ issuer: z.string() })) },
   failures: ["no-cluster-reachable", "forwarding-loop"],
@@ -34,15 +33,15 @@ export const showDiscovery = defineOperation({
  */
 const TokenRequest = z
   .object({
-    grant_type: z.string().optional().describe("Grant type: authorization_code, refresh_token, or that of a device"),
-    code: z.string().optional().describe("Authorization code, with its {cluster_id}_"),
-    redirect_uri: z.string().optional().describe("Redirect URI of the authorization request"),
-    code_verifier: z.string().optional().describe("PKCE verifier of the authorization request"),
-    refresh_token: z.string().optional().describe("Refresh token, with its {cluster_id}_"),
-    device_code: z.string().optional().describe("Device code from svc auth device-code"),
-    client_id: z.string().optional().describe("OAuth client id"),
-    client_secret: z.string().optional().describe("Secret of a confidential client"),
-    scope: z.string().optional().describe("Scopes to request, separated by spaces"),
+    grant_type: optionalString.describe("Grant type: authorization_code, refresh_token, or that of a device"),
+    code: optionalString.describe("Authorization code, with its {cluster_id}_"),
+    redirect_uri: optionalString.describe("Redirect URI of the authorization request"),
+    code_verifier: optionalString.describe("PKCE verifier of the authorization request"),
+    refresh_token: optionalString.describe("Refresh token, with its {cluster_id}_"),
+    device_code: optionalString.describe("Device code from svc auth device-code"),
+    client_id: optionalString.describe("OAuth client id"),
+    client_secret: optionalString.describe("Secret of a confidential client"),
+    scope: optionalString.describe("Scopes to request, separated by spaces"),
   })
   .default({})
   .meta({ required: ["grant_type"], default: undefined });
@@ -83,7 +82,6 @@ export const showUserinfo = defineOperation({
   ...routerOperation,
   summary: "Show the user of an access token",
   description: "The router decodes the token to find its cluster claim. The cluster verifies it.",
-  method: "GET",
   path: "/api/v1/oauth/userinfo/",
   auth: "bearer",
   responses: { 200: passthrough() },

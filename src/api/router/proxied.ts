@@ -2,12 +2,12 @@ import * as z from "zod";
 import { expectedEmail } from "../expectation.ts";
 import { defineOperation, json, passthrough, raw } from "../operation.ts";
 import { routerOperation } from "../services.ts";
+import { optionalString } from "../shapes.ts";
 import { forwarding, forwardingToAll } from "./failures.ts";
 
 /** Shared parts of the routes that are proxied to clusters (DECISIONS.md, R34). */
 const proxied = {
   ...routerOperation,
-  method: "GET",
   responses: { 200: passthrough() },
   failures: forwarding,
 } as const;
@@ -143,7 +143,6 @@ export const checkHealth = defineOperation({
   id: "health.show",
   ...routerOperation,
   summary: "Check the health of the routing service",
-  method: "GET",
   path: "/",
   responses: { 200: json(HealthCheckResponse) },
   cli: { command: "router health" },
@@ -173,14 +172,13 @@ export const receiveExternalRedirect = defineOperation({
   summary: "Forward a provider's redirect to the cluster that started it",
   description:
     "The prefix {cluster_id}_ of the state selects the cluster. Without it, the request goes to all clusters.",
-  method: "GET",
   path: "/router/v1/oauth2.0/external/{provider}/redirect",
   request: {
     params: z.object({ provider: OAuthProviderType }),
     query: z.object({
-      code: z.string().optional().describe("Code of the provider"),
-      state: z.string().optional().describe("State of the cluster's flow"),
-      error: z.string().optional().describe("Error that the provider sends instead of a code"),
+      code: optionalString.describe("Code of the provider"),
+      state: optionalString.describe("State of the cluster's flow"),
+      error: optionalString.describe("Error that the provider sends instead of a code"),
     }),
   },
   responses: { 200: passthrough() },

@@ -3,7 +3,7 @@ import { createAssumption } from "../basis.ts";
 import { expectedEmail } from "../expectation.ts";
 import { defineOperation, json, passthrough } from "../operation.ts";
 import { routerOperation } from "../services.ts";
-import { dictionary } from "../shapes.ts";
+import { dictionary, optionalString } from "../shapes.ts";
 import { OAuthProviderType } from "./proxied.ts";
 
 export const TrialSignupDomainModel = z.strictObject({
@@ -35,7 +35,7 @@ export const TrialOrgSignUpRequest = z.object({
 });
 
 const callerHeader = z.object({
-  "x-forwarded-for": z.string().optional().describe("Forwarded addresses; the first one is the caller's"),
+  "x-forwarded-for": optionalString.describe("Forwarded addresses; the first one is the caller's"),
 });
 
 export const signUpForTrial = defineOperation({
@@ -96,7 +96,6 @@ export const startTrialOAuth = defineOperation({
   id: "trial.oauth",
   ...routerOperation,
   summary: "Start a trial signup by OAuth",
-  method: "GET",
   path: "/router/v1/trial/signup/oauth",
   request: {
     query: z.object({
@@ -113,7 +112,6 @@ export const finishTrialOAuth = defineOperation({
   id: "trial.oauth-callback",
   ...routerOperation,
   summary: "Receive the provider's response to a trial signup by OAuth",
-  method: "GET",
   path: "/router/v1/trial/signup/oauth/callback",
   request: {
     query: z.object({
