@@ -80,25 +80,12 @@ export const invitationHandlers = {
 
 type InvitationQuery = InputOf<typeof listInvitations>["query"];
 
-/**
- * Returns issued invitations, newest first, and then those of seeds. With an index, only the rows of the page are read.
- */
-async function listMatching(view: View, wanted: InvitationQuery) {
-  const { limit, offset, ...compared } = wanted;
-  const slice = selectSlice(wanted);
-  const seeded = await listSeeded(view, wanted);
-  const isIndexed = Object.values(compared).filter((value) => value !== undefined).length === (slice.by ? 1 : 0);
-  if (isIndexed) {
-    const issued = await view.count(invitations, slice);
-    const rows: readonly AnyInvitation[] = await view.list(invitations, { ...slice, reverse: true, limit, offset });
-    const skippedCount = Math.max(0, offset - issued);
-    return {
-      rows: [...rows, ...seeded.slice(skippedCount, skippedCount + limit - rows.length)],
-      total: issued + seeded.length,
-    };
-  }
-  const issued = await view.list(invitations, { ...slice, reverse: true });
-  const all = [...issued.filter((row) => matchesQuery(row, wanted)), ...seeded];
+/** Returns issued invitations, newest first, and then those of seeds. */
+async function listMatching(view: View, query: InvitationQuery) {
+  const { limit, offset } = query;
+  const issued: readonly AnyInvitation[] = await view.list(invitations, { ...selectSlice(query), reverse: true });
+  const seeded = (await view.list(workspaces)).flatMap(listSeededInvitations);
+  const all = [...issued, ...seeded].filter((row) => matchesQuery(row, query));
   return { rows: all.slice(offset, offset + limit), total: all.length };
 }
 
@@ -106,9 +93,6 @@ function selectSlice({ email, workspace }: InvitationQuery): IndexQuery<"email" 
   if (email !== undefined) return { by: "email", equals: toAddressKey(email) };
   return workspace === undefined ? {} : { by: "workspace", equals: workspace };
 }
-
-const listSeeded = async (view: View, wanted: InvitationQuery): Promise<readonly AnyInvitation[]> =>
-  (await view.list(workspaces)).flatMap(listSeededInvitations).filter((row) => matchesQuery(row, wanted));
 
 const matchesQuery = (row: AnyInvitation, { cluster, workspace, email, kind, state }: InvitationQuery): boolean =>
   (cluster === undefined || row.cluster_id === cluster) &&

@@ -52,7 +52,7 @@ export class HistoryUnavailableError extends Error {
   override readonly name = "HistoryUnavailableError";
 
   constructor() {
-    super("The emulator has no history. Start it with a file or a store, and with historyBytes " + "above 0");
+    super("The emulator has no history. Start it with a file or a store, and with historyBytes above 0");
   }
 }
 

@@ -55,7 +55,7 @@ export const requestApprovals = defineOperation({
   cli: { command: "contracts approvals create", columns: ["id", "name", "is_sent", "order"] },
   examples: [
     {
-      title: "Finance first",
+      title: "Request an approval by finance",
       params: { composite_id: "T-1" },
       body: { approvals: [{ name: "Finance", notes: "Over 10k", approver_user_id: 12 }] },
     },

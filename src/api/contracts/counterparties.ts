@@ -106,7 +106,7 @@ export const createCounterparty = defineOperation({
   responses: { 201: json(CounterpartyRecord) },
   emits: ["COUNTER_PARTY_CREATED", "COUNTER_PARTY_CONTACT_CREATED", "COUNTER_PARTY_ADDRESS_CREATED"],
   cli: { command: "contracts counterparties create" },
-  examples: [{ title: "An organization", body: { is_individual: false, organization_name: "Acme Corp" } }],
+  examples: [{ title: "Create an organization", body: { is_individual: false, organization_name: "Acme Corp" } }],
 });
 
 export const showCounterparty = defineOperation({
@@ -119,7 +119,7 @@ export const showCounterparty = defineOperation({
   failures: ["not-found"],
   cli: { command: "contracts counterparties show" },
   basis: createAssumption("The path is public, but the response is not. It is a row of the list."),
-  examples: [{ title: "One counterparty", params: { counter_party_id: 1 } }],
+  examples: [{ title: "Show a counterparty", params: { counter_party_id: 1 } }],
 });
 
 export const updateCounterparty = defineOperation({
@@ -145,5 +145,5 @@ export const updateCounterparty = defineOperation({
   basis: createAssumption(
     "The path is public, but the method and body are not. The body has the same fields as in a create request (DECISIONS.md, C29).",
   ),
-  examples: [{ title: "A new name", params: { counter_party_id: 1 }, body: { name: "Acme Inc." } }],
+  examples: [{ title: "Rename a counterparty", params: { counter_party_id: 1 }, body: { name: "Acme Inc." } }],
 });

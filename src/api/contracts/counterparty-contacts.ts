@@ -52,7 +52,7 @@ export const createContact = defineOperation({
   emits: ["COUNTER_PARTY_CONTACT_CREATED"],
   cli: { command: "contracts contacts create" },
   examples: [
-    { title: "A new contact", params: { counter_party_id: 1 }, body: { name: "Jo Diaz", email: "jo@acme.example" } },
+    { title: "Add a contact", params: { counter_party_id: 1 }, body: { name: "Jo Diaz", email: "jo@acme.example" } },
   ],
 });
 

@@ -175,7 +175,7 @@ export const showIntake = defineOperation({
   failures: ["not-found"],
   hidesMissing: true,
   cli: { command: "intake show" },
-  examples: [{ title: "One intake", params: { intake_id: 1 } }],
+  examples: [{ title: "Show an intake", params: { intake_id: 1 } }],
 });
 
 export const updateIntake = defineOperation({
@@ -248,7 +248,9 @@ export const showQuestionnaireResponses = defineOperation({
   },
   failures: ["not-found"],
   cli: { command: "contracts intake-form show" },
-  examples: [{ title: "The intake form", params: { contract_id: 1 }, query: { questionnaire_type: "INTAKE_FORM" } }],
+  examples: [
+    { title: "Show the intake form", params: { contract_id: 1 }, query: { questionnaire_type: "INTAKE_FORM" } },
+  ],
 });
 
 export const taskCategories = ["USER_TASK", "OBLIGATION_TASK", "INTAKE_TASK"] as const;

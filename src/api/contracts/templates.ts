@@ -46,7 +46,7 @@ export const showTemplate = defineOperation({
   responses: { 200: json(TemplateRecord) },
   failures: ["not-found"],
   cli: { command: "contracts templates show" },
-  examples: [{ title: "One template", params: { template_id: 101 } }],
+  examples: [{ title: "Show a template", params: { template_id: 101 } }],
 });
 
 export const updateTemplate = defineOperation({

@@ -9,7 +9,7 @@ const SubscriptionRequest = z.object({
   title: z.string().min(1).describe("Name of the webhook"),
   url: z.string().min(1).describe("URL of the receiver: https, or http on this machine"),
   only_for_activities: z.array(z.enum(activities)).min(1).describe("Activity to subscribe to"),
-  description: z.string().nullable().optional().describe("Purpose of the file"),
+  description: z.string().nullable().optional().describe("Purpose of the webhook"),
   custom_headers: dictionary(z.string()).nullable().optional().describe("Headers named X-…, sent with each delivery"),
 });
 
@@ -85,5 +85,5 @@ export const retriggerWebhooks = defineOperation({
   failures: ["nothing-to-re-trigger"],
   unknownIsIn: "contracts list",
   cli: { command: "webhooks re-trigger" },
-  examples: [{ title: "After an outage of the receiver", body: { contract_ids: [1, 2] } }],
+  examples: [{ title: "Resend after an outage of the receiver", body: { contract_ids: [1, 2] } }],
 });

@@ -106,7 +106,7 @@ export const showConsoleAsset = defineOperation({
   failures: ["no-such-asset"],
   cli: { command: "emulator console asset" },
   basis,
-  examples: [{ title: "Get the script of the page", params: { name: "icon-5XJ2K7QD.svg" } }],
+  examples: [{ title: "Get the icon of the page", params: { name: "icon-5XJ2K7QD.svg" } }],
 });
 
 const id = z.string().describe("Value for `after`: identifies the run of the emulator and counts up");
@@ -118,7 +118,7 @@ const ContractEvent = z.strictObject({
   contract_id: z.int(),
   contract_name: z.string(),
   contract_status: ContractStatus,
-  status_before: ContractStatus.nullable().describe("Status before this change; null if the delivery is new"),
+  status_before: ContractStatus.nullable().describe("Status before this change; null if the contract is new"),
   cluster_id: z.string(),
   workspace_id: z.int(),
   deleted: z.boolean(),

@@ -9,7 +9,7 @@ import { contractFilter, defineItemPage, pageQuery, receiverTimeoutMs } from "./
 
 const basis = createAssumption("The real service shows its webhook log in its application only.");
 
-/** Id of a delivery. */
+/** Outcome of a delivery. */
 export const DeliveryOutcome = z
   .enum(deliveryOutcomes)
   .describe("waiting and retrying are not final: attempts that are due while the webhook is disabled are skipped");

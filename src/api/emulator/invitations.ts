@@ -96,7 +96,7 @@ const Trial = z.strictObject({
       invited_users: z.array(InvitedUser),
     })
     .nullable()
-    .describe("Response to the completion; null until then"),
+    .describe("Answers of the completion; null until then"),
   cluster_id: nullableString.describe("Workspace; null until it is created"),
   workspace_id: z.int().nullable(),
 });
@@ -104,7 +104,7 @@ const Trial = z.strictObject({
 export const listTrials = defineOperation({
   id: "trials.list",
   ...controlOperation,
-  summary: "List the trial signups with their responses, newest first",
+  summary: "List the trial signups with their answers, newest first",
   path: "/_emulator/trials",
   request: { query: z.object(pageQuery) },
   responses: { 200: json(defineItemPage(Trial)) },

@@ -3,7 +3,7 @@ import { bytes, defineOperation, empty, json } from "../operation.ts";
 import { controlOperation } from "../services.ts";
 import { nullableString, optionalString } from "../shapes.ts";
 
-/** Response to a liveness probe. */
+/** Response to a readiness probe. */
 export const Readiness = z.strictObject({
   instance_id: z.string().describe("New at each start; distinguishes emulators on the same port"),
   public_url: optionalString.describe(

@@ -70,7 +70,9 @@ export const lookUpOwners = defineOperation({
     ),
   },
   cli: { command: "emulator owners look-up" },
-  examples: [{ title: "Where two clients are", body: { table: "cluster_clients", keys: ["wk_1", "wk_2"] } }],
+  examples: [
+    { title: "Look up the clusters of two clients", body: { table: "cluster_clients", keys: ["wk_1", "wk_2"] } },
+  ],
 });
 
 export const listOwners = defineOperation({

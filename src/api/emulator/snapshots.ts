@@ -105,7 +105,7 @@ export const diffSnapshot = defineOperation({
   id: "snapshots.diff",
   ...controlOperation,
   summary: "Compare a snapshot with the current state or another one",
-  description: "Domain changes come first, then rows and fields. Elapsed time and trace data " + "are ignored.",
+  description: "Domain changes come first, then rows and fields. Elapsed time and trace data are ignored.",
   path: "/_emulator/snapshots/{name}/diff",
   request: {
     params,

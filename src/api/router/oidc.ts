@@ -71,7 +71,7 @@ export const exchangeToken = defineOperation({
   cli: { command: "oidc token" },
   examples: [
     {
-      title: "Refresh",
+      title: "Refresh a token",
       body: { grant_type: "refresh_token", refresh_token: "eu-1_9c1e", client_id: "demo-cli" },
     },
   ],
