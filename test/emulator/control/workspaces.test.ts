@@ -233,9 +233,7 @@ describe("DELETE /_emulator/workspaces/{workspace_id}", () => {
         (one) =>
           one.kind === "rows" && field in (z.toJSONSchema(one.schema, { unrepresentable: "any" }).properties ?? {}),
       );
-    const byField = Object.fromEntries(
-      fields.map((field) => [field, new Set(naming(field).map(({ name }) => name))]),
-    );
+    const byField = Object.fromEntries(fields.map((field) => [field, new Set(naming(field).map(({ name }) => name))]));
     // Rows that name their workspace are found by its ID.
     for (const name of byField.workspace_id!) byField.contract_id!.delete(name);
     for (const name of [...byField.workspace_id!, ...byField.contract_id!]) byField.user_id!.delete(name);
