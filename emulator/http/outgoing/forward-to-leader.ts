@@ -127,10 +127,9 @@ async function sendOnce(
   const { method = "", headers, rawHeaders, socket } = from;
   const isHarmless = method === "GET" || method === "HEAD" || method === "OPTIONS";
   const about = formatForwardedHeader({ key, proxyInfo, remoteAddress: socket.remoteAddress ?? "" });
-  const { result: sent, abort } = startForward(agent, {
+  const { result: sent, abort } = startForward(agent, method, {
     origin: url,
     path: from.url!,
-    method,
     headers: [...filterHeaders(rawHeaders, headers["content-length"]), forwardedHeader, about],
     body: hasBody(from) ? Readable.from(body.read()) : null,
   });

@@ -84,7 +84,7 @@ export function createForwarder({ wall, mark, links }: ForwarderOptions): Forwar
       const link = request.cause && links?.createLink(base.origin, request.cause);
       if (link !== undefined) headers.push(...toLinkHeader(link));
       const body = request.body.length > 0 ? request.body : null;
-      const sending = startForward(agent, { origin: base.origin, path, method: request.method, headers, body });
+      const sending = startForward(agent, request.method, { origin: base.origin, path, headers, body });
       if (link !== undefined) void sending.result.then(() => links?.end(link));
       return sending;
     },
@@ -97,17 +97,11 @@ export function createForwarder({ wall, mark, links }: ForwarderOptions): Forwar
   };
 }
 
-/** Sends one request to one server. `headers` are alternating names and values. */
+/** Sends one request to one server. */
 export function startForward(
   agent: Agent,
-  {
-    method,
-    ...request
-  }: Pick<Dispatcher.DispatchOptions, "path" | "body"> & {
-    readonly origin: string;
-    readonly method: string;
-    readonly headers: string[];
-  },
+  method: string,
+  request: Omit<Dispatcher.DispatchOptions, "method">,
 ): PendingForward {
   let exchange: ForwardExchange | undefined;
   const result = new Promise<ForwardResult>((resolve) => {

@@ -15,13 +15,8 @@ const forwardToOwner = async (call: ForwardCall, ...identifiers: readonly OwnerI
  * Lists the identifiers of an invite. Its kind determines the table. For an unknown kind, both tables are searched, the
  * creator's first.
  */
-function listInviteIdentifiers({
-  email_type,
-  token,
-}: {
-  readonly email_type: string;
-  readonly token: string;
-}): OwnerIdentifier[] {
+function listInviteIdentifiers(invite: { readonly email_type: string; readonly token: string }): OwnerIdentifier[] {
+  const { email_type, token } = invite;
   const kind = findInvitationKind(email_type);
   return kind ? [{ table: `${kind}_tokens`, key: token }] : [...listInviteTokenIdentifiers(token)];
 }

@@ -1,40 +1,12 @@
 import * as z from "zod";
 import { createPart, type PartHandler } from "../../../emulator/http/handler.ts";
-import {
-  bytes,
-  empty,
-  events,
-  form,
-  html,
-  json,
-  jsonOrForm,
-  type Operation,
-  passthrough,
-  type RequestShape,
-  raw,
-  redirect,
-  stream,
-} from "../../../src/api/operation.ts";
-import { contracts, emulator, router, type Service } from "../../../src/api/services.ts";
+import { json, type Operation, type RequestShape } from "../../../src/api/operation.ts";
+import type { Service } from "../../../src/api/services.ts";
 import { stateless } from "./serving.ts";
 
-export {
-  bytes,
-  contracts,
-  empty,
-  emulator,
-  events,
-  form,
-  html,
-  json,
-  jsonOrForm,
-  passthrough,
-  raw,
-  redirect,
-  router,
-  stream,
-  z,
-};
+export * from "../../../src/api/operation.ts";
+export { contracts, emulator, router } from "../../../src/api/services.ts";
+export { z };
 
 /** A handler for the context of these tests. */
 export type TestHandler = PartHandler<typeof stateless>;

@@ -5,27 +5,27 @@ import { formatBasicHeader } from "../../../src/schemes/http-authorization.ts";
 import type { TestResponse } from "../../support/emulator.ts";
 import type { RoutedEmulator } from "../../support/routed-emulator.ts";
 
-/** Sends one request of an operation, with further headers. */
-type Call = (world: RoutedEmulator, more?: Readonly<Record<string, string>>) => Promise<TestResponse>;
+/** Sends one request of an operation, with additional headers. */
+type SendRequest = (world: RoutedEmulator, more?: Readonly<Record<string, string>>) => Promise<TestResponse>;
 
-/** By operation: a request that eu-1 owns, and one that nobody owns; a missing one is a request that cannot be. */
-interface Calls {
-  readonly toOne?: Call;
-  readonly toAll?: Call;
+/** Requests of an operation. A request is undefined if the operation never reaches one cluster, or never all. */
+interface ForwardingRequests {
+  readonly toOne?: SendRequest;
+  readonly toAll?: SendRequest;
 }
 
 const crmSecret = "11111111-2222-3333-4444-555555555555";
 const billing = { user: "billing", password: "s3cret" };
 
-/** What the seed says of the connected apps, so that all of them can be heard. */
+/** Credentials of the connected apps in the seed. */
 export const apps = {
   crm_a: { client_secret: crmSecret },
   crm_b: { consumer_secret: crmSecret },
   billing: { username: billing.user, password: billing.password },
 };
 
-/** Maps what the requests name. */
-export async function mapped(world: RoutedEmulator): Promise<void> {
+/** Maps the identifiers in the requests to eu-1. */
+export async function mapIdentifiers(world: RoutedEmulator): Promise<void> {
   await world.map("teams", "eu-1", ["T1"]);
   await world.map("integrations", "eu-1", ["tenant-northwind"]);
   await world.map("creators", "eu-1", ["token-1"]);
@@ -33,26 +33,29 @@ export async function mapped(world: RoutedEmulator): Promise<void> {
 }
 
 const get =
-  (path: string, headers: Readonly<Record<string, string>> = {}): Call =>
+  (path: string, headers: Readonly<Record<string, string>> = {}): SendRequest =>
   ({ router }, more) =>
     router("GET", path, { headers: { ...headers, ...more } });
 const post =
-  (path: string, body: unknown, headers: Readonly<Record<string, string>> = {}): Call =>
+  (path: string, body: unknown, headers: Readonly<Record<string, string>> = {}): SendRequest =>
   ({ router }, more) =>
     router("POST", path, { body, headers: { ...headers, ...more } });
 
-/** The same with a name that eu-1 has, and with one that nobody has. */
-const either = (call: (name: string) => Call, known: string): Calls => ({ toOne: call(known), toAll: call("else") });
+/** Creates a request with an identifier of eu-1, and one with an unmapped identifier. */
+const createBoth = (create: (name: string) => SendRequest, owned: string): ForwardingRequests => ({
+  toOne: create(owned),
+  toAll: create("else"),
+});
 
 const form = { "content-type": "application/x-www-form-urlencoded" };
-const inForm = (path: string) => (team: string) =>
+const postInForm = (path: string) => (team: string) =>
   post(path, `payload=${encodeURIComponent(JSON.stringify({ team: { id: team } }))}`, form);
 const chatA = "/router/v1/integrations/chat_a/webhook";
 const withinDefault = "/router/v1/integrations/destinations/default/chat_a";
 
 const [{ body: activity }] = receiveActivity.examples;
 const serviceUrl = "https://chat-b.example/eu";
-const sendActivity: Call = async (world, more) => {
+const sendActivity: SendRequest = async (world, more) => {
   const { body } = await world.ask("POST", "chat-b/token", { body: { service_url: serviceUrl } });
   const authorization = `Bearer ${(body as { token: string }).token}`;
   return post("/router/v1/integrations/chat_b/webhook/messaging", { ...activity, serviceUrl })(world, {
@@ -62,7 +65,7 @@ const sendActivity: Call = async (world, more) => {
 };
 
 const openCrmA =
-  (target: string): Call =>
+  (target: string): SendRequest =>
   (world, more) => {
     const timestamp = String(Date.parse("2031-01-02T03:04:05Z"));
     const url = world.routerUrl + target;
@@ -78,27 +81,32 @@ const openCrmA =
 const jwt = ["{}", JSON.stringify({ cluster: "eu-1" }), "x"].map((part) => Buffer.from(part).toString("base64url"));
 const signedRequest = encodeURIComponent(signCrmB(crmSecret, JSON.stringify({ algorithm: "HMACSHA256", context: {} })));
 const signup = { first_name: "Zoe", job_title: "GC", company_name: "Newco", industry: "x", use_case: "y" };
-const completeTrial: Call = async (world) => {
-  const begun = { email: "zoe@newco.example", captcha: "yes" };
-  const { token } = (await world.router("POST", "/router/v1/trial/signup", { body: begun })).body as { token: string };
+const completeTrial: SendRequest = async (world) => {
+  const signupRequest = { email: "zoe@newco.example", captcha: "yes" };
+  const { token } = (await world.router("POST", "/router/v1/trial/signup", { body: signupRequest })).body as {
+    token: string;
+  };
   return world.router("POST", "/router/v1/trial/signup/complete", { body: { ...signup, token } });
 };
-const byState = (path: string) => either((cluster) => get(`${path}?code=c&state=${cluster}_1`), "eu-1");
-const byToken = (path: string) => either((token) => get(path + token), "token-1");
-const byCluster = (path: string) => either((cluster) => get(`${path}?cluster_id=${cluster}`), "eu-1");
+const byState = (path: string) => createBoth((cluster) => get(`${path}?code=c&state=${cluster}_1`), "eu-1");
+const byToken = (path: string) => createBoth((token) => get(path + token), "token-1");
+const byCluster = (path: string) => createBoth((cluster) => get(`${path}?cluster_id=${cluster}`), "eu-1");
 
-/** Of every operation of the router that asks clusters. */
-export const calls: Readonly<Record<string, Calls>> = {
-  "chat-a.interaction": either(inForm(`${chatA}/interaction`), "T1"),
-  "chat-a.event": either((team_id) => post(`${chatA}/event/`, { team_id }), "T1"),
-  "chat-a.options": either(inForm(`${chatA}/options`), "T1"),
-  "chat-a.destination-interaction": either(inForm(`${withinDefault}/webhook/interaction`), "T1"),
-  "chat-a.destination-event": either((team_id) => post(`${withinDefault}/webhook/event/`, { team_id }), "T1"),
-  "chat-a.destination-options": either(inForm(`${withinDefault}/webhook/options`), "T1"),
+/** Requests of every operation that forwards to clusters, by operation. */
+export const forwardingRequests: Readonly<Record<string, ForwardingRequests>> = {
+  "chat-a.interaction": createBoth(postInForm(`${chatA}/interaction`), "T1"),
+  "chat-a.event": createBoth((team_id) => post(`${chatA}/event/`, { team_id }), "T1"),
+  "chat-a.options": createBoth(postInForm(`${chatA}/options`), "T1"),
+  "chat-a.destination-interaction": createBoth(postInForm(`${withinDefault}/webhook/interaction`), "T1"),
+  "chat-a.destination-event": createBoth((team_id) => post(`${withinDefault}/webhook/event/`, { team_id }), "T1"),
+  "chat-a.destination-options": createBoth(postInForm(`${withinDefault}/webhook/options`), "T1"),
   "chat-a.oauth-redirect": { toAll: get(`${withinDefault}/oauth_redirect?code=c&state=s`) },
   "chat-b.messaging": { toOne: sendActivity },
   "trial.complete": { toOne: completeTrial },
-  "mailer.webhook": either((cluster_id) => post("/api/v1/emails/mailer/webhook", { Metadata: { cluster_id } }), "eu-1"),
+  "mailer.webhook": createBoth(
+    (cluster_id) => post("/api/v1/emails/mailer/webhook", { Metadata: { cluster_id } }),
+    "eu-1",
+  ),
   "crm-a.cards": { toOne: openCrmA("/router/v1/crm_a/cards") },
   "crm-a.iframe": { toOne: openCrmA("/router/v1/crm_a/iframe") },
   "crm-b.open": { toOne: post("/router/v1/crm_b/", `signed_request=${signedRequest}`, form) },
@@ -119,7 +127,7 @@ export const calls: Readonly<Record<string, Calls>> = {
   "proxied.oauth-signup": byCluster("/api/v1/svc_auth/oauth/signup"),
   "proxied.oauth-callback": byState("/api/v1/svc_auth/oauth/callback"),
   "proxied.oauth-signup-callback": byState("/api/v1/svc_auth/oauth/signup/callback"),
-  "proxied.login-v2": either((email) => post("/api/v1/svc_auth/login_v2/", { email }), "ada@northwind.example"),
+  "proxied.login-v2": createBoth((email) => post("/api/v1/svc_auth/login_v2/", { email }), "ada@northwind.example"),
   "proxied.captcha-config": { toAll: get("/api/v1/auth/captcha-config") },
   "oidc.jwks": { toAll: get("/.well-known/jwks.json") },
   "oidc.discovery": { toAll: get("/.well-known/openid-configuration") },
