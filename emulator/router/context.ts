@@ -23,15 +23,12 @@ export interface RouterContext extends HandlerContext {
   hasAccount(view: View, signup: { readonly email: string; readonly token?: string | undefined }): Promise<boolean>;
 }
 
-/** Result of authenticating a request by a cluster's key. */
-export interface ClusterKeyHolder {
-  /** Id of the cluster. Undefined if no key was sent. */
-  readonly cluster?: string;
-}
+/** Id of the cluster whose key the request has. Undefined without a key. */
+export type CallingCluster = string | undefined;
 
 /** Context of a handler's own functions, which adds the request to the resources. */
 export type RouterCall<Code extends FailureCode = never> = RouterContext &
-  Omit<HandlerCall<never, ClusterKeyHolder | undefined>, "fail"> & { readonly fail: Fail<Code> };
+  Omit<HandlerCall<never, CallingCluster>, "fail"> & { readonly fail: Fail<Code> };
 
 /** A request that is forwarded to clusters, with the possible failures. */
 export type ForwardCall = RouterCall<(typeof forwarding)[number]>;
@@ -40,10 +37,6 @@ export type SingleClusterCall = RouterCall<(typeof forwardingToOne)[number]>;
 /** A request that is forwarded to several clusters at once. */
 export type BroadcastCall = RouterCall<(typeof forwardingToAll)[number]>;
 
-export type RouterHandler<Id extends OperationId> = OperationHandler<
-  OperationById<Id>,
-  RouterContext,
-  ClusterKeyHolder | undefined
->;
+export type RouterHandler<Id extends OperationId> = OperationHandler<OperationById<Id>, RouterContext, CallingCluster>;
 /** Handlers for some operations of the routing service. The type of the combined table ensures that none is missing. */
-export type RouterHandlers = Partial<OperationHandlers<IdsOf<"router">, RouterContext, ClusterKeyHolder | undefined>>;
+export type RouterHandlers = Partial<OperationHandlers<IdsOf<"router">, RouterContext, CallingCluster>>;

@@ -3,32 +3,27 @@ import { isEqualInConstantTime } from "../../src/base/hmac.ts";
 import { parseBasic, parseBearerToken } from "../../src/schemes/http-authorization.ts";
 import { readConnectedApps } from "../domain/apps.ts";
 import type { AuthenticationCall, Authenticator, Authenticators } from "../http/handler.ts";
-import type { ClusterKeyHolder, RouterCall, RouterContext } from "./context.ts";
+import type { CallingCluster, RouterCall, RouterContext } from "./context.ts";
 
 /**
  * Authenticates a cluster by its key in x-cluster-key (DECISIONS.md, R6). The handler checks whether the key belongs to
  * the required cluster.
  */
-const authenticateCluster: Authenticator<RouterContext, ClusterKeyHolder> = ({ headers }, call) =>
+const authenticateCluster: Authenticator<RouterContext, CallingCluster> = ({ headers }, call) =>
   findKeyHolder(headers["x-cluster-key"], call);
 
 /**
  * Authenticates a cluster by its key in x-cluster-key or in a bearer token, which chat_a team operations also accept.
  * Other schemes of `authorization` are ignored.
  */
-const authenticateClusterOrBearer: Authenticator<RouterContext, ClusterKeyHolder> = ({ headers }, call) =>
+const authenticateClusterOrBearer: Authenticator<RouterContext, CallingCluster> = ({ headers }, call) =>
   findKeyHolder(headers["x-cluster-key"] ?? parseBearerToken(headers.authorization), call);
 
-function findKeyHolder(
-  key: string | undefined,
-  { context, finding }: AuthenticationCall<RouterContext>,
-): ClusterKeyHolder {
-  if (key === undefined) {
-    if (context.settings.strict.has("keys")) fail("missing-cluster-key");
-    finding("no-cluster-key", "x-cluster-key is absent");
-    return {};
-  }
-  return { cluster: findClusterOfKey(key, context) ?? fail("invalid-cluster-key") };
+function findKeyHolder(key: string | undefined, { context, finding }: AuthenticationCall<RouterContext>) {
+  if (key !== undefined) return findClusterOfKey(key, context) ?? fail("invalid-cluster-key");
+  if (context.settings.strict.has("keys")) fail("missing-cluster-key");
+  finding("no-cluster-key", "x-cluster-key is absent");
+  return undefined;
 }
 
 function findClusterOfKey(key: string, { clusters }: RouterContext): string | undefined {
@@ -39,12 +34,13 @@ function findClusterOfKey(key: string, { clusters }: RouterContext): string | un
 }
 
 /** Authenticates the billing provider (DECISIONS.md, R32). All failures have the same response. */
-const authenticateBilling: Authenticator<RouterContext, ClusterKeyHolder> = async ({ headers }, { context }) => {
+const authenticateBilling: Authenticator<RouterContext, CallingCluster> = async ({ headers }, { context }) => {
   const { billing } = await context.store.read(readConnectedApps);
   const credentials = parseBasic(headers.authorization);
   const user = isEqualInConstantTime(credentials?.user ?? "", billing.username);
   const password = isEqualInConstantTime(credentials?.password ?? "", billing.password);
-  return credentials && user && password ? {} : fail("not-authenticated");
+  if (!credentials || !user || !password) fail("not-authenticated");
+  return undefined;
 };
 
 /** Authenticators of the routing service. The operation that needs a user's bearer token decodes it. */

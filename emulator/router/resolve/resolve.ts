@@ -174,7 +174,7 @@ export function requireCluster(
   id: string,
 ): Cluster {
   const cluster = clusters.find((known) => known.id === id) ?? fail("unknown-cluster", { cluster: id });
-  if (caller?.cluster !== undefined && caller.cluster !== id) fail("foreign-cluster-key", { cluster: id });
+  if (caller !== undefined && caller !== id) fail("foreign-cluster-key", { cluster: id });
   return cluster;
 }
 

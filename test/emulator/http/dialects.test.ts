@@ -93,6 +93,11 @@ describe("contract API validation error", () => {
     ["a custom rule violation", { title: "a", due: "never" }, { due: ["Due must be a day."] }],
     ["a list for the whole body", [], { non_field_errors: ["Invalid data. Expected a dictionary, but got list."] }],
     ["a string for the whole body", '"x"', { non_field_errors: ["Invalid data. Expected a dictionary, but got str."] }],
+    [
+      "a boolean for the whole body",
+      "true",
+      { non_field_errors: ["Invalid data. Expected a dictionary, but got bool."] },
+    ],
     ["a number for the whole body", "1", { non_field_errors: ["Invalid data. Expected a dictionary, but got int."] }],
     [
       "null for the whole body",

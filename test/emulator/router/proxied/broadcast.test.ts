@@ -35,7 +35,8 @@ describe("request without a known owner", () => {
     const finished = new Promise<boolean>((resolve) => {
       world.eu.answer((_, response) => {
         response.on("close", () => resolve(response.writableFinished));
-        finish = () => response.end("late");
+        // Without a reader, the connection would block.
+        finish = () => response.end(Buffer.alloc(20_000_000));
       });
     });
     world.us.answer((_, response) => response.end("first"));

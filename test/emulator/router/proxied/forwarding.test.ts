@@ -134,18 +134,19 @@ describe("forwarded request", () => {
     assert.equal(sha(new Uint8Array(await answer.arrayBuffer())), sha(body));
   });
 
-  it("receives the response while the cluster is still writing", async (t) => {
+  it("receives the response while the cluster is still writing", { timeout: 20_000 }, async (t) => {
     const world = await toEu(t);
     let end = () => {};
     world.eu.answer((_, response) => {
       response.writeHead(200).write("first");
-      end = () => response.end("last");
+      end = () => response.write("last", () => setImmediate(() => response.end()));
     });
     const answer = await fetch(`${world.routerUrl}/slow?client_id=app`);
     const reader = answer.body!.getReader();
     assert.equal(Buffer.from((await reader.read()).value!).toString(), "first");
     end();
     assert.equal(Buffer.from((await reader.read()).value!).toString(), "last");
+    assert.deepEqual(await reader.read(), { done: true, value: undefined });
   });
 });
 

@@ -77,6 +77,7 @@ describe("owner lookup of the catch-all", () => {
 describe("broadcast of the catch-all", () => {
   const everywhere: Record<string, [string, TestRequest?]> = {
     "the request has no identifier": ["/x"],
+    "a bearer token ends after the cluster ID": ["/x", { headers: { authorization: "Bearer us-1_" } }],
     "the apparent query is part of the path": ["/x&client_id=app"],
     "an identifier is unmapped": ["/x?client_id=unknown"],
     "an external ID has another type": ["/x?external_id=tenant&integration_type=OTHER"],
