@@ -6,7 +6,7 @@ import { type BufferUsage, ByteBoundedLog, estimateStringBytes } from "../http/b
 import type { FindingReporter, ReceivedRequest } from "../http/handler.ts";
 import type { Passthrough } from "../http/reply.ts";
 import { parseRequestTarget } from "../http/routing/path.ts";
-import { CausedStore } from "../store/causes.ts";
+import { addCause } from "../store/causes.ts";
 import { acceptBillingEvent, respondToChat } from "./apps.ts";
 import type { ClusterContext } from "./context.ts";
 import { crmARoutes, crmBRoutes } from "./crm.ts";
@@ -66,7 +66,7 @@ async function respondAsIdentity(
 export const createForwardedHandler =
   (cluster: ClusterContext, inbox: RequestInbox) =>
   async (request: ReceivedRequest, finding: FindingReporter): Promise<Passthrough | undefined> => {
-    const context = { ...cluster, store: new CausedStore(cluster.store, request.cause) };
+    const context = { ...cluster, store: addCause(cluster.store, request.cause) };
     // A person's browser requests this page directly, so the request is not in the inbox.
     const page = await handleRecipientPage(request, context, finding);
     if (page) return page;

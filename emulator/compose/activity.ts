@@ -17,16 +17,12 @@ interface ActivitySources {
   readonly wall: WallClock;
 }
 
-interface Move {
-  from: number;
-  to: number;
+interface PendingUpdate {
+  /** A clock advance. Later ones extend it. */
+  readonly move?: { readonly from: number; to: number };
+  readonly delivery?: Delivery;
+  readonly toEvent: (compositeId: string | null) => EmulatorEvent;
 }
-
-type PendingUpdate =
-  | { readonly state: number }
-  | { readonly request: LoggedRequest }
-  | { readonly delivery: DeliveryUpdate }
-  | { readonly move: Move };
 
 /** Each listener gets at most this many entries; further ones are only counted. */
 const everyMs = 100;
@@ -51,16 +47,23 @@ export function watchActivity(
     wake();
   };
   const addMove = (from: number, to: number) => {
-    const last = waiting.at(-1);
+    const last = waiting.at(-1)?.move;
     // Advances with nothing in between are one move.
-    if (last && "move" in last && last.move.to === from) last.move.to = to;
-    else add({ move: { from, to } });
+    if (last?.to === from) last.to = to;
+    else {
+      const move = { from, to };
+      add({ move, toEvent: () => ({ event: "clock", from: toIsoMillis(from), to: toIsoMillis(move.to) }) });
+    }
+  };
+  const addState = () => {
+    const at = toIsoMillis(clock.now());
+    add({ toEvent: () => ({ event: "state", at }) });
   };
   const unwatch = [
-    requestLog.watch((request) => add({ request })),
-    deliveries.watch((delivery) => add({ delivery })),
+    requestLog.watch((request) => add({ toEvent: () => toRequestEvent(request) })),
+    deliveries.watch((update) => add({ delivery: update.delivery, toEvent: (id) => toDeliveryEvent(update, id) })),
     clock.watchMoves(addMove),
-    store.watch([clockState], (changes) => changes === "replaced" && add({ state: clock.now() })),
+    store.watch([clockState], (changes) => changes === "replaced" && addState()),
   ];
 
   async function flush(): Promise<void> {
@@ -68,10 +71,10 @@ export function watchActivity(
     const count = dropped;
     waiting = [];
     dropped = 0;
-    const updated = batch.flatMap((item) => ("delivery" in item ? [item.delivery.delivery] : []));
+    const updated = batch.flatMap(({ delivery }) => delivery ?? []);
     const found = updated.length === 0 ? [] : await store.read((view) => readCompositeIds(view, updated));
     const composites = new Map(updated.map((delivery, i) => [delivery, found[i] ?? null]));
-    const events = batch.map((item) => toEvent(item, composites));
+    const events = batch.map(({ delivery, toEvent }) => toEvent((delivery && composites.get(delivery)) ?? null));
     if (events.length > 0) await listener(count === 0 ? events : [...events, { event: "dropped", count }]);
   }
 
@@ -98,14 +101,7 @@ export function watchActivity(
   };
 }
 
-function toEvent(item: PendingUpdate, composites: ReadonlyMap<Delivery, string | null>): EmulatorEvent {
-  if ("state" in item) return { event: "state", at: toIsoMillis(item.state) };
-  if ("request" in item) return requestEvent(item.request);
-  if ("delivery" in item) return toDeliveryEvent(item.delivery, composites.get(item.delivery.delivery) ?? null);
-  return { event: "clock", from: toIsoMillis(item.move.from), to: toIsoMillis(item.move.to) };
-}
-
-const requestEvent = ({ at, findings, durationMs, ...entry }: LoggedRequest): EmulatorEvent => ({
+const toRequestEvent = ({ at, findings, durationMs, ...entry }: LoggedRequest): EmulatorEvent => ({
   event: "request",
   at: toIsoMillis(at),
   listener: entry.listener,

@@ -2,7 +2,7 @@ import { rewind, saveSnapshot } from "../../src/api/emulator/snapshots.ts";
 import { runAfterDelay } from "../../src/base/clock.ts";
 import { parseDuration } from "../../src/base/duration.ts";
 import { formatPostgresUrl, parsePostgresUrl } from "../../src/base/postgres-url.ts";
-import { splitAtLineEnds } from "../../src/files/append-log.ts";
+import { splitAtLineEnds } from "../../src/files/read-log.ts";
 import type { AdvanceTargetMs } from "../clock/advance.ts";
 import type { AdvanceTarget, Emulator, Rewind } from "../published.d.ts";
 import type { RewindTarget } from "../travel/rewind.ts";

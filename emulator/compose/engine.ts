@@ -81,7 +81,7 @@ export function startEngine(
   return { runner, forwarder };
 }
 
-/** Wall-clock time: a report takes some milliseconds. */
+/** Maximum wall-clock time of all pending reports. One takes some milliseconds. */
 const maxReportMs = 1_000;
 const lookEveryMs = 5;
 /** At most this many due entries are examined. Reports are due at once and come first. */
@@ -140,7 +140,7 @@ export function createTraceExport(
   });
 }
 
-/** How listeners call an observer. Streams and bytes pass unchanged. */
+/** Creates the callback by which listeners apply observations. Streams and bytes pass unchanged. */
 export const observeWith =
   (observer: ObservationApplier): ResponseObserver =>
   (operation: Operation, answer: HttpResponse) => {

@@ -34,7 +34,7 @@ function readSeedOption(seed: object): Seed {
   }
 }
 
-/** Options of a copy of a running emulator, which is not stored. Its clock continues from the state. */
+/** Returns the options of a copy of a running emulator. The copy is not stored, and its clock continues from the state. */
 export function deriveForkOptions(options: EmulatorOptions): EmulatorOptions {
   const {
     port,
@@ -54,7 +54,7 @@ export function deriveForkOptions(options: EmulatorOptions): EmulatorOptions {
   return { ...rest, ephemeral: true };
 }
 
-/** The virtual time of a new state in milliseconds. Undefined for now. */
+/** Returns the virtual time of a new state in milliseconds, or undefined for the present time. */
 export function resolveStartTime({ clock, deterministic }: EmulatorOptions, seed: Seed): number | undefined {
   const start = clock?.start ?? (deterministic ? seed.time : undefined);
   return start === undefined ? undefined : Date.parse(start);
@@ -72,7 +72,7 @@ interface PublicUrls {
 }
 
 /**
- * The address at which clients reach the listener of a cluster: the configured one, the one next to the router if ports
+ * Returns the address at which clients reach the listener of a cluster: the configured one, the one next to the router if ports
  * are forwarded unchanged, or the one where it listens.
  */
 export function resolvePublicUrl(

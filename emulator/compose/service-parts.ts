@@ -18,7 +18,7 @@ import { routerAuthenticators } from "../router/credentials.ts";
 import { routerHandlers } from "../router/handlers.ts";
 import type { Store } from "../store/port.ts";
 
-const listOperations = (service: "contracts" | "storage") =>
+const listOperations = <Name extends string>(service: Name) =>
   registry.filter((operation) => operation.service.name === service);
 
 /** Routes of a cluster's listener: the contract API, the signed storage, and requests that the router forwards. */
@@ -55,14 +55,11 @@ export async function toRunningCluster(
   };
 }
 
-const listRouterOperations = (service: "router" | "emulator") =>
-  registry.filter((operation) => operation.service.name === service);
-
 const control = guardHandlers(controlHandlers);
 
 const createRouterPart = (context: RouterContext): ListenerPart =>
   createPart({
-    operations: listRouterOperations("router"),
+    operations: listOperations("router"),
     handlers: routerHandlers,
     authenticate: routerAuthenticators,
     context,
@@ -75,7 +72,7 @@ export const createRouterParts = (
 ): readonly [ListenerPart, ListenerPart] => [
   createRouterPart(contexts.router),
   createPart({
-    operations: listRouterOperations("emulator"),
+    operations: listOperations("emulator"),
     handlers: control,
     authenticate: createAuthenticators({ token, tokens: contexts.control.tokens, sessions: contexts.control.sessions }),
     context: contexts.control,

@@ -21,11 +21,10 @@ export interface LeaderAddress {
     readonly url: string;
     /** Listeners in the order of the ports. */
     readonly position: number;
-    readonly external: boolean;
   }[];
 }
 
-/** The address of a leader. `rows` has the order of `clusters`. */
+/** Returns the address of a leader. Standbys have no listeners for external clusters. */
 export const toLeaderAddress = (
   { router_url, key }: Pick<LeaderAddress, "router_url" | "key">,
   host: string | undefined,
@@ -34,10 +33,12 @@ export const toLeaderAddress = (
 ): LeaderAddress => ({
   router_url,
   key,
-  clusters: rows.map(({ id, position }, i) => {
-    const { reachedAt, external } = clusters[i]!;
-    return { id, url: external ? reachedAt : toReachableUrl(reachedAt, host), position, external };
-  }),
+  clusters: clusters
+    .filter(({ external }) => !external)
+    .map(({ id, reachedAt }) => {
+      const { position } = rows.find((row) => row.id === id)!;
+      return { id, url: toReachableUrl(reachedAt, host), position };
+    }),
 });
 
 interface StandbyOptions {
@@ -125,7 +126,7 @@ export class HotStandby {
   }
 
   async #bindAll(clusters: LeaderAddress["clusters"]): Promise<void> {
-    for (const { id, position, external } of clusters) if (!external) await this.getListener(id, position);
+    for (const { id, position } of clusters) await this.getListener(id, position);
   }
 
   #createStandby(name: string): StandbyBehavior {

@@ -3,7 +3,7 @@ import type { Operation } from "../../src/api/operation.ts";
 import type { Check } from "../../src/api/services.ts";
 import { EmulatorBugError } from "../../src/base/errors.ts";
 import { memoize } from "../../src/base/object.ts";
-import { CausedStore } from "../store/causes.ts";
+import { addCause } from "../store/causes.ts";
 import type { Store } from "../store/port.ts";
 import { type BodyDecoder, createDecoder } from "./bodies/decode.ts";
 import type { ErrorDialect } from "./dialects/dialect.ts";
@@ -72,7 +72,7 @@ function createCallContext(context: object): object {
   return Object.create(context, {
     store: {
       get(this: HandlerCall<FailureCode, unknown>) {
-        return new CausedStore(store, this.request.cause);
+        return addCause(store, this.request.cause);
       },
     },
   });

@@ -6,7 +6,7 @@ export interface Blobs {
    * nothing. `md5` is lower-case hex, for the ETag.
    */
   put(bytes: AsyncIterable<Uint8Array>, maxBytes: number): Promise<Blob>;
-  /** The bytes as a stream. Undefined if no bytes have that hash. */
+  /** Returns the bytes as a stream, or undefined if no bytes have that hash. */
   open(sha256: string): Promise<AsyncIterable<Uint8Array> | undefined>;
   /** Restarts the retention time of unreferenced bytes, because a state that is being imported may refer to them. */
   keepUnnamed(): Promise<void>;
@@ -22,7 +22,7 @@ export class BlobTooLargeError extends Error {
   override readonly name = "BlobTooLargeError";
 }
 
-/** Forwards the incoming bytes. `measured` has their size and hash after the last byte. */
+/** Forwards the incoming bytes. After the last byte, `measured` returns their size and hash. */
 export function measureBlob(bytes: AsyncIterable<Uint8Array>, maxBytes: number) {
   const sha256 = createHash("sha256");
   const md5 = createHash("md5");

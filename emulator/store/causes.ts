@@ -1,20 +1,7 @@
 import type { WallClock } from "../../src/base/clock.ts";
-import type { TraceContext } from "../../src/base/trace-context.ts";
-import { deriveTraceIds } from "../../src/base/trace-context.ts";
+import { deriveTraceIds, type TraceContext } from "../../src/base/trace-context.ts";
 import { type Cause, CauseRow } from "./cause.ts";
-import {
-  type AnyRows,
-  type ConsistentContents,
-  type DocumentHead,
-  defineRows,
-  type History,
-  type LoadedState,
-  type Store,
-  type StoreChange,
-  type TakeoverHooks,
-  type Transaction,
-  type View,
-} from "./port.ts";
+import { defineRows, type Store, type Transaction } from "./port.ts";
 import { maxRetentionMs } from "./retention.ts";
 
 /** Causes that had an effect, in the order of their effects. A store writes them together with the effects. */
@@ -44,7 +31,7 @@ export async function purgeCauses(tx: Transaction, now: number, limit: number): 
   return expired.length;
 }
 
-/** The highest number of a stored external cause, or 0. New ones continue after it. */
+/** Returns the highest number of a stored external cause, or 0. New causes continue after it. */
 export const readLastRequestNumber = (store: Store): Promise<number> =>
   store.read(async (view) => (await view.list(causes)).reduce((last, { id }) => Math.max(last, parseNumber(id)), 0));
 
@@ -65,8 +52,8 @@ export interface CauseDetails {
 
 export type CauseRowFactory = (happened: CauseDetails) => CauseRow;
 
-/** Clients may send long paths. */
-const longest = 300;
+/** Descriptions are limited, because clients can send long paths. */
+const maxDescriptionCharacters = 300;
 
 /** Creates rows of causes. `seed` is the seed of all ids with --deterministic. */
 export function createCauseRowFactory({
@@ -79,7 +66,7 @@ export function createCauseRowFactory({
   const traceIdOf = deriveTraceIds(seed);
   return ({ id, what, at, wallAt, caller, before, movedBy }) => ({
     id,
-    what: what.length > longest ? `${what.slice(0, longest)}…` : what,
+    what: what.length > maxDescriptionCharacters ? `${what.slice(0, maxDescriptionCharacters)}…` : what,
     at,
     wall_at: seed === undefined ? Math.floor(wallAt ?? wall.now()) : at,
     trace: caller?.trace ?? before?.trace ?? traceIdOf(id),
@@ -89,64 +76,19 @@ export function createCauseRowFactory({
   });
 }
 
-export class CausedStore implements Store {
-  readonly #store: Store;
-  readonly #cause: Cause;
+/** Returns the store with other implementations of some of its methods. */
+export const overrideStore = (store: Store, methods: Partial<Store>): Store =>
+  new Proxy(store, {
+    get(target, name) {
+      const own = Reflect.get(methods, name);
+      if (own !== undefined) return own;
+      const value = Reflect.get(target, name, target);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
 
-  constructor(store: Store, cause: Cause) {
-    this.#store = store;
-    this.#cause = cause;
-  }
-
-  read<T>(work: (view: View) => Promise<T> | T): Promise<T> {
-    return this.#store.read(work);
-  }
-
-  transaction<T>(name: string, work: (tx: Transaction) => Promise<T> | T, cause: Cause | null = this.#cause) {
-    return this.#store.transaction(name, work, cause);
-  }
-
-  watch(collections: readonly AnyRows[], changed: (change: StoreChange) => void): () => void {
-    return this.#store.watch(collections, changed);
-  }
-
-  export(head?: () => DocumentHead): AsyncIterable<string> {
-    return this.#store.export(head);
-  }
-
-  readContents(): Promise<ConsistentContents> {
-    return this.#store.readContents();
-  }
-
-  createEmptyStore(): Store {
-    return this.#store.createEmptyStore();
-  }
-
-  load(document: AsyncIterable<Uint8Array>): Promise<LoadedState> {
-    return this.#store.load(document);
-  }
-
-  takeOver(next: Store, moments?: TakeoverHooks): Promise<void> {
-    return this.#store.takeOver(next, moments);
-  }
-
-  parseDocument(document: unknown): Store {
-    return this.#store.parseDocument(document);
-  }
-
-  waitUntilDurable(): Promise<void> {
-    return this.#store.waitUntilDurable();
-  }
-
-  get history(): History | undefined {
-    return this.#store.history;
-  }
-
-  get writable(): boolean {
-    return this.#store.writable;
-  }
-
-  close(): Promise<void> {
-    return this.#store.close();
-  }
-}
+/** Returns the store with a cause for every transaction that names none. */
+export const addCause = (store: Store, ownCause: Cause): Store =>
+  overrideStore(store, {
+    transaction: (name, work, cause = ownCause) => store.transaction(name, work, cause),
+  });

@@ -1,5 +1,5 @@
 import type { WallClock } from "../../src/base/clock.ts";
-import { splitAtLineEnds } from "../../src/files/append-log.ts";
+import { splitAtLineEnds } from "../../src/files/read-log.ts";
 import { type Blobs, measureBlob } from "./blobs.ts";
 import { LiveStore } from "./live/live-store.ts";
 import { State } from "./live/state.ts";
@@ -19,7 +19,7 @@ export function createMemoryBlobs(earlier?: Pick<Blobs, "open">): Blobs {
     async put(bytes, maxBytes) {
       const { pieces, measured } = measureBlob(bytes, maxBytes);
       const copies: Uint8Array[] = [];
-      // Copied, because a stream may reuse its buffer.
+      // Each piece is copied, because a stream can reuse its buffer.
       for await (const piece of pieces) copies.push(Uint8Array.from(piece));
       const blob = measured();
       blobs.set(blob.sha256, Buffer.concat(copies));
@@ -50,7 +50,7 @@ export function createMemorySnapshotStore(): SnapshotStore {
     },
     async open(name) {
       const pieces = documents.get(name);
-      return pieces && splitAtLineEnds(yieldPieces(pieces));
+      return pieces && splitAtLineEnds(pieces);
     },
     async list() {
       const getSize = (pieces: readonly Uint8Array[]) => pieces.reduce((sum, { byteLength }) => sum + byteLength, 0);
@@ -60,8 +60,4 @@ export function createMemorySnapshotStore(): SnapshotStore {
     },
     remove: async (name) => documents.delete(name),
   };
-}
-
-async function* yieldPieces(pieces: readonly Uint8Array[]): AsyncGenerator<Uint8Array, void> {
-  yield* pieces;
 }

@@ -56,15 +56,7 @@ export interface Mapping {
   readonly name: string;
 }
 
-export interface AnyRows extends Versioned {
-  readonly kind: "rows";
-  readonly name: string;
-  readonly schema: z.ZodType<object>;
-  readonly key: (row: never) => RowKey;
-  readonly numbers?: Readonly<Record<string, (row: never) => number | readonly number[]>>;
-  readonly refersTo?: (row: never) => References;
-  readonly indexes: Readonly<Record<string, (row: never) => IndexValue | readonly IndexValue[] | undefined>>;
-}
+export type AnyRows = Omit<Rows<never>, "schema"> & { readonly schema: z.ZodType<object> };
 
 export type Collection = AnyRows | Mapping;
 
@@ -154,6 +146,7 @@ export interface LoadedState {
 
 /** Everything that a state held at one moment. */
 export interface ConsistentContents {
+  readonly collections: readonly Collection[];
   readonly sequences: ReadonlyMap<string, number>;
   /** By collection, in the order of insertion, a few thousand rows at a time. */
   readonly rows: ReadonlyMap<string, Iterable<readonly object[]>>;

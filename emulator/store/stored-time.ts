@@ -6,10 +6,11 @@ export const lastMoment = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 const firstMoment = Date.parse("0000-01-01T00:00:00Z");
 const yearMs = 366 * 86_400_000;
 
-/** The time of an event in a row: milliseconds since the epoch, within the range of timestamps. */
-export const storedTime = <S extends z.ZodType<number>>(number: S): S =>
-  number.refine((ms) => ms >= firstMoment && ms <= lastMoment, "Time is outside the years 0 to 9999");
+const limitTime = <S extends z.ZodType<number>>(number: S, maxMs: number): S =>
+  number.refine((ms) => ms >= firstMoment && ms <= maxMs, "Time is outside the years 0 to 9999");
 
-/** The time of a scheduled entry or a deadline, within the range of timestamps. */
-export const storedDeadline = <S extends z.ZodType<number>>(number: S): S =>
-  number.refine((ms) => ms >= firstMoment && ms <= lastMoment + yearMs, "Time is outside the years 0 to 9999");
+/** The time of an event in a row: milliseconds since the epoch, within the range of timestamps. */
+export const storedTime = <S extends z.ZodType<number>>(number: S): S => limitTime(number, lastMoment);
+
+/** The time of a scheduled entry or a deadline, which can be up to a year after the last timestamp. */
+export const storedDeadline = <S extends z.ZodType<number>>(number: S): S => limitTime(number, lastMoment + yearMs);

@@ -42,61 +42,42 @@ export function readOtelSettings(
   service: string,
 ): { readonly read: OtelSettings | undefined; readonly notes: readonly string[] } {
   const notes: string[] = [];
-  const reading = new VariableReader(env, notes);
-  return { read: reading.read(service), notes };
-}
+  const note = (text: string): undefined => void notes.push(text);
+  return { read: read(), notes };
 
-class VariableReader {
-  readonly #env: OtelEnvironment;
-  readonly #notes: string[];
-
-  constructor(env: OtelEnvironment, notes: string[]) {
-    this.#env = env;
-    this.#notes = notes;
+  function read(): OtelSettings | undefined {
+    const { value: exporters } = find(otelVariables.tracesExporter, "otlp");
+    const isExported = exporters.split(",").some((one) => one.trim() === "otlp");
+    const isDisabled = find(otelVariables.disabled).value.toLowerCase() === "true";
+    if (!hasCollector(env) || isDisabled || !isExported) return undefined;
+    const url = readUrl();
+    if (url === undefined || !usesHttp()) return undefined;
+    return { url, headers: readHeaders(), timeoutMs: readTimeoutMs(), resource: readResource() };
   }
 
-  read(service: string): OtelSettings | undefined {
-    if (!hasCollector(this.#env) || this.#isOff()) return undefined;
-    const url = this.#readUrl();
-    if (url === undefined || !this.#usesHttp()) return undefined;
-    return {
-      url,
-      headers: this.#readHeaders(),
-      timeoutMs: this.#readTimeoutMs(),
-      resource: this.#readResource(service),
-    };
-  }
-
-  /** The standard treats an empty variable as unset. */
-  #findFirst(...names: readonly string[]): readonly [name: string, value: string] | undefined {
-    for (const name of names) {
-      const value = this.#env[name]?.trim();
-      if (value) return [name, value];
-    }
-    return undefined;
-  }
-
-  #isOff(): boolean {
-    const exporters = this.#findFirst(otelVariables.tracesExporter)?.[1].split(",") ?? ["otlp"];
-    const isDisabled = this.#findFirst(otelVariables.disabled)?.[1].toLowerCase() === "true";
-    return isDisabled || !exporters.some((one) => one.trim() === "otlp");
+  /**
+   * Returns the first variable of a list that is set, or the last one with the default. The standard treats an empty
+   * variable as unset.
+   */
+  function find(
+    names: string | readonly string[],
+    defaultValue = "",
+  ): { readonly name: string; readonly value: string } {
+    const all = [names].flat();
+    const name = all.find((one) => env[one]?.trim()) ?? all.at(-1)!;
+    return { name, value: env[name]?.trim() || defaultValue };
   }
 
   /** The variable for traces is a complete URL. The common variable is a base to which the path is appended. */
-  #readUrl(): string | undefined {
-    const [name, value] = this.#findFirst(otelVariables.tracesEndpoint, otelVariables.endpoint) ?? [];
-    if (name === undefined || value === undefined) return undefined;
+  function readUrl(): string | undefined {
+    const { name, value } = find([otelVariables.tracesEndpoint, otelVariables.endpoint]);
     const url = URL.canParse(value) ? new URL(value) : undefined;
-    if (!url || !/^https?:$/.test(url.protocol)) {
-      this.#notes.push(`${name} must be an http or https URL. No spans are exported`);
-      return undefined;
-    }
-    if (url.username || url.password) {
-      this.#notes.push(
+    if (!url || !/^https?:$/.test(url.protocol))
+      return note(`${name} must be an http or https URL. No spans are exported`);
+    if (url.username || url.password)
+      return note(
         `${name} must not contain a user name or password. Use ${otelVariables.headers}. No spans are exported`,
       );
-      return undefined;
-    }
     if (name === otelVariables.endpoint) url.pathname = `${url.pathname.replace(/\/$/, "")}/v1/traces`;
     return url.href;
   }
@@ -105,60 +86,54 @@ class VariableReader {
    * Servers that accept protocol buffers over HTTP also accept JSON at the same URL (OTLP, "OTLP/HTTP"). gRPC needs a
    * different server.
    */
-  #usesHttp(): boolean {
-    const [name, value] = this.#findFirst(otelVariables.tracesProtocol, otelVariables.protocol) ?? [];
-    if (name === undefined || value === "http/json") return true;
-    if (value === "http/protobuf") {
-      this.#notes.push(
-        `${name} is http/protobuf. Spans are exported as http/json, which collectors accept at the same URL`,
-      );
-      return true;
-    }
-    this.#notes.push(`${name} must be http/json, the only supported protocol. No spans are exported`);
-    return false;
+  function usesHttp(): boolean {
+    const { name, value } = find([otelVariables.tracesProtocol, otelVariables.protocol], "http/json");
+    if (value === "http/protobuf")
+      note(`${name} is http/protobuf. Spans are exported as http/json, which collectors accept at the same URL`);
+    else if (value !== "http/json")
+      note(`${name} must be http/json, the only supported protocol. No spans are exported`);
+    return value === "http/json" || value === "http/protobuf";
   }
 
-  #readHeaders(): Record<string, string> {
-    const [name, value] = this.#findFirst(otelVariables.tracesHeaders, otelVariables.headers) ?? [];
-    const allowed = this.#parsePairs(name, value).filter(([key, text]) => {
+  function readHeaders(): Record<string, string> {
+    const { name, value } = find([otelVariables.tracesHeaders, otelVariables.headers]);
+    const allowed = parsePairs(name, value).filter(([key, text]) => {
       const isAllowed = /^[\w!#$%&'*+.^`|~-]+$/.test(key) && /^[\t\x20-\x7e]*$/.test(text);
-      if (!isAllowed) this.#notes.push(`${name} has a header that HTTP does not allow. It is ignored`);
+      if (!isAllowed) note(`${name} has a header that HTTP does not allow. It is ignored`);
       return isAllowed;
     });
     return Object.fromEntries(allowed.map(([key, text]) => [key.toLowerCase(), text]));
   }
 
-  #readTimeoutMs(): number {
-    const [name, value] = this.#findFirst(otelVariables.tracesTimeout, otelVariables.timeout) ?? [];
-    if (name === undefined) return defaultTimeoutMs;
+  function readTimeoutMs(): number {
+    const { name, value } = find([otelVariables.tracesTimeout, otelVariables.timeout], String(defaultTimeoutMs));
     const ms = Number(value);
     if (Number.isInteger(ms) && ms > 0 && ms <= maxTimeoutMs) return ms;
-    this.#notes.push(
+    note(
       `${name} must be a number of milliseconds from 1 to ${maxTimeoutMs}. The default applies: ${defaultTimeoutMs}`,
     );
     return defaultTimeoutMs;
   }
 
-  #readResource(service: string): SpanAttributes {
-    const [name, value] = this.#findFirst(otelVariables.resource) ?? [];
-    const named = this.#findFirst(otelVariables.serviceName)?.[1];
+  function readResource(): SpanAttributes {
+    const { name, value } = find(otelVariables.resource);
+    const { value: named } = find(otelVariables.serviceName);
     return {
       "service.name": service,
-      ...Object.fromEntries(this.#parsePairs(name, value)),
-      ...(named !== undefined && { "service.name": named }),
+      ...Object.fromEntries(parsePairs(name, value)),
+      ...(named !== "" && { "service.name": named }),
     };
   }
 
   /** Parses `key=value,key=value` with percent-encoding (W3C Baggage). */
-  #parsePairs(name: string | undefined, text = ""): [key: string, value: string][] {
-    const pairs: [string, string][] = [];
-    for (const part of text.split(",")) {
+  function parsePairs(name: string, text: string): [key: string, value: string][] {
+    return text.split(",").flatMap((part): [string, string][] => {
       const at = part.indexOf("=");
       const [key, value] = [part.slice(0, at).trim(), tryDecode(part.slice(at + 1).trim())];
-      if (at > 0 && key !== "" && value !== undefined) pairs.push([key, value]);
-      else if (part.trim() !== "") this.#notes.push(`${name} has a part that is not key=value. It is ignored`);
-    }
-    return pairs;
+      if (at > 0 && key !== "" && value !== undefined) return [[key, value]];
+      if (part.trim() !== "") note(`${name} has a part that is not key=value. It is ignored`);
+      return [];
+    });
   }
 }
 

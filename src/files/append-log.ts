@@ -217,17 +217,3 @@ function createBatch(group: number, end: LogPosition): Batch {
   durable.catch(() => {});
   return { lines: [], group, end, durable, settle };
 }
-
-const newline = 0x0a;
-
-/** Yields the same bytes in blocks that end at the end of a line, except a last block without a line end. */
-export async function* splitAtLineEnds(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer, void> {
-  let rest: Uint8Array = Buffer.alloc(0);
-  for await (const piece of pieces) {
-    const bytes = Buffer.concat([rest, piece]);
-    const end = bytes.lastIndexOf(newline) + 1;
-    rest = bytes.subarray(end);
-    if (end > 0) yield bytes.subarray(0, end);
-  }
-  if (rest.byteLength > 0) yield Buffer.from(rest);
-}

@@ -68,34 +68,32 @@ export async function acquireLock(file: string, options: LockOptions): Promise<L
   const conflict = await findLockConflict(file, options);
   if (conflict) return conflict;
   const id = randomBytes(9).toString("base64url");
-  const socket = `${basename(file)}.${id}.socket`;
-  const server = await listenForProbes(join(dirname(file), socket));
+  const socket = `${file}.${id}.socket`;
+  const server = await listenForProbes(socket);
   const own: LockHolder = {
     id,
     pid: process.pid,
     since: new Date(options.wall.now()).toISOString(),
     ...(await identifyMachine()),
-    socket: server && socket,
+    socket: server && basename(socket),
     path: resolve(file),
   };
   let { content } = options;
   const formatContent = () => `${JSON.stringify({ ...content, ...own }, undefined, 2)}\n`;
-  const release = async () => {
+  const stopHolding = async () => {
     heldLockIds.delete(id);
     if (!server) return;
     await new Promise((closed) => server.close(closed));
-    await rm(join(dirname(file), socket), { force: true });
+    await rm(socket, { force: true });
   };
   heldLockIds.add(id);
+  let isHeld = false;
   try {
     const other = await tryAcquire(file, formatContent(), options);
-    if (other) {
-      await release();
-      return other;
-    }
-  } catch (error) {
-    await release();
-    throw error;
+    if (other) return other;
+    isHeld = true;
+  } finally {
+    if (!isHeld) await stopHolding();
   }
   const isOurs = async () => (await readLock(file).catch(() => undefined))?.id === id;
   return {
@@ -115,7 +113,7 @@ export async function acquireLock(file: string, options: LockOptions): Promise<L
     },
     async release() {
       if (await isOurs()) await rm(file, { force: true });
-      await release();
+      await stopHolding();
     },
   };
 }
@@ -149,8 +147,9 @@ export const isLockConflict = (result: Lock | LockConflict): result is LockConfl
 /** Returns the holder of the lock, or undefined if the holder has ended. */
 export async function findLockConflict(file: string, options: LockOptions): Promise<LockConflict | undefined> {
   const holder = await readLock(file);
-  const life = holder && (await checkLiveness(holder, file, options));
-  return life === undefined || life === "gone" ? undefined : { holder: holder!, life };
+  if (!holder) return undefined;
+  const life = await checkLiveness(holder, file, options);
+  return life === "gone" ? undefined : { holder, life };
 }
 
 async function checkLiveness(holder: LockHolder, file: string, { forgotten, wall }: LockOptions): Promise<Liveness> {

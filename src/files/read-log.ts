@@ -44,89 +44,83 @@ export interface LogEnd {
 }
 
 /** Reads a log file up to its end or to the first torn or damaged line. A missing file is an error. */
-export async function readLog(disk: Disk, path: string, taker: LogVisitor): Promise<LogEnd> {
-  const reader = new LogReader(taker);
+export async function readLog(disk: Disk, path: string, visitor: LogVisitor): Promise<LogEnd> {
+  const reader = new LogReader(visitor);
   let offset = 0;
   for await (const bytes of readLines(disk, path)) {
     for (let at = 0; at < bytes.byteLength && reader.damage === undefined; ) {
-      const newline = bytes.indexOf("\n", at);
-      const end = newline === -1 ? bytes.byteLength : newline + 1;
-      reader.feed(bytes.subarray(at, newline === -1 ? end : newline), newline !== -1, offset + end);
+      const lineEnd = bytes.indexOf(newline, at);
+      const end = lineEnd === -1 ? bytes.byteLength : lineEnd + 1;
+      reader.feed(bytes.subarray(at, lineEnd === -1 ? end : lineEnd), lineEnd !== -1, offset + end);
       at = end;
     }
     if (reader.damage) break;
     offset += bytes.byteLength;
   }
-  return reader.end;
+  const { length, firstBrokenLine, position, damage } = reader;
+  return { length, torn: firstBrokenLine !== undefined, position, damage };
 }
 
 const checksumMismatch = "the checksum of the line does not match";
 
 class LogReader {
-  readonly #taker: LogVisitor;
+  readonly #visitor: LogVisitor;
   #lines = 0;
-  #length = 0;
-  #position: LogPosition | undefined;
-  #firstBrokenLine: number | undefined;
+  length = 0;
+  position: LogPosition | undefined;
+  firstBrokenLine: number | undefined;
   damage: LogEnd["damage"];
 
-  constructor(taker: LogVisitor) {
-    this.#taker = taker;
-  }
-
-  get end(): LogEnd {
-    const { damage } = this;
-    return { length: this.#length, torn: this.#firstBrokenLine !== undefined, position: this.#position, damage };
+  constructor(visitor: LogVisitor) {
+    this.#visitor = visitor;
   }
 
   /** Processes one line without its newline. `end` is the position after the line. */
   feed(bytes: Buffer, isWhole: boolean, end: number): void {
     this.#lines += 1;
-    if (this.#firstBrokenLine !== undefined) this.#inspectAfterBreak(bytes);
-    else if (!isWhole || !this.#take(bytes)) this.#break(bytes, isWhole);
-    else if (!this.damage) this.#length = end;
+    if (this.firstBrokenLine !== undefined) this.#inspectAfterBreak(bytes);
+    else if (!isWhole || !this.#take(bytes)) {
+      this.firstBrokenLine = this.#lines;
+      // JSON text contains no zeros.
+      if (isWhole && !bytes.includes(0)) this.#setDamage(checksumMismatch);
+    } else if (!this.damage) this.length = end;
   }
 
-  #break(bytes: Buffer, isWhole: boolean): void {
-    this.#firstBrokenLine = this.#lines;
-    // JSON text contains no zeros.
-    if (isWhole && !bytes.includes(0)) this.damage = { line: this.#lines, reason: checksumMismatch };
-  }
-
+  /** Returns false if the line is not valid by itself. */
   #take(bytes: Buffer): boolean {
     if (this.#lines === 1) {
       const json = verifyLine(bytes);
-      if (json === undefined) return false;
-      this.#position = this.#taker.visitFirst(json);
-      return true;
+      if (json !== undefined) this.position = this.#visitor.visitFirst(json);
+      return json !== undefined;
     }
     const line = parseLine(bytes);
     if (line === undefined) return false;
-    const reason = this.#explainGap(line);
-    if (reason !== undefined) {
-      this.damage = { line: this.#lines, reason };
-      return true;
-    }
-    this.#taker.visitLine(line.json, line);
-    this.#position = line;
+    const reason = explainGap(line, this.position);
+    if (reason === undefined) {
+      this.#visitor.visitLine(line.json, line);
+      this.position = line;
+    } else this.#setDamage(reason);
     return true;
-  }
-
-  #explainGap(line: ParsedLine): string | undefined {
-    if (this.#position === undefined) return undefined;
-    const { number, checksum } = this.#position;
-    const missing = line.number - number - 1;
-    if (missing > 0) return missing === 1 ? "a line before it is missing" : `${missing} lines before it are missing`;
-    if (missing < 0 || line.before !== checksum) return "it does not follow the line before it";
-    return undefined;
   }
 
   /** Reports damage if a line after an incomplete line was written after that line was durable. */
   #inspectAfterBreak(bytes: Buffer): void {
     // The first line is durable before a second one is written.
-    const isLater = this.#firstBrokenLine === 1 || (parseLine(bytes)?.group ?? 0) > (this.#position?.number ?? 0) + 1;
-    if (isLater) this.damage = { line: this.#firstBrokenLine!, reason: checksumMismatch };
+    const isLater = this.firstBrokenLine === 1 || (parseLine(bytes)?.group ?? 0) > (this.position?.number ?? 0) + 1;
+    if (isLater) this.#setDamage(checksumMismatch, this.firstBrokenLine);
   }
+
+  #setDamage(reason: string, line = this.#lines): void {
+    this.damage = { line, reason };
+  }
+}
+
+/** Explains why a line cannot follow a position. Undefined if it can. */
+function explainGap(line: ParsedLine, previous: LogPosition | undefined): string | undefined {
+  if (previous === undefined) return undefined;
+  const missing = line.number - previous.number - 1;
+  if (missing > 0) return missing === 1 ? "a line before it is missing" : `${missing} lines before it are missing`;
+  return missing < 0 || line.before !== previous.checksum ? "it does not follow the line before it" : undefined;
 }
 
 /**
@@ -135,27 +129,19 @@ class LogReader {
  */
 export async function saveTornTail(disk: Disk, path: string, length: number): Promise<string> {
   const savedPath = await findFreeName(disk, path, "torn");
-  const from = await disk.open(path, "read");
+  const to = await disk.create(savedPath);
+  let saved = 0;
   try {
-    const to = await disk.create(savedPath);
-    const size = await from.size();
-    try {
-      for (let at = length; at < size; ) {
-        const block = new Uint8Array(Math.min(blockBytes, size - at));
-        const read = await from.read(block, at);
-        if (read === 0) break;
-        await to.write(block.subarray(0, read), at - length);
-        at += read;
-      }
-      await to.sync();
-    } finally {
-      await to.close();
+    for await (const block of readBlocks(disk, path, length)) {
+      await to.write(block, saved);
+      saved += block.byteLength;
     }
-    await disk.syncFolder(dirname(savedPath));
-    return `${path} ends with an incomplete write (${pluralize(size - length, "byte")}). It is ignored, and saved in ${savedPath}`;
+    await to.sync();
   } finally {
-    await from.close();
+    await to.close();
   }
+  await disk.syncFolder(dirname(savedPath));
+  return `${path} ends with an incomplete write (${pluralize(saved, "byte")}). It is ignored, and saved in ${savedPath}`;
 }
 
 /** Reports whether `saveTornTail` created this name for a file of that name. */
@@ -169,24 +155,35 @@ const newline = 0x0a;
  * Reads a file in blocks of about a megabyte that end at the end of a line, except a last block without a line end. A
  * missing file is an error.
  */
-export async function* readLines(disk: Disk, path: string): AsyncGenerator<Buffer, void> {
+export const readLines = (disk: Disk, path: string): AsyncGenerator<Buffer, void> =>
+  splitAtLineEnds(readBlocks(disk, path));
+
+async function* readBlocks(disk: Disk, path: string, start = 0): AsyncGenerator<Buffer, void> {
   const file = await disk.open(path, "read");
   try {
     const size = await file.size();
-    let rest = Buffer.alloc(0);
-    let position = 0;
-    while (position < size) {
-      // The next block is filled while the yielded one is processed, so each has its own buffer.
+    for (let position = start; position < size; ) {
       const block = Buffer.allocUnsafe(Math.min(blockBytes, size - position));
-      const read = await file.read(block, position);
-      if (read === 0) break;
-      position += read;
-      const bytes = Buffer.concat([rest, block.subarray(0, read)]);
-      const end = position < size ? bytes.lastIndexOf(newline) + 1 : bytes.byteLength;
-      rest = bytes.subarray(end);
-      if (end > 0) yield bytes.subarray(0, end);
+      const length = await file.read(block, position);
+      if (length === 0) return;
+      position += length;
+      yield block.subarray(0, length);
     }
   } finally {
     await file.close();
   }
+}
+
+/** Yields the same bytes in blocks that end at the end of a line, except a last block without a line end. */
+export async function* splitAtLineEnds(
+  pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
+): AsyncGenerator<Buffer, void> {
+  let rest: Uint8Array = Buffer.alloc(0);
+  for await (const piece of pieces) {
+    const bytes = Buffer.concat([rest, piece]);
+    const end = bytes.lastIndexOf(newline) + 1;
+    rest = bytes.subarray(end);
+    if (end > 0) yield bytes.subarray(0, end);
+  }
+  if (rest.byteLength > 0) yield Buffer.from(rest);
 }

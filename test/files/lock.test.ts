@@ -69,6 +69,16 @@ describe("process lock", () => {
     await taken.release();
   });
 
+  it("remains held in its own process after its socket is removed", async (t) => {
+    const folder = await createTestFolder(t);
+    const taken = await acquireLock(join(folder, "lock"), { wall });
+    if (isLockConflict(taken)) return assert.fail("somebody else has it");
+    for (const name of await readdir(folder)) if (name.endsWith(".socket")) await rm(join(folder, name));
+    assert.equal(await attempt(join(folder, "lock")), "alive");
+    await taken.release();
+    assert.equal(await attempt(join(folder, "lock")), "held");
+  });
+
   it("remains held while its holder is stopped", async (t) => {
     const file = join(await createTestFolder(t), "lock");
     const holder = await startLockProcess(t, file);

@@ -90,23 +90,23 @@ export const blobCollections = [contracts, storedObjects] as const satisfies rea
 export async function findReferencedBlobs(store: Store): Promise<ReadonlySet<string>> {
   const named = new Set<string>();
   await store.read(async (view) => {
-    for (const row of await view.list(contracts)) addHashes(row, named);
-    for (const row of await view.list(storedObjects)) addHashes(row, named);
+    for (const row of await view.list(contracts)) addHashes(JSON.stringify(row), named);
+    for (const row of await view.list(storedObjects)) addHashes(JSON.stringify(row), named);
   });
   return named;
 }
 
 /**
- * The hashes of all uploaded bytes that a snapshot refers to. It is read as text, so that a damaged snapshot or one of
- * another version still retains them.
+ * Returns the hashes of all uploaded bytes that snapshots refer to. Snapshots are read as text, so that the uploads of a
+ * damaged snapshot, or of one of another version, are also retained.
  */
 export async function findBlobsOfSnapshots(snapshotStore: SnapshotStore): Promise<ReadonlySet<string>> {
   const named = new Set<string>();
   for (const { name } of await snapshotStore.list()) {
     for await (const block of (await snapshotStore.open(name)) ?? []) {
       const text = Buffer.from(block).toString("latin1");
-      for (const [, hash] of text.matchAll(/"sha256":"([0-9a-f]{64})"/g)) named.add(hash!);
-      // Bytes after that refer to nothing, and may be long.
+      addHashes(text, named);
+      // Mappings refer to no uploads and can be long.
       if (text.includes('\n"mappings": {\n')) break;
     }
   }
@@ -120,18 +120,14 @@ export async function* readHistoryLines(statePath: string): AsyncGenerator<strin
   }
 }
 
-/** The hashes of all uploaded bytes that a history may refer to: every string in it that looks like a hash. */
+/** Returns the hashes of all uploaded bytes that a history refers to. */
 export async function findBlobsOfHistory(texts: AsyncIterable<string>): Promise<ReadonlySet<string>> {
   const named = new Set<string>();
-  for await (const text of texts) for (const [, hash] of text.matchAll(/"([0-9a-f]{64})"/g)) named.add(hash!);
+  for await (const text of texts) addHashes(text, named);
   return named;
 }
 
-/** Adds every `sha256` within a row, at any depth, because a missed reference would delete a user's document. */
-function addHashes(value: unknown, hashes: Set<string>): void {
-  if (typeof value !== "object" || value === null) return;
-  for (const [name, inner] of Object.entries(value)) {
-    if (name === "sha256" && typeof inner === "string") hashes.add(inner);
-    else addHashes(inner, hashes);
-  }
+/** Adds every `sha256` in JSON text, at any depth, because a missed reference would delete a user's document. */
+function addHashes(json: string, hashes: Set<string>): void {
+  for (const [, hash] of json.matchAll(/"sha256":"([0-9a-f]{64})"/g)) hashes.add(hash!);
 }

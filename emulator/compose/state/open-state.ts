@@ -65,7 +65,7 @@ export async function openState(opening: OpenStateOptions): Promise<OpenedState>
   if (origin) return openCopy(origin, opening);
   const parts = await openParts(opening);
   return initializeState(parts, opening).catch(async (error) => {
-    // A waiting process may lead then.
+    // After the close, a waiting process can lead.
     await parts.store.close().catch(() => {});
     throw error;
   });
@@ -164,10 +164,13 @@ async function openParts({ file, database, ...opening }: OpenStateOptions): Prom
   const store = await openFileStore({ ...opening, path: file, collections, historyBytes }).catch((error) =>
     explainUnusable(file, error),
   );
-  const folder = uploadFolder(file);
+  const folder = join(dirname(file), "files");
   return {
     store,
-    blobs: await openUploads(folder, store),
+    blobs: await openFileBlobs({ folder }).catch(async (error) => {
+      await store.close();
+      return explainUnusable(folder, error);
+    }),
     snapshotStore: await openFileSnapshotStore({ folder: getSnapshotFolder(file) }),
     async collect(now, wall) {
       const findNamedBlobs = async () =>
@@ -177,24 +180,13 @@ async function openParts({ file, database, ...opening }: OpenStateOptions): Prom
   };
 }
 
-const uploadFolder = (file: string): string => join(dirname(file), "files");
-
-/** A failed cleanup does not make the start fail. */
+/** Removes unreferenced uploads. A failure does not prevent the start. */
 async function collect(work: () => Promise<number> | undefined, report: OpenStateOptions["report"]): Promise<void> {
   try {
     const length = (await work()) ?? 0;
     if (length > 0) report(`removed ${length} uploaded files that were unreferenced for 30 days`);
   } catch (error) {
     report(`unreferenced uploads could not be checked: ${(error as Error).message}`);
-  }
-}
-
-async function openUploads(folder: string, store: Store): Promise<Blobs> {
-  try {
-    return await openFileBlobs({ folder });
-  } catch (error) {
-    await store.close();
-    return explainUnusable(folder, error);
   }
 }
 

@@ -6,7 +6,7 @@ import type { HandlerCall, UntypedHandler } from "../../http/handler.ts";
 import { EventFrames, HandlerReply, JsonPieces } from "../../http/reply.ts";
 import type { ControlContext } from "../context.ts";
 import type { ControlCaller } from "./credentials.ts";
-import { WorkspaceStore } from "./workspace-store.ts";
+import { scopeStore } from "./workspace-store.ts";
 
 /**
  * Operations that a token bound to a workspace can use, with a store that only contains that workspace. All other
@@ -71,7 +71,7 @@ function guard(id: string, handler: UntypedHandler) {
 const isAboutCaller = (id: string): boolean => id.startsWith("sessions.");
 
 const scopeCall = (call: ControlCall, workspace: number): ControlCall =>
-  Object.create(call, { store: { value: new WorkspaceStore(call.store, call.request.cause, workspace) } });
+  Object.create(call, { store: { value: scopeStore(call.store, call.request.cause, workspace) } });
 
 const hiddenSecret = formatHiddenValue("the role operate");
 

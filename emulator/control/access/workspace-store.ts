@@ -1,29 +1,21 @@
 import { contracts } from "../../cluster/contracts/rows.ts";
 import { users, workspaces } from "../../domain/workspaces.ts";
 import type { Cause } from "../../store/cause.ts";
-import { CausedStore } from "../../store/causes.ts";
+import { addCause, overrideStore } from "../../store/causes.ts";
 import type { AnyRows, IndexQuery, RowKey, Rows, Store, Transaction, View } from "../../store/port.ts";
 import { largeWorkspaceCollections, workspaceCollections } from "../state/remove-workspace.ts";
 
 type Row = Readonly<Record<string, unknown>>;
 type OwnershipTest = (row: Row, view: View) => boolean | Promise<boolean>;
 
-/** A store that hides the rows of other workspaces. Rows without a workspace are included. */
-export class WorkspaceStore extends CausedStore {
-  readonly #belongs: ReadonlyMap<string, OwnershipTest>;
-
-  constructor(store: Store, cause: Cause, workspace: number) {
-    super(store, cause);
-    this.#belongs = buildRules(workspace);
-  }
-
-  override read<T>(work: (view: View) => Promise<T> | T): Promise<T> {
-    return super.read((view) => work(scopeView(view, this.#belongs)));
-  }
-
-  override transaction<T>(name: string, work: (tx: Transaction) => Promise<T> | T, cause?: Cause | null): Promise<T> {
-    return super.transaction(name, (tx) => work(scopeTransaction(tx, this.#belongs)), cause);
-  }
+/** Returns a store that hides the rows of other workspaces. Rows without a workspace are included. */
+export function scopeStore(store: Store, cause: Cause, workspace: number): Store {
+  const rules = buildRules(workspace);
+  const caused = addCause(store, cause);
+  return overrideStore(caused, {
+    read: (work) => store.read((view) => work(scopeView(view, rules))),
+    transaction: (name, work, own) => caused.transaction(name, (tx) => work(scopeTransaction(tx, rules)), own),
+  });
 }
 
 function buildRules(workspace: number): ReadonlyMap<string, OwnershipTest> {

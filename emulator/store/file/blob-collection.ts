@@ -117,7 +117,7 @@ const isBlobName = (name: string): boolean => /^[0-9a-f]{64}$/.test(name);
 const unreferencedNote = "svc-unnamed.json";
 
 /** The temporary name of an upload until its hash is known. */
-const unfinished = "upload";
+const unfinishedUpload = "upload";
 
 /**
  * Uploaded bytes in a folder (`files/` next to the state), one file per content, named by its SHA-256. Only the remains
@@ -128,18 +128,18 @@ export async function openFileBlobs(options: { readonly folder: string; readonly
   const { folder, disk = systemDisk } = options;
   await makeFolderDurably(disk, folder);
   for (const name of await disk.list(folder)) {
-    if (!isTemporaryName(name, unfinished)) continue;
+    if (!isTemporaryName(name, unfinishedUpload)) continue;
     const path = join(folder, name);
     if ((await lstat(path)).isFile()) await disk.remove(path);
   }
   return {
     async put(bytes, maxBytes) {
-      // The folder may have been removed since.
+      // A user can have removed the folder since the start.
       await makeFolderDurably(disk, folder).catch((cause) => {
         throw toWriteError(cause);
       });
       const { pieces, measured } = measureBlob(bytes, maxBytes);
-      const aside = await writeTempFile(join(folder, unfinished), pieces, { disk, toError: toWriteError });
+      const aside = await writeTempFile(join(folder, unfinishedUpload), pieces, { disk, toError: toWriteError });
       const blob = measured();
       // An upload of the same content replaces the file with the same bytes.
       await commitTempFile(aside, join(folder, blob.sha256), { disk, toError: toWriteError });

@@ -1,10 +1,10 @@
-import type { Adapter } from "lowdb";
+import { type Adapter, Low } from "lowdb";
 import * as z from "zod";
 import { writeFileAtomic } from "../../../src/files/atomic-write.ts";
 import { type Disk, isMissing } from "../../../src/files/disk.ts";
 import { type LogPosition, startPosition, toHex } from "../../../src/files/log-line.ts";
 import { readLines } from "../../../src/files/read-log.ts";
-import { consistentSnapshot } from "../live/compaction.ts";
+import { takeSnapshot } from "../live/compaction.ts";
 import type { State } from "../live/state.ts";
 import type { Upgrade } from "../live/versions.ts";
 import { type Collection, type DocumentHead, type Moment, StateFormatError } from "../port.ts";
@@ -14,9 +14,11 @@ import { DocumentReader } from "./document-reader.ts";
 
 /**
  * A complete state in a file, which the journals continue. The state file itself is a checkpoint. Its number is the
- * first journal generation that it does not contain. (A snapshot is a state that a user saves under a name.)
+ * first journal generation that it does not contain. (A snapshot is a state that a user saves under a name.) The file is
+ * one JSON document, one row per line, read and written in slices. Its last member is a checksum of all bytes before
+ * that line, which detects any damage.
  */
-export interface Checkpoint {
+interface Checkpoint {
   readonly generation: number;
   readonly state: State;
 }
@@ -24,82 +26,62 @@ export interface Checkpoint {
 /** A loaded checkpoint, and the upgrade that its rows and those of the following journals need. */
 export interface LoadedCheckpoint extends Checkpoint, CheckpointHead {
   readonly upgrade: Upgrade;
+  /** Its size in bytes. */
+  readonly size: number;
 }
 
-interface CheckpointFileOptions extends CheckpointOptions {
+/** Reads a checkpoint. Undefined if there is no file. Fails with StateFormatError, which names file and line. */
+export async function readCheckpoint(
+  disk: Disk,
+  path: string,
+  collections: readonly Collection[],
+): Promise<LoadedCheckpoint | undefined> {
+  const reader = new DocumentReader(collections);
+  const reading = readChecksummedInto(reader, readLines(disk, path)).then((size) => ({
+    ...parseCheckpointHead(reader.head),
+    size,
+  }));
+  try {
+    return { ...(await reader.withLine(reading, `${path}, `)), state: reader.state, upgrade: reader.upgrade };
+  } catch (cause) {
+    if (isMissing(cause)) return undefined;
+    throw cause;
+  }
+}
+
+export interface CheckpointFileOptions extends CheckpointOptions {
   readonly disk: Disk;
   readonly path: string;
-  readonly collections: readonly Collection[];
-  /** Called before each piece. Throws when the file is no longer wanted; the unfinished file is then removed. */
-  readonly mayGoOn?: () => void;
+  /** When it aborts, writing ends before the next piece, and the unfinished file is removed. */
+  readonly signal?: AbortSignal;
   /**
    * Waits until everything that the text may contain is durable in the journal, so that this file may replace the old
    * one.
    */
   readonly waitUntilDurable?: () => Promise<void>;
+  /** Called after the file has replaced the old one. The replacement is not necessarily durable yet. */
+  readonly onReplaced?: () => void;
 }
 
-/**
- * The checkpoint file: one JSON document, one row per line, read and written in slices. Its last member is a checksum
- * of all bytes before that line, which detects any damage.
- */
-export class CheckpointFile implements Adapter<Checkpoint> {
-  readonly #options: CheckpointFileOptions;
-  renamed = false;
-  size = 0;
-
-  constructor(options: CheckpointFileOptions) {
-    this.#options = options;
-  }
-
-  /** The checkpoint; null when there is no file. Fails with StateFormatError, which names file and line. */
-  async read(): Promise<LoadedCheckpoint | null> {
-    const { path, collections } = this.#options;
-    const reader = new DocumentReader(collections);
-    const reading = this.readInto(reader).then(() => parseCheckpointHead(reader.head));
-    try {
-      return { ...(await reader.withLine(reading, `${path}, `)), state: reader.state, upgrade: reader.upgrade };
-    } catch (cause) {
-      if (isMissing(cause)) return null;
-      throw cause;
-    }
-  }
-
-  /**
-   * Feeds the file to a reader. If it fails with StateFormatError, the reader holds the rows before the damage. An
-   * invalid row is damage unless the checksum matches.
-   */
-  async readInto(reader: DocumentReader): Promise<void> {
-    await readChecksummedInto(reader, this.#readBlocks());
-  }
-
-  async *#readBlocks(): AsyncGenerator<Buffer, void> {
-    for await (const bytes of readLines(this.#options.disk, this.#options.path)) {
-      this.size += bytes.byteLength;
-      yield bytes;
-    }
-  }
-
-  async write({ generation, state }: Checkpoint): Promise<void> {
-    const { disk, path } = this.#options;
-    this.renamed = false;
-    const onReplaced = () => {
-      this.renamed = true;
-    };
-    await writeFileAtomic(path, this.#createPieces(state, generation), { disk, onReplaced });
-  }
-
-  /** The document in pieces. Each piece is requested after the previous one is written. */
-  async *#createPieces(state: State, generation: number): AsyncGenerator<Uint8Array, void> {
-    let length = 0;
-    for await (const piece of formatCheckpoint(state, generation, this.#options)) {
-      this.#options.mayGoOn?.();
-      length += piece.byteLength;
+/** Durably replaces the checkpoint file. Resolves with its size in bytes. */
+export async function writeCheckpoint(checkpoint: Checkpoint, options: CheckpointFileOptions): Promise<number> {
+  const { disk, path, signal, waitUntilDurable, onReplaced } = options;
+  let size = 0;
+  /** Each piece is requested after the previous one is written. */
+  async function* createPieces({ state, generation }: Checkpoint): AsyncGenerator<Uint8Array, void> {
+    for await (const piece of formatCheckpoint(state, generation, options)) {
+      signal?.throwIfAborted();
+      size += piece.byteLength;
       yield piece;
     }
-    this.size = length;
-    await this.#options.waitUntilDurable?.();
+    await waitUntilDurable?.();
   }
+  const adapter: Adapter<Checkpoint> = {
+    read: async () => null,
+    write: (data) => writeFileAtomic(path, createPieces(data), { disk, ...(onReplaced && { onReplaced }) }),
+  };
+  await new Low(adapter, checkpoint).write();
+  return size;
 }
 
 /** Metadata of a checkpoint, and the way to take its snapshot. */
@@ -129,7 +111,7 @@ export async function* formatCheckpoint(
   const step = options.step ?? (async (work) => work());
   const [contents, head] = await step(() => {
     options.begin?.();
-    return [consistentSnapshot(state), createHead(generation, options)] as const;
+    return [takeSnapshot(state), createHead(generation, options)] as const;
   });
   let isFirst = true;
   for await (const bytes of addChecksum(createDocument(contents, head))) {

@@ -29,14 +29,17 @@ export async function* addChecksum(pieces: AsyncIterable<string>): AsyncGenerato
 }
 
 /**
- * Feeds a checksummed document to a reader in blocks that end at the end of a line. If it fails with StateFormatError,
- * the reader holds the valid part.
+ * Feeds a checksummed document to a reader in blocks that end at the end of a line. Resolves with the number of bytes.
+ * If it fails with StateFormatError, the reader holds the rows before the damage. An invalid row is damage unless the
+ * checksum matches.
  */
-export async function readChecksummedInto(reader: DocumentReader, blocks: AsyncIterable<Buffer>): Promise<void> {
+export async function readChecksummedInto(reader: DocumentReader, blocks: AsyncIterable<Buffer>): Promise<number> {
   const checksum = new DocumentChecksum();
   let refused: StateFormatError | undefined;
   let left = 0;
+  let size = 0;
   for await (const bytes of blocks) {
+    size += bytes.byteLength;
     checksum.add(bytes);
     if (refused) continue;
     const text = bytes.toString("utf8");
@@ -54,6 +57,7 @@ export async function readChecksummedInto(reader: DocumentReader, blocks: AsyncI
   if (left !== lastMemberLength || !checksum.fits) {
     throw new StateFormatError("the checksum does not match: a line above was changed");
   }
+  return size;
 }
 
 /** Reads a complete checksummed document. Fails with StateFormatError, which names the line. */

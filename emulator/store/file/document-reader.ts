@@ -106,7 +106,7 @@ export class DocumentReader {
     if (pairs.length % 2 === 1 || !pairs.every((part) => typeof part === "string")) {
       throw new StateFormatError("an identifier has no cluster");
     }
-    table.load(pairs);
+    for (let i = 0; i < pairs.length; i += 2) table.set(pairs[i] as string, pairs[i + 1] as string);
     this.line += pairs.length / 2;
   }
 

@@ -1,7 +1,7 @@
 import { waitForNextTurn } from "../../../src/base/timing.ts";
 import { svcVersion } from "../../../src/base/version.ts";
 import { type Disk, readBeginning } from "../../../src/files/disk.ts";
-import { type Contents, sliceRows } from "../live/compaction.ts";
+import { sliceRows } from "../live/compaction.ts";
 import type { RowTable } from "../live/row-table.ts";
 import { State } from "../live/state.ts";
 import { listVersions, SchemaMismatchError, Upgrade, type Versions } from "../live/versions.ts";
@@ -15,7 +15,7 @@ const busyLength = 10_000;
  * adds members after the first. The last piece is `documentEnd`.
  */
 export async function* createDocument(
-  contents: Contents & ConsistentContents,
+  contents: ConsistentContents,
   head: DocumentHead = {},
 ): AsyncGenerator<string, void> {
   try {
@@ -30,7 +30,7 @@ export async function* createDocument(
   }
 }
 
-function* createDocumentSlices(contents: Contents, head: DocumentHead): Generator<string, void> {
+function* createDocumentSlices(contents: ConsistentContents, head: DocumentHead): Generator<string, void> {
   const all = {
     svc_state: formatVersion,
     ...head,
@@ -216,23 +216,16 @@ export function requireFormat(found: unknown, by?: string): void {
   throw new StateFormatError(message, { repairable: false });
 }
 
-const statePrefix = /^\s*\{\s*"svc_state":/;
+/** Distinguishes files by their first bytes: an exported document lacks the journal fields of a state file. */
+const beginnings = {
+  exported: /^\s*\{\s*"svc_state":\s*\d+,\s*"written_by":/,
+  snapshot: /^\s*\{\s*"svc_state":\s*\d+,\s*"snapshot":\s*\{/,
+  state: /^\s*\{\s*"svc_state":/,
+} as const;
 
-/** The beginning of an exported document, which lacks the journal fields of a state file. */
-const beginning = /^\s*\{\s*"svc_state":\s*\d+,\s*"written_by":/;
-
-const snapshotPrefix = /^\s*\{\s*"svc_state":\s*\d+,\s*"snapshot":\s*\{/;
-
-/** Whether a file holds an exported state, by its first bytes. False if it cannot be read. */
-export const isExported = (disk: Disk, path: string): Promise<boolean> => matchesBeginning(disk, path, beginning);
-
-/** Whether a file holds a snapshot, by its first bytes. False if it cannot be read. */
-export const isSnapshot = (disk: Disk, path: string): Promise<boolean> => matchesBeginning(disk, path, snapshotPrefix);
-
-/** Whether a file can be a state file, damaged or not, by its first bytes. True if it cannot be read. */
-export const isState = (disk: Disk, path: string): Promise<boolean> => matchesBeginning(disk, path, statePrefix, true);
-
-async function matchesBeginning(disk: Disk, path: string, pattern: RegExp, ifUnreadable = false): Promise<boolean> {
-  const first = await readBeginning(disk, path, 256).catch(() => undefined);
-  return first === undefined ? ifUnreadable : pattern.test(first);
+/** Identifies what a file holds, damaged or not. "other" holds no state. Fails if the file cannot be read. */
+export async function identifyFile(disk: Disk, path: string): Promise<keyof typeof beginnings | "other"> {
+  const text = await readBeginning(disk, path, 256);
+  const kinds = Object.keys(beginnings) as (keyof typeof beginnings)[];
+  return kinds.find((kind) => beginnings[kind].test(text)) ?? "other";
 }

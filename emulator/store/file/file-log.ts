@@ -1,5 +1,4 @@
 import { dirname } from "node:path";
-import { Low } from "lowdb";
 import type { WallClock } from "../../../src/base/clock.ts";
 import { AppendLog } from "../../../src/files/append-log.ts";
 import { type Disk, type DiskFile, describeFsError, makeFolderDurably } from "../../../src/files/disk.ts";
@@ -17,7 +16,7 @@ import {
   StoreFailedError,
   toLogFailure,
 } from "../port.ts";
-import { type Checkpoint, CheckpointFile } from "./checkpoint-file.ts";
+import { type CheckpointFileOptions, writeCheckpoint } from "./checkpoint-file.ts";
 import { markClosed } from "./checksummed-document.ts";
 import { formatCommitLine, type HistoryFiles } from "./history-files.ts";
 import { createJournal, getJournalPath } from "./journal.ts";
@@ -79,7 +78,7 @@ export class FileLog implements CommitLog {
   readonly #compaction: Compaction;
   /** Serializes changes of the current checkpoint. */
   readonly #renaming = new Mutex();
-  readonly #own = new FileIdentityWatch();
+  readonly #identities = new FileIdentityWatch();
   /** Set while its files are missing or their names belong to other files. */
   #isDisturbed = false;
   /** Set while the journal is shorter or longer than what was written. */
@@ -102,7 +101,7 @@ export class FileLog implements CommitLog {
     this.#compaction = new Compaction({
       name: options.path,
       compactAfterBytes: options.compactAfterBytes,
-      write: (mayGoOn) => this.#compact(mayGoOn),
+      write: (signal) => this.#compact(signal),
       getFailure: () => this.failure,
       report: options.report,
     });
@@ -135,39 +134,38 @@ export class FileLog implements CommitLog {
     return durable;
   }
 
-  async replace(state: State, past: LogPosition | undefined, moment = this.#options.moment()): Promise<void> {
-    const release = await this.#renaming.acquire();
-    const adapter = this.#createCheckpointFile({ getPast: () => past, moment: () => moment });
-    try {
-      this.#compaction.overtake();
-      await this.#journal.waitUntilDurable();
-      const generation = await this.#nextGeneration();
-      this.#rotate(generation);
-      await new Low<Checkpoint>(adapter, { generation: generation.number, state }).write();
-      await this.#archivePrevious(generation.number, adapter.size);
-    } catch (cause) {
-      if (this.failure) throw this.failure;
-      const reason = `${this.#options.path} cannot be replaced: ${describeFsError(cause) ?? formatMessage(cause)}`;
-      // The new file is in place but perhaps not durable, so no later line would fit both the old and the new state.
-      throw adapter.renamed ? this.#journal.fail(reason, cause) : new FileWriteError(reason, { cause });
-    } finally {
-      release();
-    }
+  replace(state: State, past: LogPosition | undefined, moment = this.#options.moment()): Promise<void> {
+    return this.#renaming.runExclusive(async () => {
+      let isReplaced = false;
+      const onReplaced = () => {
+        isReplaced = true;
+      };
+      try {
+        this.#compaction.overtake();
+        await this.#journal.waitUntilDurable();
+        const next = await this.#nextGeneration();
+        this.#rotate(next);
+        const options = { getPast: () => past, moment: () => moment, onReplaced };
+        await this.#archivePrevious(next.number, await this.#writeCheckpoint(state, next, options));
+      } catch (cause) {
+        if (this.failure) throw this.failure;
+        const reason = `${this.#options.path} cannot be replaced: ${describeFsError(cause) ?? formatMessage(cause)}`;
+        // The new file is in place but perhaps not durable, so no later line would fit both the old and the new state.
+        throw isReplaced ? this.#journal.fail(reason, cause) : new FileWriteError(reason, { cause });
+      }
+    });
   }
 
   /** Fails if a file of the state was removed or replaced: writes would be lost, or would go to another file. */
   async check(): Promise<void> {
     if (this.failure) return;
-    const release = await this.#renaming.acquire();
-    try {
-      const disturbance = await this.#checkTampering();
-      if (disturbance === undefined) return;
+    await this.#renaming.runExclusive(async () => {
+      const tampering = await this.#checkTampering();
+      if (tampering === undefined) return;
       this.#isDisturbed = true;
-      const { reason, isGone } = disturbance;
+      const { reason, isGone } = tampering;
       this.#journal.fail(reason, isGone ? undefined : new StoreChangedError(reason));
-    } finally {
-      release();
-    }
+    });
   }
 
   /**
@@ -231,18 +229,16 @@ export class FileLog implements CommitLog {
   async #checkTampering(): Promise<{ readonly reason: string; readonly isGone: boolean } | undefined> {
     const { path, isHeld } = this.#options;
     if (!(await isHeld())) return { reason: `Another emulator has opened the state ${path}`, isGone: false };
-    const journals = [...this.#at.olderJournals, this.#at.current].map((item) => [
-      `journal.${item}`,
-      getJournalPath(path, item),
-    ]);
-    const base = `base.${this.#at.base}`;
-    const found = await this.#own.check({ [base]: path, ...Object.fromEntries(journals) }, base);
-    if (!found && this.#isCut && (await this.#readJournalSize()) !== this.#journal.length)
-      return { reason: this.#cutReason, isGone: false };
-    if (!found) return undefined;
-    const { isGone } = found;
-    const reason = isGone ? "was removed" : "was replaced by another file. Move it away to restore it from memory";
-    return { reason: `${found.path} ${reason}`, isGone };
+    const journals = [...this.#at.olderJournals, this.#at.current].map((each) => getJournalPath(path, each));
+    const found = await this.#identities.check(`base.${this.#at.base}`, path, journals);
+    if (found) {
+      const reason = found.isGone
+        ? "was removed"
+        : "was replaced by another file. Move it away to restore it from memory";
+      return { reason: `${found.path} ${reason}`, isGone: found.isGone };
+    }
+    const isStillCut = this.#isCut && (await this.#readJournalSize()) !== this.#journal.length;
+    return isStillCut ? { reason: this.#cutReason, isGone: false } : undefined;
   }
 
   /** A user who truncates the journal, or copies an older one over it, writes to the same file. */
@@ -270,30 +266,29 @@ export class FileLog implements CommitLog {
     );
   }
 
-  async #compact(mayGoOn: () => void): Promise<void> {
+  async #compact(signal: AbortSignal): Promise<void> {
     const next = await this.#nextGeneration();
     let started = false;
     let release = () => {};
-    const adapter = this.#createCheckpointFile({
-      step: (work) => this.#host!.inspect(work),
-      mayGoOn,
-      begin: () => {
-        mayGoOn();
-        if (this.failure) throw this.failure;
-        started = true;
-        this.#rotate(next);
-      },
-      waitUntilDurable: async () => {
-        release = await this.#renaming.acquire();
-        mayGoOn();
-        await this.#journal.waitUntilDurable();
-        await this.#options.files.retainCheckpoint(this.#at.base);
-      },
-    });
     try {
       const state = await this.#host!.inspect((current) => current);
-      await new Low<Checkpoint>(adapter, { generation: next.number, state }).write();
-      await this.#archivePrevious(next.number, adapter.size);
+      const size = await this.#writeCheckpoint(state, next, {
+        step: (work) => this.#host!.inspect(work),
+        signal,
+        begin: () => {
+          signal.throwIfAborted();
+          if (this.failure) throw this.failure;
+          started = true;
+          this.#rotate(next);
+        },
+        waitUntilDurable: async () => {
+          release = await this.#renaming.acquire();
+          signal.throwIfAborted();
+          await this.#journal.waitUntilDurable();
+          await this.#options.files.retainCheckpoint(this.#at.base);
+        },
+      });
+      await this.#archivePrevious(next.number, size);
     } catch (cause) {
       if (!started) await this.#discard(next);
       throw cause;
@@ -303,41 +298,39 @@ export class FileLog implements CommitLog {
   }
 
   /** Writes a new checkpoint and a journal that follows it. */
-  async #rewriteAll(state: State): Promise<void> {
-    const release = await this.#renaming.acquire();
-    // A file that svc did not write is not retained.
-    const adapter = this.#createCheckpointFile(this.#isDisturbed ? { waitUntilDurable: async () => {} } : {});
-    try {
+  #rewriteAll(state: State): Promise<void> {
+    return this.#renaming.runExclusive(async () => {
       const next = await this.#nextGeneration();
-      try {
-        await new Low<Checkpoint>(adapter, { generation: next.number, state }).write();
-      } catch (cause) {
+      let isReplaced = false;
+      const onReplaced = () => {
+        isReplaced = true;
+      };
+      // A file that svc did not write is not retained.
+      const retaining = this.#isDisturbed ? { waitUntilDurable: async () => {} } : {};
+      const size = await this.#writeCheckpoint(state, next, { onReplaced, ...retaining }).catch(async (cause) => {
         // Once the checkpoint is in place, writing continues in that journal, even if the checkpoint is not certain to
         // stay.
-        if (adapter.renamed) this.#at.olderJournals.push(next.number);
+        if (isReplaced) this.#at.olderJournals.push(next.number);
         else await this.#discard(next);
         throw cause;
-      }
+      });
       this.#at.olderJournals.push(this.#at.current);
       this.#at.current = next.number;
       this.#at.emptyLength = next.length;
       await this.#journal.continueIn(next.file, next.length);
-      await this.#archivePrevious(next.number, adapter.size);
-    } finally {
-      release();
-    }
+      await this.#archivePrevious(next.number, size);
+    });
   }
 
-  #createCheckpointFile(more: Partial<ConstructorParameters<typeof CheckpointFile>[0]> = {}): CheckpointFile {
-    const getPosition = () => this.#journal.position;
-    const waitUntilDurable = () => this.#options.files.retainCheckpoint(this.#at.base);
-    return new CheckpointFile({
-      ...this.#options,
-      position: getPosition,
-      getPast: getPosition,
-      waitUntilDurable,
-      ...more,
-    });
+  /** Writes the checkpoint that the journal `next` follows. Resolves with its size. */
+  #writeCheckpoint(state: State, next: NextJournal, more: Partial<CheckpointFileOptions>): Promise<number> {
+    const { disk, path, moment, files } = this.#options;
+    const position = () => this.#journal.position;
+    const waitUntilDurable = () => files.retainCheckpoint(this.#at.base);
+    return writeCheckpoint(
+      { generation: next.number, state },
+      { disk, path, moment, position, getPast: position, waitUntilDurable, ...more },
+    );
   }
 
   async #nextGeneration(): Promise<NextJournal> {

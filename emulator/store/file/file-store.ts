@@ -1,10 +1,8 @@
 import { dirname } from "node:path";
-import { Low } from "lowdb";
 import type { WallClock } from "../../../src/base/clock.ts";
 import { lookupTable } from "../../../src/base/object.ts";
 import {
   type Disk,
-  type DiskFile,
   getFsErrorReason,
   isFsError,
   makeFolderDurably,
@@ -22,9 +20,9 @@ import {
   type Store,
   StoreFailedError,
 } from "../port.ts";
-import { type Checkpoint, CheckpointFile } from "./checkpoint-file.ts";
+import { writeCheckpoint } from "./checkpoint-file.ts";
 import { markClosed } from "./checksummed-document.ts";
-import { isExported, isSnapshot } from "./document.ts";
+import { identifyFile } from "./document.ts";
 import { FileLog, type FileLogOptions } from "./file-log.ts";
 import { HistoryFiles } from "./history-files.ts";
 import { createJournal, type JournalContent } from "./journal.ts";
@@ -63,7 +61,7 @@ export async function openFileStore(options: FileStoreOptions): Promise<Store> {
   const torn = recovered.journals.at(-1);
   if (torn?.torn) report(await saveTornTail(disk, torn.path, torn.length));
   const files = await HistoryFiles.open({ disk, path, limit: options.historyBytes ?? 0, report });
-  const base = await baseToFollow(disk, options, recovered, files);
+  const base = await ensureCheckpoint(disk, path, recovered, files);
   // The newest go first: a journal that reappears after a crash would miss the one before it.
   for (const leftover of [...recovered.leftovers].reverse()) {
     await disk.remove(leftover);
@@ -73,13 +71,23 @@ export async function openFileStore(options: FileStoreOptions): Promise<Store> {
   for (const generation of olderJournals) await files.retainJournal(generation);
   if (olderJournals.length > 0) await files.trim();
   const current = await openJournal(disk, path, base, recovered);
-  // From here on a journal follows the checkpoint, and a missing journal is an error.
-  if (base.closed) await markClosed(disk, path, false).catch((cause) => closeAndThrow(current.journal.file, cause));
+  const { file, length } = current.journal;
+  try {
+    if (base.journals.at(-1)?.torn) {
+      await file.truncate(length);
+      await file.sync();
+    }
+    // From here on a journal follows the checkpoint, and a missing journal is an error.
+    if (base.closed) await markClosed(disk, path, false);
+  } catch (cause) {
+    await file.close().catch(() => {});
+    throw cause;
+  }
   const log = new FileLog({
     disk,
     path,
-    collections,
     ...current,
+    collections,
     files,
     moment,
     wall,
@@ -106,9 +114,9 @@ interface JournalStatus {
  * is recognized as damage. Rows of an earlier version need one too, because later writes have the present form. The old
  * rows stay in the history, which names their version.
  */
-async function baseToFollow(
+async function ensureCheckpoint(
   disk: Disk,
-  { path, collections }: FileStoreOptions,
+  path: string,
   found: RecoveredState,
   files: HistoryFiles,
 ): Promise<JournalStatus> {
@@ -116,21 +124,20 @@ async function baseToFollow(
   const position = found.position ?? startPosition;
   if (base && !outdated) return { ...base, position, journals, olderJournals: [] };
   const generation = newest + 1;
-  const adapter = new CheckpointFile({
-    disk,
-    path,
-    collections,
-    position: () => position,
-    closed: true,
-    getPast: () => base && position,
-    waitUntilDurable: async () => base && files.retainCheckpoint(base.generation),
-  });
-  await new Low<Checkpoint>(adapter, { generation, state }).write();
+  const size = await writeCheckpoint(
+    { generation, state },
+    {
+      ...{ disk, path, closed: true },
+      position: () => position,
+      getPast: () => base && position,
+      waitUntilDurable: async () => base && files.retainCheckpoint(base.generation),
+    },
+  );
   const generations = journals.map(({ header }) => header?.generation ?? 0);
-  return { generation, closed: true, size: adapter.size, position, journals: [], olderJournals: generations };
+  return { generation, closed: true, size, position, journals: [], olderJournals: generations };
 }
 
-/** Continues the last journal, truncated to its last valid line, or creates an empty one. */
+/** Opens the last journal at the end of its valid lines, or creates an empty one. */
 async function openJournal(
   disk: Disk,
   path: string,
@@ -147,7 +154,6 @@ async function openJournal(
     };
   }
   const file = await disk.open(last.path, "write");
-  if (last.torn) await cutBack(file, last.length);
   const earlier = journals.slice(0, -1);
   return {
     journal: { file, length: last.length, position },
@@ -161,47 +167,30 @@ async function openJournal(
   };
 }
 
-async function closeAndThrow(file: DiskFile, cause: unknown): Promise<never> {
-  await file.close().catch(() => {});
-  throw cause;
-}
-
-async function cutBack(file: DiskFile, length: number): Promise<void> {
-  try {
-    await file.truncate(length);
-    await file.sync();
-  } catch (cause) {
-    await closeAndThrow(file, cause);
-  }
-}
-
+/** Explains why a file cannot be opened as a state, with the next step. Other errors are thrown unchanged. */
 async function refuse(disk: Disk, path: string, cause: unknown): Promise<never> {
   if (!(cause instanceof StateFormatError)) throw cause;
-  if (await isExported(disk, path)) {
-    throw new StateFormatError(
-      `${path} is an exported state, not an emulator state file. Nothing was changed. Start an emulator on ` +
-        `another file, and import it: "svc emulator state import --data ${path}".`,
-      { cause, repairable: false },
+  const explain = (problem: string, next: string, repairable = false) =>
+    new StateFormatError(`${problem}. Nothing was changed. ${next}`, { cause, repairable });
+  const kind = await identifyFile(disk, path).catch(() => undefined);
+  if (kind === "exported") {
+    throw explain(
+      `${path} is an exported state, not an emulator state file`,
+      `Start an emulator on another file, and import it: "svc emulator state import --data ${path}".`,
     );
   }
-  if (await isSnapshot(disk, path)) {
-    throw new StateFormatError(
-      `${path} is a snapshot, not an emulator state file. Nothing was changed. Start with a copy of it: ` +
-        `"svc emulator start --from ${path}".`,
-      { cause, repairable: false },
+  if (kind === "snapshot") {
+    throw explain(
+      `${path} is a snapshot, not an emulator state file`,
+      `Start with a copy of it: "svc emulator start --from ${path}".`,
     );
   }
-  if (cause instanceof NotAStateFileError) {
-    throw new StateFormatError(
-      `${cause.message}. Nothing was changed. Choose another file with the option file. To load a seed, use the option seed.`,
-      { cause, repairable: false },
-    );
-  }
+  if (cause instanceof NotAStateFileError)
+    throw explain(cause.message, "Choose another file with the option file. To load a seed, use the option seed.");
   const next = cause.repairable
     ? `Run "svc emulator repair ${path}" to recover the intact data and move the damaged file aside.`
     : "Use that version, restore the missing files, or choose another file with the option file.";
-  const { message, repairable } = cause;
-  throw new StateFormatError(`${message}. Nothing was changed. ${next}`, { cause, repairable });
+  throw explain(cause.message, next, cause.repairable);
 }
 
 const diskFullHint = "Free disk space, or choose a file on another disk with the option file.";

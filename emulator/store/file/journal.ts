@@ -70,46 +70,6 @@ export interface JournalContent extends Omit<LogEnd, "damage"> {
   readonly next: number | undefined;
 }
 
-/** Visits the contents of a journal, in order. Both methods may reject with StateFormatError. */
-interface JournalVisitor {
-  /** Returns the position that the first line has to follow. Undefined allows any position. */
-  begin(header: Header): LogPosition | undefined;
-  take(changes: readonly Change[], position: LogPosition): void;
-}
-
-/** Reads a journal. If it is damaged, fails with StateFormatError, which names file and line. */
-async function readJournal(disk: Disk, path: string, taker: JournalVisitor): Promise<JournalContent> {
-  let lines = 0;
-  let header: Header | undefined;
-  let transactions = 0;
-  let next: number | undefined;
-  const read = readLog(disk, path, {
-    visitFirst(json) {
-      lines = 1;
-      header = parseHeader(json);
-      return taker.begin(header);
-    },
-    visitLine(json, position) {
-      lines += 1;
-      if (next !== undefined) throw new StateFormatError("it is after the last line of the journal");
-      const value = tryParseJson(json);
-      next = getNext(value);
-      if (next !== undefined) return;
-      const changes = parseChanges(getChanges(value));
-      if (changes === undefined) throw new StateFormatError("the line does not contain changes");
-      taker.take(changes, position);
-      transactions += 1;
-    },
-  });
-  const { damage, ...end } = await read.catch((cause) => {
-    if (!(cause instanceof StateFormatError)) throw cause;
-    const { message, repairable } = cause;
-    throw new StateFormatError(`${path}, line ${lines}: ${message}`, { cause, repairable });
-  });
-  if (damage) throw new StateFormatError(`${path}, line ${damage.line}: ${damage.reason}`);
-  return { path, header, transactions, next, ...end };
-}
-
 function parseHeader(json: string): Header {
   const header = tryParseJson(json) as Partial<Header> | null | undefined;
   if (header?.svc_journal === undefined) throw new StateFormatError("this is not the first line of a journal");
@@ -119,14 +79,6 @@ function parseHeader(json: string): Header {
   }
   return header as Header;
 }
-
-/** The generation that the last line of a journal names. */
-function getNext(value: unknown): number | undefined {
-  const next = (value as { next?: unknown } | null)?.next;
-  return Number.isSafeInteger(next) ? (next as number) : undefined;
-}
-
-const getChanges = (value: unknown): unknown => (value as { changes?: unknown } | null)?.changes;
 
 /** The position from which the journals continue; undefined if there is no checkpoint. */
 type JournalStart = (Pick<CheckpointHead, "generation"> & { readonly position: LogPosition | undefined }) | undefined;
@@ -147,7 +99,6 @@ export class Replay {
   readonly #base: JournalStart;
   readonly #last: number;
   readonly #isOwn: boolean;
-  #isTrusted = false;
   /** Generations whose lines are applied, together with all before them. */
   readonly #applied = new Set<number>();
 
@@ -174,26 +125,41 @@ export class Replay {
    * line stay.
    */
   async add(path: string): Promise<void> {
-    const torn = this.journals.some((journal) => journal.torn);
-    const content = await readJournal(this.#disk, path, {
-      begin: (header) => {
-        this.#isTrusted = this.#isOwn && header.written_by === svcVersion;
+    let lines = 0;
+    let header: Header | undefined;
+    let isTrusted = false;
+    let transactions = 0;
+    let next: number | undefined;
+    const reading = readLog(this.#disk, path, {
+      visitFirst: (json) => {
+        lines = 1;
+        header = parseHeader(json);
+        isTrusted = this.#isOwn && header.written_by === svcVersion;
         this.#follow(header);
         return this.position;
       },
-      take: (changes, { number, checksum }) => {
-        if (number > this.#last) return;
-        if (torn) throw new StateFormatError("the journal before this one ends in a damaged line");
-        if (this.#base === undefined) {
-          throw new StateFormatError("its state file is missing", { repairable: false });
+      visitLine: (json, position) => {
+        lines += 1;
+        if (next !== undefined) throw new StateFormatError("it is after the last line of the journal");
+        const value = tryParseJson(json) as { readonly next?: unknown; readonly changes?: unknown } | null;
+        // The last line names the generation that continues it.
+        if (Number.isSafeInteger(value?.next)) next = value!.next as number;
+        else {
+          const changes = parseChanges(value?.changes);
+          if (changes === undefined) throw new StateFormatError("the line does not contain changes");
+          this.#apply(changes, position, isTrusted);
+          transactions += 1;
         }
-        applyChecked(this.#state, changes, this.#upgrade, this.#isTrusted);
-        this.transactions += 1;
-        this.applied = { number, checksum };
       },
     });
-    this.position = content.position ?? this.position;
-    this.journals.push(content);
+    const { damage, ...end } = await reading.catch((cause) => {
+      if (!(cause instanceof StateFormatError)) throw cause;
+      const { message, repairable } = cause;
+      throw new StateFormatError(`${path}, line ${lines}: ${message}`, { cause, repairable });
+    });
+    if (damage) throw new StateFormatError(`${path}, line ${damage.line}: ${damage.reason}`);
+    this.position = end.position ?? this.position;
+    this.journals.push({ path, header, transactions, next, ...end });
   }
 
   #follow({ generation, after }: Header): void {
@@ -201,6 +167,16 @@ export class Replay {
       throw new StateFormatError(`the previous journal (generation ${after}) is missing`);
     }
     this.#applied.add(generation);
+  }
+
+  #apply(changes: readonly Change[], { number, checksum }: LogPosition, isTrusted: boolean): void {
+    if (number > this.#last) return;
+    if (this.journals.some(({ torn }) => torn))
+      throw new StateFormatError("the journal before this one ends in a damaged line");
+    if (this.#base === undefined) throw new StateFormatError("its state file is missing", { repairable: false });
+    applyChecked(this.#state, changes, this.#upgrade, isTrusted);
+    this.transactions += 1;
+    this.applied = { number, checksum };
   }
 }
 

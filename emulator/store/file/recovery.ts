@@ -5,14 +5,14 @@ import type { LogPosition } from "../../../src/files/log-line.ts";
 import { State } from "../live/state.ts";
 import { createCurrentUpgrade } from "../live/versions.ts";
 import { type Collection, StateFormatError } from "../port.ts";
-import { CheckpointFile, type CheckpointHead, type LoadedCheckpoint } from "./checkpoint-file.ts";
-import { isState } from "./document.ts";
+import { type CheckpointHead, type LoadedCheckpoint, readCheckpoint } from "./checkpoint-file.ts";
+import { identifyFile } from "./document.ts";
 import { getJournalPath, type JournalContent, listJournalGenerations, Replay } from "./journal.ts";
 
 /** Contents of the files of a state, and the repairs that they need before the next write. */
 export interface RecoveredState {
   readonly state: State;
-  readonly base: (Pick<LoadedCheckpoint, "generation" | "closed"> & { readonly size: number }) | undefined;
+  readonly base: LoadedCheckpoint | undefined;
   /** Whether rows in the files have an earlier version. */
   readonly outdated: boolean;
   /** The end of the journal chain. Undefined if there is no checkpoint yet. */
@@ -36,13 +36,13 @@ export async function recover(disk: Disk, path: string, collections: readonly Co
   const generations = await listJournalGenerations(disk, path);
   // A file with a journal next to it is a state file, even if its first line is damaged. Without a journal, it cannot
   // hold a state.
-  if (generations.length === 0 && !(await isState(disk, path))) throw new NotAStateFileError(path);
+  const kind = await identifyFile(disk, path).catch(() => undefined);
+  if (generations.length === 0 && kind === "other") throw new NotAStateFileError(path);
   const names = await disk.list(dirname(path));
   const leftovers = names
     .filter((name) => isTemporaryName(name, basename(path)))
     .map((name) => join(dirname(path), name));
-  const file = new CheckpointFile({ disk, path, collections });
-  const base = (await file.read()) ?? undefined;
+  const base = await readCheckpoint(disk, path, collections);
   const state = base?.state ?? new State(collections);
   const upgrade = base?.upgrade ?? createCurrentUpgrade(collections);
   const replay = new Replay(disk, state, upgrade, base);
@@ -59,7 +59,7 @@ export async function recover(disk: Disk, path: string, collections: readonly Co
   leftovers.push(...replay.journals.filter((journal) => !journals.includes(journal)).map((journal) => journal.path));
   return {
     state,
-    base: base && { generation: base.generation, closed: base.closed, size: file.size },
+    base,
     outdated: upgrade.needed,
     position: replay.position,
     journals,

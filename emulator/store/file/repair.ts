@@ -1,11 +1,12 @@
 import { dirname } from "node:path";
 import { type Disk, findFreeName, isMissing, systemDisk } from "../../../src/files/disk.ts";
 import { startPosition } from "../../../src/files/log-line.ts";
+import { readLines } from "../../../src/files/read-log.ts";
 import type { Repair } from "../../published.d.ts";
 import type { State } from "../live/state.ts";
 import { type Collection, StateFormatError } from "../port.ts";
-import { CheckpointFile, parseCheckpointHead } from "./checkpoint-file.ts";
-
+import { parseCheckpointHead, writeCheckpoint } from "./checkpoint-file.ts";
+import { readChecksummedInto } from "./checksummed-document.ts";
 import { DocumentReader } from "./document-reader.ts";
 import { getJournalPath, listJournalGenerations, Replay } from "./journal.ts";
 import { recover, requireSuccessorJournals } from "./recovery.ts";
@@ -42,10 +43,7 @@ export async function repairFile(options: {
   await disk.syncFolder(dirname(path));
   const generation = Math.max(found.generation, ...generations) + 1;
   const getPosition = () => found.position ?? startPosition;
-  await new CheckpointFile({ disk, path, collections, position: getPosition, closed: true }).write({
-    generation,
-    state: found.state,
-  });
+  await writeCheckpoint({ generation, state: found.state }, { disk, path, position: getPosition, closed: true });
   for (const old of generations) await disk.remove(getJournalPath(path, old));
   await disk.syncFolder(dirname(path));
   const kept = { ...countEntries(found.state), transactions: found.transactions };
@@ -58,7 +56,7 @@ async function salvage(disk: Disk, path: string, collections: readonly Collectio
   const dropped: string[] = [];
   const reader = new DocumentReader(collections);
   try {
-    await new CheckpointFile({ disk, path, collections }).readInto(reader);
+    await readChecksummedInto(reader, readLines(disk, path));
   } catch (cause) {
     if (isMissing(cause)) throw new StateFormatError(`File ${path} not found`, { cause, repairable: false });
     if (!(cause instanceof StateFormatError) || !cause.repairable) throw cause;

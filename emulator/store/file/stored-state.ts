@@ -1,12 +1,12 @@
 import { lstat, readFile, stat } from "node:fs/promises";
 import type { WallClock } from "../../../src/base/clock.ts";
-import { type Disk, isMissing, readBeginning, systemDisk } from "../../../src/files/disk.ts";
+import { type Disk, isMissing, systemDisk } from "../../../src/files/disk.ts";
 import { resolveRealPath } from "../../../src/files/folders.ts";
 import { readLines } from "../../../src/files/read-log.ts";
 import { LiveStore } from "../live/live-store.ts";
 import { State } from "../live/state.ts";
 import { type Collection, type LoadedState, StateAccessError, StateFormatError } from "../port.ts";
-import { isExported } from "./document.ts";
+import { identifyFile } from "./document.ts";
 import { recover } from "./recovery.ts";
 
 interface ReadOptions {
@@ -28,14 +28,11 @@ export async function readStoredState({
 }: ReadOptions): Promise<LoadedState> {
   const empty = new LiveStore({ state: new State(collections), wall });
   try {
-    const first = await readBeginning(disk, path, 8_192);
-    if (await isExported(disk, path))
-      return { head: {}, store: empty.parseDocument(parseJson(await readFile(path, "utf8"))) };
-    if (!/^\{\n"svc_state": \d+,\n/.test(first)) throw new StateFormatError("it is not an emulator state file");
-    if (!/^"snapshot": /m.test(first)) {
-      return { head: {}, store: new LiveStore({ state: await readUnmoved(disk, path, collections), wall }) };
-    }
-    return await empty.load(readLines(disk, path));
+    const kind = await identifyFile(disk, path);
+    if (kind === "other") throw new StateFormatError("it is not an emulator state file");
+    if (kind === "snapshot") return await empty.load(readLines(disk, path));
+    if (kind === "exported") return { head: {}, store: empty.parseDocument(parseJson(await readFile(path, "utf8"))) };
+    return { head: {}, store: new LiveStore({ state: await readUnmoved(disk, path, collections), wall }) };
   } catch (cause) {
     if (isMissing(cause)) throw new StateFormatError(`File ${path} not found`, { cause, repairable: false });
     const { code, message } = cause as NodeJS.ErrnoException;
@@ -85,25 +82,23 @@ export async function resolveStatePath(path: string): Promise<string> {
   return real;
 }
 
-/** The files of a running emulator are missing, or other files have their names. */
-interface FileTampering {
-  readonly path: string;
-  readonly isGone: boolean;
-}
-
 /** Remembers the identity of the files of a state on the disk, to detect that one was removed or replaced. */
 export class FileIdentityWatch {
   #known = new Map<string, string>();
 
   /**
-   * Checks all files by their names. A file that is checked for the first time is accepted. The file named `unchanging`
-   * is also compared by time and size, because a copy that is written over it keeps its inode.
+   * Checks the checkpoint and the journals by their paths. A file that is checked for the first time is accepted. The
+   * checkpoint, which `generation` names, is also compared by time and size, because a copy that is written over it
+   * keeps its inode.
    */
-  async check(files: Readonly<Record<string, string>>, unchanging: string): Promise<FileTampering | undefined> {
+  async check(generation: string, checkpoint: string, journals: readonly string[]) {
     const found = new Map<string, string>();
-    for (const [name, path] of Object.entries(files)) {
-      const identity = await readIdentity(path, name === unchanging);
-      if (identity === undefined) return { path, isGone: true };
+    for (const path of [checkpoint, ...journals]) {
+      const name = path === checkpoint ? generation : path;
+      const file = await lstat(path).catch(ignoreMissing);
+      if (file === undefined) return { path, isGone: true };
+      const { dev, ino, size, mtimeMs } = file;
+      const identity = path === checkpoint ? `${dev}:${ino}:${size}:${mtimeMs}` : `${dev}:${ino}`;
       if (identity !== (this.#known.get(name) ?? identity)) return { path, isGone: false };
       found.set(name, identity);
     }
@@ -112,12 +107,6 @@ export class FileIdentityWatch {
   }
 }
 
-async function readIdentity(path: string, isUnchanging: boolean): Promise<string | undefined> {
-  try {
-    const { dev, ino, size, mtimeMs } = await lstat(path);
-    return isUnchanging ? `${dev}:${ino}:${size}:${mtimeMs}` : `${dev}:${ino}`;
-  } catch (error) {
-    if (isMissing(error)) return undefined;
-    throw error;
-  }
+function ignoreMissing(error: unknown): undefined {
+  if (!isMissing(error)) throw error;
 }

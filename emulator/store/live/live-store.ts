@@ -20,7 +20,7 @@ import {
   type Transaction,
   type View,
 } from "../port.ts";
-import { consistentSnapshot } from "./compaction.ts";
+import { takeSnapshot } from "./compaction.ts";
 import { LiveTransaction, LiveView } from "./live-transaction.ts";
 import { ReadWriteLock, Watchdog } from "./read-write-lock.ts";
 import { type Change, State } from "./state.ts";
@@ -84,7 +84,7 @@ interface Watcher {
 export class LiveStore implements Store {
   #state: State;
   readonly #log: CommitLog | undefined;
-  /** Committed in memory and not yet durable, oldest first. */
+  /** Transactions that are committed in memory and not yet durable, oldest first. */
   readonly #unsure: LiveTransaction[] = [];
   #rolledBack: Promise<void> | undefined;
   #retrying: Promise<void> | undefined;
@@ -92,7 +92,7 @@ export class LiveStore implements Store {
   readonly #gate = new ReadWriteLock();
   readonly #wall: WallClock;
   readonly #watchdog: Watchdog;
-  /** Raised whenever another state replaces this one. */
+  /** Incremented whenever another state replaces this one. */
   #epoch = 0;
   /**
    * The work that is being called, until its first await. An AsyncLocalStorage would cover more, but it slows every
@@ -186,12 +186,12 @@ export class LiveStore implements Store {
   }
 
   async *export(head?: () => DocumentHead): AsyncGenerator<string, void> {
-    const [contents, members] = await this.read(() => [consistentSnapshot(this.#state), head?.()] as const);
+    const [contents, members] = await this.read(() => [takeSnapshot(this.#state), head?.()] as const);
     yield* createDocument(contents, members);
   }
 
   readContents(): Promise<ConsistentContents> {
-    return this.read(() => consistentSnapshot(this.#state));
+    return this.read(() => takeSnapshot(this.#state));
   }
 
   createEmptyStore(): LiveStore {
@@ -212,7 +212,7 @@ export class LiveStore implements Store {
       throw new EmulatorBugError("A store can be replaced only by a store of the same kind");
     await this.#acquireExclusive("state.take-over");
     try {
-      await keep?.(createDocument(consistentSnapshot(this.#state), head?.()));
+      await keep?.(createDocument(takeSnapshot(this.#state), head?.()));
       await this.#log?.replace(next.#state, past, moment);
       this.#state = next.#state;
       this.#epoch += 1;
@@ -280,7 +280,7 @@ export class LiveStore implements Store {
     await this.#rolledBack;
     const { first, last } = writeRetryBackoffMs;
     for (let delay: number = first; ; delay = Math.min(2 * delay, last)) {
-      // Also while the store is closing, because its data may be stored nowhere else.
+      // The first retry also happens while the store is closing, because its data may be stored nowhere else.
       if (await log.retryWrite(this.#state)) return this.#notifyAll("writable");
       if (this.#closing.signal.aborted) return;
       await this.#wall.sleep(delay, this.#closing.signal);

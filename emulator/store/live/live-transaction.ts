@@ -59,7 +59,7 @@ export class LiveView implements View {
     return Promise.resolve(this.state.getMapping(from.name).size);
   }
 
-  /** From here on every use fails: work that was not awaited would see or write an inconsistent state. */
+  /** Makes every later use fail, because work that was not awaited would see or write an inconsistent state. */
   end(): void {
     this.#open = false;
   }
@@ -73,7 +73,7 @@ export class LiveView implements View {
 /** Writes in place and remembers how to undo it. */
 export class LiveTransaction extends LiveView implements Transaction {
   readonly operation: string;
-  /** Held here too, because a rollback happens after the end. */
+  /** The state for a rollback, which happens after the end. */
   readonly #within: State;
   readonly #changes: Change[] = [];
   /** Data of each change for a rollback. A function per change would be held until the change is durable. */
@@ -126,20 +126,14 @@ export class LiveTransaction extends LiveView implements Transaction {
 
   map(into: Mapping, cluster: string, identifiers: readonly string[]): { readonly moved: number } {
     const before = this.state.getMapping(into.name).map(cluster, identifiers);
-    let added = 0;
-    let moved = 0;
-    for (const owner of before) {
-      if (owner === undefined) added += 1;
-      else if (owner !== cluster) moved += 1;
-    }
-    if (added + moved > 0) this.#recordChange(["map", into.name, cluster, identifiers], before);
-    return { moved };
+    const changed = before.filter((owner) => owner !== cluster);
+    if (changed.length > 0) this.#recordChange(["map", into.name, cluster, identifiers], before);
+    return { moved: changed.filter((owner) => owner !== undefined).length };
   }
 
   unmap(from: Mapping, cluster: string, identifiers: readonly string[]): { readonly removed: number } {
     const before = this.state.getMapping(from.name).unmap(cluster, identifiers);
-    let removed = 0;
-    for (const owner of before) if (owner !== undefined) removed += 1;
+    const removed = before.filter((owner) => owner !== undefined).length;
     if (removed > 0) this.#recordChange(["unmap", from.name, cluster, identifiers], before);
     return { removed };
   }

@@ -13,7 +13,7 @@ type Layer = Map<string, string | undefined>;
  */
 export class MappingTable {
   readonly declaration: Mapping;
-  /** The newest comes last. */
+  /** Layers from the oldest to the newest. */
   #layers: Layer[] = [new Map()];
   #size = 0;
   #openSnapshots = 0;
@@ -50,11 +50,6 @@ export class MappingTable {
     else newest.set(identifier, undefined);
   }
 
-  /** Maps many identifiers, for the start: identifier, cluster, identifier, cluster, … */
-  load(pairs: readonly string[]): void {
-    for (let i = 0; i < pairs.length; i += 2) this.set(pairs[i]!, pairs[i + 1]!);
-  }
-
   map(cluster: string, identifiers: readonly string[]): Owners {
     return identifiers.map((identifier) => this.set(identifier, cluster));
   }
@@ -83,7 +78,7 @@ export class MappingTable {
     }
   }
 
-  /** The entries at this moment, unaffected by writes until `end`. */
+  /** Returns the entries at this moment, unaffected by writes until `end`. */
   takeSnapshot(): { readonly entries: Generator<[identifier: string, cluster: string], void>; end(): void } {
     const layers = [...this.#layers];
     this.#layers.push(new Map());

@@ -1,6 +1,4 @@
-import * as z from "zod";
 import { EmulatorBugError } from "../../../src/base/errors.ts";
-import { memoize } from "../../../src/base/object.ts";
 import type { AnyRows, IndexQuery, IndexValue, RowKey } from "../port.ts";
 import { SortedList } from "./sorted-list.ts";
 
@@ -22,8 +20,6 @@ type IndexEntry = IndexValue | readonly IndexValue[] | undefined;
 export class RowTable {
   readonly declaration: AnyRows;
   readonly #keyOf: (row: object) => RowKey;
-  /** Created with the first row, because most collections of an emulator stay empty. */
-  #freeze: ((row: object) => void) | undefined;
   readonly #entries = new Map<RowKey, StoredRow>();
   readonly #insertion = new SortedList<StoredRow>();
   readonly #indexes: readonly Index[];
@@ -49,8 +45,7 @@ export class RowTable {
 
   /** Adds or replaces a row and freezes it. Returns the previous row. */
   put(row: object): { readonly key: RowKey; readonly before: object | undefined } {
-    this.#freeze ??= freezerOf(this.declaration.schema);
-    this.#freeze(row);
+    freezeDeep(row);
     const key = this.#keyOf(row);
     const entry = this.#entries.get(key);
     if (entry === undefined) {
@@ -132,40 +127,12 @@ function takeOut(list: SortedList<StoredRow>, indexed: IndexEntry, { ordinal }: 
   else for (const value of new Set(indexed)) list.remove(value, ordinal);
 }
 
-const unchangeable: ReadonlySet<string> = new Set(["string", "number", "boolean", "enum", "literal", "null"]);
-
-/**
- * Freezes the rows of a schema, which are handed out by reference. It checks only the fields that may hold lists and
- * objects, because most rows have no such field.
- */
-export const freezerOf = memoize(createFreezer);
-
-function createFreezer(schema: z.ZodType): (row: object) => void {
-  const nested = listNestedFields(schema);
-  if (nested === undefined) return deepFreeze;
-  return (row) => {
-    Object.freeze(row);
-    for (const name of nested) deepFreezeIfObject(row[name as keyof object]);
-  };
-}
-
-/** The fields that may hold lists and objects. Undefined if the schema does not name all fields. */
-function listNestedFields(schema: z.ZodType): readonly string[] | undefined {
-  if (!(schema instanceof z.ZodObject) || !(schema.def.catchall instanceof z.ZodNever)) return undefined;
-  return Object.keys(schema.shape).filter((name) => !unchangeable.has(getKind(schema.shape[name])));
-}
-
-const getKind = (field: z.ZodType): string =>
-  field instanceof z.ZodNullable || field instanceof z.ZodOptional
-    ? getKind(field.unwrap() as z.ZodType)
-    : field.def.type;
-
-function deepFreeze(value: object): void {
+/** Freezes a row with its lists and objects, because rows are handed out by reference. */
+function freezeDeep(value: object): void {
   if (Object.isFrozen(value)) return;
   Object.freeze(value);
-  for (const name in value) deepFreezeIfObject(value[name as keyof object]);
-}
-
-function deepFreezeIfObject(part: unknown): void {
-  if (typeof part === "object" && part !== null) deepFreeze(part);
+  for (const name in value) {
+    const part: unknown = value[name as keyof object];
+    if (typeof part === "object" && part !== null) freezeDeep(part);
+  }
 }

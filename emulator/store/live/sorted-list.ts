@@ -5,18 +5,12 @@ interface OrderedItem {
   readonly ordinal: number;
 }
 
-const max = 512;
-/** Items at positions below this are removed from the front. */
-const maxFrontPosition = 64;
-/** The maximum number of empty positions at the front. */
-const maxEmpty = 64;
+const maxBlockItems = 512;
 
 /** A few hundred items of a sorted list, with the values that order them. Never empty. */
 export class SortedBlock<Item extends OrderedItem> {
   readonly #values: IndexValue[];
   readonly #items: Item[];
-  /** Empty positions at the front. In a queue the first items leave first, and no item has to move. */
-  #empty = 0;
 
   constructor(values: IndexValue[], items: Item[]) {
     this.#values = values;
@@ -24,37 +18,29 @@ export class SortedBlock<Item extends OrderedItem> {
   }
 
   get length(): number {
-    return this.#items.length - this.#empty;
+    return this.#items.length;
   }
 
   get isFull(): boolean {
-    return this.length >= max;
+    return this.length >= maxBlockItems;
   }
 
   /** Whether its first item comes before (value, ordinal). */
   startsBefore(value: IndexValue, ordinal: number): boolean {
-    return this.#isBefore(this.#empty, value, ordinal);
+    return this.#isBefore(0, value, ordinal);
   }
 
   /** Whether all its items come before (value, ordinal). */
   endsBefore(value: IndexValue, ordinal: number): boolean {
-    return this.#isBefore(this.#items.length - 1, value, ordinal);
+    return this.#isBefore(this.length - 1, value, ordinal);
   }
 
   findPosition(value: IndexValue, ordinal: number): number {
-    let low = this.#empty;
-    let high = this.#items.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (this.#isBefore(middle, value, ordinal)) low = middle + 1;
-      else high = middle;
-    }
-    return low - this.#empty;
+    return findFirst(this.length, (at) => !this.#isBefore(at, value, ordinal));
   }
 
   holds(position: number, value: IndexValue, ordinal: number): boolean {
-    const at = this.#empty + position;
-    return this.#items[at]?.ordinal === ordinal && this.#values[at] === value;
+    return this.#items[position]?.ordinal === ordinal && this.#values[position] === value;
   }
 
   append(value: IndexValue, item: Item): void {
@@ -63,24 +49,13 @@ export class SortedBlock<Item extends OrderedItem> {
   }
 
   insert(position: number, value: IndexValue, item: Item): void {
-    this.#values.splice(this.#empty + position, 0, value);
-    this.#items.splice(this.#empty + position, 0, item);
+    this.#values.splice(position, 0, value);
+    this.#items.splice(position, 0, item);
   }
 
   remove(position: number): void {
-    const at = this.#empty + position;
-    if (position > maxFrontPosition) {
-      this.#values.splice(at, 1);
-      this.#items.splice(at, 1);
-      return;
-    }
-    // A loop is faster here than copyWithin, which checks each position for a hole.
-    for (let i = at; i > this.#empty; i -= 1) {
-      this.#values[i] = this.#values[i - 1]!;
-      this.#items[i] = this.#items[i - 1]!;
-    }
-    this.#empty += 1;
-    if (this.#empty === maxEmpty) this.#dropEmpty();
+    this.#values.splice(position, 1);
+    this.#items.splice(position, 1);
   }
 
   /**
@@ -88,7 +63,6 @@ export class SortedBlock<Item extends OrderedItem> {
    * the second part.
    */
   split(position: number, value: IndexValue): SortedBlock<Item> {
-    this.#dropEmpty();
     const endsHere = this.#values[position - 1] === value && this.#values[position] !== value;
     const at = endsHere ? position : this.length >>> 1;
     return new SortedBlock(this.#values.splice(at), this.#items.splice(at));
@@ -96,7 +70,7 @@ export class SortedBlock<Item extends OrderedItem> {
 
   /** Copies the items between two positions (the second exclusive) to a list. */
   copyTo(out: Item[], from: number, until: number): void {
-    for (let i = this.#empty + from; i < this.#empty + until; i += 1) out.push(this.#items[i]!);
+    for (let i = from; i < until; i += 1) out.push(this.#items[i]!);
   }
 
   #isBefore(at: number, value: IndexValue, ordinal: number): boolean {
@@ -106,12 +80,18 @@ export class SortedBlock<Item extends OrderedItem> {
     if (typeof own === "number") return own === value ? this.#items[at]!.ordinal < ordinal : own < (value as number);
     return own === value ? this.#items[at]!.ordinal < ordinal : own < (value as string);
   }
+}
 
-  #dropEmpty(): void {
-    this.#values.splice(0, this.#empty);
-    this.#items.splice(0, this.#empty);
-    this.#empty = 0;
+/** Finds the first of `length` positions that passes a test which all later positions pass too, or `length`. */
+function findFirst(length: number, passes: (at: number) => boolean): number {
+  let low = 0;
+  let high = length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (passes(middle)) high = middle;
+    else low = middle + 1;
   }
+  return low;
 }
 
 /**
@@ -186,26 +166,13 @@ export class SortedList<Item extends OrderedItem> {
   }
 
   #findBlockAt(position: number): number {
-    let low = 0;
-    let high = this.#blocks.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (this.#getStart(middle) <= position) low = middle + 1;
-      else high = middle;
-    }
-    return low - 1;
+    return findFirst(this.#blocks.length, (at) => this.#getStart(at) > position) - 1;
   }
 
   /** Finds the last block that starts at or before (value, ordinal), or the first block if all start after it. */
   #findBlock(value: IndexValue, ordinal: number): number {
-    let low = 0;
-    let high = this.#blocks.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (this.#blocks[middle]!.startsBefore(value, ordinal + 1)) low = middle + 1;
-      else high = middle;
-    }
-    return Math.max(0, low - 1);
+    const next = findFirst(this.#blocks.length, (at) => !this.#blocks[at]!.startsBefore(value, ordinal + 1));
+    return Math.max(0, next - 1);
   }
 
   /** At the end of a full block a new one is started, because halves would stay half full. */

@@ -1,21 +1,23 @@
+import { type LogPosition, startPosition } from "../../../src/files/log-line.ts";
+import { splitAtLineEnds } from "../../../src/files/read-log.ts";
 import { parseCheckpointHead } from "../file/checkpoint-file.ts";
 import { readChecksummedInto } from "../file/checksummed-document.ts";
 import { DocumentReader } from "../file/document-reader.ts";
-import { State } from "../live/state.ts";
+import type { State } from "../live/state.ts";
 import { type Collection, StateFormatError, type StoreFailedError } from "../port.ts";
 import type { Database, Sql, Tx } from "./database.ts";
-import { JournalLines, replayJournal } from "./journal-table.ts";
+import { replayJournal } from "./journal-table.ts";
 import type { Leadership } from "./leadership.ts";
 
 /** Documents stored in pieces: checkpoints, snapshots of users, uploaded bytes. */
 export type DocumentKind = "base" | "snapshot" | "blob";
 
-const pieceBytes = 1 << 20;
+const minPieceBytes = 1 << 20;
 
 interface WriteOptions {
   readonly kind: DocumentKind;
-  /** Called after everything is written, with the generated id. Without it, the id is the name. */
-  readonly name?: (own: string) => string;
+  /** Called after everything is written. Without it, the generated id is the name. */
+  readonly name?: () => string;
   /** Fields of a checkpoint, read after everything is written. */
   readonly base?: () => CheckpointPosition;
 }
@@ -42,19 +44,19 @@ export class Documents {
    */
   async write(
     pieces: AsyncIterable<Uint8Array>,
-    { kind, name = (own) => own, base = () => ({ lastLine: 0 }) }: WriteOptions,
-  ): Promise<{ id: string; name: string; bytes: number }> {
+    { kind, name, base = () => ({ lastLine: 0 }) }: WriteOptions,
+  ): Promise<CheckpointDocument> {
     const [created] = await this.#database.pool`insert into documents (kind, name) values (${kind}, '') returning id`;
     const id = created!.id as string;
     try {
       let bytes = 0;
       let piece = 0;
-      for await (const gathered of kind === "blob" ? gather(pieces) : gather(pieces, newline)) {
+      for await (const gathered of gather(kind === "blob" ? pieces : splitAtLineEnds(pieces))) {
         bytes += gathered.byteLength;
         await this.#add(id, piece, kind, gathered);
         piece += 1;
       }
-      const called = name(id);
+      const called = name?.() ?? id;
       const { lastLine, before } = base();
       // The replaced document is removed first. For a checkpoint, unpublished ones are removed too, because nothing
       // refers to them.
@@ -81,7 +83,7 @@ export class Documents {
           (select count(*) from untold), (select count(*) from followed)`;
       if (indexed!.mine === 0) throw this.#leadership.createFencedError();
       if (indexed!.placed === 0) throw new Error("it was removed during writing, or earlier lines are missing");
-      return { id, name: called, bytes };
+      return { id, bytes };
     } catch (cause) {
       // An incomplete document is useless. It is removed at the next start at the latest.
       void this.#database.pool`delete from documents where id = ${id} and not whole`.catch(() => {});
@@ -162,27 +164,18 @@ export async function* readDocument(sql: Sql | Tx, id: string): AsyncGenerator<B
   if (left !== 0) throw new StateFormatError("a document was removed during reading, or is damaged");
 }
 
-const newline = 0x0a;
-
-/** Collects bytes into full pieces. With `end`, each piece except the last ends with that byte. */
-async function* gather(pieces: AsyncIterable<Uint8Array>, end?: number): AsyncGenerator<Buffer, void> {
+/** Collects bytes into pieces of about a megabyte or more. */
+async function* gather(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer, void> {
   let waiting: Uint8Array[] = [];
   let length = 0;
   for await (const piece of pieces) {
-    // Copied, because a stream may reuse its buffer.
+    // Each piece is copied, because a stream can reuse its buffer.
     waiting.push(Uint8Array.from(piece));
     length += piece.byteLength;
-    if (length < pieceBytes) continue;
-    const bytes = Buffer.concat(waiting);
-    const until = end === undefined ? bytes.byteLength : bytes.lastIndexOf(end) + 1;
-    if (until === 0) continue;
-    for (let at = 0; at < until; ) {
-      const to = end === undefined ? Math.min(at + pieceBytes, until) : until;
-      yield bytes.subarray(at, to);
-      at = to;
-    }
-    waiting = [bytes.subarray(until)];
-    length = bytes.byteLength - until;
+    if (length < minPieceBytes) continue;
+    yield Buffer.concat(waiting);
+    waiting = [];
+    length = 0;
   }
   if (length > 0) yield Buffer.concat(waiting);
 }
@@ -190,8 +183,10 @@ async function* gather(pieces: AsyncIterable<Uint8Array>, end?: number): AsyncGe
 /** Contents of the database, and the repairs that they need before the next write. */
 interface RecoveredDatabase {
   readonly state: State;
-  /** Its end in the journal, where later lines continue. */
-  readonly lines: JournalLines;
+  /** The end of the journal, where later lines continue. */
+  readonly position: LogPosition;
+  /** Size of the lines after the checkpoint. */
+  readonly journalBytes: number;
   readonly base: CheckpointDocument | undefined;
   /** Whether a checkpoint is missing, or its rows have an earlier version. */
   readonly isOutdated: boolean;
@@ -200,16 +195,8 @@ interface RecoveredDatabase {
 /** A checkpoint that the journal continues. */
 export interface CheckpointDocument {
   readonly id: string;
-  /** All checkpoints of one lineage belong to one state. Each one contains more of the journal. */
-  readonly lineage: string;
   readonly bytes: number;
 }
-
-export function parseCheckpointDocument({ id, name, bytes }: Readonly<Record<string, unknown>>): CheckpointDocument {
-  return { id: id as string, lineage: (name as string).split(".")[0]!, bytes: Number(bytes) };
-}
-
-export const toCheckpointName = (lineage: string, own: string): string => `${lineage}.${own}`;
 
 /**
  * Reads checkpoint and journal of the store with that name, without changes. The checkpoint is not replaced meanwhile,
@@ -220,24 +207,20 @@ export async function recover(
   shown: string,
   collections: readonly Collection[],
 ): Promise<RecoveredDatabase> {
-  const [found] = await sql`
-    select id, name, bytes from documents where kind = 'base' and whole order by id desc limit 1`;
-  if (!found) {
-    const state = new State(collections);
-    const { upgrade } = new DocumentReader(collections);
-    const lines = new JournalLines({ state, upgrade, after: undefined, shown });
-    await replayJournal(sql, lines);
-    return { state, lines, base: undefined, isOutdated: true };
-  }
-  const base = parseCheckpointDocument(found);
+  const [found] = await sql`select id, bytes from documents where kind = 'base' and whole order by id desc limit 1`;
   const reader = new DocumentReader(collections, { isSealed: true });
+  if (!found) {
+    const { state, upgrade } = reader;
+    const { position, bytes } = await replayJournal(sql, { state, upgrade, after: startPosition, shown });
+    return { state, position, journalBytes: bytes, base: undefined, isOutdated: true };
+  }
+  const base = { id: found.id as string, bytes: Number(found.bytes) };
   try {
     await readChecksummedInto(reader, readDocument(sql, base.id));
     const { state, upgrade } = reader;
-    const head = parseCheckpointHead(reader.head);
-    const lines = new JournalLines({ state, upgrade, after: head.position, shown });
-    await replayJournal(sql, lines);
-    return { state, lines, base, isOutdated: upgrade.needed };
+    const { position: after } = parseCheckpointHead(reader.head);
+    const { position, bytes } = await replayJournal(sql, { state, upgrade, after, shown });
+    return { state, position, journalBytes: bytes, base, isOutdated: upgrade.needed };
   } catch (cause) {
     if (!(cause instanceof StateFormatError)) throw cause;
     const message = `The state in the store ${shown} cannot be loaded: ${cause.message}. Nothing was changed.`;

@@ -2,7 +2,7 @@ import type postgres from "postgres";
 import type { WallClock } from "../../../src/base/clock.ts";
 import { svcVersion } from "../../../src/base/version.ts";
 import type { DiskFile } from "../../../src/files/disk.ts";
-import { type LogPosition, type ParsedLine, parseLine, startPosition } from "../../../src/files/log-line.ts";
+import { type LogPosition, type ParsedLine, parseLine } from "../../../src/files/log-line.ts";
 import { applyChecked } from "../file/journal.ts";
 import { parseChanges, type State } from "../live/state.ts";
 import type { Upgrade } from "../live/versions.ts";
@@ -84,36 +84,40 @@ export const createLinesMissingError = (shown: string): StoreChangedError =>
 const parseNumberAt = (lines: string, at: number): number =>
   Number(/^[0-9a-f]{8} [0-9a-f]{8} (\d{1,15}) /.exec(lines.slice(at, at + 40))?.[1]);
 
-interface Group {
-  readonly last: string;
-  readonly lines: string;
+/** The lines of one group that follow the lines before them. */
+interface ReadGroup {
+  readonly lines: readonly ParsedLine[];
+  /** Whether the next line is missing or damaged. No group follows then. */
+  readonly isDamaged: boolean;
+  readonly bytes: number;
   /** The version of svc that wrote it. Null if it is unknown. */
-  readonly written_by: string | null;
+  readonly writtenBy: string | null;
 }
 
-/** Reads all groups after a line, in order. */
-async function* readGroupsAfter(sql: Sql | Tx, line: number): AsyncGenerator<Group, void> {
-  for (let read = line; ; ) {
-    const rows = await sql<Group[]>`
+/** Reads the lines after a position, group by group, as far as each follows the previous one. */
+export async function* readJournal(sql: Sql | Tx, after: LogPosition): AsyncGenerator<ReadGroup, void> {
+  let position = after;
+  for (let read = String(after.number); ; ) {
+    const rows = await sql<{ last: string; lines: string; written_by: string | null }[]>`
       select last, lines, written_by from journal where last > ${read} order by last limit ${groupsAtOnce}`;
-    yield* rows;
+    for (const { lines: text, written_by: writtenBy } of rows) {
+      const group = { ...parseLines(text, position), bytes: Buffer.byteLength(text), writtenBy };
+      yield group;
+      if (group.isDamaged) return;
+      position = group.lines.at(-1) ?? position;
+    }
     if (rows.length < groupsAtOnce) return;
-    read = Number(rows.at(-1)!.last);
+    read = rows.at(-1)!.last;
   }
 }
 
 /** Parses the lines of a group after a position, as far as each follows the previous one. */
-function parseLines(
-  group: string,
-  after: LogPosition,
-): { readonly lines: readonly ParsedLine[]; readonly isDamaged: boolean } {
+function parseLines(group: string, after: LogPosition): Pick<ReadGroup, "lines" | "isDamaged"> {
   const lines: ParsedLine[] = [];
   let { number, checksum } = after;
-  const bytes = Buffer.from(group);
-  for (let at = 0; at < bytes.byteLength; ) {
-    const end = bytes.indexOf(newline, at);
-    const line = parseLine(bytes.subarray(at, end === -1 ? bytes.byteLength : end));
-    at = end === -1 ? bytes.byteLength : end + 1;
+  for (const text of group.split(newline)) {
+    if (text === "") continue;
+    const line = parseLine(Buffer.from(text));
     // A group may have started before the checkpoint was written.
     if (line && line.number <= number) continue;
     if (!line || line.number !== number + 1 || line.before !== checksum) return { lines, isDamaged: true };
@@ -123,67 +127,44 @@ function parseLines(
   return { lines, isDamaged: false };
 }
 
-/** Reads the lines after a position, group by group, as far as each follows the previous one. */
-export async function* readJournal(sql: Sql | Tx, after: LogPosition): AsyncGenerator<readonly ParsedLine[], void> {
-  let position = after;
-  for await (const group of readGroupsAfter(sql, after.number)) {
-    const { lines, isDamaged } = parseLines(group.lines, position);
-    yield lines;
-    if (isDamaged) return;
-    position = lines.at(-1) ?? position;
-  }
-}
-
-interface Replay {
+interface JournalReplay {
   readonly state: State;
   readonly upgrade: Upgrade;
-  readonly after: LogPosition | undefined;
+  readonly after: LogPosition;
+  /** The last line to apply (default: all). */
   readonly last?: number;
   /** Rows of the current version are not validated again. */
   readonly isOwn?: boolean;
   readonly shown: string;
 }
 
-/** Applies the lines of a journal to a state, one after the other. */
-export class JournalLines {
-  readonly #replay: Replay;
-  readonly last: number;
-  position: LogPosition;
-  bytes = 0;
-
-  constructor(replay: Replay) {
-    this.#replay = replay;
-    this.last = replay.last ?? Number.POSITIVE_INFINITY;
-    this.position = replay.after ?? startPosition;
-  }
-
-  /** Applies the lines of one group. Fails with StateFormatError if one is missing or damaged. */
-  apply(group: string, writtenBy: string | null = null): void {
-    const { state, upgrade, isOwn = false } = this.#replay;
-    this.bytes += Buffer.byteLength(group);
-    const isTrusted = isOwn && !upgrade.needed && writtenBy === svcVersion;
-    const { lines, isDamaged } = parseLines(group, this.position);
-    for (const { number, checksum, json } of lines) {
-      if (number > this.last) return;
-      const changes = parseChanges((JSON.parse(json) as { readonly changes?: unknown }).changes);
-      if (!changes) this.#refuse();
-      applyChecked(state, changes, upgrade, isTrusted);
-      this.position = { number, checksum };
-    }
-    if (isDamaged) this.#refuse();
-  }
-
-  #refuse(): never {
-    const which = `line ${this.position.number + 1} of the journal of the store ${this.#replay.shown}`;
+/**
+ * Applies the lines of a journal to a state, one after the other. Resolves with the position of the last one and the
+ * size of the groups. Fails with StateFormatError if a line is missing or damaged.
+ */
+export async function replayJournal(
+  sql: Sql | Tx,
+  { state, upgrade, after, last = Number.POSITIVE_INFINITY, isOwn = false, shown }: JournalReplay,
+): Promise<{ readonly position: LogPosition; readonly bytes: number }> {
+  let position = after;
+  let bytes = 0;
+  const refuse = (): never => {
+    const which = `line ${position.number + 1} of the journal of the store ${shown}`;
     throw new StateFormatError(`${which} is missing or damaged. Restore a backup of the database`, {
       repairable: false,
     });
+  };
+  for await (const group of readJournal(sql, after)) {
+    bytes += group.bytes;
+    const isTrusted = isOwn && !upgrade.needed && group.writtenBy === svcVersion;
+    for (const { number, checksum, json } of group.lines) {
+      if (number > last) return { position, bytes };
+      const { changes } = JSON.parse(json) as { readonly changes?: unknown };
+      applyChecked(state, parseChanges(changes) ?? refuse(), upgrade, isTrusted);
+      position = { number, checksum };
+    }
+    if (position.number >= last) break;
+    if (group.isDamaged) refuse();
   }
-}
-
-export async function replayJournal(sql: Sql | Tx, lines: JournalLines): Promise<void> {
-  for await (const group of readGroupsAfter(sql, lines.position.number)) {
-    lines.apply(group.lines, group.written_by);
-    if (lines.position.number >= lines.last) return;
-  }
+  return { position, bytes };
 }

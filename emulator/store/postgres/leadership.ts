@@ -88,8 +88,11 @@ export class Leadership {
   #assuredUntil: number;
   #isLost = false;
   readonly #ended = new AbortController();
-  readonly #lost: Promise<void>;
   #resolveLost: () => void = () => {};
+  /** Resolves when another process leads. */
+  readonly lost = new Promise<void>((resolve) => {
+    this.#resolveLost = resolve;
+  });
   /** Time until which the previous leader may consider itself the leader. */
   readonly #aloneAt: number;
   #beating: Promise<void>;
@@ -107,9 +110,6 @@ export class Leadership {
     this.#isLocked = started.isLocked;
     this.#assuredUntil = started.sentAt + options.leaseMs;
     this.#aloneAt = started.aloneAt;
-    this.#lost = new Promise((resolve) => {
-      this.#resolveLost = resolve;
-    });
     options.database.onSessionEnd(() => {
       this.#isLocked = false;
     });
@@ -167,11 +167,6 @@ export class Leadership {
 
   get isLost(): boolean {
     return this.#isLost;
-  }
-
-  /** Resolves when another process leads. */
-  get lost(): Promise<void> {
-    return this.#lost;
   }
 
   /** Whether no other process can have taken over, so that reads are current. */

@@ -13,7 +13,7 @@ import {
 } from "../port.ts";
 import { compareByName, isSnapshotName, type SnapshotStore } from "../snapshot-store.ts";
 import { Database } from "./database.ts";
-import { Documents, parseCheckpointDocument, readDocument, recover } from "./documents.ts";
+import { Documents, readDocument, recover } from "./documents.ts";
 import { type Candidate, defaultLeaseMs, type LeaderChangeHandler, Leadership } from "./leadership.ts";
 import { PostgresLog, readHistoryStrings } from "./postgres-log.ts";
 import { prepareSchema } from "./schema.ts";
@@ -89,17 +89,15 @@ async function openAs(
   const found = await recover(database.pool, database.shown, collections);
   // Unfinished documents are removed, because no process completes them.
   await database.pool`with ${leadership.mine} delete from documents using mine where not whole`;
-  const { state, lines } = found;
-  const { position } = lines;
-  let { base } = found;
-  let { bytes } = lines;
+  const { state, position } = found;
+  let { base, journalBytes } = found;
   // Later writes use the current format, so a new or outdated store first gets a checkpoint in it.
   if (!base || found.isOutdated) {
     const checkpoint = formatCheckpoint(state, 0, { position: () => position, getPast: () => position, moment });
-    const before = base && { id: base.id, followedBy: bytes };
+    const before = base && { id: base.id, followedBy: journalBytes };
     const place = () => ({ lastLine: position.number, before });
-    base = parseCheckpointDocument(await documents.write(checkpoint, { kind: "base", base: place }));
-    bytes = 0;
+    base = await documents.write(checkpoint, { kind: "base", base: place });
+    journalBytes = 0;
   }
   await documents.trim(base.id, historyBytes);
   const log = new PostgresLog({
@@ -108,7 +106,7 @@ async function openAs(
     documents,
     position,
     base,
-    journalBytes: bytes,
+    journalBytes,
     collections,
     wall,
     leaseWall,

@@ -22,21 +22,8 @@ import {
   toLogFailure,
 } from "../port.ts";
 import type { Database } from "./database.ts";
-import {
-  type CheckpointDocument,
-  type Documents,
-  parseCheckpointDocument,
-  readDocument,
-  toCheckpointName,
-} from "./documents.ts";
-import {
-  createLineCheck,
-  createLinesMissingError,
-  JournalLines,
-  JournalTable,
-  readJournal,
-  replayJournal,
-} from "./journal-table.ts";
+import { type CheckpointDocument, type Documents, readDocument } from "./documents.ts";
+import { createLineCheck, createLinesMissingError, JournalTable, readJournal, replayJournal } from "./journal-table.ts";
 import type { Leadership } from "./leadership.ts";
 
 interface PostgresLogOptions {
@@ -85,7 +72,7 @@ export class PostgresLog implements CommitLog {
     this.#compaction = new Compaction({
       name: database.shown,
       compactAfterBytes,
-      write: (mayGoOn) => this.#compact(mayGoOn),
+      write: (signal) => this.#compact(signal),
       getFailure: () => this.failure,
       report,
     });
@@ -142,7 +129,7 @@ export class PostgresLog implements CommitLog {
     await this.#journal.append(formatCommitLine([], undefined, this.#options.moment()));
     let isReplacing = false;
     try {
-      await this.#writeCheckpoint(state, { getPast: () => past, moment: () => moment, isOther: true }, async () => {
+      await this.#writeCheckpoint(state, { getPast: () => past, moment: () => moment }, async () => {
         isReplacing = true;
       });
     } catch (cause) {
@@ -166,7 +153,7 @@ export class PostgresLog implements CommitLog {
       await leadership.renew(durable);
       const [found] = await database.pool`select ${createLineCheck(database.pool, durable)} as is_there`;
       if (found!.is_there !== true) return this.#isChanged();
-      if (this.#isUncertain) await this.#writeCheckpoint(state, { isOther: true });
+      if (this.#isUncertain) await this.#writeCheckpoint(state);
       this.#isUncertain = false;
       this.#changed = undefined;
       await this.#journal.resume();
@@ -193,21 +180,16 @@ export class PostgresLog implements CommitLog {
     await this.#options.database.close();
   }
 
-  async #compact(mayGoOn: () => void): Promise<void> {
+  async #compact(signal: AbortSignal): Promise<void> {
     const state = await this.#host!.inspect((current) => current);
     await this.#writeCheckpoint(state, { step: (work) => this.#host!.inspect(work) }, async () => {
-      mayGoOn();
+      signal.throwIfAborted();
       // The snapshot may include lines that are still being written.
       await this.#journal.waitUntilDurable();
     });
   }
 
-  /** `isOther`: the state differs from the checkpoint and its lines. */
-  async #writeCheckpoint(
-    state: State,
-    { isOther = false, ...options }: CheckpointOptions & { readonly isOther?: boolean } = {},
-    beforePlacing = async () => {},
-  ): Promise<void> {
+  async #writeCheckpoint(state: State, options: CheckpointOptions = {}, beforePlacing = async () => {}): Promise<void> {
     let at = this.#journal.position;
     let writtenThen = this.#journal.length;
     const getPosition = () => {
@@ -223,13 +205,11 @@ export class PostgresLog implements CommitLog {
     };
     try {
       const document = formatCheckpoint(state, 0, { getPast: () => at, moment, ...options, position: getPosition });
-      const { id, lineage } = this.#base;
-      const written = await documents.write(withEnd(document, atEnd), {
+      const { id } = this.#base;
+      this.#base = await documents.write(withEnd(document, atEnd), {
         kind: "base",
-        name: (own) => (isOther ? own : toCheckpointName(lineage, own)),
         base: () => ({ lastLine: at.number, before: { id, followedBy: writtenThen - this.#baseAt } }),
       });
-      this.#base = parseCheckpointDocument(written);
       this.#baseAt = writtenThen;
       await documents.trim(this.#base.id, historyBytes).catch((cause) => {
         report(`the history of the store ${database.shown} is not trimmed: ${(cause as Error).message}`);
@@ -262,14 +242,13 @@ async function listPostgresSegments({ pool, shown }: Pick<Database, "pool" | "sh
         head,
         readBase: () => readDocument(pool, id),
         async visitLines(take) {
-          for await (const lines of readJournal(pool, position)) {
+          for await (const { lines } of readJournal(pool, position)) {
             for (const line of lines) if (!take(line.json, line)) return;
           }
         },
         async replay({ state, upgrade }, last) {
-          const lines = new JournalLines({ state, upgrade, after: position, last, isOwn: true, shown });
-          if (last > position.number) await replayJournal(pool, lines);
-          return lines.position;
+          if (last <= position.number) return position;
+          return (await replayJournal(pool, { state, upgrade, after: position, last, isOwn: true, shown })).position;
         },
       },
     ];

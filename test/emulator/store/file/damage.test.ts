@@ -7,6 +7,7 @@ import { repairFile } from "../../../../emulator/store/file/repair.ts";
 import type { Store } from "../../../../emulator/store/port.ts";
 import { systemWallClock } from "../../../../src/base/clock.ts";
 import { formatLogLine, parseLine } from "../../../../src/files/log-line.ts";
+import { addCleanup } from "../../../support/cleanup.ts";
 import { collections, createGatedDisk, createPerson, createTemporaryFolder, people } from "../../../support/store.ts";
 
 const open = (folder: string, report?: (text: string) => void): Promise<Store> =>
@@ -39,7 +40,7 @@ async function crashed(t: TestContext): Promise<{ folder: string; journal: strin
   await put(first, 1);
   await first.close();
   const store = await open(folder);
-  t.after(() => store.close());
+  addCleanup(t, () => store.close());
   await put(store, 2);
   await put(store, 3, 4, 5, 6);
   await put(store, 7);
@@ -152,7 +153,7 @@ describe("a damaged journal", () => {
         if (call === "write" && at.endsWith(".svc-tmp")) throw new Error("not now");
       });
       const store = await openFileStore({ path, collections, wall: systemWallClock, disk, compactAfterBytes: 1 });
-      t.after(() => store.close());
+      addCleanup(t, () => store.close());
       let next: string | undefined;
       for (let id = 1; next === undefined; id += 1) {
         await put(store, id);
@@ -166,7 +167,7 @@ describe("a damaged journal", () => {
       else await writeFile(last, "");
       // Meanwhile a new journal may have been created, which names the previous one.
       const refusal =
-        /journal\.\d+ is missing or empty, but .*journal\.\d+ continues in it|the journal that comes before it \(generation \d+\) is missing/;
+        /journal\.\d+ is missing or empty, but .*journal\.\d+ continues in it|the previous journal \(generation \d+\) is missing/;
       await assert.rejects(open(copy), refusal);
     });
   }

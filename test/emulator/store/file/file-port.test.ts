@@ -5,6 +5,7 @@ import { LiveStore } from "../../../../emulator/store/live/live-store.ts";
 import type { Collection } from "../../../../emulator/store/port.ts";
 import { systemWallClock } from "../../../../src/base/clock.ts";
 import { systemDisk } from "../../../../src/files/disk.ts";
+import { addCleanup } from "../../../support/cleanup.ts";
 import { createTemporaryFolder, collections as ofTheSuite } from "../../../support/store.ts";
 import { historySuite } from "../port/history.ts";
 import type { Open, Opened, OpenOptions } from "../port/open.ts";
@@ -15,7 +16,7 @@ const open: Open = async (t, { collections = ofTheSuite, wall = systemWallClock,
   const openAs = async (collections: readonly Collection[], more: OpenOptions = { historyBytes }): Promise<Opened> => {
     // Small, so that it is compacted all the time.
     const store = await openFileStore({ path, collections, wall, compactAfterBytes: 400, ...more });
-    t.after(() => store.close());
+    addCleanup(t, () => store.close());
     return {
       store,
       kept: {

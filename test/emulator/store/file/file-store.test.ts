@@ -7,6 +7,7 @@ import { type FileStoreOptions, openFileStore } from "../../../../emulator/store
 import type { Store } from "../../../../emulator/store/port.ts";
 import { systemWallClock } from "../../../../src/base/clock.ts";
 import { formatFirstLine, formatLogLine } from "../../../../src/files/log-line.ts";
+import { addCleanup } from "../../../support/cleanup.ts";
 import {
   collections,
   createPerson,
@@ -25,7 +26,7 @@ const open = (folder: string, rest: Rest = {}): Promise<Store> =>
 async function seeded(t: TestContext, rest: Rest = {}): Promise<{ folder: string; path: string; store: Store }> {
   const folder = await createTemporaryFolder(t);
   const store = await open(folder, rest);
-  t.after(() => store.close());
+  addCleanup(t, () => store.close());
   await store.transaction("seed", (tx) => {
     for (const id of [1, 2, 3]) tx.put(people, createPerson(id, { age: 10 * id, tags: ["é", '"'] }));
     tx.map(owners, "eu-1", ["a", "b", 'q":"z']);
@@ -268,7 +269,7 @@ describe("damaged state file", () => {
       });
       await first.close();
       const second = await open(folder);
-      t.after(() => second.close());
+      addCleanup(t, () => second.close());
       await second.transaction("more", (tx) => tx.put(people, createPerson(9)));
       await second.transaction("more", (tx) => tx.put(people, createPerson(10)));
       const copy = await copyOf(t, folder);

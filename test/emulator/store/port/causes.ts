@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Cause, CauseRow } from "../../../../emulator/store/cause.ts";
-import { CausedStore, causeEvictionBatch, causes, maxCauses } from "../../../../emulator/store/causes.ts";
+import { addCause, causeEvictionBatch, causes, maxCauses } from "../../../../emulator/store/causes.ts";
 import type { Store } from "../../../../emulator/store/port.ts";
+import { addCleanup } from "../../../support/cleanup.ts";
 import { collections, createPerson, people } from "../../../support/store.ts";
 import type { Open } from "./open.ts";
 
@@ -56,7 +57,7 @@ export function causesSuite(open: Open): void {
     it("is known inside, and a part of the work can have another one", async (t) => {
       const { store } = await open(t, withCauses);
       const seen: (string | undefined)[] = [];
-      const own = new CausedStore(store, cause("advance:1"));
+      const own = addCause(store, cause("advance:1"));
       await own.transaction("record", async (tx) => {
         seen.push(tx.cause?.id);
         await tx.withCause(cause("timer:1"), () => {
@@ -94,7 +95,7 @@ export function causesSuite(open: Open): void {
       if (!disk) return;
       await store.transaction("writes", (tx) => tx.put(people, createPerson(1)), cause("request:1"));
       const after = await disk.afterKill();
-      t.after(() => after.close());
+      addCleanup(t, () => after.close());
       assert.deepEqual(await kept(after), [rowOf("request:1")]);
     });
   });

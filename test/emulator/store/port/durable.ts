@@ -71,7 +71,7 @@ export function durableSuite(open: Open): void {
     });
   });
 
-  describe("the fence", () => {
+  describe("waitUntilDurable()", () => {
     it("resolves when earlier commits are durable, and starts nothing", async (t) => {
       const { store, kept } = await open(t);
       await store.waitUntilDurable();

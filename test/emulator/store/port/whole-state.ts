@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { addChecksum } from "../../../../emulator/store/file/checksummed-document.ts";
-import { splitAtLineEnds } from "../../../../src/files/append-log.ts";
+import { splitAtLineEnds } from "../../../../src/files/read-log.ts";
 import {
   createPerson,
   exportContent,

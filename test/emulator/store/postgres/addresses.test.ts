@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { Database } from "../../../../emulator/store/postgres/database.ts";
 import { formatPostgresUrl, parsePostgresUrl } from "../../../../src/base/postgres-url.ts";
+import { addCleanup } from "../../../support/cleanup.ts";
 import { createTemporaryFolder } from "../../../support/store.ts";
 
 /** Starts a server that closes every connection. `came` resolves after the first connection. */
@@ -14,7 +15,7 @@ async function listening(t: TestContext, at: ListenOptions) {
   const came = once(server, "connection");
   server.listen(at);
   await once(server, "listening");
-  t.after(() => server.close());
+  addCleanup(t, () => server.close());
   const address = server.address();
   return { port: typeof address === "object" ? address!.port : 0, came };
 }

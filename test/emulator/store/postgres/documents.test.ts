@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { createHash, randomBytes } from "node:crypto";
 import { describe, it, type TestContext } from "node:test";
+import { addCleanup } from "../../../support/cleanup.ts";
 import { postgresSkipReason, startPostgresServer } from "../../../support/postgres/server.ts";
 import { openStore } from "./opened.ts";
 
@@ -28,7 +29,7 @@ describe("document storage in PostgreSQL", { skip: postgresSkipReason }, () => {
   async function opened(t: TestContext) {
     const schema = server().freshSchema();
     const { store, ...rest } = await openStore({ url: server().url(), schema });
-    t.after(() => store.close());
+    addCleanup(t, () => store.close());
     const sql = (text: string) => server().sql((sql) => sql.unsafe(text.replaceAll("SCHEMA", schema)));
     return { ...rest, sql };
   }

@@ -1,6 +1,7 @@
 import { describe } from "node:test";
 import type { Collection } from "../../../../emulator/store/port.ts";
 import { systemWallClock } from "../../../../src/base/clock.ts";
+import { addCleanup } from "../../../support/cleanup.ts";
 import { postgresSkipReason, startPostgresServer } from "../../../support/postgres/server.ts";
 import { collections as ofTheSuite } from "../../../support/store.ts";
 import { historySuite } from "../port/history.ts";
@@ -18,7 +19,7 @@ describe("PostgreSQL", { skip: postgresSkipReason }, () => {
     ): Promise<Opened> => {
       // The limit is small, so that the journal is compacted continuously.
       const { store } = await openStore({ ...place, collections, wall, compactAfterBytes: 400, ...more });
-      t.after(() => store.close());
+      addCleanup(t, () => store.close());
       return {
         store,
         kept: {
