@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readdir } from "node:fs/promises";
+import { cp, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { openFileStore } from "../../../../emulator/store/file/file-store.ts";
@@ -173,6 +173,35 @@ describe("file store on a failing disk", () => {
     const after = await exportContent(store);
     await store.close();
     assert.deepEqual(await reopened(folder), after);
+  });
+
+  it("writes the old state again if the new one is in place but may not be durable", async (t) => {
+    const folder = await createTemporaryFolder(t);
+    let isReplaced = false;
+    let broken = false;
+    const disk = createGatedDisk((call, path) => {
+      isReplaced ||= broken && call === "rename" && path.endsWith("emulator.json");
+      if (isReplaced && broken && call === "syncFolder") throw new Error("input/output error");
+    });
+    const store = await open(folder, disk);
+    await put(store, 1);
+    broken = true;
+    await assert.rejects(
+      resetStore(store, (tx) => tx.put(people, createPerson(9))),
+      { name: "StoreFailedError", message: /cannot be replaced: input\/output error/ },
+    );
+    await assert.rejects(put(store, 2), { name: "StoreFailedError" });
+    const writable = new Promise<void>((resolve) => {
+      store.watch([], (change) => change === "writable" && resolve());
+    });
+    broken = false;
+    await writable;
+    await put(store, 3);
+    const after = await exportContent(store);
+    const crashed = await createTemporaryFolder(t);
+    await cp(folder, crashed, { recursive: true });
+    await store.close();
+    assert.deepEqual(await reopened(crashed), after);
   });
 });
 
