@@ -161,6 +161,33 @@ steps:
     assert.deepEqual([again.exit, again.err], [0, ""], again.out);
   });
 
+  it("refers to a created webhook by its receiver", async (t) => {
+    const stage = await startCliEmulator(t, { clock: { mode: "manual" } });
+    const { send } = caller(stage);
+    const webhook = { title: "x", url: "http://localhost:9/hooks", only_for_activities: ["CONTRACT_CREATED"] };
+    await send("POST", "webhooks/", webhook);
+    const { id } = await send("POST", "webhooks/", webhook);
+    await send("DELETE", `webhooks/${id}`);
+    const { exit, out, err } = await stage.svc("run --record story.yaml");
+    assert.deepEqual([exit, out, err], [0, "Wrote story.yaml: 2 of 3 requests matter.\n", ""]);
+    assert.equal(
+      await read(stage, "story.yaml"),
+      `# Recorded by svc run --record: 2 of 3 requests matter.
+
+name: Causes of webhooks.delete
+steps:
+  - receiver: receiver
+    answers: 200
+    subscribe: [ CONTRACT_CREATED ]
+  - call: webhooks.delete
+    params:
+      webhook_id: $\{receiver.webhook}
+    expect:
+      status: 204
+`,
+    );
+  });
+
   it("reports an empty recording and the valid subjects of a story", async (t) => {
     const stage = await startCliEmulator(t);
     const none = await stage.svc("run --record story.yaml");

@@ -11,8 +11,8 @@ export interface ValueLink {
 /** Links of each request by path in its input, such as `params.id` or `body.contract_ids.0`. */
 export type ValueLinks = ReadonlyMap<number, ReadonlyMap<string, ValueLink>>;
 
-/** Names of fields whose values a service generates. */
-const identifierPattern = /(?:^|_)(?:ids?|uuids?)$/;
+/** Names of fields whose values a service generates. A receiver has the ID of its webhook. */
+const identifierPattern = /(?:^|_)(?:ids?|uuids?)$|^webhook$/;
 
 /** Reports whether a value is practically unique. */
 const isUnique = (value: unknown): boolean => typeof value === "string" && /^[A-Z]-\d+$|^[\da-f-]{32,36}$/.test(value);
@@ -35,10 +35,8 @@ export function findLinks(
     const { params, query, body } = action;
     replaceLeaves({ params, query, body }, (path, value) => {
       const kind = getObjectKind(path, action);
-      const found = made.find(
-        (one) =>
-          (isUnique(value) && one.value === value) ||
-          (kind !== undefined && one.kind === kind && String(one.value) === String(value)),
+      const found = made.find((one) =>
+        isUnique(value) ? one.value === value : one.kind === kind && String(one.value) === String(value),
       );
       if (found) own.set(path, { from: found.from, path: found.path });
       return value;
