@@ -44,7 +44,8 @@ interface IndexEntry {
   readonly sha256: string;
 }
 
-const formatEntry = ({ file, sha256 }: IndexEntry): string => `${JSON.stringify({ file, sha256 })}\n`;
+const formatEntry = (file: string, text: string): string =>
+  `${JSON.stringify({ file, sha256: computeDigest(text) })}\n`;
 
 /**
  * Reads a whole corpus. Throws CorpusError if it is truncated, edited, of another version, or not a corpus. With
@@ -57,21 +58,17 @@ export async function readCorpus(folder: string, { isInterruptedAllowed = false 
   }
   const exchanges: CorpusExchange[] = [];
   for (const entry of entries) exchanges.push(await readExchange(folder, entry.file, entry.sha256));
-  const unlisted = await listUnlisted(folder, entries);
+  const unlisted = await listFiles(folder, entries);
   if (isEnded && unlisted.length > 0)
     throw new CorpusError(
       `${indexFileName} of ${folder} is truncated or edited: it does not list ${unlisted[0]!.slice(0, 120)}`,
     );
   for (const file of unlisted) exchanges.push(await readExchange(folder, file));
-  return { folder, exchanges: exchanges.sort((a, b) => a.at - b.at || compareNames(a, b)), digest, isEnded };
+  return { folder, exchanges: exchanges.sort((a, b) => a.at - b.at || (a.file < b.file ? -1 : 1)), digest, isEnded };
 }
 
-const compareNames = (a: CorpusExchange, b: CorpusExchange): number => (a.file < b.file ? -1 : 1);
-
-async function readIndex(
-  folder: string,
-  isInterruptedAllowed = false,
-): Promise<{ entries: IndexEntry[]; digest: string; isEnded: boolean }> {
+/** Reads the lines of an index after its first line, which states the format. */
+async function readIndexLines(folder: string): Promise<{ text: string; lines: string[] }> {
   const text = await readRegularFile(folder, indexFileName, `${folder} is not a corpus: it has no ${indexFileName}`);
   const [first = "", ...lines] = text.split("\n");
   const { format, version } = toFields(tryParseJson(first));
@@ -81,6 +78,14 @@ async function readIndex(
     throw new CorpusError(
       `${folder} is a corpus of version ${String(version).slice(0, 20)}, and this svc reads version 1`,
     );
+  return { text, lines };
+}
+
+async function readIndex(
+  folder: string,
+  isInterruptedAllowed = false,
+): Promise<{ entries: IndexEntry[]; digest: string; isEnded: boolean }> {
+  const { text, lines } = await readIndexLines(folder);
   if (lines.pop() !== "" && !isInterruptedAllowed)
     throw new CorpusError(`${indexFileName} of ${folder} is truncated in its last line`);
   if (lines.length > maxFiles) throw new CorpusError(`${folder} has more than ${maxFiles} exchanges`);
@@ -139,10 +144,10 @@ async function readRegularFile(folder: string, name: string, missing: string): P
   }
 }
 
-/** Lists files of exchanges that the index does not contain. */
-async function listUnlisted(folder: string, entries: readonly IndexEntry[]): Promise<string[]> {
+/** Lists the files of exchanges, except those of the given entries. */
+async function listFiles(folder: string, entries: readonly IndexEntry[] = []): Promise<string[]> {
   const known = new Set(entries.map(({ file }) => file));
-  return (await readdir(folder)).filter((name) => name.endsWith(".http") && !known.has(name)).sort();
+  return (await readdir(folder)).filter((name) => exchangeFilePattern.test(name) && !known.has(name)).sort();
 }
 
 /** Writes a corpus one exchange at a time, or continues an interrupted corpus. */
@@ -167,7 +172,7 @@ export class CorpusWriter {
     const { entries, isEnded } = await readIndex(folder);
     if (isEnded) throw new CorpusError(`${folder} contains a complete corpus: choose another folder`);
     const writer = new CorpusWriter(folder, entries.length);
-    if (!isShared) await writer.#addUnlisted(new Set(entries.map(({ file }) => file)));
+    if (!isShared) await writer.#addUnlisted(entries);
     return writer;
   }
 
@@ -190,22 +195,23 @@ export class CorpusWriter {
       const file = `${String(this.#count).padStart(5, "0")}-${name}.http`;
       // Another recorder can write to the same corpus, so the file name can be taken.
       if (!(await createFileAtomic(join(this.#folder, file), text, { durable: false }))) continue;
-      await appendFile(join(this.#folder, indexFileName), formatEntry({ file, sha256: computeDigest(text) }));
+      await this.#list(file, text);
       return file;
     }
   }
 
   /** Adds files without an index entry. A killed recorder leaves such files. */
-  async #addUnlisted(known: ReadonlySet<string>): Promise<void> {
-    const files = (await readdir(this.#folder))
-      .filter((name) => exchangeFilePattern.test(name) && !known.has(name))
-      .sort();
-    for (const file of files) {
+  async #addUnlisted(entries: readonly IndexEntry[]): Promise<void> {
+    for (const file of await listFiles(this.#folder, entries)) {
       const text = await readFile(join(this.#folder, file), "utf8");
       parseExchange(text);
-      await appendFile(join(this.#folder, indexFileName), formatEntry({ file, sha256: computeDigest(text) }));
+      await this.#list(file, text);
       this.#count += 1;
     }
+  }
+
+  #list(file: string, text: string): Promise<void> {
+    return appendFile(join(this.#folder, indexFileName), formatEntry(file, text));
   }
 
   /** Marks the corpus as complete in the index. */
@@ -218,17 +224,15 @@ export class CorpusWriter {
 
 /** Updates the lengths of bodies and the index after files were edited, added or removed manually. */
 export async function reindexCorpus(folder: string): Promise<void> {
-  await readIndex(folder).catch((error: Error) => {
-    if (!/edited|cut/.test(error.message)) throw error;
-  });
-  const files = (await readdir(folder)).filter((name) => exchangeFilePattern.test(name)).sort();
+  await readIndexLines(folder);
+  const files = await listFiles(folder);
   const lines: string[] = [];
   for (const file of files) {
     const text = await readRegularFile(folder, file, `${file} is missing`);
     const measured = isParsable(text) ? text : parseFile(folder, file, () => updateBodyLengths(text));
     parseFile(folder, file, () => parseExchange(measured));
     if (measured !== text) await writeFileAtomic(join(folder, file), measured);
-    lines.push(formatEntry({ file, sha256: computeDigest(measured) }));
+    lines.push(formatEntry(file, measured));
   }
   const end = JSON.stringify({ end: files.length });
   await writeFileAtomic(join(folder, indexFileName), `${JSON.stringify(indexHeader)}\n${lines.join("")}${end}\n`);

@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { tryParseJson } from "../base/object.ts";
 
 /** HTTP message: its headers in their original order and spelling, and its body. */
@@ -58,7 +59,7 @@ export function formatExchange(exchange: RecordedExchange): string {
   const { callee, operation, at, durationMs, request, response } = exchange;
   const sent = formatBody(request.body);
   const received = formatBody(response.body);
-  const metadata = [
+  return [
     `svc-exchange: ${exchangeVersion}`,
     `callee: ${callee}`,
     ...(operation === undefined ? [] : [`operation: ${operation}`]),
@@ -66,9 +67,6 @@ export function formatExchange(exchange: RecordedExchange): string {
     `duration-ms: ${Math.round(durationMs)}`,
     `request-body: ${sent.encoding} ${Buffer.byteLength(sent.text)}`,
     `response-body: ${received.encoding} ${Buffer.byteLength(received.text)}`,
-  ];
-  return [
-    ...metadata,
     "",
     `${request.method} ${request.target} HTTP/1.1`,
     ...formatHeaders(request),
@@ -86,20 +84,17 @@ export function formatExchange(exchange: RecordedExchange): string {
 const formatHeaders = ({ headers }: HttpMessage): string[] =>
   headers.map(([name, value]) => `${name}: ${value.replace(/[^\t\x20-\x7e\x80-\xff]/g, " ")}`);
 
-interface BodyText {
-  readonly encoding: "text" | "base64";
-  readonly text: string;
-}
+type BodyEncoding = "text" | "base64";
 
 /** Text stays readable. Binary content becomes base64. */
-function formatBody(body: Buffer): BodyText {
+function formatBody(body: Buffer): { readonly encoding: BodyEncoding; readonly text: string } {
   const text = body.toString("utf8");
-  const isText = Buffer.from(text).equals(body) && !hasControlCharacters(text);
-  return isText ? { encoding: "text", text } : { encoding: "base64", text: body.toString("base64") };
+  if (isUtf8(body) && !hasControlCharacters(text)) return { encoding: "text", text };
+  return { encoding: "base64", text: body.toString("base64") };
 }
 
 const hasControlCharacters = (text: string): boolean =>
-  [...text].some((item) => item < " " && item !== "\n" && item !== "\r" && item !== "\t");
+  [...text].some((item) => item < " " && !"\n\r\t".includes(item));
 
 /** A file of a corpus is not an exchange. The message states the problem without the name of the file. */
 export class ExchangeFormatError extends Error {
@@ -110,8 +105,7 @@ export class ExchangeFormatError extends Error {
 const maxExchangeTimeMs = Date.UTC(9000, 0);
 
 export function parseExchange(text: string): RecordedExchange {
-  const bytes = Buffer.from(text);
-  const reader = new ExchangeReader(bytes);
+  const reader = new ExchangeReader(Buffer.from(text));
   const metadata = new Map(reader.readHeaders());
   const version = metadata.get("svc-exchange");
   if (version === undefined) throw new ExchangeFormatError("it does not begin with svc-exchange");
@@ -156,14 +150,14 @@ export function updateBodyLengths(text: string): string {
 }
 
 interface BodyLength {
-  readonly encoding: BodyText["encoding"];
+  readonly encoding: BodyEncoding;
   readonly bytes: number;
 }
 
 function parseBodyLength(text = ""): BodyLength {
   const [, encoding, bytes] = /^(text|base64) (\d{1,9})$/.exec(text) ?? [];
   if (encoding === undefined) throw new ExchangeFormatError("the length of a body is missing or malformed");
-  return { encoding: encoding as BodyText["encoding"], bytes: Number(bytes) };
+  return { encoding: encoding as BodyEncoding, bytes: Number(bytes) };
 }
 
 class ExchangeReader {

@@ -90,8 +90,7 @@ export function isRandomLooking(text: string): boolean {
     /[a-z]/.test(char) ? "a" : /[A-Z]/.test(char) ? "A" : /\d/.test(char) ? "0" : "-",
   );
   const changes = kinds.filter((kind, at) => at > 0 && kind !== kinds[at - 1]).length;
-  const letters = new Set(text.toLowerCase());
-  return changes / text.length > 0.25 && letters.size >= 8;
+  return changes / text.length > 0.25 && new Set(text.toLowerCase()).size >= 8;
 }
 
 /**
@@ -150,29 +149,26 @@ export interface MarkupEdits {
 }
 
 const markupPattern =
-  /<([A-Za-z_][\w.:-]{0,80})(\s[^<>]{0,4000})?>(?:<!\[CDATA\[([\s\S]{0,10000}?)\]\]>|([^<>]*))(<\/\1\s{0,9}>)|(<[^<>]*>)|([^<>]+)/g;
+  /<(?<name>[A-Za-z_][\w.:-]{0,80})(?<attributes>\s[^<>]{0,4000})?>(?:<!\[CDATA\[(?<section>[\s\S]{0,10000}?)\]\]>|(?<content>[^<>]*))(?<end><\/\k<name>\s{0,9}>)|(?<tag><[^<>]*>)|(?<between>[^<>]+)/g;
 
 /** Replaces texts and attribute values. Preserves tags. */
 export const editMarkup = (text: string, edits: MarkupEdits): string =>
-  text.replace(
-    markupPattern,
-    (
-      _,
-      name: string | undefined,
-      attributes: string | undefined,
-      section: string | undefined,
-      content: string | undefined,
-      end: string | undefined,
-      tag: string | undefined,
-      between: string | undefined,
-    ) => {
-      if (between !== undefined) return edits.editText(between);
-      if (name === undefined) return editAttributes(tag!, edits);
-      const replacement = edits.editElement(name.replace(/^.*:/, ""), section ?? content ?? "");
-      const shown = section === undefined ? replacement : `<![CDATA[${replacement}]]>`;
-      return `<${name}${editAttributes(attributes ?? "", edits)}>${shown}${end}`;
-    },
-  );
+  text.replace(markupPattern, (...found) => {
+    const {
+      name,
+      attributes = "",
+      section,
+      content = "",
+      end,
+      tag,
+      between,
+    } = found.at(-1) as Record<string, string | undefined>;
+    if (between !== undefined) return edits.editText(between);
+    if (name === undefined) return editAttributes(tag!, edits);
+    const replacement = edits.editElement(name.replace(/^.*:/, ""), section ?? content);
+    const shown = section === undefined ? replacement : `<![CDATA[${replacement}]]>`;
+    return `<${name}${editAttributes(attributes, edits)}>${shown}${end}`;
+  });
 
 /** Edits attributes. The field of the value in `<input name="pin" value="4711">` is the name of the input. */
 function editAttributes(tag: string, { editAttribute }: MarkupEdits): string {

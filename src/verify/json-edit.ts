@@ -1,23 +1,11 @@
-interface JsonPosition {
-  /** Keys that lead to the value, with an empty key for each list. */
-  readonly path: readonly string[];
-  /** Last key of the path. */
-  readonly name: string;
-}
-
-export interface JsonString extends JsonPosition {
-  readonly isKey: boolean;
-  readonly value: string;
-}
-
-export interface JsonNumber extends JsonPosition {
-  /** Number in its original notation. */
-  readonly text: string;
-}
-
 export interface JsonEdits {
-  readonly editString: (found: JsonString) => string;
-  readonly editNumber: (found: JsonNumber) => string;
+  /**
+   * `path` has the keys that lead to the value, with an empty key for each list. `name` is the last key. `isKey` is
+   * true if the string itself is a key.
+   */
+  readonly editString: (found: { path: readonly string[]; name: string; isKey: boolean; value: string }) => string;
+  /** `text` is the number in its original notation. */
+  readonly editNumber: (found: { path: readonly string[]; name: string; text: string }) => string;
 }
 
 /**

@@ -1,10 +1,5 @@
-import {
-  type ClientRequest,
-  createServer,
-  type IncomingMessage,
-  request as requestHttp,
-  type ServerResponse,
-} from "node:http";
+import { once } from "node:events";
+import { createServer, type IncomingMessage, request as requestHttp, type ServerResponse } from "node:http";
 import { request as requestHttps } from "node:https";
 import type { AddressInfo } from "node:net";
 import { maxIdleConnectionMs } from "../base/timing.ts";
@@ -39,10 +34,7 @@ export async function openRecordingProxy(options: ProxyOptions) {
     options.onSkipped(`${method} ${url?.split("?")[0]} asks for another protocol`);
     socket.end("HTTP/1.1 501 Not Implemented\r\ncontent-length: 0\r\n\r\n");
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(options.port, options.host, resolve);
-  });
+  await once(server.listen(options.port, options.host), "listening");
   const { port } = server.address() as AddressInfo;
   const shownHost = options.host.includes(":") ? `[${options.host}]` : options.host;
   return {
@@ -50,8 +42,7 @@ export async function openRecordingProxy(options: ProxyOptions) {
     close: () =>
       new Promise<void>((resolve) => {
         isClosing = true;
-        server.close(() => resolve());
-        server.closeAllConnections();
+        server.close(() => resolve()).closeAllConnections();
       }),
   };
 }
@@ -81,7 +72,7 @@ function forwardRequest(
     isSettled = true;
   };
   const skip = (reason: string) => settle(() => onSkipped(`${method} ${path.split("?")[0]} ${reason}`));
-  const outgoing: ClientRequest = send(target, {
+  const outgoing = send(target, {
     method,
     path,
     // A flat list preserves the order, spelling and repetitions of headers.

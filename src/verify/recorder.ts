@@ -1,18 +1,13 @@
 import { findOperationAt, type Operation } from "../api/operation.ts";
 import { registry } from "../api/registry.ts";
 import { CorpusWriter } from "./corpus.ts";
-import { getHeader, type RecordedRequest, type RecordedResponse, type RecordedServer } from "./exchange.ts";
+import { getHeader, type RecordedExchange, type RecordedResponse, type RecordedServer } from "./exchange.ts";
 import { ExchangeSanitizer } from "./sanitize.ts";
 import { StandIns } from "./stand-ins.ts";
 
-export interface RawExchange {
-  readonly callee?: RecordedServer | undefined;
-  readonly operation?: string | undefined;
-  readonly at: number;
-  readonly durationMs: number;
-  readonly request: RecordedRequest;
-  readonly response: RecordedResponse;
-}
+/** Exchange whose service and operation can be found by its path. */
+export type RawExchange = Omit<RecordedExchange, "callee" | "operation"> &
+  Partial<Pick<RecordedExchange, "callee" | "operation">>;
 
 /** Sanitizes exchanges and stores them in a corpus. */
 export class ExchangeRecorder {
@@ -36,13 +31,11 @@ export class ExchangeRecorder {
   add(raw: RawExchange): Promise<string> {
     const found = findOperation(raw.request.method, raw.request.target);
     const exchange = {
-      callee: raw.callee ?? found?.callee ?? "contracts",
-      operation: raw.operation ?? found?.operation.id,
+      ...raw,
+      callee: raw.callee ?? (found?.service.name as RecordedServer | undefined) ?? "contracts",
+      operation: raw.operation ?? found?.id,
       // The time of the service takes precedence, because an emulator has a virtual clock.
       at: findServiceTime(raw.response) ?? raw.at,
-      durationMs: raw.durationMs,
-      request: raw.request,
-      response: raw.response,
     };
     return this.#writer.add(this.#sanitizer.exchange(exchange));
   }
@@ -53,23 +46,20 @@ export class ExchangeRecorder {
 }
 
 const recordedServices = ["contracts", "router", "storage"] as const;
-const operationsByService = recordedServices.map((callee) => ({
-  callee,
-  declared: (registry as readonly Operation[]).filter(
-    ({ service, id }) => service.name === callee && id !== "catch-all",
-  ),
-}));
+const recordedOperations = recordedServices.map((callee) =>
+  (registry as readonly Operation[]).filter(({ service, id }) => service.name === callee && id !== "catch-all"),
+);
 
 /**
- * Finds the operation of a request and its service. Ignores a wrong method if the path is declared. Returns undefined
- * if no operation has this path.
+ * Finds the operation of a request. Ignores a wrong method if the path is declared. Returns undefined if no operation
+ * has this path.
  */
-function findOperation(method: string, target: string): { operation: Operation; callee: RecordedServer } | undefined {
+function findOperation(method: string, target: string): Operation | undefined {
   const path = target.split("?")[0]!;
   for (const item of [method, "GET", "POST", "PUT", "PATCH", "DELETE"])
-    for (const { callee, declared } of operationsByService) {
+    for (const declared of recordedOperations) {
       const operation = findOperationAt(declared, item, path);
-      if (operation) return { operation, callee };
+      if (operation) return operation;
     }
   return undefined;
 }

@@ -62,9 +62,9 @@ function collectDifferences(replayed: readonly ReplayedExchange[], accepted: Rea
   for (const exchange of replayed)
     for (const difference of exchange.differences) {
       const id = createDifferenceId(exchange, difference);
-      const known = found.get(id);
-      if (known) known.push({ exchange, difference });
-      else found.set(id, [{ exchange, difference }]);
+      const known = found.get(id) ?? [];
+      known.push({ exchange, difference });
+      found.set(id, known);
     }
   return [...found].map(([id, all]) => {
     const { exchange, difference } = all[0]!;

@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { tryParseJson } from "../base/object.ts";
 import { trimTrailing } from "../base/text.ts";
 import { decodeUrlPart } from "./exchange.ts";
@@ -275,10 +276,8 @@ export class TextSanitizer {
 
   #sanitizeBase64(decoded: Buffer, original: string): string {
     const text = decoded.toString("utf8");
-    const isText = Buffer.from(text).equals(decoded) && !/[^\P{C}\n\r\t]/u.test(text);
     const encoding = /[-_]/.test(original) ? "base64url" : "base64";
-    if (!isText)
-      return createStandInFile(decoded, this.#standIns)?.toString(encoding) ?? this.#standIns.createToken(original);
+    if (!isPrintable(decoded)) return createStandInFile(decoded, this.#standIns).toString(encoding);
     const colon = /^([^\s:]+):(\S+)$/.exec(text);
     const sanitized = colon
       ? `${this.#standIns.createToken(colon[1]!)}:${this.#standIns.createToken(colon[2]!)}`
@@ -297,6 +296,8 @@ function restorePlaceholders(text: string, found: readonly string[]): string {
   return /\ue000\d+\ue001/.test(once) && once !== text ? restorePlaceholders(once, found) : once;
 }
 
+const isPrintable = (bytes: Buffer): boolean => isUtf8(bytes) && !/[^\P{C}\n\r\t]/u.test(bytes.toString("utf8"));
+
 /** Decodes a base64 string that is long enough. Returns undefined for other strings. */
 function decodeBase64(text: string): Buffer | undefined {
   if (text.length < 12 || !/^[A-Za-z0-9+/_-]+={0,2}$/.test(text)) return undefined;
@@ -304,7 +305,5 @@ function decodeBase64(text: string): Buffer | undefined {
   const bytes = Buffer.from(text, "base64");
   if (trimTrailing(bytes.toString("base64"), "=") !== trimTrailing(text.replace(/-/g, "+").replace(/_/g, "/"), "="))
     return undefined;
-  const printable = bytes.toString("utf8");
-  const isText = Buffer.from(printable).equals(bytes) && !/[^\P{C}\n\r\t]/u.test(printable);
-  return isText || bytes.subarray(0, 4).toString() === "%PDF" || bytes.length > 2_000 ? bytes : undefined;
+  return isPrintable(bytes) || bytes.subarray(0, 4).toString() === "%PDF" || bytes.length > 2_000 ? bytes : undefined;
 }

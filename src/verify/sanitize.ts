@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { createHash } from "node:crypto";
 import { brotliDecompressSync, gunzipSync, inflateSync } from "node:zlib";
 import { isSecretName } from "../api/secrets.ts";
@@ -41,16 +42,10 @@ export class ExchangeSanitizer {
 
   #sanitizeMessage(message: HttpMessage, kind: TextKind): HttpMessage {
     const headers = message.headers.filter(([name]) => !droppedHeaderPattern.test(name.toLowerCase()));
-    const sanitized = headers.map(([name, value]): [string, string] => [
-      name,
-      this.#sanitizeHeader(name.toLowerCase(), value),
-    ]);
     const body = this.#sanitizeBody(decodeContent(message), getHeader(message, "content-type") ?? "", kind);
-    const hashBody = () => createHash("md5").update(body).digest("base64");
-    return {
-      headers: sanitized.map(([name, value]) => [name, name.toLowerCase() === "content-md5" ? hashBody() : value]),
-      body,
-    };
+    const sanitize = (name: string, value: string) =>
+      name === "content-md5" ? createHash("md5").update(body).digest("base64") : this.#sanitizeHeader(name, value);
+    return { headers: headers.map(([name, value]) => [name, sanitize(name.toLowerCase(), value)]), body };
   }
 
   #sanitizeHeader(name: string, value: string): string {
@@ -123,17 +118,16 @@ export class ExchangeSanitizer {
 
   #sanitizeBody(body: Buffer, contentType: string, kind: TextKind): Buffer {
     if (body.length === 0) return body;
-    const text = body.toString("utf8");
-    const isText = Buffer.from(text).equals(body);
     const boundary = findMultipartBoundary(contentType);
     if (boundary !== undefined) return this.#sanitizeMultipart(body, boundary);
-    if (!isText) return createStandInFile(body, this.#standIns) ?? body;
-    if (/x-www-form-urlencoded/i.test(contentType)) return Buffer.from(this.#text.sanitizePairs(text));
-    if (tryParseJson(text) !== undefined) return Buffer.from(this.#text.sanitizeJson(text, kind));
-    if (/^%PDF-/.test(text)) return createStandInFile(body, this.#standIns) ?? body;
-    // Content other than JSON and files is text with values, such as HTML and XML.
-    const isFile = /octet-stream|officedocument|msword|csv/i.test(contentType);
-    if (isFile) return createStandInFile(body, this.#standIns) ?? body;
+    const text = body.toString("utf8");
+    if (isUtf8(body)) {
+      if (/x-www-form-urlencoded/i.test(contentType)) return Buffer.from(this.#text.sanitizePairs(text));
+      if (tryParseJson(text) !== undefined) return Buffer.from(this.#text.sanitizeJson(text, kind));
+    }
+    if (!isUtf8(body) || /^%PDF-/.test(text) || /octet-stream|officedocument|msword|csv/i.test(contentType))
+      return createStandInFile(body, this.#standIns);
+    // Other content is text with values, such as HTML and XML.
     const lines = text.split("\n");
     const isLineOfJson = (line: string) => /^[[{]/.test(line) && tryParseJson(line) !== undefined;
     if (!lines.some(isLineOfJson)) return Buffer.from(this.#sanitizeMarkup(text, kind));
@@ -148,12 +142,12 @@ export class ExchangeSanitizer {
     const pieces = splitMultipart(body, boundary).map(({ head, body: content }) => {
       const name = /\bname="([^"]*)"/i.exec(head)?.[1] ?? "";
       const text = content.toString("utf8");
-      const isFile = /\bfilename\*?=/i.test(head) || !Buffer.from(text).equals(content);
+      const isFile = /\bfilename\*?=/i.test(head) || !isUtf8(content);
       const sanitized = !isFile
         ? this.#text.sanitizeParameter(name, text)
         : isJson(content)
           ? this.#text.sanitizeJson(text, "value")
-          : (createStandInFile(content, this.#standIns) ?? content);
+          : createStandInFile(content, this.#standIns);
       const start = Buffer.from(`--${boundary}\r\n${this.#sanitizeFileNames(head)}\r\n\r\n`);
       return Buffer.concat([start, Buffer.from(sanitized), Buffer.from("\r\n")]);
     });
@@ -206,14 +200,9 @@ function decodeContent(message: HttpMessage): Buffer {
   return message.body;
 }
 
-interface MultipartPart {
-  readonly head: string;
-  readonly body: Buffer;
-}
-
-export function splitMultipart(body: Buffer, boundary: string): MultipartPart[] {
+export function splitMultipart(body: Buffer, boundary: string): { readonly head: string; readonly body: Buffer }[] {
   const mark = Buffer.from(`--${boundary}`);
-  const parts: MultipartPart[] = [];
+  const parts: ReturnType<typeof splitMultipart> = [];
   let at = body.indexOf(mark);
   while (at >= 0) {
     const next = body.indexOf(mark, at + mark.length);

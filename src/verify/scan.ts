@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { tryParseJson } from "../base/object.ts";
 import type { CorpusExchange, TrafficCorpus } from "./corpus.ts";
 import { decodeUrlPart, getHeader, type HttpMessage } from "./exchange.ts";
@@ -27,19 +28,11 @@ import {
 import { getVocabulary } from "./vocabulary.ts";
 
 /** A possible secret or possible personal data in a corpus. The value is not included. */
-export interface SensitiveFinding {
+interface SensitiveFinding {
   readonly file: string;
   /** Examples: `request body name`, `response header x-token`. */
   readonly place: string;
-  readonly kind:
-    | "e-mail address"
-    | "token"
-    | "phone number"
-    | "name"
-    | "secret"
-    | "personal data"
-    | "JSON Web Token"
-    | "file";
+  readonly kind: string;
   readonly shown: string;
 }
 
@@ -72,7 +65,7 @@ class ExchangeScan {
     return this.#found;
   }
 
-  #add(position: string, kind: SensitiveFinding["kind"], text: string): void {
+  #add(position: string, kind: string, text: string): void {
     const { file } = this.#exchange;
     if (!this.#found.some((item) => item.place === position && item.kind === kind))
       this.#found.push({ file, place: position, kind, shown: shorten(text) });
@@ -124,43 +117,38 @@ class ExchangeScan {
   #scanContent(position: string, body: Buffer, errorOrField: FieldLocation): void {
     if (body.length === 0 || isStandInFile(body)) return;
     const text = body.toString("utf8");
-    if (!Buffer.from(text).equals(body)) {
-      // A form can contain a binary file, but stand-ins are never binary.
-      this.#add(position, "file", text);
-      return;
-    }
-    if (tryParseJson(text) === undefined) {
+    // A form can contain a binary file, but stand-ins are never binary.
+    if (!isUtf8(body)) this.#add(position, "file", text);
+    else if (tryParseJson(text) === undefined) {
+      const scanNamed = (name: string, value: string) => {
+        this.#scanNamed(`${position} ${name}`, name, value, errorOrField);
+        return value;
+      };
       editMarkup(text, {
         editText: (part) => {
           for (const line of part.split("\n")) this.#scanText(position, decodeUrlPart(line), errorOrField);
           return part;
         },
-        editElement: (name, value) => {
-          this.#scanNamed(`${position} ${name}`, name, value, errorOrField);
+        editElement: scanNamed,
+        editAttribute: scanNamed,
+      });
+    } else {
+      editJson(text, {
+        editString: ({ isKey, path, name, value }) => {
+          // Only the end of a path is shown, because hostile JSON can have a hundred thousand levels.
+          const keys = path.slice(-20).filter((item) => item !== "");
+          if (isKey) this.#scanText(`${position} key`, value);
+          else this.#scanNamed(`${position} ${keys.join(".")}`, name, value, errorOrField);
           return value;
         },
-        editAttribute: (name, value) => {
-          this.#scanNamed(`${position} ${name}`, name, value, errorOrField);
-          return value;
+        editNumber: ({ name, text: number }) => {
+          const kind = findPersonalKind(name, number);
+          if ((kind !== undefined || isSecretFieldName(name)) && !isStandInNumber(number, kind === "coordinate"))
+            this.#add(`${position} ${name}`, isSecretFieldName(name) ? "secret" : findingKinds[kind!], number);
+          return number;
         },
       });
-      return;
     }
-    editJson(text, {
-      editString: ({ isKey, path, name, value }) => {
-        // Only the end of a path is shown, because hostile JSON can have a hundred thousand levels.
-        const keys = path.slice(-20).filter((item) => item !== "");
-        if (isKey) this.#scanText(`${position} key`, value);
-        else this.#scanNamed(`${position} ${keys.join(".")}`, name, value, errorOrField);
-        return value;
-      },
-      editNumber: ({ name, text: number }) => {
-        const kind = findPersonalKind(name, number);
-        if ((kind !== undefined || isSecretFieldName(name)) && !isStandInNumber(number, kind === "coordinate"))
-          this.#add(`${position} ${name}`, isSecretFieldName(name) ? "secret" : findingKinds[kind!], number);
-        return number;
-      },
-    });
   }
 
   #scanNamed(position: string, name: string, value: string, of: FieldLocation): void {
@@ -227,7 +215,7 @@ const findingKinds = {
   date: "personal data",
   number: "personal data",
   coordinate: "personal data",
-} as const satisfies Record<PersonalKind, SensitiveFinding["kind"]>;
+} as const satisfies Record<PersonalKind, string>;
 
 const hasOnlyStandIns = (value: string): boolean =>
   isStandInToken(value) || isHarmlessJwt(value) || /^https?:/.test(value) || /(?:safe|5afe|qx[a-x]{7})/i.test(value);

@@ -151,22 +151,21 @@ const createBlankPdf = (mark: string): string => {
     "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] >>",
   ];
   let text = `%PDF-1.4\n% ${mark}\n`;
-  const positions = objects.map((object, at) => {
-    const position = text.length;
+  let table = "";
+  for (const [at, object] of objects.entries()) {
+    table += `${String(text.length).padStart(10, "0")} 00000 n \n`;
     text += `${at + 1} 0 obj\n${object}\nendobj\n`;
-    return position;
-  });
-  const table = positions.map((position) => `${String(position).padStart(10, "0")} 00000 n \n`).join("");
+  }
   const start = text.length;
   return `${text}xref\n0 4\n0000000000 65535 f \n${table}trailer\n<< /Size 4 /Root 1 0 R >>\nstartxref\n${start}\n%%EOF\n`;
 };
 
 /**
  * Creates a stand-in for a file, whose content is not stored. A PDF becomes a blank PDF, and other files become a short
- * text. Returns undefined for an empty file.
+ * text. An empty file stays empty.
  */
-export function createStandInFile(bytes: Buffer, standIns: StandIns): Buffer | undefined {
-  if (bytes.length === 0) return undefined;
+export function createStandInFile(bytes: Buffer, standIns: StandIns): Buffer {
+  if (bytes.length === 0) return bytes;
   const mark = standIns.createToken(createHash("sha256").update(bytes).digest("hex")).slice(0, 24);
   if (/^%PDF-/.test(bytes.subarray(0, 1024).toString("latin1"))) return Buffer.from(createBlankPdf(mark));
   return Buffer.from(`${mark}\n`);

@@ -36,10 +36,7 @@ const wordPattern = /\p{L}+/gu;
 let cachedVocabulary: Vocabulary | undefined;
 
 /** Returns the vocabulary, which is read from the declarations once. */
-export function getVocabulary(): Vocabulary {
-  cachedVocabulary ??= readVocabulary();
-  return cachedVocabulary;
-}
+export const getVocabulary = (): Vocabulary => (cachedVocabulary ??= readVocabulary());
 
 function readVocabulary(): Vocabulary {
   const values = new Set<string>(activities);

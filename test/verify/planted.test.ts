@@ -97,6 +97,26 @@ describe("service with other messages for an unsupported method", () => {
   });
 });
 
+describe("concurrent deliveries in a corpus", () => {
+  it("are matched by their contract", async (t) => {
+    const folder = `${await createTestFolder(t)}/corpus`;
+    const service = await startTestEmulator(t);
+    let attempts = 0;
+    // The second delivery is recorded before the first one.
+    const session = await recordSession(t, service, folder, undefined, (_, at) => {
+      attempts += 1;
+      return { status: 200, at: attempts === 1 ? at + 2_500 : at };
+    });
+    await readReferenceData(session);
+    await subscribe(session, session.receiverUrl, "CONTRACT_CREATED");
+    for (let i = 0; i < 2; i += 1)
+      await session.api("POST", "/api/v2.1/public/contracts/", { body: createContractRequest() });
+    await session.end();
+    const { differences } = buildVerifyReport(await replayOnEmulator(await readCorpus(folder), startEmulator), {});
+    assert.deepEqual([attempts, differences], [2, []]);
+  });
+});
+
 describe("service that contradicts the specification", () => {
   /** Records a contract whose webhook fails once and is resent after 25 minutes, not 5. */
   async function recordContradictions(t: TestContext): Promise<string> {

@@ -159,7 +159,7 @@ describe("corpus with 40 planted secrets and personal data", () => {
     assert.deepEqual(scanCorpus(corpus), []);
   });
 
-  it("uses the same placeholder for each secret everywhere", async (t) => {
+  it("uses the same stand-in for each secret everywhere", async (t) => {
     const [first] = (await recordAll(t)).exchanges;
     const sent = JSON.parse(first!.request.body.toString());
     const { first_name, last_name, email } = sent.counter_party_details[0].poc_details;
@@ -303,7 +303,7 @@ describe("secret identified by its name", () => {
     });
   }
 
-  it("excludes error codes and messages about a field", async (t) => {
+  it("does not include error codes and messages about a field", async (t) => {
     const body = '{"code":"not_found","detail":"Invalid password: this field is required."}';
     const { text, found } = await recorded(t, returns(404, "application/json", body));
     assert.deepEqual({ isSame: text.includes(body), found }, { isSame: true, found: [] }, text);
@@ -356,7 +356,7 @@ describe("personal data identified by its name", () => {
   });
 });
 
-describe("secret that resembles a placeholder", () => {
+describe("secret that resembles a stand-in", () => {
   for (const [name, one, secret] of [
     ["a password", sends("application/json", '{"password":"safeguard2024north"}'), "safeguard2024north"],
     ["a token", exchange({ headers: [["authorization", "Bearer safeKeeping4Tokens99"]] }), "safeKeeping4Tokens99"],

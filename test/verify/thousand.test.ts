@@ -18,7 +18,7 @@ describe("replay of a thousand requests", () => {
   it("finds no differences with other IDs and times", async (t) => {
     const folder = `${await createTestFolder(t)}/corpus`;
     const service = await startTestEmulator(t, { clock: { mode: "manual", start: "2026-07-08T09:10:11Z" } });
-    // The service has been in use, so its ids differ from those of a fresh emulator.
+    // The service has been in use, so its IDs differ from those of a fresh emulator.
     await populateService(service, 7);
     const session = await recordSession(t, service, folder);
     await readReferenceData(session);

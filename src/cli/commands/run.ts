@@ -6,9 +6,8 @@ import { UsageError } from "../process/failure.ts";
 import { confirmYes } from "../prompt/confirm.ts";
 import { isSeedFile } from "./run/load.ts";
 import { recordStory } from "./run/record/record.ts";
-import { runFiles } from "./run/runner.ts";
+import { runFiles, watchFiles } from "./run/runner.ts";
 import { createScenarioSchema } from "./run/schema.ts";
-import { watchFiles } from "./run/watch.ts";
 
 const run = defineCommand({
   words: ["run"],

@@ -35,7 +35,7 @@ function formatCase({ name, className, seconds, failure, skipped }: JUnitCase, s
   const attributes = formatAttributes({ name, classname: className ?? suiteName, time: formatSeconds(seconds) });
   const content = [
     ...(failure
-      ? [`<failure${formatAttributes({ message: failure.message })}>${escapeText(failure.text)}</failure>`]
+      ? [`<failure${formatAttributes({ message: failure.message })}>${escapeMarkup(failure.text)}</failure>`]
       : []),
     ...(skipped === undefined ? [] : [`<skipped${formatAttributes({ message: skipped })}/>`]),
   ];
@@ -47,11 +47,14 @@ const formatSeconds = (seconds: number): string => seconds.toFixed(3);
 
 const formatAttributes = (attributes: Readonly<Record<string, string>>): string =>
   Object.entries(attributes)
-    .map(([name, value]) => ` ${name}="${escapeText(value).replaceAll("\n", "&#10;").replaceAll("\t", "&#9;")}"`)
+    .map(([name, value]) => ` ${name}="${escapeMarkup(value).replaceAll("\n", "&#10;").replaceAll("\t", "&#9;")}"`)
     .join("");
 
 const entities = lookupTable<string>({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" });
 
-/** XML cannot represent most control characters, so they become visible escapes. */
-const escapeText = (text: string): string =>
+/**
+ * Escapes untrusted text for elements and double-quoted attributes of XML and HTML. XML cannot represent most control
+ * characters, so they become visible escapes.
+ */
+export const escapeMarkup = (text: string): string =>
   escapeMultilineText(text).replace(/[&<>"\ufffe\uffff]/g, (char) => entities[char] ?? "\ufffd");

@@ -23,11 +23,9 @@ export class ObservationApplier {
     this.observations = observations;
     for (const rule of observations.rules)
       this.#byOperation.set(rule.operation, [...(this.#byOperation.get(rule.operation) ?? []), rule]);
-    const changes = observations.rules.map(({ path, change }) => ({ path, change }));
-    this.#silent = new Set(changes.filter(({ change }) => change.to === "silence").map(({ path }) => path));
-    this.#spelling = changes
-      .map(({ change }) => (change.to === "spell" ? change.spelling : undefined))
-      .find((item) => item !== undefined);
+    const { rules } = observations;
+    this.#silent = new Set(rules.filter(({ change }) => change.to === "silence").map(({ path }) => path));
+    this.#spelling = rules.flatMap(({ change }) => (change.to === "spell" ? change.spelling : []))[0];
   }
 
   /** Returns the response as observed, with the rules that changed it. Returns undefined if no rule applies. */
@@ -109,10 +107,7 @@ function applyChangeAt(document: unknown, path: string, change: ObservedChange):
 function changeAtKeys(value: unknown, keys: readonly string[], change: ObservedChange): unknown {
   const [key, ...rest] = keys;
   if (key === undefined) return changeValue(value, change);
-  if (key === "[]") {
-    if (!Array.isArray(value)) return value;
-    return value.map((item) => changeAtKeys(item, rest, change));
-  }
+  if (key === "[]") return Array.isArray(value) ? value.map((item) => changeAtKeys(item, rest, change)) : value;
   if (!isObject(value)) return value;
   const isLast = rest.length === 0;
   if (isLast && change.to === "remove")
@@ -175,13 +170,11 @@ function formatTime(value: string, format: string): string {
   if (Number.isNaN(ms)) return value;
   const micros = /\.(\d{1,9})/.exec(value)?.[1]?.padEnd(9, "0") ?? "000000000";
   const iso = new Date(ms).toISOString();
+  if (format.length <= 10) return iso.slice(0, 10);
   const digits = /\.(9+)/.exec(format)?.[1]?.length ?? 0;
-  const hasTime = format.length > 10;
   const seconds = /\d\d:\d\d:\d\d|99:99:99/.test(format) ? iso.slice(11, 19) : iso.slice(11, 16);
   const zone = /[+-]99:?99$/.exec(format)?.[0].replaceAll("9", "0") ?? (format.endsWith("Z") ? "Z" : "");
-  return hasTime
-    ? `${iso.slice(0, 10)}${format[10]}${seconds}${digits > 0 ? `.${micros.slice(0, digits)}` : ""}${zone}`
-    : iso.slice(0, 10);
+  return `${iso.slice(0, 10)}${format[10]}${seconds}${digits > 0 ? `.${micros.slice(0, digits)}` : ""}${zone}`;
 }
 
 function shiftTime(value: unknown, ms: number): unknown {

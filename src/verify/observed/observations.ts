@@ -2,19 +2,17 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import * as z from "zod";
 import type { Activity } from "../../api/activities.ts";
-import type { Operation } from "../../api/operation.ts";
 import { webhookPayloads } from "../../api/registry.ts";
 import { dictionary } from "../../api/shapes.ts";
 import { tryParseJson } from "../../base/object.ts";
 import { svcVersion } from "../../base/version.ts";
 import { writeFileAtomic } from "../../files/atomic-write.ts";
 import { readCorpus, type TrafficCorpus } from "../corpus.ts";
-import { parseJsonBody } from "../exchange.ts";
+import { type HttpMessage, parseJsonBody } from "../exchange.ts";
 import { findOperationById } from "../replay/claims.ts";
 import { describeTimeFormat, isIsoTime } from "../replay/compare-text.ts";
 import { replayOnEmulator, type StartReplayEmulator } from "../replay/replay.ts";
-import type { ReportedDifference, VerifyReport } from "../report.ts";
-import { buildVerifyReport } from "../report.ts";
+import { buildVerifyReport, type ReportedDifference, type VerifyReport } from "../report.ts";
 
 /** Change of an emulator response or webhook to match the observed service. */
 const ObservedChange = z.discriminatedUnion("to", [
@@ -87,29 +85,24 @@ function findContradiction(
   if (basis === "specified" && claim !== operation && ["status", "wording", "absent", "type"].includes(kind))
     return "it contradicts the specification, which shows this failure";
   if (!["status", "absent", "type", "enumeration", "value"].includes(kind)) return undefined;
-  const declared = findOperationById(operation);
   const exchange = corpus.exchanges.find((item) => item.file === file);
   if (!exchange) return undefined;
+  const findIssues = (schema: z.ZodType | undefined, message: HttpMessage) =>
+    schema?.safeParse(parseJsonBody(message)).error?.issues ?? [];
   if (operation.startsWith("webhook ")) {
     const schema = webhookPayloads.get(operation.slice("webhook ".length) as Activity);
-    const issues = schema?.safeParse(parseJsonBody(exchange.request)).error?.issues ?? [];
-    return issues.some((issue) => isIssueAt(issue, path))
+    return findIssues(schema, exchange.request).some((issue) => isIssueAt(issue, path))
       ? `it contradicts the specification of the payload at ${path}`
       : undefined;
   }
-  if (basis !== "specified" || !declared) return undefined;
+  const declared = findOperationById(operation)?.responses[exchange.response.status];
+  if (basis !== "specified") return undefined;
   if (kind === "status")
     return `it contradicts the specification, in which ${operation} does not return ${String(recorded)}`;
-  const response = findResponseSchema(declared, exchange.response.status);
-  const issues = response?.safeParse(parseJsonBody(exchange.response)).error?.issues ?? [];
-  return issues.some((issue) => isIssueAt(issue, path))
+  const schema = declared && "schema" in declared ? declared.schema : undefined;
+  return findIssues(schema, exchange.response).some((issue) => isIssueAt(issue, path))
     ? `it contradicts the specification of ${operation} at ${path}`
     : undefined;
-}
-
-function findResponseSchema({ responses }: Operation, status: number) {
-  const declared = responses[status];
-  return declared && "schema" in declared ? declared.schema : undefined;
 }
 
 const isIssueAt = (issue: { readonly code: string; readonly path: readonly PropertyKey[] }, path: string): boolean =>
@@ -220,6 +213,7 @@ function deriveShift(pairs: ValuePairs): ObservedChange | string {
   if (gaps.some((item) => !(Math.abs(item - middle) <= 5_000))) return "it varies";
   return { to: "shift", ms: typeof pairs[0]!.recorded === "number" ? middle : Math.round(middle / 1_000) * 1_000 };
 }
+
 /** Name of the file with the observations that a replay derived from a corpus. */
 const observationsFileName = "observations.json";
 /** The differences depend on the version of svc. */

@@ -48,10 +48,10 @@ export function explainIncomparable(
 }
 
 /** Converts a difference to a change since the recording. A field that only the service has counts as added. */
-export const toServiceChange = (difference: FoundDifference): FoundDifference => {
-  const { kind } = difference;
-  return { ...difference, kind: kind === "added" ? "absent" : kind === "absent" ? "added" : kind };
-};
+export const toServiceChange = ({ kind, ...difference }: FoundDifference): FoundDifference => ({
+  ...difference,
+  kind: kind === "added" ? "absent" : kind === "absent" ? "added" : kind,
+});
 
 /** Reports whether a service is temporarily unavailable. Such a response reveals nothing about its rules. */
 export const isUnavailable = ({ status }: RecordedResponse): boolean =>
@@ -119,8 +119,7 @@ function compareFields(
     const order = is.keys.filter((key) => common.includes(key));
     return common.join() === order.join() ? [] : report("order", was.keys, is.keys);
   }
-  const [old] = was.values;
-  const [now] = is.values;
+  const [[old], [now]] = [was.values, is.values];
   if (old === undefined || now === undefined) return [];
   const declared = declaration.listValues(path);
   const findUndeclared = ({ values }: ComparedField) => values.find((value) => !declared!.includes(value));
@@ -178,9 +177,8 @@ class SchemaDeclaration {
   }
 
   isDictionary(path: string): boolean {
-    return this.#findSchemas(splitPath(path)).some(
-      ({ type, properties }) => type === "object" && properties === undefined,
-    );
+    const schemas = this.#findSchemas(splitPath(path));
+    return schemas.some(({ type, properties }) => type === "object" && properties === undefined);
   }
 
   /** Lists the values of an enumeration. Returns undefined if any value is allowed. */

@@ -159,15 +159,11 @@ function compareArrays(
   const positions = mapped.map((id) => (id === undefined ? -1 : actual.findIndex((item) => getId(item) === id)));
   const isMatched =
     own.length > 0 && positions.every((position) => position >= 0) && new Set(positions).size === positions.length;
-  const found: FoundDifference[] = [];
-  if (older.length === 0 && own.length !== actual.length && !context.hasOtherItems) {
+  if (older.length === 0 && own.length !== actual.length && !context.hasOtherItems)
     return [createDifference("items", path, own.length, actual.length)];
-  }
-  if (isMatched && positions.some((position, at) => at > 0 && position < positions[at - 1]!)) {
-    found.push(createDifference("item-order", path, mapped, actual.map(getId)));
-  } else if (!isMatched && isScalarPermutation(own, actual)) {
-    return [createDifference("item-order", path, own, actual)];
-  }
+  if (!isMatched && isScalarPermutation(own, actual)) return [createDifference("item-order", path, own, actual)];
+  const isReordered = isMatched && positions.some((position, at) => at > 0 && position < positions[at - 1]!);
+  const found = isReordered ? [createDifference("item-order", path, mapped, actual.map(getId))] : [];
   for (const [at, item] of own.entries()) {
     const other = isMatched ? actual[positions[at]!] : actual[at];
     if (other !== undefined || at < actual.length) found.push(...compareValues(item, other, `${path}[]`, context));

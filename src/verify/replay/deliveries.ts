@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { toFields, tryParseJson } from "../../base/object.ts";
@@ -83,18 +84,12 @@ export class ReplayReceiver {
   }
 
   async open(): Promise<void> {
-    await new Promise<void>((resolve, reject) => {
-      this.#server.once("error", reject);
-      this.#server.listen(0, "127.0.0.1", resolve);
-    });
+    await once(this.#server.listen(0, "127.0.0.1"), "listening");
     this.url = `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  close(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#server.close(() => resolve());
-      this.#server.closeAllConnections();
-    });
+  async close(): Promise<void> {
+    this.#server.close().closeAllConnections();
   }
 
   /** Records an attempt. Returns the status with which the recorded receiver responded to it. */
@@ -130,65 +125,52 @@ export class ReplayReceiver {
   /** Compares the deliveries one by one. The recording can lack deliveries after `until`. */
   compare(context: ComparisonContext, until: number): ComparedDelivery[] {
     if (this.#recorded.length === 0) return [];
-    const compared = this.#received.map((received): ComparedDelivery | undefined => {
-      const { activity, match, attempts } = received;
-      if (match)
-        return {
-          activity,
-          file: match.attempts[0]!.file,
-          differences: this.#findDifferences(match, received, context),
-        };
+    const compared = this.#received.flatMap(({ match, ...received }): ComparedDelivery[] => {
+      const { activity, attempts } = received;
+      if (match) {
+        const differences = this.#findDifferences(match, received, context);
+        return [{ activity, file: match.attempts[0]!.file, differences }];
+      }
       const older = this.olderWebhooks.find((item) => getPath(item.target) === getPath(received.target));
-      if (attempts[0]! >= until || older?.isRecorded(attempts[0]!) === false) return undefined;
+      if (attempts[0]! >= until || older?.isRecorded(attempts[0]!) === false) return [];
       const differences = [createDifference("missing-activity", activity, undefined, activity)];
-      return { activity, file: undefined, differences };
+      return [{ activity, file: undefined, differences }];
     });
     const matched = new Set(this.#received.map(({ match }) => match));
     const unmatched = this.#recorded.filter((item) => !matched.has(item));
-    return [
-      ...compared.filter((item) => item !== undefined),
-      ...unmatched.map(
-        ({ activity, attempts }): ComparedDelivery => ({
-          activity,
-          file: attempts[0]!.file,
-          differences: [createDifference("other-activity", activity, activity, undefined)],
-        }),
-      ),
-    ];
+    const lost = unmatched.map(({ activity, attempts }) => {
+      const differences = [createDifference("other-activity", activity, activity, undefined)];
+      return { activity, file: attempts[0]!.file, differences };
+    });
+    return [...compared, ...lost];
   }
 
   #findDifferences(
     recorded: RecordedDelivery,
-    received: ReceivedDelivery,
+    received: Omit<ReceivedDelivery, "match">,
     context: ComparisonContext,
   ): FoundDifference[] {
-    const [first] = recorded.attempts;
-    const [was, is] = [first!.request.body.toString("utf8"), received.body.toString("utf8")];
+    const { request } = recorded.attempts[0]!;
+    const [was, is] = [request.body.toString("utf8"), received.body.toString("utf8")];
     const found = compareValues(tryParseJson(was), tryParseJson(is), "", context);
     // Escapes are only detectable in a string with non-ASCII characters.
     const [wasSpelled, isSpelled] = [detectSpelling(was), detectSpelling(is)];
     if (wasSpelled !== isSpelled) found.push(createDifference("spelling", "", wasSpelled, isSpelled));
     const listCustomNames = ({ headers }: HttpMessage) =>
       new Set(headers.map(([name]) => name.toLowerCase()).filter((name) => name.startsWith("x-")));
-    const [custom, sent] = [listCustomNames(first!.request), listCustomNames(received)];
+    const [custom, sent] = [listCustomNames(request), listCustomNames(received)];
     const isSignature = (name: string) => isSignatureHeader(name) || name.includes("signature");
-    found.push(
-      ...compareHeaders(
-        (name) => getHeader(first!.request, name),
-        (name) => getHeader(received, name),
-        context,
-        ["content-type", ...[...custom].filter((name) => !isSignature(name))],
-      ),
-      ...[...new Set([...custom, ...sent])]
-        .filter((name) => custom.has(name) !== sent.has(name))
-        .map((name) =>
-          createDifference("header", `header ${name}`, getHeader(first!.request, name), getHeader(received, name)),
-        ),
-    );
+    const findRecorded = (name: string) => getHeader(request, name);
+    const findSent = (name: string) => getHeader(received, name);
+    const names = ["content-type", ...[...custom].filter((name) => !isSignature(name))];
+    found.push(...compareHeaders(findRecorded, findSent, context, names));
+    for (const name of new Set([...custom, ...sent]))
+      if (custom.has(name) !== sent.has(name))
+        found.push(createDifference("header", `header ${name}`, findRecorded(name), findSent(name)));
     return [...found, ...this.#compareRetries(recorded, received)];
   }
 
-  #compareRetries({ attempts }: RecordedDelivery, received: ReceivedDelivery): FoundDifference[] {
+  #compareRetries({ attempts }: RecordedDelivery, received: Pick<ReceivedDelivery, "attempts">): FoundDifference[] {
     const was = computeDelays(attempts.map(({ at }) => at));
     const is = computeDelays(received.attempts);
     const at = was.findIndex(

@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { tryParseJson } from "../../base/object.ts";
 import { decodeUrlPart } from "../exchange.ts";
 import { editJson } from "../json-edit.ts";
@@ -100,7 +101,7 @@ export class ReplayLinks {
   /** Replaces the links in a request body and preserves its formatting. */
   translateBody(body: Buffer, resource: string): Buffer {
     const text = body.toString("utf8");
-    if (body.length === 0 || !Buffer.from(text).equals(body)) return body;
+    if (body.length === 0 || !isUtf8(body)) return body;
     if (tryParseJson(text) === undefined) return Buffer.from(this.translateText(text));
     const edited = editJson(text, {
       editString: ({ isKey, name, value }) => this.#translateNamed(isKey ? undefined : toIdName(name), value, resource),

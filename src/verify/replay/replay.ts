@@ -31,7 +31,7 @@ import { RequestSender } from "./send.ts";
 export interface ReplayTarget {
   readonly resolveUrl: (callee: RecordedServer) => string | undefined;
   /** Clock of an emulator. Undefined for a service. */
-  readonly clock?: { readonly now: () => number; readonly advance: (to: number) => Promise<unknown> };
+  readonly clock?: ReplayEmulator["clock"];
   /** Settings of a service, which receives only read requests. Its data is not compared. */
   readonly service?: {
     /** Returns headers that replace the headers of the corpus. */
@@ -62,14 +62,8 @@ export const countUndeclared = ({ exchanges }: TrafficCorpus): number =>
   exchanges.filter(({ callee, operation }) => callee !== "receiver" && !findOperationById(operation)).length;
 
 /** Sends the requests of a corpus again and compares the responses. */
-export async function replayCorpus(corpus: TrafficCorpus, target: ReplayTarget): Promise<ReplayedExchange[]> {
-  const replay = new CorpusReplay(corpus, target);
-  try {
-    return await replay.run();
-  } finally {
-    await replay.close();
-  }
-}
+export const replayCorpus = (corpus: TrafficCorpus, target: ReplayTarget): Promise<ReplayedExchange[]> =>
+  new CorpusReplay(corpus, target).run();
 
 /** The parts of an emulator that a replay uses. */
 interface ReplayEmulator {
@@ -100,7 +94,7 @@ export async function replayOnEmulator(
   try {
     return await replayCorpus(corpus, {
       resolveUrl: (callee) => (callee === "router" ? emulator.routerUrl : emulator.clusters[0]?.url),
-      clock: { now: () => emulator.clock.now(), advance: (to) => emulator.clock.advance({ to }) },
+      clock: emulator.clock,
       ...(signal && { signal }),
     });
   } finally {
@@ -122,56 +116,53 @@ class CorpusReplay {
     this.#receiver = new ReplayReceiver(corpus.exchanges, this.#links, () => target.clock?.now() ?? 0);
   }
 
-  async close(): Promise<void> {
-    this.#sender.close();
-    if (this.#receiver.url !== "") await this.#receiver.close();
+  async run(): Promise<ReplayedExchange[]> {
+    try {
+      if (this.#target.clock) {
+        await this.#receiver.open();
+        await this.#subscribe();
+      }
+      const replayed = await this.#replayRequests();
+      return this.#target.clock ? [...replayed, ...(await this.#compareDeliveries(this.#target.clock))] : replayed;
+    } finally {
+      this.#sender.close();
+      if (this.#receiver.url !== "") await this.#receiver.close();
+    }
   }
 
-  async run(): Promise<ReplayedExchange[]> {
+  async #replayRequests(): Promise<ReplayedExchange[]> {
     const { clock, signal } = this.#target;
-    if (clock) {
-      await this.#receiver.open();
-      await this.#subscribe();
-    }
     const replayed: ReplayedExchange[] = [];
     for (const exchange of this.#corpus.exchanges) {
       signal?.throwIfAborted();
-      if (clock && exchange.at > clock.now()) await clock.advance(exchange.at);
-      if (exchange.callee === "receiver") continue;
-      const item = await this.#exchange(exchange);
+      if (clock && exchange.at > clock.now()) await clock.advance({ to: exchange.at });
+      const item = exchange.callee === "receiver" ? undefined : await this.#exchange(exchange);
       if (item) replayed.push(item);
     }
-    if (!clock) return replayed;
+    return replayed;
+  }
+
+  async #compareDeliveries(clock: ReplayEmulator["clock"]): Promise<ReplayedExchange[]> {
     const last = this.#corpus.exchanges.at(-1)?.at ?? 0;
     // The clock advance delivers the webhooks of the last request.
-    await clock.advance(Math.max(last, clock.now()) + 1_000);
+    await clock.advance({ to: Math.max(last, clock.now()) + 1_000 });
     const context = this.#createContext("contracts", false, () => {});
-    for (const { activity, file, differences } of this.#receiver.compare(context, last)) {
-      const claim = createWebhookClaim(activity);
-      replayed.push({ claim, file, status: 0, at: last, differences, incomparable: undefined });
-    }
-    return replayed;
+    return this.#receiver.compare(context, last).map(({ activity, file, differences }) => {
+      return { claim: createWebhookClaim(activity), file, status: 0, at: last, differences, incomparable: undefined };
+    });
   }
 
   /** Creates the webhooks without a recorded creation, such as those of `svc webhooks listen`. */
   async #subscribe(): Promise<void> {
     const { method, path } = findOperationById("webhooks.create")!;
+    const url = this.#target.resolveUrl("contracts") + path;
     for (const { target, activities } of this.#receiver.olderWebhooks)
       for (const { clientId, clientSecret } of findCallers(this.#corpus.exchanges)) {
-        const body = { title: "replay", url: this.#receiver.url + target, only_for_activities: activities };
-        await this.#sender.send(
-          {
-            method: [method].flat()[0]!,
-            url: this.#target.resolveUrl("contracts") + path,
-            headers: [
-              ["content-type", "application/json"],
-              ["client-id", clientId],
-              ["client-secret", clientSecret],
-            ],
-            body: Buffer.from(JSON.stringify(body)),
-          },
-          this.#target.signal,
-        );
+        const webhook = { title: "replay", url: this.#receiver.url + target, only_for_activities: activities };
+        const body = Buffer.from(JSON.stringify(webhook));
+        const headers = { "content-type": "application/json", "client-id": clientId, "client-secret": clientSecret };
+        const request = { method: [method].flat()[0]!, url, headers: Object.entries(headers), body };
+        await this.#sender.send(request, this.#target.signal);
       }
   }
 
@@ -186,14 +177,8 @@ class CorpusReplay {
       incomparable?: string,
     ): ReplayedExchange => {
       const { status } = response;
-      return {
-        claim: findClaim(operation, status, parseJsonBody(response)),
-        file,
-        status,
-        at,
-        differences,
-        incomparable,
-      };
+      const claim = findClaim(operation, status, parseJsonBody(response));
+      return { claim, file, status, at, differences, incomparable };
     };
     const skip = (reason: string) => createResult(recorded, [], reason);
     if (isUnavailable(recorded)) return skip(`the service was not available (${recorded.status})`);
@@ -206,15 +191,9 @@ class CorpusReplay {
     if (url === undefined) return skip("the signed URL comes from a response that was not recorded");
 
     if (service) await this.#pause(service.requestsPerSecond);
-    const actual = await this.#sender.send(
-      {
-        method: request.method,
-        url,
-        headers: this.#createHeaders(exchange, credentials),
-        body: this.#createBody(exchange, resource),
-      },
-      signal,
-    );
+    const headers = this.#createHeaders(exchange, credentials);
+    const body = this.#createBody(exchange, resource);
+    const actual = await this.#sender.send({ method: request.method, url, headers, body }, signal);
     const reason = service
       ? explainIncomparable(recorded, actual, unlinked)
       : this.#explainIncomparable(exchange, actual, seededOperationPattern.test(operation.id) ? undefined : unlinked);
@@ -256,10 +235,11 @@ class CorpusReplay {
       return [...status, ...ownHeaders, ...compareShapes(was, is, schema, context.onIncomparable)];
     }
     if (was !== undefined && is !== undefined) return [...status, ...headers, ...compareValues(was, is, "", context)];
+    const [hadBody, hasBody] = [recorded.body.length > 0, actual.body.length > 0];
     const isText = /^(?:text\/plain|application\/xml)/.test(getHeader(recorded, "content-type") ?? "");
-    if (isText && recorded.body.length > 0 && actual.body.length > 0)
+    if (isText && hadBody && hasBody)
       return [...status, ...headers, ...compareValues(recorded.body.toString(), actual.body.toString(), "", context)];
-    const isSame = recorded.body.length > 0 === actual.body.length > 0 && (was === undefined) === (is === undefined);
+    const isSame = hadBody === hasBody && (was === undefined) === (is === undefined);
     const type = createDifference("type", "", was ?? recorded.body.length, is ?? actual.body.length);
     return [...status, ...headers, ...(isSame ? [] : [type])];
   }

@@ -53,25 +53,13 @@ function findClusters(exchanges: readonly RecordedExchange[], fallback: string):
   const known = new Map<string, SeedRow>();
   for (const { operation, request, response } of exchanges) {
     if (operation === "clusters.list") {
-      for (const row of listSeedRows(parseJsonBody(response), "clusters"))
-        known.set(String(row.cluster_id), {
-          id: row.cluster_id,
-          label: row.cluster_label ?? row.cluster_id,
-          key: known.get(String(row.cluster_id))?.key,
-        });
+      for (const { cluster_id: id, cluster_label: label = id } of listSeedRows(parseJsonBody(response), "clusters"))
+        known.set(String(id), { id, label, key: known.get(String(id))?.key });
     }
     const key = getHeader(request, "x-cluster-key");
     const named = toFields(parseJsonBody(request)).cluster_id ?? /\/clusters\/([^/]+)\//.exec(request.target)?.[1];
     if (typeof named === "string" && response.status < 400)
-      known.set(named, {
-        ...known.get(named),
-        id: named,
-        label: known.get(named)?.label ?? named,
-        ...(key && { key }),
-      });
-    const answered = toFields(parseJsonBody(response)).cluster_id;
-    if (typeof answered === "string" && !known.has(answered) && operation !== undefined && operation !== "catch-all")
-      known.set(answered, { id: answered, label: answered });
+      known.set(named, { label: named, ...known.get(named), id: named, ...(key && { key }) });
   }
   assignKeys(exchanges, known, fallback);
   const rows = [...known.values()].map((row) =>
@@ -86,11 +74,9 @@ function assignKeys(exchanges: readonly RecordedExchange[], known: Map<string, S
   for (const { request, response } of exchanges) {
     const key = getHeader(request, "x-cluster-key");
     if (key === undefined || assigned.has(key) || response.status === 401 || response.status === 403) continue;
-    const [id, row] = [...known].find(([, item]) => item.key === undefined) ?? [
-      known.size === 0 ? fallback : `cluster-${known.size + 1}`,
-      undefined,
-    ];
-    known.set(id, { id, label: id, ...row, key });
+    const keyless = [...known.keys()].find((name) => known.get(name)!.key === undefined);
+    const id = keyless ?? (known.size === 0 ? fallback : `cluster-${known.size + 1}`);
+    known.set(id, { id, label: id, ...known.get(id), key });
     assigned.add(key);
   }
 }

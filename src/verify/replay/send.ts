@@ -1,12 +1,10 @@
 import { Agent, request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
-import { pairHeaders, type RecordedResponse } from "../exchange.ts";
+import { type HttpMessage, pairHeaders, type RecordedResponse } from "../exchange.ts";
 
-export interface ReplayRequest {
+interface ReplayRequest extends HttpMessage {
   readonly method: string;
   readonly url: string;
-  readonly headers: readonly (readonly [string, string])[];
-  readonly body: Buffer;
 }
 
 /** A service did not respond, or the response was incomplete. */
@@ -28,12 +26,10 @@ export class RequestSender {
     const needsLength = body.length > 0 || /^(?:POST|PUT|PATCH)$/.test(method);
     const all = [...own, ["host", target.host], ...(needsLength ? [["content-length", String(body.length)]] : [])];
     return new Promise((resolve, reject) => {
-      const fail = (cause: Error) =>
-        reject(
-          signal?.aborted
-            ? cause
-            : new NoResponseError(`${target.origin} did not respond: ${cause.message}`, { cause }),
-        );
+      const fail = (cause: Error) => {
+        const message = `${target.origin} did not respond: ${cause.message}`;
+        reject(signal?.aborted ? cause : new NoResponseError(message, { cause }));
+      };
       const request = (isTls ? requestHttps : requestHttp)(target, {
         method,
         // URL would normalize differences that a service can detect.

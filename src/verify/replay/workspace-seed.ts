@@ -19,11 +19,10 @@ export class WorkspaceSeed {
   }
 
   #findWorkspaceId(): number | undefined {
-    for (const { response } of this.#caller.exchanges) {
-      const found = /"created_by_workspace":\s*(\d+)/.exec(response.body.toString("utf8"))?.[1];
-      if (found !== undefined) return Number(found);
-    }
-    return undefined;
+    const pattern = /"created_by_workspace":\s*(\d+)/;
+    const found = this.#caller.exchanges.map(({ response }) => pattern.exec(response.body.toString("utf8"))?.[1]);
+    const id = found.find((text) => text !== undefined);
+    return id === undefined ? undefined : Number(id);
   }
 
   build(): SeedRow {
@@ -75,14 +74,17 @@ export class WorkspaceSeed {
     return rows;
   }
 
-  /** Returns the response body of the last successful request to an operation. */
-  #findLast(operation: string): unknown {
-    return this.#findAll(operation).at(-1);
+  /** Returns the response body of the last successful request to an operation, with a part of its target. */
+  #findLast(operation: string, part = ""): unknown {
+    return this.#findAll(operation, part).at(-1);
   }
 
-  #findAll(operation: string): unknown[] {
+  #findAll(operation: string, part = ""): unknown[] {
     return this.#caller.exchanges
-      .filter((item) => item.operation === operation && item.response.status < 300)
+      .filter(
+        ({ operation: id, request, response }) =>
+          id === operation && response.status < 300 && request.target.includes(part),
+      )
       .map(({ response }) => parseJsonBody(response));
   }
 
@@ -152,16 +154,12 @@ export class WorkspaceSeed {
   }
 
   #listOrganizationTypes(): readonly SeedRow[] {
-    const listed = listSeedRows(this.#findLast("organizations.types"));
-    const base = listSeedRows(this.#baseWorkspace.organization_types);
-    const rows =
-      listed.length > 0
-        ? listed.map(({ id, name, jurisdiction }) => ({
-            id,
-            name,
-            ...(typeof jurisdiction === "string" && { jurisdiction }),
-          }))
-        : [...base];
+    const listed = listSeedRows(this.#findLast("organizations.types")).map(({ id, name, jurisdiction }) => ({
+      id,
+      name,
+      ...(typeof jurisdiction === "string" && { jurisdiction }),
+    }));
+    const rows: SeedRow[] = listed.length > 0 ? listed : [...listSeedRows(this.#baseWorkspace.organization_types)];
     for (const name of this.#findSentValues("organization_type"))
       if (!rows.some((row) => row.name === name)) rows.push({ id: 900 + rows.length, name });
     return rows;
@@ -185,13 +183,8 @@ export class WorkspaceSeed {
     const listed = listSeedRows(this.#findLast("organizations.entities"));
     if (listed.length === 0) return this.#listOwn("entities");
     return listed.map((row) => {
-      const {
-        line_one = "",
-        city_name: city = "",
-        state_name: state = "",
-        zipcode = "",
-        country,
-      } = toFields(row.primary_address);
+      const address = toFields(row.primary_address);
+      const { line_one = "", city_name: city = "", state_name: state = "", zipcode = "" } = address;
       return {
         id: row.id,
         workspace_id: this.#id,
@@ -201,7 +194,7 @@ export class WorkspaceSeed {
         type: toFields(row.organization_type).name ?? "",
         is_primary: row.is_primary === true,
         ...(row.primary_address != null && {
-          address: { line_one, city, state, zipcode, country: toFields(country).name ?? "" },
+          address: { line_one, city, state, zipcode, country: toFields(address.country).name ?? "" },
         }),
       };
     });
@@ -219,7 +212,7 @@ export class WorkspaceSeed {
       return { id, workspace_id: this.#id, name: `Type ${id}`, routes };
     });
     return rows.map((row) => {
-      const form = this.#findLastAt("contract-types.intake-form", `/contract_types/${row.id}/`);
+      const form = this.#findLast("contract-types.intake-form", `/contract_types/${row.id}/`);
       return Array.isArray(form) ? { ...row, intake_form: form.map(toQuestion) } : row;
     });
   }
@@ -235,7 +228,7 @@ export class WorkspaceSeed {
       this.#createTemplate({ id, name: `Template ${id}`, contract_type_id: types[0]?.id, tags: [] }, base),
     );
     return rows.map((row) => {
-      const metadata = toFields(this.#findLastAt("templates.metadata", `/templates/${row.id}/`));
+      const metadata = toFields(this.#findLast("templates.metadata", `/templates/${row.id}/`));
       if (!Array.isArray(metadata.attributes)) return row;
       return {
         ...row,
@@ -266,13 +259,6 @@ export class WorkspaceSeed {
     }));
   }
 
-  #findLastAt(operation: string, part: string): unknown {
-    const found = this.#caller.exchanges.findLast(
-      (item) => item.operation === operation && item.response.status < 300 && item.request.target.includes(part),
-    );
-    return found && parseJsonBody(found.response);
-  }
-
   /** Finds the values of this field in accepted requests. */
   #findSentValues(field: string): ReadonlySet<unknown> {
     const values = new Set<unknown>();
@@ -294,9 +280,9 @@ export class WorkspaceSeed {
   }
 }
 
-function removeDuplicates(rows: readonly SeedRow[]): SeedRow[] {
-  return [...new Map(rows.map((row) => [row.id, row])).values()];
-}
+const removeDuplicates = (rows: readonly SeedRow[]): SeedRow[] => [
+  ...new Map(rows.map((row) => [row.id, row])).values(),
+];
 
 const questionKeys = ["variable", "display_label", "type", "required", "options", "default_value", "help_text"];
 

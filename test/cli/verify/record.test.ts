@@ -97,7 +97,7 @@ describe("svc verify record", () => {
         ({ request }) => request.headers.find(([name]) => name === "client-id")?.[1],
       ),
     );
-    // Both parts use the same placeholder. Requests without credentials have none.
+    // Both parts use the same stand-in. Requests without credentials have none.
     assert.deepEqual([...keys].filter((key) => key !== undefined).length, 1);
     assert.deepEqual(await readdir(join(cwd, "state", "verify")), []);
   });

@@ -4,6 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
+import { systemWallClock } from "../../../src/base/clock.ts";
 import { ExchangeRecorder } from "../../../src/verify/recorder.ts";
 import { type CliEmulator, startCliEmulator } from "../../support/cli/cli-emulator.ts";
 import { startCommand } from "../../support/cli/running-command.ts";
@@ -153,6 +154,16 @@ describe("svc verify scan --reindex", () => {
     assert.match((await svc("verify replay corpus")).out, /^contracts\.create:201:contract_status:/m);
   });
 
+  it("completes a truncated index", async (t) => {
+    const { cwd, svc } = await recorded(t);
+    const index = join(cwd, "corpus", "index.ndjson");
+    const whole = await readFile(index, "utf8");
+    await writeFile(index, whole.slice(0, -30));
+    assert.equal((await svc("verify replay corpus")).exit, 2);
+    const { exit, err } = await svc("verify scan corpus --reindex");
+    assert.deepEqual([exit, err, await readFile(index, "utf8")], [0, "Nothing suspicious in 5 exchanges\n", whole]);
+  });
+
   it("reports a file that is no longer an exchange", async (t) => {
     const { cwd, svc } = await recorded(t);
     const file = join(cwd, "corpus", "00004-contracts.list.http");
@@ -260,6 +271,31 @@ describe("svc verify replay", () => {
       "templates.list",
       "users.list",
     ]);
+  });
+
+  it("sends a service at most --rate requests per second", async (t) => {
+    const { cwd, svc } = await recorded(t);
+    const times: number[] = [];
+    const service = createServer((request, response) => {
+      times.push(systemWallClock.monotonicNow());
+      request.resume();
+      response.end("{}");
+    });
+    await new Promise<void>((resolve) => service.listen(0, "127.0.0.1", resolve));
+    t.after(() => service.close().closeAllConnections());
+    const url = `http://127.0.0.1:${(service.address() as AddressInfo).port}`;
+    const profile = { router_url: url, contracts_url: url, client_id: "other", client_secret: "other" };
+    await writeFile(join(cwd, "profiles.json"), JSON.stringify({ profiles: { other: profile } }), { mode: 0o600 });
+    const env = {
+      SVC_BASE_URL: "",
+      SVC_CONTRACTS_URL: "",
+      SVC_ROUTER_URL: "",
+      SVC_CLIENT_ID: "",
+      SVC_CLIENT_SECRET: "",
+    };
+    await svc("verify replay corpus --against other --rate 10", { env });
+    assert.ok(times.length >= 3, `${times.length} requests`);
+    assert.ok(times.at(-1)! - times[0]! >= (times.length - 1) * 95, `${times}`);
   });
 
   it("explains why a folder is not a corpus", async (t) => {

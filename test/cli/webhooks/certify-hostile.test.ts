@@ -4,16 +4,9 @@ import type { AddressInfo, Socket } from "node:net";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { systemWallClock, type WallClock } from "../../../src/base/clock.ts";
 import type { CertifyReport } from "../../../src/cli/commands/certify/receiver/report.ts";
 import { createTestFolder } from "../../support/cli/cli-emulator.ts";
-import { hmacKey, runCertify } from "../../support/cli/signed-receiver.ts";
-
-/** A wall clock that shortens waits to a tenth. */
-const impatientWall: WallClock = {
-  ...systemWallClock,
-  sleep: (ms, signal, how) => systemWallClock.sleep(ms >= 1_000 ? ms / 10 : ms, signal, how),
-};
+import { hmacKey, impatientWall, runCertify } from "../../support/cli/signed-receiver.ts";
 
 const ok = "HTTP/1.1 200 OK\r\n";
 

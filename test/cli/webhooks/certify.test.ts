@@ -5,18 +5,18 @@ import { readFile, writeFile } from "node:fs/promises";
 import type { ServerResponse } from "node:http";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { systemWallClock, type WallClock } from "../../../src/base/clock.ts";
+import { systemWallClock } from "../../../src/base/clock.ts";
 import type { CertifyReport } from "../../../src/cli/commands/certify/receiver/report.ts";
 import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
-import { hmacKey, type ReceiverRules, runCertify, startSignedReceiver } from "../../support/cli/signed-receiver.ts";
+import {
+  hmacKey,
+  impatientWall,
+  type ReceiverRules,
+  runCertify,
+  startSignedReceiver,
+} from "../../support/cli/signed-receiver.ts";
 import { enterKey, simulateUser } from "../../support/cli/simulated-user.ts";
-
-/** A wall clock that shortens waits to a tenth. */
-const impatientWall: WallClock = {
-  ...systemWallClock,
-  sleep: (ms, signal, how) => systemWallClock.sleep(ms >= 1_000 ? ms / 10 : ms, signal, how),
-};
 
 /** Whether the process runs. A zombie does not count. */
 function isAlive(pid: string): boolean {

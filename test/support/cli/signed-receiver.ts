@@ -5,10 +5,17 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
+import { systemWallClock, type WallClock } from "../../../src/base/clock.ts";
 import { createTestFolder } from "./cli-emulator.ts";
 import { type RunOptions, type RunResult, runCli } from "./run-cli.ts";
 
 export const hmacKey = Buffer.alloc(64, 7).toString("base64");
+
+/** A wall clock that shortens waits to a tenth. */
+export const impatientWall: WallClock = {
+  ...systemWallClock,
+  sleep: (ms, signal, how) => systemWallClock.sleep(ms >= 1_000 ? ms / 10 : ms, signal, how),
+};
 
 /** Behavior of a receiver. Default: correct behavior. */
 export interface ReceiverRules {

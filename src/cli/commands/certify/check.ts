@@ -26,7 +26,8 @@ export function selectChecks<C extends { readonly id: string }>(
     const hint = formatSuggestion(unknown, [...known]);
     throw new UsageError(`${flag} must be a check, got "${unknown}"`, { next: listCommand, ...(hint && { hint }) });
   };
-  const [chosen, skipped] = [read("--only", only), read("--skip", skip)];
+  const chosen = read("--only", only);
+  const skipped = read("--skip", skip);
   const left = all.filter((check) => (chosen.length === 0 || isNamed(chosen, check)) && !isNamed(skipped, check));
   if (left.length === 0) throw new UsageError("--skip leaves no check to run");
   return left;
@@ -35,13 +36,9 @@ export function selectChecks<C extends { readonly id: string }>(
 export type CheckCounts = Readonly<Record<CheckResult, number>>;
 
 export function countCheckResults(checks: readonly { readonly result: CheckResult }[]): CheckCounts {
-  const count = (result: CheckResult) => checks.filter((check) => check.result === result).length;
-  return {
-    passed: count("passed"),
-    failed: count("failed"),
-    warning: count("warning"),
-    not_checked: count("not_checked"),
-  };
+  const counts = { passed: 0, failed: 0, warning: 0, not_checked: 0 };
+  for (const { result } of checks) counts[result] += 1;
+  return counts;
 }
 
 /** Formats `9 passed, 1 failed, 2 warnings, 3 not checked`. */

@@ -1,4 +1,4 @@
-import { lookupTable, toFields } from "../../../base/object.ts";
+import { lookupTable, toFields, tryParseJson } from "../../../base/object.ts";
 import type { CapturedRun, Context } from "../../command.ts";
 import { dim, red, type StyledLine } from "../../output/styled.ts";
 import { formatCommandLine } from "../../process/shell-words.ts";
@@ -117,7 +117,7 @@ export function createKeyActionTools(
     async run(argv) {
       await announceCommand(argv);
       const done = await context.svc([...argv, "--json", "--yes"]);
-      if (done.exit === 0) return parseCommandOutput(done.out);
+      if (done.exit === 0) return toFields(tryParseJson(done.out));
       await print([red(findErrorMessage(done))]);
       return undefined;
     },
@@ -130,21 +130,10 @@ export function createKeyActionTools(
   };
 }
 
-function parseCommandOutput(out: string): Readonly<Record<string, unknown>> {
-  try {
-    return toFields(JSON.parse(out));
-  } catch {
-    return {};
-  }
-}
-
 /** Returns the error message of a failed command, or the last line of its error output. */
 function findErrorMessage({ err, exit }: CapturedRun): string {
-  const last = err.trim().split("\n").at(-1) ?? "";
-  try {
-    const { message, hint } = toFields(toFields(JSON.parse(last)).error);
-    return [message, hint].filter((text) => typeof text === "string" && text !== "").join(" ");
-  } catch {
-    return last === "" ? `The command ended with exit code ${exit}.` : last;
-  }
+  const last = err.trim().split("\n").at(-1)!;
+  const { message, hint } = toFields(toFields(tryParseJson(last)).error);
+  const texts = [message, hint].filter((text) => typeof text === "string" && text !== "");
+  return texts.join(" ") || last || `The command ended with exit code ${exit}.`;
 }

@@ -81,13 +81,9 @@ export const toAttemptEvent = (at: string, delivery: DeliveryEvent) => ({
   next_attempt_at: delivery.next_attempt_at,
 });
 
-export function toDeliveryEvent(delivery: ListenedDelivery) {
-  const { at, activity = null, composite_id = null, verified, reason = null, bytes, forwarded } = delivery;
-  return { type: "delivery", at, activity, composite_id, verified, reason, bytes, forwarded: toForwarded(forwarded) };
-}
-
-function toForwarded(forwarded: ListenedDelivery["forwarded"]) {
-  if (forwarded === undefined) return null;
-  const { duration_ms } = forwarded;
-  return "status" in forwarded ? { status: forwarded.status, duration_ms } : { error: forwarded.error, duration_ms };
+export function toDeliveryEvent({ forwarded: sent, ...delivery }: ListenedDelivery) {
+  const { at, activity = null, composite_id = null, verified, reason = null, bytes } = delivery;
+  const result = sent && ("status" in sent ? { status: sent.status } : { error: sent.error });
+  const forwarded = sent ? { ...result, duration_ms: sent.duration_ms } : null;
+  return { type: "delivery", at, activity, composite_id, verified, reason, bytes, forwarded };
 }

@@ -6,8 +6,7 @@ import {
   type ReceivedWebhookRequest,
   type WebhookReceiver,
 } from "../../connection/webhook-receiver.ts";
-import type { ListenedDelivery, VerifiedDelivery } from "../webhooks/listened-delivery.ts";
-import { verifyReceivedDelivery } from "../webhooks/listened-delivery.ts";
+import { type ListenedDelivery, type VerifiedDelivery, verifyReceivedDelivery } from "../webhooks/listened-delivery.ts";
 import { openDeliverySender } from "../webhooks/post.ts";
 
 interface SessionReceiverOptions {
@@ -64,12 +63,9 @@ async function fetchKey(context: Context): Promise<string> {
  * ended.
  */
 async function fetchTime(context: Context): Promise<string | undefined> {
-  try {
-    const client = await context.client("emulator", { connections: 1 });
-    return (await client.call(showClock, {}, { signal: context.signal, retries: 0 })).now;
-  } catch {
-    return undefined;
-  }
+  const client = await context.client("emulator", { connections: 1 }).catch(() => undefined);
+  const clock = await client?.call(showClock, {}, { signal: context.signal, retries: 0 }).catch(() => undefined);
+  return clock?.now;
 }
 
 const joinHeaders = (headers: ReceivedWebhookRequest["headers"]): Readonly<Record<string, string>> =>

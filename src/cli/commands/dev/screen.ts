@@ -1,3 +1,4 @@
+import { on } from "node:events";
 import type { showClock } from "../../../api/emulator/clock.ts";
 import type { listControlWebhooks } from "../../../api/emulator/webhooks.ts";
 import type { ResultOf } from "../../../api/operation.ts";
@@ -10,8 +11,6 @@ import { type StyledLine, stripStyles } from "../../output/styled.ts";
 import { InterruptedError } from "../../process/failure.ts";
 import type { InputStream } from "../../process/host.ts";
 import { write } from "../../process/write.ts";
-
-const statusSeparator = " | ";
 
 /** A growing list of lines. Terminals also show a status line below the list. */
 export class SessionScreen {
@@ -52,10 +51,10 @@ export class SessionScreen {
   }
 
   /** Replaces the status line. A narrow window shows only the first parts. */
-  setStatus(parts: readonly string[]): Promise<void> {
-    if (!this.#hasStatus) return Promise.resolve();
+  async setStatus(parts: readonly string[]): Promise<void> {
+    if (!this.#hasStatus) return;
     this.#parts = parts;
-    return this.#enqueue(async () => {});
+    await this.#enqueue(async () => {});
   }
 
   #enqueue(work: () => Promise<void>): Promise<void> {
@@ -87,14 +86,12 @@ export class SessionScreen {
   }
 }
 
-function fitParts(parts: readonly string[], columns: number): string {
-  let line = "";
-  for (const part of parts.map(escapeControlCharacters)) {
-    const longer = line === "" ? part : `${line}${statusSeparator}${part}`;
-    if (measureWidth(longer) <= columns) line = longer;
-  }
-  return line;
-}
+/** Joins the parts that fit into a line. */
+const fitParts = (parts: readonly string[], columns: number): string =>
+  parts.map(escapeControlCharacters).reduce((line, part) => {
+    const longer = line === "" ? part : `${line} | ${part}`;
+    return measureWidth(longer) <= columns ? longer : line;
+  }, "");
 
 type RawInput = InputStream & { setRawMode?(isRaw: boolean): unknown };
 
@@ -111,29 +108,23 @@ export async function readKeys({ host, signal }: Context, onKey: (key: string) =
     // A closed terminal rejects a change of its mode.
     if (!stdin.destroyed) stdin.setRawMode?.(isRaw);
   };
-  let onData: (chunk: Buffer | string) => void = () => {};
-  let onEnd = () => {};
+  setRaw(true);
   try {
-    setRaw(true);
-    await new Promise<void>((resolve, reject) => {
-      onData = (chunk) => {
-        const text = String(chunk);
-        // Arrows and other multi-byte keys have no function here.
-        if (text.startsWith("\x1b")) return;
-        for (const key of text) {
-          if (key === ctrlC) return reject(new InterruptedError());
-          if (key === ctrlD || key === "q") return resolve();
-          onKey(key);
-        }
-      };
-      onEnd = resolve;
-      if (signal.aborted) return resolve();
-      signal.addEventListener("abort", onEnd, { once: true });
-      stdin.on("data", onData).once("end", onEnd).once("close", onEnd).resume();
-    });
+    for await (const [chunk] of on(stdin.resume(), "data", { signal, close: ["end", "close"] })) {
+      const text = String(chunk);
+      // Arrows and other multi-byte keys have no function here.
+      if (text.startsWith("\x1b")) continue;
+      for (const key of text) {
+        if (key === ctrlC) throw new InterruptedError();
+        if (key === ctrlD || key === "q") return;
+        onKey(key);
+      }
+    }
+  } catch (error) {
+    // The end of the run and a closed terminal end the session.
+    if (error instanceof InterruptedError) throw error;
   } finally {
-    signal.removeEventListener("abort", onEnd);
-    stdin.off("data", onData).off("end", onEnd).off("close", onEnd).pause();
+    stdin.pause();
     setRaw(false);
   }
 }
@@ -146,11 +137,6 @@ export interface ObservedClock extends EmulatorClock {
   readonly seenAt: number;
 }
 
-/** Returns virtual milliseconds at a monotonic time of this machine. */
-function getVirtualNow({ now, mode, speed, seenAt }: ObservedClock, at: number): number {
-  return Date.parse(now) + (mode === "real" ? (at - seenAt) * speed : 0);
-}
-
 /** Formats the parts of the status line, most important first, because a narrow window omits the last parts. */
 export function formatStatusParts(
   clock: ObservedClock | undefined,
@@ -159,7 +145,7 @@ export function formatStatusParts(
   at: number,
 ) {
   if (clock === undefined) return ["? keys", "q quits"];
-  const now = getVirtualNow(clock, at);
+  const now = Date.parse(clock.now) + (clock.mode === "real" ? (at - clock.seenAt) * clock.speed : 0);
   const failing = webhooks.filter(({ status, failure_count }) => status !== "ACTIVE" || failure_count > 0).length;
   const dueMs = clock.next_due === null ? undefined : Math.max(0, Date.parse(clock.next_due) - now);
   const due = dueMs === undefined ? "nothing due" : `next due in ${describeDuration(Math.ceil(dueMs / 1_000) * 1_000)}`;

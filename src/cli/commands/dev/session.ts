@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { showClock } from "../../../api/emulator/clock.ts";
 import { listControlWebhooks } from "../../../api/emulator/webhooks.ts";
 import type { Context } from "../../command.ts";
@@ -64,13 +65,10 @@ export class DevSession {
     return this.#context.output.format !== "table";
   }
 
-  async #printDocument(value: object): Promise<void> {
+  /** Prints a document for programs, or a line for users. */
+  async #showEvent(value: object, line?: StyledLine): Promise<void> {
     if (this.#isJson) await this.#context.output.printDocument(value);
-  }
-
-  async #showEvent(value: object, line: StyledLine): Promise<void> {
-    if (this.#isJson) await this.#context.output.printDocument(value);
-    else await this.#screen.print(line);
+    else if (line !== undefined) await this.#screen.print(line);
   }
 
   /** Creates the webhook of the session. Creates another webhook if the first one is deleted. */
@@ -89,7 +87,7 @@ export class DevSession {
       try {
         await this.subscribe(receiver);
         await this.#screen.showNotice(`Webhook ${this.#state.webhookId} is subscribed.`);
-        return await this.#printDocument({ type: "subscribed", webhook_id: this.#state.webhookId });
+        return await this.#showEvent({ type: "subscribed", webhook_id: this.#state.webhookId });
       } catch {
         await host.wall.sleep(defaultResubscribeMs, signal);
       }
@@ -123,7 +121,7 @@ export class DevSession {
 
   #reportApp(type: "app_down" | "app_up", line: string): void {
     void this.#screen.showNotice(line);
-    void this.#printDocument({ type, forward_to: this.#options.forwardTo });
+    void this.#showEvent({ type, forward_to: this.#options.forwardTo });
     void this.#drawStatus();
   }
 
@@ -138,7 +136,7 @@ export class DevSession {
     try {
       await this.#refresh().catch(() => {});
       if (this.#options.isInteractive) await readKeys(context, (key) => this.#onKey(key));
-      else await waitUntilAborted(signal);
+      else if (!signal.aborted) await once(signal, "abort");
     } finally {
       this.#hasEnded = true;
       ended.abort();
@@ -211,9 +209,3 @@ export class DevSession {
     await this.#screen.setStatus(formatStatusParts(this.#clock, this.#webhooks, this.#isAppDown, now));
   }
 }
-
-const waitUntilAborted = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    signal.addEventListener("abort", () => resolve(), { once: true });
-  });

@@ -1,5 +1,4 @@
 import { relative } from "node:path";
-import { lookupTable } from "../../../base/object.ts";
 import type { Context } from "../../command.ts";
 import {
   type EmulatorAccess,
@@ -62,20 +61,12 @@ const waitForEmulator = (context: Context): Promise<LocalEmulator> =>
   );
 
 /** Removes the variables that select services other than the emulator of the folder. */
-const clearedVariables = lookupTable<undefined>({
-  SVC_BASE_URL: undefined,
-  SVC_ROUTER_URL: undefined,
-  SVC_CONTRACTS_URL: undefined,
-  SVC_EMULATOR_URL: undefined,
-  SVC_EMULATOR_TOKEN: undefined,
-  SVC_CLIENT_ID: undefined,
-  SVC_CLIENT_SECRET: undefined,
-  SVC_CLUSTER_KEY: undefined,
-  SVC_CLUSTERS: undefined,
-  SVC_WEBHOOK_HMAC_KEY: undefined,
-  SVC_PROFILE: undefined,
-  SVC_TOKEN: undefined,
-});
+const clearedVariables = Object.fromEntries(
+  [
+    ...["BASE_URL", "ROUTER_URL", "CONTRACTS_URL", "EMULATOR_URL", "EMULATOR_TOKEN", "CLIENT_ID", "CLIENT_SECRET"],
+    ...["CLUSTER_KEY", "CLUSTERS", "WEBHOOK_HMAC_KEY", "PROFILE", "TOKEN"],
+  ].map((name) => [`SVC_${name}`, undefined]),
+);
 
 /** Creates a context whose services are always those of this folder's emulator, at its current address. */
 export function createFolderContext(context: Context, output: Output): Context {

@@ -23,19 +23,10 @@ export interface ListedCommand {
 type ListedCommands = readonly ListedCommand[];
 
 /** Groups that sign users in or act for connected apps. Agents cannot use them. */
-const userOnlyGroups: ReadonlySet<string> = new Set([
-  "auth",
-  "oidc",
-  "trial",
-  "invites",
-  "chat-a",
-  "chat-b",
-  "crm-a",
-  "crm-b",
-]);
+const userOnlyGroups = ["auth", "oidc", "trial", "invites", "chat-a", "chat-b", "crm-a", "crm-b"];
 
 /** Operations whose responses are entirely secret, or contain arbitrary data of senders. */
-const withheldOperations: ReadonlySet<string> = new Set(["state.export", "clusters.inbox", "emails.blackhole"]);
+const withheldOperations = ["state.export", "clusters.inbox", "emails.blackhole"];
 
 /** Finds a command by a name such as `contracts status` or `contracts.status`. Throws UsageError if there is none. */
 export function findCommand(commands: ListedCommands, name: string): ListedCommand {
@@ -52,12 +43,11 @@ const maxMatches = 12;
 /** Finds commands of operations by the words of a query, best match first. */
 export function findCommands(commands: ListedCommands, query: string) {
   const words = query.toLowerCase().match(/[\w-]+/g) ?? [];
-  const matches = commands
+  return commands
     .filter(({ operation }) => operation !== undefined)
     .map((one) => ({ one, score: scoreCommand(one, words) }))
     .filter(({ score }) => score > 0)
-    .sort((a, b) => b.score - a.score);
-  return matches
+    .sort((a, b) => b.score - a.score)
     .slice(0, maxMatches)
     .map(({ one: { command, summary, operation, method } }) => ({ command, summary, operation, method }));
 }
@@ -72,11 +62,10 @@ function scoreCommand(
     [summary.toLowerCase(), 2],
     [`${path} ${description.toLowerCase()}`, 1],
   ] as const;
-  const scores = words.map((word) => {
+  return words.reduce((sum, word) => {
     const stem = word.length > 4 ? word.replace(/(?:ing|ed|es|s|e)$/, "") : word;
-    return Math.max(0, ...places.map(([text, weight]) => (text.includes(stem) ? weight : 0)));
-  });
-  return scores.reduce((sum, one) => sum + one, 0);
+    return sum + (places.find(([text]) => text.includes(stem))?.[1] ?? 0);
+  }, 0);
 }
 
 export interface OperationCallInput {
@@ -106,7 +95,7 @@ export function createCallLine(commands: ListedCommands, input: OperationCallInp
 /** Explains why only users can run a command. Returns undefined if agents and scenario files can run it, too. */
 export function explainUserOnly({ command, operation }: Pick<ListedCommand, "command" | "operation">) {
   if (operation === undefined) return "It calls no operation. Run it in a shell.";
-  return userOnlyGroups.has(command.split(" ")[0]!) ? "It acts for a person or a connected app." : undefined;
+  return userOnlyGroups.includes(command.split(" ")[0]!) ? "It acts for a person or a connected app." : undefined;
 }
 
 function requireCallable(listed: ListedCommand, allowWrites: boolean): void {
@@ -115,7 +104,7 @@ function requireCallable(listed: ListedCommand, allowWrites: boolean): void {
     new UsageError(`svc ${command} cannot be called by an agent`, { hint });
   const personalReason = explainUserOnly(listed);
   if (personalReason !== undefined) throw createManualOnlyError(personalReason);
-  if (operation !== undefined && withheldOperations.has(operation))
+  if (operation !== undefined && withheldOperations.includes(operation))
     throw createManualOnlyError("Its response holds secrets.");
   if ((response !== "json" && response !== "empty") || body === "raw" || body === "stream") {
     throw createManualOnlyError("It sends or returns something else than JSON. Run it in a shell.");

@@ -104,9 +104,9 @@ function redactOutput(text: string): string {
   } catch {
     return redactText(text);
   }
-  const redacted = stringifyExact(maskFields(value, ""), text.includes("\n ") ? 2 : undefined);
-  const isUnchanged = stringifyExact(value, text.includes("\n ") ? 2 : undefined) === redacted;
-  return isUnchanged ? text : `${redacted}\n`;
+  const format = (document: unknown) => stringifyExact(document, text.includes("\n ") ? 2 : undefined);
+  const redacted = format(maskFields(value, ""));
+  return format(value) === redacted ? text : `${redacted}\n`;
 }
 
 function maskFields(value: unknown, name: string): unknown {

@@ -21,7 +21,7 @@ import { tryParseJson } from "../../../base/object.ts";
 import type { Context } from "../../command.ts";
 import { UsageError } from "../../process/failure.ts";
 import { type McpToolResult, ToolRunner, toErrorResult } from "./runner.ts";
-import { listTools, type McpTool } from "./tools.ts";
+import { isReadOnly, listTools, type McpTool } from "./tools.ts";
 
 /** Serves the tools on the streams of the host, until standard input ends or the run is aborted. */
 export async function serveTools(context: Context, { allowWrites }: { readonly allowWrites: boolean }): Promise<void> {
@@ -29,7 +29,7 @@ export async function serveTools(context: Context, { allowWrites }: { readonly a
   const runner = new ToolRunner(context);
   const tools = listTools(allowWrites);
   const server = new Server({ name: "svc", version: host.version }, { capabilities: { tools: {} } });
-  server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: tools.map(listTool) }));
+  server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: tools.map(describeTool) }));
   server.setRequestHandler(CallToolRequestSchema, async ({ params: { name, arguments: given } }) => {
     const tool = tools.find((one) => one.name === name);
     const { text, isError } = tool
@@ -53,13 +53,14 @@ export async function serveTools(context: Context, { allowWrites }: { readonly a
 }
 
 /** Describes a tool with its schema. Repetitive parts are omitted, because agents pay for each token. */
-function listTool({ name, description, input, readOnly }: McpTool) {
+function describeTool(tool: McpTool) {
+  const { name, description, input } = tool;
   const { $schema: _, additionalProperties: __, ...schema } = z.toJSONSchema(input, { io: "input" });
   return {
     name,
     description,
     inputSchema: { ...schema, type: "object" as const },
-    annotations: { readOnlyHint: readOnly },
+    annotations: { readOnlyHint: isReadOnly(tool) },
   };
 }
 
@@ -74,7 +75,6 @@ async function callTool(tool: McpTool, given: unknown, runner: ToolRunner): Prom
 }
 
 const maxLineBytes = 10 * 1024 * 1024;
-const newline = 0x0a;
 
 /** Requests that the server handles. The SDK reports invalid parameters as an internal error. */
 const requestSchemas = [InitializeRequestSchema, ListToolsRequestSchema, CallToolRequestSchema];
@@ -126,7 +126,7 @@ class LineTransport implements Transport {
 
   readonly #read = (chunk: Buffer): void => {
     let rest = chunk;
-    for (let at = rest.indexOf(newline); at !== -1; at = rest.indexOf(newline)) {
+    for (let at = rest.indexOf("\n"); at !== -1; at = rest.indexOf("\n")) {
       this.#add(rest.subarray(0, at));
       this.#endLine();
       rest = rest.subarray(at + 1);

@@ -10,7 +10,6 @@ export interface McpTool {
   readonly name: string;
   readonly description: string;
   readonly input: z.ZodObject;
-  readonly readOnly: boolean;
   run(input: Readonly<Record<string, unknown>>, runner: ToolRunner): Promise<McpToolResult>;
 }
 
@@ -18,9 +17,8 @@ const defineTool = <Shape extends z.ZodRawShape>(
   name: string,
   description: string,
   shape: Shape,
-  readOnly: boolean,
   run: (input: z.infer<z.ZodObject<Shape>>, runner: ToolRunner) => Promise<McpToolResult>,
-): McpTool => ({ name, description, input: z.object(shape).strict(), readOnly, run: run as unknown as McpTool["run"] });
+): McpTool => ({ name, description, input: z.strictObject(shape), run: run as unknown as McpTool["run"] });
 
 const stringSchema = z.string();
 const optionalString = z.string().optional();
@@ -29,7 +27,6 @@ const operationSearchTool = defineTool(
   "find",
   "Find operations by words",
   { query: stringSchema },
-  true,
   async ({ query }, runner) => toDataResult(findCommands(await runner.listCommands(), query)),
 );
 
@@ -37,7 +34,6 @@ const operationDescriptionTool = defineTool(
   "describe",
   "Show fields, examples and path of an operation (id or command)",
   { operation: stringSchema },
-  true,
   async ({ operation }, runner) => toDataResult(findCommand(await runner.listCommands(), operation)),
 );
 
@@ -51,7 +47,6 @@ const createOperationCallTool = (allowWrites: boolean) =>
       query: dictionary(z.unknown()).optional(),
       ...(allowWrites && { body: z.unknown().optional() }),
     },
-    !allowWrites,
     async (input, runner) => {
       const { argv, stdin } = createCallLine(await runner.listCommands(), input, allowWrites);
       return runner.run(argv, stdin);
@@ -62,7 +57,6 @@ const contractStatusTool = defineTool(
   "contract",
   "Show the status of a contract",
   { id: stringSchema.describe("T-1") },
-  true,
   async ({ id }, runner) => runner.run(["contracts", "status", requireWord(id, "id")]),
 );
 
@@ -71,7 +65,6 @@ const contractJourneyTool = defineTool(
   "contract",
   "Lead a contract to a status, or create a sample; answers its status",
   { id: optionalString.describe("T-1; omit to create"), to: z.enum(["DRAFT", "SIGN", "EXECUTED"]).optional() },
-  false,
   async ({ id: given, to }, runner) => {
     const id = given === undefined ? await createSample(runner) : requireWord(given, "id");
     if (typeof id !== "string") return id;
@@ -102,7 +95,7 @@ async function createSample(runner: ToolRunner): Promise<string | McpToolResult>
   return created.isError ? created : String(JSON.parse(created.text).id);
 }
 
-const clockStatusTool = defineTool("clock", "Show virtual time and what is due next", {}, true, async (_, runner) =>
+const clockStatusTool = defineTool("clock", "Show virtual time and what is due next", {}, async (_, runner) =>
   runner.run(["emulator", "clock"]),
 );
 
@@ -114,7 +107,6 @@ const clockAdvanceTool = defineTool(
     to: optionalString.describe("ISO 8601"),
     until_idle: z.boolean().optional(),
   },
-  false,
   async ({ by, to, until_idle }, runner) => {
     const flags = [
       ...(by === undefined ? [] : [`--by=${by}`]),
@@ -129,7 +121,6 @@ const traceTool = defineTool(
   "trace",
   "Show what caused something and what followed",
   { ref: stringSchema.describe("T-1, request:12, delivery:3") },
-  true,
   async ({ ref }, runner) => runner.run(["emulator", "trace", requireWord(ref, "ref")]),
 );
 
@@ -137,12 +128,11 @@ const webhookDiagnosisTool = defineTool(
   "why",
   "Diagnose webhooks that fail",
   { webhook: optionalString.describe("ID, URL or title") },
-  true,
   async ({ webhook }, runner) =>
     runner.run(["webhooks", "why", ...(webhook === undefined ? [] : [requireWord(webhook, "webhook")])]),
 );
 
-const snapshotListTool = defineTool("snapshot", "List snapshots of the emulator", {}, true, async (_, runner) =>
+const snapshotListTool = defineTool("snapshot", "List snapshots of the emulator", {}, async (_, runner) =>
   runner.run(["emulator", "snapshot", "list"]),
 );
 
@@ -150,7 +140,6 @@ const snapshotTool = defineTool(
   "snapshot",
   "List, save, restore or compare snapshots of the emulator",
   { action: z.enum(["list", "save", "restore", "diff"]), name: optionalString },
-  false,
   async ({ action, name }, runner) => {
     if (action === "list") return runner.run(["emulator", "snapshot", "list"]);
     if (name === undefined) throw new UsageError("name is required");
@@ -163,7 +152,6 @@ const requestListTool = defineTool(
   "requests",
   "List requests that the emulator received, newest first",
   { status: z.number().int().optional(), operation: optionalString, limit: z.number().int().optional() },
-  true,
   async ({ status, operation, limit = 20 }, runner) =>
     runner.run([
       "emulator",
@@ -179,7 +167,6 @@ const certificationTool = defineTool(
   "certify",
   "Grade a webhook receiver: sends it good and bad deliveries",
   { to: stringSchema.describe("URL"), hmac_key_file: stringSchema },
-  false,
   async ({ to, hmac_key_file }, runner) =>
     runner.run(["webhooks", "certify", `--to=${to}`, `--hmac-key-file=${hmac_key_file}`]),
 );
@@ -190,29 +177,30 @@ function requireWord(value: string, name: string): string {
   return value;
 }
 
+const readTools: readonly McpTool[] = [
+  operationSearchTool,
+  operationDescriptionTool,
+  createOperationCallTool(false),
+  contractStatusTool,
+  clockStatusTool,
+  traceTool,
+  webhookDiagnosisTool,
+  snapshotListTool,
+  requestListTool,
+];
+
+/** Tools that change something. They replace the tools of the same name. */
+const writeTools: readonly McpTool[] = [
+  createOperationCallTool(true),
+  contractJourneyTool,
+  clockAdvanceTool,
+  snapshotTool,
+];
+
 /** Returns the tools of a server with or without write access. */
 export const listTools = (allowWrites: boolean): readonly McpTool[] =>
   allowWrites
-    ? [
-        operationSearchTool,
-        operationDescriptionTool,
-        createOperationCallTool(true),
-        contractJourneyTool,
-        clockAdvanceTool,
-        traceTool,
-        webhookDiagnosisTool,
-        snapshotTool,
-        requestListTool,
-        certificationTool,
-      ]
-    : [
-        operationSearchTool,
-        operationDescriptionTool,
-        createOperationCallTool(false),
-        contractStatusTool,
-        clockStatusTool,
-        traceTool,
-        webhookDiagnosisTool,
-        snapshotListTool,
-        requestListTool,
-      ];
+    ? [...readTools.map((tool) => writeTools.find(({ name }) => name === tool.name) ?? tool), certificationTool]
+    : readTools;
+
+export const isReadOnly = (tool: McpTool): boolean => readTools.includes(tool);

@@ -17,8 +17,7 @@ export async function checkExpectations(
   stage: ScenarioStage,
 ): Promise<readonly ExpectationDifference[]> {
   const expected = resolveReferences(given, stage.values);
-  const expectsState = ["activities", "deliveries", "webhooks"].some((name) => name in expected);
-  if (expectsState) await stage.settle();
+  if (["activities", "deliveries", "webhooks"].some((name) => name in expected)) await stage.settle();
   const differences: ExpectationDifference[] = [];
   const check = <T>(
     name: keyof Expectations,
@@ -86,12 +85,8 @@ function compareActivities(expected: readonly string[] | null, seen: readonly st
   const position = missing === 0 ? "" : ` after ${expected![missing - 1]}`;
   const all = seen.length === 0 ? "none" : seen.join(", ");
   const message = `activities.${missing}: ${name} did not happen${position}; seen: ${all}`;
-  return [{ path: ["activities"], message, seen: expected === null ? seen : filterExpected(expected, seen) }];
-}
-
-function filterExpected(expected: readonly string[], seen: readonly string[]): readonly string[] {
-  const own = seen.filter((one) => expected.includes(one));
-  return own.length > 0 ? own : seen;
+  const own = seen.filter((one) => expected?.includes(one));
+  return [{ path: ["activities"], message, seen: own.length > 0 ? own : seen }];
 }
 
 type ExpectedDelivery = NonNullable<Expectations["deliveries"]>[number];
@@ -131,11 +126,9 @@ function compareSubset(
 ): readonly ExpectationDifference[] {
   if (Array.isArray(expected)) {
     if (!Array.isArray(seen)) return [createDifference(path, "a list", seen)];
-    const lengths =
-      expected.length === seen.length
-        ? []
-        : [{ path, message: `${formatPath(path)}expected ${expected.length} items, got ${seen.length}`, seen }];
-    return lengths.length > 0 ? lengths : expected.flatMap((one, i) => compareSubset(one, seen[i], [...path, i]));
+    if (expected.length !== seen.length)
+      return [{ path, message: `${formatPath(path)}expected ${expected.length} items, got ${seen.length}`, seen }];
+    return expected.flatMap((one, i) => compareSubset(one, seen[i], [...path, i]));
   }
   if (isObject(expected)) {
     if (typeof seen !== "object" || seen === null) return [createDifference(path, "a map", seen)];
@@ -172,9 +165,8 @@ function findMissingIndex<Expected, Seen>(
 ): number | undefined {
   let from = 0;
   for (const [i, one] of expected.entries()) {
-    const found = seen.findIndex((other, at) => at >= from && fits(one, other));
-    if (found < 0) return i;
-    from = found + 1;
+    from = seen.findIndex((other, at) => at >= from && fits(one, other)) + 1;
+    if (from === 0) return i;
   }
   return undefined;
 }

@@ -50,11 +50,8 @@ export class ScenarioEmulators {
     const { start, seed = "demo" } = parsed.scenario;
     const folder = isSeedFile(seed) ? getScenarioFolder(parsed, this.#context.host) : "";
     const key = JSON.stringify([seed, start, folder]);
-    let base = this.#bases.get(key);
-    if (!base) {
-      base = startBaseEmulator(parsed, this.#context);
-      this.#bases.set(key, base);
-    }
+    const base = this.#bases.get(key) ?? startBaseEmulator(parsed, this.#context);
+    this.#bases.set(key, base);
     return base;
   }
 }

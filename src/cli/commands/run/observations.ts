@@ -7,15 +7,7 @@ import { ServiceError } from "../../../client/errors.ts";
 import type { ScenarioStage } from "./stage.ts";
 
 /** Observed delivery in the form of expectations. */
-export interface ObservedDelivery {
-  readonly to: string;
-  readonly activity: string;
-  readonly contract: string | null;
-  readonly outcome: string;
-  readonly attempts: number;
-  readonly answers: readonly (number | string)[];
-  readonly minutes: readonly number[];
-}
+export type ObservedDelivery = ReturnType<typeof toObservedDelivery>;
 
 type ListedDelivery = ResultOf<typeof listDeliveries>["items"][number];
 
@@ -24,15 +16,10 @@ export async function listObservedDeliveries(stage: ScenarioStage): Promise<read
   const { client, signal } = stage;
   const names = new Map((await listWebhooks(stage)).map(({ name, id }) => [id, name]));
   const { items } = await client.call(listDeliveries, { query: { limit: 500 } }, { signal });
-  return [...items]
-    .reverse()
-    .map((one) => toObservedDelivery(one, names.get(one.webhook_id) ?? String(one.webhook_id)));
+  return items.map((one) => toObservedDelivery(one, names.get(one.webhook_id) ?? String(one.webhook_id))).reverse();
 }
 
-function toObservedDelivery(
-  { activity, composite_id, outcome, attempts }: ListedDelivery,
-  to: string,
-): ObservedDelivery {
+function toObservedDelivery({ activity, composite_id, outcome, attempts }: ListedDelivery, to: string) {
   const start = Date.parse(attempts[0]?.at ?? "");
   return {
     to,
@@ -40,10 +27,14 @@ function toObservedDelivery(
     contract: composite_id,
     outcome,
     attempts: attempts.length,
-    answers: attempts.map(({ status, error }) => status ?? error?.code ?? "no answer"),
+    answers: listAnswers(attempts),
     minutes: attempts.map(({ at }) => Math.round((Date.parse(at) - start) / 60_000)),
   };
 }
+
+/** Lists the result of each attempt: a status or an error code. */
+export const listAnswers = (attempts: ListedDelivery["attempts"]): (number | string)[] =>
+  attempts.map(({ status, error }) => status ?? error?.code ?? "no answer");
 
 export async function listObservedActivities({ client, signal }: ScenarioStage): Promise<readonly string[]> {
   const found = new Map<number, string>();

@@ -1,10 +1,11 @@
 import { type Document, LineCounter, parseDocument, visit } from "yaml";
+import * as z from "zod";
 import type { Operation } from "../../../api/operation.ts";
-import { isObject } from "../../../base/object.ts";
+import { isObject, isOneOf, toFields } from "../../../base/object.ts";
 import { findNearest } from "../../../base/text.ts";
 import { stripByteOrderMark } from "../../parse/body.ts";
 import { splitWords } from "../../process/shell-words.ts";
-import { findSchemaProblem } from "./issues.ts";
+import { findSchemaProblem, suggestSimilar } from "./issues.ts";
 import { type DocumentPath, type DocumentPosition, DocumentPositions, ScenarioError } from "./problem.ts";
 import { findReferences } from "./references.ts";
 import { Scenario, type StepKind, stepSchemas } from "./schema.ts";
@@ -74,6 +75,11 @@ const toSentence = (text: string): string =>
 /** Names of the values that are available from the beginning. */
 const initialValueNames = ["cluster_id", "router_url", "contracts_url", "client_id"] as const;
 
+const stepKinds = Object.keys(stepSchemas) as StepKind[];
+
+/** Steps are checked one by one, by the schema of their kind. */
+const uncheckedSteps = z.unknown().optional();
+
 class ScenarioChecker {
   readonly #file: string;
   readonly #positions: DocumentPositions;
@@ -88,100 +94,83 @@ class ScenarioChecker {
   }
 
   checkScenario(value: Record<string, unknown>): void {
-    const { steps, ...rest } = value;
-    this.#check(Scenario.omit({ steps: true }), rest, [], Object.keys(Scenario.shape));
-    if (steps === undefined) this.#fail([], "steps is required.");
-    this.#checkSteps(steps, ["steps"]);
+    this.#check(Scenario.extend({ steps: uncheckedSteps }), value, []);
+    this.#checkSteps(value.steps, [], "steps is required.");
   }
 
-  #checkSteps(steps: unknown, path: DocumentPath): void {
-    if (!Array.isArray(steps) || steps.length === 0) {
-      this.#fail(path, "steps must be a list with at least one step.");
-    }
-    for (const [i, step] of (steps as unknown[]).entries()) this.#checkStep(step, [...path, i]);
+  /** Checks the steps of the map at a path. */
+  #checkSteps(steps: unknown, parent: DocumentPath, missing: string): void {
+    const path = [...parent, "steps"];
+    if (steps === undefined) this.#fail(parent, missing);
+    if (!Array.isArray(steps) || steps.length === 0) this.#fail(path, "steps must be a list with at least one step.");
+    for (const [i, step] of steps.entries()) this.#checkStep(step, [...path, i]);
   }
 
   #checkStep(step: unknown, path: DocumentPath): void {
-    if (!isObject(step)) this.#fail(path, `A step must be a map with one of ${Object.keys(stepSchemas).join(", ")}.`);
-    const fields = step as Record<string, unknown>;
-    const kind = this.#getKind(fields, path);
+    if (!isObject(step)) this.#fail(path, `A step must be a map with one of ${stepKinds.join(", ")}.`);
+    const kind = this.#getKind(step, path);
     if (kind === "for each") {
-      const { steps, ...rest } = fields;
-      this.#check(stepSchemas[kind].omit({ steps: true }), rest, path, Object.keys(stepSchemas[kind].shape));
-      this.#checkLoop(rest, steps, path);
+      this.#check(stepSchemas[kind].extend({ steps: uncheckedSteps }), step, path);
+      this.#checkLoop(step, path);
       return;
     }
-    this.#check(stepSchemas[kind], fields, path, Object.keys(stepSchemas[kind].shape));
-    if (kind === "call") this.#checkCall(fields, path);
-    if (kind === "svc" && typeof fields.svc === "string" && splitWords(fields.svc) === undefined) {
+    this.#check(stepSchemas[kind], step, path);
+    if (kind === "call") this.#checkCall(step, path);
+    if (kind === "svc" && typeof step.svc === "string" && splitWords(step.svc) === undefined) {
       this.#fail([...path, "svc"], "svc has a quote that is not closed.");
     }
-    this.#checkReferences(fields, path, kind);
-    this.#checkReceivers(fields.expect, [...path, "expect"]);
-    this.#recordNames(fields);
+    this.#checkReferences(step, path, kind);
+    this.#checkReceivers(step.expect, [...path, "expect"]);
+    this.#recordNames(step);
   }
 
   #getKind(step: Record<string, unknown>, path: DocumentPath): StepKind {
-    const kinds = Object.keys(stepSchemas) as StepKind[];
-    const found = Object.keys(step).filter((key) => kinds.includes(key as StepKind)) as StepKind[];
+    const keys = Object.keys(step);
+    const found = keys.filter((key) => isOneOf(stepKinds, key));
     const [kind, other] = found.length > 1 ? found.filter((one) => one !== "expect") : found;
-    if (kind === undefined) {
-      const keys = Object.keys(step);
-      const suggestion = keys
-        .map((key) => [key, findNearest(key, kinds)] as const)
-        .find(([, nearest]) => nearest !== undefined);
-      const [key] = suggestion ?? keys;
-      if (key === undefined) this.#fail(path, `A step must have one of ${kinds.join(", ")}.`);
-      const hint = suggestion ? `Did you mean ${suggestion[1]}?` : `A step has one of ${kinds.join(", ")}.`;
-      this.#failAtKey(path, key!, `Unknown key "${key}" of a step. ${hint}`);
-    }
-    if (other !== undefined) {
-      this.#failAtKey(path, other, `${kind} cannot be used with ${other} in one step.`);
-    }
-    return kind!;
+    if (other !== undefined) this.#failAtKey(path, other, `${kind} cannot be used with ${other} in one step.`);
+    if (kind !== undefined) return kind;
+    const misspelled = keys.find((key) => findNearest(key, stepKinds) !== undefined);
+    const key = misspelled ?? keys[0];
+    if (key === undefined) this.#fail(path, `A step must have one of ${stepKinds.join(", ")}.`);
+    const hint = misspelled
+      ? `Did you mean ${findNearest(misspelled, stepKinds)}?`
+      : `A step has one of ${stepKinds.join(", ")}.`;
+    this.#failAtKey(path, key, `Unknown key "${key}" of a step. ${hint}`);
   }
 
-  #checkLoop(step: Record<string, unknown>, steps: unknown, path: DocumentPath): void {
+  #checkLoop(step: Record<string, unknown>, path: DocumentPath): void {
     const loop = step["for each"] as Record<string, unknown>;
     this.#checkReferences(loop, [...path, "for each"], "for each");
-    if (steps === undefined) this.#fail(path, "steps is required in a step with for each.");
     const outer = new Set(this.#names);
     for (const name of Object.keys(loop)) this.#names.add(name);
-    this.#checkSteps(steps, [...path, "steps"]);
+    this.#checkSteps(step.steps, path, "steps is required in a step with for each.");
     for (const name of Object.keys(loop)) if (!outer.has(name)) this.#names.delete(name);
   }
 
-  #checkCall({ call, params, query, body }: Record<string, unknown>, path: DocumentPath): void {
+  #checkCall(step: Record<string, unknown>, path: DocumentPath): void {
+    const { call } = step;
     const operation = this.#operations.find(({ id }) => id === call);
     if (!operation) {
-      const nearest = findNearest(
-        String(call),
-        this.#operations.map(({ id }) => id),
-      );
+      const ids = this.#operations.map(({ id }) => id);
+      const nearest = findNearest(String(call), ids);
       const hint = nearest === undefined ? "svc openapi lists the operations." : `Did you mean ${nearest}?`;
       this.#fail([...path, "call"], `Unknown operation "${call}". ${hint}`);
     }
-    const { request } = operation!;
-    for (const [part, given] of Object.entries({ params, query })) {
-      const declared = Object.keys(
-        (request[part as "params" | "query"] as { shape?: object } | undefined)?.shape ?? {},
-      );
-      for (const key of Object.keys((given ?? {}) as object)) {
-        const isOperator = part === "query" && key.includes("[");
-        if (!declared.includes(key) && !isOperator) {
-          this.#failAtKey(
-            [...path, part],
-            key,
-            `Unknown key "${key}" in ${part} of ${call}. ${suggestSimilar(key, declared)}`,
-          );
-        }
+    const { request } = operation;
+    for (const part of ["params", "query"] as const) {
+      const given = toFields(step[part]);
+      const declared = Object.keys((request[part] as { shape?: object } | undefined)?.shape ?? {});
+      const isOperator = (key: string) => part === "query" && key.includes("[");
+      const unknown = Object.keys(given).find((key) => !declared.includes(key) && !isOperator(key));
+      if (unknown !== undefined) {
+        const sentence = `Unknown key "${unknown}" in ${part} of ${call}. ${suggestSimilar(unknown, declared)}`;
+        this.#failAtKey([...path, part], unknown, sentence);
       }
-      if (part === "params") {
-        const missing = declared.find((key) => (params as Record<string, unknown> | undefined)?.[key] === undefined);
-        if (missing !== undefined) this.#fail(path, `params.${missing} is required by ${call}.`);
-      }
+      const missing = part === "params" ? declared.find((key) => given[key] === undefined) : undefined;
+      if (missing !== undefined) this.#fail(path, `params.${missing} is required by ${call}.`);
     }
-    if (body !== undefined && request.body === undefined) {
+    if (step.body !== undefined && request.body === undefined) {
       this.#failAtKey(path, "body", `body cannot be used with ${call}.`);
     }
   }
@@ -220,17 +209,12 @@ class ScenarioChecker {
     this.#receivers.add(String(receiver));
   }
 
-  #check(
-    schema: Parameters<typeof findSchemaProblem>[0],
-    value: unknown,
-    path: DocumentPath,
-    keys: readonly string[],
-  ): void {
-    const problem = findSchemaProblem(schema, value, keys);
+  #check(schema: Parameters<typeof findSchemaProblem>[0], value: unknown, path: DocumentPath): void {
+    const problem = findSchemaProblem(schema, value);
     if (!problem) return;
-    const { at, key, sentence } = problem;
-    if (key === undefined) this.#fail([...path, ...at], sentence);
-    this.#failAtKey([...path, ...at], key, sentence);
+    const at = [...path, ...problem.at];
+    if (problem.key === undefined) this.#fail(at, problem.sentence);
+    this.#failAtKey(at, problem.key, problem.sentence);
   }
 
   #fail(path: DocumentPath, sentence: string): never {
@@ -240,11 +224,4 @@ class ScenarioChecker {
   #failAtKey(path: DocumentPath, key: string, sentence: string): never {
     throw new ScenarioError(this.#file, this.#positions.locateKey(path, key), sentence);
   }
-}
-
-/** Returns a suggestion or the list of valid values. */
-function suggestSimilar(word: string, words: readonly string[]): string {
-  const nearest = findNearest(word, words);
-  if (nearest !== undefined) return `Did you mean ${nearest}?`;
-  return words.length === 0 ? "There are none." : `Known: ${[...words].sort().slice(0, 20).join(", ")}.`;
 }

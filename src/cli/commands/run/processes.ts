@@ -12,31 +12,29 @@ export async function* runInProcesses(
   isUpdate: boolean,
   context: Context,
 ): AsyncGenerator<ScenarioResult> {
+  const files = scenarios.map(({ file }) => file);
   const workers = Array.from({ length: jobs }, (_, job) =>
     startWorker(
-      scenarios.filter((_, i) => i % jobs === job).map(({ file }) => file),
+      files.filter((_, i) => i % jobs === job),
       isUpdate,
       context,
     ),
   );
-  const stop = () => {
-    for (const { child } of workers) child.kill(context.signal.reason ?? "SIGINT");
+  const kill = (signal: NodeJS.Signals) => {
+    for (const { child } of workers) child.kill(signal);
   };
+  const stop = () => kill(context.signal.reason ?? "SIGINT");
   context.signal.addEventListener("abort", stop, { once: true });
-  context.onForcedEnd(() => {
-    for (const { child } of workers) child.kill("SIGKILL");
-  });
+  context.onForcedEnd(() => kill("SIGKILL"));
   try {
-    for (const [i, { file }] of scenarios.entries()) {
+    for (const [i, file] of files.entries()) {
       const { lines, getNotes } = workers[i % jobs]!;
       const { done, value } = await lines.next();
       context.signal.throwIfAborted();
-      if (done)
-        throw new CommandFailedError(
-          "failed",
-          "run_ended",
-          `The process that runs ${file} has ended: ${getFirstLine(getNotes())}`,
-        );
+      if (done) {
+        const message = `The process that runs ${file} has ended: ${getFirstLine(getNotes())}`;
+        throw new CommandFailedError("failed", "run_ended", message);
+      }
       yield JSON.parse(value) as ScenarioResult;
     }
   } finally {
@@ -55,12 +53,11 @@ function startWorker(files: readonly string[], isUpdate: boolean, { host, global
     stdio: ["ignore", "pipe", "pipe"],
   });
   let notes = "";
-  child.stderr!.setEncoding("utf8").on("data", (text: string) => {
+  const addNote = (text: string) => {
     notes += text;
-  });
-  child.on("error", (error) => {
-    notes += error.message;
-  });
+  };
+  child.stderr!.setEncoding("utf8").on("data", addNote);
+  child.on("error", (error) => addNote(error.message));
   return { child, lines: createInterface({ input: child.stdout! })[Symbol.asyncIterator](), getNotes: () => notes };
 }
 

@@ -8,11 +8,6 @@ const referencePattern = /\$\$|\$\{([^{}]{0,200})\}|\$([a-z]\w{0,60})/gi;
 /** A string that consists of one reference. */
 const singleReferencePattern = /^(?:\$\{([^{}]{0,200})\}|\$([a-z]\w{0,60}))$/i;
 
-/** A referenced value is not saved when a step runs. */
-export class UnsavedValueError extends Error {
-  override readonly name = "UnsavedValueError";
-}
-
 /** Finds the names that a value refers to, each with the path of its string. */
 export function* findReferences(
   value: unknown,
@@ -89,9 +84,7 @@ function resolveString(text: string, values: SavedValues): unknown {
   const [, braced, plain] = singleReferencePattern.exec(text) ?? [];
   if ((braced ?? plain) !== undefined) return getSavedValue((braced ?? plain)!, values);
   return text.replace(referencePattern, (match, inBraces?: string, plainName?: string) => {
-    if (match === "$$") return "$";
-    const found = getSavedValue((inBraces ?? plainName)!, values);
-    return formatInterpolatedValue(found);
+    return match === "$$" ? "$" : formatInterpolatedValue(getSavedValue((inBraces ?? plainName)!, values));
   });
 }
 
@@ -101,9 +94,9 @@ export const formatInterpolatedValue = (value: unknown): string =>
 
 function getSavedValue(written: string, values: SavedValues): unknown {
   const [name = "", ...path] = written.trim().split(".");
-  if (!values.has(name)) throw new UnsavedValueError(`$${name} has no value yet`);
+  if (!values.has(name)) throw new Error(`$${name} has no value yet`);
   const found = path.length === 0 ? values.get(name) : getValueAt(values.get(name), path.join("."));
-  if (found === undefined) throw new UnsavedValueError(`$${name} has no ${path.join(".")}`);
+  if (found === undefined) throw new Error(`$${name} has no ${path.join(".")}`);
   return found;
 }
 

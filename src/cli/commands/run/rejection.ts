@@ -75,10 +75,11 @@ function explainCommand(command: string, declaration: DeclaredCommand): string |
 const isStateFile = ({ flag, placeholder }: FlagSpec): boolean => flag === "file" && placeholder === "FILE";
 
 /** Lists the files in the value of a flag. */
-function listFiles({ flag, placeholder = "", isBase64 }: FlagSpec, value: unknown): readonly unknown[] {
-  if (isBase64) return [value].flat().flatMap((one) => (/^@/.test(String(one)) ? [String(one).slice(1)] : []));
+function listFiles({ flag, placeholder = "", isBase64 }: FlagSpec, value: unknown): readonly string[] {
+  const values = [value].flat().map(String);
+  if (isBase64) return values.filter((one) => one.startsWith("@")).map((one) => one.slice(1));
   const isFile = /\b(?:FILE|DIR|FOLDER)\b/.test(placeholder) || flag === "file" || flag === "received";
-  return isFile ? [value].flat() : [];
+  return isFile ? values : [];
 }
 
 /** Reports whether a positional is a file. Positionals of operations and of `svc api` are parts of the URL. */

@@ -1,6 +1,7 @@
 import { showTrace } from "../../../api/emulator/traces.ts";
 import type { Operation } from "../../../api/operation.ts";
 import { toIsoMillis, type WallClock } from "../../../base/clock.ts";
+import { toFields } from "../../../base/object.ts";
 import { stripStyles } from "../../output/styled.ts";
 import { formatTree } from "../trace/tree-lines.ts";
 import { checkExpectations } from "./check-expectations.ts";
@@ -24,13 +25,11 @@ interface RunScenarioOptions {
 }
 
 /** Runs the steps of a scenario until one fails. */
-export function runScenario(
+export const runScenario = (
   parsed: ParsedScenario,
   stage: ScenarioStage,
   options: RunScenarioOptions,
-): Promise<ScenarioResult> {
-  return new ScenarioRun(parsed, stage, options).run();
-}
+): Promise<ScenarioResult> => new ScenarioRun(parsed, stage, options).run();
 
 class ScenarioRun {
   readonly #parsed: ParsedScenario;
@@ -84,8 +83,8 @@ class ScenarioRun {
     const { values } = this.#stage;
     const list = resolveReferences(given, values) as unknown;
     if (!Array.isArray(list)) {
-      const { line, column } = this.#parsed.positions.locate([...path, "for each", name]);
-      const problems = [{ message: `${name}: expected a list to run over`, line, column }];
+      const position = this.#parsed.positions.locate([...path, "for each", name]);
+      const problems = [{ message: `${name}: expected a list to run over`, ...position }];
       await this.#add("for each", step, number, path, { title: `for each ${name}`, outcome: "" }, problems, 0);
       return false;
     }
@@ -94,8 +93,7 @@ class ScenarioRun {
       values.set(name, value);
       if (!(await this.#runSteps(step.steps, [...path, "steps"], `${number}.${round + 1}.`))) return false;
     }
-    if (before === undefined) values.delete(name);
-    else values.set(name, before);
+    values.set(name, before);
     return true;
   }
 
@@ -107,7 +105,7 @@ class ScenarioRun {
     this.#stage.signal.throwIfAborted();
     this.#stage.secrets.recordSecrets(done.value);
     this.#follow(step, done);
-    const problems = await this.#findProblems(step, path, kind, done, number.split(".").length > 1);
+    const problems = await this.#findProblems(step, path, kind, done, number.includes("."));
     if (problems.length === 0) problems.push(...this.#save(step, done, path));
     await this.#add(kind, step, number, path, done, problems, getSecondsSince(startedAt, this.#options.wall));
     return problems.length === 0;
@@ -130,10 +128,8 @@ class ScenarioRun {
     const getPath = (below: DocumentPath) => [...path, "expect", ...below] as (string | number)[];
     if (this.#options.update && expect === null && !isInLoop) {
       const { status, failures: [failure] = [], exit } = done;
-      const value = Object.fromEntries(
-        Object.entries({ status, failure, exit }).filter(([, seen]) => seen !== undefined),
-      );
-      if (Object.keys(value).length > 0) this.#seen.push({ path: getPath([]), value });
+      const seen = Object.entries({ status, failure, exit }).filter(([, value]) => value !== undefined);
+      if (seen.length > 0) this.#seen.push({ path: getPath([]), value: Object.fromEntries(seen) });
     }
     if (!expect) return [];
     const differences = await checkExpectations(expect, done, this.#stage);
@@ -166,8 +162,8 @@ class ScenarioRun {
   }
 
   #follow(step: object, { value, title }: StepObservation): void {
-    const made = (value ?? {}) as { readonly composite_id?: unknown; readonly id?: unknown };
-    const texts = [made.composite_id, made.id, title, JSON.stringify(tryResolveReferences(step, this.#stage))];
+    const { composite_id, id } = toFields(value);
+    const texts = [composite_id, id, title, JSON.stringify(tryResolveReferences(step, this.#stage))];
     this.#contract = /(?<![\w-])[TH]-\d+(?![\w-])/.exec(texts.join("\n"))?.[0] ?? this.#contract;
   }
 

@@ -1,16 +1,19 @@
+import { EventEmitter, once } from "node:events";
+import { watch } from "node:fs";
 import { availableParallelism } from "node:os";
-import { resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { Document, isCollection, isNode } from "yaml";
 import { pluralize } from "../../../base/text.ts";
 import type { Context } from "../../command.ts";
 import { writeOutput } from "../../output/file.ts";
 import { annotateAt, shouldAnnotate } from "../../output/github-actions.ts";
+import { UsageError } from "../../process/failure.ts";
 import { ScenarioEmulators } from "./emulators.ts";
-import { formatHtmlReport } from "./html.ts";
 import { InvalidScenariosError, loadScenarios } from "./load.ts";
 import type { ParsedScenario } from "./parse.ts";
 import { runInProcesses } from "./processes.ts";
 import {
+  formatHtmlReport,
   formatJUnitReport,
   formatRunSummary,
   formatScenarioEndLines,
@@ -20,7 +23,7 @@ import {
 import type { ObservedValue, ScenarioResult } from "./result.ts";
 import { runScenario } from "./run-scenario.ts";
 
-export interface RunFilesOptions {
+interface RunFilesOptions {
   /** Number of processes. The default depends on the CPU cores and files. */
   readonly jobs: number | undefined;
   readonly report?: string | undefined;
@@ -70,13 +73,52 @@ export async function runFiles(
   const { report, html } = settings;
   if (report !== undefined) await writeOutput(host, report, [Buffer.from(formatJUnitReport(done))]);
   if (html !== undefined) await writeOutput(host, html, [Buffer.from(formatHtmlReport(done, seconds))]);
+  const layout = { rows: "scenarios", columns: ["file", "name", "ok", "seconds"] };
   if (isText) await output.print(formatRunSummary(done, seconds));
-  else if (output.format !== "ndjson")
-    await output.show(
-      { ok, seconds, scenarios: done },
-      { rows: "scenarios", columns: ["file", "name", "ok", "seconds"] },
-    );
+  else if (output.format !== "ndjson") await output.show({ ok, seconds, scenarios: done }, layout);
   return ok;
+}
+
+/** Delay after a change, because editors write a file in several steps. */
+const minQuietMs = 50;
+
+/** Runs the files, and repeats the run after each change until it is interrupted. */
+export async function watchFiles(
+  files: readonly string[],
+  settings: RunFilesOptions,
+  context: Context,
+): Promise<undefined> {
+  const { host, output, signal } = context;
+  const changes = new EventEmitter();
+  let hasChanged = false;
+  changes.on("change", () => {
+    hasChanged = true;
+  });
+  const paths = files.map((file) => resolve(host.cwd, file));
+  // An editor can replace a file, so the folders are watched.
+  const watchers = [...new Set(paths.map(dirname))].map((folder) =>
+    watch(folder, (_, name) => {
+      if (name === null || paths.includes(join(folder, name))) changes.emit("change");
+    }),
+  );
+  context.onEnd(async () => {
+    for (const watcher of watchers) watcher.close();
+  });
+  while (true) {
+    hasChanged = false;
+    try {
+      await runFiles(files, settings, context);
+    } catch (error) {
+      // The user is probably still editing an invalid file.
+      if (!(error instanceof UsageError)) throw error;
+      await output.warn(`error: ${error.message}`);
+    }
+    await output.note(`Watching ${pluralize(files.length, "file")} (press Ctrl-C to stop)`);
+    // With --update, the run itself has changed the files.
+    if (!hasChanged || settings.update) await once(changes, "change", { signal }).catch(() => {});
+    await host.wall.sleep(minQuietMs, signal);
+    signal.throwIfAborted();
+  }
 }
 
 /** Writes observed values into the expectations of the files. Preserves comments and all other content. */
@@ -101,6 +143,7 @@ function insertObservations({ text, document }: ParsedScenario, seen: readonly O
     const node = document.getIn(path, true);
     return isNode(node) && node.range ? [{ start: node.range[0], end: node.range[1], value }] : [];
   });
+  // The positions stay valid from the end of the text to its beginning.
   return edits
     .sort((one, other) => other.start - one.start)
     .reduce((now, { start, end, value }) => {

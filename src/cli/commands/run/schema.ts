@@ -61,30 +61,27 @@ const ExpectedDelivery = z.strictObject({
   minutes: z.array(z.int()).optional().describe("Virtual minutes from the first attempt to each"),
 });
 
+const expect = <Schema extends z.ZodType>(schema: Schema, description: string) =>
+  schema.nullable().optional().describe(description);
+
 export const Expectations = z.strictObject({
-  status: allowReference(z.int().min(100).max(599)).nullable().optional().describe("HTTP status of the response"),
-  failure: z.string().nullable().optional().describe("Code of the failure: forbidden-move"),
-  exit: allowReference(z.int().min(0).max(255)).nullable().optional().describe("Exit code of the command line"),
-  json: subsetSchema.nullable().optional().describe("Fields of the result, by path: items.0.status"),
-  text: z
-    .union([z.string(), z.array(z.string())])
-    .nullable()
-    .optional()
-    .describe("Parts of the command's output"),
-  activities: z
-    .array(allowReference(z.enum(activities)))
-    .nullable()
-    .optional()
-    .describe("Activities from the beginning in this order; others may come between them"),
-  deliveries: z
-    .array(ExpectedDelivery)
-    .nullable()
-    .optional()
-    .describe("Webhook deliveries from the beginning in this order; others may come between them"),
-  webhooks: dictionary(z.enum(["ACTIVE", "DISABLED_BY_USER", "DISABLED_BY_ERROR", "DELETED"]).nullable())
-    .nullable()
-    .optional()
-    .describe("Webhook status by name of the receiver"),
+  status: expect(allowReference(z.int().min(100).max(599)), "HTTP status of the response"),
+  failure: expect(z.string(), "Code of the failure: forbidden-move"),
+  exit: expect(allowReference(z.int().min(0).max(255)), "Exit code of the command line"),
+  json: expect(subsetSchema, "Fields of the result, by path: items.0.status"),
+  text: expect(z.union([z.string(), z.array(z.string())]), "Parts of the command's output"),
+  activities: expect(
+    z.array(allowReference(z.enum(activities))),
+    "Activities from the beginning in this order; others may come between them",
+  ),
+  deliveries: expect(
+    z.array(ExpectedDelivery),
+    "Webhook deliveries from the beginning in this order; others may come between them",
+  ),
+  webhooks: expect(
+    dictionary(z.enum(["ACTIVE", "DISABLED_BY_USER", "DISABLED_BY_ERROR", "DELETED"]).nullable()),
+    "Webhook status by name of the receiver",
+  ),
 });
 
 const sharedStepFields = {
@@ -96,37 +93,31 @@ const sharedStepFields = {
     .describe("Saves the result, or its fields by path, for later steps"),
 };
 
+const defineStep = <Shape extends z.ZodRawShape>(description: string, shape: Shape) =>
+  z.strictObject({ ...shape, ...sharedStepFields }).describe(description);
+
 const inputSchema = dictionary(z.unknown());
 
 const operationIdSchema = z.string().describe("ID of an operation: contracts.create");
 
-const CallStep = z
-  .strictObject({
-    call: operationIdSchema,
-    params: inputSchema.optional().describe("Values of the path"),
-    query: inputSchema.optional(),
-    headers: dictionary(z.string()).optional(),
-    body: z.unknown().optional(),
-    ...sharedStepFields,
-  })
-  .describe("Calls an operation");
+const CallStep = defineStep("Calls an operation", {
+  call: operationIdSchema,
+  params: inputSchema.optional().describe("Values of the path"),
+  query: inputSchema.optional(),
+  headers: dictionary(z.string()).optional(),
+  body: z.unknown().optional(),
+});
 
-const SvcStep = z
-  .strictObject({
-    svc: z
-      .union([z.string().min(1), z.array(z.union([z.string(), z.number()])).min(1)])
-      .describe("A command line, without svc"),
-    stdin: z.string().optional(),
-    ...sharedStepFields,
-  })
-  .describe("Runs a command line");
+const SvcStep = defineStep("Runs a command line", {
+  svc: z
+    .union([z.string().min(1), z.array(z.union([z.string(), z.number()])).min(1)])
+    .describe("A command line, without svc"),
+  stdin: z.string().optional(),
+});
 
-const AdvanceStep = z
-  .strictObject({
-    advance: advanceTargetSchema.describe("Target of the clock advance: PT2H35M, a time, next or idle"),
-    ...sharedStepFields,
-  })
-  .describe("Advances virtual time and runs due entries");
+const AdvanceStep = defineStep("Advances virtual time and runs due entries", {
+  advance: advanceTargetSchema.describe("Target of the clock advance: PT2H35M, a time, next or idle"),
+});
 
 const contractReferenceSchema = z.string().describe("T-1, or a saved value");
 
@@ -146,12 +137,9 @@ const AsStep = z
 
 export const contractActions = ["sign", "decline", "approve"] as const;
 
-const FaultStep = z
-  .strictObject({
-    fault: z.strictObject(buildFaultFields()).describe("A fault of incoming requests or outgoing webhooks"),
-    ...sharedStepFields,
-  })
-  .describe("Scripts a fault");
+const FaultStep = defineStep("Scripts a fault", {
+  fault: z.strictObject(buildFaultFields()).describe("A fault of incoming requests or outgoing webhooks"),
+});
 
 /** Builds the fields of a fault. Each field can be a saved value, such as the ID of a webhook. */
 function buildFaultFields(): Record<string, z.ZodType> {
@@ -165,21 +153,18 @@ function buildFaultFields(): Record<string, z.ZodType> {
 
 const receiverStatusSchema = z.union([z.int().min(200).max(599), z.literal("down")]);
 
-const ReceiverStep = z
-  .strictObject({
-    receiver: nameSchema.describe("Name, for $name.url, $name.webhook, $name.last.body and $name.last.signature"),
-    url: z.string().min(1).optional().describe("Address of your program (default: a built-in receiver)"),
-    answers: z
-      .union([receiverStatusSchema, z.array(receiverStatusSchema).min(1)])
-      .optional()
-      .describe("Response statuses of the built-in receiver, the last of which repeats; down refuses connections"),
-    subscribe: z
-      .union([z.literal("all"), z.array(z.enum(activities)).min(1)])
-      .optional()
-      .describe("Activities of a webhook to create for the receiver"),
-    ...sharedStepFields,
-  })
-  .describe("Opens a webhook receiver");
+const ReceiverStep = defineStep("Opens a webhook receiver", {
+  receiver: nameSchema.describe("Name, for $name.url, $name.webhook, $name.last.body and $name.last.signature"),
+  url: z.string().min(1).optional().describe("Address of your program (default: a built-in receiver)"),
+  answers: z
+    .union([receiverStatusSchema, z.array(receiverStatusSchema).min(1)])
+    .optional()
+    .describe("Response statuses of the built-in receiver, the last of which repeats; down refuses connections"),
+  subscribe: z
+    .union([z.literal("all"), z.array(z.enum(activities)).min(1)])
+    .optional()
+    .describe("Activities of a webhook to create for the receiver"),
+});
 
 const ExpectStep = z
   .strictObject({ expect: Expectations.describe("Expected state after the step"), title: sharedStepFields.title })

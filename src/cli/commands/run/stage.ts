@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import type { Emulator } from "../../../../emulator/index.ts";
 import { isSecretName, redactText } from "../../../api/secrets.ts";
+import { toFields } from "../../../base/object.ts";
 import { type Client, createClient } from "../../../client/client.ts";
 import { createTransport } from "../../../client/transport.ts";
 import { getDefaultScheme, getSignatureHeader } from "../../../schemes/webhook-schemes.ts";
@@ -70,7 +71,8 @@ export class ScenarioStage {
       env: {
         ...clearUserVariables(this.#context.host.env),
         ...createEmulatorVariables(this.emulator),
-        ...createFolderVariables(this.#cwd),
+        SVC_CONFIG_DIR: join(this.#cwd, ".config"),
+        SVC_STATE_DIR: join(this.#cwd, ".state"),
       },
       cwd: this.#cwd,
       ...(stdin === undefined ? {} : { stdin }),
@@ -119,17 +121,7 @@ export class ScenarioStage {
 
 /** Removes variables that select the user's services or a CI server. */
 const clearUserVariables = (env: Context["host"]["env"]): Readonly<Record<string, undefined>> =>
-  Object.fromEntries(
-    Object.keys(env)
-      .filter((name) => /^(?:SVC|GITHUB)_/i.test(name))
-      .map((name) => [name, undefined]),
-  );
-
-/** Creates variables with the folders for profiles, tokens and jobs of a story's command lines. */
-const createFolderVariables = (cwd: string) => ({
-  SVC_CONFIG_DIR: join(cwd, ".config"),
-  SVC_STATE_DIR: join(cwd, ".state"),
-});
+  Object.fromEntries(Object.keys(env).flatMap((name) => (/^(?:SVC|GITHUB)_/i.test(name) ? [[name, undefined]] : [])));
 
 /** Webhook receiver of a story, referenced as `$app.url`. */
 type StoryReceiver = ReturnType<typeof createReceiver>;
@@ -162,31 +154,25 @@ const createReceiver = (url: string, received: readonly ReceivedWebhookRequest[]
 const minSecretLength = 6;
 
 class SecretRegistry {
-  readonly #values = new Set<string>();
+  readonly #values: Set<string | undefined>;
 
   constructor(values: Iterable<string | undefined>) {
-    for (const value of values) this.#add(value);
+    this.#values = new Set(values);
   }
 
   /** Records values with the name of a secret in a result or in the story. */
   recordSecrets(value: unknown, name = ""): void {
     if (typeof value === "string") {
-      if (isSecretName(name) && !isWord(value)) this.#add(value);
-    } else if (typeof value === "object" && value !== null) {
-      const isList = Array.isArray(value);
-      for (const [key, inner] of Object.entries(value)) this.recordSecrets(inner, isList ? name : key);
-    }
-  }
-
-  #add(value: string | undefined): void {
-    if (value !== undefined && value.length >= minSecretLength) this.#values.add(value);
+      if (isSecretName(name) && !isWord(value)) this.#values.add(value);
+    } else if (Array.isArray(value)) for (const inner of value) this.recordSecrets(inner, name);
+    else for (const [key, inner] of Object.entries(toFields(value))) this.recordSecrets(inner, key);
   }
 
   /** Masks all recorded secrets in a string, and values that look like secrets. */
   #maskText(text: string): string {
-    const shown = [...this.#values]
-      .sort((one, other) => other.length - one.length)
-      .reduce((now, secret) => now.replaceAll(secret, secretMask), text);
+    const secrets = [...this.#values].filter((value = "") => value.length >= minSecretLength) as string[];
+    secrets.sort((one, other) => other.length - one.length);
+    const shown = secrets.reduce((now, secret) => now.replaceAll(secret, secretMask), text);
     return redactText(shown, { mask: secretMask });
   }
 

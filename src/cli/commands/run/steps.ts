@@ -10,7 +10,7 @@ import { type CallArguments, CheckedCall } from "../../../client/checked-call.ts
 import { ServiceError } from "../../../client/errors.ts";
 import { UsageError } from "../../process/failure.ts";
 import { formatCommandLine, splitWords } from "../../process/shell-words.ts";
-import { formatInterpolatedValue, resolveReferences, UnsavedValueError } from "./references.ts";
+import { formatInterpolatedValue, resolveReferences } from "./references.ts";
 import { contractActions, type StepKind, type StepOf } from "./schema.ts";
 import type { ScenarioStage } from "./stage.ts";
 
@@ -45,14 +45,12 @@ const stepRunners: { readonly [Kind in Exclude<StepKind, "for each">]: StepRunne
   async svc({ svc, stdin }, stage) {
     const argv = svc as readonly string[];
     const { exit, out, err } = await stage.svc(argv, stdin);
-    const lines = out.trim().split("\n").map(tryParseJson);
-    const value = tryParseJson(out) ?? (lines.every((line) => line !== undefined) ? lines : undefined);
+    const lines = out.trim().split("\n");
+    const documents = lines.map(tryParseJson);
+    const value = tryParseJson(out) ?? (documents.includes(undefined) ? undefined : documents);
     const notes = err.trim().split("\n");
     // A command that fails by its result, such as webhooks trigger, reports the failure only on standard output.
-    const reason =
-      notes.find((line) => line.startsWith("error: ")) ||
-      notes[0] ||
-      out.trim().split("\n").at(-1)!.replaceAll("\t", "  ");
+    const reason = notes.find((line) => line.startsWith("error: ")) || notes[0] || lines.at(-1)!.replaceAll("\t", "  ");
     return {
       title: `svc ${argv.join(" ")}`,
       outcome: exit === 0 ? "" : `exit ${exit}`,
@@ -66,16 +64,7 @@ const stepRunners: { readonly [Kind in Exclude<StepKind, "for each">]: StepRunne
   },
 
   async advance({ advance }, { emulator }) {
-    const isAbsolute = /^\d{4}-/.test(advance);
-    const target =
-      advance === "next"
-        ? ({ next: true } as const)
-        : advance === "idle"
-          ? ({ untilIdle: true } as const)
-          : isAbsolute
-            ? { to: advance }
-            : { by: advance };
-    const { ran, to, status, reason } = await emulator.clock.advance(target);
+    const { ran, to, status, reason } = await emulator.clock.advance(getAdvanceTarget(advance));
     return {
       title: `advance ${advance}`,
       outcome: pluralize(ran.length, "scheduled entry", "scheduled entries"),
@@ -125,6 +114,12 @@ const stepRunners: { readonly [Kind in Exclude<StepKind, "for each">]: StepRunne
   },
 };
 
+function getAdvanceTarget(advance: string): Parameters<ScenarioStage["emulator"]["clock"]["advance"]>[0] {
+  if (advance === "next") return { next: true };
+  if (advance === "idle") return { untilIdle: true };
+  return /^\d{4}-/.test(advance) ? { to: advance } : { by: advance };
+}
+
 /** Runs a step other than a loop. The result has an error if the step cannot be run. */
 export async function runStep(
   kind: Exclude<StepKind, "for each">,
@@ -140,8 +135,8 @@ export async function runStep(
     return await (stepRunners[kind] as StepRunner<StepKind>)(resolved as never, stage, operations);
   } catch (error) {
     stage.signal.throwIfAborted();
-    const message = error instanceof UnsavedValueError ? error.message : (error as Error).message;
-    return { title: `${kind} ${typeof plain === "string" ? plain : ""}`.trim(), outcome: "", error: message };
+    const title = `${kind} ${typeof plain === "string" ? plain : ""}`.trim();
+    return { title, outcome: "", error: (error as Error).message };
   }
 }
 

@@ -19,21 +19,9 @@ function resolveKeyPath({ env }: Host, folder: string): string {
   return join(getStateFolder(env), "verify", `${name}.key`);
 }
 
-export interface CorpusRecording {
-  readonly recorder: ExchangeRecorder;
-  /** Number of exchanges of an interrupted recording. */
-  readonly continued: number;
-  /** Completes the corpus. No exchange can be added afterwards. */
-  end(): Promise<void>;
-}
-
-/** Starts a corpus in a folder, or continues an interrupted corpus. Throws UsageError if the corpus is invalid. */
-export async function openRecording(
-  { host }: Pick<Context, "host">,
-  given: string,
-  flag: string,
-): Promise<CorpusRecording> {
-  const folder = resolve(host.cwd, given);
+/** Starts the corpus of --out, or continues an interrupted corpus. Throws UsageError if the corpus is invalid. */
+export async function openRecording({ host }: Pick<Context, "host">, out: string) {
+  const folder = resolve(host.cwd, out);
   const path = resolveKeyPath(host, folder);
   try {
     await makeFolder(join(path, ".."));
@@ -42,14 +30,16 @@ export async function openRecording(
     const recorder = await ExchangeRecorder.open(folder, key);
     return {
       recorder,
+      /** Number of exchanges of an interrupted recording. */
       continued: recorder.count,
+      /** Completes the corpus. No exchange can be added afterwards. */
       async end() {
         await recorder.close();
         await rm(path, { force: true });
       },
     };
   } catch (cause) {
-    throw toUsageError(cause, flag);
+    throw toUsageError(cause, "--out");
   }
 }
 

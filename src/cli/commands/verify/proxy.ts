@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { pluralize } from "../../../base/text.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
 import { openRecordingProxy } from "../../../verify/proxy.ts";
@@ -49,21 +50,16 @@ const verifyProxy = defineCommand({
         ? (await context.target("contracts")).baseUrls.contracts
         : parseBaseUrlFlag(given.to, "--to");
     if (to === undefined) throw new InputRequiredError("to", "--to is required: the base URL of the service");
-    const { recorder, end, continued } = await openRecording(context, out, "--out");
+    const { recorder, end, continued } = await openRecording(context, out);
     const pendingWrites: Promise<unknown>[] = [];
-    let stop = () => {};
-    const ended = new Promise<void>((done) => {
-      stop = done;
-      signal.addEventListener("abort", () => done(), { once: true });
-    });
+    const stopped = new AbortController();
+    const ended = AbortSignal.any([signal, stopped.signal]);
     const store = async (exchange: RawExchange): Promise<void> => {
       const file = await recorder.add(exchange);
       const { method, target } = exchange.request;
       const { status } = exchange.response;
-      await output.printEvent(
-        { type: "exchange", file, status },
-        `${method} ${target.split("?")[0]} ${status} ${file}`,
-      );
+      const line = `${method} ${target.split("?")[0]} ${status} ${file}`;
+      await output.printEvent({ type: "exchange", file, status }, line);
     };
     let seen = 0;
     let skipped = 0;
@@ -79,30 +75,29 @@ const verifyProxy = defineCommand({
         pendingWrites.push(
           store(exchange).catch((error: unknown) => {
             failure ??= error;
-            stop();
+            stopped.abort();
           }),
         );
-        if (seen === count) stop();
+        if (seen === count) stopped.abort();
       },
       onSkipped(reason) {
         skipped += 1;
         pendingWrites.push(output.warn(`Not recorded: ${reason}`));
       },
     }).catch((cause: NodeJS.ErrnoException) => {
-      if (cause.code !== "EADDRINUSE" && cause.code !== "EACCES" && cause.code !== "EADDRNOTAVAIL") throw cause;
+      if (!["EADDRINUSE", "EACCES", "EADDRNOTAVAIL"].includes(cause.code ?? "")) throw cause;
       const hint = "Choose another one with --port, or leave it out.";
       const message = `Cannot listen on ${address}, port ${port}: ${cause.code}.`;
       throw new CommandFailedError("failed", "port_taken", message, { hint, cause });
     });
     onEnd(() => proxy.close());
-    if (address !== "127.0.0.1" && address !== "localhost" && address !== "::1")
-      await output.warn(
-        `warning: listening on ${address}: other machines can send requests to ${new URL(to).origin} through it`,
-      );
+    const { origin } = new URL(to);
+    if (!["127.0.0.1", "localhost", "::1"].includes(address))
+      await output.warn(`warning: listening on ${address}: other machines can send requests to ${origin} through it`);
     if (continued > 0) await output.note(`Continuing a corpus of ${pluralize(continued, "exchange")}`);
     if (output.format !== "table") await output.printDocument({ type: "ready", url: proxy.url });
-    await output.note(`Recording on ${proxy.url}; requests go to ${new URL(to).origin} (press Ctrl-C to stop)`);
-    await ended;
+    await output.note(`Recording on ${proxy.url}; requests go to ${origin} (press Ctrl-C to stop)`);
+    if (!ended.aborted) await once(ended, "abort");
     await proxy.close();
     await Promise.all(pendingWrites);
     await end();

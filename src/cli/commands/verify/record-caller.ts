@@ -1,6 +1,6 @@
 import type { Operation } from "../../../api/operation.ts";
 import { systemWallClock } from "../../../base/clock.ts";
-import { tryParseJson } from "../../../base/object.ts";
+import { toFields, tryParseJson } from "../../../base/object.ts";
 import { fillTemplate } from "../../../base/urls.ts";
 import { MissingCredentialsError } from "../../../client/errors.ts";
 import type { Credentials } from "../../../client/published.d.ts";
@@ -64,6 +64,10 @@ export class RecordingClient {
     return status < 300 ? document : undefined;
   }
 
+  async tryCall(id: string, call?: PlannedRequest): Promise<unknown> {
+    return this.canCall(id) ? this.call(id, call) : undefined;
+  }
+
   async require(id: string, call: PlannedRequest): Promise<void> {
     const { status } = await this.#call(id, call);
     if (status >= 300) throw new Error(`${id} was rejected (HTTP ${status})`);
@@ -73,20 +77,14 @@ export class RecordingClient {
     const operation = findOperationById(id)!;
     const base = this.#getBaseUrl(operation)!.replace(/\/$/, "");
     const search = query ? `?${new URLSearchParams(query)}` : "";
-    const cluster = (params.cluster_id ?? (body as { cluster_id?: unknown } | undefined)?.cluster_id) as
-      | string
-      | undefined;
-    const own = findCredentialHeaders(operation, this.#target.credentials, cluster);
+    const cluster = params.cluster_id ?? toFields(body).cluster_id;
+    const own = findCredentialHeaders(operation, this.#target.credentials, cluster as string | undefined);
     const bytes = body === undefined ? Buffer.alloc(0) : Buffer.from(JSON.stringify(body));
+    const contentType = bytes.length > 0 && { "content-type": "application/json" };
     return this.#send(
       method ?? [operation.method].flat()[0]!,
       base + fillTemplate(operation.path, params) + search,
-      {
-        accept: "application/json",
-        ...(bytes.length > 0 && { "content-type": "application/json" }),
-        ...own,
-        ...headers,
-      },
+      { accept: "application/json", ...contentType, ...own, ...headers },
       bytes,
     );
   }
@@ -112,12 +110,12 @@ export class RecordingClient {
       .catch((cause: unknown) => {
         throw toNetworkFailure(cause);
       });
-    const { origin } = new URL(url);
+    const { origin, host } = new URL(url);
     const target = url.slice(origin.length);
     await this.#recorder.add({
       at,
       durationMs: systemWallClock.now() - at,
-      request: { method, target, headers: [["host", new URL(url).host], ...pairs], body },
+      request: { method, target, headers: [["host", host], ...pairs], body },
       response,
     });
     return { status: response.status, document: tryParseJson(response.body.toString("utf8")) };

@@ -68,11 +68,8 @@ export class RecordingJourney {
   }
 
   async #recordWebhook(): Promise<void> {
-    const body = {
-      title: this.#prefix,
-      url: "https://example.com/svc-verify",
-      only_for_activities: ["CONTRACT_VOIDED"],
-    };
+    const url = "https://example.com/svc-verify";
+    const body = { title: this.#prefix, url, only_for_activities: ["CONTRACT_VOIDED"] };
     const { id } = toFields(await this.#caller.call("webhooks.create", { body }));
     if (typeof id === "number")
       await this.#removeAgain(`webhook ${id}`, () =>
@@ -85,11 +82,8 @@ export class RecordingJourney {
     const listed = toFields(await this.#caller.call("intake.list"));
     const workflow = JSON.stringify(listed).match(/"workflow(?:_id)?":\s*(?:\{"id":\s*)?(\d+)/)?.[1];
     if (workflow === undefined) return;
-    const { id } = toFields(
-      await this.#caller.call("intake.create", {
-        body: { workflow_id: Number(workflow), title: this.#prefix, description: "svc verify" },
-      }),
-    );
+    const body = { workflow_id: Number(workflow), title: this.#prefix, description: "svc verify" };
+    const { id } = toFields(await this.#caller.call("intake.create", { body }));
     if (typeof id === "number" || typeof id === "string")
       await this.#removeAgain(`intake ${id}`, () =>
         this.#caller.require("intake.delete", { params: { intake_id: id } }),
@@ -100,9 +94,8 @@ export class RecordingJourney {
     const { items } = toFields(await this.#caller.call("templates.list"));
     const [template] = (Array.isArray(items) ? items : []).filter(isObject);
     if (typeof template?.id !== "number") return;
-    const { attributes } = toFields(
-      await this.#caller.call("templates.metadata", { params: { template_id: template.id } }),
-    );
+    const metadata = await this.#caller.call("templates.metadata", { params: { template_id: template.id } });
+    const { attributes } = toFields(metadata);
     const body = {
       contract_template_id: template.id,
       contract_name: this.#prefix,
@@ -129,18 +122,17 @@ export class RecordingJourney {
   }
 
   async #recordMapping(): Promise<void> {
-    const clusters = JSON.stringify((await this.#caller.call("clusters.list")) ?? {}).match(
-      /"cluster_id":\s*"([^"]+)"/,
-    )?.[1];
-    if (clusters === undefined) return;
-    const email_hash_list = [hashEmail(`${this.#prefix}@example.com`)];
-    const body = { cluster_id: clusters, email_hash_list };
+    const listed = JSON.stringify((await this.#caller.call("clusters.list")) ?? {});
+    const cluster_id = /"cluster_id":\s*"([^"]+)"/.exec(listed)?.[1];
+    if (cluster_id === undefined) return;
+    const email_hash = hashEmail(`${this.#prefix}@example.com`);
+    const body = { cluster_id, email_hash_list: [email_hash] };
     const remove = () => this.#caller.require("cluster-emails.unmap", { body });
     this.#cleanUps.push({ what: `mapping ${this.#prefix}`, run: remove });
     await this.#caller.call("cluster-emails.map", { body });
-    await this.#caller.call("cluster-emails.show", { params: { email_hash: email_hash_list[0]! } });
+    await this.#caller.call("cluster-emails.show", { params: { email_hash } });
     await this.#cleanUpLast();
-    await this.#caller.call("cluster-emails.show", { params: { email_hash: email_hash_list[0]! } });
+    await this.#caller.call("cluster-emails.show", { params: { email_hash } });
   }
 
   async #removeAgain(what: string, run: CleanUpTask): Promise<void> {

@@ -91,17 +91,16 @@ const readsPlan: readonly string[] = [
 
 async function recordReads(caller: RecordingClient): Promise<void> {
   const found = new Map<string, unknown>();
-  for (const list of listOperations) if (caller.canCall(list)) found.set(list, await caller.call(list));
+  for (const list of listOperations) found.set(list, await caller.tryCall(list));
   for (const [list, id, parameter, operations] of detailOperations) {
     for (const row of listRows(found.get(list)).slice(0, maxDetailedItems)) {
       const value = row[id];
       if (typeof value !== "string" && typeof value !== "number") continue;
-      for (const operation of operations)
-        if (caller.canCall(operation)) await caller.call(operation, { params: { [parameter]: value } });
+      for (const operation of operations) await caller.tryCall(operation, { params: { [parameter]: value } });
     }
   }
   for (const [operation, parameter] of probedOperations)
-    if (caller.canCall(operation)) await caller.call(operation, { params: { [parameter]: unknownIds[parameter]! } });
+    await caller.tryCall(operation, { params: { [parameter]: unknownIds[parameter]! } });
   if (!caller.canCall("templates.list")) return;
   await caller.call("templates.list", { method: "PUT" });
   await caller.call("contracts.list", { query: { page: "first" } });
@@ -157,7 +156,7 @@ const verifyRecord = defineCommand({
     )
       return "failed";
     await requireService(context, baseUrls.contracts !== undefined && credentials.clientId !== undefined);
-    const { recorder, end, continued } = await openRecording(context, out, "--out");
+    const { recorder, end, continued } = await openRecording(context, out);
     if (continued > 0) await output.note(`Continuing a corpus of ${pluralize(continued, "exchange")}`);
     const caller = new RecordingClient({ baseUrls, credentials }, recorder, Math.max(0.01, rate), signal);
     // Removing objects takes additional requests.

@@ -56,34 +56,26 @@ export function formatReplayMarkdown(report: VerifyReport, [one, other]: Compare
   const { summary, drift, compared, exchanges, incomparable, differences } = report;
   const accepted = differences.filter(({ accepted: reason }) => reason !== null);
   const refutations = differences.filter(({ accepted: reason }) => reason === null);
-  const formatRow = ({ id, basis, recorded, replayed }: ReportedDifference, last: string) =>
-    `| ${formatCell(id)} | ${formatCell(basis)} | ${formatCell(shorten(recorded))} | ${formatCell(shorten(replayed))} | ${last} |`;
+  const formatTable = (
+    title: string,
+    last: string,
+    rows: readonly ReportedDifference[],
+    formatLast: (row: ReportedDifference) => string,
+  ) => {
+    if (rows.length === 0) return [];
+    const formatRow = (row: ReportedDifference) =>
+      `| ${[row.id, row.basis, shorten(row.recorded), shorten(row.replayed)].map(formatCell).join(" | ")} | ${formatLast(row)} |`;
+    const heading = `| ${title} | basis | ${one} | ${formatCell(other)} | ${last} |`;
+    return ["", heading, "|---|---|---|---|---|", ...rows.map(formatRow)];
+  };
   return [
     `### svc verify: ${drift > 0 ? pluralize(drift, "difference") : compared === 0 ? "nothing was compared" : "no drift"}`,
     "",
     `${compared} of ${pluralize(exchanges, "exchange")} compared: ${formatSummary(summary)}.`,
-    ...(incomparable.length > 0
-      ? [
-          "",
-          ...incomparable.map((claim) => `- ${claim.exchanges} not or not fully compared: ${formatCell(claim.reason)}`),
-        ]
-      : []),
-    ...(refutations.length === 0
-      ? []
-      : [
-          "",
-          `| difference | basis | ${one} | ${formatCell(other)} | times |`,
-          "|---|---|---|---|---|",
-          ...refutations.map((found) => formatRow(found, String(found.count))),
-        ]),
-    ...(accepted.length === 0
-      ? []
-      : [
-          "",
-          `| accepted | basis | ${one} | ${formatCell(other)} | reason |`,
-          "|---|---|---|---|---|",
-          ...accepted.map((known) => formatRow(known, formatCell(known.accepted!))),
-        ]),
+    ...(incomparable.length === 0 ? [] : [""]),
+    ...incomparable.map((claim) => `- ${claim.exchanges} not or not fully compared: ${formatCell(claim.reason)}`),
+    ...formatTable("difference", "times", refutations, ({ count }) => String(count)),
+    ...formatTable("accepted", "reason", accepted, (known) => formatCell(known.accepted!)),
     "",
   ].join("\n");
 }

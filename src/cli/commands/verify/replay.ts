@@ -94,9 +94,8 @@ const verifyReplay = defineCommand({
       : undefined;
     if (excluded !== undefined) throw new UsageError(`--${excluded} cannot be used with --against ${against}`);
     const folder = resolve(host.cwd, positionals.folder);
-    const junit = await checkReportFile(host, folder, given.junit, "--junit");
-    const markdown = await checkReportFile(host, folder, given.markdown, "--markdown");
-    const reference = await checkReportFile(host, folder, given.reference, "--reference");
+    for (const flag of ["junit", "markdown", "reference"] as const)
+      await checkReportFile(host, folder, flag, given[flag]);
     const accepted = isService ? {} : await readAccepted(folder);
     const corpus = await readCorpus(folder).catch((cause: unknown) => {
       throw toUsageError(cause, "<folder>");
@@ -112,10 +111,12 @@ const verifyReplay = defineCommand({
     const observations = isService ? undefined : deriveObservations(report, corpus);
     if (observations) await storeObservations(corpus, observations);
     const sides: ComparedSides = isService ? ["recording", against] : ["service", "emulator"];
-    if (junit !== undefined) await writeOutput(host, junit, [Buffer.from(formatReplayJUnit(report, sides))]);
-    if (markdown !== undefined) await writeOutput(host, markdown, [Buffer.from(formatReplayMarkdown(report, sides))]);
-    if (reference !== undefined && observations)
-      await writeOutput(host, reference, [Buffer.from(await formatObservedReference(observations))]);
+    const writeReport = async (path: string | undefined, text: () => string | Promise<string>) => {
+      if (path !== undefined) await writeOutput(host, path, [Buffer.from(await text())]);
+    };
+    await writeReport(given.junit, () => formatReplayJUnit(report, sides));
+    await writeReport(given.markdown, () => formatReplayMarkdown(report, sides));
+    if (observations) await writeReport(given.reference, () => formatObservedReference(observations));
     if (output.format === "table") await output.print(...formatReplayLines(report, sides));
     else await output.show(toReplayDocument(report));
     if (report.drift > 0) return "partial";
@@ -124,18 +125,14 @@ const verifyReplay = defineCommand({
 });
 
 /** Checks that a report does not replace a recorded exchange. */
-async function checkReportFile(
-  host: Host,
-  folder: string,
-  path: string | undefined,
-  flag: string,
-): Promise<string | undefined> {
-  if (path === undefined) return undefined;
-  const checked = await checkOutputFile(host, path, flag);
+async function checkReportFile(host: Host, folder: string, flag: string, path: string | undefined): Promise<void> {
+  if (path === undefined) return;
+  await checkOutputFile(host, path, `--${flag}`);
   const [file, corpus] = await Promise.all([resolveRealPath(resolve(host.cwd, path)), resolveRealPath(folder)]);
   if (file.startsWith(corpus + sep))
-    throw new UsageError(`${flag} must not be in the folder of the corpus: ${path}`, { hint: "Choose another file." });
-  return checked;
+    throw new UsageError(`--${flag} must not be in the folder of the corpus: ${path}`, {
+      hint: "Choose another file.",
+    });
 }
 
 async function replayProfile(

@@ -171,17 +171,26 @@ async function isClosedPort(url: string): Promise<boolean> {
   return (hostname === "127.0.0.1" || hostname === "localhost") && isRefused(url);
 }
 
-export function isRefused(url: string): Promise<boolean> {
-  const { protocol, hostname, port } = new URL(url);
+/** Connects to the address of a URL and closes the connection. A port can be silent behind a firewall. */
+export function probePort(url: string): Promise<"open" | "refused" | "silent"> {
+  const { hostname } = new URL(url);
   const host = hostname.replace(/^\[|\]$/g, "");
   return new Promise((resolve) => {
-    const socket = connect({ host, port: Number(port || (protocol === "https:" ? 443 : 80)), timeout: probeTimeoutMs });
-    const report = (refused: boolean) => {
+    const socket = connect({ host, port: getPort(url), timeout: probeTimeoutMs });
+    const report = (state: "open" | "refused" | "silent") => {
       socket.destroy();
-      resolve(refused);
+      resolve(state);
     };
-    socket.on("connect", () => report(false));
-    socket.on("timeout", () => report(false));
-    socket.on("error", (error: NodeJS.ErrnoException) => report(error.code === "ECONNREFUSED"));
+    socket.on("connect", () => report("open"));
+    socket.on("timeout", () => report("silent"));
+    socket.on("error", ({ code }: NodeJS.ErrnoException) => report(code === "ECONNREFUSED" ? "refused" : "silent"));
   });
+}
+
+export const isRefused = async (url: string): Promise<boolean> => (await probePort(url)) === "refused";
+
+/** Returns the port of a URL, or the default port of its protocol. */
+export function getPort(url: string): number {
+  const { port, protocol } = new URL(url);
+  return Number(port || (protocol === "https:" ? 443 : 80));
 }

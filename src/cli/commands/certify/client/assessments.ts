@@ -66,27 +66,28 @@ function findPollProblem(poll: OAuthRequest): string | undefined {
 }
 
 export function assessShownCode(result: ClientRunResult): Assessment {
-  const { challenge, output } = result;
-  if (!challenge) return notRequestedAssessment;
   const stripSeparators = (text: string) => text.replaceAll(/[-\s]/g, "").toUpperCase();
-  if (stripSeparators(output).includes(stripSeparators(challenge.userCode))) return pass("The code was shown.");
-  return reportNotShown(result, "user code", "Print user_code on standard output or standard error.");
+  const code = stripSeparators(result.challenge?.userCode ?? "");
+  return assessOutput(result, stripSeparators(result.output).includes(code), "user code", "user_code");
 }
 
 export function assessShownAddress(result: ClientRunResult): Assessment {
-  const { challenge, output } = result;
-  if (!challenge) return notRequestedAssessment;
   // Terminals wrap long lines and need no scheme.
-  const address = challenge.verificationUri.replace(/^https?:\/\//, "");
-  if (output.replaceAll(/\s/g, "").includes(address)) return pass("The address was shown.");
-  return reportNotShown(result, "verification address", "Print verification_uri on standard output or standard error.");
+  const address = result.challenge?.verificationUri.replace(/^https?:\/\//, "") ?? "";
+  const isShown = result.output.replaceAll(/\s/g, "").includes(address);
+  return assessOutput(result, isShown, "verification address", "verification_uri");
 }
 
-function reportNotShown({ exitCode, output }: ClientRunResult, what: string, fix: string): Assessment {
+function assessOutput({ challenge, exitCode, output }: ClientRunResult, isShown: boolean, name: string, field: string) {
+  if (!challenge) return notRequestedAssessment;
+  if (isShown) return pass(`The ${name} was shown.`);
   // A pipe can buffer the output of a running program.
   return exitCode === undefined && output === ""
     ? skip("The client has printed nothing yet, and was still running.")
-    : fail(`The ${what} does not appear in what the client printed.`, fix);
+    : fail(
+        `The ${name} does not appear in what the client printed.`,
+        `Print ${field} on standard output or standard error.`,
+      );
 }
 
 export function assessDelivery(result: ClientRunResult): Assessment {

@@ -9,7 +9,7 @@ import { countCheckResults, describeCounts } from "../check.ts";
 import type { Assessment } from "./assessments.ts";
 import type { ClientCheck } from "./checks.ts";
 import { type ClientRunResult, runClient } from "./run-scenario.ts";
-import { clientScenarios, type ScriptedServer, startScriptedServer } from "./scripted-server.ts";
+import { clientScenarios, type EventHeartbeat, type ScriptedServer, startScriptedServer } from "./scripted-server.ts";
 
 interface ClientCheckOutcome extends Assessment, Pick<ClientCheck, "id" | "scenario" | "basis"> {
   /** Duration of the scenario. */
@@ -30,12 +30,8 @@ export async function runClientChecks(
   const servers = await startServers(names, context);
   const text = `Running the client in ${pluralize(names.length, "scenario")}, for up to 30 s`;
   await context.output.note(`${text} …`);
-  const found = await withSpinner(
-    context,
-    text,
-    () => waitForAll(servers.map((server) => runClient(server, argv, maxWaitMs, context))),
-    { tellsTime: true },
-  );
+  const runAll = () => waitForAll(servers.map((server) => runClient(server, argv, maxWaitMs, context)));
+  const found = await withSpinner(context, text, runAll, { tellsTime: true });
   const hasRequested = found.some(({ deviceRequests }) => deviceRequests.length > 0);
   const failure = hasRequested ? undefined : createNeverRequestedError(found);
   const outcomes = checks.map(({ id, scenario, basis, assess }) => {
@@ -54,7 +50,7 @@ export async function runClientChecks(
 async function startServers(names: readonly string[], context: Context): Promise<readonly ScriptedServer[]> {
   const servers: ScriptedServer[] = [];
   const stopped = new AbortController();
-  const heartbeat = new Heartbeat(stopped.signal);
+  const heartbeat = startHeartbeat(stopped.signal);
   context.onEnd(async () => {
     stopped.abort();
     await Promise.all(servers.map((server) => server.close()));
@@ -65,11 +61,8 @@ async function startServers(names: readonly string[], context: Context): Promise
 
 /** Waits for all runs, so that no client continues after another one fails. Throws the first failure. */
 async function waitForAll<T>(runs: readonly Promise<T>[]): Promise<readonly T[]> {
-  const outcomes = await Promise.allSettled(runs);
-  return outcomes.map((one) => {
-    if (one.status === "rejected") throw one.reason;
-    return one.value;
-  });
+  await Promise.allSettled(runs);
+  return Promise.all(runs);
 }
 
 function createNeverRequestedError(results: readonly ClientRunResult[]): CommandFailedError {
@@ -77,14 +70,10 @@ function createNeverRequestedError(results: readonly ClientRunResult[]): Command
   const ending = exitCode === undefined ? "was still running at the end" : `ended with exit code ${exitCode}`;
   const last = output.trim().split("\n").at(-1)?.slice(0, 300);
   const lastLine = last ? ` Its last line: ${last}` : "";
-  return new CommandFailedError(
-    "failed",
-    "no_sign_in",
-    `The client requested no device code, and ${ending}.${lastLine}`,
-    {
-      hint: "The client must read the server from SVC_ROUTER_URL and its client ID from SVC_OAUTH_CLIENT_ID. Raise --client-timeout if it is slow to start.",
-    },
-  );
+  const message = `The client requested no device code, and ${ending}.${lastLine}`;
+  return new CommandFailedError("failed", "no_sign_in", message, {
+    hint: "The client must read the server from SVC_ROUTER_URL and its client ID from SVC_OAUTH_CLIENT_ID. Raise --client-timeout if it is slow to start.",
+  });
 }
 
 const defaultHeartbeatMs = 25;
@@ -93,29 +82,19 @@ const defaultHeartbeatMs = 25;
  * Measures the maximum delay of observed events. A busy machine observes requests late, so that the next wait looks too
  * short. This delay must not count against the client.
  */
-class Heartbeat {
-  #last: number;
-  #previous: number;
-
-  constructor(signal: AbortSignal) {
-    this.#last = systemWallClock.monotonicNow();
-    this.#previous = this.#last;
-    void this.#run(signal);
-  }
-
-  /** Returns the earliest time, in monotonic milliseconds, of an event that is observed now. */
-  get earliest(): number {
-    // After a delay, the heartbeat runs before the pending events.
-    return this.#previous;
-  }
-
-  async #run(signal: AbortSignal): Promise<void> {
+function startHeartbeat(signal: AbortSignal): EventHeartbeat {
+  let last = systemWallClock.monotonicNow();
+  let previous = last;
+  const run = async () => {
     while (!signal.aborted) {
       await systemWallClock.sleep(defaultHeartbeatMs, signal);
-      this.#previous = this.#last;
-      this.#last = systemWallClock.monotonicNow();
+      previous = last;
+      last = systemWallClock.monotonicNow();
     }
-  }
+  };
+  void run();
+  // After a delay, the heartbeat runs before the pending events.
+  return { getEarliest: () => previous };
 }
 
 /** Formats the JUnit XML report. A warning counts as passed and appears in the output. */
@@ -134,11 +113,9 @@ export const formatClientJUnitReport = (outcomes: readonly ClientCheckOutcome[])
 
 export async function showClientResults(outcomes: readonly ClientCheckOutcome[], context: Context): Promise<void> {
   const { output, host, argv } = context;
-  const rows = outcomes.map(({ fix = null, seconds, ...row }) => ({
-    ...row,
-    fix,
-    seconds: Number(seconds.toFixed(1)),
-  }));
+  const rows = outcomes.map(({ fix = null, seconds, ...row }) => {
+    return { ...row, fix, seconds: Number(seconds.toFixed(1)) };
+  });
   await output.show(rows, {
     fields: ["id", "result", "detail", "fix", "basis", "scenario", "seconds"],
     columns: ["id", "result", { name: "detail", cut: 1, minWidth: 24, purpose: true }],

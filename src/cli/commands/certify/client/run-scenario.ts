@@ -68,9 +68,10 @@ function isScriptOver(observation: ClientObservation, now: number, latest: numbe
 async function endClient({ child, exited }: ReturnType<typeof startClient>): Promise<void> {
   if (getExitCode(child) === undefined) {
     killProcessGroup(child, "SIGTERM");
-    const waited = new AbortController();
-    await Promise.race([exited.catch(() => {}), systemWallClock.sleep(maxTerminationMs, waited.signal)]);
-    waited.abort();
+    await Promise.race([
+      exited.catch(() => {}),
+      systemWallClock.sleep(maxTerminationMs, undefined, { inBackground: true }),
+    ]);
   }
   killProcessGroup(child, "SIGKILL");
 }

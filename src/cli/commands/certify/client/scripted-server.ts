@@ -1,15 +1,8 @@
 import { once } from "node:events";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import {
-  createServer,
-  request as httpRequest,
-  type IncomingHttpHeaders,
-  type IncomingMessage,
-  type ServerResponse,
-} from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { basename } from "node:path";
-import { buffer } from "node:stream/consumers";
 import type { Emulator } from "../../../../../emulator/index.ts";
 import { approveDevice } from "../../../../api/emulator/device-grants.ts";
 import { createDeviceCode, redeemDeviceCode } from "../../../../api/router/device-grant.ts";
@@ -17,6 +10,8 @@ import { exchangeToken } from "../../../../api/router/oidc.ts";
 import { systemWallClock } from "../../../../base/clock.ts";
 import { isObject, lookupTable, toFields, tryParseJson } from "../../../../base/object.ts";
 import { maxIdleConnectionMs } from "../../../../base/timing.ts";
+import { pairHeaders, type RecordedResponse } from "../../../../verify/exchange.ts";
+import { RequestSender } from "../../../../verify/replay/send.ts";
 import { withControlClient } from "../../../connection/emulator/emulator-access.ts";
 
 /**
@@ -75,6 +70,11 @@ interface ObservedPoll extends OAuthRequest {
   readonly step: PollStep | undefined;
 }
 
+export interface EventHeartbeat {
+  /** Returns the earliest time, in monotonic milliseconds, of an event that is observed now. */
+  getEarliest(): number;
+}
+
 export interface ScriptedServer {
   readonly url: string;
   readonly emulator: Emulator;
@@ -92,41 +92,38 @@ const tokenPaths: readonly string[] = [redeemDeviceCode.path, exchangeToken.path
  */
 export async function startScriptedServer(
   script: readonly PollStep[],
-  heartbeat: { readonly earliest: number },
+  heartbeat: EventHeartbeat,
 ): Promise<ScriptedServer> {
   const observation: ClientObservation = { deviceRequests: [], polls: [], hasTokens: false };
   const server = createServer({ keepAliveTimeout: maxIdleConnectionMs }, (request, response) => {
     handleRequest(request, response).catch(() => response.destroy());
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject).listen(0, "127.0.0.1", resolve);
-  });
+  await once(server.listen(0, "127.0.0.1"), "listening");
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const { startEmulator } = await import("../../../../../emulator/index.ts");
   const emulator = await startEmulator({ publicUrl: url, clock: { mode: "manual" }, seed: "demo" });
+  const sender = new RequestSender();
   const steps = [...script];
   const secrets: string[] = [];
 
   async function handleRequest(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const times = { at: systemWallClock.monotonicNow(), earliestAt: heartbeat.earliest };
+    const times = { at: systemWallClock.monotonicNow(), earliestAt: heartbeat.getEarliest() };
     const body = await readBody(request);
+    const { method = "GET", url: target, rawHeaders } = request;
+    const headers = pairHeaders(rawHeaders).filter(isEndToEnd);
+    const relay = () => sender.send({ method, url: `${emulator.routerUrl}${target}`, headers, body });
     const path = (request.url ?? "/").split("?")[0]!;
     const oauth = parseOAuthRequest(request, body, times);
-    if (path === devicePath) return handleDeviceRequest(request, response, body, oauth);
-    if (tokenPaths.includes(path) && isPoll(oauth)) return respondToPoll(request, response, body, oauth);
-    sendResponse(response, await forwardRequest(request, body, emulator.routerUrl));
+    if (path === devicePath) sendResponse(response, await issueDeviceCode(oauth, relay));
+    else if (tokenPaths.includes(path) && isPoll(oauth)) await respondToPoll(oauth, response, relay);
+    else sendResponse(response, await relay());
   }
 
-  async function handleDeviceRequest(
-    request: IncomingMessage,
-    response: ServerResponse,
-    body: Buffer,
-    oauth: OAuthRequest,
-  ) {
+  async function issueDeviceCode(oauth: OAuthRequest, relay: Relay): Promise<RecordedResponse> {
     observation.lastAt = oauth.at;
-    const relayed = await forwardRequest(request, body, emulator.routerUrl);
+    const relayed = await relay();
     observation.deviceRequests.push(oauth);
-    if (relayed.status !== 200) return sendResponse(response, relayed);
+    if (relayed.status !== 200) return relayed;
     const fields = toFields(JSON.parse(relayed.body.toString("utf8")));
     observation.challenge ??= {
       deviceCode: String(fields.device_code),
@@ -134,13 +131,10 @@ export async function startScriptedServer(
       verificationUri: String(fields.verification_uri),
     };
     secrets.push(String(fields.device_code));
-    sendResponse(response, {
-      ...relayed,
-      body: Buffer.from(JSON.stringify({ ...fields, interval: minIntervalSeconds })),
-    });
+    return { ...relayed, body: Buffer.from(JSON.stringify({ ...fields, interval: minIntervalSeconds })) };
   }
 
-  async function respondToPoll(request: IncomingMessage, response: ServerResponse, body: Buffer, oauth: OAuthRequest) {
+  async function respondToPoll(oauth: OAuthRequest, response: ServerResponse, relay: Relay): Promise<void> {
     observation.lastAt = oauth.at;
     if (secrets.length > 0 && typeof observation.exposedIn !== "string")
       observation.exposedIn = findProgramWithArguments(secrets);
@@ -148,7 +142,7 @@ export async function startScriptedServer(
     const step = hasFirstCode ? steps.shift() : undefined;
     observation.polls.push({ ...oauth, step });
     if (await playStep(step, response)) return;
-    const relayed = await forwardRequest(request, body, emulator.routerUrl);
+    const relayed = await relay();
     if (hasFirstCode && steps.length === 0) observation.endedAt ??= systemWallClock.monotonicNow();
     if (relayed.status === 200) {
       observation.hasTokens = true;
@@ -163,39 +157,19 @@ export async function startScriptedServer(
    * responded.
    */
   async function playStep(step: PollStep | undefined, response: ServerResponse): Promise<boolean> {
-    switch (step) {
-      case "pending":
-        sendOAuthError(response, "authorization_pending");
-        return true;
-      case "slow_down":
-        sendOAuthError(response, "slow_down");
-        return true;
-      case "reset":
-        response.socket?.resetAndDestroy();
-        return true;
-      case "lost":
-        response.writeHead(400, { ...jsonHeaders, "content-length": "33" });
-        response.write('{"error":"author', () => response.socket?.end());
-        return true;
-      case "html-503":
-        sendResponse(response, {
-          status: 503,
-          headers: { "content-type": "text/html" },
-          body: Buffer.from(unavailablePage),
-        });
-        return true;
-      case "approve":
-        await decideCode("AUTHORIZED");
-        return false;
-      case "deny":
-        await decideCode("DENIED");
-        return false;
-      case "expire":
-        await emulator.clock.advance({ by: "PT16M" });
-        return false;
-      default:
-        return false;
+    const scripted = step && scriptedResponses[step];
+    if (scripted) sendResponse(response, scripted);
+    else if (step === "reset") response.socket?.resetAndDestroy();
+    else if (step === "lost") {
+      response.writeHead(400, [...jsonHeaders.flat(), "content-length", "33"]);
+      response.write('{"error":"author', () => response.socket?.end());
+    } else {
+      if (step === "approve") await decideCode("AUTHORIZED");
+      if (step === "deny") await decideCode("DENIED");
+      if (step === "expire") await emulator.clock.advance({ by: "PT16M" });
+      return false;
     }
+    return true;
   }
 
   async function decideCode(status: "AUTHORIZED" | "DENIED"): Promise<void> {
@@ -210,8 +184,8 @@ export async function startScriptedServer(
     emulator,
     observation,
     async close() {
-      server.close();
-      server.closeAllConnections();
+      server.close().closeAllConnections();
+      sender.close();
       await emulator.close();
     },
   };
@@ -223,28 +197,35 @@ const isPoll = ({ fields, query }: OAuthRequest): boolean => {
   return device_code !== undefined || grant_type === undefined || grant_type.endsWith(":device_code");
 };
 
-interface RelayedResponse {
-  readonly status: number;
-  readonly headers: IncomingHttpHeaders;
-  readonly body: Buffer;
-}
+type Relay = () => Promise<RecordedResponse>;
 
-const jsonHeaders = { "content-type": "application/json" };
-const unavailablePage =
-  "<!DOCTYPE html><html><head><title>503 Service Unavailable</title></head><body><h1>Service Unavailable</h1></body></html>";
+const jsonHeaders = [["content-type", "application/json"]] as const;
+const createOAuthError = (error: string): RecordedResponse => ({
+  status: 400,
+  headers: jsonHeaders,
+  body: Buffer.from(JSON.stringify({ error })),
+});
 
-const sendOAuthError = (response: ServerResponse, error: string): void =>
-  sendResponse(response, { status: 400, headers: jsonHeaders, body: Buffer.from(JSON.stringify({ error })) });
+/** Steps that replace the response of the emulator. */
+const scriptedResponses: Readonly<Partial<Record<PollStep, RecordedResponse>>> = {
+  pending: createOAuthError("authorization_pending"),
+  slow_down: createOAuthError("slow_down"),
+  "html-503": {
+    status: 503,
+    headers: [["content-type", "text/html"]],
+    body: Buffer.from("<!DOCTYPE html><html><body><h1>Service Unavailable</h1></body></html>"),
+  },
+};
 
-function sendResponse(response: ServerResponse, { status, headers, body }: RelayedResponse): void {
-  response.writeHead(status, { ...headers, "content-length": String(body.length) }).end(body);
-}
-
-/** Headers of one connection (RFC 9110, 7.6.1), and headers that are invalid for the changed body. */
+/** Headers of one connection (RFC 9110, 7.6.1), and the length, which is different after a change of the body. */
 const connectionHeaders = new Set(["connection", "keep-alive", "transfer-encoding", "content-length"]);
 
-const removeConnectionHeaders = (headers: IncomingHttpHeaders): IncomingHttpHeaders =>
-  Object.fromEntries(Object.entries(headers).filter(([name]) => !connectionHeaders.has(name)));
+const isEndToEnd = ([name]: readonly [string, string]): boolean => !connectionHeaders.has(name.toLowerCase());
+
+function sendResponse(response: ServerResponse, { status, headers, body }: RecordedResponse): void {
+  const sent = [...headers.filter(isEndToEnd), ["content-length", String(body.length)]];
+  response.writeHead(status, sent.flat()).end(body);
+}
 
 /** Maximum size of a client's request. */
 const maxBodyBytes = 1024 * 1024;
@@ -259,20 +240,6 @@ async function readBody(request: IncomingMessage): Promise<Buffer> {
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);
-}
-
-async function forwardRequest(
-  { method, url, headers }: IncomingMessage,
-  body: Buffer,
-  to: string,
-): Promise<RelayedResponse> {
-  const sentHeaders = { ...removeConnectionHeaders(headers), "content-length": body.length };
-  const request = httpRequest(`${to}${url}`, { method, headers: sentHeaders }).end(body);
-  // `once` handles errors only before the response.
-  request.on("error", () => {});
-  const [response] = (await once(request, "response")) as [IncomingMessage];
-  const { statusCode: status = 502 } = response;
-  return { status, headers: removeConnectionHeaders(response.headers), body: await buffer(response) };
 }
 
 /**

@@ -1,6 +1,6 @@
 import { specifiedOutageMs } from "../../../../api/webhook-retries.ts";
 import { assessResponse, type CheckContext, type CheckFinding, describeResponse, type ReceiverCheck } from "./check.ts";
-import { hasTimedOut, isAccepted, type ReceiverResponse } from "./sender.ts";
+import { hasTimedOut, isAccepted, type RawDelivery, type ReceiverResponse } from "./sender.ts";
 
 /** Maximum response time of a good receiver. The service waits longer and counts a timeout as a failure. */
 export const maxGoodResponseMs = 1_000;
@@ -12,12 +12,11 @@ export const responseTimeCheck: ReceiverCheck = {
   expects: "other",
   basis: "specified",
   reason: "A receiver should respond quickly, and process the event afterwards",
-  async run({ pace: { bestMs } }) {
-    return {
-      result: bestMs < maxGoodResponseMs ? "passed" : "warning",
-      detail: `the fastest of the first responses took ${bestMs} ms`,
-    };
-  },
+  mistake: "slow-work",
+  run: async ({ pace: { bestMs } }) => ({
+    result: bestMs < maxGoodResponseMs ? "passed" : "warning",
+    detail: `the fastest of the first responses took ${bestMs} ms`,
+  }),
 };
 
 export const behaviorChecks: readonly ReceiverCheck[] = [
@@ -27,11 +26,10 @@ export const behaviorChecks: readonly ReceiverCheck[] = [
     expects: "accept",
     basis: "specified",
     reason: "Retries can repeat an event",
-    async run({ deliveries, getEventNumber, send }) {
-      const delivery = deliveries.createGenuine(getEventNumber());
-      const first = await send(delivery);
-      if (!isAccepted(first)) return { result: "failed", detail: `${describeResponse(first)} to the first delivery` };
-      return assessResponse(await send(delivery));
+    mistake: "duplicate-refused",
+    run: (run) => {
+      const delivery = run.deliveries.createGenuine(run.getEventNumber());
+      return sendBoth(run, [delivery, delivery], "the first delivery");
     },
   },
   {
@@ -40,6 +38,7 @@ export const behaviorChecks: readonly ReceiverCheck[] = [
     expects: "accept",
     basis: "specified",
     reason: "The service repeats an attempt that timed out",
+    mistake: "duplicate-refused",
     run: resendAfter("after-body"),
   },
   {
@@ -48,6 +47,7 @@ export const behaviorChecks: readonly ReceiverCheck[] = [
     expects: "accept",
     basis: "public",
     reason: "Connections break",
+    mistake: "interrupted",
     run: resendAfter("in-body"),
   },
   {
@@ -56,11 +56,11 @@ export const behaviorChecks: readonly ReceiverCheck[] = [
     expects: "accept",
     basis: "specified",
     reason: "An event that is retried arrives after later ones",
-    async run({ deliveries, getEventNumber, send }) {
-      const number = getEventNumber();
-      const newer = await send(deliveries.createGenuine(number, { status: "EXECUTED", laterSeconds: 60 }));
-      if (!isAccepted(newer)) return { result: "failed", detail: `${describeResponse(newer)} to the newer event` };
-      return assessResponse(await send(deliveries.createGenuine(number)));
+    mistake: "order-refused",
+    run: (run) => {
+      const number = run.getEventNumber();
+      const newer = run.deliveries.createGenuine(number, { status: "EXECUTED", laterSeconds: 60 });
+      return sendBoth(run, [newer, run.deliveries.createGenuine(number)], "the newer event");
     },
   },
   {
@@ -69,6 +69,7 @@ export const behaviorChecks: readonly ReceiverCheck[] = [
     expects: "accept",
     basis: "assumed",
     reason: "A bulk change of contracts emits its events together",
+    mistake: "parallel",
     run: sendInParallel,
   },
   {
@@ -77,12 +78,17 @@ export const behaviorChecks: readonly ReceiverCheck[] = [
     expects: "accept",
     basis: "specified",
     reason: `The service retries for ${specifiedOutageMs / 60_000} minutes before it disables a webhook`,
-    async run({ retryLate, getEventNumber }) {
-      const { response } = await retryLate(getEventNumber());
-      return assessResponse(response);
-    },
+    mistake: "late-rejected",
+    run: async ({ retryLate, getEventNumber }) => assessResponse((await retryLate(getEventNumber())).response),
   },
 ];
+
+/** Sends two deliveries, both of which must be accepted. */
+async function sendBoth({ send }: CheckContext, [first, second]: readonly [RawDelivery, RawDelivery], name: string) {
+  const response = await send(first);
+  if (isAccepted(response)) return assessResponse(await send(second));
+  return { result: "failed" as const, detail: `${describeResponse(response)} to ${name}` };
+}
 
 /** Sends an event again after the sender disconnected. */
 function resendAfter(hangsUp: "in-body" | "after-body"): ReceiverCheck["run"] {
@@ -101,11 +107,8 @@ async function sendInParallel({ deliveries, getEventNumber, send, pace }: CheckC
   if (failed.length === 0) return { result: "passed", detail: `${maxParallelDeliveries} deliveries accepted` };
   const late = failed.filter(hasTimedOut);
   if (late.length < failed.length || !isQueueing(responses)) {
-    const first = failed.find((response) => !hasTimedOut(response)) ?? failed[0]!;
-    return {
-      result: "failed",
-      detail: `${failed.length} of ${maxParallelDeliveries} failed: ${describeResponse(first)}`,
-    };
+    const first = describeResponse(failed.find((response) => !hasTimedOut(response)) ?? failed[0]!);
+    return { result: "failed", detail: `${failed.length} of ${maxParallelDeliveries} failed: ${first}` };
   }
   // The next check must not wait for these deliveries.
   await send(deliveries.createGenuine(getEventNumber(maxParallelDeliveries)));

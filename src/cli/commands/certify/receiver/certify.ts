@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Activity } from "../../../../api/activities.ts";
@@ -24,8 +25,8 @@ import {
   formatFindings,
   formatReceiverJUnitReport,
 } from "./report.ts";
-import { type CheckRunOptions, hasAcceptedDelivery, type ReceiverCheckResult, runChecks } from "./run.ts";
-import { hasSucceeded, type RawDelivery, type ReceiverResponse } from "./sender.ts";
+import { type CheckRunOptions, type ReceiverCheckResult, runChecks } from "./run.ts";
+import { hasSucceeded, isAccepted, type RawDelivery, sendDelivery } from "./sender.ts";
 
 export interface CertifyPlan extends Pick<CheckRunOptions, "url" | "checks" | "maxMs"> {
   readonly activity: Activity;
@@ -54,7 +55,7 @@ export async function runCertification(
   const env = { ...createEnvironment(emulation.access), SVC_WEBHOOK_HMAC_KEY: key };
   const receiver = await openReceiver(plan, env, emulation, context);
   const probe = plan.probe === undefined ? undefined : createProbe(plan.probe, { host, env, signal });
-  const { url, language, keep } = plan;
+  const { keep } = plan;
   if (keep !== undefined) await writeKey(keep, plan.key === undefined ? key : undefined);
   const files = new Map<string, readonly string[]>();
 
@@ -67,7 +68,7 @@ export async function runCertification(
     receiver,
     wall: host.wall,
     signal,
-    onExchange: plan.console ? ({ id }, exchange) => emulation.record(id, exchange) : undefined,
+    onExchange: ({ id }, exchange) => plan.console && emulation.record(id, exchange),
     async onChecked(item) {
       if (keep !== undefined) files.set(item.check.id, await writeDeliveries(keep, item));
       // A receiver that accepts no delivery is detected only at the end of the run.
@@ -78,8 +79,7 @@ export async function runCertification(
   await output.showStatus(undefined);
   const shown = selectShownItems(checked.items, plan.checks);
   const report = createCertifyReport({
-    url,
-    language,
+    ...plan,
     items: shown,
     diagnoses: checked.diagnoses,
     seconds: Math.round((host.wall.monotonicNow() - startedAt) / 100) / 10,
@@ -87,17 +87,13 @@ export async function runCertification(
   });
   if (!plan.console) await receiver?.stop();
   await writeReports(report, shown, plan, context);
-  const cutOffCount = shown.filter(({ isCutOff }) => isCutOff).length;
-  if (cutOffCount > 0) {
-    const limit = `the time limit of ${plan.maxMs / 1_000} s (--time-limit)`;
-    await output.warn(
-      `${pluralize(cutOffCount, "check")} ${cutOffCount === 1 ? "was" : "were"} not run within ${limit}`,
-    );
-  }
+  const cutOff = pluralize(shown.filter(({ isCutOff }) => isCutOff).length, "check was", "checks were");
+  if (shown.some(({ isCutOff }) => isCutOff))
+    await output.warn(`${cutOff} not run within the time limit of ${plan.maxMs / 1_000} s (--time-limit)`);
   if (plan.console && !signal.aborted) {
     await output.warn(`Console, for one browser within a minute: ${await emulation.openConsole()}`);
     await output.note("Press Ctrl-C to stop");
-    await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+    if (!signal.aborted) await once(signal, "abort");
     await receiver?.stop();
   }
   return report.result === "failed" ? ("failed" as const) : undefined;
@@ -129,7 +125,7 @@ async function openReceiver(
     const { askText } = await import("../../../prompt/ask.ts");
     await askText("Press Enter when it listens", host, signal);
   }
-  if (!(await isListening(url, host.wall))) {
+  if (!(await isListening(url))) {
     throw new CommandFailedError("temporary", "receiver_unreachable", `Nothing accepts connections at ${url}.`, {
       hint: "Start the receiver, or use --command to start it.",
     });
@@ -155,17 +151,19 @@ async function diagnoseItems(
   { deliveries, record }: CertificationEmulator,
   { host: { wall }, signal }: Context,
 ): Promise<{ readonly items: readonly ReceiverCheckResult[]; readonly diagnoses: readonly Diagnosis[] }> {
-  const acceptsForged = items.some(
-    ({ check, exchanges }) => check.expects === "reject" && exchanges.some(({ response }) => hasSucceeded(response)),
-  );
-  if (hasAcceptedDelivery(items) || acceptsForged) return { items, diagnoses: diagnoseMistakes(items) };
+  const accepts = ({ check: { expects }, exchanges }: ReceiverCheckResult) =>
+    exchanges.some(({ response }) => (expects === "reject" ? hasSucceeded(response) : isAccepted(response)));
+  // Otherwise, a rejection proves nothing.
+  if (items.some((item) => item.check.expects !== "other" && accepts(item)))
+    return { items, diagnoses: diagnoseMistakes(items) };
   const first = items[0]?.exchanges[0]?.response;
   const isRejection = first?.error === undefined && first?.status !== undefined && first.status >= 400;
-  const onResponse = console
-    ? (delivery: RawDelivery, response: ReceiverResponse) => record("search for the mistake", { delivery, response })
-    : undefined;
-  const options = { url, wall, signal, timeoutMs: 2_000, onResponse };
-  const accepted = isRejection ? await findAcceptedMistakes(deliveries, options) : [];
+  const send = async (delivery: RawDelivery) => {
+    const response = await sendDelivery(delivery, { url, wall, signal, timeoutMs: 2_000 });
+    if (console) record("search for the mistake", { delivery, response });
+    return response;
+  };
+  const accepted = isRejection ? await findAcceptedMistakes(deliveries, send) : [];
   const detail = `no genuine event is accepted (${first ? describeResponse(first) : "nothing was sent"})`;
   const shown = items.map((item) =>
     item.check.expects === "reject" ? { ...item, result: "not_checked" as const, detail } : item,
@@ -193,11 +191,9 @@ async function writeReports(
     if (output.format === "table") for (const line of formatFindings(report)) await output.note(line);
   }
   if (!shouldAnnotate(host.env, argv)) return;
-  for (const { title, fix, mistake, checks: ids, result } of report.findings) {
-    if (result !== "failed") continue;
-    const message = `${title} (${ids.join(", ")})`;
-    await annotate(host, { code: mistake, message, hint: fix });
-  }
+  for (const { title, fix, mistake, checks: ids, result } of report.findings)
+    if (result === "failed")
+      await annotate(host, { code: mistake, message: `${title} (${ids.join(", ")})`, hint: fix });
 }
 
 /** Writes the generated key for --keep. A given key is not written, because it can belong to a real workspace. */

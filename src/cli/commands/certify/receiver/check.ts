@@ -14,8 +14,9 @@ export interface ReceiverCheck {
   readonly expects: "accept" | "reject" | "other";
   readonly basis: CheckBasis;
   readonly reason: string;
+  /** Likely mistake, unless a pattern over several checks explains the failure. */
+  readonly mistake: string;
   readonly requires?: "probe";
-  /** Performs the check (default: by a single delivery). */
   readonly run: (run: CheckContext) => Promise<CheckFinding>;
 }
 

@@ -22,6 +22,7 @@ export interface EventOptions {
 }
 
 const { digest, encoding } = getDefaultScheme().format;
+export const encodingName = encoding === "hex" ? "lower-case hex" : "base64";
 /** The most likely wrong choices of a receiver. */
 export const otherDigest = digest === "sha256" ? "sha512" : "sha256";
 export const otherEncoding = encoding === "hex" ? "base64" : "hex";
@@ -58,7 +59,7 @@ export class DeliveryFactory {
   createEvent(number: number, changes: EventOptions = {}): string {
     const { activity, title = `Certificate ${number}`, status = "SIGN", laterSeconds = 0, more } = changes;
     const data = this.#document.activity_data as Document;
-    const timestamp = addSeconds(String(data.timestamp), number + laterSeconds);
+    const timestamp = toIsoMicros(Date.parse(String(data.timestamp)) + (number + laterSeconds) * 1_000);
     return JSON.stringify({
       ...this.#document,
       ...(activity !== undefined && { activity }),
@@ -100,12 +101,10 @@ export class DeliveryFactory {
 
 export const jsonContentTypeHeader: readonly [string, string] = ["Content-Type", "application/json"];
 
-/** Returns the document with alphabetically sorted keys in all objects. */
-export const sortKeys = (value: unknown): unknown => {
-  if (Array.isArray(value)) return value.map(sortKeys);
-  if (!isObject(value)) return value;
-  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-  return Object.fromEntries(entries.map(([name, inner]) => [name, sortKeys(inner)]));
-};
-
-const addSeconds = (time: string, seconds: number): string => toIsoMicros(Date.parse(time) + seconds * 1_000);
+/** Rewrites a JSON document with alphabetically sorted keys in all objects. */
+export const sortJsonKeys = (json: string): string =>
+  JSON.stringify(
+    JSON.parse(json, (_, value: unknown) =>
+      isObject(value) ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))) : value,
+    ),
+  );

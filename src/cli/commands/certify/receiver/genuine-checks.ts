@@ -1,9 +1,9 @@
 import { type JsonForm, writeJson } from "../../../../base/json.ts";
 import { assessResponse, type ReceiverCheck } from "./check.ts";
-import { type EventOptions, jsonContentTypeHeader, sortKeys } from "./deliveries.ts";
+import { type EventOptions, jsonContentTypeHeader, sortJsonKeys } from "./deliveries.ts";
 import type { RawDelivery } from "./sender.ts";
 
-interface GenuineVariant extends Pick<ReceiverCheck, "id" | "summary" | "basis" | "reason"> {
+interface GenuineVariant extends Omit<ReceiverCheck, "expects" | "requires" | "run"> {
   readonly changes?: EventOptions;
   readonly form?: JsonForm;
   /** Serializes the same document differently. */
@@ -29,9 +29,17 @@ const createAcceptanceCheck = ({
   },
 });
 
-const rawBodyReason = "The signature is over the raw body, so the receiver must not depend on how the JSON is written";
-const httpReason = "HTTP allows it, and a proxy in between may do it";
-const headerCaseReason = "Names of headers have no case (RFC 9110, 5.1)";
+/** Forms of the same document. The receiver must not depend on how the JSON is written. */
+const rewrittenJson = {
+  basis: "assumed",
+  reason: "The signature is over the raw body, so the receiver must not depend on how the JSON is written",
+  mistake: "reserialized-json",
+} as const;
+const headerNames = {
+  basis: "public",
+  reason: "Names of headers have no case (RFC 9110, 5.1)",
+  mistake: "header-case",
+} as const;
 
 /** Exceeds 100 kB, the default limit of common frameworks. */
 const minLongTextLength = 300_000;
@@ -43,6 +51,7 @@ export const genuineCheck = createAcceptanceCheck({
   summary: "Accepts a signed event",
   basis: "specified",
   reason: "2xx is success, and everything else is retried",
+  mistake: "unexplained",
 });
 
 /** Creates a variant that changes all headers. */
@@ -59,38 +68,34 @@ const variants: readonly GenuineVariant[] = [
   {
     id: "raw-body.spaced",
     summary: "Accepts JSON with blanks after commas and colons",
-    basis: "assumed",
-    reason: rawBodyReason,
+    ...rewrittenJson,
     form: "spaced",
   },
   {
     id: "raw-body.escaped",
     summary: "Accepts JSON with escaped characters",
-    basis: "assumed",
-    reason: rawBodyReason,
+    ...rewrittenJson,
     changes: { title: nonAsciiTitle },
     form: "escaped",
   },
   {
     id: "raw-body.key-order",
     summary: "Accepts JSON with keys in another order",
-    basis: "assumed",
-    reason: rawBodyReason,
-    rewrite: (json) => JSON.stringify(sortKeys(JSON.parse(json))),
+    ...rewrittenJson,
+    rewrite: sortJsonKeys,
   },
   {
     id: "raw-body.numbers",
     summary: "Accepts numbers such as 100.50 and 1e3",
-    basis: "assumed",
-    reason: rawBodyReason,
+    ...rewrittenJson,
     changes: { more: { external_metadata: { amounts: "NUMBERS" } } },
     rewrite: (json) => json.replace('"NUMBERS"', "[100.50,1.0,1e3]"),
   },
   {
     id: "raw-body.non-ascii",
     summary: "Accepts characters outside ASCII",
-    basis: "assumed",
-    reason: rawBodyReason,
+    ...rewrittenJson,
+    mistake: "decoded-text",
     changes: { title: nonAsciiTitle },
   },
   {
@@ -98,14 +103,15 @@ const variants: readonly GenuineVariant[] = [
     summary: "Accepts a body that is split within a character",
     basis: "public",
     reason: "TCP divides a body anywhere",
+    mistake: "decoded-text",
     changes: { title: nonAsciiTitle },
     vary: (delivery) => ({ ...delivery, pauseAt: delivery.body.indexOf("東") + 1 }),
   },
   {
     id: "raw-body.indented",
     summary: "Accepts JSON on several lines",
-    basis: "assumed",
-    reason: rawBodyReason,
+    ...rewrittenJson,
+    mistake: "decoded-text",
     rewrite: (json) => `${JSON.stringify(JSON.parse(json), null, 2)}\n`,
   },
   {
@@ -113,27 +119,27 @@ const variants: readonly GenuineVariant[] = [
     summary: `Accepts a body of ${minLongTextLength / 1_000} kB`,
     basis: "assumed",
     reason: "An event contains all counterparties and the external metadata of a contract",
+    mistake: "body-limit",
     changes: { more: { external_metadata: { note: "x".repeat(minLongTextLength) } } },
   },
   {
     id: "transfer.chunked",
     summary: "Accepts a body in chunks, without Content-Length",
     basis: "public",
-    reason: httpReason,
+    reason: "HTTP allows it, and a proxy in between may do it",
+    mistake: "content-length",
     vary: (delivery) => ({ ...delivery, isChunked: true }),
   },
   {
     id: "header.lower-case",
     summary: "Accepts header names in lower case",
-    basis: "public",
-    reason: headerCaseReason,
+    ...headerNames,
     vary: changeHeaders((name, value) => [name.toLowerCase(), value]),
   },
   {
     id: "header.title-case",
     summary: "Accepts header names in title case",
-    basis: "public",
-    reason: headerCaseReason,
+    ...headerNames,
     vary: changeHeaders((name, value) => [toTitleCase(name), value]),
   },
   {
@@ -141,6 +147,7 @@ const variants: readonly GenuineVariant[] = [
     summary: "Accepts a charset in Content-Type",
     basis: "assumed",
     reason: "HTTP allows it, and many senders add it",
+    mistake: "content-type",
     vary: changeHeaders((name, value) => [name, name === jsonContentTypeHeader[0] ? `${value}; charset=utf-8` : value]),
   },
   {
@@ -148,6 +155,7 @@ const variants: readonly GenuineVariant[] = [
     summary: "Accepts fields that it does not know",
     basis: "assumed",
     reason: "The service may add fields to its events",
+    mistake: "unknown-fields",
     changes: { more: { added_later: true, added_data: { version: 2 } } },
   },
   {
@@ -155,6 +163,7 @@ const variants: readonly GenuineVariant[] = [
     summary: "Accepts an activity that it does not know",
     basis: "assumed",
     reason: "The service may add activities, and a failure disables the webhook for all of them",
+    mistake: "unknown-activity",
     changes: { activity: "CONTRACT_ADDED_LATER" },
   },
 ];

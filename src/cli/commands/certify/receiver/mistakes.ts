@@ -1,6 +1,7 @@
 import { specifiedOutageMs } from "../../../../api/webhook-retries.ts";
 import { lookupTable } from "../../../../base/object.ts";
 import { describeSignature, getDefaultScheme, getSignatureHeader } from "../../../../schemes/webhook-schemes.ts";
+import { encodingName } from "./deliveries.ts";
 
 export const receiverLanguages = ["node", "python", "go", "java", "csharp"] as const;
 export type ReceiverLanguage = (typeof receiverLanguages)[number];
@@ -42,10 +43,8 @@ const comparisonExamples = {
 const scheme = getDefaultScheme();
 const header = getSignatureHeader(scheme);
 const { digest, encoding } = scheme.format;
-/** `SHA-512` and `SHA512` */
-const digestName = digest.toUpperCase().replace("SHA", "SHA-");
 const shortName = digest.toUpperCase();
-const encodingName = encoding === "hex" ? "lower-case hex" : "base64";
+const digestName = shortName.replace("SHA", "SHA-");
 
 const encodings = {
   hex: {

@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { connect } from "node:net";
-import type { WallClock } from "../../../../base/clock.ts";
+import { once } from "node:events";
 import type { Context } from "../../../command.ts";
 import { CommandFailedError } from "../../../process/failure.ts";
 import { canAnimate } from "../../../prompt/spinner.ts";
+import { getPort, probePort } from "../../webhooks/registration.ts";
 import { hasProcessGroups, killProcessGroup } from "../check.ts";
 
 export interface ReceiverProcess {
@@ -33,25 +33,27 @@ export function createReceiverProcess(options: ReceiverOptions, context: Context
   const { command, url, env, readyTimeoutMs } = options;
   const { host, signal, output, globals, onForcedEnd } = context;
   let child: ChildProcess | undefined;
-  let exit: Promise<void> = Promise.resolve();
+  let exit: Promise<unknown> = Promise.resolve();
   let printed = "";
   let stopTimeoutMs = maxShutdownMs;
   onForcedEnd(() => child && killProcessGroup(child, "SIGKILL"));
 
-  const getChildEnd = () =>
-    child && (child.exitCode !== null || child.signalCode !== null) ? formatEnd(child) : undefined;
+  const getChildEnd = () => {
+    const { exitCode = null, signalCode = null } = child ?? {};
+    return signalCode ?? (exitCode === null ? undefined : `exit code ${exitCode}`);
+  };
 
-  async function waitForEnd(ms: number, cut?: AbortSignal): Promise<void> {
+  async function waitForEnd(ms: number, cut: AbortSignal): Promise<void> {
     const stopped = new AbortController();
-    const signals = [stopped.signal, ...(cut ? [cut] : [])];
-    await Promise.race([exit.finally(() => stopped.abort()), host.wall.sleep(ms, AbortSignal.any(signals))]);
+    const timeout = host.wall.sleep(ms, AbortSignal.any([stopped.signal, cut]));
+    await Promise.race([exit.finally(() => stopped.abort()), timeout]);
   }
 
   async function waitUntilListening(): Promise<void> {
     const startedAt = host.wall.monotonicNow();
     const text = `Waiting until the receiver listens at ${url}`;
     let shownSeconds = 0;
-    while (!(await isListening(url, host.wall))) {
+    while (!(await isListening(url))) {
       signal.throwIfAborted();
       const end = getChildEnd();
       if (end !== undefined) throw createNotStartedError(`ended with ${end} before it listened at ${url}`, printed);
@@ -82,7 +84,7 @@ export function createReceiverProcess(options: ReceiverOptions, context: Context
     },
 
     async start() {
-      if (await isListening(url, host.wall)) {
+      if (await isListening(url)) {
         throw new CommandFailedError("failed", "port_taken", `Something already listens at ${url}.`, {
           hint: "Stop it, or omit --command and set its key with --hmac-key-file.",
         });
@@ -90,16 +92,13 @@ export function createReceiverProcess(options: ReceiverOptions, context: Context
       printed = "";
       const started = spawn(command, {
         cwd: host.cwd,
-        env: { ...env, PORT: getPort(url) },
+        env: { ...env, PORT: String(getPort(url)) },
         shell: true,
         detached: hasProcessGroups,
         stdio: ["ignore", "pipe", "pipe"],
       });
       child = started;
-      exit = new Promise((resolve) => {
-        started.once("error", () => resolve());
-        started.once("exit", () => resolve());
-      });
+      exit = once(started, "exit").catch(() => {});
       for (const stream of [started.stdout, started.stderr]) {
         stream.on("data", (bytes: Buffer) => {
           const text = bytes.toString("utf8");
@@ -119,8 +118,7 @@ export function createReceiverProcess(options: ReceiverOptions, context: Context
       killProcessGroup(ended, "SIGKILL");
       await exit;
       const until = host.wall.monotonicNow() + maxShutdownMs;
-      while ((await isListening(url, host.wall)) && host.wall.monotonicNow() < until)
-        await host.wall.sleep(defaultPollIntervalMs);
+      while ((await isListening(url)) && host.wall.monotonicNow() < until) await host.wall.sleep(defaultPollIntervalMs);
       child = undefined;
       ended.stdout?.destroy();
       ended.stderr?.destroy();
@@ -135,26 +133,5 @@ function createNotStartedError(failure: string, printed: string): CommandFailedE
   });
 }
 
-const formatEnd = ({ exitCode, signalCode }: ChildProcess): string =>
-  signalCode ?? `exit code ${exitCode ?? "unknown"}`;
-
-const getPort = (url: string): string => {
-  const { port, protocol } = new URL(url);
-  return port || (protocol === "https:" ? "443" : "80");
-};
-
-const maxConnectMs = 1_000;
-
 /** Reports whether a program accepts connections at this address. */
-export const isListening = (url: string, wall: WallClock): Promise<boolean> =>
-  new Promise((resolve) => {
-    const ended = new AbortController();
-    const socket = connect({ host: new URL(url).hostname.replace(/^\[|\]$/g, ""), port: Number(getPort(url)) });
-    const end = (isOpen: boolean) => {
-      ended.abort();
-      socket.destroy();
-      resolve(isOpen);
-    };
-    socket.once("connect", () => end(true)).once("error", () => end(false));
-    void wall.sleep(maxConnectMs, ended.signal).then(() => end(false));
-  });
+export const isListening = async (url: string): Promise<boolean> => (await probePort(url)) === "open";

@@ -39,7 +39,7 @@ export function createCertifyReport({ url, language, items, seconds, files, ...g
       const { title, fix, code } = receiverMistakes[mistake]!;
       return {
         mistake,
-        result: own.some(({ result }) => result === "failed") ? ("failed" as const) : ("warning" as const),
+        result: own.find(({ result }) => result === "failed")?.result ?? "warning",
         title,
         fix,
         code: (language && code?.[language]) ?? null,
@@ -75,10 +75,8 @@ const resultStyles: Readonly<Record<CheckResult, (text: string) => StyledText>> 
   not_checked: dim,
 });
 
-const minColumnWidth = "not checked".length;
-
 export function formatCheckLine({ check, result, detail }: ReceiverCheckResult): StyledLine {
-  const mark = resultStyles[result](result.replace("_", " ").padEnd(minColumnWidth));
+  const mark = resultStyles[result](result.replace("_", " ").padEnd("not checked".length));
   return [mark, `  ${check.summary}`, dim(` (${result === "passed" ? check.id : `${check.id}: ${detail}`})`)];
 }
 
@@ -93,24 +91,20 @@ export function formatFindings({ findings, counts, seconds, url }: CertifyReport
   return [...lines, "", [bold(`${url}: ${describeCounts(counts)}`), ` in ${seconds} s`]];
 }
 
-const maxListedChecks = 5;
-
 const formatShortList = (ids: readonly string[]): string =>
-  ids.length <= maxListedChecks
-    ? ids.join(", ")
-    : `${ids.slice(0, maxListedChecks - 1).join(", ")} and ${ids.length - maxListedChecks + 1} more`;
+  ids.length <= 5 ? ids.join(", ") : `${ids.slice(0, 4).join(", ")} and ${ids.length - 4} more`;
 
 export const formatReceiverJUnitReport = ({ checks, findings }: CertifyReport): string =>
   formatJUnit(
     "svc webhooks certify",
     checks.map(({ id, summary, result, detail, mistake, duration_ms }) => {
       const finding = findings.find((one) => one.mistake === mistake);
-      const advice = finding ? [finding.title, finding.fix, ...(finding.code === null ? [] : [finding.code])] : [];
+      const lines = [detail, finding?.title, finding?.fix, finding?.code].filter((line) => typeof line === "string");
       return {
         name: `${id}: ${summary}`,
         className: `webhooks.${id.split(".")[0]}`,
         seconds: duration_ms / 1_000,
-        ...(result === "failed" && { failure: { message: detail, text: [detail, ...advice].join("\n") } }),
+        ...(result === "failed" && { failure: { message: detail, text: lines.join("\n") } }),
         ...(result === "not_checked" && { skipped: detail }),
       };
     }),

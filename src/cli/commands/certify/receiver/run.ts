@@ -12,15 +12,7 @@ import { genuineCheck, genuineChecks } from "./genuine-checks.ts";
 import type { ReceiverProbe } from "./probe.ts";
 import { probeCheck, probeChecks } from "./probe-checks.ts";
 import type { ReceiverProcess } from "./receiver-process.ts";
-import {
-  createSender,
-  hasSucceeded,
-  hasTimedOut,
-  isAccepted,
-  maxResponseMs,
-  type RawDelivery,
-  type ReceiverResponse,
-} from "./sender.ts";
+import { hasSucceeded, hasTimedOut, maxResponseMs, type ReceiverResponse, sendDelivery } from "./sender.ts";
 import { signatureChecks } from "./signature-checks.ts";
 
 /** All checks in execution order. The position of a check determines its event numbers. */
@@ -56,7 +48,7 @@ export interface CheckRunOptions extends Pick<CertificationEmulator, "deliveries
   /** Time limit of all checks together. Checks after the limit are skipped. */
   readonly maxMs: number;
   /** Called after each delivery, including repeated deliveries. */
-  readonly onExchange: ((check: ReceiverCheck, exchange: ReceiverExchange) => void) | undefined;
+  readonly onExchange: (check: ReceiverCheck, exchange: ReceiverExchange) => void;
   readonly onChecked: (item: ReceiverCheckResult) => Promise<void>;
 }
 
@@ -65,7 +57,6 @@ const minSlowMs = 150;
 const maxConcurrency = 16;
 /** Duration of a check with a probe. */
 const defaultProbeCheckMs = 2_000;
-const maxRestarts = 10;
 /** Events of one check have consecutive numbers. A repeated check uses other numbers, so that its events are new. */
 const maxEventNumbersPerCheck = 200;
 const repeatedNumberOffset = 100;
@@ -76,7 +67,6 @@ export async function runChecks(options: CheckRunOptions): Promise<readonly Rece
   const startedAt = wall.monotonicNow();
   const pace = { bestMs: 0, isSlow: false };
   const items = new Map<string, ReceiverCheckResult>();
-  let restarts = 0;
   let isRefusing = false;
   let last: ReceiverCheck | undefined;
 
@@ -85,24 +75,28 @@ export async function runChecks(options: CheckRunOptions): Promise<readonly Rece
     items.set(item.check.id, item);
     if (checks.includes(item.check)) await onChecked(item);
   };
-  const skip = (check: ReceiverCheck, detail: string) => record({ ...createUncheckedItem(check), detail });
+  const skip = (check: ReceiverCheck, detail: string) => record(createUncheckedItem(check, detail));
+
+  /** Marks a check as failed if the receiver ended during it. */
+  async function addEnd(item: ReceiverCheckResult): Promise<ReceiverCheckResult> {
+    const end = isBroken(item) ? await receiver?.getEndAfterBreak() : receiver?.end;
+    return end === undefined ? item : markEnded(item, end);
+  }
 
   const mustRestart = () => receiver !== undefined && (receiver.end !== undefined || isRefusing);
 
   /** Records that a receiver responded to the last check and ended afterwards. */
   function recordLateEnd(): void {
     const ended = last && items.get(last.id);
-    if (ended && !ended.receiverEnd && receiver?.end) items.set(ended.check.id, addReceiverEnd(ended, receiver.end));
+    if (ended && !ended.receiverEnd && receiver?.end) items.set(ended.check.id, markEnded(ended, receiver.end));
   }
 
-  /** Restarts a receiver that has ended. Returns false after too many restarts. */
-  async function restart(): Promise<boolean> {
-    if (restarts === maxRestarts) return false;
-    restarts += 1;
+  /** Restarts a receiver that has ended. The time limit also limits the restarts. */
+  async function restartIfEnded(): Promise<void> {
+    if (!mustRestart()) return;
     isRefusing = false;
     await receiver!.stop();
     await receiver!.start();
-    return true;
   }
 
   /** Runs one check. Returns undefined if the receiver refused the connection. */
@@ -110,13 +104,12 @@ export async function runChecks(options: CheckRunOptions): Promise<readonly Rece
     const leftMs = maxMs - (wall.monotonicNow() - startedAt);
     const cutOff = `the time limit of ${maxMs / 1_000} s was reached (--time-limit)`;
     if (leftMs <= (check.requires === "probe" ? defaultProbeCheckMs : 0)) {
-      return { ...createUncheckedItem(check), detail: cutOff, isCutOff: true };
+      return { ...createUncheckedItem(check, cutOff), isCutOff: true };
     }
-    const item = await runCheck(check, options, pace, Math.min(maxResponseMs, leftMs), further);
-    if (isRefused(item)) return undefined;
-    const receiverEnd = isBroken(item) ? await receiver?.getEndAfterBreak() : receiver?.end;
-    if (receiverEnd !== undefined) return addReceiverEnd(item, receiverEnd);
-    if (item.result === "passed" || leftMs >= maxResponseMs || !isTooLate(item)) return item;
+    const made = await runCheck(check, options, pace, Math.min(maxResponseMs, leftMs), further);
+    if (made.exchanges[0]?.response.error?.code === "refused") return undefined;
+    const item = await addEnd(made);
+    if (item.receiverEnd || item.result === "passed" || leftMs >= maxResponseMs || !isTooLate(item)) return item;
     return { ...item, result: "not_checked", detail: cutOff, isCutOff: true };
   }
 
@@ -129,11 +122,10 @@ export async function runChecks(options: CheckRunOptions): Promise<readonly Rece
       const left: ReceiverCheck[] = [];
       const ended: ReceiverCheckResult[] = [];
       recordLateEnd();
-      const hasGivenUp = mustRestart() && !(await restart());
+      await restartIfEnded();
       await runConcurrently(waiting, concurrency, signal, async (check) => {
         const reason = findReasonToSkip(check, items, options);
         if (reason !== undefined) return skip(check, reason);
-        if (hasGivenUp) return skip(check, "the receiver exited repeatedly");
         if (mustRestart()) return void left.push(check);
         const item = await attemptCheck(check);
         if (item?.receiverEnd) ended.push(item);
@@ -154,17 +146,15 @@ export async function runChecks(options: CheckRunOptions): Promise<readonly Rece
   async function repeatChecks(ended: readonly ReceiverCheckResult[]): Promise<void> {
     const again: ReceiverCheckResult[] = [];
     for (const item of ended) {
-      const isRunning = !mustRestart() || (await restart());
-      const repeated = isRunning ? await attemptCheck(item.check, repeatedNumberOffset) : undefined;
+      await restartIfEnded();
+      const repeated = await attemptCheck(item.check, repeatedNumberOffset);
       again.push(repeated?.receiverEnd ? markRepeatedEnd(repeated) : (repeated ?? item));
     }
     const isExplained = again.some(({ endsReceiver }) => endsReceiver);
     for (const item of isExplained ? again : ended) await record(item);
   }
 
-  const first = await runGenuineCheck(options, pace);
-  const firstExit = isBroken(first) ? await receiver?.getEndAfterBreak() : receiver?.end;
-  await record(firstExit === undefined ? first : addReceiverEnd(first, firstExit));
+  await record(await addEnd(await runGenuineCheck(options, pace)));
   if (checks.includes(responseTimeCheck)) await runAll([responseTimeCheck]);
   if (checks.includes(probeCheck) || checks.some(({ requires }) => requires === "probe")) await runAll([probeCheck]);
   const others = checks.filter((check) => !items.has(check.id));
@@ -177,15 +167,16 @@ export async function runChecks(options: CheckRunOptions): Promise<readonly Rece
   return allReceiverChecks.flatMap((check) => items.get(check.id) ?? []);
 }
 
-const createUncheckedItem = (check: ReceiverCheck) => ({
+const createUncheckedItem = (check: ReceiverCheck, detail: string): ReceiverCheckResult => ({
   check,
-  result: "not_checked" as const,
+  result: "not_checked",
+  detail,
   exchanges: [],
   durationMs: 0,
 });
 
 /** Marks a check as failed, because a receiver that ends has not handled the delivery. */
-const addReceiverEnd = (item: ReceiverCheckResult, receiverEnd: string): ReceiverCheckResult => ({
+const markEnded = (item: ReceiverCheckResult, receiverEnd: string): ReceiverCheckResult => ({
   ...item,
   result: "failed",
   detail: `the receiver ended with ${receiverEnd} during this check`,
@@ -226,10 +217,7 @@ async function runCheck(
   timeoutMs: number,
   skipped = 0,
 ): Promise<ReceiverCheckResult> {
-  const { url, deliveries, retryLate, probe, wall, signal } = options;
-  const onResponse = (delivery: RawDelivery, response: ReceiverResponse) =>
-    options.onExchange?.(check, { delivery, response });
-  const sender = createSender({ url, wall, signal, timeoutMs, onResponse });
+  const { url, deliveries, probe, wall, signal } = options;
   const exchanges: ReceiverExchange[] = [];
   const startedAt = wall.monotonicNow();
   const position = allReceiverChecks.indexOf(check) + 1;
@@ -239,13 +227,15 @@ async function runCheck(
     pace,
     getEventNumber: (further = 0) => position * maxEventNumbersPerCheck + further + skipped,
     async send(delivery) {
-      const place = exchanges.push({ delivery, response: missingResponse }) - 1;
-      const response = await sender(delivery);
-      exchanges[place] = { delivery, response };
-      return response;
+      // The exchanges are listed in the order of the requests, and every check waits for all its responses.
+      const exchange = { delivery, response: undefined as unknown as ReceiverResponse };
+      exchanges.push(exchange);
+      exchange.response = await sendDelivery(delivery, { url, wall, signal, timeoutMs });
+      options.onExchange(check, exchange);
+      return exchange.response;
     },
     async retryLate(number) {
-      const sent = await retryLate(number);
+      const sent = await options.retryLate(number);
       exchanges.push(sent);
       return sent;
     },
@@ -267,19 +257,9 @@ async function runCheck(
 const isTooLate = ({ exchanges }: Pick<ReceiverCheckResult, "exchanges">): boolean =>
   exchanges.some(({ response }) => hasTimedOut(response));
 
-/** Reports whether a connection broke. Connections break when the receiver ends. */
+/** Reports whether a connection broke, as it does when the receiver ends. */
 const isBroken = ({ exchanges }: ReceiverCheckResult): boolean =>
   exchanges.some(({ response }) => ["closed", "refused", "unreachable"].includes(response.error?.code ?? ""));
-
-/** Reports whether the receiver refused the first connection because it has ended. */
-const isRefused = ({ exchanges }: ReceiverCheckResult): boolean => exchanges[0]?.response.error?.code === "refused";
-
-const missingResponse = {
-  status: undefined,
-  error: { code: "unreachable", message: "nothing was received" },
-  durationMs: 0,
-  body: "",
-} as const;
 
 /** Finds the reason why a check would prove nothing. Returns undefined if the check can run. */
 function findReasonToSkip(
@@ -301,15 +281,9 @@ async function runConcurrently<T>(
   signal: AbortSignal,
   work: (item: T) => Promise<void>,
 ): Promise<void> {
-  const waiting = [...list];
+  const waiting = list.values();
   const runWorker = async () => {
-    for (let next = waiting.shift(); next !== undefined && !signal.aborted; next = waiting.shift()) await work(next);
+    for (const next of waiting) if (!signal.aborted) await work(next);
   };
   await Promise.all(Array.from({ length: concurrency }, runWorker));
 }
-
-/** Reports whether the receiver accepted a genuine delivery. Otherwise, a rejection proves nothing. */
-export const hasAcceptedDelivery = (items: readonly ReceiverCheckResult[]): boolean =>
-  items.some(
-    ({ check, exchanges }) => check.expects === "accept" && exchanges.some(({ response }) => isAccepted(response)),
-  );

@@ -1,5 +1,4 @@
-import type { ClientRequest, IncomingMessage } from "node:http";
-import { request as httpRequest } from "node:http";
+import { type ClientRequest, request as httpRequest, type IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
 import type { WallClock } from "../../../../base/clock.ts";
 
@@ -48,7 +47,6 @@ interface SenderOptions {
   readonly wall: WallClock;
   readonly signal: AbortSignal;
   readonly timeoutMs: number;
-  readonly onResponse?: ((delivery: RawDelivery, response: ReceiverResponse) => void) | undefined;
 }
 
 export const maxResponseMs = 5_000;
@@ -58,76 +56,71 @@ const maxResponseBytes = 1024 * 1024;
 const maxInformationalResponses = 20;
 const maxShownBytes = 2_000;
 
-/** Creates a sender that uses one connection per delivery. The sender never rejects: errors are part of the response. */
-export const createSender =
-  (options: SenderOptions) =>
-  (delivery: RawDelivery): Promise<ReceiverResponse> =>
-    new Promise((resolve) => {
-      const { url, wall, signal, timeoutMs } = options;
-      const startedAt = wall.monotonicNow();
-      const ended = new AbortController();
-      const received: Buffer[] = [];
-      let size = 0;
-      let informational = 0;
-      let status: number | undefined;
-      let request: ClientRequest | undefined;
+/** Sends a delivery over its own connection. Never rejects: errors are part of the response. */
+export const sendDelivery = (
+  delivery: RawDelivery,
+  { url, wall, signal, timeoutMs }: SenderOptions,
+): Promise<ReceiverResponse> =>
+  new Promise((resolve) => {
+    const startedAt = wall.monotonicNow();
+    const ended = new AbortController();
+    const received: Buffer[] = [];
+    let size = 0;
+    let informational = 0;
+    let status: number | undefined;
+    let request: ClientRequest | undefined;
 
-      const settle = (error?: ReceiverResponse["error"]) => {
-        if (ended.signal.aborted) return;
-        ended.abort();
-        request?.destroy();
-        const body = Buffer.concat(received).subarray(0, maxShownBytes).toString("utf8");
-        const response = { status, error, durationMs: wall.monotonicNow() - startedAt, body };
-        options.onResponse?.(delivery, response);
-        resolve(response);
-      };
-      const fail = (code: ReceiverErrorCode, message: string) => settle({ code, message });
+    const settle = (error?: ReceiverResponse["error"]) => {
+      if (ended.signal.aborted) return;
+      ended.abort();
+      request?.destroy();
+      const body = Buffer.concat(received).subarray(0, maxShownBytes).toString("utf8");
+      resolve({ status, error, durationMs: wall.monotonicNow() - startedAt, body });
+    };
+    const fail = (code: ReceiverErrorCode, message: string) => settle({ code, message });
 
-      const read = (response: IncomingMessage) => {
-        status = response.statusCode;
-        response.on("data", (bytes: Buffer) => {
-          if (size < maxShownBytes) received.push(bytes);
-          size += bytes.length;
-          if (size > maxResponseBytes) fail("too-large", "the response is larger than 1 MiB");
-        });
-        response.on("end", () =>
-          response.complete ? settle() : fail("closed", "the connection closed during the response"),
-        );
-        response.on("error", () => fail("closed", "the connection closed during the response"));
-      };
+    const read = (response: IncomingMessage) => {
+      status = response.statusCode;
+      response.on("data", (bytes: Buffer) => {
+        if (size < maxShownBytes) received.push(bytes);
+        size += bytes.length;
+        if (size > maxResponseBytes) fail("too-large", "the response is larger than 1 MiB");
+      });
+      response.on("end", () =>
+        response.complete ? settle() : fail("closed", "the connection closed during the response"),
+      );
+      response.on("error", () => fail("closed", "the connection closed during the response"));
+    };
 
-      void wall.sleep(timeoutMs, AbortSignal.any([ended.signal, signal])).then(() => {
-        const what = status === undefined ? "no response" : "the response is not complete";
-        fail("timeout", signal.aborted ? "interrupted" : `${what} after ${timeoutMs / 1_000} s`);
-      });
-      try {
-        request = openRequest(url, delivery);
-      } catch (error) {
-        fail("malformed", (error as Error).message);
-        return;
-      }
-      request.on("response", read);
-      request.on("information", () => {
-        informational += 1;
-        if (informational > maxInformationalResponses) fail("malformed", "the receiver sends only 1xx responses");
-      });
-      request.on("upgrade", () => fail("malformed", "the receiver changes the protocol"));
-      request.on("error", (error: NodeJS.ErrnoException) => settle(toResponseError(error)));
-      void sendBody(request, delivery, wall, ended.signal).then((hasHungUp) => {
-        if (hasHungUp) fail("hung-up", "the sender closed the connection");
-      });
+    void wall.sleep(timeoutMs, AbortSignal.any([ended.signal, signal])).then(() => {
+      const what = status === undefined ? "no response" : "the response is not complete";
+      fail("timeout", signal.aborted ? "interrupted" : `${what} after ${timeoutMs / 1_000} s`);
     });
+    try {
+      request = openRequest(url, delivery);
+    } catch (error) {
+      return fail("malformed", (error as Error).message);
+    }
+    request.on("response", read);
+    request.on("information", () => {
+      informational += 1;
+      if (informational > maxInformationalResponses) fail("malformed", "the receiver sends only 1xx responses");
+    });
+    request.on("upgrade", () => fail("malformed", "the receiver changes the protocol"));
+    request.on("error", (error: NodeJS.ErrnoException) => settle(toResponseError(error)));
+    void sendBody(request, delivery, wall, ended.signal).then((hasHungUp) => {
+      if (hasHungUp) fail("hung-up", "the sender closed the connection");
+    });
+  });
 
-function openRequest(url: string, { headers, body, isChunked, hangsUp }: RawDelivery): ClientRequest {
+function openRequest(url: string, { headers, body, isChunked }: RawDelivery): ClientRequest {
   const { host, protocol } = new URL(url);
   const length: [string, string] = isChunked
     ? ["Transfer-Encoding", "chunked"]
     : ["Content-Length", String(body.length)];
   const sent = [["Host", host], ...headers, length, ["Connection", "close"]].flat() as string[];
   const open = protocol === "https:" ? httpsRequest : httpRequest;
-  const request = open(url, { method: "POST", headers: sent, agent: false });
-  if (hangsUp) request.on("error", () => {});
-  return request;
+  return open(url, { method: "POST", headers: sent, agent: false });
 }
 
 /** Sends the body. Resolves with true once a requested hang-up is due. */
@@ -137,20 +130,18 @@ async function sendBody(
   wall: WallClock,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const splitAt = pauseAt ?? (isChunked || hangsUp === "in-body" ? Math.floor(body.length / 2) : undefined);
-  if (splitAt !== undefined) {
-    await new Promise<void>((resolve) => {
-      request.write(body.subarray(0, splitAt), () => resolve());
+  const write = (send: (done: () => void) => void) =>
+    new Promise<void>((resolve) => {
+      send(resolve);
       request.once("close", resolve);
     });
+  const splitAt = pauseAt ?? (isChunked || hangsUp === "in-body" ? Math.floor(body.length / 2) : 0);
+  if (splitAt > 0) {
+    await write((done) => request.write(body.subarray(0, splitAt), done));
     await wall.sleep(defaultPauseMs, signal);
-    if (signal.aborted) return false;
-    if (hangsUp === "in-body") return true;
+    if (hangsUp === "in-body" || signal.aborted) return !signal.aborted;
   }
-  await new Promise<void>((resolve) => {
-    request.end(body.subarray(splitAt ?? 0), () => resolve());
-    request.once("close", resolve);
-  });
+  await write((done) => request.end(body.subarray(splitAt), done));
   if (hangsUp !== "after-body") return false;
   await wall.sleep(defaultPauseMs, signal);
   return !signal.aborted;

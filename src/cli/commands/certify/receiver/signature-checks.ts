@@ -1,13 +1,12 @@
 import { createHash } from "node:crypto";
 import { formatAlgorithm, getDefaultScheme } from "../../../../schemes/webhook-schemes.ts";
 import { type CheckContext, describeResponse, type ReceiverCheck } from "./check.ts";
-import { type ForgeryOptions, jsonContentTypeHeader, otherDigest, otherEncoding } from "./deliveries.ts";
+import { encodingName, type ForgeryOptions, jsonContentTypeHeader, otherDigest, otherEncoding } from "./deliveries.ts";
 import { hasSucceeded, type RawDelivery, type ReceiverResponse } from "./sender.ts";
 
 const { format } = getDefaultScheme();
-const encodingName = format.encoding === "hex" ? "lower-case hex" : "base64";
 
-interface ForgedVariant extends Pick<ReceiverCheck, "id" | "summary"> {
+interface ForgedVariant extends Pick<ReceiverCheck, "id" | "summary" | "mistake"> {
   readonly build: (run: CheckContext) => RawDelivery;
   /** Whether accepting the signature is harmless although the specification does not allow it. */
   readonly isHarmless?: boolean;
@@ -48,6 +47,7 @@ export const signatureChecks: readonly ReceiverCheck[] = [
   {
     id: "signature.tampered",
     summary: "Rejects a body that was changed after signing",
+    mistake: "signature-unchecked",
     build(run: CheckContext) {
       const { body, headers } = run.deliveries.createGenuine(run.getEventNumber(), { status: "SIGN" });
       return { headers, body: Buffer.from(body.toString().replace('"SIGN"', '"VOID"')) };
@@ -56,11 +56,13 @@ export const signatureChecks: readonly ReceiverCheck[] = [
   {
     id: "signature.other-key",
     summary: "Rejects a signature computed with another key",
+    mistake: "signature-unchecked",
     build: createForgery({ key: wrongKey }),
   },
   {
     id: "signature.missing",
     summary: "Rejects a delivery without a signature",
+    mistake: "missing-accepted",
     build: ({ deliveries, getEventNumber }: CheckContext) => ({
       body: Buffer.from(deliveries.createEvent(getEventNumber())),
       headers: [jsonContentTypeHeader],
@@ -69,42 +71,50 @@ export const signatureChecks: readonly ReceiverCheck[] = [
   {
     id: "signature.empty",
     summary: "Rejects an empty signature",
+    mistake: "missing-accepted",
     build: createForgery({ edit: () => "" }),
   },
   {
     id: "signature.truncated",
     summary: "Rejects the first half of a signature",
+    mistake: "prefix-comparison",
     build: createForgery({ edit: (signature) => signature.slice(0, signature.length / 2) }),
   },
   {
     id: "signature.extended",
     summary: "Rejects a signature with an additional character",
+    mistake: "prefix-comparison",
     build: createForgery({ edit: (signature) => `${signature}0` }),
   },
   {
     id: "signature.non-ascii",
     summary: "Rejects a signature with other characters",
+    mistake: "prefix-comparison",
     build: createForgery({ edit: (signature) => `${signature.slice(0, -1)}\u00e9` }),
   },
   {
     id: "signature.upper-case",
     summary: "Rejects a signature in upper case",
+    mistake: "case-insensitive",
     isHarmless: format.encoding === "hex",
     build: createForgery({ edit: (signature) => signature.toUpperCase() }),
   },
   {
     id: "signature.undecoded-key",
     summary: "Rejects a signature computed with the undecoded key",
+    mistake: "key-not-decoded",
     build: createForgery(({ deliveries: { key } }) => ({ key })),
   },
   {
     id: `signature.${otherDigest}`,
     summary: `Rejects ${formatAlgorithm({ digest: otherDigest })}`,
+    mistake: "wrong-digest",
     build: createForgery({ digest: otherDigest }),
   },
   {
     id: `signature.${otherEncoding}`,
     summary: `Rejects a signature in ${otherEncoding}`,
+    mistake: "wrong-encoding",
     build: createForgery({ encoding: otherEncoding }),
   },
 ].map(createRejectionCheck);

@@ -1,5 +1,5 @@
 import { UsageError } from "../../../process/failure.ts";
-import type { ObservedDelivery } from "../observations.ts";
+import { listAnswers, type ObservedDelivery } from "../observations.ts";
 import type { LoggedDelivery, RecordedAction, RequestHistory } from "./history.ts";
 
 /** Failure that a shortened story must reproduce. */
@@ -18,14 +18,16 @@ export type RecordingGoal =
  */
 export function findGoal({ actions, deliveries }: RequestHistory, about: string | undefined): RecordingGoal {
   const goals = [
-    ...actions.map((action) => ({
-      at: action.at,
-      id: `request:${action.id}`,
-      goal: { kind: "request", action } as const,
-    })),
+    ...actions.map((action) => {
+      const goal: RecordingGoal = { kind: "request", action };
+      return { at: action.at, id: `request:${action.id}`, goal };
+    }),
     ...deliveries.flatMap((seen) => {
-      const goal = createDeliveryGoal(seen, actions);
-      return goal ? [{ at: goal.until, id: `delivery:${seen.id}`, goal }] : [];
+      const webhook = actions.find((one) => one.webhook?.id === seen.webhook_id);
+      const last = seen.attempts.at(-1);
+      if (!webhook || !last) return [];
+      const goal: RecordingGoal = { kind: "delivery", webhook, seen, until: Date.parse(last.at) };
+      return [{ at: goal.until, id: `delivery:${seen.id}`, goal }];
     }),
   ];
   if (about !== undefined) {
@@ -45,12 +47,6 @@ export function findGoal({ actions, deliveries }: RequestHistory, about: string 
   return last.goal;
 }
 
-function createDeliveryGoal(seen: LoggedDelivery, actions: readonly RecordedAction[]) {
-  const webhook = actions.find((one) => one.webhook?.id === seen.webhook_id);
-  const last = seen.attempts.at(-1);
-  return webhook && last ? ({ kind: "delivery", webhook, seen, until: Date.parse(last.at) } as const) : undefined;
-}
-
 const isFailure = (goal: RecordingGoal): boolean =>
   goal.kind === "request" ? goal.action.status >= 400 : goal.seen.outcome !== "delivered";
 
@@ -58,7 +54,7 @@ const isFailure = (goal: RecordingGoal): boolean =>
 export const toExpectedDelivery = ({ activity, outcome, attempts }: LoggedDelivery) => ({
   activity,
   outcome,
-  answers: attempts.map(({ status, error }) => status ?? error?.code ?? "no answer"),
+  answers: listAnswers(attempts),
 });
 
 /** Reports whether one of the deliveries to this receiver equals the expected delivery. */

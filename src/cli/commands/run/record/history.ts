@@ -41,12 +41,10 @@ export async function readRecording(client: Client, operations: readonly Operati
   const webhooks = (await client.call(listControlWebhooks, {})).map(({ id }) => id);
   // The router forwards requests for the contract API, so the cluster receives the original request.
   const forwardedIds = new Set(items.map(({ id, operation }) => operation === "catch-all" && `request:${id}`));
-  const isInner = (cause?: string): boolean => cause !== undefined && !forwardedIds.has(cause);
-  const ownRequests = items.filter(
-    ({ replaced, cause, operation }) =>
-      !replaced && !isInner(cause) && !skippedOperations.test(operation ?? "catch-all"),
-  );
-  ownRequests.sort((one, other) => one.id - other.id);
+  const ownRequests = items
+    .filter(({ replaced, cause }) => !replaced && (cause === undefined || forwardedIds.has(cause)))
+    .filter(({ operation }) => !skippedOperations.test(operation ?? "catch-all"))
+    .sort((one, other) => one.id - other.id);
   const actions: RecordedAction[] = [];
   let created = 0;
   for (const one of ownRequests) {
@@ -73,9 +71,9 @@ function toAction(
   if (findOperationAt([operation], [operation.method].flat()[0]!, path) === undefined) return undefined;
   const parameters = new URLSearchParams(search);
   const query = Object.fromEntries(
-    [...new Set(parameters.keys())].map((name) => {
-      const [first, ...more] = parameters.getAll(name);
-      return [name, more.length === 0 ? first : [first, ...more]];
+    [...parameters.keys()].map((name) => {
+      const values = parameters.getAll(name);
+      return [name, values.length === 1 ? values[0] : values];
     }),
   );
   const names = operation.path.split("/");

@@ -46,29 +46,23 @@ export async function recordStory({ path, about, seed: given }: RecordStoryOptio
     const reproduces = (actions: readonly RecordedAction[]) => replayer.reaches(goal, actions, links);
     const actions = await minimizeActions(before, essential, links, reproduces);
     if (!actions) {
-      throw new CommandFailedError(
-        "failed",
-        "not_repeatable",
-        `The ${describeGoal(goal)} has a different outcome when repeated.`,
-        {
-          hint: "Name the seed of the emulator with --seed. Uploads, secrets and requests of other workspaces cannot be recorded.",
-        },
-      );
+      const message = `The ${describeGoal(goal)} has a different outcome when repeated.`;
+      throw new CommandFailedError("failed", "not_repeatable", message, {
+        hint: "Name the seed of the emulator with --seed. Uploads, secrets and requests of other workspaces cannot be recorded.",
+      });
     }
     return { text: formatStory(goal, actions, links, { requests: recording.requests, seed }), actions };
   });
   const parsed = parseScenario(path, story.text, operations);
-  const result = await emulators.withStage(parsed, (stage) =>
+  const { ok, steps } = await emulators.withStage(parsed, (stage) =>
     runScenario(parsed, stage, { operations, wall: host.wall }),
   );
-  if (!result.ok) {
-    const problem = result.steps.flatMap(({ problems }) => problems)[0];
-    await output.warn(`warning: the story fails when it is run: ${problem?.message}`);
-  }
+  const [problem] = steps.flatMap(({ problems }) => problems);
+  if (!ok) await output.warn(`warning: the story fails when it is run: ${problem?.message}`);
   await writeOutput(host, resolve(host.cwd, path), [Buffer.from(story.text)]);
   const summary = `${story.actions.length} of ${pluralize(recording.requests, "request")} matter`;
   if (output.format === "table") await output.print(`Wrote ${path}: ${summary}.`);
-  else await output.show({ file: path, requests: recording.requests, matter: story.actions.length, ok: result.ok });
+  else await output.show({ file: path, requests: recording.requests, matter: story.actions.length, ok });
 }
 
 const isBeforeGoal = (goal: RecordingGoal, id: number, at: number): boolean =>
@@ -94,7 +88,7 @@ async function minimizeActions(
   const slice = selectRelated(actions, essential, links);
   const initial = slice.length < actions.length && (await holds(slice)) ? slice : actions;
   if (initial === actions && !(await holds(actions))) return undefined;
-  return omitEach(await omitParts(initial, essential, holds), essential, holds);
+  return omitParts(initial, essential, holds);
 }
 
 /** Finds the objects of the essential requests, their references, and all requests about the same objects. */
@@ -122,26 +116,13 @@ async function omitParts(
   holds: ReproductionCheck,
 ): Promise<readonly RecordedAction[]> {
   let left = actions;
-  for (let size = Math.ceil(left.length / 2); size > 1; size = Math.ceil(size / 2)) {
+  let size = left.length;
+  while (size > 1) {
+    size = Math.ceil(size / 2);
     for (let from = left.length - size; from > -size; from -= size) {
-      const start = Math.max(0, from);
-      const rest = left.filter((one, i) => i < start || i >= from + size || essential.includes(one));
+      const rest = left.filter((one, i) => i < from || i >= from + size || essential.includes(one));
       if (rest.length < left.length && (await holds(rest))) left = rest;
     }
-  }
-  return left;
-}
-
-async function omitEach(
-  actions: readonly RecordedAction[],
-  essential: readonly RecordedAction[],
-  holds: ReproductionCheck,
-): Promise<readonly RecordedAction[]> {
-  let left = actions;
-  for (const one of [...actions].reverse()) {
-    if (essential.includes(one)) continue;
-    const rest = left.filter((other) => other !== one);
-    if (await holds(rest)) left = rest;
   }
   return left;
 }

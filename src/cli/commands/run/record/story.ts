@@ -35,10 +35,8 @@ export function createStoryStep(
     return { kind: "as", fields: { as: email, [act]: params.id, ...(note === undefined ? {} : { note }) } };
   }
   const parts = Object.entries({ params, query }).filter(([, part]) => Object.keys(part).length > 0);
-  return {
-    kind: "call",
-    fields: { call: operation.id, ...Object.fromEntries(parts), ...(body === undefined ? {} : { body }) },
-  };
+  const input = { ...Object.fromEntries(parts), ...(body === undefined ? {} : { body }) };
+  return { kind: "call", fields: { call: operation.id, ...input } };
 }
 
 /** Formats recorded requests as a scenario file. The file expects the outcome of the last request. */
