@@ -1,10 +1,10 @@
 import { dirname } from "node:path/posix";
 
 /**
- * Files per process. Files of one process share its warm-up, but groups must be small enough to keep all processors
- * busy until the end.
+ * Files per process. Files of one process share its start, which takes a second of CPU time, but groups must be small
+ * enough to keep all processors busy until the end.
  */
-const filesPerProcess = 10;
+const filesPerProcess = 20;
 
 /** Files per process of slow tests. Browser tests share a process, because they mostly wait. */
 const slowPerProcess: Readonly<Record<string, number>> = { browser: 6 };
