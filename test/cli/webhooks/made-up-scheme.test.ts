@@ -1,17 +1,21 @@
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
+import { type ChildProcess, fork } from "node:child_process";
 import { createHmac } from "node:crypto";
+import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, it, type TestContext } from "node:test";
+import { after, before, describe, it, type TestContext } from "node:test";
 import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import type { RunResult } from "../../support/cli/run-cli.ts";
 import { hmacKey, startSignedReceiver } from "../../support/cli/signed-receiver.ts";
 import { getProgramPath } from "../../support/program.ts";
 import { startReceiver } from "../../support/receiver.ts";
+import { getSvcPath } from "../../support/shipped.ts";
 
 const raw = Buffer.from(hmacKey, "base64");
 const body = '{"activity":"CONTRACT_SIGNED"}';
+
+let program: ChildProcess;
 
 /** A folder with `hmac.key` and `body.json`, and `svc` with the scheme of test/support/cli/svc-made-up-scheme.ts in it. */
 async function madeUp(t: TestContext) {
@@ -19,13 +23,10 @@ async function madeUp(t: TestContext) {
   await writeFile(join(cwd, "hmac.key"), hmacKey);
   await writeFile(join(cwd, "body.json"), body);
   const env = { PATH: process.env.PATH, SVC_CONFIG_DIR: join(cwd, "config") };
-  const svc = (argv: string | readonly string[]) =>
-    new Promise<RunResult>((resolve) => {
-      const words = [getProgramPath("svc-made-up-scheme"), ...(typeof argv === "string" ? argv.split(" ") : argv)];
-      execFile(process.execPath, words, { cwd, env }, (error, out, err) =>
-        resolve({ exit: Number(error?.code ?? 0), out, err }),
-      );
-    });
+  const svc = async (argv: string | readonly string[]): Promise<RunResult> => {
+    program.send([argv, { cwd, env }]);
+    return (await once(program, "message"))[0];
+  };
   const explain = async (signature: string) => {
     await writeFile(join(cwd, "headers"), `x-made-up-time: 7\nx-made-up-signature: ${signature}\n`);
     return svc("webhooks explain body.json --headers headers --key-file hmac.key");
@@ -34,6 +35,11 @@ async function madeUp(t: TestContext) {
 }
 
 describe("svc with a scheme that was added to the list of schemes", () => {
+  before(() => {
+    program = fork(getProgramPath("svc-made-up-scheme"), { execArgv: [] });
+  });
+  after(() => program.disconnect());
+
   it("signs with it, and verifies and explains its signatures", async (t) => {
     const { cwd, svc, explain } = await madeUp(t);
     const signed = await svc("webhooks sign body.json --as-header --key-file hmac.key");
@@ -105,7 +111,7 @@ describe("svc with a scheme that was added to the list of schemes", () => {
   it("sends it in the emulator's deliveries, and the service's own scheme on request", async (t) => {
     const { svc } = await madeUp(t);
     const hooks = await startReceiver(t);
-    const again = `"${process.execPath}" "${getProgramPath("svc-made-up-scheme")}" webhooks`;
+    const again = `"${process.execPath}" "${getSvcPath()}" webhooks`;
     const only = "--only-for-activities CONTRACT_SIGNED";
     const script = `${again} create --title t --url ${hooks.url}/ ${only} && ${again} trigger CONTRACT_SIGNED && echo $SVC_WEBHOOK_HMAC_KEY`;
     const run = await svc(["emulator", "exec", "--webhook-headers", "content-hash", "--", "sh", "-c", script]);

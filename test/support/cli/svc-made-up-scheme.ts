@@ -1,4 +1,5 @@
-// `svc` as a process with an additional signature scheme at the start of the list, which signs every webhook.
+// Runs the command lines that it receives as messages, with an additional signature scheme at the start of the list,
+// which signs every webhook. One process runs them all, because loading the command line takes most of a run.
 import { createHmac } from "node:crypto";
 import { type WebhookScheme, webhookSchemes } from "../../../src/schemes/webhook-schemes.ts";
 
@@ -30,5 +31,8 @@ const madeUpScheme: WebhookScheme = {
 
 (webhookSchemes as unknown as WebhookScheme[]).unshift(madeUpScheme);
 
-const { createProcessHost, main } = await import("../../../src/cli/main.ts");
-process.exitCode = await main(process.argv.slice(2), createProcessHost("0.0.0-test"));
+// The command line reads the list when it is loaded.
+const { runCli } = await import("./run-cli.ts");
+process.on("message", async ([argv, options]: Parameters<typeof runCli>) => {
+  process.send!(await runCli(argv, options));
+});
