@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 
 /** Programs that tests start in separate processes, by the names of the compiled files. */
@@ -15,8 +16,14 @@ export const programs = {
   "pdf-process": "emulator/cluster/pdf/process.ts",
 } as const;
 
-/** Returns the path of a compiled program that Node can run. */
-export const getProgramPath = (name: keyof typeof programs): string => getCompiledPath(`${name}.js`);
+/**
+ * Returns the path of a compiled program that Node can run. `svc` is the program of the package if this run builds one,
+ * because it starts in a fifth of the time.
+ */
+export function getProgramPath(name: keyof typeof programs): string {
+  const built = getCompiledPath("package/bin/svc.js");
+  return name === "svc" && existsSync(built) ? built : getCompiledPath(`${name}.js`);
+}
 
 /** Returns the path of a file or folder that `test/run.ts` created for this run. */
 export function getCompiledPath(name: string): string {
