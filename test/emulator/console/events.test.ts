@@ -250,9 +250,11 @@ const contractOne = {
 
 /** The buffer size of a connection. A client is not too slow until the buffer is full. */
 async function systemBuffers(): Promise<number> {
-  const most = async (name: string) => {
-    const sizes = await readFile(`/proc/sys/net/ipv4/${name}`, "utf8").catch(() => "0 0 8000000");
-    return Number(sizes.trim().split(/\s+/).at(-1));
+  const sizes = async (name: string) => {
+    const text = await readFile(`/proc/sys/net/ipv4/${name}`, "utf8").catch(() => "4096 200000 4000000");
+    return text.trim().split(/\s+/).map(Number);
   };
-  return (await most("tcp_rmem")) + (await most("tcp_wmem"));
+  // The receive buffer of a client that does not read stays at its default size.
+  const [[, received], [, , sent]] = await Promise.all([sizes("tcp_rmem"), sizes("tcp_wmem")]);
+  return received! + sent!;
 }
