@@ -1,7 +1,7 @@
 import { execFile, execFileSync, spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
@@ -105,6 +105,7 @@ export async function openTerminal(
   });
   const written = join(await createTestFolder(t), "written");
   await tmux("pipe-pane", "-O", `cat > ${written}`);
+  const countWritten = async () => (await stat(written).catch(() => undefined))?.size;
   return {
     written: () => readFile(written, "utf8").catch(() => ""),
     async resize(columns) {
@@ -120,10 +121,15 @@ export async function openTerminal(
     async until(shown) {
       const deadline = performance.now() + patienceMs;
       for (;;) {
+        const bytes = await countWritten();
         const screen = await tmux("capture-pane", "-p");
         if (typeof shown === "string" ? screen.includes(shown) : shown.test(screen)) return screen;
-        if (performance.now() > deadline) throw new Error(`never showed ${shown}:\n${screen.trimEnd()}`);
-        await pause(50);
+        // Starting tmux takes ten times as long as reading a file's size. A resize changes the screen without output.
+        const next = performance.now() + 1_000;
+        do {
+          if (performance.now() > deadline) throw new Error(`never showed ${shown}:\n${screen.trimEnd()}`);
+          await pause(20);
+        } while (performance.now() < next && (await countWritten()) === bytes);
       }
     },
     cursor: async () => (await tmux("display-message", "-p", "#{cursor_flag}")).trim() === "1",
