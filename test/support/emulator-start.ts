@@ -9,8 +9,11 @@ import { getBundleFolder } from "./shipped.ts";
 
 /** A process in which an emulator was started, or failed to start. */
 export interface StartedProcess {
-  /** Resolves with `up`, or with name and message of the error. */
-  start(): Promise<string>;
+  /**
+   * Resolves with `up`, or with name and message of the error. After an error the process can start another emulator,
+   * with additional options.
+   */
+  start(more?: EmulatorOptions): Promise<string>;
   signal(name: NodeJS.Signals): void;
   /** Sends SIGKILL. Resolves when the process has ended. */
   kill(): Promise<void>;
@@ -19,7 +22,7 @@ export interface StartedProcess {
 const program = `
 const { startEmulator } = await import(process.argv[1]);
 console.log("ready to start");
-process.stdin.once("data", () => startEmulator(JSON.parse(process.argv[2])).then(
+process.stdin.on("data", (options) => startEmulator(JSON.parse(options)).then(
   () => console.log("up"),
   (error) => console.log(error.name + ": " + error.message),
 ));
@@ -31,7 +34,7 @@ export async function prepareEmulatorProcess(
   options: EmulatorOptions,
   { within = [], cwd }: { readonly within?: readonly string[]; readonly cwd?: string } = {},
 ): Promise<StartedProcess> {
-  const argv = ["--input-type=module", "-e", program, join(getBundleFolder(), "emulator.js"), JSON.stringify(options)];
+  const argv = ["--input-type=module", "-e", program, join(getBundleFolder(), "emulator.js")];
   const [command, ...args] = [...within, process.execPath, ...argv];
   const child = spawn(command!, args, { stdio: ["pipe", "pipe", "inherit"], cwd });
   const gone = once(child, "close");
@@ -43,8 +46,8 @@ export async function prepareEmulatorProcess(
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   await lines.next();
   return {
-    async start() {
-      child.stdin.write("\n");
+    async start(more) {
+      child.stdin.write(JSON.stringify({ ...options, ...more }));
       return (await lines.next()).value as string;
     },
     signal: (name) => child.kill(name),
