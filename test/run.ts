@@ -21,6 +21,8 @@ const slow = [
   "browser",
   "emulator/store/postgres",
   "emulator/compose/postgres",
+  "emulator/travel/postgres",
+  "cli/emulator/postgres",
   "scenarios/help-examples",
   "structure/expressions",
   // These tests kill and crash processes.

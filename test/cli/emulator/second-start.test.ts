@@ -5,21 +5,10 @@ import { existsSync } from "node:fs";
 import { mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
-import { describe, it, type TestContext } from "node:test";
-import { addCleanup } from "../../support/cleanup.ts";
+import { describe, it } from "node:test";
 import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
-import { startCommand } from "../../support/cli/running-command.ts";
-import { postgresSkipReason, startPostgresServer } from "../../support/postgres/server.ts";
-
-async function started(t: TestContext, line: string, env: Readonly<Record<string, string>> = {}, folder?: string) {
-  const cwd = folder ?? (await createTestFolder(t));
-  const run = startCommand((argv, more) => runCli(argv, { cwd, env, ...more }), `${line} --json`.split(" "));
-  addCleanup(t, () => run.stop());
-  await run.saw('"ready"');
-  const [ready] = run.events() as { router_url: string }[];
-  return { cwd, run, url: ready!.router_url, port: new URL(ready!.router_url).port };
-}
+import { started } from "./started.ts";
 
 const inUse = (stop: string) =>
   `An emulator is already running on this state (RUN FILE). Use it, stop it with "${stop}", or choose another file with --file.`;
@@ -241,29 +230,5 @@ describe("svc emulator start", () => {
       }
     }
     assert.deepEqual(await readdir(cwd), ["pipe"]);
-  });
-});
-
-describe("second svc emulator start of a store in one folder", { skip: postgresSkipReason }, () => {
-  const server = startPostgresServer();
-
-  it("creates its own run file for commands", async (t) => {
-    const store = `--store ${server().url()}`;
-    const env = { SVC_STORE_SCHEMA: server().freshSchema() };
-    const { cwd, url } = await started(t, `emulator start --port 0 ${store}`, env);
-    const second = startCommand(
-      (argv, more) => runCli(argv, { cwd, env, ...more }),
-      [...`emulator start --port 0 ${store} --json`.split(" ")],
-    );
-    addCleanup(t, () => second.stop());
-    await second.saw('"following"');
-    const state = join(cwd, ".svc/emulator.json");
-    const urlAt = async (path: string) => JSON.parse(await readFile(path, "utf8")).router_url;
-    const [{ router_url, leader }] = second.events() as [{ router_url: string; leader: string }];
-    assert.deepEqual([leader, await urlAt(`${state}.run`), await urlAt(`${state}.2.run`)], [url, url, router_url]);
-    assert.equal((await runCli(`emulator stop --file ${state}.2`, { cwd })).exit, 0);
-    await second.ended;
-    assert.equal(existsSync(`${state}.2.run`), false);
-    assert.equal((await runCli("emulator status", { cwd })).exit, 0);
   });
 });

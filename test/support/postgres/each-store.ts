@@ -7,13 +7,21 @@ import { postgresSkipReason, startPostgresServer } from "./server.ts";
 /** Creates the options of an emulator with an empty store for one test. */
 export type StoreOptionsFactory = (t: TestContext) => Promise<EmulatorOptions>;
 
-/** Defines the same tests for each kind of store, for behavior that must be equal. */
-export function describeForEachStore(what: string, tests: (place: StoreOptionsFactory) => void): void {
-  describe(`${what}, in a file`, () => {
-    tests(async (t) => ({ file: join(await createTestFolder(t), "emulator.json") }));
-  });
+/** Places the store in a file. */
+export const placeInFile: StoreOptionsFactory = async (t) => ({
+  file: join(await createTestFolder(t), "emulator.json"),
+});
+
+/** Defines tests with a PostgreSQL server. They belong to the slow suites (`test/run.ts`). */
+export function describeInPostgres(what: string, tests: (place: StoreOptionsFactory) => void): void {
   describe(`${what}, in PostgreSQL`, { skip: postgresSkipReason }, () => {
     const server = startPostgresServer();
     tests(async () => ({ store: server().url(), schema: server().freshSchema(), ephemeral: false }));
   });
+}
+
+/** Defines the same tests for each kind of store, for behavior that must be equal. */
+export function describeForEachStore(what: string, tests: (place: StoreOptionsFactory) => void): void {
+  describe(`${what}, in a file`, () => tests(placeInFile));
+  describeInPostgres(what, tests);
 }

@@ -1,0 +1,4 @@
+import { describeInPostgres } from "../../../support/postgres/each-store.ts";
+import { testRewindCommand } from "../rewinds.ts";
+
+describeInPostgres("svc emulator rewind", testRewindCommand);
