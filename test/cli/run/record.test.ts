@@ -3,6 +3,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { type CliEmulator, startCliEmulator } from "../../support/cli/cli-emulator.ts";
+import { createSender } from "../../support/emulator.ts";
 import { startReceiver } from "../../support/receiver.ts";
 
 const contract = {
@@ -14,15 +15,9 @@ const contract = {
 /** Sends requests of a program to the contract API and of a user to the control plane. */
 function caller({ emulator }: CliEmulator, url = emulator.clusters[0]!.url) {
   const { clientId, clientSecret } = emulator.clusters[0]!;
-  const send = async (method: string, path: string, body?: unknown): Promise<{ id: string | number }> => {
-    const headers = { "client-id": clientId!, "client-secret": clientSecret!, "content-type": "application/json" };
-    const answer = await fetch(`${url}/api/v2.1/public/${path}`, {
-      method,
-      headers,
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
-    return (await answer.json().catch(() => ({}))) as { id: string };
-  };
+  const ask = createSender(`${url}/api/v2.1/public`, { "client-id": clientId!, "client-secret": clientSecret! });
+  const send = async (method: string, path: string, body?: unknown) =>
+    (await ask(method, path, { body })).body as { id: string | number };
   return { send, act: (path: string, body: unknown = {}) => emulator.ask("POST", path, { body }) };
 }
 
