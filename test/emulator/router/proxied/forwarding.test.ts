@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createHash, randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { request as httpRequest } from "node:http";
+import { request as httpRequest, type ServerResponse } from "node:http";
 import { describe, it } from "node:test";
 import { pickStatusAndBody, startTestEmulator } from "../../../support/emulator.ts";
 import { startReceiver } from "../../../support/receiver.ts";
@@ -136,16 +136,19 @@ describe("forwarded request", () => {
 
   it("receives the response while the cluster is still writing", { timeout: 20_000 }, async (t) => {
     const world = await toEu(t);
-    let end = () => {};
-    world.eu.answer((_, response) => {
-      response.writeHead(200).write("first");
-      end = () => response.write("last", () => setImmediate(() => response.end()));
+    const pending = new Promise<ServerResponse>((resolve) => {
+      world.eu.answer((_, response) => {
+        response.writeHead(200).write("first");
+        resolve(response);
+      });
     });
     const answer = await fetch(`${world.routerUrl}/slow?client_id=app`);
     const reader = answer.body!.getReader();
+    const response = await pending;
     assert.equal(Buffer.from((await reader.read()).value!).toString(), "first");
-    end();
+    response.write("last");
     assert.equal(Buffer.from((await reader.read()).value!).toString(), "last");
+    response.end();
     assert.deepEqual(await reader.read(), { done: true, value: undefined });
   });
 });
