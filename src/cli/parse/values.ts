@@ -68,7 +68,7 @@ const formatAlternatives = (words: readonly string[]): string =>
 
 function requireInRange(number: number, { min, max }: NumberBounds): number {
   if ((min ?? number) <= number && number <= (max ?? number)) return number;
-  const range = max === undefined ? `at min ${min}` : `from ${min} to ${max}`;
+  const range = max === undefined ? `at least ${min}` : `from ${min} to ${max}`;
   throw new InvalidValueError(`a number ${range}`, String(number));
 }
 
