@@ -1,27 +1,24 @@
 import type { Client } from "../client/client.ts";
 import type { BaseUrls, Credentials } from "../client/published.d.ts";
 import type { TypedFlag, TypedPositional } from "../derive/command-flags.ts";
-import type { CommandSpec, FlagSpec, PositionalSpec } from "../derive/command-spec.ts";
+import type { CommandExample, CommandSpec, FlagSpec, PositionalSpec } from "../derive/command-spec.ts";
 import type { Output } from "./output/output.ts";
 import type { CommandInput, CommandInputOf, InterpretedLine, WrittenDeclaration } from "./parse/declaration.ts";
 import type { GlobalOptions } from "./parse/globals.ts";
 import type { FailureKind } from "./process/failure.ts";
 import type { Host } from "./process/host.ts";
+import type { ShutdownController } from "./process/shutdown-controller.ts";
 
 /** Hand-written command: its declaration and its action. Its module imports no expensive module statically. */
 export interface Command extends WrittenDeclaration {
   /** Values of the derived input that the command's own code reads. A test compares them with the derived command. */
   readonly readsDerived?: DerivedInput;
-  /**
-   * Resolves when the command is done. A failure kind or an exit code reports an outcome other than success. `spec` is
-   * the derived command, if any.
-   */
-  run(
-    input: CommandInput,
-    context: Context,
-    spec: CommandSpec | undefined,
-  ): Promise<FailureKind | { readonly exit: number } | undefined>;
+  /** Resolves when the command is done. `spec` is the derived command, if any. */
+  run(input: CommandInput, context: Context, spec: CommandSpec | undefined): CommandOutcome;
 }
+
+/** Outcome of a command. A failure kind or an exit code reports another one than success. */
+export type CommandOutcome = Promise<FailureKind | { readonly exit: number } | undefined> | Promise<void>;
 
 interface DerivedInput {
   readonly flags?: readonly TypedFlag[];
@@ -33,26 +30,26 @@ interface TypedCommand<
   Positionals extends readonly PositionalSpec[],
   DerivedFlags extends readonly TypedFlag[],
   DerivedPositionals extends readonly TypedPositional[],
-> extends Command {
-  readonly flags: Flags;
-  readonly positionals: Positionals;
+> extends Omit<Command, "flags" | "positionals" | "examples" | "run"> {
+  readonly flags?: Flags;
+  readonly positionals?: Positionals;
+  readonly examples?: readonly CommandExample[];
   readonly readsDerived?: { readonly flags?: DerivedFlags; readonly positionals?: DerivedPositionals };
   run(
     input: CommandInputOf<readonly [...Flags, ...DerivedFlags], readonly [...Positionals, ...DerivedPositionals]>,
     context: Context,
     spec: CommandSpec | undefined,
-  ): ReturnType<Command["run"]>;
+  ): CommandOutcome;
 }
 
-/** Returns the command unchanged. Its declaration determines the types of its flags and positionals. */
 export const defineCommand = <
-  const Flags extends readonly FlagSpec[],
-  const Positionals extends readonly PositionalSpec[],
+  const Flags extends readonly FlagSpec[] = readonly [],
+  const Positionals extends readonly PositionalSpec[] = readonly [],
   const DerivedFlags extends readonly TypedFlag[] = readonly [],
   const DerivedPositionals extends readonly TypedPositional[] = readonly [],
 >(
   declared: TypedCommand<Flags, Positionals, DerivedFlags, DerivedPositionals>,
-): Command => declared;
+): Command => ({ positionals: [], flags: [], examples: [], ...declared }) as Command;
 
 export interface CapturedRun {
   readonly exit: number;
@@ -74,12 +71,9 @@ export interface ServiceTarget {
   readonly origin: string;
 }
 
-/** Options that differ from the target's default client. */
 export interface TargetClientOptions {
-  /** State file of the selected running emulator. */
   readonly file?: string | undefined;
   readonly connections?: number;
-  /** Credentials that are added to those of the target. */
   readonly credentials?: Credentials | undefined;
 }
 
@@ -99,25 +93,10 @@ export interface Context {
   client(service: keyof BaseUrls, options?: TargetClientOptions): Promise<Client>;
   /** Runs another command line in this process and captures its output. */
   svc(argv: readonly string[], options?: NestedRunOptions): Promise<CapturedRun>;
-  /**
-   * Interprets another command line, with strings as values. Returns undefined if the line prints a page or is invalid.
-   */
+  /** Interprets another command line, with strings as values, unless it prints a page or is invalid. */
   read(argv: readonly string[]): Promise<InterpretedLine | undefined>;
-  /** Prompts y/N (default: no). Throws a usage error that names `flag` if prompts are not allowed. */
   confirm(question: string, flag: string): Promise<boolean>;
   /** Registers a cleanup for the end of the run. Cleanups run in reverse order. */
   onEnd(close: () => Promise<void>): void;
-  /**
-   * Performs work while another program controls the terminal, if there is one. Ctrl-C is an ordinary key for that
-   * program.
-   */
-  lendTerminal<T>(work: () => Promise<T>): Promise<T>;
-  /** Registers a handler for a forced exit: a second signal, or a stopped run that does not end in time. */
-  onForcedEnd(last: () => void): void;
-  /** Extends the shutdown time of a run that serves others, in milliseconds. */
-  allowToEnd(ms: number): void;
-  /** Extends the time in which a run can write its state after it stops serving, in milliseconds. */
-  allowToClose(ms: number): void;
-  /** Waits for a child process that receives the signals, for as long as it runs. */
-  waitForProgram<T>(work: () => Promise<T>): Promise<T>;
+  readonly shutdown: ShutdownController;
 }

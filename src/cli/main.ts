@@ -12,7 +12,7 @@ import { readProfiles } from "./connection/profiles/profile.ts";
 import { renderHelp } from "./help/help.ts";
 import { annotate, shouldAnnotate } from "./output/github-actions.ts";
 import { createPrinter, escapePage, printPage } from "./output/print.ts";
-import { buildNextArgv, locateCommand, normalizeArgv, parseTargetFlags } from "./parse/argv.ts";
+import { buildNextArgv, getFlagValue, locateCommand, normalizeArgv, parseTargetFlags } from "./parse/argv.ts";
 import {
   type ErrorExplanation,
   explainError,
@@ -34,10 +34,7 @@ declare const SVC_VERSION: string | undefined;
 
 export const version = typeof SVC_VERSION === "undefined" ? "0.0.0" : SVC_VERSION;
 
-/**
- * Runs one command line. `argv` follows `svc`. The promise never rejects and resolves with the exit code
- * (src/cli/process/exit.ts). All input and output goes through the host.
- */
+/** Runs one command line, without `svc`, and resolves with the exit code (src/cli/process/exit.ts). */
 export async function main(argv: readonly string[], host: Host): Promise<number> {
   const args = normalizeArgv(await insertSeparator(argv));
   // Failures here recur below, where the streams are observed and failures are reported.
@@ -125,9 +122,7 @@ async function suggestName({ message, hint }: UsageError, words: readonly string
   return suggestCommand(words.slice(words.indexOf(unknown)), commands);
 }
 
-/**
- * Finds output that needs no command: the version, a help page or completions. Returns undefined if a command must run.
- */
+/** Finds output that needs no command: the version, a help page or completions. */
 async function findRequestedPage(argv: readonly string[], host: Host): Promise<string | undefined> {
   if (argv[0] === "complete") return formatCompletions(argv.slice(argv.indexOf("--") + 1), host);
   const { words, wantsHelp } = locateCommand(argv);
@@ -140,7 +135,6 @@ async function formatHelp(argv: readonly string[], host: Host): Promise<string> 
   return escapePage(host, await renderHelp(argv, host));
 }
 
-/** Formats the response to the shells' request at each Tab. */
 async function formatCompletions(words: readonly string[], host: Host): Promise<string> {
   const { findCompletions } = await import("./help/completions.ts");
   const names = new Set(await groupNames());
@@ -167,9 +161,9 @@ async function reportFailure(
   const own = argv.slice(0, argv.includes("--") ? argv.indexOf("--") : undefined);
   const { next } = found;
   const explanation = redactExplanation({ ...found, next: next && buildNextArgv(next, parseTargetFlags(own)) });
-  const wantsJson = own.includes("--json") || own.some((token, i) => token === "--format" && own[i + 1] === "json");
+  const wantsJson = own.includes("--json") || getFlagValue(own, "--format") === "json";
   const printer = createPrinter(host, false);
-  if (isJsonLogRequested(own)) {
+  if (getFlagValue(own, "--log") === "json") {
     // Log collectors of an emulator read one document per line, also for a fatal error.
     const about = { time: toIsoMillis(systemWallClock.now()), level: "error", event: "fatal" };
     await printer.printJson("stderr", { ...about, ...toExplanationJson(explanation) });
@@ -185,10 +179,6 @@ async function reportFailure(
   return explanation.exitCode;
 }
 
-const isJsonLogRequested = (argv: readonly string[]): boolean =>
-  argv.some((token, i) => token === "--log=json" || (token === "--log" && argv[i + 1] === "json"));
-
-/** Creates the error for standard output that fails for another reason than a closed reader. */
 const createStdoutError = (cause: NodeJS.ErrnoException): CommandFailedError =>
   new CommandFailedError(
     "failed",

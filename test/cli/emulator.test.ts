@@ -47,6 +47,8 @@ describe("svc emulator start", () => {
     assert.equal((await runCli("emulator stop", { cwd })).exit, 0);
     assert.equal((await ended).exit, 0);
     assert.deepEqual(await runCli("emulator status", { cwd }), { exit: 5, out: "not running\n", err: "" });
+    const stopped = await runCli("emulator status --json", { cwd });
+    assert.deepEqual([stopped.exit, JSON.parse(stopped.out)], [5, { running: false }]);
   });
 
   for (const [name, code] of [
@@ -123,6 +125,8 @@ describe("svc emulator repair", () => {
     const text = await readFile(file, "utf8");
     const whole = await runCli("emulator repair .svc/emulator.json", { cwd });
     assert.deepEqual([whole.exit, whole.out.startsWith("No damage found")], [0, true]);
+    const { repaired, damage } = JSON.parse((await runCli("emulator repair .svc/emulator.json --json", { cwd })).out);
+    assert.deepEqual([repaired, damage], [false, []]);
 
     await writeFile(file, text.slice(0, -200));
     const refused = await runCli("contracts templates list --emulator", { cwd });

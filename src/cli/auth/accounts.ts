@@ -74,7 +74,6 @@ export async function changeAccount(
   return accounts?.[address];
 }
 
-/** Fails before the user approves a device whose tokens cannot be stored. */
 export async function requireWritableTokens({ host: { env } }: Pick<Context, "host">): Promise<void> {
   const folder = getConfigFolder(env);
   try {
@@ -89,10 +88,7 @@ export async function requireWritableTokens({ host: { env } }: Pick<Context, "ho
   }
 }
 
-/**
- * Returns the address of the selected account: that of --issuer, of the target's routing service, or of the only stored
- * account.
- */
+/** Selects an account: that of --issuer, of the target's routing service, or the only stored one. */
 export async function resolveAccountAddress(issuer: string | undefined, context: Context): Promise<string> {
   if (issuer !== undefined) return resolveServerAddress(issuer, context);
   const names = Object.keys(await readAccounts(context));

@@ -8,20 +8,16 @@ import { openClient } from "../connection/http.ts";
 import { parseBaseUrlFlag } from "../parse/globals.ts";
 import { CommandFailedError } from "../process/failure.ts";
 
-/** Response of an OAuth endpoint. `fields` has the members of its JSON object and is empty for any other body. */
 export interface OAuthResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly fields: Readonly<Record<string, unknown>>;
-  /**
-   * `error` of RFC 6749, 5.2. The body provides it regardless of the status, because servers differ (DECISIONS.md, P1).
-   */
+  /** `error` of RFC 6749, 5.2, from any status, because servers differ (DECISIONS.md, P1). */
   readonly error: string | undefined;
 }
 
 export type OAuthFields = Readonly<Record<string, string | undefined>>;
 
-/** Creates a client for OAuth endpoints at any address. The client is closed at the end of the run. */
 export async function createOAuthClient({ host, globals, output, onEnd }: Context): Promise<Client> {
   const client = await openClient({ host, globals, output, baseUrls: {}, credentials: {} });
   onEnd(() => client.close());
@@ -97,15 +93,12 @@ export function createOAuthError(what: string, { status, fields, error }: OAuthR
 }
 
 export interface AuthServer {
-  /** Address under which the tokens are stored. */
   readonly address: string;
   readonly deviceUrl: string;
   readonly tokenUrl: string;
   readonly refreshUrl: string;
   readonly revocationUrl: string | undefined;
-  /**
-   * Encoding of requests. The routing service documents JSON for its device endpoints. RFC 8628 specifies only forms.
-   */
+  /** The routing service documents JSON for its device endpoints, and RFC 8628 only forms. */
   readonly encoding: "json" | "form";
 }
 

@@ -26,7 +26,6 @@ export interface SignInResult {
 
 export interface SignInRequest {
   readonly clientId: string;
-  /** OAuth server other than the routing service. */
   readonly issuer: string | undefined;
   readonly scope: string | undefined;
   readonly shouldOfferBrowser: boolean;
@@ -157,7 +156,6 @@ interface PendingSignIn {
   readonly client_id: string;
   readonly device_code: string;
   readonly interval: number;
-  /** ISO 8601, wall-clock time. */
   readonly expires_at: string;
   readonly server: AuthServer;
 }

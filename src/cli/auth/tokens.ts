@@ -48,10 +48,7 @@ export function toTokens(
   };
 }
 
-/**
- * Reports whether a token has expired. An unreadable expiry counts as past, so the token is refreshed instead of being
- * used indefinitely.
- */
+/** An unreadable expiry counts as past, so that the token is refreshed instead of used indefinitely. */
 export const hasExpired = ({ expires_at }: Pick<Account, "expires_at">, now: number): boolean =>
   expires_at !== undefined && !(Date.parse(expires_at) - minRemainingMs > now);
 
@@ -99,7 +96,6 @@ export async function refreshAccount(context: Context, address: string, force = 
 const redeemRefreshToken = (client: Client, { refresh_url, refresh_token, client_id }: Account, cut: AbortSignal) =>
   postOAuth(client, refresh_url, "form", { grant_type: "refresh_token", refresh_token, client_id }, cut);
 
-/** Returns the account of an address with a valid token. Fails with exit code 4 if there is none. */
 export async function requireValidAccount(context: Context, address: string): Promise<Account> {
   const account = (await readAccounts(context))[address];
   if (account === undefined) throw createSignInError(address, "Not signed in");

@@ -11,13 +11,9 @@ declare const SVC_COMMANDS: string | undefined;
 const commands =
   typeof SVC_COMMANDS === "undefined" ? undefined : SVC_COMMANDS.split("\n").map((line) => line.split(" "));
 
-/** Names of the groups in the order of the root help. */
 export const builtGroups: readonly string[] | undefined = commands && [...new Set(commands.map(([group]) => group!))];
 
-/**
- * Returns the path of the file with the commands of a group, relative to the bundle's folder. The file has one JSON
- * line per command.
- */
+/** File with the commands of a group next to the bundle: one JSON line per command. */
 export const getCommandsFile = (group: string): string => `commands/${group}.ndjson`;
 
 /** Reads the commands of one group. Each line is parsed on first use of its command. */

@@ -3,9 +3,7 @@ import { lookupTable } from "../../base/object.ts";
 export interface CommandGroup {
   readonly summary: string;
   readonly heading: Heading;
-  /** Commands whose examples the group's page shows, if the first two do not suit a newcomer. */
   readonly shown?: readonly string[];
-  /** Sections of the page of a group with too many commands for one list. */
   readonly sections?: readonly GroupSection[];
   /** Words that only `svc help --all` lists: probes, pages, forms, and alternative spellings of listed commands. */
   readonly unlisted?: readonly string[];
@@ -21,7 +19,6 @@ export interface GroupSection {
 const headings = ["Integrate", "Operate", "Connected apps", "More"] as const;
 type Heading = (typeof headings)[number];
 
-/** Headings whose groups the root help lists on one line, without summaries. */
 export const briefHeadings: readonly Heading[] = ["Connected apps", "More"];
 
 export const commandGroups = lookupTable<CommandGroup>({

@@ -11,10 +11,7 @@ export const groupNames = async (): Promise<readonly string[]> =>
     ...new Set([...Object.keys(commandGroups), ...(await (await import("./compose.ts")).listDerivedGroups())]),
   ];
 
-/**
- * Loads the part of the tree that the words need. Help pages do not need it, so the parser library is loaded late.
- * `adjust` maps each declaration to the one used for parsing.
- */
+/** Loads the part of the tree that the words need. `adjust` maps each declaration before parsing. */
 export async function loadParser(
   words: readonly string[],
   adjust = (declaration: DeclaredCommand): DeclaredCommand => declaration,
@@ -40,10 +37,7 @@ export async function insertSeparator(argv: readonly string[]): Promise<readonly
   return declaration && runsInnerCommand(declaration) ? addSeparator(argv, declaration) : argv;
 }
 
-/**
- * Interprets a command line without running it, with strings as values. Returns undefined if the line prints a page or
- * is invalid.
- */
+/** Interprets a command line, with strings as values, unless it prints a page or is invalid. */
 export async function readLine(argv: readonly string[]): Promise<InterpretedLine | undefined> {
   const line = normalizeArgv(await insertSeparator(argv));
   const { words } = locateCommand(line);

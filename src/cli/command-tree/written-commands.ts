@@ -3,10 +3,7 @@ import type { Command } from "../command.ts";
 
 type CommandLoader = () => Promise<{ readonly commands: readonly Command[] }>;
 
-/**
- * Modules of all hand-written commands by their words. Each command replaces or extends the derived command with the
- * same words.
- */
+/** Modules of all hand-written commands. Each command replaces or extends the derived command with its words. */
 export const writtenModules: readonly (readonly [load: CommandLoader, ...commands: string[]])[] = [
   [() => import("../commands/dev.ts"), "dev"],
   [() => import("../commands/run.ts"), "run"],

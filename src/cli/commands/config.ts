@@ -12,6 +12,7 @@ import {
 } from "../connection/profiles/profile-fields.ts";
 import { readVariable, resolveServiceSettings } from "../connection/resolve-settings.ts";
 import { readText } from "../parse/body.ts";
+import { parseBaseUrlFlag } from "../parse/globals.ts";
 import { CommandFailedError, UsageError } from "../process/failure.ts";
 import { canPrompt, confirmYes } from "../prompt/confirm.ts";
 
@@ -141,7 +142,8 @@ const configSet = defineCommand({
   ],
   async run(input, context) {
     const setting = findProfileSetting(input.positionals.key);
-    const value = setting.check(await readValue(setting, input.positionals.value, input.flags["secret-file"], context));
+    const text = await readValue(setting, input.positionals.value, input.flags["secret-file"], context);
+    const value = setting.isAddress ? parseBaseUrlFlag(text, setting.key) : text;
     const changeSetting = (profile: Profile) => setProfileSetting(profile, setting.key, value);
     const { name, isNewlyCurrent } = await changeProfile(context, changeSetting);
     const used = isNewlyCurrent ? ", which is now the current profile (to change it: svc config use NAME)" : "";
@@ -174,7 +176,7 @@ async function readValue(
   }
   const text =
     file === undefined
-      ? await (await import("../prompt/ask.ts")).askSecret(`${what} (${key}):`, host, signal)
+      ? await (await import("../prompt/ask.ts")).askSecret(`${what} (${key}):`, { host, signal })
       : await readText(host, file, "--secret-file");
   const secret = text.replace(/\r?\n$/, "");
   const place = file === undefined ? key : `--secret-file: ${file}`;

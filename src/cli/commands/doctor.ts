@@ -12,8 +12,6 @@ const doctor = defineCommand({
     "and webhooks that are disabled or not allowed. It changes nothing. The exit code is that of the first failed check:",
     "75 for an unreachable service, 4 for credentials, 2 for settings.",
   ].join(" "),
-  positionals: [],
-  flags: [],
   examples: [
     { title: "Before you ask for help", argv: ["doctor"] },
     { title: "As JSON, for a bug report", argv: ["doctor", "--json"] },

@@ -1,4 +1,5 @@
 import { setFlagsFromString } from "node:v8";
+import { tryParseJson } from "../../base/object.ts";
 import { hasCollector, type OtelEnvironment } from "../../base/otel-settings.ts";
 import { readTraceparent, readTracestate, type TraceContext } from "../../base/trace-context.ts";
 import type { CheckedCall } from "../../client/checked-call.ts";
@@ -43,10 +44,7 @@ export async function openClient(options: {
   });
 }
 
-/**
- * Creates the transport with the proxies of the environment and the limits of this run. HTTP modules are loaded here,
- * just before a request.
- */
+/** HTTP modules are loaded here, just before a request. */
 export async function openTransport(
   { env }: Pick<Host, "env">,
   { timeoutMs, maxAnswerBytes }: Pick<GlobalOptions, "timeoutMs" | "maxAnswerBytes">,
@@ -79,10 +77,7 @@ const disableWasmOptimization = (transport: Transport): Transport => ({
 const usesProxy = (env: Host["env"]): boolean =>
   ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"].some((name) => Boolean(env[name]));
 
-/**
- * Prints the request instead of sending it. Plans end up in logs of pipelines, so credentials and the declared secrets
- * of path, query and body are masked.
- */
+/** Plans end up in logs of pipelines, so credentials and declared secrets are masked. */
 export async function printPlan(
   call: CheckedCall,
   contentType: string | undefined,
@@ -118,7 +113,6 @@ export async function printPlan(
   await output.note("Dry run: nothing was sent");
 }
 
-/** Logs every exchange for --verbose and --debug on standard error, without secrets. */
 function createObserver(globals: GlobalOptions, output: Output, host: Host): ExchangeObserver {
   const warn = (line: string) => void output.warn(line);
   const reported = new Set<string>();
@@ -160,16 +154,11 @@ const formatDrift = (drift: readonly string[]): string => {
 };
 
 function formatBodyLine(text: string): string {
-  try {
-    return JSON.stringify(redactBody(JSON.parse(text)));
-  } catch {
-    return `[${Buffer.byteLength(text)} bytes]`;
-  }
+  const body = tryParseJson(text);
+  return body === undefined ? `[${Buffer.byteLength(text)} bytes]` : JSON.stringify(redactBody(body));
 }
-/**
- * These variables propagate a trace to a program (OpenTelemetry: "Environment Variables as Context Propagation
- * Carriers").
- */
+
+/** Variables for traces (OpenTelemetry: "Environment Variables as Context Propagation Carriers"). */
 const traceVariables = { traceparent: "TRACEPARENT", tracestate: "TRACESTATE" } as const;
 
 export const readParentContext = (env: OtelEnvironment): TraceContext | undefined =>

@@ -1,4 +1,2 @@
-/**
- * This module wraps the package, because a split bundle that imports a CommonJS module late gets only its `default`.
- */
+/** A split bundle that imports a CommonJS module late gets only its `default`. */
 export { lookup } from "mime-types";

@@ -8,7 +8,6 @@ import { findLocalEmulator, type LocalEmulator } from "./emulator/emulator-acces
 import { getMainCluster, selectEnvironmentKey } from "./emulator/emulator-variables.ts";
 import { getProfilesPath, type Profile, readProfiles } from "./profiles/profile.ts";
 
-/** Value and its source: a flag, a variable, or a profile with its file. */
 export interface SettingValue<T = string> {
   readonly value: T;
   readonly origin: string;
@@ -73,9 +72,9 @@ export async function resolveServiceSettings({ globals, host }: SettingsContext)
     clusterKeys: Object.assign({}, ...(isNamed ? keys : keys.reverse())),
     clusterKey: readVariable(host, "SVC_CLUSTER_KEY"),
     basicAuth: parseBasicAuth(readVariable(host, "SVC_BASIC_AUTH")),
-    token: isNamed ? (given?.("token") ?? readTokenSetting(host)) : (readTokenSetting(host) ?? given?.("token")),
-    hmacKey: readWebhookKeySetting(host),
-    controlToken: readControlTokenSetting(host),
+    token: (isNamed ? given?.("token") : undefined) ?? readVariable(host, "SVC_TOKEN") ?? given?.("token"),
+    hmacKey: readVariable(host, "SVC_WEBHOOK_HMAC_KEY"),
+    controlToken: readVariable(host, "SVC_EMULATOR_TOKEN"),
     isEmulatorHere: false,
     unused: [],
   };
@@ -102,7 +101,7 @@ async function createEmulatorSettings(found: LocalEmulator, host: Host): Promise
     basicAuth: undefined,
     token: undefined,
     // A signing key in the environment is for deliveries of any origin and is never sent.
-    hmacKey: readWebhookKeySetting(host) ?? toOwnSetting(first?.hmacKey),
+    hmacKey: readVariable(host, "SVC_WEBHOOK_HMAC_KEY") ?? toOwnSetting(first?.hmacKey),
     controlToken: toSetting(localEmulator.token),
     isEmulatorHere: true,
     unused,
@@ -114,11 +113,6 @@ const readAddresses = (fromEnv: (name: string) => SettingValue | undefined) => {
   return { router: fromEnv("SVC_ROUTER_URL") ?? base, contracts: fromEnv("SVC_CONTRACTS_URL") ?? base };
 };
 
-export const readTokenSetting = (host: Pick<Host, "env">): SettingValue | undefined => readVariable(host, "SVC_TOKEN");
-
-export const readControlTokenSetting = (host: Pick<Host, "env">): SettingValue | undefined =>
-  readVariable(host, "SVC_EMULATOR_TOKEN");
-
 export interface ControlPlaneSettings {
   readonly url: SettingValue;
   readonly token: SettingValue | undefined;
@@ -126,7 +120,7 @@ export interface ControlPlaneSettings {
 
 export function readEnvironmentEmulator(host: Pick<Host, "env">): ControlPlaneSettings | undefined {
   const url = checkUrl(readVariable(host, "SVC_EMULATOR_URL"));
-  return url && { url: removePath(url), token: readControlTokenSetting(host) };
+  return url && { url: removePath(url), token: readVariable(host, "SVC_EMULATOR_TOKEN") };
 }
 
 /**
@@ -140,7 +134,7 @@ export async function readProfileEmulator({
   const chosen = await resolveProfile({ globals, host });
   const given = chosen && createProfileReader(chosen, host);
   const url = checkUrl(given?.("emulator_url"));
-  return url && { url: removePath(url), token: given?.("emulator_token") ?? readControlTokenSetting(host) };
+  return url && { url: removePath(url), token: given?.("emulator_token") ?? readVariable(host, "SVC_EMULATOR_TOKEN") };
 }
 
 /** Returns the public half of the API key in a profile that names an emulator. The key selects the workspace. */
@@ -167,13 +161,7 @@ export async function resolveEmulatorSetting(
 
 const removePath = (url: SettingValue): SettingValue => ({ ...url, value: url.value.replace(/\/_emulator$/, "") });
 
-export const readWebhookKeySetting = (host: Pick<Host, "env">): SettingValue | undefined =>
-  readVariable(host, "SVC_WEBHOOK_HMAC_KEY");
-
-/**
- * Resolves the OAuth client for signing in. The environment precedes the profile, regardless of how the profile was
- * selected.
- */
+/** The environment precedes the profile, regardless of how the profile was selected. */
 export async function resolveOAuthClientSetting({ globals, host }: SettingsContext): Promise<SettingValue | undefined> {
   const given = readVariable(host, "SVC_OAUTH_CLIENT_ID");
   if (given) return given;
@@ -184,12 +172,10 @@ export async function resolveOAuthClientSetting({ globals, host }: SettingsConte
 export const resolveProfileSetting = async (surroundings: SettingsContext): Promise<SettingValue | undefined> =>
   (await resolveProfile(surroundings))?.name;
 
-/** Returns the profile's name from the command line or the environment, even if it does not exist. */
 export const readProfileName = ({ globals, host }: SettingsContext): SettingValue | undefined =>
   globals.profile === undefined ? readVariable(host, "SVC_PROFILE") : { value: globals.profile, origin: "--profile" };
 
 interface ChosenProfile {
-  /** Name of the profile, with the flag, the variable or the file that selects it. */
   readonly name: SettingValue;
   readonly profile: Profile;
 }

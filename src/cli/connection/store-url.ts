@@ -10,20 +10,15 @@ interface StoreFlags {
   readonly ephemeral?: boolean | undefined;
 }
 
-/** Variable whose store URL can contain a password. */
 const storeVariable = "SVC_STORE";
 const schemaVariable = "SVC_STORE_SCHEMA";
 
-/** Reports whether the state is in a database, selected by --store or else by the environment. */
 export const isStoreSelected = (
   { store, file, ephemeral }: StoreFlags,
   { env }: Pick<Host, "env">,
 ): string | undefined => store ?? (file === undefined && !ephemeral ? env[storeVariable] || undefined : undefined);
 
-/**
- * Resolves the store with its password. Returns undefined for a state in a file or in memory. Throws UsageError without
- * printing the URL.
- */
+/** Resolves the store with its password, which no error shows. A state in a file or in memory has no store. */
 export function resolveStore(
   flags: StoreFlags,
   host: Host,

@@ -18,17 +18,14 @@ import {
 } from "./emulator/run-file.ts";
 import { readProfiles } from "./profiles/profile.ts";
 import {
-  readControlTokenSetting,
   readEnvironmentEmulator,
   readProfileEmulator,
+  readVariable,
   resolveEmulatorSetting,
   resolveServiceSettings,
 } from "./resolve-settings.ts";
 
-/**
- * Resolves the addresses of the services and their credentials. Fails with exit code 2 if none is configured. Reports
- * an emulator that only this folder selects.
- */
+/** Fails with exit code 2 if no address is configured. Reports an emulator that only this folder selects. */
 export async function resolveServiceTarget(globals: GlobalOptions, host: Host, output: Output): Promise<ServiceTarget> {
   const found = await resolveServiceSettings({ globals, host });
   if (found.isEmulatorHere) {
@@ -65,10 +62,7 @@ export async function resolveServiceTarget(globals: GlobalOptions, host: Host, o
   };
 }
 
-/**
- * Resolves the control plane of a running emulator by its state file, the environment, or the run file in this folder.
- * Reports the emulator unless the command belongs to it.
- */
+/** Resolves the running emulator by its state, the environment or the run file. Only other commands report it. */
 export async function resolveControlTarget(
   globals: GlobalOptions,
   host: Host,
@@ -76,7 +70,7 @@ export async function resolveControlTarget(
   output: Output,
   isOwn: boolean,
 ): Promise<ServiceTarget> {
-  const controlToken = readControlTokenSetting(host)?.value;
+  const controlToken = readVariable(host, "SVC_EMULATOR_TOKEN")?.value;
   if (globals.baseUrl !== undefined) {
     return { baseUrls: { emulator: globals.baseUrl }, origin: "--base-url", credentials: { controlToken } };
   }

@@ -2,6 +2,8 @@ import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { basename } from "node:path";
 import { Readable } from "node:stream";
+import type { initializeUploads } from "../../api/contracts/files.ts";
+import type { ResultOf } from "../../api/operation.ts";
 import { pluralize } from "../../base/text.ts";
 import { CheckedCall } from "../../client/checked-call.ts";
 import { ServiceError } from "../../client/errors.ts";
@@ -33,7 +35,6 @@ interface UploadCandidate {
 interface CandidateOptions {
   readonly contentType?: string | undefined;
   readonly filename?: string | undefined;
-  /** Whether `-` is accepted for standard input. */
   readonly acceptsStdin?: boolean;
 }
 
@@ -95,7 +96,6 @@ async function openFile({ host }: Context, path: string, flag: string): Promise<
 export const describeCompletedUploads = (done: readonly UploadedFile[]): string[] =>
   done.map(({ path, file_id: id }) => `${path} is uploaded: ${id}`);
 
-/** Initializes the uploads, then streams each file to its signed URL by PUT, in the given order. */
 export async function uploadFiles(context: Context, files: readonly UploadCandidate[]): Promise<UploadedFile[]> {
   const done: UploadedFile[] = [];
   try {
@@ -141,11 +141,7 @@ async function* uploadEach(context: Context, files: readonly UploadCandidate[]):
   }
 }
 
-interface Slot {
-  readonly file_id: string;
-  readonly filename: string;
-  readonly upload_url: string;
-}
+type Slot = ResultOf<typeof initializeUploads>["files"][number];
 
 /**
  * Matches signed URLs to files by name, and files with equal names by order. A name that the service has changed goes

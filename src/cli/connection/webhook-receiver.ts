@@ -1,18 +1,17 @@
-import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
+import { once } from "node:events";
+import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { runAfterDelay } from "../../base/clock.ts";
 
 export interface ReceivedWebhookRequest {
   readonly method: string;
   readonly path: string;
-  readonly headers: IncomingHttpHeaders;
+  readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
 }
 
 export interface WebhookReceiver {
   readonly url: string;
-  /** All received requests, oldest first. Empty if `respond` is given. */
-  readonly received: readonly ReceivedWebhookRequest[];
   close(): Promise<void>;
 }
 
@@ -23,13 +22,10 @@ export interface WebhookReceiverResponse {
 }
 
 export interface WebhookReceiverOptions {
-  /** Port to listen on. 0 selects a free port. */
   readonly port?: number;
-  readonly status?: number;
   /** Called with a request whose body is too large. The response is 413, and the rest of the body is not read. */
   readonly onTooLarge?: (limitBytes: number) => void;
-  /** Creates each response. The receiver then stores no requests. */
-  readonly respond?: (received: ReceivedWebhookRequest) => Promise<WebhookReceiverResponse>;
+  readonly respond: (received: ReceivedWebhookRequest) => Promise<WebhookReceiverResponse>;
 }
 
 /** A delivery has a few kilobytes, so a larger body is not a webhook. */
@@ -45,9 +41,11 @@ const requestTimeoutMs = 30_000;
 const maxConnections = 256;
 
 /** Listens on loopback. Rejects with the system's error if the port is in use. */
-export async function openWebhookReceiver(options: WebhookReceiverOptions = {}): Promise<WebhookReceiver> {
-  const { port = 0, status = 200, respond, onTooLarge } = options;
-  const received: ReceivedWebhookRequest[] = [];
+export async function openWebhookReceiver({
+  port = 0,
+  respond,
+  onTooLarge,
+}: WebhookReceiverOptions): Promise<WebhookReceiver> {
   const pendingResponses = new Set<Promise<void>>();
   const server = createServer({ requestTimeout: requestTimeoutMs }, (request, response) => {
     const chunks: Buffer[] = [];
@@ -64,12 +62,9 @@ export async function openWebhookReceiver(options: WebhookReceiverOptions = {}):
     });
     request.on("end", () => {
       if (size > maxBodyBytes) return;
-      const { method = "", url = "/", headers } = request;
-      const one = { method, path: url, headers, body: Buffer.concat(chunks) };
-      if (!respond) {
-        received.push(one);
-        return void sendResponse(response, { status, body: status < 300 ? "ok" : "no" });
-      }
+      const { method = "", url: path = "/" } = request;
+      const joined = Object.entries(request.headers).map(([name, value]) => [name, [value].flat().join(", ")]);
+      const one = { method, path, headers: Object.fromEntries(joined), body: Buffer.concat(chunks) };
       const replied = respond(one)
         .catch((): WebhookReceiverResponse => ({ status: 500 }))
         .then((given) => sendResponse(response, given))
@@ -78,13 +73,9 @@ export async function openWebhookReceiver(options: WebhookReceiverOptions = {}):
     });
   });
   server.maxConnections = maxConnections;
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(port, "127.0.0.1", resolve);
-  });
+  await once(server.listen(port, "127.0.0.1"), "listening");
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    received,
     async close() {
       // The sender must not treat a pending response as a failure.
       await Promise.all(pendingResponses);

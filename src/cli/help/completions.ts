@@ -1,6 +1,6 @@
 import type { FlagSpec } from "../../derive/command-spec.ts";
-import { startsWithWords } from "../parse/argv.ts";
-import { type DescribedCommand, getUnderlyingOperation } from "../parse/declaration.ts";
+import { findFlag, isBareWord, skipFlagValues, startsWithWords } from "../parse/argv.ts";
+import { type DescribedCommand, formatFlagValue, getUnderlyingOperation } from "../parse/declaration.ts";
 import { globalFlags } from "../parse/globals.ts";
 import { quoteShellWord } from "../process/shell-words.ts";
 
@@ -56,11 +56,9 @@ async function findCandidates(
   if (before.includes("--")) return files;
   const group = getBareWords(before, [])[0];
   if (group === undefined) {
-    if (!typed.startsWith("-"))
-      return findAwaitedValue(before, [])
-        ? listValues(findAwaitedValue(before, [])!, typed, undefined, tree)
-        : offerOnly(tree.groups);
-    return completeFlagOrValue(typed, undefined, before, tree);
+    if (typed.startsWith("-")) return completeFlagOrValue(typed, undefined, before, tree);
+    const awaited = findAwaitedValue(before, []);
+    return awaited ? listValues(awaited, typed, undefined, tree) : offerOnly(tree.groups);
   }
   const declarations = await tree.loadDeclarations(group);
   const bare = getBareWords(
@@ -76,27 +74,14 @@ async function findCandidates(
   return command ? completePositional(command, bare.length - command.words.length, typed, tree) : offerOnly([]);
 }
 
-function getBareWords(words: readonly string[], flags: readonly FlagSpec[]): string[] {
-  const bare: string[] = [];
-  for (let i = 0; i < words.length; i += 1) {
-    const word = words[i]!;
-    if (!word.startsWith("-") || word === "-") bare.push(word);
-    else if (!word.includes("=") && isValueExpected(findFlag(word, flags))) i += 1;
-  }
-  return bare;
-}
-
-const findFlag = (word: string, flags: readonly FlagSpec[]): FlagSpec | undefined =>
-  [...flags, ...globalFlags].find(({ flag, short }) => word === `--${flag}` || (short && word === `-${short}`));
-
-const isValueExpected = (spec: FlagSpec | undefined): boolean =>
-  spec !== undefined && spec.type !== "switch" && spec.type !== "boolean" && !spec.optionalValue;
+const getBareWords = (words: readonly string[], flags: readonly FlagSpec[]): string[] =>
+  [...skipFlagValues(words, flags)].map(([, word]) => word).filter(isBareWord);
 
 function findAwaitedValue(before: readonly string[], flags: readonly FlagSpec[]): FlagSpec | undefined {
   const last = before.at(-1);
   if (last === undefined || !last.startsWith("-") || last.includes("=")) return undefined;
   const spec = findFlag(last, flags);
-  return isValueExpected(spec) ? spec : undefined;
+  return spec && formatFlagValue(spec).length > 0 && !spec.optionalValue ? spec : undefined;
 }
 
 const findDeepest = (
@@ -105,7 +90,6 @@ const findDeepest = (
 ): DescribedCommand | undefined =>
   declarations.filter(({ words }) => startsWithWords(bare, words)).sort((a, b) => b.words.length - a.words.length)[0];
 
-/** Finds the next words in the tree, such as `advance` below `emulator clock`. */
 function listNextWords(declarations: readonly DescribedCommand[], bare: readonly string[]): Candidate[] {
   const below = declarations.filter(({ words }) => words.length > bare.length && startsWithWords(words, bare));
   const found = new Map<string, string>();

@@ -8,10 +8,7 @@ import { layOutPage } from "./layout.ts";
 import { buildHelpPage, createAllCommandsPage, createRootPage, findUnknownWords } from "./pages.ts";
 import { createTopicPage, helpTopics } from "./topics.ts";
 
-/**
- * Formats help for a command line that requests it, names a group, or is empty. The result is a page, or the whole tree
- * as data.
- */
+/** Formats a page, or the whole tree as data, if the line requests help, names a group or is empty. */
 export async function renderHelp(argv: readonly string[], host: Host): Promise<string> {
   const { words, wantsHelp } = locateCommand(argv);
   const isHelpCommand = words[0] === "help";

@@ -23,10 +23,7 @@ const maxColumns = 100;
 const maxTermColumns = 30;
 const minTextWidth = 30;
 
-/**
- * Formats the page for a window of this many columns. The parser's own help is not used, because it supports only
- * commands, not groups, topics and examples (ARCHITECTURE.md, Written by hand).
- */
+/** The parser's own help has no groups, topics and examples (ARCHITECTURE.md, Written by hand). */
 export function layOutPage(page: HelpPage, columns: number): string {
   const { usage, about, examples, tables, notes } = page;
   const width = Math.min(columns, maxColumns);

@@ -6,10 +6,7 @@ import { environmentVariables } from "../process/environment.ts";
 import { exitCodes } from "../process/exit.ts";
 import { formatExample } from "../process/shell-words.ts";
 
-/**
- * Formats the manual page svc(1) with the man macros, for `svc help --man` and the package. No generator is used,
- * because existing ones need a page in another language first (ARCHITECTURE.md, Written by hand).
- */
+/** Generators need a page in another language first (ARCHITECTURE.md, Written by hand). */
 export const formatManual = (tree: readonly CommandTreeGroup[], version: string): string =>
   [
     `.TH SVC 1 "" "svc ${escapeRoff(version)}" "User Commands"`,
@@ -74,10 +71,7 @@ function formatFlag({ flag, short, type, placeholder, description, default: pres
 
 const formatItem = (name: string, text: string): string[] => [".TP", `\\fB${escapeRoff(name)}\\fR`, escapeRoff(text)];
 
-/**
- * Escapes literal text. The result has no escapes, no hyphens that a search would miss, and no request at the start of
- * a line.
- */
+/** No hyphen is one that a search would miss, and no line starts with a request. */
 const escapeRoff = (text: string): string =>
   text
     .replaceAll("\\", "\\e")

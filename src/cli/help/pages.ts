@@ -1,15 +1,14 @@
 import type { CommandExample } from "../../derive/command-spec.ts";
 import { briefHeadings, type CommandGroup, commandGroups } from "../command-tree/groups.ts";
 import { startsWithWords } from "../parse/argv.ts";
-import type { ListedCommand } from "../parse/declaration.ts";
-import { type DescribedCommand, getUnderlyingOperation } from "../parse/declaration.ts";
+import { type DescribedCommand, getUnderlyingOperation, type ListedCommand } from "../parse/declaration.ts";
 import { createFlagTables, createPositionalTable, formatPositional, type HelpPage, type HelpTable } from "./layout.ts";
 import { helpTopics } from "./topics.ts";
 
-/** Creates the page of the whole program, with the essentials for a newcomer on one screen. */
 export const createRootPage = (names: readonly string[]): HelpPage => {
   const filterByHeading = (heading: string) => names.filter((name) => getHeading(name) === heading);
   const brief = listHeadings(names).filter(isBrief);
+  const topics = Object.keys(helpTopics).filter((name) => name !== "options");
   return {
     usage: "svc <group> <command> [options]",
     about: ["Command-line client and local emulator for a contract platform."],
@@ -27,12 +26,7 @@ export const createRootPage = (names: readonly string[]): HelpPage => {
         rows: [
           ["svc <group> --help", "Show the commands of a group"],
           ["svc help options", "Show the options of every command"],
-          [
-            "svc help <topic>",
-            `${Object.keys(helpTopics)
-              .filter((name) => name !== "options")
-              .join(", ")}`,
-          ],
+          ["svc help <topic>", topics.join(", ")],
           ["svc help --all", "List every command"],
         ],
       },
@@ -124,10 +118,7 @@ function groupPage(
   };
 }
 
-/**
- * Selects the first example of the commands that a newcomer needs: those that the group declares, or else its first
- * ones.
- */
+/** Selects examples that a newcomer needs: of the commands that the group declares, or else of its first ones. */
 function groupExamples(below: readonly DescribedCommand[], group: CommandGroup | undefined): CommandExample[] {
   const shown = group?.shown?.map((name) => below.find(({ words }) => words.slice(1).join(" ") === name));
   return (shown ?? below.slice(0, 2)).flatMap((command) => command?.examples.slice(0, 1) ?? []);

@@ -11,7 +11,6 @@ interface Topic {
 
 const streams = "Standard output carries data; standard error carries notes, progress, prompts and errors.";
 
-/** Pages of `svc help <topic>`, in addition to the help of commands. */
 export const helpTopics = lookupTable<Topic>({
   options: {
     summary: "Options of every command",

@@ -12,9 +12,7 @@ const harmless = /^[ -~]*$/;
 const harmlessLines = /^[\n -~]*$/;
 const harmlessText = /^[\t\n -~\u2010-\u2027]*$/;
 
-/**
- * Reports whether the script has no joined forms. A joiner between its characters has no effect and can only deceive.
- */
+/** In a script without joined forms, a joiner has no effect and can only deceive. */
 const isUnjoined = (char: string): boolean =>
   /[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{Script=Han}]/u.test(char);
 const isJoined = (char: string): boolean => /[\p{L}\p{M}]/u.test(char) && !isUnjoined(char);
@@ -28,17 +26,13 @@ const escapeNames = lookupTable<string>({ "\n": "\\n", "\r": "\\r", "\t": "\\t" 
 
 const toHex = (code: number, digits: number): string => code.toString(16).padStart(digits, "0");
 
-/**
- * Formats `\x1b`, `\u202e` or `\u{e0041}`. Line feed, carriage return and tab become `
- * `, `\r` and `\t`.
- */
+/** Formats `\x1b`, `\u202e` or `\u{e0041}`. Escapes with a name keep it. */
 const toPeople: Escape = (char) => {
   const code = char.codePointAt(0)!;
   if (code > 0xffff) return `\\u{${toHex(code, 5)}}`;
   return escapeNames[char] ?? (code > 0xff ? `\\u${toHex(code, 4)}` : `\\x${toHex(code, 2)}`);
 };
 
-/** Formats UTF-16 units as JSON does. */
 const toJson: Escape = (char) =>
   [...Array(char.length).keys()].map((i) => `\\u${toHex(char.charCodeAt(i), 4)}`).join("");
 
@@ -62,10 +56,7 @@ function escapeText(text: string, write: Escape): string {
   );
 }
 
-/**
- * Reports whether a joiner is within emoji or a joining script, or a variation selector follows a character with
- * variants.
- */
+/** A joiner belongs into emoji and joining scripts, a variation selector after a character with variants. */
 function hasItsPlace(char: string, text: string, offset: number): boolean {
   if (!isJoiner(char) && !isVariation(char)) return false;
   const before = getCharacterBefore(text, offset);

@@ -2,10 +2,7 @@ import { InvalidResponseError } from "../../client/errors.ts";
 import type { ApiResponse } from "../../client/response.ts";
 import { CommandFailedError } from "../process/failure.ts";
 
-/**
- * Returns the bytes of a document that replaces a file. Throws InvalidResponseError for a partial response, or for an
- * empty one unless it is allowed.
- */
+/** Throws InvalidResponseError for a partial document, or for an empty one unless it is allowed. */
 export function getDocumentBytes(
   { status, value }: Pick<ApiResponse, "status" | "value">,
   { mayBeEmpty }: { readonly mayBeEmpty: boolean },
@@ -63,7 +60,6 @@ const writers: Readonly<Record<VariableFormat, Writer>> = {
   github: { set: formatGitHubLines, unset: (name) => `${name}=` },
 };
 
-/** Formats variables for evaluation by a shell or by readers of such files. The result ends with a line break. */
 export function formatVariables(variables: ShellVariables, format: VariableFormat): string {
   const { set, unset } = writers[format];
   return Object.entries(variables)
@@ -79,10 +75,7 @@ function formatDotenvValue(name: string, value: string): string {
   });
 }
 
-/**
- * Puts a multi-line value between two lines with a delimiter that the value does not contain
- * (https://docs.github.com/actions).
- */
+/** A delimiter that the value does not contain encloses several lines (https://docs.github.com/actions). */
 function formatGitHubLines(name: string, value: string): string {
   if (!/[\r\n]/.test(value)) return `${name}=${value}`;
   let end = "end";

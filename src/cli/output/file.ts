@@ -28,10 +28,7 @@ export interface ProtectedFiles {
   readonly isOurs?: (beginning: string) => boolean;
 }
 
-/**
- * Checks before any request whether a file is writable, because the request cannot always be repeated if the response
- * cannot be stored. Returns the absolute path. Throws UsageError.
- */
+/** A request cannot always be repeated if the response cannot be stored, so the file is checked before it. */
 export async function checkOutputFile(
   host: Host,
   path: string,
@@ -97,10 +94,7 @@ async function readBeginning(path: string): Promise<string> {
   }
 }
 
-/**
- * Writes a file atomically. The previous file stays until the content is complete. Pipes and devices are written
- * directly.
- */
+/** The previous file stays until the content is complete. Pipes and devices are written directly. */
 export async function writeOutput(
   host: Host,
   path: string,

@@ -37,7 +37,6 @@ export async function annotateAt(
   );
 }
 
-/** Masks secrets in all later output of the runner. */
 export async function maskSecrets(host: Host, secrets: readonly (string | undefined)[]): Promise<void> {
   if (!shouldAnnotate(host.env)) return;
   for (const secret of new Set(secrets)) {
@@ -45,10 +44,7 @@ export async function maskSecrets(host: Host, secrets: readonly (string | undefi
   }
 }
 
-/**
- * Performs work with its output in a collapsible group. Workflow commands of that output remain effective, because test
- * runners annotate failures with them.
- */
+/** Commands in the output of the group remain effective, because test runners annotate failures with them. */
 export async function printInGroup<T>(host: Host, title: string, work: () => Promise<T>): Promise<T> {
   if (!shouldAnnotate(host.env)) return work();
   await write(host.stderr, `::group::${escapeData(escapeMultilineText(title))}\n`);

@@ -66,10 +66,7 @@ function joinQuotedWords(words: readonly Word[], from: number): Word[] {
 
 const getText = (word: Word | undefined): string => word?.pieces.map(({ text }) => text).join("") ?? "";
 
-/**
- * Returns the prefix of a continuation line, at most a third of the window wide. In a tree, the prefix repeats the
- * branches.
- */
+/** The prefix of a continuation line is at most a third of the window. In a tree, it repeats the branches. */
 function getHangingIndent(text: string, columns: number): string {
   const [branch = "", before = "", indent = "", own] = /^(\S+ {2})([│ ]*)([├└])─ /.exec(text) ?? [];
   if (branch !== "" && measureWidth(branch) <= (2 * columns) / 3) {
@@ -89,10 +86,7 @@ export const measureWidth = (text: string): number => (ascii.test(text) ? text.l
 
 export const defaultColumns = 80;
 
-/**
- * Returns the width of the window from the terminal, or else from the variable COLUMNS. Returns undefined if it is
- * unknown.
- */
+/** Returns the width of the window from the terminal, or else from the variable COLUMNS. */
 export function readWindowWidth(
   { columns }: Pick<OutputStream, "columns">,
   { COLUMNS = "" }: Host["env"],

@@ -11,50 +11,24 @@ import { fitTable } from "./table.ts";
 import { formatCell, formatRecord } from "./text.ts";
 
 export interface TableView {
-  /**
-   * Names of the selectable fields. An empty list allows any field. Without a list, the fields of the rows are
-   * selectable.
-   */
+  /** Selectable fields. An empty list allows any field. By default, those of the rows. */
   readonly fields?: readonly string[];
   readonly columns?: readonly Column[] | undefined;
   readonly rows?: string | undefined;
-  /** Message for users about an empty result, such as `No webhooks`. */
   readonly emptyMessage?: string;
   /** Reason for an unexpected empty result. It replaces `none` in every format. */
   readonly emptyReason?: string | undefined;
 }
 
-/**
- * Output of a command. Data goes to standard output, everything else to standard error (DECISIONS.md, L1). Lines are
- * for users and can contain untrusted text, because print.ts escapes them.
- */
-export interface Output {
-  /** Selected output format. `table`, the default, is tab-separated when standard output is not a terminal. */
-  readonly format: OutputFormat;
-  show(value: unknown, view?: TableView): Promise<void>;
-  /** Prints one document of a stream as a line of JSON, or as lines for users. */
-  printEvent(value: unknown, ...lines: readonly StyledLine[]): Promise<void>;
-  print(...lines: readonly StyledLine[]): Promise<void>;
-  printDocument(value: unknown, indent?: number): Promise<void>;
-  /** Prints rows of cells, comma-separated on request and otherwise tab-separated. */
-  printRows(rows: readonly (readonly string[])[]): Promise<void>;
-  /** Prints the requested data, byte for byte for programs. */
-  printContent(pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>, isText?: boolean): Promise<void>;
-  /** Prints a line for users on standard error, unless --quiet is given. */
-  note(line: StyledLine): Promise<void>;
-  warn(line: StyledLine): Promise<void>;
-  /** Prints a JSON document on standard error, for programs that follow events. */
-  printDiagnosticDocument(value: unknown): Promise<void>;
-  /**
-   * Shows a line on standard error that the next one replaces. `undefined` clears the line. Does nothing without a
-   * terminal.
-   */
-  showStatus(text: string | undefined): Promise<void>;
-}
+export type Output = ReturnType<typeof createOutput>;
 
-export function createOutput(host: Host, globals: GlobalOptions): Output {
+/**
+ * Creates the output of a command. Data goes to standard output, everything else to standard error (DECISIONS.md, L1).
+ * Lines are for users and can contain untrusted text, because print.ts escapes them.
+ */
+export function createOutput(host: Host, globals: GlobalOptions) {
   const { stdout } = host;
-  const format = globals.json ? "json" : (globals.format ?? "table");
+  const format: OutputFormat = globals.json ? "json" : (globals.format ?? "table");
   const printer = createPrinter(host, globals.color);
   const print = (...lines: readonly StyledLine[]) => printer.printLines("stdout", lines);
   const printDocument = (value: unknown, indent?: number) => printer.printJson("stdout", value, indent);
@@ -125,25 +99,32 @@ export function createOutput(host: Host, globals: GlobalOptions): Output {
   }
 
   return {
+    /** Selected output format. `table`, the default, is tab-separated when standard output is not a terminal. */
     format,
     show,
-    printEvent: (value, ...lines) =>
+    showOrPrint: (value: unknown, ...lines: readonly StyledLine[]) =>
+      format === "table" ? print(...lines) : show(value),
+    /** Prints one document of a stream as a line of JSON, or as lines for users. */
+    printEvent: (value: unknown, ...lines: readonly StyledLine[]) =>
       format === "table" ? print(...lines) : printDocument(globals.fields ? pickFields(value, globals.fields) : value),
     print,
     printDocument,
+    /** Prints rows of cells, comma-separated on request and otherwise tab-separated. */
     printRows,
-    printContent: (pieces, isText = false) => printer.printContent(pieces, isText),
+    /** Prints the requested data, byte for byte for programs. */
+    printContent: (pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>, isText = false) =>
+      printer.printContent(pieces, isText),
+    /** Prints a line for users on standard error, unless --quiet is given. */
     note,
-    warn: (line) => printer.printLines("stderr", [line]),
-    printDiagnosticDocument: (value) => printer.printJson("stderr", value),
+    warn: (line: StyledLine) => printer.printLines("stderr", [line]),
+    /** Prints a JSON document on standard error, for programs that follow events. */
+    printDiagnosticDocument: (value: unknown) => printer.printJson("stderr", value),
+    /** Shows a line on standard error of a terminal. The next line replaces it, and `undefined` clears it. */
     showStatus: printer.showStatus,
   };
 }
 
-/**
- * Reports whether the command declares no response with a second value. A single value of several optional ones keeps
- * its name.
- */
+/** A single value of several optional ones keeps its name. */
 const isOneValue = (chosen: readonly string[] | undefined, { columns, fields }: TableView): boolean =>
   (chosen ?? columns ?? fields)?.length === 1;
 
@@ -155,7 +136,6 @@ function findRows(value: unknown, name: string | undefined): readonly unknown[] 
   return Array.isArray(inner) ? inner : undefined;
 }
 
-/** Selects columns without a declaration: up to six plain fields of the first row. */
 function listColumns(rows: readonly unknown[]): string[] {
   const first = rows[0];
   if (!isObject(first)) return ["value"];
@@ -176,7 +156,6 @@ export const listFields = (rows: readonly unknown[]): readonly string[] => [
   ...new Set(rows.flatMap((row) => (isObject(row) ? Object.keys(row) : []))),
 ];
 
-/** Rejects a field that the response does not have, before anything is printed. */
 export function checkFields(chosen: readonly string[], known: readonly string[]): void {
   if (known.length === 0) return;
   for (const name of chosen) {

@@ -25,7 +25,6 @@ const rowLines = { csv: formatCsvLine, "csv-safe": formatSafeCsvLine, tsv: forma
 export const escapePage = (host: Host, text: string): string =>
   createCommandNeutralizer(host)(escapeMultilineText(text));
 
-/** Prints a page that `escapePage` returned, or the rest of one. */
 export const printPage = (host: Host, page: string | Uint8Array): Promise<void> => write(host.stdout, page);
 
 const createCommandNeutralizer = ({ env }: Host): ((text: string) => string) =>
@@ -68,10 +67,7 @@ export function createPrinter(host: Host, color: boolean | undefined) {
   };
 
   return {
-    /**
-     * Prints lines for users. Styles are added after all text is escaped. Lines wrap between words, except `laidOut`
-     * lines: rows of a table.
-     */
+    /** Lines wrap between words, except `laidOut` lines: rows of a table. */
     async printLines(
       name: StreamName,
       lines: readonly StyledLine[],
@@ -95,10 +91,7 @@ export function createPrinter(host: Host, color: boolean | undefined) {
       const text = lines.join("");
       await writeStream(stdout, format === "tsv" || stdout.isTTY ? neutralize(text) : text);
     },
-    /**
-     * Prints the requested data byte for byte. On a terminal, and for text in a runner's log, control sequences and
-     * commands are escaped.
-     */
+    /** On a terminal, and for text in a runner's log, control sequences and commands are escaped. */
     async printContent(pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>, isText: boolean): Promise<void> {
       const { stdout } = host;
       if (!stdout.isTTY && !(isRunner && isText)) {
@@ -134,9 +127,6 @@ const clearLine = "\r\x1b[K";
 const truncateLine = (text: string, columns: number): string =>
   text.length < columns ? text : text.slice(0, columns - 1);
 
-/**
- * Reports whether a runner that executes some output lines reads the output: GitHub Actions and compatible runners,
- * Azure Pipelines, TeamCity. Each runner sets its own variable.
- */
+/** GitHub Actions, Azure Pipelines, TeamCity and compatible runners execute some lines of the output. */
 const runnerParsesOutput = ({ GITHUB_ACTIONS, TF_BUILD, TEAMCITY_VERSION }: Host["env"]): boolean =>
   GITHUB_ACTIONS === "true" || /^true$/i.test(TF_BUILD ?? "") || Boolean(TEAMCITY_VERSION);

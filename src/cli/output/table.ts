@@ -42,20 +42,12 @@ export function fitTable(
       : layouts;
   const shown = isComplete ? all : chooseColumns(all, window);
   const full = new Map(shown.map((column) => [column, column.width]));
-  for (const priority of [1, 2, 3])
-    shrink(
-      shown,
-      window,
-      ({ minWidth }) => minWidth,
-      ({ cut }) => cut === priority,
-    );
-  // Lines are cut only as a last resort. A wrapped line is harder to read than a cut one.
-  shrink(
-    shown,
-    window,
-    () => 1,
-    () => true,
-  );
+  for (const priority of [1, 2, 3]) {
+    const shrinkable = shown.filter(({ cut }) => cut === priority);
+    shrink(shown, window, shrinkable, ({ minWidth }) => minWidth);
+  }
+  // All columns are cut only as a last resort. A wrapped line is harder to read than a cut one.
+  shrink(shown, window, shown, () => 1);
   const titles = shown.map((column) => bold(padCell(column, formatTitle(column), "end")));
   const lines = rows.map((_, row) => shown.map((column) => paintCell(column, padCell(column, column.cells[row]!))));
   return {
@@ -94,10 +86,7 @@ const formatTitle = ({ name }: Pick<ColumnLayout, "name">): string => name.repla
 const getTotalWidth = (columns: readonly ColumnLayout[]): number =>
   columns.reduce((sum, column) => sum + column.width, columnGap * (columns.length - 1));
 
-/**
- * Selects as many columns as fit, in the order of their ranks, each at its minimum width. Essential columns share the
- * free space. Empty columns take no space.
- */
+/** Selects columns by rank, each at its minimum width. Essential columns share the free space. */
 function chooseColumns(all: readonly ColumnLayout[], window: number): readonly ColumnLayout[] {
   const chosen = new Map<string, ColumnLayout>();
   let used = -columnGap;
@@ -118,10 +107,9 @@ function chooseColumns(all: readonly ColumnLayout[], window: number): readonly C
 function shrink(
   columns: readonly ColumnLayout[],
   window: number,
+  shrinkable: readonly ColumnLayout[],
   getMinWidth: (column: ColumnLayout) => number,
-  canShrink: (column: ColumnLayout) => boolean,
 ): void {
-  const shrinkable = columns.filter(canShrink);
   for (let excess = getTotalWidth(columns) - window; excess > 0; excess -= 1) {
     const longest = shrinkable
       .filter((column) => column.width > getMinWidth(column))

@@ -11,7 +11,6 @@ export function formatCell(value: unknown): string {
 
 const padText = (text: string, columns: number): string => text + " ".repeat(Math.max(0, columns - measureWidth(text)));
 
-/** Returns the width of the widest string. Spreading many strings as arguments would overflow the stack. */
 export const getMaxTextWidth = (texts: readonly string[]): number =>
   texts.reduce((most, text) => Math.max(most, measureWidth(text)), 0);
 
@@ -20,7 +19,6 @@ const ascii = /^[ -~]*$/;
 /** The segmenter is created for the first text that is not ASCII, because its tables take ten milliseconds to load. */
 let graphemes: Intl.Segmenter | undefined;
 
-/** Part of a string that is omitted when it is cut. */
 export type OmittedPart = "start" | "middle" | "end";
 
 /** Cuts the text to this many columns, with `…` for the omitted part. No character is split. */
@@ -56,17 +54,13 @@ export function formatTable(rows: readonly (readonly string[])[], headings: read
   return all.map((row) => row.map((text, i) => (i === row.length - 1 ? text : padText(text, widths[i]!))).join("  "));
 }
 
-/** Formats two aligned columns with the names and values of one object. */
 export function formatRecord(entries: readonly (readonly [string, string])[]): StyledLine[] {
   const shown = entries.map(([name, value]) => [escapeControlCharacters(name), value] as const);
   const columns = getMaxTextWidth(shown.map(([name]) => name));
   return shown.map(([name, value]) => [dim(padText(name, columns)), `  ${value}`]);
 }
 
-/**
- * Formats one tab-separated row. Tabs, line breaks and terminal controls in a value are escaped. Backslashes are
- * doubled, so that all escapes are reversible.
- */
+/** Backslashes are doubled, so that the escapes of tabs, line breaks and controls are reversible. */
 export const formatTsvLine = (row: readonly string[]): string =>
   `${row.map((text) => escapeControlCharacters(text.replaceAll("\\", "\\\\"))).join("\t")}\n`;
 

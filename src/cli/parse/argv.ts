@@ -13,41 +13,43 @@ export function normalizeArgv(argv: readonly string[]): string[] {
   ];
 }
 
-const takesValue: ReadonlySet<string> = new Set(
-  globalFlags.flatMap(({ flag, type }) => (type === "switch" || type === "boolean" ? [] : [`--${flag}`])),
-);
-
-/** Facts about a command line before its group is known. */
-export interface CommandLocation {
-  /** Bare words up to `--` without the values of global flags: the command's words, then its positionals. */
-  readonly words: readonly string[];
-  readonly wantsHelp: boolean;
+/** Locates the command's words, then its positionals, before its group is known. */
+export function locateCommand(argv: readonly string[]) {
+  const own = [...skipFlagValues(argv, [])].map(([, word]) => word);
+  return { words: own.filter(isBareWord), wantsHelp: own.includes("-h") || own.includes("--help") };
 }
 
-export function locateCommand(argv: readonly string[]): CommandLocation {
-  const words: string[] = [];
-  let wantsHelp = false;
-  for (let i = 0; i < argv.length; i += 1) {
-    const token = argv[i]!;
-    if (token === "--") break;
-    if (token === "-h" || token === "--help") wantsHelp = true;
-    else if (takesValue.has(token)) i += 1;
-    else if (!token.startsWith("-") || token === "-") words.push(token);
+export const findFlag = (word: string, flags: readonly FlagSpec[]): FlagSpec | undefined =>
+  [...flags, ...globalFlags].find(({ flag, short }) => word === `--${flag}` || (short && word === `-${short}`));
+
+export const isBareWord = (word: string): boolean => !word.startsWith("-") || word === "-";
+
+/** Yields the words up to `--` with their positions, without the values of flags. */
+export function* skipFlagValues(
+  argv: readonly string[],
+  flags: readonly FlagSpec[],
+): Generator<readonly [index: number, word: string]> {
+  for (let i = 0; i < argv.length && argv[i] !== "--"; i += 1) {
+    const word = argv[i]!;
+    yield [i, word];
+    const spec = isBareWord(word) ? undefined : findFlag(word, flags);
+    const takesNext = spec && formatFlagValue(spec).length > 0;
+    if (takesNext && !(spec.optionalValue && (argv[i + 1] ?? "-").startsWith("-"))) i += 1;
   }
-  return { words, wantsHelp };
 }
 
-export function parseTargetFlags(argv: readonly string[]): Pick<GlobalOptions, "baseUrl" | "profile" | "emulator"> {
-  const getFlagValue = (flag: string) => {
-    const at = argv.findIndex((token) => token === flag || token.startsWith(`${flag}=`));
-    return at < 0 ? undefined : argv[at] === flag ? argv[at + 1] : argv[at]!.slice(flag.length + 1);
-  };
-  return {
-    baseUrl: getFlagValue("--base-url"),
-    profile: getFlagValue("--profile"),
-    emulator: argv.includes("--emulator"),
-  };
+/** Reads the value of a flag before the command line is parsed. */
+export function getFlagValue(argv: readonly string[], flag: string): string | undefined {
+  const at = argv.findIndex((token) => token === flag || token.startsWith(`${flag}=`));
+  if (at < 0) return undefined;
+  return argv[at] === flag ? argv[at + 1] : argv[at]!.slice(flag.length + 1);
 }
+
+export const parseTargetFlags = (argv: readonly string[]): CommandTarget => ({
+  baseUrl: getFlagValue(argv, "--base-url"),
+  profile: getFlagValue(argv, "--profile"),
+  emulator: argv.includes("--emulator"),
+});
 
 export const startsWithWords = (words: readonly string[], start: readonly string[]): boolean =>
   start.every((word, i) => word === words[i]);
@@ -56,27 +58,12 @@ export const startsWithWords = (words: readonly string[], start: readonly string
 export const runsInnerCommand = (declaration: CommandDeclaration): boolean =>
   (declaration as { passthrough?: boolean }).passthrough === true;
 
-/** Inserts `--` before the first word of the command to run, whose options follow. */
 export function addSeparator(argv: readonly string[], { words, flags }: CommandDeclaration): readonly string[] {
-  const consumesNext = createFlagWordFilter([...globalFlags, ...flags]);
-  let bare = 0;
-  for (let i = 0; i < argv.length; i += 1) {
-    const token = argv[i]!;
-    if (token === "--") return argv;
-    if (consumesNext(token, argv[i + 1])) i += 1;
-    else if (!token.startsWith("-") || token === "-") bare += 1;
-    if (bare > words.length) return [...argv.slice(0, i), "--", ...argv.slice(i)];
-  }
-  return argv;
+  const bare = [...skipFlagValues(argv, flags)].filter(([, word]) => isBareWord(word));
+  const [start] = bare[words.length] ?? [];
+  return start === undefined ? argv : [...argv.slice(0, start), "--", ...argv.slice(start)];
 }
 
-function createFlagWordFilter(flags: readonly FlagSpec[]): (token: string, next: string | undefined) => boolean {
-  const valued = flags.filter((spec) => formatFlagValue(spec).length > 0);
-  return (token, next) => {
-    const spec = valued.find(({ flag, short }) => token === `--${flag}` || (short && token === `-${short}`));
-    return spec !== undefined && !(spec.optionalValue && (next ?? "-").startsWith("-"));
-  };
-}
 type CommandTarget = Pick<GlobalOptions, "baseUrl" | "profile" | "emulator">;
 
 /** Formats the global flags that select a target, without secrets, for the next command line. */
@@ -86,14 +73,12 @@ export const formatTargetFlags = ({ baseUrl, profile, emulator }: CommandTarget)
   ...(emulator ? ["--emulator"] : []),
 ];
 
-/** Commands that send no request to a service. */
 const commandsWithoutTarget = [
   ["emulator", "start"],
   ["emulator", "exec"],
   ["emulator", "repair"],
 ];
 
-/** Creates a command line that continues with the same target. */
 export function buildNextArgv(next: readonly string[], place: CommandTarget): readonly string[] {
   if (commandsWithoutTarget.some((words) => startsWithWords(next, words))) return next;
   const flags = formatTargetFlags(place);

@@ -38,7 +38,6 @@ async function* readPieces(absolute: string, path: string, flag: string): AsyncG
   }
 }
 
-/** Returns the absolute path of a readable file. Throws a UsageError that names the flag otherwise. */
 export async function requireFile(host: Host, path: string, flag: string): Promise<string> {
   const absolute = resolve(host.cwd, path);
   const found = await stat(absolute).catch((cause) => throwUnreadable(path, flag, cause));
@@ -46,7 +45,6 @@ export async function requireFile(host: Host, path: string, flag: string): Promi
   return absolute;
 }
 
-/** Reads the content of `--data`, which can be any JSON document. */
 export async function readDocument(host: Host, path: string, flag: string): Promise<unknown> {
   const bytes = await readInput(host, path, flag).catch((error: unknown) => {
     if (!(error instanceof UsageError) || !/^\s*[{[]/.test(path)) throw error;
@@ -75,7 +73,6 @@ export function throwUnreadable(path: string, flag: string, cause: NodeJS.ErrnoE
   throw new UsageError(`${flag}: cannot read ${path}: ${why}`, { cause });
 }
 
-/** Value of one `--set`: the path and the string as typed. */
 export interface FieldAssignment {
   readonly path: readonly string[];
   readonly text: string;
@@ -96,10 +93,7 @@ export function parseAssignment(text: string, flag = "--set"): FieldAssignment {
   return { path, text: text.slice(equals + 1) };
 }
 
-/**
- * Applies assignments to a document. Values that look like numbers, true, false, null or JSON are parsed. All others
- * are strings.
- */
+/** Values that look like numbers, true, false, null or JSON are parsed. All others are strings. */
 export function applyAssignments(
   document: unknown,
   assignments: readonly FieldAssignment[],
@@ -112,10 +106,7 @@ export function applyAssignments(
   return root;
 }
 
-/**
- * Applies assignments by the schema. If the schema requires a string, the value is used as typed, so that `--set
- * zipcode=0150` needs no quotes.
- */
+/** If the schema requires a string, the value is used as typed, so that `--set zipcode=0150` needs no quotes. */
 export function applyTypedAssignments(
   schema: z.ZodType | undefined,
   document: unknown,

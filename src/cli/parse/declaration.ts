@@ -49,9 +49,7 @@ export interface InterpretedLine {
   readonly globals: Readonly<Record<string, unknown>>;
 }
 
-/**
- * Formats the placeholder of a flag's value for help and errors: `<FILE>`. Returns nothing for a flag without a value.
- */
+/** Formats the placeholder of a flag's value, if it has one: `<FILE>`. */
 export function formatFlagValue({ flag, type, placeholder, optionalValue }: FlagSpec): string[] {
   if (type === "switch" || type === "boolean") return [];
   const name = placeholder ?? (type === "integer" || type === "number" ? "N" : getPlaceholder(flag));
@@ -63,10 +61,7 @@ const getPlaceholder = (flag: string): string => flag.slice(flag.lastIndexOf("-"
 export interface MissingInput {
   readonly positionals: readonly PositionalSpec[];
   readonly flags: readonly FlagSpec[];
-  /**
-   * Required fields of the body. They can also come from --data or --set, so the command prompts for them and never
-   * rejects them here.
-   */
+  /** Required fields of the body. They can also come from --data or --set, so they are never rejected here. */
   readonly body: readonly FlagSpec[];
 }
 

@@ -86,29 +86,9 @@ export const globalFlags: readonly FlagSpec[] = [
   { flag: "yes", short: "y", type: "switch", description: "Confirm without a prompt" },
 ];
 
-export interface GlobalOptions {
-  readonly baseUrl: string | undefined;
-  readonly emulator: boolean;
-  readonly profile: string | undefined;
-  readonly json: boolean;
-  readonly fields: readonly string[] | undefined;
-  readonly format: OutputFormat | undefined;
-  readonly csvSafe: boolean;
-  readonly wide: boolean;
-  readonly color: boolean | undefined;
-  readonly quiet: boolean;
-  readonly verbose: boolean;
-  readonly debug: boolean;
-  /** Timeout of a request. If undefined, the client's default applies, or more for slow operations. */
-  readonly timeoutMs: number | undefined;
-  readonly maxAnswerBytes: number | undefined;
-  readonly retries: number;
-  readonly maxWaitMs: number;
-  readonly noInput: boolean;
-  readonly yes: boolean;
-}
+export type GlobalOptions = Readonly<ReturnType<typeof readGlobals>>;
 
-export function readGlobals(values: Readonly<Record<string, unknown>>): GlobalOptions {
+export function readGlobals(values: Readonly<Record<string, unknown>>) {
   const getText = (name: string) => values[name] as string | undefined;
   const isSet = (name: string) => values[name] === true;
   const parse = <T>(name: string, parseText: (text: string, flag: string) => T): T | undefined =>
@@ -137,6 +117,7 @@ export function readGlobals(values: Readonly<Record<string, unknown>>): GlobalOp
     quiet: isSet("quiet"),
     verbose: isSet("verbose") || isSet("debug"),
     debug: isSet("debug"),
+    /** Timeout of a request. If undefined, the client's default applies, or more for slow operations. */
     timeoutMs: parse("timeout", parseDurationFlag),
     maxAnswerBytes: parse("max-answer", parseSizeFlag),
     retries: Number(values.retries ?? 3),

@@ -3,8 +3,7 @@ import { parseDuration } from "../../base/duration.ts";
 import type { FlagSpec, ValueType } from "../../derive/command-spec.ts";
 import { UsageError } from "../process/failure.ts";
 import { runsInnerCommand, startsWithWords } from "./argv.ts";
-import type { DeclaredCommand, InterpretedLine } from "./declaration.ts";
-import { formatFlagValue } from "./declaration.ts";
+import { type DeclaredCommand, formatFlagValue, type InterpretedLine } from "./declaration.ts";
 import { globalFlags } from "./globals.ts";
 import { suggestPartialName } from "./suggestions.ts";
 import { convertValue, extractContractNumber, InvalidValueError } from "./values.ts";
@@ -81,10 +80,7 @@ export class Parser {
     return hint === undefined ? error : new UsageError(error.message, { hint, cause: error });
   }
 
-  /**
-   * Creates the hint about an option before `--`. The option belongs to svc, but was probably meant for the command to
-   * run.
-   */
+  /** The option before `--` belongs to svc, but was probably meant for the command to run. */
   #createOrderHint(): string {
     const line = `svc ${this.#words.slice(0, 2).join(" ")} [options] -- COMMAND [its options]`;
     return `Options of the command that is run come after --: ${line}`;

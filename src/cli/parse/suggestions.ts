@@ -89,10 +89,7 @@ interface Definition {
   readonly innerType?: z.ZodType;
 }
 
-/**
- * Suggests `--only-for-activities` for an unknown `activities`: flags that contain all its words. Returns undefined if
- * there are none or too many.
- */
+/** Suggests flags that contain all words, such as `--only-for-activities` for `activities`. */
 export function suggestPartialName(unknown: string, flags: readonly string[]): string | undefined {
   const words = unknown.split("-");
   const found = flags.filter((flag) => words.every((word) => flag.split("-").includes(word)));

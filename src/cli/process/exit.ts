@@ -60,105 +60,96 @@ export const signalCodes = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const s
 export interface ErrorExplanation {
   readonly code: string;
   readonly message: string;
-  readonly details: readonly string[];
-  readonly hint: string | undefined;
-  readonly next: readonly string[] | undefined;
-  readonly requestId: string | undefined;
-  /** Whether the same command line can be run again. Only such failures exit with 75. */
-  readonly retryable: boolean;
+  readonly details?: readonly string[];
+  readonly hint?: string | undefined;
+  readonly next?: readonly string[] | undefined;
+  readonly requestId?: string | undefined;
   readonly exitCode: number;
 }
 
+/** Reports whether the same command line can be run again. */
+export const isRetryable = ({ exitCode }: Pick<ErrorExplanation, "exitCode">): boolean =>
+  exitCode === exitCodeByFailure.temporary;
+
 /** Converts any thrown error to a message and an exit code. Only this function determines exit codes. */
 export function explainError(error: unknown): ErrorExplanation {
-  const createExplanation = (
-    kind: FailureKind,
-    code: string,
-    message: string,
-    rest: Partial<ErrorExplanation> = {},
-  ): ErrorExplanation => ({
-    code,
-    message,
-    details: [],
-    hint: undefined,
-    next: undefined,
-    requestId: undefined,
-    retryable: kind === "temporary",
-    exitCode: exitCodeByFailure[kind],
-    ...rest,
-  });
-
   if (error instanceof PartialFailureError) {
-    const { details, hint, next, ...cause } = explainError(error.cause);
-    const merged = { details: [...details, ...error.done], hint: error.hint ?? hint, next: error.next ?? next };
+    const cause = explainError(error.cause);
+    const merged = {
+      details: [...(cause.details ?? []), ...error.done],
+      hint: error.hint ?? cause.hint,
+      next: error.next ?? cause.next,
+    };
     const isRepeatable = error.done.length === 0 || error.repeatable;
-    if (isRepeatable || !cause.retryable) return { ...cause, ...merged };
-    return { ...cause, ...merged, retryable: false, exitCode: exitCodeByFailure.failed };
+    return { ...cause, ...merged, ...(isRetryable(cause) && !isRepeatable && { exitCode: exitCodeByFailure.failed }) };
   }
+  const [kind, code, message, rest] = classifyError(error);
+  return { code, message, ...rest, exitCode: exitCodeByFailure[kind] };
+}
+
+type Classification = readonly [
+  kind: FailureKind,
+  code: string,
+  message: string,
+  rest: Pick<ErrorExplanation, "details" | "hint" | "next" | "requestId">,
+];
+
+function classifyError(error: unknown): Classification {
   if (error instanceof UsageError) {
-    const { details, hint, next } = error;
-    return createExplanation("usage", "usage", error.message, { details, hint, next });
+    const { message, details, hint, next } = error;
+    return ["usage", "usage", message, { details, hint, next }];
   }
   if (error instanceof CommandFailedError) {
-    return createExplanation(error.kind, error.code, error.message, { hint: error.hint, next: error.next });
+    const { kind, code, message, hint, next } = error;
+    return [kind, code, message, { hint, next }];
   }
   if (error instanceof ServiceError) {
     const { status, problem } = error;
-    return createExplanation(getFailureKind(error), problem.code ?? `http_${status}`, formatServiceError(error), {
-      details: problem.fields.length > 1 ? problem.fields : [],
-      hint: error.outcomeUnknown
-        ? [problem.hint, unknownOutcomeHint].filter(Boolean).join(" ")
-        : (problem.hint ?? pollHints[problem.code ?? ""] ?? getServiceHint(error)),
-      requestId: error.headers["x-request-id"],
-    });
+    const hint = error.outcomeUnknown
+      ? [problem.hint, unknownOutcomeHint].filter(Boolean).join(" ")
+      : (problem.hint ?? pollHints[problem.code ?? ""] ?? getServiceHint(error));
+    const details = problem.fields.length > 1 ? problem.fields : [];
+    const requestId = error.headers["x-request-id"];
+    const code = problem.code ?? `http_${status}`;
+    return [getFailureKind(error), code, formatServiceError(error), { details, hint, requestId }];
   }
   if (error instanceof ResponseTooLargeError) {
     const hint = error.adjustable
       ? "To allow a larger response, use --max-answer."
       : "Check that the base URL is that of the service.";
-    return createExplanation("failed", "answer_too_large", error.message, {
-      hint: error.outcomeUnknown ? `The request may have taken effect. ${hint}` : hint,
-    });
+    const unknown = error.outcomeUnknown ? "The request may have taken effect. " : "";
+    return ["failed", "answer_too_large", error.message, { hint: unknown + hint }];
   }
   if (error instanceof ProxyError)
-    return createExplanation(getProxyFailureKind(error), "proxy", error.message, { hint: getProxyHint(error) });
-  if (error instanceof NetworkError) {
-    return createExplanation(error.outcomeUnknown ? "failed" : "temporary", "network", error.message, {
-      hint: getNetworkHint(error),
-    });
-  }
+    return [getProxyFailureKind(error), "proxy", error.message, { hint: getProxyHint(error) }];
+  if (error instanceof NetworkError)
+    return [error.outcomeUnknown ? "failed" : "temporary", "network", error.message, { hint: getNetworkHint(error) }];
   if (error instanceof RetryAfterTooLongError) {
     const hint = "Try again later, or allow a longer wait with --max-wait.";
-    return createExplanation("temporary", "wait_too_long", error.message, { hint });
+    return ["temporary", "wait_too_long", error.message, { hint }];
   }
-  if (error instanceof MissingCredentialsError) {
-    return createExplanation("forbidden", "no_credentials", error.message, { hint: credentialHints[error.needs] });
-  }
+  if (error instanceof MissingCredentialsError)
+    return ["forbidden", "no_credentials", error.message, { hint: credentialHints[error.needs] }];
   if (error instanceof InvalidArgumentsError) {
-    return createExplanation("usage", "invalid_input", "The input is invalid.", {
-      details: error.problems.map((one) => `${[one.in, ...one.path].join(".")}: ${one.message}`),
-    });
+    const details = error.problems.map((one) => `${[one.in, ...one.path].join(".")}: ${one.message}`);
+    return ["usage", "invalid_input", "The input is invalid.", { details }];
   }
   if (error instanceof MisroutedRequestError) {
-    return createExplanation("failed", "misrouted", error.message, {
-      hint: "A proxy or the path of the base URL may change the request path. Check SVC_BASE_URL.",
-    });
+    const hint = "A proxy or the path of the base URL may change the request path. Check SVC_BASE_URL.";
+    return ["failed", "misrouted", error.message, { hint }];
   }
   if (error instanceof InvalidResponseError) {
-    return createExplanation("failed", "unreadable_answer", error.message, {
-      hint: "Check that the base URL is that of the service, and not that of a web page or a proxy.",
-    });
+    const hint = "Check that the base URL is that of the service, and not that of a web page or a proxy.";
+    return ["failed", "unreadable_answer", error.message, { hint }];
   }
   if (isFsError(error)) {
     const { syscall = "use", path = "a file" } = error;
-    return createExplanation("failed", "system", `Failed to ${syscall} ${path}: ${formatFsError(error)}.`, {
-      hint: getRemedy(error),
-    });
+    const message = `Failed to ${syscall} ${path}: ${formatFsError(error)}.`;
+    return ["failed", "system", message, { hint: getRemedy(error) }];
   }
   const message = error instanceof Error ? error.message : String(error);
-  return createExplanation("failed", "unexpected", `Unexpected error: ${message}`, {
-    hint: "To print the stack trace, use --debug.",
-  });
+  const hint = "To print the stack trace, use --debug.";
+  return ["failed", "unexpected", `Unexpected error: ${message}`, { hint }];
 }
 
 /** Explains an interrupted run. The run prints a message only if it completed some work. */
@@ -168,15 +159,10 @@ export const explainInterruption = ({ done, hint, next }: PartialFailureError, n
   details: done,
   hint,
   next,
-  requestId: undefined,
-  retryable: false,
   exitCode: signalCodes[name],
 });
 
-/**
- * Failures of polling for a device's tokens, regardless of the status, because servers differ (RFC 8628, 3.5;
- * DECISIONS.md, P1).
- */
+/** Failures of polling for tokens by any status, because servers differ (RFC 8628, 3.5; DECISIONS.md, P1). */
 const pollOutcomes = lookupTable<FailureKind>({
   authorization_pending: "pending",
   slow_down: "pending",
@@ -245,7 +231,7 @@ function getServiceHint(error: ServiceError): string | undefined {
 }
 
 /** Formats an error for users: one item per line, the most helpful last. */
-export function formatExplanation({ message, details, next, hint, requestId }: ErrorExplanation): string[] {
+export function formatExplanation({ message, details = [], next, hint, requestId }: ErrorExplanation): string[] {
   return [
     `error: ${message}`,
     ...details.map((detail) => `  - ${detail}`),
@@ -255,36 +241,27 @@ export function formatExplanation({ message, details, next, hint, requestId }: E
   ];
 }
 
-export function toExplanationJson({
-  code,
-  message,
-  details,
-  hint,
-  next,
-  requestId,
-  retryable,
-  exitCode,
-}: ErrorExplanation): object {
-  const steps = next ? [{ argv: ["svc", ...next] }] : [];
+export const toExplanationJson = (explanation: ErrorExplanation): object => {
+  const { code, message, details = [], hint = null, next, requestId = null, exitCode } = explanation;
   return {
     error: {
       code,
       message,
       ...(details.length > 0 ? { details } : {}),
-      hint: hint ?? null,
-      requestId: requestId ?? null,
-      retryable,
+      hint,
+      requestId,
+      retryable: isRetryable(explanation),
       exitCode,
-      next: steps,
+      next: next ? [{ argv: ["svc", ...next] }] : [],
     },
   };
-}
+};
 
 /** Redacts secrets that the failed service may have echoed. */
 export const redactExplanation = (explanation: ErrorExplanation): ErrorExplanation => ({
   ...explanation,
   message: redactText(explanation.message),
-  details: explanation.details.map((detail) => redactText(detail)),
+  details: (explanation.details ?? []).map((detail) => redactText(detail)),
   hint: explanation.hint && redactText(explanation.hint),
 });
 

@@ -1,8 +1,12 @@
-interface UsageOptions {
+interface FailureOptions {
   readonly hint?: string | undefined;
-  readonly next?: readonly string[];
-  readonly details?: readonly string[];
+  /** Suggested command line, without `svc` and without secrets. */
+  readonly next?: readonly string[] | undefined;
   readonly cause?: unknown;
+}
+
+interface UsageOptions extends FailureOptions {
+  readonly details?: readonly string[];
 }
 
 /** Error for an invalid command line. Nothing was sent. Exit code 2. */
@@ -43,7 +47,7 @@ export class InputRequiredError extends UsageError {
   /** Declared name of the flag or positional. */
   readonly input: string;
 
-  constructor(input: string, message: string, options: ConstructorParameters<typeof UsageError>[1] = {}) {
+  constructor(input: string, message: string, options: UsageOptions = {}) {
     super(message, options);
     this.input = input;
   }
@@ -58,15 +62,9 @@ export class CommandFailedError extends Error {
   readonly kind: FailureKind;
   readonly code: string;
   readonly hint: string | undefined;
-  /** Suggested command line, without `svc` and without secrets. */
   readonly next: readonly string[] | undefined;
 
-  constructor(
-    kind: FailureKind,
-    code: string,
-    message: string,
-    options: { hint?: string | undefined; next?: readonly string[] | undefined; cause?: unknown } = {},
-  ) {
+  constructor(kind: FailureKind, code: string, message: string, options: FailureOptions = {}) {
     super(message, { cause: options.cause });
     this.kind = kind;
     this.code = code;
@@ -87,7 +85,7 @@ export class PartialFailureError extends Error {
   constructor(
     cause: unknown,
     done: readonly string[],
-    options: { hint?: string | undefined; next?: readonly string[] | undefined; repeatable?: boolean } = {},
+    options: Omit<FailureOptions, "cause"> & { readonly repeatable?: boolean } = {},
   ) {
     super("The command did not finish.", { cause });
     this.done = done;

@@ -36,10 +36,7 @@ export interface Host {
   readonly starter?: ParentProcess | undefined;
   readonly inherits: boolean;
   onSignal(listener: (name: SignalName) => void): () => void;
-  /**
-   * Calls a function after this many milliseconds if the process is still running. The timer does not keep the process
-   * alive.
-   */
+  /** Calls a function later if the process is still running. The timer does not keep it alive. */
   setDeadline(ms: number, act: () => void): void;
   /** Ends the process immediately, with the exit code of a finished run or else that of the signal. */
   end(name: SignalName): void;

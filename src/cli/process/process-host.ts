@@ -9,10 +9,7 @@ import { waitForFlush } from "./write.ts";
 /** Time for output that a pipe has not accepted. A stalled reader cannot delay the exit. */
 const maxFlushMs = 50;
 
-/**
- * Threads read files and resolve host names, and Node waits for them at exit. An idle pipe, disk or name server would
- * block the exit forever.
- */
+/** Node waits for threads at exit. An idle pipe, disk or name server would block it forever. */
 const isHeldByThreads = (): boolean =>
   process.getActiveResourcesInfo().some((name) => /^(?:FSReq|GetAddrInfoReq|GetNameInfoReq)/.test(name));
 

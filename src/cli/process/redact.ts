@@ -28,7 +28,6 @@ const shownHeaders: ReadonlySet<string> = new Set([
 const shownFields =
   /^(id|.*_id|composite_id|status|state|kind|mode|speed|type|priority|activity|outcome|number|total|database|expires_at|expires_in|interval|method|path|attempt.*|at|due|now|.*_at)$/;
 
-/** Text that replaces a secret in output. */
 export const secretMask = "[hidden]";
 
 export function redactHeader(name: string, value: string): string {
@@ -53,7 +52,6 @@ const isOrdinary = (name: string): boolean => /^(?:captcha|state|user_code)$/.te
 
 export const isSecretField = (name: string): boolean => isSecretName(name) && !isOrdinary(name);
 
-/** Masks everything in a JSON body except harmless values. */
 export function redactBody(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(redactBody);
   if (typeof value !== "object" || value === null) return typeof value === "string" ? secretMask : value;
@@ -77,7 +75,6 @@ type SentRequest = Pick<HttpRequest, "url" | "headers" | "body">;
 /** Sent requests by run. Each run has its own host. */
 const requests = new WeakMap<Host, SentRequest[]>();
 
-/** Stores a request, so that its secrets can be masked in later output. */
 export function rememberSentSecrets(host: Host, request: SentRequest): void {
   const sent = requests.get(host) ?? [];
   requests.set(host, sent);
@@ -90,7 +87,7 @@ export function redactSentSecrets(host: Host, text: string): string {
   const sent = requests.get(host);
   if (!sent) return text;
   const secrets = new Set(sent.flatMap(findSecrets).filter((secret) => secret.length >= minSecretLength));
-  return [...secrets].reduce((shown, secret) => shown.replaceAll(secret, "[hidden]"), text);
+  return [...secrets].reduce((shown, secret) => shown.replaceAll(secret, secretMask), text);
 }
 
 /** Headers with credentials. An emulator's address can appear as a credential in other headers. */
@@ -99,16 +96,11 @@ const credentialHeaders = ["authorization", "client-secret", "x-cluster-key", "c
 function findSecrets({ url, headers, body }: SentRequest): string[] {
   const given = credentialHeaders.flatMap((name) => headers[name] ?? []);
   const credentials = given.map((value) => value.replace(/^(?:bearer|basic) /i, ""));
-  const password = /^basic (.+)$/i.exec(headers.authorization ?? "")?.[1];
-  const pair =
-    password === undefined
-      ? []
-      : [
-          Buffer.from(password, "base64")
-            .toString()
-            .replace(/^[^:]*:/, ""),
-        ];
-  return [...credentials, ...pair, ...findSecretsInUrl(url), ...findSecretsInBody(body)];
+  const [, pair = ""] = /^basic (.+)$/i.exec(headers.authorization ?? "") ?? [];
+  const password = Buffer.from(pair, "base64")
+    .toString()
+    .replace(/^[^:]*:/, "");
+  return [...credentials, password, ...findSecretsInUrl(url), ...findSecretsInBody(body)];
 }
 
 function findSecretsInBody(body: SentRequest["body"]): string[] {

@@ -39,7 +39,6 @@ interface NamedResource {
   readonly id: string;
 }
 
-/** Returns the object of a path: `Contract T-9` for `/contracts/T-9/status`. */
 function findNamedResource(path: string): NamedResource | undefined {
   const found = resourcePatterns.flatMap(([pattern, noun]) => {
     const [, id] = pattern.exec(path) ?? [];
@@ -95,10 +94,7 @@ function describeForbiddenMove(message: string, thing: NamedResource): string | 
   return `Cannot ${verb.replace("…", id)}${more}: status is ${status}${expectedNote}`;
 }
 
-/**
- * Formats a service's error message with its subject. If the message has no subject, the path provides it. The result
- * has no full stop, because the status follows.
- */
+/** If the message has no subject, the path provides it. The status follows instead of a full stop. */
 function describeProblem({ method, path, status, problem: { message, fields } }: ServiceError): string {
   const thing = findNamedResource(path);
   const named = thing && `${thing.noun} ${thing.id.length > maxIdLength ? `${thing.id.slice(0, 12)}…` : thing.id}`;
@@ -147,7 +143,6 @@ const creationCommands = lookupTable<string>({
   "emulator requests": "new requests will be listed",
 });
 
-/** Formats the message for an empty table. It includes the next step or the flags that exclude rows. */
 export function describeEmptyResult(words: readonly string[], filters: readonly string[] = []): string {
   // The filter of this command requests an empty list.
   if (words.join(" ") === "emulator clock advance") return "Nothing was due. To show the time: svc emulator clock";

@@ -1,8 +1,6 @@
 import type { CommandExample } from "../../derive/command-spec.ts";
 
-/**
- * Formats the examples of a help page, each under its title. Long examples continue on the next line with shell syntax.
- */
+/** Formats the examples of a help page. Long ones continue on the next line with shell syntax. */
 export const formatExamples = (examples: readonly CommandExample[], width = Number.POSITIVE_INFINITY): string =>
   ["Examples:", ...examples.flatMap((example) => [`  # ${example.title}`, ...breakExample(example, width)])].join("\n");
 

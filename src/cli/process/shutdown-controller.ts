@@ -1,11 +1,9 @@
+import type { ChildProcess } from "node:child_process";
 import type { Host, SignalName } from "./host.ts";
 
 /** Time for required work after Ctrl-C. The whole shutdown takes at most one second. */
 const defaultGraceMs = 700;
-/**
- * Additional time after which the process exits, even if work is still running. The rest of the second is for the final
- * output.
- */
+/** The process then exits even if work is still running. The rest of the second is for the final output. */
 const defaultForcedExitMs = 240;
 
 /**
@@ -16,8 +14,10 @@ const defaultForcedExitMs = 240;
 export class ShutdownController {
   readonly #host: Host;
   readonly #stop = new AbortController();
-  readonly #cutController = new AbortController();
-  readonly #forcedExitHandlers: (() => void)[] = [];
+  readonly #cut = new AbortController();
+  readonly signal = this.#stop.signal;
+  readonly cut = this.#cut.signal;
+  readonly #forcedExitHandlers = new Set<() => void>();
   #isTerminalLent = false;
   #waiting: (() => void)[] | undefined;
   #graceMs = defaultGraceMs;
@@ -31,14 +31,6 @@ export class ShutdownController {
 
   get name(): SignalName | undefined {
     return this.#name;
-  }
-
-  get signal(): AbortSignal {
-    return this.#stop.signal;
-  }
-
-  get cut(): AbortSignal {
-    return this.#cutController.signal;
   }
 
   /** Handles a signal or a Ctrl-C that a prompt has read. */
@@ -69,9 +61,9 @@ export class ShutdownController {
     this.#lastMs = ms;
   }
 
-  /** While a child program controls the terminal, both the child and this process receive Ctrl-C. */
-  async withTerminalLent<T>(work: () => Promise<T>): Promise<T> {
-    this.#isTerminalLent = true;
+  /** Ignores Ctrl-C while another program controls the terminal, because Ctrl-C is a key of that program. */
+  async lendTerminal<T>(work: () => Promise<T>): Promise<T> {
+    this.#isTerminalLent = this.#host.inherits && this.#host.stdin.isTTY === true;
     try {
       return await work();
     } finally {
@@ -97,7 +89,24 @@ export class ShutdownController {
   }
 
   onForcedExit(act: () => void): void {
-    this.#forcedExitHandlers.push(act);
+    this.#forcedExitHandlers.add(act);
+  }
+
+  /**
+   * Ends a child process with the run: by `stop` at a signal, and by SIGKILL at the end of the grace period or at a
+   * forced exit. Returns a function that unlinks the child.
+   */
+  linkChild(child: ChildProcess, stop: () => void = () => child.kill("SIGTERM")): () => void {
+    const kill = () => void child.kill("SIGKILL");
+    if (this.signal.aborted) stop();
+    this.signal.addEventListener("abort", stop, { once: true });
+    this.cut.addEventListener("abort", kill, { once: true });
+    this.#forcedExitHandlers.add(kill);
+    return () => {
+      this.signal.removeEventListener("abort", stop);
+      this.cut.removeEventListener("abort", kill);
+      this.#forcedExitHandlers.delete(kill);
+    };
   }
 
   /** Ends the run. Forces the exit if something keeps the process alive. */
@@ -109,7 +118,7 @@ export class ShutdownController {
     this.#grace = new AbortController();
     const { signal } = this.#grace;
     await this.#host.wall.sleep(this.#graceMs, signal);
-    if (!signal.aborted) this.#cutController.abort();
+    if (!signal.aborted) this.#cut.abort();
   }
 
   #force(name: SignalName): void {

@@ -1,10 +1,7 @@
 import { waitForNextTurn } from "../../base/timing.ts";
 import type { OutputStream } from "./host.ts";
 
-/**
- * A write to a terminal blocks until the terminal has accepted everything. Nothing else runs meanwhile, including the
- * handler of Ctrl-C.
- */
+/** Nothing else runs until a terminal has accepted a write, including the handler of Ctrl-C. */
 const maxTerminalWriteBytes = 16 * 1024;
 
 /** Writes and waits for a slow reader. Without the wait, output beyond 64 KiB does not reach a pipe completely. */
@@ -36,7 +33,6 @@ async function writeAll(stream: OutputStream, text: string | Uint8Array): Promis
   });
 }
 
-/** Resolves when all previous output is written or can no longer be written. */
 export const waitForFlush = (stream: OutputStream): Promise<void> =>
   new Promise((resolve) => {
     if (stream.destroyed || stream.writableEnded) return resolve();

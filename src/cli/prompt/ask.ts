@@ -2,6 +2,7 @@ import type { Key } from "node:readline";
 import { Writable } from "node:stream";
 import { checkbox, confirm, input, password, search, select } from "@inquirer/prompts";
 import { runOnNextTurn } from "../../base/timing.ts";
+import type { Context } from "../command.ts";
 import { escapeControlCharacters } from "../output/control-characters.ts";
 import { withNonZeroWidth } from "../output/line-wrapping.ts";
 import { hasColour } from "../output/styled.ts";
@@ -11,7 +12,6 @@ import type { Host, InputStream, OutputStream } from "../process/host.ts";
 export interface PromptChoice<T = string> {
   readonly value: T;
   readonly name: string;
-  readonly description?: string | undefined;
 }
 
 /** Validates typed text. Returns true or an error message. */
@@ -58,19 +58,23 @@ function createPersistentStream(stream: OutputStream): Writable {
   return Object.defineProperty(output, "columns", { get: () => withNonZeroWidth(stream).columns });
 }
 
+type PromptContext = Pick<Context, "host" | "signal">;
 type Streams = { readonly input: InputStream; readonly output: Writable; readonly signal: AbortSignal };
+type Question = { readonly message: string } & ReturnType<typeof createTheme>;
 
 /**
- * Shows a prompt on standard error. Ctrl-C, Ctrl-D and a closed terminal interrupt the run.
+ * Shows a prompt on standard error. Ctrl-C, Ctrl-D and a closed terminal interrupt the run. Callers check first that
+ * prompts are allowed.
  *
  * The library reports only Ctrl-C. In the other cases, it closes its reader, which pauses the input, and never settles
  * its promise. After Ctrl-Z and `fg`, it also leaves the input paused, so no key would be read.
  */
-async function awaitAnswer<T>(
-  ask: (promptContext: Streams) => Promise<T>,
-  { stdin, stderr }: Host,
-  signal: AbortSignal,
+async function ask<T>(
+  message: string,
+  { host, signal }: PromptContext,
+  prompt: (question: Question, streams: Streams) => Promise<T>,
 ): Promise<T> {
+  const { stdin, stderr } = host;
   if (stdin.readableEnded) throw new InterruptedError();
   const ended = new AbortController();
   const end = () => ended.abort();
@@ -80,14 +84,13 @@ async function awaitAnswer<T>(
   let isAsking = true;
   const onPause = () => void runOnNextTurn(() => isAsking && !ended.signal.aborted && stdin.resume());
   try {
-    const question = ask({
-      input: stdin,
-      output: createPersistentStream(stderr),
-      signal: AbortSignal.any([signal, ended.signal]),
-    });
+    const answer = prompt(
+      { message: formatShown(message), ...createTheme(host) },
+      { input: stdin, output: createPersistentStream(stderr), signal: AbortSignal.any([signal, ended.signal]) },
+    );
     // This listener runs after that of the library, which has already closed its reader.
     stdin.on("keypress", onKey).on("pause", onPause).once("end", end);
-    return await question;
+    return await answer;
   } catch (error) {
     if (ended.signal.aborted || (error as Error).name === "ExitPromptError") throw new InterruptedError();
     throw error;
@@ -97,83 +100,39 @@ async function awaitAnswer<T>(
   }
 }
 
-/** Prompts y/N on standard error (default: no). Callers of all prompts check first that prompts are allowed. */
-export const askYesNo = (message: string, host: Host, signal: AbortSignal): Promise<boolean> =>
-  awaitAnswer(
-    (promptContext) => confirm({ message: formatShown(message), default: false, ...createTheme(host) }, promptContext),
-    host,
-    signal,
-  );
+export const askYesNo = (message: string, context: PromptContext): Promise<boolean> =>
+  ask(message, context, (question, streams) => confirm({ ...question, default: false }, streams));
 
-export const askText = (
-  message: string,
-  host: Host,
-  signal: AbortSignal,
-  check: PromptValidator = () => true,
-): Promise<string> =>
-  awaitAnswer(
-    (promptContext) =>
-      input({ message: formatShown(message), validate: createValidator(check), ...createTheme(host) }, promptContext),
-    host,
-    signal,
-  );
-
-export const askSecret = (message: string, host: Host, signal: AbortSignal): Promise<string> =>
-  awaitAnswer(
-    (promptContext) => password({ message: formatShown(message), mask: false, ...createTheme(host) }, promptContext),
-    host,
-    signal,
-  );
-
-export function askChoice<T>(
-  message: string,
-  choices: readonly PromptChoice<T>[],
-  host: Host,
-  signal: AbortSignal,
-): Promise<T> {
-  const offered = choices.map(toInquirerChoice);
-  const question = { message: formatShown(message), ...createTheme(host) };
-  if (offered.length <= maxScrolledChoices) {
-    return awaitAnswer((promptContext) => select<T>({ ...question, choices: offered }, promptContext), host, signal);
-  }
-  const filterChoices = (term: string | undefined) =>
-    offered.filter(({ name }) => name.toLowerCase().includes((term ?? "").toLowerCase()));
-  return awaitAnswer((promptContext) => search<T>({ ...question, source: filterChoices }, promptContext), host, signal);
-}
-
-/** Prompts for any number of options, or for at least one with `isNeeded`. */
-export const askSeveral = <T>(
-  message: string,
-  choices: readonly PromptChoice<T>[],
-  isNeeded: boolean,
-  host: Host,
-  signal: AbortSignal,
-): Promise<T[]> =>
-  awaitAnswer(
-    (promptContext) =>
-      checkbox<T>(
-        {
-          message: formatShown(message),
-          choices: choices.map(toInquirerChoice),
-          required: isNeeded,
-          ...createTheme(host),
-        },
-        promptContext,
-      ),
-    host,
-    signal,
-  );
-
-const createValidator =
-  (check: PromptValidator) =>
-  (text: string): true | string => {
+export function askText(message: string, context: PromptContext, check: PromptValidator = () => true): Promise<string> {
+  const validate = (text: string) => {
     const verdict = check(text);
     return verdict === true || formatShown(verdict);
   };
+  return ask(message, context, (question, streams) => input({ ...question, validate }, streams));
+}
+
+export const askSecret = (message: string, context: PromptContext): Promise<string> =>
+  ask(message, context, (question, streams) => password({ ...question, mask: false }, streams));
+
+export function askChoice<T>(message: string, all: readonly PromptChoice<T>[], context: PromptContext): Promise<T> {
+  const choices = all.map(toInquirerChoice);
+  if (choices.length <= maxScrolledChoices) {
+    return ask(message, context, (question, streams) => select<T>({ ...question, choices }, streams));
+  }
+  const source = (term = "") => choices.filter(({ name }) => name.toLowerCase().includes(term.toLowerCase()));
+  return ask(message, context, (question, streams) => search<T>({ ...question, source }, streams));
+}
+
+/** Prompts for any number of options, or for at least one if the value is required. */
+export const askSeveral = <T>(
+  message: string,
+  all: readonly PromptChoice<T>[],
+  required: boolean,
+  context: PromptContext,
+): Promise<T[]> =>
+  ask(message, context, (question, streams) =>
+    checkbox<T>({ ...question, choices: all.map(toInquirerChoice), required }, streams),
+  );
 
 /** Names come from services and must not move the cursor. */
-const toInquirerChoice = <T>({ value, name, description }: PromptChoice<T>) => ({
-  value,
-  name: formatShown(name),
-  ...(description === undefined ? {} : { description: formatShown(description) }),
-});
+const toInquirerChoice = <T>({ value, name }: PromptChoice<T>) => ({ value, name: formatShown(name) });

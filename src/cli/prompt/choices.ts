@@ -8,30 +8,36 @@ import { CommandFailedError, UsageError } from "../process/failure.ts";
 import type { PromptChoice } from "./ask.ts";
 import { withSpinner } from "./spinner.ts";
 
-/** Fetches options. `command` is the prompting command, such as `contracts send`. */
-type ChoiceFetcher = (context: Context, command: string) => Promise<PromptChoice[]>;
+/** Source of the options of a field. `command` is the prompting command, such as `contracts send`. */
+interface ChoiceSource {
+  readonly list: (context: Context, command: string) => Promise<PromptChoice[]>;
+  /** Error message for an empty list and the next command. Without them, the user types the value. */
+  readonly onEmpty?: (command: string) => readonly [message: string, next?: string];
+}
 
-/** Functions that fetch options from a service or a file, by field name. */
-const fetchers = lookupTable<ChoiceFetcher>({
-  cluster_id: listClusterChoices,
-  cluster: listClusterChoices,
-  template_id: listTemplateChoices,
-  contract_template_id: listTemplateChoices,
-  composite_id: listContractChoices,
-  intake_id: listIntakeChoices,
-  workflow_id: listWorkflows,
-  profile: listProfiles,
+/** A row of a list becomes its identifier and texts about it. */
+const toChoice = (value: string | number, ...texts: readonly string[]): PromptChoice => ({
+  value: String(value),
+  name: [value, ...texts].join("  "),
 });
 
-/** Functions that fetch options for fields with another meaning in a group, such as `emulator id`. */
-const groupFetchers = lookupTable<ChoiceFetcher>({
-  "router job": listJobs,
-  "contracts contract_id": listContractNumbers,
-  "webhooks contract_ids": listContractNumbers,
-  "webhooks webhook_id": listWebhooks,
-  "emulator workspace_id": listWorkspaceChoices,
-  "config key": async () => profileSettings.map(({ key, what }) => ({ value: key, name: `${key}  ${what}` })),
-});
+const clusters: ChoiceSource = {
+  async list(context) {
+    const { listClusters } = await import("../../api/router/clusters.ts");
+    const found = await fetchList("router", listClusters, {}, context);
+    return found.map(({ cluster_id, cluster_label }) => toChoice(cluster_id, cluster_label));
+  },
+  onEmpty: () => ["No clusters found."],
+};
+
+const templates: ChoiceSource = {
+  async list(context) {
+    const { listTemplates } = await import("../../api/contracts/templates.ts");
+    const { items } = await fetchList("contracts", listTemplates, { query: {} }, context);
+    return items.map(({ id, name }) => toChoice(id, name));
+  },
+  onEmpty: () => ["No templates found."],
+};
 
 const unfinished = ["DRAFT", "REDLINING", "SIGN", "ON_HOLD"];
 
@@ -54,170 +60,157 @@ const statusesFor = lookupTable<readonly string[]>({
   "emulator void": unfinished,
 });
 
-/** Error messages for an empty list, because no other value is possible. */
-const emptyMessages = new Map<ChoiceFetcher, string>([
-  [listClusterChoices, "No clusters found."],
-  [listTemplateChoices, "No templates found."],
-  [listContractChoices, "No contracts found."],
-  [listContractNumbers, "No contracts found."],
-  [listIntakeChoices, "No intakes found."],
-  [listProfiles, "No profiles found."],
-  [listWebhooks, "No webhooks found."],
-  [listSnapshotChoices, "No snapshots found."],
-]);
+/** Contracts in a status that the command accepts. `toValue` converts composite IDs. */
+const createContractSource = (toValue = (id: string): string => id): ChoiceSource => ({
+  async list(context, command) {
+    const { listContracts } = await import("../../api/contracts/contract-list.ts");
+    const { results } = await fetchList("contracts", listContracts, { query: { limit: 100 } }, context);
+    const statuses = statusesFor[command];
+    return results
+      .filter((row) => statuses === undefined || statuses.includes(row.contract_status))
+      .map((row) => ({ ...toChoice(row.id, row.contract_name, row.contract_status), value: toValue(row.id) }));
+  },
+  onEmpty(command) {
+    const statuses = statusesFor[command]?.join(", ");
+    if (statuses === undefined) return ["No contracts found.", "contracts create"];
+    return [`svc ${command} requires a contract in status ${statuses}. None found.`, "contracts list"];
+  },
+});
 
-/** Commands that create the first object or list the parent objects. */
-const nextCommands = new Map<ChoiceFetcher, readonly string[]>([
-  [listContractNumbers, ["contracts", "create"]],
-  [listIntakeChoices, ["intake", "create"]],
-  [listProfiles, ["config", "set"]],
-  [listWebhooks, ["webhooks", "listen"]],
-  [listSnapshotChoices, ["emulator", "snapshot", "save"]],
-]);
+const contracts = createContractSource();
+const contractNumbers = createContractSource((id) => id.replace(/^\D+/, ""));
 
-/**
- * Lists the options of a field: declared ones, or else existing ones. Returns undefined if any value is valid. Throws
- * if there is no option or no terminal, because a prompt has no valid response then.
- */
+const intakes: ChoiceSource = {
+  list: async (context) => (await fetchIntakes(context)).map(({ id, title, status }) => toChoice(id, title, status)),
+  onEmpty: () => ["No intakes found.", "intake create"],
+};
+
+/** An emulator lists all workflows, a service only those of earlier intakes. */
+const workflows: ChoiceSource = {
+  async list(context) {
+    const listed = await fetchEmulatorWorkflows(context).catch(() => undefined);
+    const found = listed?.map(({ id, title }) => [id, title] as const);
+    const used = async () =>
+      (await fetchIntakes(context)).map(({ frozen_workflow: { workflow_id, title } }) => [workflow_id, title] as const);
+    return [...new Map(found ?? (await used()))].map(([id, title]) => toChoice(id, title));
+  },
+};
+
+const webhooks: ChoiceSource = {
+  async list(context) {
+    const { listControlWebhooks } = await import("../../api/emulator/webhooks.ts");
+    await context.target("contracts");
+    const client = await context.client("emulator").catch(() => {
+      throw new Error("a service does not list its webhooks");
+    });
+    const all = await client.call(listControlWebhooks, {}, { signal: context.signal, retries: 0 });
+    return all.map(({ id, title, status, url }) => toChoice(id, title, status, url));
+  },
+  onEmpty: () => ["No webhooks found.", "webhooks listen"],
+};
+
+const snapshots: ChoiceSource = {
+  async list(context) {
+    const { listSnapshots } = await import("../../api/emulator/snapshots.ts");
+    const all = await fetchList("emulator", listSnapshots, {}, context);
+    return all.map(({ name }) => toChoice(name));
+  },
+  onEmpty: () => ["No snapshots found.", "emulator snapshot save"],
+};
+
+const workspaces: ChoiceSource = {
+  async list(context) {
+    const { listWorkspaces } = await import("../../api/emulator/state.ts");
+    const all = await fetchList("emulator", listWorkspaces, {}, context);
+    return all.map(({ id, name, cluster_id }) => toChoice(id, name, cluster_id));
+  },
+};
+
+/** For `resume`, only interrupted jobs are listed. */
+const jobs: ChoiceSource = {
+  async list({ svc }, command) {
+    const { out } = await svc(["router", "jobs", "list", "--json"]);
+    const rows: readonly Record<"id" | "command" | "status", string>[] = JSON.parse(out);
+    return rows
+      .filter(({ status }) => (command === "router jobs resume" ? status === "interrupted" : status !== "damaged"))
+      .map((row) => toChoice(row.id, row.command, row.status));
+  },
+  onEmpty: (command) => [command === "router jobs resume" ? "No stopped jobs found." : "No jobs found."],
+};
+
+const profiles: ChoiceSource = {
+  list: async ({ host }) => Object.keys((await readProfiles(host.env)).profiles).map((name) => toChoice(name)),
+  onEmpty: () => ["No profiles found.", "config set"],
+};
+
+const settings: ChoiceSource = { list: async () => profileSettings.map(({ key, what }) => toChoice(key, what)) };
+
+const sources = lookupTable<ChoiceSource>({
+  cluster_id: clusters,
+  cluster: clusters,
+  template_id: templates,
+  contract_template_id: templates,
+  composite_id: contracts,
+  intake_id: intakes,
+  workflow_id: workflows,
+  profile: profiles,
+});
+
+const groupSources = lookupTable<ChoiceSource>({
+  "router job": jobs,
+  "contracts contract_id": contractNumbers,
+  "webhooks contract_ids": contractNumbers,
+  "webhooks webhook_id": webhooks,
+  "emulator workspace_id": workspaces,
+  "config key": settings,
+});
+
+/** Lists the declared or existing options of a field, unless any value is valid. Throws if there is none. */
 export async function findChoices(
   field: string,
   declared: readonly string[] | undefined,
   context: Context,
   command: string,
 ): Promise<readonly PromptChoice[] | undefined> {
-  if (declared) return declared.map((value) => ({ value, name: value }));
-  const isContract = field === "id" && Object.hasOwn(statusesFor, command);
-  const isSnapshot = field === "name" && /^emulator snapshot (?!save)/.test(command);
-  const offer = isContract
-    ? listContractChoices
-    : isSnapshot
-      ? listSnapshotChoices
-      : (groupFetchers[`${command.split(" ")[0]} ${field}`] ?? fetchers[field]);
-  if (!offer) return undefined;
-  const found = await withSpinner(context, "Loading the choices", () => offer(context, command)).catch(
+  if (declared) return declared.map((value) => toChoice(value));
+  const source = findSource(field, command);
+  if (!source) return undefined;
+  const found = await withSpinner(context, "Loading the choices", () => source.list(context, command)).catch(
     (error: unknown) => {
       if (context.signal.aborted || error instanceof UsageError || error instanceof CommandFailedError) throw error;
       // Other errors recur and are reported when the command runs. The user types the value instead.
       return undefined;
     },
   );
-  if (found?.length === 0) failWithoutChoices(offer, command);
-  return found;
+  const [message, next] = (found?.length === 0 && source.onEmpty?.(command)) || [];
+  if (message === undefined) return found;
+  throw new CommandFailedError("not-found", "nothing_to_choose", message, { next: next?.split(" ") });
 }
 
-function failWithoutChoices(offer: ChoiceFetcher, command: string): void {
-  const statuses = offer === listContractChoices ? statusesFor[command] : undefined;
-  const message =
-    offer === listJobs
-      ? `No ${command === "router jobs resume" ? "stopped " : ""}jobs found.`
-      : statuses === undefined
-        ? emptyMessages.get(offer)
-        : `svc ${command} requires a contract in status ${statuses.join(", ")}. None found.`;
-  if (message === undefined) return;
-  const next =
-    offer === listContractChoices ? ["contracts", statuses === undefined ? "create" : "list"] : nextCommands.get(offer);
-  throw new CommandFailedError("not-found", "nothing_to_choose", message, { next });
+function findSource(field: string, command: string): ChoiceSource | undefined {
+  if (field === "id" && Object.hasOwn(statusesFor, command)) return contracts;
+  if (field === "name" && /^emulator snapshot (?!save)/.test(command)) return snapshots;
+  return groupSources[`${command.split(" ")[0]} ${field}`] ?? sources[field];
 }
 
-async function listChoices<O extends Operation>(
+async function fetchList<O extends Operation>(
   service: "router" | "contracts" | "emulator",
   operation: O,
   args: CallArguments,
-  context: Context,
+  { client, signal }: Context,
 ): Promise<ResultOf<O>> {
-  const client = await context.client(service);
-  const { value } = await client.send(CheckedCall.check(operation, args), { signal: context.signal });
+  const { value } = await (await client(service)).send(CheckedCall.check(operation, args), { signal });
   return value as ResultOf<O>;
 }
 
-async function listClusterChoices(context: Context): Promise<PromptChoice[]> {
-  const { listClusters } = await import("../../api/router/clusters.ts");
-  const found = await listChoices("router", listClusters, {}, context);
-  return found.map(({ cluster_id: value, cluster_label }) => ({ value, name: `${value}  ${cluster_label}` }));
-}
-
-async function listTemplateChoices(context: Context): Promise<PromptChoice[]> {
-  const { listTemplates } = await import("../../api/contracts/templates.ts");
-  const { items } = await listChoices("contracts", listTemplates, { query: {} }, context);
-  return items.map(({ id, name }) => ({ value: String(id), name: `${id}  ${name}` }));
-}
-
-async function listContractChoices(context: Context, command: string): Promise<PromptChoice[]> {
-  const { listContracts } = await import("../../api/contracts/contract-list.ts");
-  const { results } = await listChoices("contracts", listContracts, { query: { limit: 100 } }, context);
-  const statuses = statusesFor[command];
-  const fitting = results.filter((row) => statuses === undefined || statuses.includes(row.contract_status));
-  return fitting.map((row) => ({ value: row.id, name: `${row.id}  ${row.contract_name}  ${row.contract_status}` }));
-}
-
-async function listContractNumbers(context: Context, command: string): Promise<PromptChoice[]> {
-  const all = await listContractChoices(context, command);
-  return all.map(({ value, name }) => ({ value: String(value).replace(/^\D+/, ""), name }));
-}
-
-async function listWebhooks(context: Context): Promise<PromptChoice[]> {
-  const { listControlWebhooks } = await import("../../api/emulator/webhooks.ts");
-  await context.target("contracts");
-  const client = await context.client("emulator").catch(() => {
-    throw new Error("a service does not list its webhooks");
-  });
-  const all = await client.call(listControlWebhooks, {}, { signal: context.signal, retries: 0 });
-  return all.map(({ id, title, status, url }) => ({ value: String(id), name: `${id}  ${title}  ${status}  ${url}` }));
-}
-
-async function listSnapshotChoices(context: Context): Promise<PromptChoice[]> {
-  const { listSnapshots } = await import("../../api/emulator/snapshots.ts");
-  const client = await context.client("emulator");
-  const all = await client.call(listSnapshots, {}, { signal: context.signal, retries: 0 });
-  return all.map(({ name }) => ({ value: name, name }));
-}
-
-async function listIntakeChoices(context: Context): Promise<PromptChoice[]> {
-  return (await fetchNewestIntakes(context)).map(({ id, title, status }) => ({
-    value: String(id),
-    name: `${id}  ${title}  ${status}`,
-  }));
-}
-
-/** Lists workflows. An emulator lists all workflows, a service only those of earlier intakes. */
-async function listWorkflows(context: Context): Promise<PromptChoice[]> {
-  const listed = await listEmulatorWorkflows(context).catch(() => undefined);
-  const listUsedWorkflows = async () =>
-    (await fetchNewestIntakes(context)).map(({ frozen_workflow: { workflow_id: id, title } }) => ({ id, title }));
-  const found = new Map((listed ?? (await listUsedWorkflows())).map(({ id, title }) => [id, title]));
-  return [...found].map(([id, title]) => ({ value: String(id), name: `${id}  ${title}` }));
-}
-
-async function listEmulatorWorkflows(context: Context) {
+async function fetchEmulatorWorkflows(context: Context) {
   const { listWorkspaces } = await import("../../api/emulator/state.ts");
   const { credentials } = await context.target("contracts");
-  const client = await context.client("emulator");
-  const all = await client.call(listWorkspaces, {}, { signal: context.signal, retries: 0 });
+  const all = await fetchList("emulator", listWorkspaces, {}, context);
   return all.find(({ client_id: id }) => id === credentials.clientId)?.intake_workflows;
 }
 
-async function listWorkspaceChoices(context: Context): Promise<PromptChoice[]> {
-  const { listWorkspaces } = await import("../../api/emulator/state.ts");
-  return (await listChoices("emulator", listWorkspaces, {}, context)).map(({ id, name, cluster_id }) => ({
-    value: String(id),
-    name: `${id}  ${name}  ${cluster_id}`,
-  }));
-}
-
-async function fetchNewestIntakes(context: Context) {
+async function fetchIntakes(context: Context) {
   const { listIntakes } = await import("../../api/contracts/intake.ts");
-  return (await listChoices("contracts", listIntakes, { query: { limit: 100 } }, context)).intakes;
-}
-
-/** Lists jobs. For `resume`, only interrupted jobs are listed. */
-async function listJobs({ svc }: Context, command: string): Promise<PromptChoice[]> {
-  const { out } = await svc(["router", "jobs", "list", "--json"]);
-  const jobRows: readonly Record<"id" | "command" | "status", string>[] = JSON.parse(out);
-  return jobRows
-    .filter(({ status }) => (command === "router jobs resume" ? status === "interrupted" : status !== "damaged"))
-    .map(({ id, command, status }) => ({ value: id, name: `${id}  ${command}  ${status}` }));
-}
-
-async function listProfiles({ host }: Context): Promise<PromptChoice[]> {
-  return Object.keys((await readProfiles(host.env)).profiles).map((value) => ({ value, name: value }));
+  return (await fetchList("contracts", listIntakes, { query: { limit: 100 } }, context)).intakes;
 }

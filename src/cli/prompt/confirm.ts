@@ -12,25 +12,22 @@ export async function confirmYes(action: ConfirmedAction, context: Context): Pro
   if (!(await context.confirm(`${action}?`, "--yes"))) throw createDeclinedError();
 }
 
-/**
- * Prompts for a name before an irreversible change. Scripts repeat the name in --confirm. --yes is not enough
- * (DECISIONS.md, L8).
- */
+/** An irreversible change requires its name, in scripts by --confirm. --yes is not enough (DECISIONS.md, L8). */
 export async function confirmName(
   action: ConfirmedAction,
   name: string,
   given: string | undefined,
-  { host, globals, signal }: Context,
+  context: Context,
 ): Promise<void> {
   if (given === name) return;
   if (given !== undefined) throw new UsageError(`--confirm must be ${name}, got "${given}"`);
-  if (!canPrompt(host, globals)) {
+  if (!canPrompt(context.host, context.globals)) {
     throw new UsageError(`--confirm ${name} is required, because this cannot be undone`, {
       hint: `The command would do this: ${action}.`,
     });
   }
   const { askText } = await import("./ask.ts");
-  const typed = await askText(`${action}: this cannot be undone. Type ${name} to continue:`, host, signal);
+  const typed = await askText(`${action}: this cannot be undone. Type ${name} to continue:`, context);
   if (typed.trim() !== name) throw createDeclinedError();
 }
 

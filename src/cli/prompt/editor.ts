@@ -9,20 +9,16 @@ import { signalCodes } from "../process/exit.ts";
 import { CommandFailedError, InterruptedError } from "../process/failure.ts";
 import { askYesNo } from "./ask.ts";
 
-/**
- * Opens a string in the user's editor and returns the saved content. An empty file cancels. Users can edit invalid
- * content again. Callers check first that prompts are allowed.
- */
+/** Returns the saved content. An empty file cancels, and invalid content can be edited again. */
 export async function editText(
   text: string,
   fileName: string,
   context: Context,
   findProblem: (text: string) => string | undefined,
 ): Promise<string> {
-  const { host, signal, onForcedEnd } = context;
   // The folder is private, because a payload contains personal data.
   const folder = await mkdtemp(join(tmpdir(), "svc-edit-"));
-  onForcedEnd(() => rmSync(folder, { recursive: true, force: true }));
+  context.shutdown.onForcedExit(() => rmSync(folder, { recursive: true, force: true }));
   try {
     const file = join(folder, fileName);
     await writeFile(file, `${text}\n`, { mode: 0o600 });
@@ -32,7 +28,7 @@ export async function editText(
       if (saved.trim() === "") throw createDeclinedError();
       const problem = findProblem(saved);
       if (problem === undefined) return saved;
-      if (!(await askYesNo(`${problem} Edit again?`, host, signal))) throw createDeclinedError();
+      if (!(await askYesNo(`${problem} Edit again?`, context))) throw createDeclinedError();
     }
   } finally {
     await rm(folder, { recursive: true, force: true });
@@ -41,12 +37,9 @@ export async function editText(
 
 const createDeclinedError = (): CommandFailedError => new CommandFailedError("failed", "declined", "Nothing was sent.");
 
-/**
- * Runs the editor until it ends. Ctrl-C goes to the editor while it controls the terminal (DECISIONS.md, L23). If
- * Ctrl-C ends the editor, svc ends too. SIGTERM ends both.
- */
+/** Ctrl-C goes to the editor (DECISIONS.md, L23). If it ends the editor, svc ends too. SIGTERM ends both. */
 async function runEditor(file: string, context: Context): Promise<void> {
-  const { host, signal, cut, onForcedEnd, lendTerminal } = context;
+  const { host, signal, shutdown } = context;
   const { env, cwd, inherits } = host;
   signal.throwIfAborted();
   const command = env.VISUAL || env.EDITOR || (process.platform === "win32" ? "notepad" : "vi");
@@ -55,20 +48,15 @@ async function runEditor(file: string, context: Context): Promise<void> {
   // Editors and their plug-ins do not need secrets (DECISIONS.md, L9).
   const others = Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith("SVC_")));
   const child = spawn(program, [...args, file], { cwd, stdio: inherits ? "inherit" : "ignore", env: others });
-  const stop = () => child.kill("SIGTERM");
-  const kill = () => child.kill("SIGKILL");
-  signal.addEventListener("abort", stop, { once: true });
-  cut.addEventListener("abort", kill, { once: true });
-  onForcedEnd(kill);
-  const ended = await lendTerminal(
+  const unlink = shutdown.linkChild(child);
+  const ended = await shutdown.lendTerminal(
     () =>
       new Promise<number | NodeJS.Signals | Error | null>((resolve) => {
         child.once("error", resolve);
         child.once("close", (code, name) => resolve(code ?? name));
       }),
   );
-  signal.removeEventListener("abort", stop);
-  cut.removeEventListener("abort", kill);
+  unlink();
   signal.throwIfAborted();
   if (ended === 0) return;
   if (ended === "SIGINT" || ended === signalCodes.SIGINT) throw new InterruptedError();

@@ -4,10 +4,7 @@ import { isSwitchedOn } from "../process/environment.ts";
 
 const spinnerDelayMs = 300;
 
-/**
- * Reports whether animation is allowed on standard error: a terminal with a width, no CI, and no --quiet (DECISIONS.md,
- * L5).
- */
+/** Animation requires a terminal with a width, no CI, and no --quiet (DECISIONS.md, L5). */
 export const canAnimate = ({ host: { stderr, env }, globals }: Pick<Context, "host" | "globals">): boolean =>
   hasWidth(stderr) &&
   "cursorTo" in stderr &&

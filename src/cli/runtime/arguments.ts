@@ -5,46 +5,20 @@ import type { CallArguments } from "../../client/checked-call.ts";
 import type { ArgumentProblem } from "../../client/errors.ts";
 import type { CommandSpec, FlagSpec } from "../../derive/command-spec.ts";
 import { readSecret } from "../connection/profiles/secrets.ts";
-import {
-  applyTypedAssignments,
-  openInput,
-  parseAssignment,
-  readDocument,
-  readInput,
-  requireFile,
-} from "../parse/body.ts";
+import { applyTypedAssignments, openInput, parseAssignment, readDocument, readInput } from "../parse/body.ts";
 import type { CommandInput } from "../parse/declaration.ts";
 import { createMissingFieldsError, UsageError } from "../process/failure.ts";
 import type { Host } from "../process/host.ts";
 
-export interface ParsedRequest {
-  readonly args: CallArguments;
-  readonly contentType: string | undefined;
-}
-
 /** Flags override `--set`, and `--set` overrides `--data` (DECISIONS.md, L22). */
-export async function buildArguments(
-  spec: CommandSpec,
-  operation: CallableOperation,
-  input: CommandInput,
-  host: Host,
-): Promise<ParsedRequest> {
-  const { body, contentType } = await createBody(spec, operation, input, host);
+export async function buildArguments(spec: CommandSpec, operation: CallableOperation, input: CommandInput, host: Host) {
+  const { contentType, ...body } = await createBody(spec, operation, input, host);
+  const params = Object.fromEntries(findPlaceholders(spec.path).map((name) => [name, input.positionals[name]]));
   const query = selectByTarget(spec.flags, input, "query");
   const headers = selectByTarget(spec.flags, input, "headers") as Record<string, string>;
-  return {
-    contentType,
-    args: {
-      params: getParams(spec, input),
-      query,
-      headers,
-      ...(body === undefined ? {} : { body }),
-    },
-  };
+  const args: CallArguments = { params, query, headers, ...body };
+  return { contentType, args };
 }
-
-const getParams = (spec: CommandSpec, input: CommandInput): Record<string, unknown> =>
-  Object.fromEntries(findPlaceholders(spec.path).map((name) => [name, input.positionals[name]]));
 
 function selectByTarget(
   flags: readonly FlagSpec[],
@@ -58,21 +32,21 @@ function selectByTarget(
   );
 }
 
-async function createBody(spec: CommandSpec, operation: CallableOperation, input: CommandInput, host: Host) {
+async function createBody(
+  spec: CommandSpec,
+  operation: CallableOperation,
+  input: CommandInput,
+  host: Host,
+): Promise<{ readonly body?: unknown; readonly contentType?: string | undefined }> {
   const declared = operation.request.body;
   const file = input.flags.file as string | undefined;
-  if (declared === undefined) return { body: undefined, contentType: undefined };
-  if (declared.kind === "stream") {
-    return { body: await openInput(host, file!, "--file"), contentType: input.flags["content-type"] as string };
-  }
+  const contentType = input.flags["content-type"] as string | undefined;
+  if (declared === undefined) return {};
+  if (declared.kind === "stream") return { body: await openInput(host, file!, "--file"), contentType };
   if (declared.kind === "raw") {
-    if (file === undefined) return { body: undefined, contentType: undefined };
-    if (file !== "-") await requireFile(host, file, "--file");
-    const bytes = await readInput(host, file, "--file");
-    return {
-      body: bytes,
-      contentType: (input.flags["content-type"] as string | undefined) ?? detectContentType(bytes),
-    };
+    if (file === undefined) return {};
+    const body = await readInput(host, file, "--file");
+    return { body, contentType: contentType ?? detectContentType(body) };
   }
   const data = input.flags.data as string | undefined;
   const document = data === undefined ? undefined : await readDocument(host, data, "--data");
@@ -86,10 +60,10 @@ async function createBody(spec: CommandSpec, operation: CallableOperation, input
     if (assignments.length > 0 || Object.keys(flags).length > 0) {
       throw new UsageError("--data must be a JSON object if other options set fields");
     }
-    return { body: document, contentType: undefined };
+    return { body: document };
   }
   const set = applyTypedAssignments(declared.schema, document ?? {}, assignments) as Record<string, unknown>;
-  return { body: { ...set, ...flags }, contentType: undefined };
+  return { body: { ...set, ...flags } };
 }
 
 async function encodeFiles(
@@ -123,7 +97,6 @@ async function readSecretFiles(
   return Object.fromEntries(found);
 }
 
-/** Guesses the type from the bytes. Requests of the connected apps are JSON or a form. */
 function detectContentType(bytes: Buffer): string {
   const start = bytes.subarray(0, 200).toString("latin1").trimStart();
   if (start.startsWith("{") || start.startsWith("[")) return "application/json";

@@ -5,10 +5,7 @@ import { convertValue, findAddressProblem } from "../parse/values.ts";
 import { askChoice, askSecret, askSeveral, askText, askYesNo, type PromptValidator } from "../prompt/ask.ts";
 import { findChoices } from "../prompt/choices.ts";
 
-/**
- * Prompts the user for the missing input of `command`, one value at a time. Callers check first that prompts are
- * allowed.
- */
+/** Prompts for the missing input of `command`. Callers check first that prompts are allowed. */
 export async function askForMissing(
   missing: MissingInput,
   input: CommandInput,
@@ -22,16 +19,12 @@ export async function askForMissing(
   }
   const flags: Record<string, unknown> = { ...input.flags };
   for (const one of [...missing.flags, ...missing.body]) {
-    const answer = await promptForInput(one.target?.name ?? one.flag, one, context, command);
-    if (typeof answer === "object") {
-      flags[one.flag] = answer.map((each) =>
-        one.type === "switch" ? each : convertValue(each, one.type, one.choices),
-      );
-      continue;
-    }
-    const value =
-      typeof answer === "string" && one.type !== "switch" ? convertValue(answer, one.type, one.choices) : answer;
-    flags[one.flag] = one.repeatable ? [value] : value;
+    const { flag, type, choices, repeatable } = one;
+    const answer = await promptForInput(one.target?.name ?? flag, one, context, command);
+    const values = [answer].flat().map((each) => {
+      return typeof each === "string" && type !== "switch" ? convertValue(each, type, choices) : each;
+    });
+    flags[flag] = repeatable || typeof answer === "object" ? values : values[0];
   }
   return { ...input, positionals, flags };
 }
@@ -44,18 +37,17 @@ async function promptForInput(
   context: Context,
   command: string,
 ): Promise<string | boolean | readonly string[]> {
-  const { host, signal } = context;
   const question = formatQuestion(field, spec);
   const type = spec.type ?? "text";
-  if (type === "boolean" || type === "switch") return askYesNo(question, host, signal);
+  if (type === "boolean" || type === "switch") return askYesNo(question, context);
   const choices = await findChoices(field, spec.choices, context, command);
   if (choices && choices.length > 0) {
     return "repeatable" in spec && spec.repeatable && choices.length > 1
-      ? askSeveral(question, choices, true, host, signal)
-      : askChoice(question, choices, host, signal);
+      ? askSeveral(question, choices, true, context)
+      : askChoice(question, choices, context);
   }
-  if (/secret|password/.test(field) && !/file$/.test(field)) return askSecret(question, host, signal);
-  return askText(question, host, signal, createPromptValidator(field, type, spec.choices));
+  if (/secret|password/.test(field) && !/file$/.test(field)) return askSecret(question, context);
+  return askText(question, context, createPromptValidator(field, type, spec.choices));
 }
 
 const formatQuestion = (field: string, { description }: InputSpec): string => {

@@ -9,7 +9,6 @@ import { UsageError } from "../process/failure.ts";
 import type { ShutdownController } from "../process/shutdown-controller.ts";
 import { canPrompt } from "../prompt/confirm.ts";
 
-/** Environment of one run. `svc` runs another command line within the same run, and `read` parses one. */
 export interface RunOptions extends Pick<Context, "argv" | "host" | "svc" | "read"> {
   readonly stopping: ShutdownController;
 }
@@ -55,7 +54,7 @@ export function createContext(
     if (globals.yes) return true;
     if (!canPrompt(host, globals)) throw new UsageError(`${flag} required when not running interactively`);
     const { askYesNo } = await import("../prompt/ask.ts");
-    return askYesNo(question, host, signal);
+    return askYesNo(question, { host, signal });
   };
 
   return {
@@ -71,11 +70,7 @@ export function createContext(
     svc,
     read,
     onEnd,
-    lendTerminal: (work) => (host.inherits && host.stdin.isTTY ? stopping.withTerminalLent(work) : work()),
-    onForcedEnd: (last) => stopping.onForcedExit(last),
-    allowToEnd: (ms) => stopping.extendGrace(ms),
-    allowToClose: (ms) => stopping.extendClose(ms),
-    waitForProgram: (work) => stopping.waitForProgram(work),
+    shutdown: stopping,
     async close() {
       for (const close of closers.splice(0)) await close();
     },

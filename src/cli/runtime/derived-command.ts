@@ -26,10 +26,7 @@ import { withSpinner } from "../prompt/spinner.ts";
 import { buildArguments, toUsageError } from "./arguments.ts";
 import { buildFirstPageQuery, describePastEnd, fetchAllPages, findUnknownName, reportMoreRows } from "./paging.ts";
 
-/**
- * Runs the command of one operation: builds the request from the input, sends it, and prints the response on standard
- * output.
- */
+/** Builds the request of an operation from the input, sends it, and prints the response. */
 export async function runDerivedCommand(
   spec: CommandSpec,
   input: CommandInput,
@@ -41,7 +38,6 @@ export async function runDerivedCommand(
   return undefined;
 }
 
-/** Request that is checked, confirmed and ready to send. */
 export interface PreparedRequest<Value = unknown> {
   readonly call: CheckedCall;
   readonly client: Client;
@@ -277,7 +273,6 @@ const listFilters = ({ flags }: CommandSpec, given: CommandInput["flags"]): stri
     )
     .map(({ flag }) => flag);
 
-/** Query parameters for the number and order of the returned rows. */
 const pagingParameters: ReadonlySet<string> = new Set(["page", "limit", "offset", "sort"]);
 
 async function showResponse(

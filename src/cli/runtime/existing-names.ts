@@ -7,7 +7,6 @@ import { PartialFailureError } from "../process/failure.ts";
 
 const hiddenHint = "The thing may not exist, may belong to another workspace, or may be hidden from this user.";
 
-/** Lists the existing objects for a service error about a missing object. */
 export async function suggestExistingNames(
   error: unknown,
   declaration: DeclaredCommand,
@@ -37,10 +36,7 @@ async function listFor(words: readonly string[], spec: CommandSpec | undefined):
 const needsNothing = ({ positionals, flags }: CommandDeclaration): boolean =>
   positionals.every(({ optional }) => optional === true) && !flags.some(({ required }) => required === true);
 
-/**
- * Returns the composite ID of the contract in the input. Most commands accept a composite ID, and some accept its
- * number.
- */
+/** Most commands accept a composite ID, and some accept its number. */
 function findCompositeId(spec: CommandSpec | undefined, { positionals }: CommandInput): string | undefined {
   const given = spec?.path.includes("{composite_id}") ? String(positionals.composite_id) : "";
   const [, number] = /^(?:[TH]-)?0*([1-9]\d{0,14})$/i.exec(given) ?? [];
@@ -48,7 +44,6 @@ function findCompositeId(spec: CommandSpec | undefined, { positionals }: Command
   return `Use the composite ID of the contract. Did you mean T-${number}?`;
 }
 
-/** Next commands for statuses in which a contract cannot be signed, declined or sent. */
 const nextCommands = lookupTable<readonly string[]>({
   DRAFT: ["contracts", "send"],
   ON_HOLD: ["emulator", "resume"],
@@ -59,7 +54,6 @@ const listCommands = lookupTable<readonly string[]>({
   contract_type_id: ["contracts", "types", "list"],
 });
 
-/** Adds a helpful command to a rejection that names a status or an unknown ID. */
 export function addNextCommand(error: unknown, { positionals }: CommandInput): unknown {
   if (!(error instanceof ServiceError) || error.status !== 400 || error.problem.hint !== undefined) return error;
   const { message } = error.problem;

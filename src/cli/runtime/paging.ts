@@ -8,10 +8,7 @@ import { UsageError } from "../process/failure.ts";
 type Query = Readonly<Record<string, unknown>>;
 type Part = Readonly<Record<string, unknown>>;
 
-/**
- * Returns the query of the first part of a list. With `--all`, the query requests the maximum number of rows, unless
- * `limit` is given. Rejects an offset.
- */
+/** With `--all`, the first page has the maximum number of rows, unless `limit` is given. */
 export function buildFirstPageQuery<Q extends Query>(
   { by, maxPerPage }: Paging,
   query: Q,
@@ -69,7 +66,6 @@ interface NamedObject {
   readonly exists: (id: string, queryContext: ListContext) => Promise<boolean>;
 }
 
-/** Filters of an emulator's lists by query parameter. */
 const listedObjects = lookupTable<NamedObject>({
   webhook: {
     list: "svc webhooks list",
@@ -107,7 +103,6 @@ const listedObjects = lookupTable<NamedObject>({
   },
 });
 
-/** Creates the message about the first object in a query that the emulator does not have. */
 export async function findUnknownName(query: Query, queryContext: ListContext): Promise<string | undefined> {
   for (const [name, value] of Object.entries(query)) {
     const thing = listedObjects[name];

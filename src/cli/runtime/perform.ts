@@ -1,10 +1,9 @@
 import { PassThrough, Readable, Writable } from "node:stream";
 import { hasCollector } from "../../base/otel-settings.ts";
-import { NetworkError, ServiceError } from "../../client/errors.ts";
 import type { CommandDeclaration } from "../../derive/command-spec.ts";
-import type { CapturedRun, Command, Context, NestedRunOptions } from "../command.ts";
+import type { CapturedRun, CommandOutcome, Context, NestedRunOptions } from "../command.ts";
 import { loadWrittenCommand } from "../command-tree/written-commands.ts";
-import { findEndedHint, findRejectionHint } from "../connection/emulator/ended-emulator.ts";
+import { findEndedHint } from "../connection/emulator/ended-emulator.ts";
 import { createOutput } from "../output/output.ts";
 import {
   type CommandInput,
@@ -24,12 +23,11 @@ import {
 } from "../process/failure.ts";
 import type { Host } from "../process/host.ts";
 import { canPrompt } from "../prompt/confirm.ts";
-import { CommandSpan } from "./command-span.ts";
+import { startCommandSpan } from "./command-span.ts";
 import { createContext, type RunOptions } from "./context.ts";
 import { runDerivedCommand } from "./derived-command.ts";
 import { addNextCommand, suggestExistingNames } from "./existing-names.ts";
 
-/** Runs the command of a line and prompts for missing input. Resolves with the exit code. */
 export function runCommandLine(invocation: InterpretedLine, run: RunOptions): Promise<number> {
   return hasCollector(run.host.env) ? performTraced(invocation, run) : performCommand(invocation, run);
 }
@@ -91,7 +89,7 @@ function findOutputFlag(declaration: DeclaredCommand): string | undefined {
 
 async function performTraced(invocation: InterpretedLine, run: RunOptions): Promise<number> {
   const { host, stopping, svc } = run;
-  const span = CommandSpan.start(host, invocation.declaration.words);
+  const span = startCommandSpan(host, invocation.declaration.words.join(" "));
   if (!span) return performCommand(invocation, run);
   const env = span.variables;
   // The host is extended, not copied, because copying would open standard input.
@@ -112,7 +110,7 @@ async function runWithPrompts(
   declaration: DeclaredCommand,
   input: CommandInput,
   context: Context,
-): ReturnType<Command["run"]> {
+): Promise<Awaited<CommandOutcome>> {
   for (let given = input; ; ) {
     const whole = pickTyped(declaration, given);
     try {
@@ -120,23 +118,13 @@ async function runWithPrompts(
       return await (await loadWrittenCommand(declaration.words.join(" "))).run(whole, context, declaration.spec);
     } catch (error) {
       if (!(error instanceof InputRequiredError)) {
-        const known = await suggestExistingNames(error, declaration, whole);
-        throw await explainEndedEmulator(addNextCommand(known, whole), context);
+        const known = addNextCommand(await suggestExistingNames(error, declaration, whole), whole);
+        const hint = await findEndedHint(known, context);
+        throw hint === undefined ? known : new PartialFailureError(known, [], { hint });
       }
       given = await supplementInput(declaration, given, error, context);
     }
   }
-}
-
-/**
- * If the target does not respond, this folder can have another emulator. If it rejects the request, the address can
- * belong to an unintended emulator.
- */
-async function explainEndedEmulator(error: unknown, context: Context): Promise<unknown> {
-  const isRefused = error instanceof ServiceError && error.status === 401;
-  if (!isRefused && !(error instanceof NetworkError && error.code === "ECONNREFUSED")) return error;
-  const hint = isRefused ? await findRejectionHint(error, context) : await findEndedHint(error, context);
-  return hint === undefined ? error : new PartialFailureError(error, [], { hint });
 }
 
 function pickTyped({ positionals: declared }: CommandDeclaration, input: CommandInput): CommandInput {
@@ -149,10 +137,7 @@ function pickTyped({ positionals: declared }: CommandDeclaration, input: Command
   return { ...input, positionals: positionals as CommandInput["positionals"] };
 }
 
-/**
- * Completes the input of the command. Prompts users at a terminal. Otherwise, missing input fails with exit code 2,
- * before credentials or addresses are resolved (DECISIONS.md, L6, L7).
- */
+/** Without a terminal, missing input fails before credentials and addresses are resolved (DECISIONS.md, L6, L7). */
 async function completeInput(
   declaration: DeclaredCommand,
   input: CommandInput,

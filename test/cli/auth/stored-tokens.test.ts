@@ -45,6 +45,13 @@ describe("refresh of an expiring token", () => {
     assert.equal(redeemed.length, 2);
   });
 
+  it("prints the token with its type and expiry for auth token --json", async (t) => {
+    const { svc, wall, tokens } = await signedIn(t);
+    const { exit, out } = await svc("auth token --json", { wall });
+    const shown = { access_token: tokens.access_token, token_type: "Bearer", expires_at: "2031-01-02T04:04:05Z" };
+    assert.deepEqual([exit, JSON.parse(out)], [0, shown]);
+  });
+
   it("refreshes the token before a command that needs it", async (t) => {
     const { svc, wall } = await signedIn(t);
     await wall.sleep(hours(1));

@@ -283,6 +283,8 @@ describe("svc webhooks listen", () => {
       out: `${key}\n`,
       err: "",
     });
+    const { out } = await svc("webhooks listen --print-secret --json", { env: { SVC_WEBHOOK_HMAC_KEY: "" } });
+    assert.deepEqual(JSON.parse(out), { hmac_key: key });
   });
 
   for (const [argv, message] of [

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readdir, readFile, readlink, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { readSavedHeaders, SavedDeliveries } from "../../../src/cli/commands/webhooks/saved-deliveries.ts";
+import { openSavedDeliveries, readSavedHeaders } from "../../../src/cli/commands/webhooks/saved-deliveries.ts";
 import type { Host } from "../../../src/cli/process/host.ts";
 import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 
@@ -11,7 +11,7 @@ const delivery = (text: string) => ({ body: Buffer.from(text), headers: { "x-of"
 describe("saved deliveries", () => {
   it("stores deliveries with their own headers when two listeners share a folder", async (t) => {
     const cwd = await createTestFolder(t);
-    const [one, other] = [await SavedDeliveries.open(cwd), await SavedDeliveries.open(cwd)];
+    const [one, other] = [await openSavedDeliveries(cwd), await openSavedDeliveries(cwd)];
     const texts = Array.from({ length: 10 }, (_, i) => `delivery ${i}`);
     const paths = await Promise.all(texts.map((text, i) => (i % 2 ? one : other).add("SIGNED", delivery(text))));
     assert.equal(new Set(paths).size, texts.length);
@@ -26,7 +26,7 @@ describe("saved deliveries", () => {
 
   it("neither follows a symbolic link nor overwrites an existing file", async (t) => {
     const cwd = await createTestFolder(t);
-    const saved = await SavedDeliveries.open(cwd);
+    const saved = await openSavedDeliveries(cwd);
     await writeFile(join(cwd, "theirs"), "mine");
     await symlink("theirs", join(cwd, "0001-SIGNED.json"));
     await symlink("nowhere", join(cwd, "0002-SIGNED.headers"));

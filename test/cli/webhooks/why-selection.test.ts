@@ -81,5 +81,12 @@ describe("webhooks that svc webhooks why selects", () => {
     await svc(create("Nodding", `${dead}/3`));
     const either = await svc("webhooks why Nod");
     assert.deepEqual([either.exit, either.err.split("\n")[0]], [2, 'error: "Nod" is ambiguous: Node, Nodding']);
+    await svc(create(name.split(" ")[0]!, `${dead}/4`));
+    const both = await svc(["webhooks", "why", name.slice(0, 5)]);
+    const [title, workspace] = [name.split(" ")[0], `${name} (workspace 1)`];
+    assert.deepEqual(
+      [both.exit, both.err.split("\n")[0]],
+      [2, `error: "${name.slice(0, 5)}" is ambiguous: ${title}, ${workspace}`],
+    );
   });
 });

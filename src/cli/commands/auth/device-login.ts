@@ -1,6 +1,6 @@
 import { beginSignIn, finishSignIn, signIn } from "../../auth/sign-in.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
-import { readTokenSetting, resolveOAuthClientSetting } from "../../connection/resolve-settings.ts";
+import { readVariable, resolveOAuthClientSetting } from "../../connection/resolve-settings.ts";
 import { formatNextCommand } from "../../parse/argv.ts";
 import { InputRequiredError, UsageError } from "../../process/failure.ts";
 import { issuerFlag } from "./tokens.ts";
@@ -10,7 +10,6 @@ const authDeviceLogin = defineCommand({
   summary: "Sign in by approving a code in a browser",
   description:
     "Shows an address and a code, waits until the code is approved there (RFC 8628), and saves the tokens in tokens.json next to the profiles, readable only by you. They are sent only to the server that issued them. --json prints two lines: the code to approve, then the outcome.",
-  positionals: [],
   flags: [
     {
       flag: "client-id",
@@ -42,7 +41,7 @@ const authDeviceLogin = defineCommand({
   ],
   async run(input, context) {
     const { host, output } = context;
-    if (readTokenSetting(host)) {
+    if (readVariable(host, "SVC_TOKEN")) {
       throw new UsageError("SVC_TOKEN is set and overrides every sign-in.", { hint: "Unset it first." });
     }
     const shouldWait = input.flags["no-wait"] !== true;
@@ -74,7 +73,6 @@ const authDeviceLogin = defineCommand({
       `Signed in at ${address}${expires_at === undefined ? "" : `; the token expires at ${expires_at}`}`,
     );
     await output.note(`Next: ${formatNextCommand(["auth", "status"], context)}`);
-    return undefined;
   },
 });
 

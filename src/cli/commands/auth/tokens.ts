@@ -3,7 +3,7 @@ import { changeAccount, getTokensPath, readAccounts, resolveAccountAddress } fro
 import { createOAuthClient, postOAuth, resolveServerAddress } from "../../auth/oauth-call.ts";
 import { hasExpired, refreshAccount, requireValidAccount } from "../../auth/tokens.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
-import { readTokenSetting } from "../../connection/resolve-settings.ts";
+import { readVariable } from "../../connection/resolve-settings.ts";
 import { checkFields } from "../../output/output.ts";
 import { formatNextCommand } from "../../parse/argv.ts";
 import { PartialFailureError } from "../../process/failure.ts";
@@ -22,7 +22,6 @@ const authStatus = defineCommand({
   summary: "Show where you are signed in",
   description:
     "Shows the source and location of each token, never the token. Exits 4 if there is no valid sign-in for the server.",
-  positionals: [],
   flags: [issuerFlag],
   examples: [
     { title: "All sign-ins", argv: ["auth", "status"] },
@@ -56,7 +55,7 @@ async function listSignIns(issuer: string | undefined, context: Context) {
     if (issuer !== undefined) throw error;
     return names.length === 1 ? names[0] : undefined;
   });
-  const given = readTokenSetting(host)
+  const given = readVariable(host, "SVC_TOKEN")
     ? [
         {
           address: chosen ?? "any",
@@ -94,7 +93,6 @@ const authRefresh = defineCommand({
   summary: "Exchange the refresh token for new tokens now",
   description:
     "Commands do this automatically when a token is about to expire. Concurrent commands take turns, so a refresh token is never used twice.",
-  positionals: [],
   flags: [issuerFlag],
   examples: [{ title: "Before a long job", argv: ["auth", "refresh"] }],
   async run(input, context) {
@@ -102,7 +100,6 @@ const authRefresh = defineCommand({
     const { expires_at, scope, refreshed_at } = await refreshAccount(context, address, true);
     const shown = { address, expires_at: expires_at ?? null, scope: scope ?? null, refreshed_at: refreshed_at ?? null };
     await context.output.show(shown, { fields: Object.keys(shown) });
-    return undefined;
   },
 });
 
@@ -110,12 +107,11 @@ const authToken = defineCommand({
   words: ["auth", "token"],
   summary: "Print a valid access token for other programs",
   description: "Refreshes the token first if it is about to expire. Prints SVC_TOKEN unchanged if it is set.",
-  positionals: [],
   flags: [issuerFlag],
   examples: [{ title: "Pass it to a script without showing it", argv: ["auth", "token", "--json=access_token"] }],
   async run(input, context) {
     const { output, host } = context;
-    const given = input.flags.issuer === undefined ? readTokenSetting(host)?.value : undefined;
+    const given = input.flags.issuer === undefined ? readVariable(host, "SVC_TOKEN")?.value : undefined;
     const { access_token, token_type, expires_at } = given
       ? { access_token: given, token_type: "Bearer", expires_at: undefined }
       : await requireValidAccount(context, await resolveAccountAddress(input.flags.issuer, context));
@@ -126,14 +122,12 @@ const authToken = defineCommand({
         { fields: ["access_token", "token_type", "expires_at"] },
       );
     }
-    return undefined;
   },
 });
 
 const authLogout = defineCommand({
   words: ["auth", "logout"],
   summary: "Sign out, and revoke the tokens if the server can",
-  positionals: [],
   flags: [issuerFlag, { flag: "all", type: "switch", description: "Sign out everywhere" }],
   examples: [
     { title: "From the configured routing service", argv: ["auth", "logout"] },
@@ -152,14 +146,11 @@ const authLogout = defineCommand({
     if (done.length === 0) await output.note("Not signed in");
     for (const { address } of done) await output.note(`Signed out of ${address}`);
     if (output.format !== "table") await output.show(done, { fields: ["address", "revoked"] });
-    if (readTokenSetting(host)) await output.warn("SVC_TOKEN is still set and overrides every sign-in.");
-    return undefined;
+    if (readVariable(host, "SVC_TOKEN")) await output.warn("SVC_TOKEN is still set and overrides every sign-in.");
   },
 });
 
-/**
- * Removes the account and returns whether the server revoked the tokens, too. Many servers do not support revocation.
- */
+/** Removes the account. Returns whether the server also revoked the tokens, which many do not support. */
 async function removeAccount(address: string, context: Context): Promise<boolean | "unknown"> {
   if (!Object.hasOwn(await readAccounts(context), address)) return "unknown";
   let account: Awaited<ReturnType<typeof changeAccount>>;

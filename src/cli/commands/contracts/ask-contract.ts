@@ -1,6 +1,7 @@
 import type * as z from "zod";
 import type { Attribute } from "../../../api/contracts/shapes.ts";
 import { showTemplateMetadata } from "../../../api/contracts/templates.ts";
+import { tryParseJson } from "../../../base/object.ts";
 import { ServiceError } from "../../../client/errors.ts";
 import type { Context } from "../../command.ts";
 import { formatNextCommand } from "../../parse/argv.ts";
@@ -25,18 +26,10 @@ const checkNumber: PromptValidator = (text) =>
   (text.trim() !== "" && Number.isFinite(Number(text))) || "This must be a number.";
 const checkAddress: PromptValidator = (text) => /^[^\s@]+@[^\s@]+$/.test(text) || "This must be an e-mail address.";
 const checkPresent: PromptValidator = (text) => text.trim() !== "" || "A value is required (press Ctrl-C to cancel).";
-const list: PromptValidator = (text) => {
-  try {
-    return Array.isArray(JSON.parse(text)) || "This must be a JSON list.";
-  } catch {
-    return 'This must be a JSON list ([{"item": "Desk"}]).';
-  }
-};
+const checkList: PromptValidator = (text) =>
+  Array.isArray(tryParseJson(text)) || 'This must be a JSON list ([{"item": "Desk"}]).';
 
-/**
- * Prompts for the input of the chosen template: its attributes, then the counterparty. Returns the input that --set
- * would have given, and prints the equivalent command line.
- */
+/** Prompts for the attributes of the chosen template and the counterparty, as --set would provide them. */
 export async function askContract(input: ContractInput, context: Context): Promise<ContractInput> {
   const template_id = Number(input.flags["contract-template-id"]);
   const { attributes, counter_party_kind } = await withSpinner(context, "Reading the template", async () => {
@@ -70,7 +63,7 @@ export async function askForRejectedFields(
   }
   if (!/creator/i.test(message) || set.some((one) => one.startsWith("signatories="))) return undefined;
   await context.output.warn(`The service requires more data: ${message}`);
-  const askForText = (title: string, check: PromptValidator) => askText(title, context.host, context.signal, check);
+  const askForText = (title: string, check: PromptValidator) => askText(title, context, check);
   const own = {
     name: await askForText("Name of your signatory:", checkPresent),
     email: await askForText("Their e-mail address:", checkAddress),
@@ -99,7 +92,7 @@ async function askOtherTemplate(refused: number | undefined, context: Context): 
   const all = await findChoices("contract_template_id", undefined, context, "contracts create");
   const others = all?.filter(({ value }) => value !== String(refused)) ?? [];
   if (others.length === 0) return undefined;
-  return Number(await askChoice("Another template:", others, context.host, context.signal));
+  return Number(await askChoice("Another template:", others, context));
 }
 
 async function addAssignments(input: ContractInput, set: readonly string[], context: Context): Promise<ContractInput> {
@@ -110,29 +103,28 @@ async function addAssignments(input: ContractInput, set: readonly string[], cont
 }
 
 async function askAttributes(attributes: readonly Question[], context: Context): Promise<Record<string, unknown>> {
-  const { host, signal } = context;
   const required = attributes.filter((one) => one.required && one.default_value == null);
   const others = attributes.filter((one) => !required.includes(one));
   const answers: Record<string, unknown> = Object.create(null);
   for (const one of required) answers[one.variable] = await askAttribute(one, context);
   if (others.length === 0) return answers;
   const names = others.map((one) => one.display_label).join(", ");
-  if (!(await askYesNo(`Fill in optional fields (${names})?`, host, signal))) return answers;
+  if (!(await askYesNo(`Fill in optional fields (${names})?`, context))) return answers;
   for (const one of others) {
-    if (await askYesNo(`${one.display_label}?`, host, signal)) answers[one.variable] = await askAttribute(one, context);
+    if (await askYesNo(`${one.display_label}?`, context)) answers[one.variable] = await askAttribute(one, context);
   }
   return answers;
 }
 
 /** Prompts for an attribute and converts the value to its type (DECISIONS.md, F11). */
-async function askAttribute(question: Question, { host, signal }: Context): Promise<unknown> {
+async function askAttribute(question: Question, context: Context): Promise<unknown> {
   const { display_label, help_text, type } = question;
   const title = help_text ? `${display_label} (${help_text}):` : `${display_label}:`;
-  const askForText = (check: PromptValidator) => askText(title, host, signal, check);
+  const askForText = (check: PromptValidator) => askText(title, context, check);
   const choices = (question.options ?? []).map(({ label, value }) => ({ name: label, value }));
   switch (type) {
     case "boolean":
-      return askYesNo(title.replace(/:$/, "?"), host, signal);
+      return askYesNo(title.replace(/:$/, "?"), context);
     case "int":
       return Number(await askForText(checkWholeNumber));
     case "float":
@@ -140,33 +132,27 @@ async function askAttribute(question: Question, { host, signal }: Context): Prom
     case "date":
       return askForText(checkDate);
     case "enum":
-      return choices.length > 0 ? askChoice<unknown>(title, choices, host, signal) : askForText(checkPresent);
+      return choices.length > 0 ? askChoice<unknown>(title, choices, context) : askForText(checkPresent);
     case "array of options":
-      return askSeveral<unknown>(title, choices, question.required, host, signal);
+      return askSeveral<unknown>(title, choices, question.required, context);
     case "array of strings":
       return (await askForText(checkPresent)).split(",").map((part) => part.trim());
     case "repeating":
     case "array of files":
-      return JSON.parse(await askForText(list));
+      return JSON.parse(await askForText(checkList));
     case "string":
       return askForText(checkPresent);
   }
 }
 
-async function askCounterparty(kind: "Individual" | "Organisation" | "Both", { host, signal }: Context) {
+async function askCounterparty(kind: "Individual" | "Organisation" | "Both", context: Context) {
+  const kinds = [
+    { name: "An organization", value: false },
+    { name: "A person", value: true },
+  ];
   const is_individual =
-    kind === "Both"
-      ? await askChoice(
-          "Who is the counterparty?",
-          [
-            { name: "An organization", value: false },
-            { name: "A person", value: true },
-          ],
-          host,
-          signal,
-        )
-      : kind === "Individual";
-  const askForText = (title: string, check: PromptValidator = checkPresent) => askText(title, host, signal, check);
+    kind === "Both" ? await askChoice("Who is the counterparty?", kinds, context) : kind === "Individual";
+  const askForText = (title: string, check: PromptValidator = checkPresent) => askText(title, context, check);
   const organization: { organization_name?: string } = is_individual
     ? {}
     : { organization_name: await askForText("Name of the organization:") };

@@ -15,7 +15,6 @@ const idempotentFlag = {
   description: "Show the contract with this external_metadata.id if it exists",
 } as const satisfies FlagSpec;
 
-/** Shows the contract that the request would duplicate. Returns false if there is none. */
 async function showExisting(
   { call, client }: PreparedRequest,
   spec: CommandSpec,
@@ -41,9 +40,7 @@ async function showExisting(
   return true;
 }
 
-/**
- * Explains how to repeat a request after an unknown outcome, because the same request must not be repeated unchanged.
- */
+/** The same request must not be repeated unchanged after an unknown outcome. */
 function addSafeRepeat(error: unknown): unknown {
   const isRequestError = error instanceof NetworkError || error instanceof ServiceError;
   if (!isRequestError || !error.outcomeUnknown) return error;
@@ -65,7 +62,6 @@ export const contractsCreate = defineCommand({
       { flag: "set", type: "text", repeatable: true },
     ],
   },
-  positionals: [],
   flags: [idempotentFlag],
   examples: [
     {
@@ -98,7 +94,6 @@ export const contractsCreate = defineCommand({
     const { id } = toFields(response.value);
     if (typeof id === "string")
       await context.output.note(`Created ${id}. Next: ${formatNextCommand(["contracts", "send", id], context)}`);
-    return undefined;
   },
 });
 
@@ -107,7 +102,6 @@ const contractsImportExecuted = defineCommand({
   summary: "Import a contract that was executed outside the service",
   description: "Its composite ID begins with H-.",
   extendsDerived: true,
-  positionals: [],
   flags: [idempotentFlag],
   examples: [
     {
@@ -130,7 +124,6 @@ const contractsImportExecuted = defineCommand({
     await prepared.send().catch((error: unknown) => {
       throw addSafeRepeat(error);
     });
-    return undefined;
   },
 });
 

@@ -13,13 +13,13 @@ import { type Command, type Context, defineCommand } from "../../command.ts";
 import { formatNextCommand } from "../../parse/argv.ts";
 import { InputRequiredError, UsageError } from "../../process/failure.ts";
 import { withSpinner } from "../../prompt/spinner.ts";
+import { fetchAllPages } from "../../runtime/paging.ts";
 import { parseActivities } from "../webhooks/registration.ts";
 import { readReceivedPayloads } from "../webhooks/saved-deliveries.ts";
 
 type Contract = ResultOf<typeof listContracts>["results"][number];
 type Metrics = ResultOf<typeof showProcessMetrics>;
 
-/** Webhook that the service has sent, derived from the state of its contract. */
 interface DueWebhook {
   readonly contract: string;
   readonly contract_name: string;
@@ -64,7 +64,6 @@ const contractsReconcile = defineCommand({
   words: ["contracts", "reconcile"],
   summary: "Find webhooks that a receiver missed",
   description: `Reads the contracts that changed since a time, and lists the webhooks that the service sent for them. With --received, lists only the webhooks that are missing there. Exits 1 if some are missing. Covers the activities that leave a trace in a contract: ${shownColumns.join(", ")} do.`,
-  positionals: [],
   flags,
   examples: [
     {
@@ -130,19 +129,14 @@ async function resolveStart(text: string, client: Client, { signal, host }: Cont
   return (Number.isNaN(now) ? host.wall.now() : now) - ms;
 }
 
-/** Page size of the contract list, and maximum number of concurrent reads. */
-const pageSize = 100;
+const paged = { by: "page", maxPerPage: 100, total: "total_results" } as const;
 const maxConcurrent = 4;
 
 async function listDueSince(since: number, client: Client, { signal }: Context): Promise<DueWebhook[]> {
-  const contracts: Contract[] = [];
-  for (let page = 1; ; page += 1) {
-    const query = { "filter__last_updated_on[$gte]": new Date(since).toISOString(), page, limit: pageSize };
-    const { results, total_results: total } = await client.call(listContracts, { query }, { signal });
-    contracts.push(...results);
-    if (results.length === 0 || contracts.length >= total) break;
-  }
-  contracts.reverse();
+  const query = { "filter__last_updated_on[$gte]": new Date(since).toISOString(), limit: paged.maxPerPage };
+  const fetch = (part: typeof query) => client.call(listContracts, { query: part }, { signal });
+  const { results } = await fetchAllPages(paged, "results", await fetch(query), query, fetch);
+  const contracts = results.toReversed();
   const due: DueWebhook[] = [];
   for (let start = 0; start < contracts.length; start += maxConcurrent) {
     const some = contracts.slice(start, start + maxConcurrent).map(async (contract) => {

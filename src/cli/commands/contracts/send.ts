@@ -15,7 +15,6 @@ const contractsSend = defineCommand({
   summary: "Send a contract to its counterparties for signature",
   extendsDerived: true,
   readsDerived: { positionals: [{ name: "composite_id" }] },
-  positionals: [],
   flags: [
     {
       flag: "wait",
@@ -67,16 +66,12 @@ const contractsSend = defineCommand({
       },
     );
     await context.output.show(response);
-    return undefined;
   },
 });
 
 type StatusQuery = () => Promise<ResultOf<typeof showContractStatus>>;
 
-/**
- * Reports whether the contract was sent. After a timeout, the command can be run again, because the service does not
- * resend a contract that its signatories already have.
- */
+/** After a timeout, the command can be run again: the service does not resend a contract. */
 async function wasSentBefore(error: unknown, ask: StatusQuery): Promise<boolean> {
   if (!(error instanceof ServiceError) || error.status !== 400) return false;
   const { contract_status: status } = await ask();
@@ -100,7 +95,6 @@ export const contractsStatus = defineCommand({
   words: ["contracts", "status"],
   summary: "Show a contract's status",
   extendsDerived: true,
-  positionals: [],
   flags: [
     {
       flag: "exit-status",

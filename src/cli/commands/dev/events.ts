@@ -53,7 +53,7 @@ export function formatAttemptLine(at: string, delivery: DeliveryEvent, columns: 
 /** Formats a delivery as `03:04:05  webhook  CONTRACT_SIGNED T-1  verified  200 in 12 ms`. */
 export function formatDeliveryLine(delivery: ListenedDelivery, columns: number | undefined): StyledLine {
   const { at, activity, composite_id, forwarded } = delivery;
-  const about = [activity ?? "not a webhook", ...(composite_id === undefined ? [] : [composite_id])].join(" ");
+  const about = [activity ?? "not a webhook", ...(composite_id === null ? [] : [composite_id])].join(" ");
   const start = [dim(formatLineTime(at, columns)), `  webhook  ${about}  `, formatVerdict(delivery)];
   if (!forwarded) return start;
   // The start of the session printed the URL.
@@ -82,7 +82,7 @@ export const toAttemptEvent = (at: string, delivery: DeliveryEvent) => ({
 });
 
 export function toDeliveryEvent({ forwarded: sent, ...delivery }: ListenedDelivery) {
-  const { at, activity = null, composite_id = null, verified, reason = null, bytes } = delivery;
+  const { at, activity, composite_id, verified, reason, bytes } = delivery;
   const result = sent && ("status" in sent ? { status: sent.status } : { error: sent.error });
   const forwarded = sent ? { ...result, duration_ms: sent.duration_ms } : null;
   return { type: "delivery", at, activity, composite_id, verified, reason, bytes, forwarded };

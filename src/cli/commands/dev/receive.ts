@@ -25,8 +25,7 @@ export async function openSessionReceiver(options: SessionReceiverOptions, conte
   let key = await fetchKey(context);
   let count = 0;
 
-  async function verify({ path, body, headers: given }: ReceivedWebhookRequest): Promise<VerifiedDelivery> {
-    const headers = joinHeaders(given);
+  async function verify({ path, body, headers }: ReceivedWebhookRequest): Promise<VerifiedDelivery> {
     const received = { number: count, at: context.host.wall.now(), path, body, headers };
     const checked = await verifyReceivedDelivery({ ...received, key });
     if (checked.reason !== "mismatch") return checked;
@@ -41,9 +40,9 @@ export async function openSessionReceiver(options: SessionReceiverOptions, conte
       count += 1;
       const arrivedAt = fetchTime(context);
       const checked = await verify(post);
-      const headers = { ...joinHeaders(post.headers), ...extraHeaders };
+      const headers = { ...post.headers, ...extraHeaders };
       const forwarded = await poster?.post(forwardTo!, { body: post.body, headers });
-      await onDelivery({ ...checked, at: (await arrivedAt) ?? checked.at, file: undefined, forwarded });
+      await onDelivery({ ...checked, at: (await arrivedAt) ?? checked.at, file: null, forwarded });
       if (!forwarded) return checked.verified ? { status: 200, body: "ok" } : { status: 401, body: "bad signature" };
       if ("error" in forwarded) return { status: 502, body: "the app did not respond" };
       return { status: forwarded.status, body: forwarded.body, contentType: forwarded.content_type };
@@ -67,10 +66,3 @@ async function fetchTime(context: Context): Promise<string | undefined> {
   const clock = await client?.call(showClock, {}, { signal: context.signal, retries: 0 }).catch(() => undefined);
   return clock?.now;
 }
-
-const joinHeaders = (headers: ReceivedWebhookRequest["headers"]): Readonly<Record<string, string>> =>
-  Object.fromEntries(
-    Object.entries(headers).flatMap(([name, value]) =>
-      value === undefined ? [] : [[name, [value].flat().join(", ")]],
-    ),
-  );

@@ -12,7 +12,7 @@ import { isSameEmulator, probeListener } from "../../connection/emulator/emulato
 import { readRunFile, resolveRunFile, resolveStateFile } from "../../connection/emulator/run-file.ts";
 import { getProfilesPath, readProfiles } from "../../connection/profiles/profile.ts";
 import {
-  readTokenSetting,
+  readVariable,
   resolveEmulatorSetting,
   resolveProfileSetting,
   type SettingValue,
@@ -72,14 +72,13 @@ async function checkProfile(context: Context): Promise<CheckResult> {
   }
 }
 
-/** Checks the stored sign-ins, the emulator of this folder, and obstacles between it and its webhooks. */
 export async function checkEnvironment(context: Context): Promise<CheckResult[]> {
   return [await checkSignIns(context), await checkEmulator(context), ...(await checkWebhooks(context))];
 }
 
 async function checkSignIns(context: Context): Promise<CheckResult> {
   const { wall } = context.host;
-  if (readTokenSetting(context.host)) return createPassedCheck("sign-in", "SVC_TOKEN is set");
+  if (readVariable(context.host, "SVC_TOKEN")) return createPassedCheck("sign-in", "SVC_TOKEN is set");
   try {
     const accounts = Object.entries(await readAccounts(context));
     if (accounts.length === 0) return createSkippedCheck("sign-in", "Not signed in");
@@ -130,10 +129,7 @@ async function checkEmulator({ globals, host }: Context): Promise<CheckResult> {
 
 const named = 5;
 
-/**
- * Checks for scripted faults of an emulator, which cause failing requests and webhooks. Returns nothing if there are
- * none.
- */
+/** Finds causes of failing requests and webhooks: scripted faults, and webhooks that nothing is sent to. */
 async function checkWebhooks(context: Context): Promise<CheckResult[]> {
   const { signal } = context;
   const client = await context.client("emulator").catch(() => undefined);

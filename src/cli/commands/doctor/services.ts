@@ -114,10 +114,7 @@ function checkClockSkew(
     : createPassedCheck("clock", detail);
 }
 
-/**
- * Checks whether requests used a proxy, and how the proxy responded. `outcome` is the response or error of each
- * address.
- */
+/** Checks whether requests used a proxy. `outcome` is the response or error of each address. */
 function checkProxy(
   { host: { env } }: Context,
   sent: readonly { readonly address: string; readonly outcome: unknown }[],
@@ -145,13 +142,13 @@ function checkProxy(
   return createPassedCheck("proxy", `${first.address} responds through ${first.through}`);
 }
 
-/** Reports whether an outcome leaves the cause unknown, because no response came. */
 const explainsNothing = (outcome: unknown): boolean =>
   outcome instanceof Error && explainError(outcome).code === "network";
 
 const kinds: Readonly<Record<number, FailureKind>> = { 2: "usage", 4: "forbidden", 75: "temporary" };
 
 const toFailureKind = (error: unknown): FailureKind => kinds[explainError(error).exitCode] ?? "failed";
+
 /** Result of one check. `skipped` gives the reason. */
 export interface CheckResult {
   readonly check: string;
@@ -161,22 +158,18 @@ export interface CheckResult {
   readonly kind?: FailureKind | undefined;
 }
 
-export const createPassedCheck = (check: string, detail: string): CheckResult => ({ check, status: "ok", detail });
-export const createCheckWarning = (check: string, detail: string, hint?: string): CheckResult => ({
-  check,
-  status: "warning",
-  detail,
-  hint,
-});
-export const createFailedCheck = (check: string, detail: string, kind: FailureKind, hint?: string): CheckResult => ({
-  check,
-  status: "failed",
-  detail,
-  hint,
-  kind,
-});
-export const createSkippedCheck = (check: string, detail: string): CheckResult => ({
-  check,
-  status: "skipped",
-  detail,
-});
+const createResult =
+  (status: CheckResult["status"]) =>
+  (check: string, detail: string, hint?: string, kind?: FailureKind): CheckResult => ({
+    check,
+    status,
+    detail,
+    hint,
+    kind,
+  });
+
+export const createPassedCheck = createResult("ok");
+export const createCheckWarning = createResult("warning");
+export const createSkippedCheck = createResult("skipped");
+export const createFailedCheck = (check: string, detail: string, kind: FailureKind, hint?: string): CheckResult =>
+  createResult("failed")(check, detail, hint, kind);

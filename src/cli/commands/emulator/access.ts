@@ -8,9 +8,6 @@ const emulatorWorkspaces = defineCommand({
   words: ["emulator", "workspaces"],
   summary: "List workspaces with their keys",
   extendsDerived: true,
-  positionals: [],
-  flags: [],
-  examples: [],
   async run(input, context, spec) {
     await runDerivedCommand(spec!, input, context);
     const hides = context.output.format === "table" && context.globals.fields === undefined;
@@ -18,7 +15,6 @@ const emulatorWorkspaces = defineCommand({
       await context.output.note(
         "Secrets are hidden. To print them, use --json. For the variables of the first workspace: svc emulator env",
       );
-    return undefined;
   },
 });
 
@@ -28,9 +24,6 @@ const createMaskedCommand = (words: readonly string[], summary: string, secrets:
     words,
     summary,
     extendsDerived: true,
-    positionals: [],
-    flags: [],
-    examples: [],
     run: (input, context, spec) => runDerivedCommand(spec!, input, context, { secrets }),
   });
 

@@ -6,7 +6,7 @@ import {
   type EmulatorAccess,
   findLocalEmulator,
   listKnownWorkspaces,
-  readPublicAccess,
+  readEmulatorAccess,
   selectWorkspace,
 } from "../../connection/emulator/emulator-access.ts";
 import {
@@ -25,7 +25,6 @@ const emulatorEnv = defineCommand({
   summary: "Print variables that connect a shell to the emulator",
   description:
     "Prints the addresses and test credentials that svc emulator exec sets, and unsets variables of other services. Addresses are those of --public-url, if the emulator was started with it. The format is that of the shell in SHELL, unless --shell is given. Under GitHub Actions the secrets are masked in the log.",
-  positionals: [],
   flags: [
     {
       flag: "shell",
@@ -59,13 +58,9 @@ const emulatorEnv = defineCommand({
     }
     await maskSecrets(host, collectSecrets(emulator));
     const variables = createEmulatorVariables(emulator);
-    if (output.format !== "table") {
-      const set = Object.entries(variables).filter(([, value]) => value !== undefined);
-      await output.show(Object.fromEntries(set));
-      return undefined;
-    }
+    const set = Object.entries(variables).filter(([, value]) => value !== undefined);
+    if (output.format !== "table") return output.show(Object.fromEntries(set));
     await output.printContent([Buffer.from(formatVariables(variables, flags.shell ?? detectShell(host)))]);
-    return undefined;
   },
 });
 
@@ -74,11 +69,11 @@ async function findRunningEmulator(file: string | undefined, context: Context): 
   const { globals, host } = context;
   const isNamed = globals.baseUrl !== undefined || readProfileName({ globals, host }) !== undefined;
   const localEmulator = file === undefined && !isNamed ? await findLocalEmulator(host) : undefined;
-  if (localEmulator) return readPublicAccess(localEmulator);
+  if (localEmulator) return readEmulatorAccess(localEmulator, true);
   const { baseUrls, credentials } = await context.target("emulator", file);
   const token = credentials.controlToken;
   if (token === undefined) throw new MissingCredentialsError("control-token");
-  return readPublicAccess({ routerUrl: String(baseUrls.emulator), token });
+  return readEmulatorAccess({ routerUrl: String(baseUrls.emulator), token }, true);
 }
 
 async function resolveViewer(
@@ -89,12 +84,11 @@ async function resolveViewer(
   const key = requestedWorkspace === undefined ? await readProfileKey({ globals, host }) : undefined;
   if (requestedWorkspace === undefined && key === undefined) return emulator;
   const known = await listKnownWorkspaces(emulator);
-  if (requestedWorkspace === undefined) {
-    const own = known.find(({ client_id }) => client_id === key);
-    return own ? selectWorkspace(emulator, own) : emulator;
-  }
-  const found = known.find(({ id, name }) => String(id) === requestedWorkspace || name === requestedWorkspace);
+  const found = known.find(({ id, name, client_id }) =>
+    requestedWorkspace === undefined ? client_id === key : [String(id), name].includes(requestedWorkspace),
+  );
   if (found) return selectWorkspace(emulator, found);
+  if (requestedWorkspace === undefined) return emulator;
   const names = known.map(({ id, name }) => `${id} (${name})`).join(", ");
   throw new UsageError(`Workspace "${requestedWorkspace}" not found`, { hint: `Workspaces: ${names}.` });
 }

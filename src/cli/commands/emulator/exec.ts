@@ -20,7 +20,7 @@ import {
   printInGroup,
   shouldAnnotate,
 } from "../../output/github-actions.ts";
-import { CommandFailedError, UsageError } from "../../process/failure.ts";
+import { UsageError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";
 import { quoteShellWord } from "../../process/shell-words.ts";
 import { openEmulator } from "./open.ts";
@@ -67,7 +67,7 @@ const emulatorExec = defineCommand({
     const { host } = context;
     await maskSecrets(host, collectSecrets(emulator));
     const run = () =>
-      context.waitForProgram(() => runChild(program, args, buildChildEnvironment(emulator, host), context));
+      context.shutdown.waitForProgram(() => runChild(program, args, buildChildEnvironment(emulator, host), context));
     const code = await printInGroup(host, [program, ...args].join(" "), run);
     // A failed report must not hide the exit code of the command.
     await reportRun(emulator, code, host).catch((error: Error) => context.output.warn(`no report: ${error.message}`));
@@ -83,15 +83,12 @@ export function buildChildEnvironment(emulator: EmulatorAccess, host: Host): Rec
   );
 }
 
-/**
- * Runs a program and resolves with its exit code, or 128 + n after a signal. Forwards a signal to the child. A second
- * signal kills the child.
- */
+/** Resolves with the exit code, or 128 + n after a signal. Forwards a first signal. A second one kills the child. */
 async function runChild(
   program: string,
   args: readonly string[],
   env: Record<string, string>,
-  { host, output, signal, onForcedEnd }: Context,
+  { host, output, signal, shutdown }: Context,
 ): Promise<number> {
   const stdio = host.inherits ? "inherit" : "pipe";
   const child = spawn(program, args, { cwd: host.cwd, env, stdio, shell: false });
@@ -101,21 +98,14 @@ async function runChild(
     if (signal.reason === "SIGINT" && host.inherits && host.stdin.isTTY) return;
     child.kill(signal.reason ?? "SIGINT");
   };
-  const kill = () => child.kill("SIGKILL");
-  signal.addEventListener("abort", forwardSignal, { once: true });
-  onForcedEnd(kill);
+  const unlink = shutdown.linkChild(child, forwardSignal);
   try {
-    return await new Promise<number>((resolve, reject) => {
-      child.once("error", (error: NodeJS.ErrnoException) => reject(new CommandNotRunnableError(program, args, error)));
-      child.once("close", (code, name) => {
-        resolve(code ?? 128 + (name ? constants.signals[name] : 0));
-      });
-    }).catch((error: unknown) => {
-      if (error instanceof CommandNotRunnableError) return reportCannotRun(error, output);
-      throw error;
+    return await new Promise<number>((resolve) => {
+      child.once("error", (error) => resolve(reportCannotRun(program, args, error, output)));
+      child.once("close", (code, name) => resolve(code ?? 128 + (name ? constants.signals[name] : 0)));
     });
   } finally {
-    signal.removeEventListener("abort", forwardSignal);
+    unlink();
   }
 }
 
@@ -128,32 +118,24 @@ function pipeStreams(child: ChildProcess, host: Host): void {
   }
 }
 
-class CommandNotRunnableError extends CommandFailedError {
-  readonly exit: number;
-  constructor(program: string, args: readonly string[], error: NodeJS.ErrnoException) {
-    const reason = error.code === "ENOENT" ? "no such program" : (error.code ?? error.message);
-    const isLine = error.code === "ENOENT" && args.length === 0 && /\S\s+\S/.test(program);
-    const hint = isLine
-      ? `The command runs without a shell. Separate its arguments, or run sh -c ${quoteShellWord(program)}.`
-      : undefined;
-    super("failed", "cannot_run", `Cannot run ${program}: ${reason}`, { cause: error, hint });
-    this.exit = error.code === "ENOENT" ? 127 : 126;
-  }
-}
-
 /** Exit codes as in shells: 127 if the program does not exist, 126 if it cannot be run. */
-async function reportCannotRun(error: CommandNotRunnableError, output: Context["output"]): Promise<number> {
-  await output.warn(`error: ${error.message}`);
-  if (error.hint !== undefined) await output.warn(`  ${error.hint}`);
-  return error.exit;
+async function reportCannotRun(
+  program: string,
+  args: readonly string[],
+  { code, message }: NodeJS.ErrnoException,
+  output: Context["output"],
+): Promise<number> {
+  const isMissing = code === "ENOENT";
+  await output.warn(`error: Cannot run ${program}: ${isMissing ? "no such program" : (code ?? message)}`);
+  if (isMissing && args.length === 0 && /\S\s+\S/.test(program)) {
+    const line = `sh -c ${quoteShellWord(program)}`;
+    await output.warn(`  The command runs without a shell. Separate its arguments, or run ${line}.`);
+  }
+  return isMissing ? 127 : 126;
 }
 
 type LoggedRequest = ResultOf<typeof listRequests>["items"][number];
 
-/**
- * Formats a summary of an emulator that served a command: operations, rejections and findings. Returns nothing outside
- * of GitHub Actions.
- */
 async function reportRun(emulator: Emulator, exit: number, host: Host): Promise<void> {
   if (!shouldAnnotate(host.env)) return;
   const client = createClient({
@@ -170,14 +152,7 @@ async function reportRun(emulator: Emulator, exit: number, host: Host): Promise<
     );
     const title = `svc emulator: ${pluralize(requests.length, "request")}, ${notableRequests.length} rejected or with warnings`;
     await printGroup(host, title, notableRequests.slice(-200).map(formatRequestLine));
-    await addSummary(
-      host,
-      formatSummary(
-        requests,
-        deliveries.map(({ outcome }) => outcome),
-        exit,
-      ),
-    );
+    await addSummary(host, formatSummary(requests, deliveries, exit));
   } finally {
     await client.close();
   }
@@ -186,21 +161,23 @@ async function reportRun(emulator: Emulator, exit: number, host: Host): Promise<
 const formatRequestLine = ({ method, target, status, failure, findings }: LoggedRequest): string =>
   [status, method, target, failure, ...findings.map(({ code }) => code)].filter(Boolean).join(" ");
 
-function formatSummary(requests: readonly LoggedRequest[], outcomes: readonly string[], exit: number): string {
-  const byOperation = new Map<string, readonly LoggedRequest[]>();
-  for (const request of requests) {
-    const name = request.operation ?? "not declared";
-    byOperation.set(name, [...(byOperation.get(name) ?? []), request]);
-  }
-  const rows = [...byOperation].map(([name, all]) => {
+function formatSummary(
+  requests: readonly LoggedRequest[],
+  deliveries: readonly { readonly outcome: string }[],
+  exit: number,
+): string {
+  const names = new Set(requests.map(({ operation }) => operation));
+  const rows = [...names].map((operation) => {
+    const all = requests.filter((request) => request.operation === operation);
+    const name = operation ?? "not declared";
     const refused = all.filter(({ status }) => status >= 400 || status === 0).length;
     const findings = [...new Set(all.flatMap((one) => one.findings.map(({ code }) => code)))].join(", ");
     return `| ${[name, String(all.length), String(refused), findings].map(formatMarkdownCell).join(" | ")} |\n`;
   });
-  const delivered = outcomes.filter((outcome) => outcome === "delivered").length;
+  const delivered = deliveries.filter(({ outcome }) => outcome === "delivered").length;
   return [
     `### svc emulator exec: exit ${exit}\n\n`,
-    `${pluralize(requests.length, "request")}, ${pluralize(outcomes.length, "webhook delivery", "webhook deliveries")} (${delivered} delivered)\n\n`,
+    `${pluralize(requests.length, "request")}, ${pluralize(deliveries.length, "webhook delivery", "webhook deliveries")} (${delivered} delivered)\n\n`,
     "| Operation | Requests | Refused | Findings |\n| --- | ---: | ---: | --- |\n",
     ...rows,
     "\n",

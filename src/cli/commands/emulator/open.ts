@@ -3,7 +3,7 @@ import { makeSessionCode } from "../../../api/emulator/console.ts";
 import { resolveRealPath } from "../../../files/folders.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { findStopInstructions, probeListener } from "../../connection/emulator/emulator-access.ts";
-import { toEndedError, toStartError } from "../../connection/emulator/ended-emulator.ts";
+import { toStartError, toStateError } from "../../connection/emulator/ended-emulator.ts";
 import { makeStateFolder, readRunFile, resolveRunFile } from "../../connection/emulator/run-file.ts";
 import { CommandFailedError, UsageError } from "../../process/failure.ts";
 import { findBrowserCommand, isWebAddress, openBrowser } from "../../prompt/browser.ts";
@@ -16,9 +16,7 @@ interface OpenOptions {
   readonly readyFile?: string | undefined;
   /** State file next to which the emulator writes its run file. Undefined for an emulator without one. */
   readonly runFileState?: string | undefined;
-  /** Called with another location of the run file if another process of the same store uses the first one. */
   readonly onRunFileState?: ((state: string) => void) | undefined;
-  /** Receives messages of the running emulator (default: warnings on standard error). */
   readonly log?: ((line: string) => void) | undefined;
 }
 
@@ -46,7 +44,7 @@ export async function openEmulator(
   await requireDifferentFiles({ "--file": options.file, SVC_RUN_FILE: options.runFile, "--ready-file": readyFile });
   const beside = options.file ?? (options.store === undefined ? undefined : runFileState);
   const removeStateFolder = beside === undefined ? undefined : await makeStateFolder(beside);
-  if (options.file !== undefined) context.allowToClose(maxCloseMs);
+  if (options.file !== undefined) context.shutdown.extendClose(maxCloseMs);
   try {
     const given = { otel: host.env, ...options, log: log ?? ((line: string) => void output.warn(line)) };
     const emulator =
@@ -55,7 +53,7 @@ export async function openEmulator(
         : await startStoreProcess(startEmulator, given, runFileState, onRunFileState);
     context.onEnd(() =>
       emulator.close({ signal: context.cut }).catch((error) => {
-        throw toEndedError(error);
+        throw toStateError(error);
       }),
     );
     return emulator;
@@ -95,10 +93,7 @@ const listPublicNames = ({ publicUrl, clusterUrls = {} }: EmulatorOptions): read
   ...new Set([publicUrl, ...Object.values(clusterUrls)].flatMap((url) => (url ? new URL(url).hostname : []))),
 ];
 
-/**
- * Reports whether the run file is in use. Several processes can run one store, each with its own run file. The files
- * refer to the same store.
- */
+/** Several processes can run one store, each with its own run file. */
 const isFileTaken = ({ name }: Error, { file }: EmulatorOptions): boolean =>
   name === "StateLockedError" && file !== undefined;
 
@@ -107,7 +102,6 @@ const emulatorOpen = defineCommand({
   summary: "Open the console of the running emulator in the browser",
   description:
     "The console shows virtual time, webhooks and contracts, and has buttons to change them. The address signs in one browser, once, within a minute. Without a browser, the address is printed.",
-  positionals: [],
   flags: [
     { flag: "url", type: "switch", description: "Print the address without opening it" },
     { flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" },
@@ -133,14 +127,10 @@ const emulatorOpen = defineCommand({
     else if (opened) await output.note(`Opened ${own.replace(/#.*/, "")} in the browser`);
     else await output.print(url);
     if (!opened && !flags.url) await output.warn(`${why}. Open this address yourself within ${expires_in} seconds.`);
-    return undefined;
   },
 });
 
-/**
- * Rejects the same file in two roles, also through links, because each role would overwrite the other. Throws
- * UsageError.
- */
+/** Rejects the same file in two roles, also through links, because each role would overwrite the other. */
 async function requireDifferentFiles(files: Readonly<Record<string, string | undefined>>): Promise<void> {
   const flagAt = new Map<string, string>();
   for (const [flag, path] of Object.entries(files)) {
@@ -154,7 +144,6 @@ async function requireDifferentFiles(files: Readonly<Record<string, string | und
 
 const choosePortHint = "Choose another port with --port, or use --port 0 for free ports.";
 
-/** Creates an error if a responding emulator already uses the state. Returns undefined otherwise. */
 async function createAlreadyRunningError(state: string, cause: unknown): Promise<CommandFailedError | undefined> {
   const running = await readRunFile(await resolveRunFile(state));
   if (!running || (await probeListener(running.routerUrl))?.instance_id !== running.instanceId) return undefined;

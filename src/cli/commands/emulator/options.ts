@@ -8,7 +8,7 @@ import { hostForms, isHostPattern, suggestHostPattern } from "../../../base/urls
 import { type createEmulatorFlags, emulatorOptions, type OptionDeclaration } from "../../../derive/emulator-options.ts";
 import { listOptionalSchemes } from "../../../schemes/webhook-schemes.ts";
 import { resolveSnapshotFile } from "../../connection/emulator/snapshot-names.ts";
-import { readControlTokenSetting } from "../../connection/resolve-settings.ts";
+import { readVariable } from "../../connection/resolve-settings.ts";
 import { readDocument } from "../../parse/body.ts";
 import type { CommandInputOf } from "../../parse/declaration.ts";
 import { parseBaseUrlFlag, parseDurationFlag, parseSizeFlag } from "../../parse/globals.ts";
@@ -37,7 +37,7 @@ export async function readEmulatorOptions({ flags }: EmulatorInput, host: Host):
     ephemeral: isStateless(flags) || undefined,
     seed: await resolveSeed(flags.seed ?? "demo", host),
     clock: omitUndefined(clock),
-    token: readControlTokenSetting(host)?.value,
+    token: readVariable(host, "SVC_EMULATOR_TOKEN")?.value,
     strict: parseStrict(flags.strict),
     webhookAllow: parseAllowedReceivers(flags["webhook-allow"]),
     retrySchedule: parseRetrySchedule(flags["retry-schedule"]),
@@ -47,10 +47,6 @@ export async function readEmulatorOptions({ flags }: EmulatorInput, host: Host):
   return omitUndefined(values) as EmulatorOptions;
 }
 
-/**
- * Converts the options with one flag or a variable, as declared. `readEmulatorOptions` replaces the options with other
- * rules.
- */
 const readPlainOptions = (flags: EmulatorInput["flags"], host: Host): Values =>
   Object.fromEntries(
     Object.entries<OptionDeclaration>(emulatorOptions).flatMap(([name, option]) => {
@@ -80,10 +76,7 @@ function convertText(kind: OptionDeclaration["text"], text: string, origin: stri
   }
 }
 
-/**
- * Parses public addresses. `https://sandbox.example` is the router's address, `eu-1=https://eu-1.sandbox.example` a
- * cluster's.
- */
+/** Parses `https://sandbox.example` for the router and `eu-1=https://eu-1.sandbox.example` for a cluster. */
 function parsePublicUrls(given: readonly string[]): Pick<EmulatorOptions, "publicUrl" | "clusterUrls"> {
   const named = given.map((text) => /^(?:([\w.-]+)=)?(.*)$/s.exec(text) as unknown as [string, string?, string?]);
   const routerUrls = named.filter(([, cluster]) => cluster === undefined);
@@ -99,10 +92,7 @@ function parsePublicUrls(given: readonly string[]): Pick<EmulatorOptions, "publi
   };
 }
 
-/**
- * Reports whether the state is not stored. A copy has no state to continue with, so it is stored only if a new file is
- * named.
- */
+/** A copy has no state to continue with, so it is stored only if a new file is named. */
 export const isStateless = ({ ephemeral, from, file }: Partial<EmulatorInput["flags"]>): boolean =>
   ephemeral === true || (from !== undefined && file === undefined);
 

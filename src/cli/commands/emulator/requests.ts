@@ -30,7 +30,6 @@ export const emulatorRequests = defineCommand({
       { flag: "file", type: "text" },
     ],
   },
-  positionals: [],
   flags: [
     followFlag,
     // The default depends on the other flags.
@@ -64,7 +63,6 @@ async function list(spec: CommandSpec, input: CommandInput, context: Context): P
   if (typeof count === "number" && count > 0) {
     await context.output.note(`${pluralize(count, "read")} of the control plane hidden. To show them: --reads`);
   }
-  return undefined;
 }
 
 export const emulatorDeliveries = defineCommand({
@@ -72,7 +70,6 @@ export const emulatorDeliveries = defineCommand({
   summary: "List or follow webhook deliveries",
   extendsDerived: true,
   readsDerived: { flags: [...deliveryFlags, { flag: "offset", type: "integer" }] },
-  positionals: [],
   flags: [followFlag],
   examples: [{ title: "As they happen", argv: ["emulator", "deliveries", "--follow"] }],
   async run(input, context, spec) {
@@ -146,7 +143,6 @@ const deliveriesResend = defineCommand({
   },
 });
 
-/** Explains why a resent delivery failed. Returns undefined if it succeeded. */
 function findFailure({ attempts }: { readonly attempts: readonly Attempt[] }): string | undefined {
   const last = attempts.at(-1);
   if (!last?.resend) return "was not sent: its address is not allowed";
@@ -162,9 +158,6 @@ const webhooksResend = defineCommand({
   description:
     "Sends failed, skipped and retrying deliveries one after another, oldest first. Stops when one fails, after 100 deliveries, or after about 20 seconds. Exits 1 if some have not arrived.",
   extendsDerived: true,
-  positionals: [],
-  flags: [],
-  examples: [],
   async run(input, context, spec) {
     const prepared = await prepareRequest<ResultOf<typeof resendToWebhook>>(spec!, input, context, { reads: true });
     if (prepared === "dry-run") return undefined;

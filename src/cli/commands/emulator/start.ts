@@ -1,10 +1,12 @@
+import { once } from "node:events";
+import { finished } from "node:stream/promises";
 import { setFlagsFromString } from "node:v8";
 import type { Emulator, EmulatorEvent } from "../../../../emulator/index.ts";
 import { systemWallClock, toIsoMillis } from "../../../base/clock.ts";
 import { createEmulatorFlags } from "../../../derive/emulator-options.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { collectSecrets } from "../../connection/emulator/emulator-variables.ts";
-import { toEndedError } from "../../connection/emulator/ended-emulator.ts";
+import { toStateError } from "../../connection/emulator/ended-emulator.ts";
 import {
   defaultPort,
   reportParentState,
@@ -38,7 +40,6 @@ export const emulatorStart = defineCommand({
   summary: "Start the emulator, until Ctrl-C or svc emulator stop",
   description:
     "Prints a line for each request, delivery attempt and clock advance, unless --quiet is given. With --json the first line is printed when the emulator is ready, and each further line is an event. With --detach the lines go to a log next to the state (.svc/emulator.json.log), or to .svc/ephemeral.log. Each start overwrites it.",
-  positionals: [],
   flags: [
     ...createEmulatorFlags(defaultPort),
     {
@@ -111,7 +112,7 @@ export const emulatorStart = defineCommand({
       ...(graceMs !== undefined && { graceMs }),
     };
     const options = { ...given, ...inDatabase, ephemeral, signal };
-    if (graceMs !== undefined) context.allowToEnd(graceMs);
+    if (graceMs !== undefined) context.shutdown.extendGrace(graceMs);
     const lasting = withResilientOutput(context, input.flags.log === "json");
     const { output } = lasting;
     const log = input.flags.log === "json" ? createJsonLog(lasting, systemWallClock) : undefined;
@@ -159,7 +160,7 @@ export const emulatorStart = defineCommand({
     const unwatch = log ? logActivity(emulator, log) : await showActivity(emulator, lasting);
 
     await Promise.race([emulator.closed, waitUntilAborted(signal), inputEnded]).catch((error) => {
-      throw toEndedError(error);
+      throw toStateError(error);
     });
     await log?.logLifecycle("stopping");
     if (signal.aborted && !log) await output.note("Stopping; press Ctrl-C again to stop immediately");
@@ -167,7 +168,6 @@ export const emulatorStart = defineCommand({
     await unwatch();
     await log?.logLifecycle("stopped");
     signal.throwIfAborted();
-    return undefined;
   },
 });
 
@@ -178,10 +178,7 @@ export const emulatorStart = defineCommand({
  */
 const limitHeapGrowth = (): void => setFlagsFromString("--heap-growing-percent=100");
 
-/**
- * Prints one line per request, attempt and clock advance, or one document under --json and ndjson. Prints nothing under
- * --quiet.
- */
+/** Prints one line per request, attempt and clock advance, or one document, unless --quiet is given. */
 async function showActivity(emulator: Emulator, { globals, host, output }: Context): Promise<() => Promise<void>> {
   if (globals.quiet) return async () => {};
   return emulator.watch(async (events) => {
@@ -202,10 +199,7 @@ const logActivity = (emulator: Emulator, log: JsonLog): (() => Promise<void>) =>
     for (const event of events) await log.logEvent(event);
   });
 
-/**
- * Reports whether an event is shown. Commands poll the emulator all the time, so only changes and failures of the
- * control plane are shown.
- */
+/** Commands poll the emulator all the time, so only changes and failures of the control plane are shown. */
 const isShownEvent = (event: EmulatorEvent): boolean =>
   event.event !== "request" || event.service !== "emulator" || event.method !== "GET" || event.status >= 400;
 
@@ -215,18 +209,13 @@ const inputVariable = "SVC_UNTIL_STDIN_ENDS";
 const neverSettled = new Promise<void>(() => {});
 
 /** Discards the input. A terminal ends with Ctrl-D. */
-function waitForInputEnd({ host: { stdin }, onEnd }: Context): Promise<void> {
+async function waitForInputEnd({ host: { stdin }, onEnd }: Context): Promise<void> {
   onEnd(async () => void stdin.pause());
-  return new Promise((done) => {
-    for (const name of ["end", "close", "error"]) stdin.once(name, () => done());
-    stdin.resume();
-  });
+  await finished(stdin.resume(), { writable: false }).catch(() => {});
 }
 
-const waitUntilAborted = (signal: AbortSignal): Promise<void> =>
-  new Promise((done) => {
-    if (signal.aborted) done();
-    signal.addEventListener("abort", () => done(), { once: true });
-  });
+async function waitUntilAborted(signal: AbortSignal): Promise<void> {
+  if (!signal.aborted) await once(signal, "abort");
+}
 
 export const commands: readonly Command[] = [emulatorStart];

@@ -1,15 +1,13 @@
 import { diffSnapshot } from "../../../api/emulator/snapshots.ts";
 import { exportState } from "../../../api/emulator/state.ts";
 import type { ResultOf } from "../../../api/operation.ts";
-import { lookupTable } from "../../../base/object.ts";
 import { pluralize } from "../../../base/text.ts";
 import { type Command, defineCommand } from "../../command.ts";
-import { toFlagTerms } from "../../connection/emulator/ended-emulator.ts";
+import { toStateError } from "../../connection/emulator/ended-emulator.ts";
 import { resolveStateFile } from "../../connection/emulator/run-file.ts";
 import { checkOutputFile, writeOutput } from "../../output/file.ts";
 import { requireFile } from "../../parse/body.ts";
 import { pickGiven } from "../../parse/values.ts";
-import { CommandFailedError } from "../../process/failure.ts";
 import { runDerivedCommand } from "../../runtime/derived-command.ts";
 import { buildFirstPageQuery, reportMoreRows } from "../../runtime/paging.ts";
 
@@ -20,7 +18,6 @@ const emulatorStateExport = defineCommand({
   summary: "Print the whole state as one JSON document",
   extendsDerived: true,
   readsDerived: { flags: [{ flag: "file", type: "text" }] },
-  positionals: [],
   flags: [
     {
       flag: "output",
@@ -38,14 +35,10 @@ const emulatorStateExport = defineCommand({
     if (isFile) await checkOutputFile(context.host, file, "--output", { inputs });
     const client = await context.client("emulator", { file: flags.file });
     const state = await client.call(exportState, {}, { signal: context.signal });
-    if (!isFile) {
-      await context.output.printDocument(state, 2);
-      return undefined;
-    }
+    if (!isFile) return context.output.printDocument(state, 2);
     // The document contains the keys and secrets of all workspaces.
     await writeOutput(context.host, file, [Buffer.from(`${JSON.stringify(state, null, 2)}\n`)], 0o600);
     await context.output.note(`Wrote ${file}`);
-    return undefined;
   },
 });
 
@@ -54,17 +47,8 @@ const emulatorStateImport = defineCommand({
   summary: "Replace the whole state with an exported one",
   description: "Accepts the output of svc emulator state export, from an emulator with the same clusters.",
   extendsDerived: true,
-  positionals: [],
-  flags: [],
   examples: [{ title: "Restore an exported state", argv: ["emulator", "state", "import", "--data", "state.json"] }],
   run: async (input, context, spec) => runDerivedCommand(spec!, input, context),
-});
-
-const codes = lookupTable<string>({
-  StateLockedError: "state_in_use",
-  StateFormatError: "state_refused",
-  StateAccessError: "state_unusable",
-  NotALockFileError: "not_a_run_file",
 });
 
 const emulatorRepair = defineCommand({
@@ -73,34 +57,24 @@ const emulatorRepair = defineCommand({
   summary: "Repair a damaged state up to the damaged part",
   description: "Damaged files are renamed, never deleted. Fails while an emulator uses the state.",
   positionals: [{ name: "file", description: "State file" }],
-  flags: [],
   examples: [{ title: "After an error about a damaged line", argv: ["emulator", "repair", ".svc/emulator.json"] }],
   async run(input, context) {
     const path = await requireFile(context.host, input.positionals.file, "<file>");
     const { repairState } = await import("../../../../emulator/index.ts");
     const repair = await repairState(path).catch((error: Error) => {
-      const code = codes[error.name];
-      if (code === undefined) throw error;
-      throw new CommandFailedError("failed", code, toFlagTerms(error), { cause: error });
+      throw toStateError(error);
     });
     const { output } = context;
-    if (output.format !== "table") {
-      await output.show(repair);
-      return undefined;
-    }
     const { rows, mappings, transactions } = repair.kept;
     const counts = `${pluralize(rows, "row")}, ${pluralize(mappings, "mapping")}, ${pluralize(transactions, "transaction")} of the journal`;
-    if (!repair.repaired) {
-      await output.print(`No damage found: ${counts}`);
-      return undefined;
-    }
-    await output.print(
+    if (!repair.repaired) return output.showOrPrint(repair, `No damage found: ${counts}`);
+    return output.showOrPrint(
+      repair,
       ...repair.damage.map((line) => `damaged: ${line}`),
       ...repair.dropped.map((file) => `dropped, because it follows the damage: ${file}`),
       ...repair.aside.map((file) => `renamed: ${file}`),
       `kept: ${counts}`,
     );
-    return undefined;
   },
 });
 
@@ -172,13 +146,10 @@ const emulatorSeedSchema = defineCommand({
   sendsNothing: true,
   prints: "content",
   summary: "Print the JSON Schema of seed files",
-  positionals: [],
-  flags: [],
   examples: [{ title: "For an editor", argv: ["emulator", "seed-schema"] }],
   async run(_, { output }) {
     const { seedSchema } = await import("../../../../emulator/index.ts");
     await output.printDocument(seedSchema(), 2);
-    return undefined;
   },
 });
 

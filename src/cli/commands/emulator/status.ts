@@ -13,7 +13,6 @@ const emulatorStatus = defineCommand({
   words: ["emulator", "status"],
   summary: "Show whether an emulator runs, its address and its time",
   description: "Exits 5 if no emulator runs.",
-  positionals: [],
   flags: [{ flag: "file", type: "text", placeholder: "FILE", description: "State file of the emulator" }],
   examples: [{ title: "The emulator of this folder", argv: ["emulator", "status"] }],
   async run(input, context) {
@@ -39,8 +38,7 @@ const emulatorStatus = defineCommand({
     } catch (error) {
       const isNotRunning = error instanceof CommandFailedError && error.code === "no_emulator";
       if (!isNotRunning && !isGone(error)) throw error;
-      if (output.format === "table") await output.print("not running");
-      else await output.show({ running: false });
+      await output.showOrPrint({ running: false }, "not running");
       return "not-found";
     }
   },
@@ -49,10 +47,7 @@ const emulatorStatus = defineCommand({
 /** Before it ends, the emulator completes due deliveries for a few seconds (emulator/index.ts). */
 const stopTimeoutMs = 20_000;
 
-/**
- * Reports whether the emulator still owns its state on this machine. The emulator writes the state after it stops
- * accepting requests.
- */
+/** The emulator writes its state after it stops accepting requests. */
 async function hasState(host: Host, file: string | undefined, instanceId: string): Promise<boolean> {
   const running = await readRunFile(await resolveRunFile(resolveStateFile(host, file)));
   return running?.instanceId === instanceId && !(await isStaleRunFile(running));
@@ -62,7 +57,6 @@ const emulatorStop = defineCommand({
   words: ["emulator", "stop"],
   summary: "Stop the running emulator",
   description: "Exits 5 if no emulator runs.",
-  positionals: [],
   flags: [{ flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" }],
   examples: [{ title: "The emulator of this folder", argv: ["emulator", "stop"] }],
   async run(input, context) {
@@ -100,21 +94,16 @@ const emulatorStop = defineCommand({
     }
     if (context.output.format === "table") await context.output.note("Stopped");
     else await context.output.show({ stopped: true });
-    return undefined;
   },
 });
 
-/**
- * Reports whether nothing listens at a former address of an emulator. An emulator that hangs, or drops the connection,
- * still exists.
- */
+/** An emulator that hangs, or drops the connection, still exists. */
 const isGone = (error: unknown): boolean => error instanceof NetworkError && error.code === "ECONNREFUSED";
 
 /** This command is an alias with the verb that other groups use to show one object. */
 const emulatorClockShow = defineCommand({
   words: ["emulator", "clock", "show"],
   summary: "Show virtual time and what is due next",
-  positionals: [],
   flags: [{ flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" }],
   examples: [{ title: "Show the virtual time", argv: ["emulator", "clock", "show"] }],
   async run({ flags }, context) {
@@ -122,7 +111,6 @@ const emulatorClockShow = defineCommand({
     await context.output.show(await client.call(showClock, {}, { signal: context.signal }), {
       columns: showClock.cli.columns,
     });
-    return undefined;
   },
 });
 

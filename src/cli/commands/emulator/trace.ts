@@ -55,7 +55,6 @@ async function show(ref: string, file: string | undefined, context: Context) {
   } else {
     await output.show(trace, { rows: "nodes" });
   }
-  return undefined;
 }
 
 async function follow(ref: string, file: string | undefined, context: Context) {

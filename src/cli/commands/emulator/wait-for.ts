@@ -64,7 +64,6 @@ const emulatorWaitFor = defineCommand({
   summary: "Wait for an activity, a delivery or a contract status",
   description:
     "Past activities and deliveries count, unless --new is given. With --within, virtual time advances step by step. Without it, the command waits on the wall clock. When the wait times out, it prints the current status and exits 75.",
-  positionals: [],
   flags,
   examples: [
     {
@@ -103,7 +102,6 @@ const emulatorWaitFor = defineCommand({
       });
     }
     await output.show(matched.contract ?? (query.outcome ? matched.deliveries : matched.activities));
-    return undefined;
   },
 });
 
@@ -129,7 +127,6 @@ async function waitInWallTime(waiting: WaitState): Promise<MatchedEvents> {
   }
 }
 
-/** Advances from one due entry to the next, at most to `end`. */
 async function waitInVirtualTime(waiting: WaitState, end: number): Promise<MatchedEvents> {
   const { client, context, deadline } = waiting;
   const { signal, host } = context;

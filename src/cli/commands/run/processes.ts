@@ -25,7 +25,7 @@ export async function* runInProcesses(
   };
   const stop = () => kill(context.signal.reason ?? "SIGINT");
   context.signal.addEventListener("abort", stop, { once: true });
-  context.onForcedEnd(() => kill("SIGKILL"));
+  context.shutdown.onForcedExit(() => kill("SIGKILL"));
   try {
     for (const [i, file] of files.entries()) {
       const { lines, getNotes } = workers[i % jobs]!;

@@ -96,7 +96,6 @@ const toUnsentDelivery = ({ id, activity, composite_id, created_at, outcome, att
   attempts: attempts.length,
 });
 
-/** Sorts by severity: disabled webhooks first, then failing ones, those without deliveries, and the others. */
 export const sortWorstFirst = (all: readonly WebhookReading[]): WebhookReading[] =>
   all.toSorted(
     (a, b) => rateSeverity(b) - rateSeverity(a) || countFailures(b) - countFailures(a) || a.webhook.id - b.webhook.id,
@@ -153,10 +152,7 @@ export interface FindingLinesOptions {
   readonly columns: number;
 }
 
-/**
- * Formats the findings for users. The conclusion comes last, where users look. As much evidence as fits comes before
- * it.
- */
+/** The conclusion comes last, where users look, after as much evidence as fits. */
 export function formatFindings(found: WebhookFindings, { all, maxLines, columns }: FindingLinesOptions): StyledLine[] {
   const answer = formatConclusion(found, all);
   const heading = formatHeading(found.webhook);
@@ -239,7 +235,6 @@ function formatHeading(webhook: WebhookFindings["webhook"]): StyledLine {
   return [name, `  ${title}  ${url}  `, styleState(status), `  workspace ${id} (${workspace})`];
 }
 
-/** Formats automatic steps, then the user's options, in order. A command is at the end of its line. */
 function formatNextSteps(found: WebhookFindings): StyledLine[] {
   const { next_attempt_at: next, failing, given_up_deliveries: givenUpDeliveries, steps } = found;
   const lines: StyledLine[] = [];

@@ -1,16 +1,9 @@
+import type { showTrace } from "../../../api/emulator/traces.ts";
+import type { ResultOf } from "../../../api/operation.ts";
 import type { TraceNode } from "../../../api/trace-span.ts";
 import { bold, dim, red, type StyledLine, type StyledText, styleState } from "../../output/styled.ts";
 
-export interface TraceTree {
-  readonly nodes: readonly TraceNode[];
-  readonly planned: readonly {
-    readonly parent: string;
-    readonly due: string;
-    readonly what: string;
-    readonly because: string;
-  }[];
-  readonly more: boolean;
-}
+type TraceTree = Pick<ResultOf<typeof showTrace>, "nodes" | "planned" | "more">;
 
 interface Branch {
   readonly at: string;
@@ -20,7 +13,6 @@ interface Branch {
   readonly id: string | undefined;
 }
 
-/** Formats the tree for users: virtual time, event, cause, and the wall-clock time if it differs. */
 export function formatTree({ nodes, planned, more }: TraceTree): StyledLine[] {
   const children = new Map<string | null, Branch[]>();
   const add = (parent: string | null, branch: Branch) => {

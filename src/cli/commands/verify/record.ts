@@ -160,7 +160,7 @@ const verifyRecord = defineCommand({
     if (continued > 0) await output.note(`Continuing a corpus of ${pluralize(continued, "exchange")}`);
     const caller = new RecordingClient({ baseUrls, credentials }, recorder, Math.max(0.01, rate), signal);
     // Removing objects takes additional requests.
-    if (writes) context.allowToEnd(30_000);
+    if (writes) context.shutdown.extendGrace(30_000);
     const journey = new RecordingJourney(caller);
     let left: readonly string[] = [];
     try {

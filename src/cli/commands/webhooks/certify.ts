@@ -20,7 +20,7 @@ import { buildChildEnvironment } from "../emulator/exec.ts";
 import { findKeyVariable, readKeyFile } from "./key.ts";
 import { parseReceiverUrl } from "./post.ts";
 import { parseActivity } from "./registration.ts";
-import { SavedDeliveries } from "./saved-deliveries.ts";
+import { requireWritableFolder } from "./saved-deliveries.ts";
 
 const flags = [
   {
@@ -131,7 +131,6 @@ const webhooksCertify = defineCommand({
   summary: "Check a webhook receiver, and name its mistakes",
   description:
     "Sends the receiver what the service may send, and what it must reject: genuine events written in several ways, wrong signatures, duplicates, broken connections, 64 events at once and a retry after 155 minutes of virtual time. Names the likely mistake of each failed check, and a fix. --command gets the variables of svc emulator exec, among them SVC_WEBHOOK_HMAC_KEY, and PORT. Duplicates, order and what is stored before a response are checked with --probe only. --console prints an address of the console after the checks: it shows every delivery with its check and the response, sends it again, and sends further test events. Exits 1 if a check failed, or if the time limit left checks out; warnings do not count.",
-  positionals: [],
   flags,
   examples: [
     {
@@ -180,7 +179,6 @@ const webhooksCertify = defineCommand({
   },
 });
 
-/** Resolves the flags of the run. Given flags override those of the last run. */
 async function resolveFlags({ last, ...given }: CertifyFlags, { host }: Context): Promise<CertifyFlags> {
   if (!last) return given;
   return { ...(await readLastRun(host)), ...given };
@@ -196,7 +194,7 @@ async function createPlan(flags: CertifyFlags, context: Context): Promise<Certif
   const maxMs = parseDurationFlag(timeLimit, "--time-limit");
   if (maxMs === 0) throw new UsageError(`--time-limit must be more than 0s, got "${timeLimit}"`);
   const keep = flags.keep === undefined ? undefined : resolve(host.cwd, flags.keep);
-  if (keep !== undefined) await SavedDeliveries.check(keep, "--keep");
+  if (keep !== undefined) await requireWritableFolder(keep, "--keep");
   const writeReport = await createReportWriter(flags.report, host);
   return {
     url: parseReceiverUrl(to, "--to"),
@@ -223,10 +221,7 @@ async function resolveGivenKey(flags: CertifyFlags, { host }: Context): Promise<
 
 type Flags = Readonly<Record<string, unknown>>;
 
-/**
- * Reads the flags of the last run in a folder. They are stored with the user's own files, because a cloned folder must
- * not select a command that --last runs.
- */
+/** The flags are a file of the user, because a cloned folder must not select a command that --last runs. */
 async function readLastRun(host: Host): Promise<Flags> {
   const found = await readPrivateFile<Flags>(getLastRunPath(host), checkFlags);
   if (found) return found;

@@ -43,7 +43,6 @@ const webhooksDeliveries = defineCommand({
   summary: "List or follow webhook deliveries",
   description:
     "Reads the log of the running emulator. The real service shows its log in its application only. With --follow each attempt is printed as it is made.",
-  positionals: [],
   flags: [followFlag, ...deliveryFlags],
   examples: [
     { title: "List the deliveries with their results", argv: ["webhooks", "deliveries"] },
@@ -59,10 +58,10 @@ async function list({ flags }: CommandInputOf<typeof deliveryFlags>, context: Co
   const client = await context.client("emulator", { file: flags.file });
   const filters = pickGiven(flags, ["webhook", "activity", "contract", "outcome"]);
   const given = { ...filters, ...pickGiven(flags, ["limit"]) };
-  const query = buildFirstPageQuery(paged, given, flags.all === true);
+  const query = buildFirstPageQuery(deliveryPaging, given, flags.all === true);
   const fetch = (part: typeof query) => client.call(listDeliveries, { query: part }, { signal: context.signal });
   const first = await fetch(query);
-  const page = flags.all === true ? await fetchAllPages(paged, "items", first, query, fetch) : first;
+  const page = flags.all === true ? await fetchAllPages(deliveryPaging, "items", first, query, fetch) : first;
   const filterNames = Object.keys(filters);
   const isEmpty = page.items.length === 0;
   await context.output.show(page.items.map(toRow), {
@@ -74,11 +73,10 @@ async function list({ flags }: CommandInputOf<typeof deliveryFlags>, context: Co
     emptyReason:
       isEmpty && !context.globals.quiet ? await findUnknownName(query, { client, signal: context.signal }) : undefined,
   });
-  await reportMoreRows(paged, "items", page, query, context);
-  return undefined;
+  await reportMoreRows(deliveryPaging, "items", page, query, context);
 }
 
-const paged = { by: "offset", maxPerPage: 500, total: "total" } as const;
+export const deliveryPaging = { by: "offset", maxPerPage: 500, total: "total" } as const;
 
 /** Extends the output of svc emulator deliveries with the results of earlier attempts before the next one. */
 const withAttempts = (columns: readonly Column[]): readonly Column[] => [
@@ -96,7 +94,6 @@ const toRow = ({ attempts, ...delivery }: ListedDelivery) => ({
 
 type FollowedFlags = readonly [...typeof deliveryFlags, { readonly flag: "offset"; readonly type: "integer" }];
 
-/** Shows each attempt as it is made, until the run is interrupted or the emulator ends. */
 export async function followDeliveries({ flags }: CommandInputOf<FollowedFlags>, context: Context): Promise<undefined> {
   for (const name of ["limit", "offset", "all"] as const) {
     if (flags[name] !== undefined) throw new UsageError(`--${name} cannot be used with --follow`);

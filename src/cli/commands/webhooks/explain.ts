@@ -1,4 +1,5 @@
 import { listWorkspaces } from "../../../api/emulator/state.ts";
+import type { ResultOf } from "../../../api/operation.ts";
 import { decodeBase64 } from "../../../base/hmac.ts";
 import { pluralize, trimTrailing } from "../../../base/text.ts";
 import { type Diagnosis, diagnose } from "../../../schemes/webhook-diagnosis.ts";
@@ -55,7 +56,6 @@ const webhooksExplain = defineCommand({
   },
 });
 
-/** Adds a diagnosis for a signature that another emulator key explains. */
 const addSigner = ({ id, name, cluster_id }: Signer, { tried }: Diagnosis): Diagnosis => ({
   explained: true,
   deviations: [
@@ -129,18 +129,11 @@ async function printDiagnosis(
   return output.print(`The signature does not match. None of ${tried} common mistakes explains it.`, hint);
 }
 
-interface Signer {
-  readonly id: number;
-  readonly name: string;
-  readonly cluster_id: string;
-}
+type Signer = Pick<ResultOf<typeof listWorkspaces>[number], "id" | "name" | "cluster_id">;
 
 const singleAttempt = { retries: 0, timeoutMs: 3_000 };
 
-/**
- * Finds the workspace of the running emulator whose key creates the signature. Returns undefined if no emulator runs or
- * this token cannot read its keys, because the signature can be explained without one.
- */
+/** Finds the workspace of the running emulator whose key creates the signature. */
 async function findSigner(
   { body, headers, scheme: { format }, signature }: ExaminedSignature,
   { globals, client, signal }: Context,
@@ -150,11 +143,10 @@ async function findSigner(
   const workspaces = await client("emulator")
     .then((asked) => asked.call(listWorkspaces, {}, { ...singleAttempt, signal }))
     .catch(() => []);
-  const found = workspaces.find(({ hmac_key: text }) => {
+  return workspaces.find(({ hmac_key: text }) => {
     const key = decodeBase64(text);
     return key !== undefined && computeSignature(format, { key, body, headers }) === signature.trim();
   });
-  return found && { id: found.id, name: found.name, cluster_id: found.cluster_id };
 }
 
 export const commands: readonly Command[] = [webhooksExplain];

@@ -1,9 +1,9 @@
 import { showHmacKey } from "../../../api/contracts/webhooks.ts";
 import { decodeBase64 } from "../../../base/hmac.ts";
-import { toFields } from "../../../base/object.ts";
+import { toFields, tryParseJson } from "../../../base/object.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
 import type { Context } from "../../command.ts";
-import { readWebhookKeySetting, resolveServiceSettings } from "../../connection/resolve-settings.ts";
+import { readVariable, resolveServiceSettings } from "../../connection/resolve-settings.ts";
 import { readText } from "../../parse/body.ts";
 import type { CommandInputOf } from "../../parse/declaration.ts";
 import { InputRequiredError, UsageError } from "../../process/failure.ts";
@@ -17,23 +17,18 @@ export const keyFlag = {
 
 type KeyOptions = CommandInputOf<readonly [typeof keyFlag]>;
 
-/**
- * Resolves the base64 key from a file, the environment or the emulator that runs here. Returns undefined if there is
- * none. The key is never printed.
- */
-export async function resolveKey(
-  { globals, host, output }: Context,
-  { flags }: KeyOptions,
-): Promise<string | undefined> {
+/** Resolves the base64 key from a file, the environment or the emulator of this folder. It is never printed. */
+export async function resolveKey(context: Context, input: KeyOptions): Promise<string | undefined> {
+  const given = await readGivenKey(context, input);
+  if (given !== undefined) return given;
+  const { hmacKey } = await resolveServiceSettings(context);
+  if (hmacKey) await context.output.note(`Using the key from ${hmacKey.origin}`);
+  return hmacKey?.value;
+}
+
+async function readGivenKey({ host }: Context, { flags }: KeyOptions): Promise<string | undefined> {
   const file = flags["key-file"];
-  if (file === undefined) {
-    const given = findKeyVariable(host);
-    if (given !== undefined) return given;
-    const found = (await resolveServiceSettings({ globals, host })).hmacKey;
-    if (found) await output.note(`Using the key from ${found.origin}`);
-    return found?.value;
-  }
-  return readKeyFile(host, file, "--key-file");
+  return file === undefined ? findKeyVariable(host) : readKeyFile(host, file, "--key-file");
 }
 
 export async function readKeyFile(host: Context["host"], file: string, flag: string): Promise<string> {
@@ -43,19 +38,14 @@ export async function readKeyFile(host: Context["host"], file: string, flag: str
 }
 
 export function findKeyVariable(host: Context["host"]): string | undefined {
-  const found = readWebhookKeySetting(host);
+  const found = readVariable(host, "SVC_WEBHOOK_HMAC_KEY");
   const text = found?.value.trim();
   return found && text ? checkKey(parseKey(text), found.origin) : undefined;
 }
 
-/** Parses the key from any output format of svc webhooks hmac-key. */
 function parseKey(text: string): string {
-  try {
-    const { hmac_key: key } = toFields([JSON.parse(text)].flat()[0]);
-    return typeof key === "string" ? key : text;
-  } catch {
-    return text.replace(/^hmac[_ ]key\s+/i, "");
-  }
+  const { hmac_key: key } = toFields([tryParseJson(text)].flat()[0]);
+  return typeof key === "string" ? key : text.replace(/^hmac[_ ]key\s+/i, "");
 }
 
 /** Rejects a key with a blank or a missing character, because it makes no valid signature. */
@@ -73,15 +63,13 @@ export async function requireKey(context: Context, input: KeyOptions): Promise<s
 }
 
 export async function fetchKey(context: Context, input: KeyOptions): Promise<string> {
-  const isGiven = input.flags["key-file"] !== undefined;
-  const given = isGiven ? await resolveKey(context, input) : findKeyVariable(context.host);
+  const given = await readGivenKey(context, input);
   if (given !== undefined) return given;
   const client = await context.client("contracts", { connections: 2 });
   const { hmac_key: key } = await client.call(showHmacKey, {}, { signal: context.signal });
   return key;
 }
 
-/** Rewords the signing error about a key that is not base64 for the command line. */
 export function toKeyError(cause: unknown): unknown {
   return cause instanceof TypeError
     ? new UsageError("The key is not base64. To print it, run svc webhooks hmac-key.", { cause })

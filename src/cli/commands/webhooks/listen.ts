@@ -16,9 +16,9 @@ import {
   signBody,
   verifyReceivedDelivery,
 } from "./listened-delivery.ts";
-import { openDeliverySender, parseHeader, parseReceiverUrl } from "./post.ts";
+import { type DeliverySendResult, openDeliverySender, parseHeader, parseReceiverUrl } from "./post.ts";
 import { isLocalService, parseActivities, subscribe } from "./registration.ts";
-import { openRecording, SavedDeliveries } from "./saved-deliveries.ts";
+import { openRecording, openSavedDeliveries, requireWritableFolder } from "./saved-deliveries.ts";
 import { watchSubscription } from "./subscription-watch.ts";
 
 const flags = [
@@ -48,7 +48,6 @@ const webhooksListen = defineCommand({
   summary: "Receive, verify and forward webhooks on this machine",
   description:
     "Starts a receiver and creates a webhook for it, if the service can reach this machine. Prints a line for each delivery, with the result of the signature check. With --forward-to, the raw bytes go to your app, and its response goes back. When the app refuses connections until the emulator disables the webhook, the listener enables it again once the app accepts connections. Ctrl-C ends the listener and deletes the webhook. With --json, each event is a line of JSON.",
-  positionals: [],
   flags,
   examples: [
     { title: "Print deliveries and check their signatures", argv: ["webhooks", "listen"] },
@@ -63,34 +62,21 @@ const webhooksListen = defineCommand({
   ],
   async run(input, context) {
     const plan = createPlan(input, context);
-    if (plan.folder !== undefined) await SavedDeliveries.check(plan.folder, "--save");
+    if (plan.folder !== undefined) await requireWritableFolder(plan.folder, "--save");
     const key = await fetchKey(context, input);
     if (input.flags["print-secret"]) {
-      if (context.output.format === "table") await context.output.print(key);
-      else await context.output.show({ hmac_key: key });
-      return undefined;
+      return context.output.showOrPrint({ hmac_key: key }, key);
     }
     // An invalid key is reported now instead of at the first delivery.
     signBody({ key, body: "", id: 1, at: 0 });
     await listen(plan, key, context);
     context.signal.throwIfAborted();
-    return undefined;
   },
 });
 
-interface ListenPlan {
-  readonly forwardTo: string | undefined;
-  readonly extraHeaders: Readonly<Record<string, string>>;
-  readonly activities: readonly string[];
-  readonly port: number;
-  readonly publicUrl: string | undefined;
-  readonly register: boolean;
-  readonly enable: boolean;
-  readonly folder: string | undefined;
-  readonly count: number;
-}
+type ListenPlan = ReturnType<typeof createPlan>;
 
-function createPlan({ flags: given }: CommandInputOf<typeof flags>, { host }: Context): ListenPlan {
+function createPlan({ flags: given }: CommandInputOf<typeof flags>, { host }: Context) {
   const { count, save, "forward-to": forwardTo, "public-url": publicUrl } = given;
   return {
     forwardTo: forwardTo === undefined ? undefined : parseReceiverUrl(forwardTo, "--forward-to"),
@@ -109,7 +95,7 @@ function createPlan({ flags: given }: CommandInputOf<typeof flags>, { host }: Co
 async function listen(plan: ListenPlan, key: string, context: Context): Promise<void> {
   const { output, signal, host, onEnd } = context;
   const recording = plan.folder === undefined ? undefined : await openRecording(plan.folder, context);
-  const saved = plan.folder === undefined || recording ? undefined : await SavedDeliveries.open(plan.folder);
+  const saved = plan.folder === undefined || recording ? undefined : await openSavedDeliveries(plan.folder);
   const poster = plan.forwardTo === undefined ? undefined : await openDeliverySender(context);
   let stop = () => {};
   const ended = new Promise<void>((done) => {
@@ -121,26 +107,20 @@ async function listen(plan: ListenPlan, key: string, context: Context): Promise<
   const receiver = await openWebhookReceiver({
     port: plan.port,
     onTooLarge: (limit) => void output.warn(`Rejected a request larger than ${formatSize(limit)}`),
-    respond: async ({ method, path, headers: given, body }) => {
+    respond: async ({ method, path, headers, body }) => {
       if (method !== "POST") return { status: 405 };
       // Deliveries that arrive during the last one are rejected. Their sender retries them for the next listener.
       if (number >= plan.count) return { status: 503, body: "no more deliveries are accepted" };
       number += 1;
       const isLast = number === plan.count;
-      const current = number;
-      const headers = Object.fromEntries(
-        Object.entries(given).flatMap(([name, value]) =>
-          value === undefined ? [] : [[name, [value].flat().join(", ")]],
-        ),
-      );
-      const received = { number: current, at: host.wall.now(), path, body, headers, key };
-      const checked = await verifyReceivedDelivery(received);
-      const file = await saved?.add(checked.activity ?? "UNKNOWN", { body, headers });
+      const checked = await verifyReceivedDelivery({ number, at: host.wall.now(), path, body, headers, key });
+      const activity = checked.activity ?? "UNKNOWN";
+      const file = await saved?.add(activity, { body, headers });
       const delivery = { body, headers: { ...headers, ...plan.extraHeaders } };
       const forwarded = await poster?.post(plan.forwardTo!, delivery);
       const status = getStatus(checked.verified, forwarded);
-      const recorded = await recording?.add(checked.activity, { path, headers, body, status });
-      const listened: ListenedDelivery = { ...checked, file: file ?? recorded, forwarded };
+      const recorded = await recording?.add(activity, { path, headers, body, status });
+      const listened: ListenedDelivery = { ...checked, file: file ?? recorded ?? null, forwarded };
       await output.printEvent(toEvent(listened), ...formatListenedDelivery(listened));
       if (isLast) stop();
       // The forwarding target determines the status. Without a target, the receiver rejects invalid signatures.
@@ -173,7 +153,6 @@ function getStatus(isVerified: boolean, forwarded: ListenedDelivery["forwarded"]
   return "error" in forwarded ? 502 : forwarded.status;
 }
 
-/** Subscribes the receiver if the service can reach it. Otherwise, prints how to register it. */
 async function subscribeReceiver(
   plan: ListenPlan,
   { url }: WebhookReceiver,
@@ -194,38 +173,18 @@ async function subscribeReceiver(
     `No webhook was created, because the service cannot reach this machine. Expose ${url} through a tunnel and register it:`,
   );
   await context.output.note(`  ${formatNextCommand(words, context)}`);
-  return undefined;
 }
 
-const toEvent = ({
-  number,
-  at,
-  path,
-  verified,
-  reason,
-  activity,
-  contract_id,
-  bytes,
-  file,
-  forwarded,
-}: ListenedDelivery) => ({
+const toEvent = ({ composite_id: _, forwarded, ...delivery }: ListenedDelivery) => ({
   type: "delivery",
-  number,
-  at,
-  path,
-  activity: activity ?? null,
-  contract_id: contract_id ?? null,
-  verified,
-  reason: reason ?? null,
-  bytes,
-  file: file ?? null,
+  ...delivery,
   forwarded: forwarded === undefined ? null : omitBody(forwarded),
 });
 
-const omitBody = ({ ...response }: NonNullable<ListenedDelivery["forwarded"]>) =>
-  "status" in response
-    ? { status: response.status, duration_ms: response.duration_ms }
-    : { error: response.error, duration_ms: response.duration_ms };
+const omitBody = (result: DeliverySendResult) =>
+  "status" in result
+    ? { status: result.status, duration_ms: result.duration_ms }
+    : { error: result.error, duration_ms: result.duration_ms };
 
 function explainListenError(error: NodeJS.ErrnoException, port: number): unknown {
   if (error.code !== "EADDRINUSE" && error.code !== "EACCES") return error;

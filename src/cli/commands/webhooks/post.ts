@@ -28,17 +28,15 @@ export function formatPostResult(response: DeliverySendResult): string {
     : `${summary}: ${truncateText(text.replaceAll(/\s+/g, " "), 200)}`;
 }
 
-export interface DeliverySender {
-  /** Sends raw bytes and headers once. An unreachable receiver is a result, not an exception. */
-  post(url: string, delivery: SavedDelivery): Promise<DeliverySendResult>;
-}
+export type DeliverySender = Awaited<ReturnType<typeof openDeliverySender>>;
 
 /** Creates a sender that delivers to receivers as the service does. It is closed at the end of the run. */
-export async function openDeliverySender({ globals, host, signal, onEnd }: Context): Promise<DeliverySender> {
+export async function openDeliverySender({ globals, host, signal, onEnd }: Context) {
   const transport = await openTransport(host, globals);
   onEnd(() => transport.close());
   return {
-    async post(url, { body, headers }) {
+    /** Sends raw bytes and headers once. An unreachable receiver is a result, not an exception. */
+    async post(url: string, { body, headers }: SavedDelivery): Promise<DeliverySendResult> {
       const startedAt = host.wall.monotonicNow();
       const measureDuration = () => Math.round(host.wall.monotonicNow() - startedAt);
       try {

@@ -71,10 +71,7 @@ export async function subscribe(
 
 const requestLimits = { retries: 0, timeoutMs: 700 };
 
-/**
- * Performs the work with a client of the webhook's cluster if the emulator of this folder has restarted at another
- * address and still has the webhook.
- */
+/** Performs the work if the emulator of this folder has restarted elsewhere and still has the webhook. */
 async function withMovedEmulator(
   { id, url }: { readonly id: number; readonly url: string },
   context: Context,
@@ -110,7 +107,6 @@ export async function reportRemainingWebhook(id: number, error: unknown, context
   await context.output.warn(`To delete it: ${line}`);
 }
 
-/** Reports that the service may have created the webhook, whose ID is unknown. */
 async function reportPossible(url: string, context: Context): Promise<void> {
   const subject = `titled "${listenerTitle}" for ${url}`;
   await context.output.warn(`warning: The service may have created a webhook ${subject}, which is not deleted.`);
@@ -165,7 +161,6 @@ async function removeStaleListeners(
   return removed;
 }
 
-/** Reports whether nothing listens at a local address. Returns false for other machines. */
 async function isClosedPort(url: string): Promise<boolean> {
   const { hostname } = new URL(url);
   return (hostname === "127.0.0.1" || hostname === "localhost") && isRefused(url);

@@ -2,7 +2,6 @@ import { constants } from "node:fs";
 import { access, readdir, readFile, rm, stat } from "node:fs/promises";
 import { dirname, join, resolve, sep } from "node:path";
 import { showClock } from "../../../api/emulator/clock.ts";
-import { toFields } from "../../../base/object.ts";
 import { createFileAtomic } from "../../../files/atomic-write.ts";
 import { formatFsError, isFsError } from "../../../files/disk.ts";
 import { makeFolder } from "../../../files/folders.ts";
@@ -23,60 +22,42 @@ export interface SavedDelivery {
 const connectionHeaders =
   /^(host|connection|content-length|transfer-encoding|keep-alive|te|trailer|upgrade|expect|accept-encoding)$/;
 
-/**
- * Folder of deliveries. Each delivery has a file with the raw body (`0007-CONTRACT_SIGNED.json`), which can be read,
- * verified and replayed. A file next to it (`.headers`) has its headers, one per line.
- */
-export class SavedDeliveries {
-  readonly #folder: string;
-  #next: number;
-
-  private constructor(folder: string, next: number) {
-    this.#folder = folder;
-    this.#next = next;
-  }
-
-  /** Rejects an unusable folder before anything is sent. */
-  static async check(folder: string, flag: string): Promise<void> {
-    try {
-      await access(await findNearestFolder(folder), constants.W_OK);
-    } catch (cause) {
-      if (!isFsError(cause)) throw cause;
-      throw new UsageError(`${flag}: cannot write ${folder}: ${formatFsError(cause)}`, { cause });
-    }
-  }
-
-  /** Creates the folder if it does not exist, and continues its numbers. */
-  static async open(folder: string): Promise<SavedDeliveries> {
-    // Payloads contain private messages, and custom headers can be secrets.
-    await makeFolder(folder);
-    const numbers = (await readdir(folder)).map((name) => Number(/^(\d{4,})-/.exec(name)?.[1] ?? 0));
-    const last = numbers.reduce((most, number) => Math.max(most, number), 0);
-    return new SavedDeliveries(folder, last + 1);
-  }
-
-  /**
-   * Saves a delivery with the next free number, because other listeners can use the folder. Never replaces files and
-   * never follows links. Returns the path of the body.
-   */
-  async add(activity: string, { body, headers }: SavedDelivery): Promise<string> {
-    const lines = Object.entries(headers).map(([header, value]) => `${header}: ${value}\n`);
-    for (;;) {
-      const name = `${String(this.#next).padStart(4, "0")}-${activity.replace(/[^A-Z0-9_]/g, "_").slice(0, 80)}`;
-      this.#next += 1;
-      const path = join(this.#folder, `${name}.json`);
-      // Headers are written first, so that every body has its headers.
-      if (!(await createFileAtomic(getHeadersPath(path), lines.join(""), writeOptions))) continue;
-      if (await createFileAtomic(path, body, writeOptions)) return path;
-      await rm(getHeadersPath(path));
-    }
+export async function requireWritableFolder(folder: string, flag: string): Promise<void> {
+  try {
+    await access(await findNearestFolder(folder), constants.W_OK);
+  } catch (cause) {
+    if (!isFsError(cause)) throw cause;
+    throw new UsageError(`${flag}: cannot write ${folder}: ${formatFsError(cause)}`, { cause });
   }
 }
 
 /**
- * Durable writes are not needed, because the sender stores its deliveries. Waiting for the disk would delay the
- * response.
+ * Opens or creates a folder of deliveries. Each delivery has a file with the raw body (`0007-CONTRACT_SIGNED.json`),
+ * which can be read, verified and replayed. A file next to it (`.headers`) has its headers, one per line.
  */
+export async function openSavedDeliveries(folder: string) {
+  // Payloads contain private messages, and custom headers can be secrets.
+  await makeFolder(folder);
+  const numbers = (await readdir(folder)).map((name) => Number(/^(\d{4,})-/.exec(name)?.[1] ?? 0));
+  let last = numbers.reduce((most, number) => Math.max(most, number), 0);
+  return {
+    /** Saves a delivery under the next free number, because other listeners can use the folder. Returns its path. */
+    async add(activity: string, { body, headers }: SavedDelivery): Promise<string> {
+      const lines = Object.entries(headers).map(([header, value]) => `${header}: ${value}\n`);
+      for (;;) {
+        last += 1;
+        const name = `${String(last).padStart(4, "0")}-${activity.replace(/[^A-Z0-9_]/g, "_").slice(0, 80)}`;
+        const path = join(folder, `${name}.json`);
+        // Headers are written first, so that every body has its headers.
+        if (!(await createFileAtomic(getHeadersPath(path), lines.join(""), writeOptions))) continue;
+        if (await createFileAtomic(path, body, writeOptions)) return path;
+        await rm(getHeadersPath(path));
+      }
+    },
+  };
+}
+
+/** The sender stores its deliveries. Waiting for the disk would delay the response. */
 const writeOptions = { durable: false };
 
 export async function listSavedBodies(folder: string): Promise<readonly string[]> {
@@ -106,7 +87,6 @@ export async function readDelivery({ host }: Context, path: string, name: string
   return { body, headers: path === "-" ? {} : await readSavedHeaders(host, path) };
 }
 
-/** Reads the headers next to a saved body. Returns none without such a file. */
 export const readSavedHeaders = async ({ cwd }: Host, path: string): Promise<Record<string, string>> =>
   parseHeaders(await readFile(resolve(cwd, getHeadersPath(path)), "utf8").catch(() => ""));
 
@@ -138,27 +118,15 @@ interface DeliveryWithResponse extends SavedDelivery {
   readonly status: number;
 }
 
-interface WebhookRecording {
-  add(activity: string | undefined, delivery: DeliveryWithResponse): Promise<string>;
-}
-
-/** Opens the corpus that is being recorded in this folder. Returns undefined if there is none. */
-export async function openRecording(folder: string, context: Context): Promise<WebhookRecording | undefined> {
+export async function openRecording(folder: string, context: Context) {
   const recorder = await joinRecording(context, folder);
   if (!recorder) return undefined;
   return {
-    async add(activity, { path, headers, body, status }) {
+    async add(operation: string, { path, headers, body, status }: DeliveryWithResponse): Promise<string> {
       const request = { method: "POST", target: path, headers: Object.entries(headers), body };
       const response = { status, headers: [], body: Buffer.alloc(0) };
       const at = await fetchServiceTime(context);
-      return recorder.add({
-        callee: "receiver",
-        operation: activity ?? "UNKNOWN",
-        at,
-        durationMs: 0,
-        request,
-        response,
-      });
+      return recorder.add({ callee: "receiver", operation, at, durationMs: 0, request, response });
     },
   };
 }
@@ -167,7 +135,5 @@ export async function openRecording(folder: string, context: Context): Promise<W
 async function fetchServiceTime(context: Context): Promise<number> {
   if (!(await isEmulator(context))) return context.host.wall.now();
   const client = await context.client("emulator");
-  const { now } = toFields(await client.call(showClock, {}));
-  const time = Date.parse(String(now));
-  return Number.isNaN(time) ? context.host.wall.now() : time;
+  return Date.parse((await client.call(showClock, {})).now);
 }

@@ -17,6 +17,8 @@ import { type Command, type Context, defineCommand } from "../../command.ts";
 import { resolveRunFile, resolveStateFile } from "../../connection/emulator/run-file.ts";
 import { requireEmulator } from "../../connection/target.ts";
 import { CommandFailedError, UsageError } from "../../process/failure.ts";
+import { fetchAllPages } from "../../runtime/paging.ts";
+import { deliveryPaging } from "./deliveries.ts";
 
 type Delivery = ResultOf<typeof listDeliveries>["items"][number];
 type Webhook = ResultOf<typeof listControlWebhooks>[number];
@@ -26,7 +28,6 @@ const webhooksSchedule = defineCommand({
   summary: "Show when webhooks are retried, and why",
   description:
     "Lists the attempts that the running emulator plans, with the reason for each. With --rule, prints the schedule of a delivery whose receiver never responds 2xx: that of the running emulator's webhooks, or that of the specification if no emulator runs.",
-  positionals: [],
   flags: [
     { flag: "rule", type: "switch", description: "Print the retry rule for a delivery at --from" },
     {
@@ -70,7 +71,6 @@ const webhooksSchedule = defineCommand({
       ],
       emptyMessage: "No planned attempts",
     });
-    return undefined;
   },
 });
 
@@ -158,21 +158,13 @@ async function listPlannedRows(file: string | undefined, context: Context) {
   const webhooks = await client.call(listControlWebhooks, {}, { signal });
   const planned: Delivery[] = [];
   for (const outcome of ["waiting", "retrying"] as const) {
-    for (let offset = 0; ; ) {
-      const query = { outcome, limit: 500, offset };
-      const { items, total } = await client.call(listDeliveries, { query }, { signal });
-      planned.push(...items);
-      offset += items.length;
-      if (items.length === 0 || offset >= total) break;
-    }
+    const query = { outcome, limit: deliveryPaging.maxPerPage };
+    const fetch = (part: typeof query) => client.call(listDeliveries, { query: part }, { signal });
+    planned.push(...(await fetchAllPages(deliveryPaging, "items", await fetch(query), query, fetch)).items);
   }
+  const findWebhook = (wanted: number) => webhooks.find(({ id }) => id === wanted);
   return planned
-    .map((delivery) =>
-      toPlannedRow(
-        delivery,
-        webhooks.find(({ id }) => id === delivery.webhook_id),
-      ),
-    )
+    .map((delivery) => toPlannedRow(delivery, findWebhook(delivery.webhook_id)))
     .sort((a, b) => (a.at ?? "").localeCompare(b.at ?? "") || a.delivery - b.delivery);
 }
 

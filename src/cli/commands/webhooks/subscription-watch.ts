@@ -33,7 +33,7 @@ export async function watchSubscription(webhook: Webhook, options: WatchOptions,
   const ended = new AbortController();
   const signal = AbortSignal.any([context.signal, ended.signal]);
   const onDeleted = options.onDeleted && (() => ended.abort());
-  const watch = new SubscriptionWatch(webhook, { ...options, onDeleted }, context, emulator, signal);
+  const watch = createWatch(webhook, { ...options, onDeleted }, context, emulator, signal);
   // The emulator of this folder can differ from the service in use.
   if ((await watch.findWebhook().catch(() => undefined)) === undefined) return;
   const watching = watch
@@ -66,146 +66,120 @@ async function connectToEmulator(context: Context, before?: RunningEmulator): Pr
   return { url, token, client: await context.client("emulator", { connections: 2 }) };
 }
 
-class SubscriptionWatch {
-  readonly #webhook: Webhook;
-  readonly #options: WatchOptions;
-  readonly #context: Context;
-  readonly #signal: AbortSignal;
-  #emulator: RunningEmulator;
-  #status = "ACTIVE";
+function createWatch(
+  { id, url }: Webhook,
+  { forwardTo, shouldEnable, onDeleted }: WatchOptions,
+  context: Context,
+  found: RunningEmulator,
+  signal: AbortSignal,
+) {
+  const { output } = context;
+  const { wall } = context.host;
+  const enableCommand = `svc emulator webhooks enable ${id}`;
+  let emulator = found;
+  let status = "ACTIVE";
 
-  constructor(
-    webhook: Webhook,
-    options: WatchOptions,
-    context: Context,
-    emulator: RunningEmulator,
-    signal: AbortSignal,
-  ) {
-    this.#webhook = webhook;
-    this.#options = options;
-    this.#context = context;
-    this.#emulator = emulator;
-    this.#signal = signal;
+  async function run(): Promise<void> {
+    do await follow();
+    while (!signal.aborted && (await waitUntilBack()));
   }
 
-  async run(): Promise<void> {
-    do await this.#follow();
-    while (!this.#signal.aborted && (await this.#waitUntilBack()));
-  }
-
-  async #follow(): Promise<void> {
-    const onMissed = () => void this.#check().catch(() => {});
+  async function follow(): Promise<void> {
+    const onMissed = () => void check().catch(() => {});
     try {
       const call = CheckedCall.check(followEvents);
-      const stream = await this.#emulator.client.send(call, {
-        signal: this.#signal,
-        silenceMs: 0,
-        retries: 0,
-        onMissed,
-      });
-      await this.#check();
+      const stream = await emulator.client.send(call, { signal, silenceMs: 0, retries: 0, onMissed });
+      await check();
       for await (const event of stream.value as AsyncIterable<EventOf<typeof followEvents>>) {
-        if (this.#isRelevant(event)) await this.#check();
+        if (isRelevant(event)) await check();
       }
     } catch (error) {
       if (!(error instanceof NetworkError)) throw error;
     }
   }
 
-  #isRelevant(event: EventOf<typeof followEvents>): boolean {
+  function isRelevant(event: EventOf<typeof followEvents>): boolean {
     if (event.event === "delivery") {
-      return event.delivery.webhook_id === this.#webhook.id && event.delivery.webhook_status !== this.#status;
+      return event.delivery.webhook_id === id && event.delivery.webhook_status !== status;
     }
     // These operations can enable, disable or delete the webhook.
     return event.event === "state" || (event.event === "request" && /webhooks/.test(event.request.operation ?? ""));
   }
 
-  async findWebhook() {
-    const all: ResultOf<typeof listControlWebhooks> = await this.#emulator.client.call(
-      listControlWebhooks,
-      {},
-      { signal: this.#signal, retries: 0, timeoutMs },
-    );
-    return all.find(({ id, url }) => id === this.#webhook.id && url === this.#webhook.url);
+  async function findWebhook() {
+    const limits = { signal, retries: 0, timeoutMs };
+    const all: ResultOf<typeof listControlWebhooks> = await emulator.client.call(listControlWebhooks, {}, limits);
+    return all.find((one) => one.id === id && one.url === url);
   }
 
-  async #check(): Promise<void> {
-    const status = (await this.findWebhook())?.status ?? "DELETED";
-    if (status === this.#status) return;
-    this.#status = status;
-    const { id } = this.#webhook;
-    const enable = `svc emulator webhooks enable ${id}`;
+  async function check(): Promise<void> {
+    const current = (await findWebhook())?.status ?? "DELETED";
+    if (current === status) return;
+    status = current;
     if (status === "ACTIVE") {
       const resend = `To resend undelivered deliveries: svc emulator webhooks resend ${id}`;
-      return this.#report("webhook_enabled", `Webhook ${id} is enabled again. ${resend}`);
+      return report("webhook_enabled", `Webhook ${id} is enabled again. ${resend}`);
     }
     if (status === "DELETED") {
       const resubscribeHint = "To subscribe again, run svc webhooks listen again.";
-      const next = this.#options.onDeleted ? "Another webhook is created." : resubscribeHint;
-      await this.#report("webhook_deleted", `Webhook ${id} was deleted. ${next}`);
-      return this.#options.onDeleted?.();
+      const next = onDeleted ? "Another webhook is created." : resubscribeHint;
+      await report("webhook_deleted", `Webhook ${id} was deleted. ${next}`);
+      return onDeleted?.();
     }
     if (status === "DISABLED_BY_USER") {
-      return this.#report("webhook_disabled", `Webhook ${id} was disabled by a user. To enable it: ${enable}`);
+      return report("webhook_disabled", `Webhook ${id} was disabled by a user. To enable it: ${enableCommand}`);
     }
-    const { forwardTo, shouldEnable } = this.#options;
     const disabled = `Webhook ${id} is disabled after ${failuresUntilDisabled} consecutive failures.`;
     if (forwardTo === undefined || !shouldEnable) {
-      return this.#report("webhook_disabled", `${disabled} To enable it: ${enable}`);
+      return report("webhook_disabled", `${disabled} To enable it: ${enableCommand}`);
     }
     const isDown = await isRefused(forwardTo);
-    const condition = isDown ? "accepts connections" : "has restarted";
-    const alternative = isDown ? "" : `, or after ${enable}`;
-    await this.#report(
-      "webhook_disabled",
-      `${disabled} It will be enabled again when ${forwardTo} ${condition}${alternative}.`,
-    );
-    void this.#enableOnceBack(forwardTo, isDown).catch(() => {});
+    const moment = isDown ? "accepts connections" : `has restarted, or after ${enableCommand}`;
+    await report("webhook_disabled", `${disabled} It will be enabled again when ${forwardTo} ${moment}.`);
+    void enableOnceBack(forwardTo, isDown).catch(() => {});
   }
 
   /** An app that returns errors has to restart first. Only a delivery shows whether the app has recovered. */
-  async #enableOnceBack(forwardTo: string, isDown: boolean): Promise<void> {
-    for (let wasDown = isDown; this.#status === "DISABLED_BY_ERROR"; ) {
-      await this.#context.host.wall.sleep(appProbeMs, this.#signal);
-      if (this.#signal.aborted) return;
-      const isRefusing = await isRefused(forwardTo);
+  async function enableOnceBack(app: string, isDown: boolean): Promise<void> {
+    for (let wasDown = isDown; status === "DISABLED_BY_ERROR"; ) {
+      await wall.sleep(appProbeMs, signal);
+      if (signal.aborted) return;
+      const isRefusing = await isRefused(app);
       if (wasDown && !isRefusing) {
-        await this.#context.output.warn(`${forwardTo} accepts connections again.`);
-        await this.#emulator.client.call(enableWebhook, { params: { id: this.#webhook.id } }, { signal: this.#signal });
+        await output.warn(`${app} accepts connections again.`);
+        await emulator.client.call(enableWebhook, { params: { id } }, { signal });
         return;
       }
       wasDown ||= isRefusing;
     }
   }
 
-  /**
-   * Waits until the emulator responds. Resolves with false if another emulator uses its address and rejects the
-   * credentials.
-   */
-  async #waitUntilBack(): Promise<boolean> {
-    const ended = `The emulator at ${this.#emulator.url} has ended. To start it again`;
-    await this.#report("emulator_ended", `${ended}: svc emulator start`);
+  /** Resolves with false if another emulator uses the address and rejects the credentials. */
+  async function waitUntilBack(): Promise<boolean> {
+    const ended = `The emulator at ${emulator.url} has ended. To start it again`;
+    await report("emulator_ended", `${ended}: svc emulator start`);
     for (;;) {
-      await this.#context.host.wall.sleep(emulatorProbeMs, this.#signal);
-      if (this.#signal.aborted) return false;
+      await wall.sleep(emulatorProbeMs, signal);
+      if (signal.aborted) return false;
       try {
-        this.#emulator = await connectToEmulator(this.#context, this.#emulator);
-        await this.findWebhook();
-        await this.#report("emulator_back", `The emulator at ${this.#emulator.url} is back.`);
+        emulator = await connectToEmulator(context, emulator);
+        await findWebhook();
+        await report("emulator_back", `The emulator at ${emulator.url} is back.`);
         return true;
       } catch (error) {
         if (!(error instanceof ServiceError && error.status === 401)) continue;
         const resubscribeHint = "To subscribe to it, run svc webhooks listen again.";
-        const next = this.#options.onDeleted ? "A webhook is created there." : resubscribeHint;
-        await this.#report("webhook_deleted", `Another emulator is now running at ${this.#emulator.url}. ${next}`);
+        const next = onDeleted ? "A webhook is created there." : resubscribeHint;
+        await report("webhook_deleted", `Another emulator is now running at ${emulator.url}. ${next}`);
         return false;
       }
     }
   }
 
-  async #report(type: string, line: string): Promise<void> {
-    const { output } = this.#context;
+  async function report(type: string, line: string): Promise<void> {
     await output.warn(line);
-    if (output.format !== "table") await output.printDocument({ type, webhook_id: this.#webhook.id });
+    if (output.format !== "table") await output.printDocument({ type, webhook_id: id });
   }
+
+  return { run, findWebhook };
 }

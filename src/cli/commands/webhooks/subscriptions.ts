@@ -5,7 +5,7 @@ import { isOnThisMachine } from "../../../files/machine.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { requireEmulator } from "../../connection/target.ts";
 import { explainRejectedAddress } from "../../parse/values.ts";
-import { CommandFailedError, PartialFailureError } from "../../process/failure.ts";
+import { PartialFailureError } from "../../process/failure.ts";
 import { prepareRequest } from "../../runtime/derived-command.ts";
 
 const webhooksCreate = defineCommand({
@@ -13,9 +13,6 @@ const webhooksCreate = defineCommand({
   summary: "Subscribe a receiver to activities",
   description: "Warns if the emulator may not send to the address.",
   extendsDerived: true,
-  positionals: [],
-  flags: [],
-  examples: [],
   async run(input, context, spec) {
     const prepared = await prepareRequest(spec!, input, context);
     if (prepared === "dry-run") return undefined;
@@ -25,7 +22,6 @@ const webhooksCreate = defineCommand({
     const { id, url } = toFields(value);
     const why = await explainForbidden(id, url, context).catch(() => undefined);
     if (why) await context.output.warn(`warning: the emulator will not send to this address: ${why}`);
-    return undefined;
   },
 });
 
@@ -62,30 +58,17 @@ const webhooksList = defineCommand({
   summary: "List webhooks with their status and failures",
   description:
     "Lists the webhooks of all workspaces of the running emulator. The real service shows them in its application only.",
-  positionals: [],
   flags: [{ flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" }],
   examples: [{ title: "List the webhooks and their activities", argv: ["webhooks", "list"] }],
   async run({ flags }, context) {
     await requireEmulator(flags.file, context);
-    const client = await findEmulatorClient(context, flags.file);
+    const client = await context.client("emulator", { file: flags.file });
     const found = await client.call(listControlWebhooks, {}, { signal: context.signal });
     await context.output.show(found, {
       columns,
       emptyMessage: "No webhooks. To create one: svc webhooks listen or svc webhooks create",
     });
-    return undefined;
   },
 });
-
-async function findEmulatorClient(context: Context, file: string | undefined) {
-  return context.client("emulator", { file }).catch((error: unknown) => {
-    if (!(error instanceof CommandFailedError) || error.code !== "no_emulator") throw error;
-    throw new CommandFailedError("not-found", "no_emulator", error.message, {
-      hint: error.hint ?? "The real service shows its webhooks in its application only.",
-      next: error.next,
-      cause: error,
-    });
-  });
-}
 
 export const commands: readonly Command[] = [webhooksCreate, webhooksList];

@@ -212,12 +212,11 @@ function explainUnsent(outcome: WholeDelivery["outcome"], status: WholeDelivery[
   return `${outcome === "skipped_not_allowed" ? "host not allowed" : status}: nothing was sent`;
 }
 
-async function listActivities({ output }: Context) {
+async function listActivities({ output }: Context): Promise<undefined> {
   const rows = Object.entries(activityGroups).flatMap(([group, names]) =>
     names.map((activity) => ({ activity, group })),
   );
   await output.show(rows, { columns: ["activity", "group"], fields: ["activity", "group"] });
-  return undefined;
 }
 
 /** Finds the URLs of webhooks without an attempt, because only attempts contain a URL. */

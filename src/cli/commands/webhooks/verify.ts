@@ -22,7 +22,6 @@ const bodyFile = {
   description: "File with the raw body, or - for standard input",
 } as const satisfies PositionalSpec;
 
-/** svc webhooks explain accepts the same input. */
 type HeadersInput = CommandInputOf<
   readonly [{ flag: "signature"; type: "text" }, { flag: "headers"; type: "text" }],
   readonly [{ name: "body" }]
@@ -75,11 +74,7 @@ const webhooksVerify = defineCommand({
     const verdict = await scheme.verify({ key, body, headers, nowMs: context.host.wall.now() }).catch((cause) => {
       throw toKeyError(cause);
     });
-    if (verdict.ok) {
-      if (context.output.format === "table") await context.output.print("valid");
-      else await context.output.show({ valid: true });
-      return undefined;
-    }
+    if (verdict.ok) return context.output.showOrPrint({ valid: true }, "valid");
     const { reason } = verdict;
     throw new CommandFailedError("failed", reason, `The signature does not match: ${scheme.reasonTexts[reason]}.`, {
       hint: "The signature covers the raw bytes. Verify them unchanged.",
@@ -88,7 +83,6 @@ const webhooksVerify = defineCommand({
   },
 });
 
-/** Formats the command line that diagnoses the same delivery. */
 const formatExplainCommand = ({ positionals, flags: given }: SignedInput): string[] => [
   "webhooks",
   "explain",
@@ -146,11 +140,8 @@ const webhooksSign = defineCommand({
     const body = await readInput(context.host, input.positionals.body, "<body>");
     const headers = Object.entries(signBody({ key, body, id: 1, at: context.host.wall.now() }));
     const [header, signature] = headers.at(-1)!;
-    const { output } = context;
-    if (output.format !== "table") await output.show({ header, signature });
-    else if (input.flags["as-header"]) await output.print(...headers.map(([name, value]) => `${name}: ${value}`));
-    else await output.print(signature);
-    return undefined;
+    const lines = input.flags["as-header"] ? headers.map(([name, value]) => `${name}: ${value}`) : [signature];
+    await context.output.showOrPrint({ header, signature }, ...lines);
   },
 });
 

@@ -83,10 +83,6 @@ async function selectWebhooks(argument: string | undefined, access: ControlAcces
   throw createMissingWebhookError(`Webhook ${argument} not found.`, undefined);
 }
 
-/**
- * Prints a table of several webhooks, then describes the worst one, or all failing ones, each with its conclusion at
- * the end.
- */
 async function printForUsers(
   reads: readonly WebhookReading[],
   all: boolean,
@@ -99,7 +95,7 @@ async function printForUsers(
   // Webhooks without deliveries appear only in the table.
   const failing = reads.filter(({ health }) => health.failing && !health.isUntouched);
   const shown = isSingle ? reads : failing.slice(0, all ? undefined : 1);
-  const table = isSingle ? [] : await formatTable(all ? reads : reads.slice(0, maxRows), context);
+  const table = isSingle ? [] : formatTable(all ? reads : reads.slice(0, maxRows), context);
   const moreRows = isSingle || all ? 0 : Math.max(0, reads.length - maxRows);
   const moreFailing = failing.length - shown.length;
   const more = [
@@ -115,8 +111,8 @@ async function printForUsers(
   }
 }
 
-async function formatTable(reads: readonly WebhookReading[], { host, globals }: Context): Promise<StyledLine[]> {
-  const window = globals.wide ? undefined : readWindowWidth(host.stdout, host.env);
+function formatTable(reads: readonly WebhookReading[], { host, globals }: Context): StyledLine[] {
+  const window = (!globals.wide && readWindowWidth(host.stdout, host.env)) || Number.POSITIVE_INFINITY;
   const columns: readonly Column[] = [
     { name: "webhook", cut: 2 },
     { name: "workspace", cut: 1 },
@@ -124,12 +120,7 @@ async function formatTable(reads: readonly WebhookReading[], { host, globals }: 
     "since",
     { name: "why", cut: 2 },
   ];
-  const { lines } = fitTable(reads.map(toRow), {
-    columns,
-    window: window ?? Number.POSITIVE_INFINITY,
-    isComplete: false,
-  });
-  return [...lines];
+  return [...fitTable(reads.map(toRow), { columns, window, isComplete: false }).lines];
 }
 
 const toRow = ({ webhook, health }: WebhookReading) => [
@@ -140,7 +131,6 @@ const toRow = ({ webhook, health }: WebhookReading) => [
   health.short,
 ];
 
-/** Checks that need no log of deliveries, in the order in which to try them. */
 const checks: readonly (readonly [words: string, argv: readonly string[]])[] = [
   [
     "Receive its webhooks on this machine through a tunnel, and check their signatures",
@@ -164,11 +154,8 @@ async function showChecklist(service: string, context: Context): Promise<"failed
   const { output } = context;
   await output.note(`The service of ${service} shows its webhook deliveries in its application only.`);
   const commands = checks.map(([words, argv]) => ({ words, command: formatNextCommand(argv, context) }));
-  if (output.format !== "table") await output.show(commands);
-  else {
-    const lines = commands.flatMap(({ words, command }) => [`${words}:`, `  ${command}`]);
-    await output.print("To diagnose it from this machine:", ...lines);
-  }
+  const lines = commands.flatMap(({ words, command }) => [`${words}:`, `  ${command}`]);
+  await output.showOrPrint(commands, "To diagnose it from this machine:", ...lines);
   return "failed";
 }
 
@@ -193,11 +180,6 @@ async function findNamedWebhooks(
   );
   const titled = filterByName(argument, all, ({ title }) => title);
   const found = all.filter((one) => titled.includes(one) || owners.some(({ id }) => id === one.workspace_id));
-  if (titled.length > 0 && owners.length > 0 && found.length > titled.length) {
-    throw new UsageError(`"${argument}" is ambiguous: it is the title of a webhook and the name of a workspace`, {
-      hint: `Use an ID. ${formatChoices(found)}`,
-    });
-  }
   const distinct = new Set(titled.map(({ title }) => title)).size + new Set(owners.map(({ id }) => id)).size;
   if (distinct > 1) {
     const names = [...titled.map(({ title }) => title), ...owners.map(({ name, id }) => `${name} (workspace ${id})`)];

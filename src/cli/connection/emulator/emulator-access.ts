@@ -17,10 +17,8 @@ import {
   resolveRunFile,
 } from "./run-file.ts";
 
-/** Address and credentials of an emulator in this process or elsewhere. */
 export type EmulatorAccess = Pick<Emulator, "routerUrl" | "controlUrl" | "token" | "clusters">;
 
-/** Emulator that runs on a state of this folder or of a parent folder. */
 export interface LocalEmulator extends EmulatorAccess {
   readonly state: string;
 }
@@ -40,45 +38,30 @@ export async function findLocalEmulator(host: Host): Promise<LocalEmulator | und
   return { ...(await readEmulatorAccess(running)), state };
 }
 
-/** Requests the clusters and keys of a running emulator, with their local addresses. */
+/** Requests the clusters and keys of a running emulator, with their local or public addresses. */
 export async function readEmulatorAccess(
   running: Pick<RunningEmulator, "routerUrl" | "token">,
+  isPublic = false,
 ): Promise<EmulatorAccess> {
-  return createAccess(running, running.routerUrl, "own_url");
-}
-
-/** Requests the clusters with the public addresses, if the emulator has any. */
-export async function readPublicAccess(running: Pick<RunningEmulator, "routerUrl" | "token">): Promise<EmulatorAccess> {
-  const { checkReadiness } = await import("../../../api/emulator/lifecycle.ts");
-  const { public_url } = await withControlClient(running.routerUrl, undefined, (client) =>
-    client.call(checkReadiness, {}, singleAttempt),
-  );
-  return createAccess(running, public_url ?? running.routerUrl, "url");
-}
-
-async function createAccess(
-  { routerUrl: askedAt, token }: Pick<RunningEmulator, "routerUrl" | "token">,
-  routerUrl: string,
-  address: "url" | "own_url",
-): Promise<EmulatorAccess> {
-  const { listControlClusters } = await import("../../../api/emulator/clusters.ts");
-  const found = await withControlClient(askedAt, token, (client) =>
-    client.call(listControlClusters, {}, singleAttempt),
-  );
-  return {
-    routerUrl,
-    controlUrl: `${routerUrl}/_emulator`,
-    token,
-    clusters: found.map((one) => ({
+  const { token } = running;
+  const [{ listControlClusters }, { checkReadiness }] = await Promise.all([
+    import("../../../api/emulator/clusters.ts"),
+    import("../../../api/emulator/lifecycle.ts"),
+  ]);
+  return withControlClient(running.routerUrl, token, async (client) => {
+    const publicUrl = isPublic ? (await client.call(checkReadiness, {}, singleAttempt)).public_url : undefined;
+    const routerUrl = publicUrl ?? running.routerUrl;
+    const clusters = (await client.call(listControlClusters, {}, singleAttempt)).map((one) => ({
       id: one.id,
-      url: one[address],
+      url: isPublic ? one.url : one.own_url,
       external: one.external,
       clusterKey: one.cluster_key,
       clientId: one.client_id ?? undefined,
       clientSecret: one.client_secret ?? undefined,
       hmacKey: one.hmac_key ?? undefined,
-    })),
-  };
+    }));
+    return { routerUrl, controlUrl: `${routerUrl}/_emulator`, token, clusters };
+  });
 }
 
 export async function listKnownWorkspaces({ routerUrl, token }: Pick<EmulatorAccess, "routerUrl" | "token">) {
@@ -98,24 +81,18 @@ export function selectWorkspace<Access extends EmulatorAccess>(access: Access, w
 
 const singleAttempt = { retries: 0, timeoutMs: responseTimeoutMs };
 
-/**
- * Checks whether the emulator of a run file responds at its address. No other request is sent there before. Throws
- * CommandFailedError if the emulator does not respond in time or, unless `mayBeStarting`, is not ready.
- */
+/** Throws if the emulator does not respond in time or, unless `mayBeStarting`, is not ready. */
 export async function isSameEmulator(
   { routerUrl, instanceId, pid }: RunningEmulator,
   { mayBeStarting = false }: { readonly mayBeStarting?: boolean } = {},
 ): Promise<boolean> {
-  const { checkReadiness } = await import("../../../api/emulator/lifecycle.ts");
   const createSilentError = (failure: string, cause?: unknown) =>
     new CommandFailedError("temporary", "emulator_silent", `The emulator of this folder ${failure}.`, {
       hint: "Try again in a moment, or use other services with --base-url or --profile.",
       cause,
     });
   try {
-    const { status, value } = await withControlClient(routerUrl, undefined, (client) =>
-      client.send(CheckedCall.check(checkReadiness), singleAttempt),
-    );
+    const { status, value } = await requestReadiness(routerUrl);
     if (toFields(value).instance_id !== instanceId) return false;
     if (mayBeStarting) return true;
     // An emulator that cannot write explains the reason. It accepts reads and rejects other requests.
@@ -133,15 +110,16 @@ export async function isSameEmulator(
   }
 }
 
-export async function isConnectionRefused(url: string): Promise<boolean> {
+async function requestReadiness(url: string) {
   const { checkReadiness } = await import("../../../api/emulator/lifecycle.ts");
-  return withControlClient(url, undefined, (client) =>
-    client.send(CheckedCall.check(checkReadiness), singleAttempt),
-  ).then(
+  return withControlClient(url, undefined, (client) => client.send(CheckedCall.check(checkReadiness), singleAttempt));
+}
+
+export const isConnectionRefused = (url: string): Promise<boolean> =>
+  requestReadiness(url).then(
     () => false,
     (error: unknown) => error instanceof NetworkError && error.code === "ECONNREFUSED",
   );
-}
 
 /** Reports whether an emulator has ended and left its run file. Neither its process nor its port responds. */
 export async function isStaleRunFile(running: RunningEmulator): Promise<boolean> {
@@ -170,10 +148,6 @@ export async function withControlClient<T>(
 /** A local process that does not respond at once is not an emulator of this user. */
 const probeTimeoutMs = 2_000;
 
-/**
- * Returns the description of the emulator at that address. Returns undefined if another program or no program listens
- * there.
- */
 export async function probeListener(url: string): Promise<Liveness | undefined> {
   const { checkLiveness } = await import("../../../api/emulator/lifecycle.ts");
   const probeOnce = { retries: 0, timeoutMs: probeTimeoutMs };
@@ -201,10 +175,7 @@ export async function findStopInstructions({ instance_id, process: reported }: L
   return { runFile, isUnreachable: runFile !== undefined && !isCurrent, words };
 }
 
-/**
- * Creates the error for a state without a running emulator. Another emulator can still listen at the default port: its
- * files were removed, or it belongs to another folder.
- */
+/** Another emulator can listen at the default port: its files were removed, or it belongs to another folder. */
 export async function createNoEmulatorError(state: string, runFile: string): Promise<CommandFailedError> {
   const url = `http://127.0.0.1:${defaultPort}`;
   const found = await probeListener(url);

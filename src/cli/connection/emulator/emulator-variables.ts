@@ -1,5 +1,5 @@
 import { isHidden } from "../../../api/control-roles.ts";
-import { toFields } from "../../../base/object.ts";
+import { toFields, tryParseJson } from "../../../base/object.ts";
 import type { Output } from "../../output/output.ts";
 import type { Host } from "../../process/host.ts";
 import { type EmulatorAccess, listKnownWorkspaces, selectWorkspace } from "./emulator-access.ts";
@@ -45,7 +45,6 @@ export const getMainCluster = ({
 }: Pick<EmulatorAccess, "clusters">): EmulatorAccess["clusters"][number] | undefined =>
   clusters.find(({ clientId }) => clientId !== undefined) ?? clusters[0];
 
-/** Lists the values of an emulator to hide in logs, as for a real service. */
 export const collectSecrets = ({
   clusters,
   token,
@@ -63,54 +62,27 @@ const credentialVariables = [
   "SVC_BASIC_AUTH",
 ];
 
-interface VisibleClusters<Access> {
-  /** View of the emulator. If the environment names a workspace, its cluster comes first. */
-  readonly access: Access;
-  /** Key in the environment, if the emulator has its workspace. The emulator checks the secret. */
-  readonly key: { readonly clientId: string; readonly clientSecret: string } | undefined;
-  readonly unused: readonly string[];
-}
-
 /**
- * Selects the view of a local emulator by the environment. Only an API key of the emulator is sent, and selects the
- * workspace. Other credentials in the environment belong to the emulator, as printed by `svc emulator env`, or to a
- * real service.
+ * Selects the view of a local emulator by the environment. Only an API key of the emulator is sent, and its workspace
+ * comes first in the view. Other credentials in the environment belong to the emulator, as printed by `svc emulator env`,
+ * or to a real service. The emulator checks the secret.
  */
-export async function selectEnvironmentKey<Access extends EmulatorAccess>(
-  access: Access,
-  { env }: Pick<Host, "env">,
-): Promise<VisibleClusters<Access>> {
+export async function selectEnvironmentKey<Access extends EmulatorAccess>(access: Access, { env }: Pick<Host, "env">) {
   const { SVC_CLIENT_ID: clientId, SVC_CLIENT_SECRET: clientSecret } = env;
-  const isForeign = (name: string) => env[name] && !isOwn(name, env[name], access);
-  if (!clientId || !clientSecret) return { access, key: undefined, unused: credentialVariables.filter(isForeign) };
-  const workspace = (await listKnownWorkspaces(access)).find(({ client_id }) => client_id === clientId);
-  if (workspace === undefined) return { access, key: undefined, unused: credentialVariables.filter(isForeign) };
-  const others = credentialVariables.filter((name) => name !== "SVC_CLIENT_ID" && name !== "SVC_CLIENT_SECRET");
-  return {
-    access: selectWorkspace(access, workspace),
-    key: { clientId, clientSecret },
-    unused: others.filter(isForeign),
-  };
+  const known = clientId && clientSecret ? await listKnownWorkspaces(access) : [];
+  const workspace = known.find(({ client_id }) => client_id === clientId);
+  const isUsed = (name: string) => workspace !== undefined && /^SVC_CLIENT_(ID|SECRET)$/.test(name);
+  const unused = credentialVariables.filter((name) => env[name] && !isUsed(name) && !isOwn(name, env[name], access));
+  if (!workspace || !clientId || !clientSecret) return { access, key: undefined, unused };
+  return { access: selectWorkspace(access, workspace), key: { clientId, clientSecret }, unused };
 }
 
-/**
- * Reports whether this emulator issued the value. Such a value counts as used, because the emulator returns the same
- * one.
- */
+/** A value that this emulator issued counts as used, because the emulator returns the same one. */
 function isOwn(name: string, value: string, { clusters }: EmulatorAccess): boolean {
   if (name === "SVC_CLUSTER_KEY") return clusters.some(({ clusterKey }) => clusterKey === value);
-  if (name === "SVC_CLUSTERS")
-    return parseKeys(value)?.every((key) => clusters.some((one) => one.clusterKey === key)) === true;
-  return false;
-}
-
-function parseKeys(list: string): unknown[] | undefined {
-  try {
-    const found: unknown = JSON.parse(list);
-    return Array.isArray(found) ? found.map((one) => toFields(one).cluster_key) : undefined;
-  } catch {
-    return undefined;
-  }
+  const listed = name === "SVC_CLUSTERS" ? tryParseJson(value) : undefined;
+  const isIssued = (one: unknown) => clusters.some(({ clusterKey }) => clusterKey === toFields(one).cluster_key);
+  return Array.isArray(listed) && listed.every(isIssued);
 }
 
 export async function reportUnusedVariables(unused: readonly string[], output: Pick<Output, "note">): Promise<void> {

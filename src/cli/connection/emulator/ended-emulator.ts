@@ -1,17 +1,13 @@
 import type { EmulatorOptions } from "../../../../emulator/index.ts";
+import { lookupTable } from "../../../base/object.ts";
 import { NetworkError, ServiceError } from "../../../client/errors.ts";
 import { isOnThisMachine } from "../../../files/machine.ts";
 import type { Context } from "../../command.ts";
 import { CommandFailedError, UsageError } from "../../process/failure.ts";
-import { findLocalEmulator, isConnectionRefused, type LocalEmulator } from "./emulator-access.ts";
+import { findLocalEmulator, isConnectionRefused } from "./emulator-access.ts";
 import { findPathAbove } from "./run-file.ts";
 
-/** Result for a shell whose variables point to an emulator that has ended. */
-export interface EndedEmulator {
-  readonly variable: string;
-  /** Emulator that runs in this folder. Undefined if there is none. */
-  readonly running: LocalEmulator | undefined;
-}
+type EndedEmulator = NonNullable<Awaited<ReturnType<typeof findEndedEmulator>>>;
 
 const addressVariables = {
   services: ["SVC_BASE_URL", "SVC_ROUTER_URL", "SVC_CONTRACTS_URL"],
@@ -26,12 +22,11 @@ const addressVariables = {
 export async function findEndedEmulator(
   { globals, host }: Pick<Context, "globals" | "host">,
   of: "services" | "control",
-): Promise<EndedEmulator | undefined> {
-  if (globals.emulator || globals.baseUrl !== undefined || globals.profile !== undefined) return undefined;
+) {
+  if (hasTargetFlag({ globals })) return undefined;
   const variable = addressVariables[of].find((name) => host.env[name]);
   const address = variable && host.env[variable];
-  if (!address) return undefined;
-  if (!isOnThisMachine(address)) return undefined;
+  if (!address || !isOnThisMachine(address)) return undefined;
   const running = await findLocalEmulator(host).catch(() => undefined);
   const { SVC_EMULATOR_URL: control } = host.env;
   if (
@@ -43,6 +38,9 @@ export async function findEndedEmulator(
   return { variable, running };
 }
 
+const hasTargetFlag = ({ globals }: Pick<Context, "globals">): boolean =>
+  globals.emulator || globals.baseUrl !== undefined || globals.profile !== undefined;
+
 function formatEvalCommand({ variable, running }: EndedEmulator, { host }: Pick<Context, "host">): string {
   const ended = `${variable} points to an emulator that has ended`;
   if (running === undefined)
@@ -52,22 +50,18 @@ function formatEvalCommand({ variable, running }: EndedEmulator, { host }: Pick<
   return `${ended}. The emulator ${location} is at ${running.routerUrl}. To use it: eval "$(svc emulator env)" again.`;
 }
 
-/** Finds the ended emulator after a command could not reach its service. Returns undefined for another cause. */
-export async function findEndedHint(error: unknown, context: Context): Promise<string | undefined> {
-  if (!(error instanceof NetworkError) || error.code !== "ECONNREFUSED") return undefined;
-  const ended = (await findEndedEmulator(context, "services")) ?? (await findEndedEmulator(context, "control"));
-  return ended && formatEvalCommand(ended, context);
-}
-
 /**
- * Suggests the next step if a local emulator rejects the credentials in the environment, because another emulator can
- * use that address by now. Returns undefined if another setting than the environment selects the target.
+ * Explains why a local emulator did not respond or rejected the credentials of the environment: it has ended, and this
+ * folder or its address can have another one. Returns undefined for another cause.
  */
-export async function findRejectionHint(error: unknown, { globals, host }: Context): Promise<string | undefined> {
-  if (!(error instanceof ServiceError) || error.status !== 401) return undefined;
-  if (globals.emulator || globals.baseUrl !== undefined || globals.profile !== undefined) return undefined;
-  const { SVC_EMULATOR_URL: address } = host.env;
-  if (!address || !isOnThisMachine(address)) return undefined;
+export async function findEndedHint(error: unknown, context: Context): Promise<string | undefined> {
+  if (error instanceof NetworkError && error.code === "ECONNREFUSED") {
+    const ended = (await findEndedEmulator(context, "services")) ?? (await findEndedEmulator(context, "control"));
+    return ended && formatEvalCommand(ended, context);
+  }
+  const address = context.host.env.SVC_EMULATOR_URL;
+  const isRejected = error instanceof ServiceError && error.status === 401;
+  if (!isRejected || hasTargetFlag(context) || !address || !isOnThisMachine(address)) return undefined;
   return `The variables of this shell may belong to a previous emulator at this address. Run eval "$(svc emulator env)" again in the folder of the running one.`;
 }
 
@@ -97,62 +91,48 @@ export async function resolveEndedState(
 }
 
 /** Rewords an emulator's messages about options for the command line: `the option file` becomes `--file`. */
-export const toFlagTerms = ({ message }: Error): string =>
-  message.replace(/\bthe option ([a-z]+)\b/g, (_, name: string) => `--${name}`);
+const toFlagTerms = ({ message }: Error): string => message.replace(/\bthe option ([a-z]+)\b/g, "--$1");
 
-/** Explains in command line terms why an emulator ended without a request. */
-export function toEndedError(error: Error): unknown {
-  if (error.name === "StoreFailedError") {
-    return new CommandFailedError("failed", "state_not_kept", `${error.message}.`, { cause: error });
-  }
-  if (error.name !== "StateFormatError") return error;
-  return new CommandFailedError("failed", "state_refused", toFlagTerms(error), { cause: error });
-}
+const errorCodes = lookupTable<string>({
+  StateLockedError: "state_in_use",
+  StateFormatError: "state_refused",
+  StateAccessError: "state_unusable",
+  NotALockFileError: "not_a_run_file",
+  StoreFailedError: "state_not_kept",
+});
 
-/**
- * Failure at the start of an emulator. `repairable` marks a rejected state. `kind` gives the reason why a state is
- * inaccessible.
- */
-type StartFailure = NodeJS.ErrnoException & {
+/** `repairable` marks a rejected state. `kind` gives the reason why a state is inaccessible. */
+type StateError = NodeJS.ErrnoException & {
   readonly repairable?: boolean;
   readonly kind?: "forbidden" | "temporary" | undefined;
   readonly port?: number;
 };
 
-/** Explains in command line terms why an emulator did not start. */
-export function toStartError(error: StartFailure, { file, store, host, port }: EmulatorOptions): unknown {
+/** Explains an error of an emulator about its state in command line terms. Returns other errors unchanged. */
+export function toStateError(
+  error: StateError,
+  options: { readonly hint?: string | undefined; readonly next?: readonly string[] } = {},
+): unknown {
+  const code = errorCodes[error.name];
+  if (code === undefined) return error;
+  const message = error.name === "StoreFailedError" ? `${error.message}.` : toFlagTerms(error);
+  return new CommandFailedError(error.kind ?? "failed", code, message, { ...options, cause: error });
+}
+
+export function toStartError(error: StateError, { file, store, host, port }: EmulatorOptions): unknown {
   if (error.name === "StateLockedError") {
-    // The state has no file, so the hint contains only paths that lead to it.
-    const hint = {
-      hint:
-        store === undefined
-          ? "To run another one in memory in the background, set SVC_RUN_FILE to another file."
-          : "To run a second process with the same store and folder, set SVC_RUN_FILE to another file.",
-    };
+    // Without a file of the state, the hint contains only paths that lead to it.
+    const process =
+      store === undefined
+        ? "another one in memory in the background"
+        : "a second process with the same store and folder";
     const hasFile = store === undefined && typeof file === "string";
-    return new CommandFailedError("failed", "state_in_use", toFlagTerms(error), {
-      ...(!hasFile && hint),
-      cause: error,
-    });
+    return toStateError(error, hasFile ? {} : { hint: `To run ${process}, set SVC_RUN_FILE to another file.` });
   }
-  if (error.name === "NotALockFileError")
-    return new CommandFailedError("failed", "not_a_run_file", error.message, { cause: error });
-  if (error.name === "StateAccessError") {
-    return new CommandFailedError(error.kind ?? "failed", "state_unusable", toFlagTerms(error), { cause: error });
+  if (error.name === "CandidacyAbortedError") {
+    const message = "The emulator was stopped before it became the leader of its store.";
+    return new CommandFailedError("failed", "stopped", message, { cause: error });
   }
-  if (error.name === "StateFormatError") {
-    return new CommandFailedError("failed", "state_refused", toFlagTerms(error), {
-      ...(error.repairable && file !== undefined && { next: ["emulator", "repair", file] }),
-      cause: error,
-    });
-  }
-  if (error.name === "CandidacyAbortedError")
-    return new CommandFailedError(
-      "failed",
-      "stopped",
-      "The emulator was stopped before it became the leader of its store.",
-      { cause: error },
-    );
   if (error.name === "InvalidOptionsError") return new UsageError(error.message, { cause: error });
   if (error.syscall === "getaddrinfo" || error.code === "EADDRNOTAVAIL")
     return new UsageError(`--host must be an address of this machine, got "${host}" (${error.code})`, { cause: error });
@@ -160,5 +140,6 @@ export function toStartError(error: StartFailure, { file, store, host, port }: E
     const hint = "Choose a port above 1023 with --port, or use --port 0 for free ports.";
     return new UsageError(`This user cannot listen on port ${port ?? error.port} (EACCES)`, { hint, cause: error });
   }
-  return error;
+  const isRepairable = error.repairable === true && typeof file === "string";
+  return toStateError(error, isRepairable ? { next: ["emulator", "repair", file] } : {});
 }

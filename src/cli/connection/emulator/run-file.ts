@@ -1,7 +1,7 @@
-import { type Stats, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { lstat, readdir, readFile, rm, rmdir, writeFile } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve } from "node:path";
-import { toFields } from "../../../base/object.ts";
+import { toFields, tryParseJson } from "../../../base/object.ts";
 import { makeFolder, resolveRealPath } from "../../../files/folders.ts";
 import { findOriginal, readLock } from "../../../files/lock.ts";
 import { isOnThisMachine } from "../../../files/machine.ts";
@@ -18,10 +18,7 @@ export interface RunningEmulator {
   readonly instanceId: string;
 }
 
-/**
- * Resolves the state: the named one, or else the nearest in this folder and its parents, or else a new one here. Throws
- * a UsageError for a folder.
- */
+/** Resolves the named state, or the nearest in this folder and its parents, or a new one here. */
 export function resolveStateFile(host: Host, file: string | undefined): string {
   if (file === undefined) return findNearestState(host.cwd) ?? resolve(host.cwd, defaultStateFile);
   const named = resolve(host.cwd, file);
@@ -45,24 +42,18 @@ export async function readRunFile(path: string): Promise<RunningEmulator | undef
   return running && (await findDistrustReason(path, running)) === undefined ? running : undefined;
 }
 
-/** Explains why an existing run file is not trusted. Returns undefined for a trusted or missing file. */
 export async function explainDistrust(path: string): Promise<string | undefined> {
   const running = await runFileAt(path);
   return running && findDistrustReason(path, running);
 }
 
 async function runFileAt(path: string): Promise<RunningEmulator | undefined> {
-  const text = await readFile(path, "utf8").catch(() => undefined);
-  if (text === undefined) return undefined;
-  try {
-    const { router_url: routerUrl, token, pid, instance_id: instanceId } = toFields(JSON.parse(text));
-    return typeof routerUrl === "string" && typeof token === "string"
-      ? { routerUrl, token, pid: Number(pid), instanceId: String(instanceId) }
-      : undefined;
-  } catch {
-    // The file is incomplete, because it is being written.
-    return undefined;
-  }
+  // A file that is being written is incomplete.
+  const content = tryParseJson(await readFile(path, "utf8").catch(() => ""));
+  const { router_url: routerUrl, token, pid, instance_id: instanceId } = toFields(content);
+  return typeof routerUrl === "string" && typeof token === "string"
+    ? { routerUrl, token, pid: Number(pid), instanceId: String(instanceId) }
+    : undefined;
 }
 
 async function findDistrustReason(path: string, { routerUrl }: RunningEmulator): Promise<string | undefined> {
@@ -99,16 +90,12 @@ export function findNearestState(folder: string): string | undefined {
 
 /** A folder that cannot be inspected belongs to another user or is broken. Windows reports no owners. */
 function isOurs(path: string): boolean {
-  const found = readStats(path);
   const user = process.getuid?.();
-  return found !== undefined && (user === undefined || found.uid === user);
-}
-
-function readStats(path: string): Stats | undefined {
   try {
-    return statSync(path, { throwIfNoEntry: false });
+    const found = statSync(path, { throwIfNoEntry: false });
+    return found !== undefined && (user === undefined || found.uid === user);
   } catch {
-    return undefined;
+    return false;
   }
 }
 
@@ -126,10 +113,7 @@ export async function reportParentState({ cwd }: Host, output: Output, state: st
 
 const reportedPaths = new WeakMap<Output, Set<string>>();
 
-/**
- * Prints a note once per run, because a command can look up its services several times. `more` is appended to the
- * message.
- */
+/** Prints a note once per run, because a command can look up its services several times. */
 export async function printNoteOnce(output: Output, text: string, more = ""): Promise<void> {
   const reported = reportedPaths.get(output) ?? new Set();
   reportedPaths.set(output, reported);
@@ -138,7 +122,6 @@ export async function printNoteOnce(output: Output, text: string, more = ""): Pr
   await output.note(text + more);
 }
 
-/** Creates the error for a state in a folder of another origin, such as a clone. */
 export const createUntrustedStateError = (state: string, hint: string): CommandFailedError =>
   new CommandFailedError("failed", "untrusted_state", `${dirname(state)} was not made by this user on this machine.`, {
     hint: `Its state may send webhooks and contain tokens of its author. ${hint}`,

@@ -21,10 +21,7 @@ export async function listSnapshotNames(host: Host): Promise<readonly string[]> 
   return names.sort((a, b) => a.localeCompare(b, "en", { numeric: true }));
 }
 
-/**
- * Finds the file of a snapshot by its name in this folder's state, by its path, or by its name in the reachable
- * emulator. Fails if there is none.
- */
+/** Finds a snapshot by its name in this folder's state, by its path, or by its name in the reachable emulator. */
 export async function resolveSnapshotFile(named: string, host: Host): Promise<string> {
   const names = await listSnapshotNames(host);
   if (names.includes(named)) {
@@ -47,24 +44,15 @@ export async function resolveSnapshotFile(named: string, host: Host): Promise<st
   });
 }
 
-interface RunningSnapshot {
-  readonly url: string;
-  /** Undefined if the snapshot is in a database, in memory or on another machine. */
-  readonly file: string | undefined;
-}
-
-/** Finds the snapshot by its name in the emulator of the environment or of this folder. */
-async function findRunningSnapshot(named: string, host: Host): Promise<RunningSnapshot | undefined> {
+/** Finds the snapshot in the emulator of the environment or of this folder. It has a file only if this machine has it. */
+async function findRunningSnapshot(named: string, host: Host) {
   const access = await import("./emulator-access.ts");
   const configured = readEnvironmentEmulator(host);
   const runningHere = configured
     ? undefined
     : await readRunFile(await resolveRunFile(resolveStateFile(host, undefined)));
-  const [url, token] = configured
-    ? [configured.url.value, configured.token?.value]
-    : runningHere
-      ? [runningHere.routerUrl, runningHere.token]
-      : [];
+  const url = configured?.url.value ?? runningHere?.routerUrl;
+  const token = configured ? configured.token?.value : runningHere?.token;
   if (url === undefined || (runningHere && !(await access.isSameEmulator(runningHere)))) return undefined;
   const { listSnapshots } = await import("../../../api/emulator/snapshots.ts");
   // An emulator that does not respond, or rejects the token, provides no snapshots.

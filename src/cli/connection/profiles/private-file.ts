@@ -12,10 +12,7 @@ import type { Host } from "../../process/host.ts";
 /** Describes the error in the content of a file without quoting the content: `profile a must be an object`. */
 export type ContentCheck = (content: Readonly<Record<string, unknown>>) => string | undefined;
 
-/**
- * Reads a JSON file. Returns undefined if the file does not exist. Fails with exit code 2 if it is unreadable or has
- * another shape.
- */
+/** Reads a JSON file, if it exists. Fails with exit code 2 if it is unreadable or has another shape. */
 export async function readPrivateFile<T>(path: string, check: ContentCheck): Promise<T | undefined> {
   const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT" || error.code === "ENOTDIR") return undefined;
@@ -33,40 +30,29 @@ export async function readPrivateFile<T>(path: string, check: ContentCheck): Pro
   });
 }
 
-/**
- * Replaces the content with the result of `change` under a lock. The write is atomic, and only the owner can read the
- * file (DECISIONS.md, L12). Returns the result of `change`.
- */
-export function changePrivateFile<T>(
+/** Changes the file atomically under a lock. Only its owner can read it (DECISIONS.md, L12). */
+export async function changePrivateFile<T>(
   path: string,
   check: ContentCheck,
   host: Host,
   signal: AbortSignal,
   change: (content: T | undefined) => T | Promise<T>,
 ): Promise<T> {
-  return changeLocked(path, check, host, signal, change).catch((error: unknown) => {
+  try {
+    // A link stays a link, because some users store their configuration in another folder.
+    const target = await resolveRealPath(path);
+    return await withLock(target, host, signal, async () => {
+      const changed = await change(await readPrivateFile<T>(target, check));
+      await writeFileAtomic(target, `${JSON.stringify(changed, undefined, 2)}\n`);
+      return changed;
+    });
+  } catch (error) {
     if (!isFsError(error)) throw error;
     throw new CommandFailedError("failed", "config_unwritable", `Failed to write ${path}: ${formatFsError(error)}.`, {
       hint: "Set SVC_CONFIG_DIR to another folder.",
       cause: error,
     });
-  });
-}
-
-async function changeLocked<T>(
-  path: string,
-  check: ContentCheck,
-  host: Host,
-  signal: AbortSignal,
-  change: (content: T | undefined) => T | Promise<T>,
-): Promise<T> {
-  // A link stays a link, because some users store their configuration in another folder.
-  const target = await resolveRealPath(path);
-  return withLock(target, host, signal, async () => {
-    const changed = await change(await readPrivateFile<T>(target, check));
-    await writeFileAtomic(target, `${JSON.stringify(changed, undefined, 2)}\n`);
-    return changed;
-  });
+  }
 }
 
 /** Another process can refresh a token at a slow service in this time. */
@@ -75,16 +61,14 @@ const lockTimeoutMs = 45_000;
 const maxLockIdleMs = 5 * 60_000;
 const lockRetryMs = 25;
 
-/**
- * Performs work under the lock `PATH.lock`. Takes over the lock of a dead process. Fails with exit code 75 if another
- * process keeps the lock.
- */
+/** Takes over the lock of a dead process. Fails with exit code 75 if another process keeps the lock. */
 async function withLock<T>(path: string, host: Host, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
   const file = `${path}.lock`;
   const deadline = host.wall.monotonicNow() + lockTimeoutMs;
   await makeFolder(dirname(path));
-  let lock = await acquireFileLock(file, host);
-  while (lock === undefined) {
+  for (;;) {
+    const lock = await acquireFileLock(file, host);
+    if (lock) return work().finally(() => lock.release());
     if (host.wall.monotonicNow() > deadline) {
       throw new CommandFailedError("temporary", "locked", `${file} is locked by another process.`, {
         hint: `If no svc process is running, remove ${file}.`,
@@ -92,12 +76,6 @@ async function withLock<T>(path: string, host: Host, signal: AbortSignal, work: 
     }
     await host.wall.sleep(lockRetryMs, signal);
     signal.throwIfAborted();
-    lock = await acquireFileLock(file, host);
-  }
-  try {
-    return await work();
-  } finally {
-    await lock.release();
   }
 }
 

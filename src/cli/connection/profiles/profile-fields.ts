@@ -1,6 +1,5 @@
 import { formatSuggestion } from "../../../base/text.ts";
 import type { Context } from "../../command.ts";
-import { parseBaseUrlFlag } from "../../parse/globals.ts";
 import { UsageError } from "../../process/failure.ts";
 import { parseProxy } from "../proxies.ts";
 import {
@@ -20,48 +19,32 @@ import { appSecrets } from "./secrets.ts";
 export interface ProfileSetting {
   readonly key: string;
   readonly what: string;
-  readonly isSecret: boolean;
-  /** Validates the text and returns the value to store. Throws UsageError. */
-  readonly check: (text: string) => string;
+  readonly isSecret?: boolean;
+  readonly isAddress?: boolean;
 }
 
-const identity = (text: string) => text;
-const createSetting = (
-  key: string,
-  what: string,
-  check: ProfileSetting["check"] = identity,
-  isSecret = false,
-): ProfileSetting => ({
-  key,
-  what,
-  isSecret,
-  check,
-});
-
 export const profileSettings: readonly ProfileSetting[] = [
-  createSetting("router_url", "Address of the routing service", (text) => parseBaseUrlFlag(text, "router_url")),
-  createSetting("contracts_url", "Address of the contract API", (text) => parseBaseUrlFlag(text, "contracts_url")),
-  createSetting("client_id", "Client ID of the workspace's API key"),
-  createSetting("client_secret", "Secret of the workspace's API key", identity, true),
-  createSetting("token", "Bearer token, instead of a sign-in", identity, true),
-  createSetting("oauth_client_id", "OAuth client of svc auth device-login"),
-  createSetting("emulator_url", "Address of a shared emulator", (text) => parseBaseUrlFlag(text, "emulator_url")),
-  createSetting("emulator_token", "Token of its control plane", identity, true),
+  { key: "router_url", what: "Address of the routing service", isAddress: true },
+  { key: "contracts_url", what: "Address of the contract API", isAddress: true },
+  { key: "client_id", what: "Client ID of the workspace's API key" },
+  { key: "client_secret", what: "Secret of the workspace's API key", isSecret: true },
+  { key: "token", what: "Bearer token, instead of a sign-in", isSecret: true },
+  { key: "oauth_client_id", what: "OAuth client of svc auth device-login" },
+  { key: "emulator_url", what: "Address of a shared emulator", isAddress: true },
+  { key: "emulator_token", what: "Token of its control plane", isSecret: true },
 ];
 
 const clusterKey = /^cluster_keys\.([A-Za-z0-9][\w-]*)$/;
 
-/** Finds the setting of a key such as `router_url` or `cluster_keys.eu-1`. */
 export function findProfileSetting(key: string): ProfileSetting {
   const known = profileSettings.find((one) => one.key === key);
   if (known) return known;
-  if (clusterKey.test(key)) return createSetting(key, "Key of one cluster, for x-cluster-key", identity, true);
+  if (clusterKey.test(key)) return { key, what: "Key of one cluster, for x-cluster-key", isSecret: true };
   throw new UsageError(`Setting "${key}" not found.`, {
     hint: formatSuggestion(key, [...profileSettings.map((one) => one.key), "cluster_keys.CLUSTER"]),
   });
 }
 
-/** Returns the profile with a changed setting. `undefined` removes the setting. */
 export function setProfileSetting(profile: Profile, key: string, value: string | undefined): Profile {
   const cluster = clusterKey.exec(key)?.[1];
   const change = <T extends object>(object: T, name: string): T =>
@@ -74,7 +57,6 @@ export function setProfileSetting(profile: Profile, key: string, value: string |
     : { ...profile, cluster_keys: change(profile.cluster_keys ?? {}, cluster) };
 }
 
-/** Setting as displayed. A secret shows only its origin. */
 type EffectiveSetting =
   | { readonly key: string; readonly origin: string; readonly isSecret: false; readonly value: string }
   | { readonly key: string; readonly origin: string; readonly isSecret: true };
@@ -131,10 +113,7 @@ const changeFile = ({ host, signal }: Context, change: (file: ProfileFile) => Pr
     change({ ...content, profiles: content?.profiles ?? {} }),
   );
 
-/**
- * Changes the named profile or the current one. Creates it unless it must exist. Returns whether it has become the
- * current profile, as the first profile does.
- */
+/** Changes the named or current profile. Creates it unless it must exist. The first profile becomes current. */
 export async function changeProfile(
   context: Context,
   change: (profile: Profile) => Profile,

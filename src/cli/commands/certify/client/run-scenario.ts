@@ -36,7 +36,7 @@ export async function runClient(
   const folder = await mkdtemp(join(tmpdir(), "svc-certify-"));
   const began = systemWallClock.monotonicNow();
   const client = startClient(argv, { cwd: host.cwd, env: createEnvironment(server, folder, context) });
-  context.onForcedEnd(() => killProcessGroup(client.child, "SIGKILL"));
+  context.shutdown.onForcedExit(() => killProcessGroup(client.child, "SIGKILL"));
   try {
     const isOver = () => isScriptOver(server.observation, systemWallClock.monotonicNow(), began + maxWaitMs);
     let hasEnded = false;

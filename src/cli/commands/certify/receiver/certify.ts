@@ -123,7 +123,7 @@ async function openReceiver(
     await output.warn("Start the receiver with this key:");
     await output.warn(`  SVC_WEBHOOK_HMAC_KEY=${deliveries.key}`);
     const { askText } = await import("../../../prompt/ask.ts");
-    await askText("Press Enter when it listens", host, signal);
+    await askText("Press Enter when it listens", { host, signal });
   }
   if (!(await isListening(url))) {
     throw new CommandFailedError("temporary", "receiver_unreachable", `Nothing accepts connections at ${url}.`, {

@@ -31,12 +31,12 @@ const maxRetainedCharacters = 4_000;
 /** Creates a receiver that a shell runs in its own process group. */
 export function createReceiverProcess(options: ReceiverOptions, context: Context): ReceiverProcess {
   const { command, url, env, readyTimeoutMs } = options;
-  const { host, signal, output, globals, onForcedEnd } = context;
+  const { host, signal, output, globals, shutdown } = context;
   let child: ChildProcess | undefined;
   let exit: Promise<unknown> = Promise.resolve();
   let printed = "";
   let stopTimeoutMs = maxShutdownMs;
-  onForcedEnd(() => child && killProcessGroup(child, "SIGKILL"));
+  shutdown.onForcedExit(() => child && killProcessGroup(child, "SIGKILL"));
 
   const getChildEnd = () => {
     const { exitCode = null, signalCode = null } = child ?? {};

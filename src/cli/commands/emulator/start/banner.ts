@@ -35,10 +35,7 @@ export const createStandbyEvent = ({ routerUrl, leader }: LeaderInfo) => ({
 
 export const leadershipRegainedLines = ["This process is the leader of its store again."];
 
-/**
- * Formats the banner with addresses, usage and how to stop. `runFileState` is the state file by which commands find the
- * emulator. It is undefined without a run file.
- */
+/** `runFileState` is the state file by which commands find the emulator, if it has a run file. */
 export function formatBanner(emulator: Emulator, runFileState: string | undefined, host: Host): string[] {
   const { routerUrl, controlUrl, clusters, file, store } = emulator;
   const stateName = file === undefined ? (store ?? "in memory") : relative(host.cwd, file) || file;
@@ -97,7 +94,6 @@ type LogLevel = "info" | "warn" | "error";
 
 export type JsonLog = ReturnType<typeof createJsonLog>;
 
-/** Creates the JSON log of an emulator for log collectors: one document per line on standard error. */
 export function createJsonLog({ output }: Pick<Context, "output">, wall: WallClock) {
   const printLine = (level: LogLevel, about: object) =>
     output.printDiagnosticDocument({ time: toIsoMillis(wall.now()), level, ...about });
@@ -117,10 +113,7 @@ function getLevel(event: EmulatorEvent): LogLevel {
 }
 type EventOfKind<Name extends EmulatorEvent["event"]> = Extract<EmulatorEvent, { event: Name }>;
 
-/**
- * Formats an activity as one line. `columns` is the width of a terminal. With a terminal, the line has only the time of
- * day, and long paths are cut.
- */
+/** On a terminal with this many columns, the line has only the time of day, and long paths are cut. */
 export function formatActivityLine(event: EmulatorEvent, columns?: number): StyledLine {
   switch (event.event) {
     case "request":

@@ -87,10 +87,7 @@ const createSilentExitError = (exit: number, path: string): CommandFailedError =
 
 const minLogSpaceBytes = 64 * 1024;
 
-/**
- * Creates the log with a temporary name until the emulator is ready. Creates the folder, or reports why the folder
- * cannot be created or written.
- */
+/** Creates the log with a temporary name, which it keeps until the emulator is ready. */
 async function openLog(path: string, temporaryPath: string, ephemeral: boolean): Promise<FileHandle> {
   let log: FileHandle | undefined;
   try {
@@ -135,19 +132,12 @@ function startAgain({ host, argv }: Context, log: number, isPiped: boolean): Chi
   return child;
 }
 
-/**
- * Resolves with the ready message of the child, or its exit code. Forwards signals to the child and waits for its end.
- */
+/** Resolves with the ready message of the child, or its exit code. Forwards signals to the child. */
 async function waitForFirstMessage(
   child: ChildProcess,
-  { host, signal, cut, onForcedEnd }: Context,
+  { host, signal, shutdown }: Context,
 ): Promise<StartReport | number> {
-  const forwardSignal = () => child.kill("SIGTERM");
-  const kill = () => child.kill("SIGKILL");
-  if (signal.aborted) forwardSignal();
-  signal.addEventListener("abort", forwardSignal, { once: true });
-  cut.addEventListener("abort", kill, { once: true });
-  onForcedEnd(() => child.connected && kill());
+  const unlink = shutdown.linkChild(child);
   try {
     return await new Promise((resolve, reject) => {
       child.once("message", (message) => (signal.aborted ? child.disconnect() : resolve(message as StartReport)));
@@ -155,8 +145,7 @@ async function waitForFirstMessage(
       child.once("exit", (code, name) => resolve(code ?? 128 + (name ? constants.signals[name] : 0)));
     });
   } finally {
-    signal.removeEventListener("abort", forwardSignal);
-    cut.removeEventListener("abort", kill);
+    unlink();
     if (child.stdin) host.stdin.unpipe(child.stdin).pause();
   }
 }
@@ -167,7 +156,7 @@ async function waitForFirstMessage(
  */
 export async function requireTrust(state: string, isTrusted: boolean, context: Context): Promise<void> {
   if (!(await isForeignState(state))) return;
-  const { host, globals, output, signal } = context;
+  const { host, globals, output } = context;
   if (!isTrusted) {
     const untrusted = createUntrustedStateError(
       state,
@@ -176,7 +165,7 @@ export async function requireTrust(state: string, isTrusted: boolean, context: C
     if (!canPrompt(host, globals)) throw untrusted;
     await output.warn(`${untrusted.message} Its state may send webhooks and contain tokens of its author.`);
     const { askYesNo } = await import("../../../prompt/ask.ts");
-    if (!(await askYesNo("Use it?", host, signal))) throw untrusted;
+    if (!(await askYesNo("Use it?", context))) throw untrusted;
   }
   await writeOriginMarker(dirname(state));
 }

@@ -2,7 +2,7 @@ import { fstatSync, writeSync } from "node:fs";
 import { chmod, readFile, rm, stat } from "node:fs/promises";
 import { Writable } from "node:stream";
 import { toIsoMillis } from "../../../../base/clock.ts";
-import { toFields } from "../../../../base/object.ts";
+import { toFields, tryParseJson } from "../../../../base/object.ts";
 import { isOnThisMachine } from "../../../../files/machine.ts";
 import type { Context } from "../../../command.ts";
 import { isSameEmulator } from "../../../connection/emulator/emulator-access.ts";
@@ -10,21 +10,12 @@ import { checkOutputFile, createForeignFileError, writeOutput } from "../../../o
 import { createOutput } from "../../../output/output.ts";
 import type { Host, OutputStream } from "../../../process/host.ts";
 
-/** File whose existence shows that an emulator is ready. Pipes and devices are only written to. */
-export interface ReadyFile {
-  /** Absolute path. */
-  readonly path: string;
-  tell(ready: object): Promise<void>;
-  /** Removes the file, unless another process has written to it since. */
-  remove(): Promise<void>;
-}
-
 /**
  * Checks whether the file is writable, and removes the content of an emulator that has ended, because a waiting program
  * waits for this emulator. The content of a running emulator stays until this one is ready, because the running one can
  * prevent the start. Throws a UsageError for any other content.
  */
-export async function prepareReadyFile(path: string, { host }: Pick<Context, "host">): Promise<ReadyFile> {
+export async function prepareReadyFile(path: string, { host }: Pick<Context, "host">) {
   const absolute = await checkOutputFile(host, path, "--ready-file");
   const before = await readContent(absolute);
   if (before !== undefined && before.trim() !== "" && !isReadyLine(before)) {
@@ -34,13 +25,14 @@ export async function prepareReadyFile(path: string, { host }: Pick<Context, "ho
   let written: string | undefined;
   return {
     path: absolute,
-    async tell(ready) {
+    async tell(ready: object): Promise<void> {
       written = `${JSON.stringify(ready)}\n`;
       // The file contains the token, so its permissions are restricted.
       if ((await stat(absolute).catch(() => undefined))?.isFile()) await chmod(absolute, 0o600);
       await writeOutput(host, path, [Buffer.from(written)], 0o600);
     },
-    async remove() {
+    /** Removes the file, unless another process has written to it since. */
+    async remove(): Promise<void> {
       if (written !== undefined && (await readContent(absolute)) === written) await rm(absolute, { force: true });
     },
   };
@@ -61,13 +53,7 @@ async function isRunning(line: string): Promise<boolean> {
   ).catch(() => true);
 }
 
-function isReadyLine(text: string): boolean {
-  try {
-    return toFields(JSON.parse(text)).event === "ready";
-  } catch {
-    return false;
-  }
-}
+const isReadyLine = (text: string): boolean => toFields(tryParseJson(text)).event === "ready";
 
 type MissingLinesReport = (lines: number) => string;
 
@@ -98,7 +84,6 @@ export function withResilientOutput(context: Context, isJsonLog: boolean): Conte
   });
 }
 
-/** Reports whether a stream is a file, whose lines are read later. */
 export function isFileStream(stream: OutputStream): boolean {
   const { fd } = stream as { readonly fd?: number };
   try {
