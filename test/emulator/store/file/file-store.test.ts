@@ -26,7 +26,8 @@ const open = (folder: string, rest: Rest = {}): Promise<Store> =>
 async function seeded(t: TestContext, rest: Rest = {}): Promise<{ folder: string; path: string; store: Store }> {
   const folder = await createTemporaryFolder(t);
   const store = await open(folder, rest);
-  addCleanup(t, () => store.close());
+  // Closing fails if the test has changed the files.
+  addCleanup(t, () => store.close().catch(() => {}));
   await store.transaction("seed", (tx) => {
     for (const id of [1, 2, 3]) tx.put(people, createPerson(id, { age: 10 * id, tags: ["é", '"'] }));
     tx.map(owners, "eu-1", ["a", "b", 'q":"z']);
