@@ -3,9 +3,9 @@ import { findCustomerIds } from "../domain/provider.ts";
 import { type Workspace, workspaces } from "../domain/workspaces.ts";
 import { findString, parseForm, parseJsonObject } from "../http/bodies/fields.ts";
 import type { FindingReporter, ReceivedRequest } from "../http/handler.ts";
-import type { Passthrough } from "../http/reply.ts";
-import type { Transaction, View } from "../store/port.ts";
-import type { ClusterContext } from "./context.ts";
+import { parseRequestTarget } from "../http/routing/path.ts";
+import type { View } from "../store/port.ts";
+import type { ClusterContext, ForwardedHandler } from "./context.ts";
 import { addComment } from "./contracts/comments.ts";
 import { type Contract, contracts, formatCompositeId, selectContractsOfWorkspace } from "./contracts/rows.ts";
 import { createJsonResponse } from "./response.ts";
@@ -14,43 +14,54 @@ interface ChatComment {
   readonly author: string;
   readonly text: string;
   /** Fields that can name the contract, in order of precedence. */
-  readonly places: readonly (string | undefined)[];
+  readonly places: readonly string[];
   /** True if the request must name a contract. A button must, a message need not. */
   readonly isAboutContract: boolean;
 }
 
 const webhookPath = /^\/router\/v1\/integrations\/(?:destinations\/[^/]+\/)?(chat_[ab])\/webhook\/(\w+)\/?$/;
 
-/**
- * Responds to forwarded requests of chat_a and chat_b (DECISIONS.md, R21 and R22). A message or an interaction that
- * names a contract becomes a comment on the contract. A menu gets the matching contracts. Returns undefined for any
- * other request.
- */
-export async function respondToChat(
-  request: ReceivedRequest,
-  path: string,
-  context: ClusterContext,
-  finding: FindingReporter,
-): Promise<Passthrough | undefined> {
-  const [, app, webhook] = webhookPath.exec(path) ?? [];
+/** A message that names a contract becomes a comment. A menu gets matching contracts (DECISIONS.md, R21 and R22). */
+export const respondToChat: ForwardedHandler = async (request, context, finding) => {
+  const [, app, webhook] = webhookPath.exec(parseRequestTarget(request.target).path) ?? [];
   if (request.method !== "POST" || app === undefined) return undefined;
   const payload = app === "chat_a" ? parsePayload(request) : parseJsonObject(request.body);
   if (!payload) return createJsonResponse(200, {});
-  const teams = app === "chat_a" ? listTeams(payload) : listTenants(payload);
+  const findWorkspace = createWorkspaceFinder(app === "chat_a" ? listTeams(payload) : listTenants(payload), context);
   if (webhook === "options")
-    return createJsonResponse(
-      200,
-      await context.store.read((view) => listOptions(view, payload, teams, context, finding)),
-    );
-  const remark = app === "chat_a" ? parseChatAComment(payload) : parseChatBComment(payload);
-  if (!remark) return createJsonResponse(200, {});
-  const commented = await context.store.transaction(`${app}.${webhook}`, (tx) =>
-    addChatComment(tx, remark, teams, context, finding),
-  );
-  if (commented === undefined) return createJsonResponse(200, {});
-  const text = `Comment added to ${commented}.`;
+    return context.store.read(async (view) => {
+      const workspace = await findWorkspace(view, finding);
+      return createJsonResponse(200, { options: workspace ? await listOptions(view, payload, workspace) : [] });
+    });
+  const comment = app === "chat_a" ? parseChatAComment(payload) : parseChatBComment(payload);
+  const compositeId = comment?.places
+    .map((place) => /\b[TH]-\d{1,15}\b/.exec(place)?.[0])
+    .find((id) => id !== undefined);
+  if (!comment || (compositeId === undefined && !comment.isAboutContract)) return createJsonResponse(200, {});
+  const isAdded = await context.store.transaction(`${app}.${webhook}`, async (tx) => {
+    const workspace = await findWorkspace(tx, finding);
+    if (!workspace) return false;
+    const contract = compositeId === undefined ? undefined : await findContract(tx, workspace, compositeId);
+    if (!contract) {
+      const problem =
+        compositeId === undefined ? "no contract is given" : `the workspace has no contract ${compositeId}`;
+      finding("unknown-contract", problem);
+      return false;
+    }
+    const by = { name: comment.author };
+    await addComment(tx, context, contract, comment.text.slice(0, maxCommentLength), {
+      by,
+      id: workspace.acting_user_id,
+    });
+    return true;
+  });
+  if (!isAdded) return createJsonResponse(200, {});
+  const text = `Comment added to ${compositeId}.`;
   return createJsonResponse(200, app === "chat_a" ? { text } : { type: "message", text });
-}
+};
+
+/** Maximum length of a message in chat_a, which needs no sign-in. */
+const maxCommentLength = 40_000;
 
 /** Forms send the payload in a field. The body of an event is the payload itself. */
 function parsePayload(request: ReceivedRequest) {
@@ -59,18 +70,16 @@ function parsePayload(request: ReceivedRequest) {
 }
 
 type Payload = Readonly<Record<string, unknown>>;
-type PossibleTexts = readonly (string | undefined)[];
 
-const listTeams = (payload: Payload): PossibleTexts => [
-  findString(payload, "team_id"),
-  findString(payload, "team", "id"),
-  findString(payload, "enterprise", "id"),
-];
+/** Returns the strings at the given paths that exist. */
+const listStrings = (value: unknown, ...paths: readonly (readonly string[])[]): string[] =>
+  paths.map((path) => findString(value, ...path)).filter((text) => text !== undefined);
 
-const listTenants = (activity: Payload): PossibleTexts => [
-  findString(activity, "channelData", "tenant", "id"),
-  findString(activity, "conversation", "tenantId"),
-];
+const listTeams = (payload: Payload): string[] =>
+  listStrings(payload, ["team_id"], ["team", "id"], ["enterprise", "id"]);
+
+const listTenants = (activity: Payload): string[] =>
+  listStrings(activity, ["channelData", "tenant", "id"], ["conversation", "tenantId"]);
 
 function parseChatAComment(payload: Payload): ChatComment | undefined {
   const { event } = payload;
@@ -88,11 +97,8 @@ function parseChatAComment(payload: Payload): ChatComment | undefined {
     author,
     text: findInput(payload) ?? `${author}: ${pressed}`,
     places: [
-      findString(action, "value"),
-      findString(action, "selected_option", "value"),
-      findString(payload, "view", "private_metadata"),
-      findString(payload, "callback_id"),
-      findString(payload, "message", "text"),
+      ...listStrings(action, ["value"], ["selected_option", "value"]),
+      ...listStrings(payload, ["view", "private_metadata"], ["callback_id"], ["message", "text"]),
     ],
     isAboutContract: true,
   };
@@ -119,77 +125,40 @@ function parseChatBComment(activity: Payload): ChatComment | undefined {
   const data = getTexts(activity, "value", "action", "data") ?? getTexts(activity, "value");
   if (!data) return undefined;
   const verb = findString(activity, "value", "action", "verb") ?? findString(activity, "name") ?? "pressed";
-  const places = [
-    findString(data, "contract_id"),
-    ...Object.values(data).map((value) => findString({ value }, "value")),
-  ];
+  const places = listStrings(data, ["contract_id"], ...Object.keys(data).map((name) => [name]));
   return { author, text: findString(data, "comment") ?? `${author}: ${verb}`, places, isAboutContract: true };
 }
 
-async function findWorkspace(view: View, teams: PossibleTexts, { cluster }: ClusterContext, finding: FindingReporter) {
-  const clusterWorkspaces = await view.list(workspaces, { by: "cluster", equals: cluster.id });
-  const isOf = ({ chat_a_teams, chat_b_tenants }: Workspace) =>
-    teams.some((team) => team !== undefined && [...chat_a_teams, ...chat_b_tenants].includes(team));
-  const workspace = clusterWorkspaces.find(isOf);
-  const named = teams.find((team) => team !== undefined);
-  if (!workspace) finding("unknown-workspace", `no workspace of ${cluster.id} has ${named ?? "a team without ID"}`);
-  return workspace;
-}
-
-async function addChatComment(
-  tx: Transaction,
-  { author, text, places, isAboutContract }: ChatComment,
-  teams: PossibleTexts,
-  context: ClusterContext,
-  finding: FindingReporter,
-): Promise<string | undefined> {
-  const named = places.map((place) => /\b[TH]-\d{1,15}\b/.exec(place ?? "")?.[0]).find((id) => id !== undefined);
-  if (named === undefined && !isAboutContract) return undefined;
-  const workspace = await findWorkspace(tx, teams, context, finding);
-  if (!workspace) return undefined;
-  const contract = named === undefined ? undefined : await tx.get(contracts, Number(named.slice(2)));
-  if (!contract || !isOfWorkspace(contract, workspace) || formatCompositeId(contract) !== named) {
-    finding(
-      "unknown-contract",
-      named === undefined ? "no contract is given" : `the workspace has no contract ${named}`,
+const createWorkspaceFinder =
+  (teams: readonly string[], { cluster }: ClusterContext) =>
+  async (view: View, finding: FindingReporter): Promise<Workspace | undefined> => {
+    const clusterWorkspaces = await view.list(workspaces, { by: "cluster", equals: cluster.id });
+    const workspace = clusterWorkspaces.find(({ chat_a_teams, chat_b_tenants }) =>
+      teams.some((team) => [...chat_a_teams, ...chat_b_tenants].includes(team)),
     );
-    return undefined;
-  }
-  await addComment(tx, context, contract, text.slice(0, maxCommentLength), {
-    by: { name: author },
-    id: workspace.acting_user_id,
-  });
-  return named;
+    if (!workspace)
+      finding("unknown-workspace", `no workspace of ${cluster.id} has ${teams[0] ?? "a team without ID"}`);
+    return workspace;
+  };
+
+async function findContract(view: View, { id }: Workspace, compositeId: string): Promise<Contract | undefined> {
+  const row = await view.get(contracts, Number(compositeId.slice(2)));
+  const isFound = row?.workspace_id === id && row.deleted_at === null && formatCompositeId(row) === compositeId;
+  return isFound ? row : undefined;
 }
-
-/** Maximum length of a message in chat_a, which needs no sign-in. */
-const maxCommentLength = 40_000;
-
-const isOfWorkspace = ({ workspace_id, deleted_at }: Contract, { id }: Workspace): boolean =>
-  workspace_id === id && deleted_at === null;
 
 /** Limits of chat_a: the number of options in a menu, and the length of their names. */
 const maxOptions = 100;
 const maxOptionLength = 75;
 
-async function listOptions(
-  view: View,
-  payload: Payload,
-  teams: PossibleTexts,
-  context: ClusterContext,
-  finding: FindingReporter,
-) {
-  const workspace = await findWorkspace(view, teams, context, finding);
-  if (!workspace) return { options: [] };
+async function listOptions(view: View, payload: Payload, { id }: Workspace) {
   const query = (findString(payload, "value") ?? "").toLowerCase();
-  const all = await view.list(contracts, { ...selectContractsOfWorkspace(workspace.id), reverse: true });
+  const all = await view.list(contracts, { ...selectContractsOfWorkspace(id), reverse: true });
   const matching = all.filter((row) => `${formatCompositeId(row)} ${row.name}`.toLowerCase().includes(query));
-  return {
-    options: matching.slice(0, maxOptions).map((row) => ({
-      text: { type: "plain_text", text: `${formatCompositeId(row)} ${row.name}`.slice(0, maxOptionLength) },
-      value: formatCompositeId(row),
-    })),
-  };
+  return matching.slice(0, maxOptions).map((row) => ({
+    text: { type: "plain_text", text: `${formatCompositeId(row)} ${row.name}`.slice(0, maxOptionLength) },
+    value: formatCompositeId(row),
+  }));
 }
 
 /** Suspension of the workspace by event type. Other events carry the status in their subscription. */
@@ -203,15 +172,8 @@ const suspensionByEvent = lookupTable<boolean>({
   subscription_renewed: false,
 });
 
-/**
- * Handles an event of the billing provider, which changes the plan or the suspension of the named workspace
- * (DECISIONS.md, R32).
- */
-export async function acceptBillingEvent(
-  { body }: ReceivedRequest,
-  { store, cluster }: ClusterContext,
-  finding: FindingReporter,
-): Promise<Passthrough> {
+/** Changes the plan or the suspension of the named workspace (DECISIONS.md, R32). */
+export const acceptBillingEvent: ForwardedHandler = async ({ body }, { store, cluster }, finding) => {
   const event = parseJsonObject(body);
   const prefix = `${cluster.id}_`;
   const customer = [...findCustomerIds(event)].find((id) => id.startsWith(prefix) && id.length > prefix.length);
@@ -230,7 +192,7 @@ export async function acceptBillingEvent(
   if (problem === "unknown-workspace") finding(problem, `${cluster.id} has no workspace for the customer ${customer}`);
   if (problem === "late-billing-event") finding(problem, "A later event of the workspace arrived first");
   return createJsonResponse(200, {});
-}
+};
 
 const parsePlan = (event: unknown): string | undefined =>
   findString(event, "content", "subscription", "plan_id") ??

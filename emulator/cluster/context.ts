@@ -1,3 +1,4 @@
+import type { FailureCode } from "../../src/api/failures.ts";
 import type { IdsOf } from "../../src/api/registry.ts";
 import type { Cluster } from "../domain/clusters.ts";
 import type { EmulatorSettings } from "../domain/settings.ts";
@@ -9,8 +10,16 @@ import type {
   Workspace,
   WorkspaceRole,
 } from "../domain/workspaces.ts";
-import type { HandlerContext, OperationHandlers } from "../http/handler.ts";
+import type {
+  FindingReporter,
+  HandlerCall,
+  HandlerContext,
+  OperationHandlers,
+  ReceivedRequest,
+} from "../http/handler.ts";
+import type { Passthrough } from "../http/reply.ts";
 import type { Blobs } from "../store/blobs.ts";
+import type { Transaction, View } from "../store/port.ts";
 import type { PdfReader } from "./pdf/reader.ts";
 
 export interface ClusterContext extends HandlerContext {
@@ -35,5 +44,36 @@ export interface AuthenticatedMember {
   readonly user: User;
 }
 
+/** Resources of a handler whose operation declares these failures. */
+export type ClusterCall<Code extends FailureCode = never> = ClusterContext & HandlerCall<Code, AuthenticatedMember>;
+
+/** Context of a change by the caller. */
+export type CallerContext = Pick<ClusterCall, "clock" | "caller">;
+
 /** Handlers for the operations of the contract API. The type of the combined table ensures that none is missing. */
 export type ClusterHandlers = Partial<OperationHandlers<IdsOf<"contracts">, ClusterContext, AuthenticatedMember>>;
+
+/** Responds to a request that the router forwarded. Returns undefined for a request that it does not handle. */
+export type ForwardedHandler = (
+  request: ReceivedRequest,
+  context: ClusterContext,
+  finding: FindingReporter,
+) => Promise<Passthrough | undefined>;
+
+type StoreCall = Pick<HandlerContext, "store"> & Pick<HandlerCall<never, unknown>, "request">;
+
+/** Creates a handler that runs in a consistent view of the state. */
+export const inView =
+  <Input, Call extends StoreCall, Output>(
+    work: (view: View, input: Input, call: Call) => Promise<Output> | Output,
+  ): ((input: Input, call: Call) => Promise<Output>) =>
+  (input, call) =>
+    call.store.read((view) => work(view, input, call));
+
+/** Creates a handler that runs in one transaction, which has the name of the operation. */
+export const inTransaction =
+  <Input, Call extends StoreCall, Output>(
+    work: (tx: Transaction, input: Input, call: Call) => Promise<Output> | Output,
+  ): ((input: Input, call: Call) => Promise<Output>) =>
+  (input, call) =>
+    call.store.transaction(call.request.operation!, (tx) => work(tx, input, call));

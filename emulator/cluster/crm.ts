@@ -5,8 +5,7 @@ import { findString, getQuery, readFormFields } from "../http/bodies/fields.ts";
 import type { FindingReporter, ReceivedRequest } from "../http/handler.ts";
 import { allowFraming, createPage, Html, html, renderDefinitionList } from "../http/page.ts";
 import type { Passthrough } from "../http/reply.ts";
-import type { View } from "../store/port.ts";
-import type { ClusterContext } from "./context.ts";
+import type { ClusterContext, ForwardedHandler } from "./context.ts";
 import { buildContractPath } from "./contracts/links.ts";
 import { type Contract, contracts, formatCompositeId, toWorkspaceKey } from "./contracts/rows.ts";
 import { listUsersByEmail } from "./identity/grants.ts";
@@ -52,11 +51,7 @@ const renderContext = (context: object): Html =>
 const iframePath = "/router/v1/crm_a/iframe";
 
 /** Responds with the page of the named contract, or of a contract of the record (DECISIONS.md, R29). */
-async function openIframe(
-  { target }: ReceivedRequest,
-  context: ClusterContext,
-  finding: FindingReporter,
-): Promise<Passthrough> {
+const openIframe: ForwardedHandler = async ({ target }, context, finding) => {
   const query = new URLSearchParams(getQuery(target));
   const contract = query.get("contract_id");
   const actingIn = await findActingWorkspaces(query, context, finding);
@@ -68,44 +63,31 @@ async function openIframe(
     object_type: query.get("associatedObjectType") ?? undefined,
     object_id: query.get("associatedObjectId") ?? undefined,
   };
-  const found = await findContracts(parseRecord(query), actingIn, context);
-  const links = found.map(
-    (row) => html`<li><a href="${buildPageUrl(context, row)}">${row.name}</a> ${row.status}</li>`,
-  );
+  const rows = await listContractsOfRecord(parseRecord(query), actingIn, context);
+  const links = rows.map((row) => html`<li><a href="${buildPageUrl(context, row)}">${row.name}</a> ${row.status}</li>`);
   const content = html`${renderDefinitionList(page)}
 ${links.length > 0 ? html`<ul>${links}</ul>` : html`<p>No contract names this record in its external metadata.</p>`}`;
   return renderAppPage({ title: "Contracts in crm_a", content, context: page });
-}
+};
 
 /** Accepts a composite or a plain id. An unknown id leads to an error page. */
-async function renderContractPage(
-  id: string,
-  actingIn: readonly number[],
-  { store, cluster }: ClusterContext,
-): Promise<string> {
+async function renderContractPage(id: string, actingIn: readonly number[], { store, cluster }: ClusterContext) {
   const row = /^\d{1,15}$/.test(id) ? await store.read((view) => view.get(contracts, Number(id))) : undefined;
-  const found = row && actingIn.includes(row.workspace_id) && row.deleted_at === null;
-  return `${cluster.url}/contracts/${encodeURIComponent(found ? formatCompositeId(row) : id)}`;
+  const isVisible = row && actingIn.includes(row.workspace_id) && row.deleted_at === null;
+  return `${cluster.url}/contracts/${encodeURIComponent(isVisible ? formatCompositeId(row) : id)}`;
 }
 
-/**
- * Responds with a card for each contract of the record. Every link opens in the CRM, or in a browser (DECISIONS.md,
- * R29).
- */
-async function listCards(
-  { target }: ReceivedRequest,
-  context: ClusterContext,
-  finding: FindingReporter,
-): Promise<Passthrough> {
+/** Every link opens in the CRM, or in a browser (DECISIONS.md, R29). */
+const listCards: ForwardedHandler = async ({ target }, context, finding) => {
   const query = new URLSearchParams(getQuery(target));
   const record = parseRecord(query);
-  const found = await findContracts(record, await findActingWorkspaces(query, context, finding), context);
-  if (record === undefined || found.length === 0) return createJsonResponse(200, { results: [] });
-  const named = new URLSearchParams({ associatedObjectId: record.id });
-  if (record.type !== undefined) named.set("associatedObjectType", record.type);
-  named.set("userEmail", query.get("userEmail") ?? "");
+  const rows = await listContractsOfRecord(record, await findActingWorkspaces(query, context, finding), context);
+  if (record === undefined || rows.length === 0) return createJsonResponse(200, { results: [] });
+  const parameters = new URLSearchParams({ associatedObjectId: record.id });
+  if (record.type !== undefined) parameters.set("associatedObjectType", record.type);
+  parameters.set("userEmail", query.get("userEmail") ?? "");
   return createJsonResponse(200, {
-    results: found.map((row) => ({
+    results: rows.map((row) => ({
       objectId: row.id,
       title: row.name,
       link: buildPageUrl(context, row),
@@ -115,9 +97,9 @@ async function listCards(
       ],
       actions: [createFrame("Open the contract", buildPageUrl(context, row))],
     })),
-    primaryAction: createFrame("Open contracts", `${context.cluster.url}${iframePath}?${named}`),
+    primaryAction: createFrame("Open contracts", `${context.cluster.url}${iframePath}?${parameters}`),
   });
-}
+};
 
 const createFrame = (label: string, uri: string) => ({ type: "IFRAME", width: 890, height: 748, uri, label });
 
@@ -126,23 +108,16 @@ function parseRecord(query: URLSearchParams): CrmRecord | undefined {
   return id ? { id, type: query.get("associatedObjectType") || undefined } : undefined;
 }
 
-const findContracts = async (
-  record: CrmRecord | undefined,
-  actingIn: readonly number[],
-  { store }: ClusterContext,
-): Promise<readonly Contract[]> =>
-  record === undefined ? [] : store.read((view) => listContractsOfRecord(view, actingIn, record));
-
 async function findActingWorkspaces(
   query: URLSearchParams,
   { store, cluster }: ClusterContext,
   finding: FindingReporter,
 ): Promise<readonly number[]> {
   const email = query.get("userEmail");
-  const found = email ? await store.read((view) => listUsersByEmail(view, cluster.id, email)) : [];
+  const actingUsers = email ? await store.read((view) => listUsersByEmail(view, cluster.id, email)) : [];
   if (!email) finding("no-acting-user", "userEmail is missing. No contract is shown");
-  else if (found.length === 0) finding("no-acting-user", `${cluster.id} has no active user with that userEmail`);
-  return found.map(({ workspace_id }) => workspace_id);
+  else if (actingUsers.length === 0) finding("no-acting-user", `${cluster.id} has no active user with that userEmail`);
+  return actingUsers.map(({ workspace_id }) => workspace_id);
 }
 
 export const crmARoutes = {
@@ -154,13 +129,13 @@ const path = "/router/v1/crm_b/";
 const title = "Contracts in crm_b";
 
 /** Responds with the canvas page and the context of the signed request (DECISIONS.md, R28). */
-async function openCanvas(request: ReceivedRequest, { store }: ClusterContext): Promise<Passthrough> {
+const openCanvas: ForwardedHandler = async (request, { store }) => {
   const { crm_b } = await store.read(readConnectedApps);
   const { signed_request = "" } = readFormFields(request);
-  const opened = openCrmB(crm_b.consumer_secret, signed_request);
+  const result = openCrmB(crm_b.consumer_secret, signed_request);
   // The router checks this for forwarded requests. Direct requests are checked here.
-  if (!opened.ok) return createJsonResponse(401, { detail: "Invalid signed request" });
-  const { context } = opened.envelope;
+  if (!result.ok) return createJsonResponse(401, { detail: "Invalid signed request" });
+  const { context } = result.envelope;
   return renderAppPage({
     title,
     content: renderDefinitionList({
@@ -172,16 +147,16 @@ async function openCanvas(request: ReceivedRequest, { store }: ClusterContext): 
     context: typeof context === "object" && context !== null ? context : {},
     frontEnd: allowFrontEnd(resolveFrontEnd(crm_b, parseFrontEnd(request))),
   });
-}
+};
 
-async function showCanvas(request: ReceivedRequest, { store }: ClusterContext): Promise<Passthrough> {
+const showCanvas: ForwardedHandler = async (request, { store }) => {
   const { crm_b } = await store.read(readConnectedApps);
   return renderAppPage({
     title,
     content: html`<p>The CRM opens this page with a signed request, which identifies the user.</p>`,
     frontEnd: allowFrontEnd(resolveFrontEnd(crm_b, parseFrontEnd(request))),
   });
-}
+};
 
 const parseFrontEnd = ({ target }: ReceivedRequest) =>
   new URLSearchParams(getQuery(target)).getAll("index_url_override").at(-1);
@@ -202,30 +177,27 @@ const maxCards = 5;
 /** Maximum number of contracts that are checked. A record's id can belong to several types. */
 const maxInspected = 50;
 
-/**
- * Returns the contracts whose external metadata names the record, in these workspaces, newest first. Other workspaces
- * of the cluster can be connected to the same CRM, but this person cannot see them (DECISIONS.md, R29).
- */
+/** Workspaces that this person cannot see can be connected to the same CRM (DECISIONS.md, R29). */
 async function listContractsOfRecord(
-  view: View,
+  record: CrmRecord | undefined,
   workspaceIds: readonly number[],
-  record: CrmRecord,
+  { store }: ClusterContext,
 ): Promise<Contract[]> {
-  const found: Contract[] = [];
-  for (const id of workspaceIds) {
-    const equals = toWorkspaceKey(id, record.id);
-    found.push(...(await view.list(contracts, { by: "external", equals, reverse: true, limit: maxInspected })));
-  }
-  return found
+  if (!record) return [];
+  const slices = workspaceIds.map((id) => ({ by: "external", equals: toWorkspaceKey(id, record.id) }) as const);
+  const matches = await store.read((view) =>
+    Promise.all(slices.map((slice) => view.list(contracts, { ...slice, reverse: true, limit: maxInspected }))),
+  );
+  return matches
+    .flat()
     .filter((row) => matchesName(record.type, row.external_metadata?.record_type))
     .sort((a, b) => b.id - a.id)
     .slice(0, maxCards);
 }
 
 /** A missing type matches every type. */
-const matchesName = (requested: string | undefined, named: string | undefined): boolean =>
-  requested === undefined || named === undefined || requested.toLowerCase() === named.toLowerCase();
+const matchesName = (requested: string | undefined, actual: string | undefined): boolean =>
+  requested === undefined || actual === undefined || requested.toLowerCase() === actual.toLowerCase();
 
-/** Returns the URL of a contract's page (DECISIONS.md, C25). */
 const buildPageUrl = ({ cluster }: Pick<ClusterContext, "cluster">, row: Contract): string =>
   `${cluster.url}${buildContractPath(row)}`;

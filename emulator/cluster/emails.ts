@@ -4,11 +4,9 @@ import { dictionary } from "../../src/api/shapes.ts";
 import { type Clock, toIsoMicros } from "../../src/base/clock.ts";
 import { type Email, type EmailEvent, findEmail, recordEmailEvent } from "../domain/emails.ts";
 import { parseJsonObject } from "../http/bodies/fields.ts";
-import type { FindingReporter, ReceivedRequest } from "../http/handler.ts";
-import type { Passthrough } from "../http/reply.ts";
 import type { Transaction, View } from "../store/port.ts";
 import { emitEvent, systemPerformer } from "../webhooks/emit.ts";
-import type { ClusterContext } from "./context.ts";
+import type { ClusterContext, ForwardedHandler } from "./context.ts";
 import { readContractFacts } from "./contracts/records.ts";
 import { type Contract, contracts } from "./contracts/rows.ts";
 import { createJsonResponse } from "./response.ts";
@@ -26,11 +24,7 @@ const Event = z.looseObject({
 type Event = z.infer<typeof Event>;
 
 /** Accepts the reports of the e-mail provider, and emits their effects (DECISIONS.md, R27). */
-export async function acceptMailerEvent(
-  { body }: ReceivedRequest,
-  { store, clock, cluster }: ClusterContext,
-  finding: FindingReporter,
-): Promise<Passthrough> {
+export const acceptMailerEvent: ForwardedHandler = async ({ body }, { store, clock, cluster }, finding) => {
   const parsed = Event.safeParse(parseJsonObject(body));
   if (!parsed.success) {
     finding("unreadable-mailer-event", "RecordType is missing, or a key has another type than the provider sends");
@@ -44,14 +38,14 @@ export async function acceptMailerEvent(
   }
   const recorded = await store.transaction("mailer.webhook", async (tx) => {
     const { email_id, contract_id, purpose, recipient } = event.Metadata;
-    const named = { email_id, contract_id, purpose, recipient: recipient ?? event.Recipient ?? event.Email };
-    const email = await findEmail(tx, { ...named, cluster_id: cluster.id });
+    const selector = { email_id, contract_id, purpose, recipient: recipient ?? event.Recipient ?? event.Email };
+    const email = await findEmail(tx, { ...selector, cluster_id: cluster.id });
     if (email) await emitEmailEvent(tx, clock, email, { type, detail: getDetail(event) });
     return email !== undefined;
   });
   if (!recorded) finding("unknown-email", `${cluster.id} sent no e-mail that matches the Metadata`);
   return createJsonResponse(200, {});
-}
+};
 
 const isKnown = (type: string): type is MailerEvent => Object.hasOwn(mailerEvents, type);
 
@@ -66,16 +60,8 @@ export const buildEmailEventData = (
   email_event_data: { recipient_email: recipient, email_mode: mode, occured_at: toIsoMicros(at) },
 });
 
-/**
- * Stores the provider's event about an e-mail and emits its activities. An e-mail about a contract has a second
- * activity for the meaning of the event (DECISIONS.md, R27). A deleted contract emits nothing.
- */
-export async function emitEmailEvent(
-  tx: Transaction,
-  clock: Clock,
-  email: Email,
-  event: Omit<EmailEvent, "at">,
-): Promise<void> {
+/** An e-mail about a contract has a second activity (DECISIONS.md, R27). A deleted contract emits nothing. */
+export async function emitEmailEvent(tx: Transaction, clock: Clock, email: Email, event: Omit<EmailEvent, "at">) {
   const at = clock.now();
   recordEmailEvent(tx, email, { ...event, at });
   const { workspace_id, contract_id, purpose } = email;
@@ -100,10 +86,7 @@ export async function emitEmailEvent(
 export const hasDeliveryOutcome = ({ events }: Email): boolean =>
   events.some(({ type }) => ["DELIVERED", "NOT_DELIVERED"].includes(mailerEvents[type]));
 
-/**
- * Records that a person opened the link of an e-mail, which counts as a click. The event is stored and emitted once,
- * for the newest e-mail to that person about the contract (DECISIONS.md, C23). It does nothing if there is no e-mail.
- */
+/** Counts as a click, once, on the newest e-mail to the person about the contract (DECISIONS.md, C23). */
 export async function recordLinkOpened(
   { store, clock }: Pick<ClusterContext, "store" | "clock">,
   { id, cluster_id }: Contract,

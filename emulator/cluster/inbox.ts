@@ -8,7 +8,7 @@ import type { Passthrough } from "../http/reply.ts";
 import { parseRequestTarget } from "../http/routing/path.ts";
 import { addCause } from "../store/causes.ts";
 import { acceptBillingEvent, respondToChat } from "./apps.ts";
-import type { ClusterContext } from "./context.ts";
+import type { ClusterContext, ForwardedHandler } from "./context.ts";
 import { crmARoutes, crmBRoutes } from "./crm.ts";
 import { acceptMailerEvent } from "./emails.ts";
 import { getLoginOptions } from "./identity/identity-routes.ts";
@@ -18,19 +18,10 @@ import { handleRecipientPage } from "./recipient-pages/recipient-pages.ts";
 import { createJsonResponse } from "./response.ts";
 import { createTrialWorkspace } from "./workspace/trial-workspace.ts";
 
-/**
- * Paths of the contract API in any version (DECISIONS.md, C24), of the storage and of the control plane. Unknown ones
- * are 404. Only the router's listener serves the control plane.
- */
+/** Unknown paths of the contract API (DECISIONS.md, C24), of the storage and of the control plane are 404. */
 const servedPaths = /^\/(?:api\/v\d+(?:\.\d+)?\/public|_storage|_emulator)(?:\/|$)/;
 
-type InboxResponder = (
-  request: ReceivedRequest,
-  context: ClusterContext,
-  finding: FindingReporter,
-) => Promise<Passthrough>;
-
-const knownRoutes = lookupTable<InboxResponder>({
+const knownRoutes = lookupTable<ForwardedHandler>({
   "GET /api/v1/auth/captcha-config": async ({ headers, remoteAddress }, { store }) => {
     const { captcha } = await store.read(readConnectedApps);
     const caller = headers["x-forwarded-for"]?.split(",")[0]?.trim() || remoteAddress;
@@ -46,23 +37,38 @@ const knownRoutes = lookupTable<InboxResponder>({
 
 const identityPath = /^\/(?:\.well-known|api\/v1\/oauth|api\/v1\/svc_auth\/oauth|router\/v1\/oauth2\.0)\//;
 
+const respondToKnownRoute: ForwardedHandler = async (request, context, finding) =>
+  knownRoutes[`${request.method} ${parseRequestTarget(request.target).path}`]?.(request, context, finding);
+
 /** Issues tokens and keys. Signing is loaded on demand, because few runs of an emulator need it. */
-async function respondAsIdentity(
-  request: ReceivedRequest,
-  path: string,
-  context: ClusterContext,
-  finding: FindingReporter,
-) {
+const respondAsIdentity: ForwardedHandler = async (request, context, finding) => {
+  const { path } = parseRequestTarget(request.target);
   if (!identityPath.test(path)) return undefined;
   const { identityRoutes } = await import("./identity/identity-routes.ts");
   return identityRoutes[`${request.method} ${path}`]?.(request, context, finding);
-}
+};
 
-/**
- * Returns the handler of forwarded requests for an emulated cluster. It responds with the seed's script, or as the
- * cluster would, or with an echo, or with 404 under `--strict=paths` (DECISIONS.md, R38). All requests are logged in
- * the inbox.
- */
+const respondAsScripted: ForwardedHandler = async ({ method, target }, { store, cluster }) => {
+  const { path } = parseRequestTarget(target);
+  const { answers } = await store.read(readConnectedApps);
+  // A seed can contain the encoded or the decoded path.
+  const isAt = (candidate: string) => candidate === path || parseRequestTarget(candidate).path === path;
+  const script = answers.find(
+    (each) => each.method === method && (each.cluster_id ?? cluster.id) === cluster.id && isAt(each.path),
+  );
+  return script && createJsonResponse(script.status, script.body, script.headers);
+};
+
+const handlers: readonly ForwardedHandler[] = [
+  respondAsScripted,
+  respondToKnownRoute,
+  respondToChat,
+  respondToInvitation,
+  completeAppInstallation,
+  respondAsIdentity,
+];
+
+/** Responds with the seed's script, as the cluster would, with an echo, or with 404 (DECISIONS.md, R38). */
 export const createForwardedHandler =
   (cluster: ClusterContext, inbox: RequestInbox) =>
   async (request: ReceivedRequest, finding: FindingReporter): Promise<Passthrough | undefined> => {
@@ -70,25 +76,20 @@ export const createForwardedHandler =
     // A person's browser requests this page directly, so the request is not in the inbox.
     const page = await handleRecipientPage(request, context, finding);
     if (page) return page;
+    let answer: Passthrough | undefined;
+    for (const handle of handlers) answer ??= await handle(request, context, finding);
     const { path } = parseRequestTarget(request.target);
-    const answer =
-      (await respondAsScripted(request, path, context)) ??
-      (await knownRoutes[`${request.method} ${path}`]?.(request, context, finding)) ??
-      (await respondToChat(request, path, context, finding)) ??
-      (await respondToInvitation(request, context)) ??
-      (await completeAppInstallation(request, context, finding)) ??
-      (await respondAsIdentity(request, path, context, finding));
     if (!answer && servedPaths.test(path)) return respondUnemulated(path);
-    const given = answer ?? respondWithEcho(request, context, finding);
+    answer ??= respondWithEcho(request, context, finding);
     inbox.add({
       at: context.clock.now(),
       method: request.method,
       target: request.target,
       rawHeaders: request.rawHeaders,
       body: request.body,
-      status: given?.status ?? 404,
+      status: answer?.status ?? 404,
     });
-    return given;
+    return answer;
   };
 
 function respondWithEcho(
@@ -111,16 +112,6 @@ function respondUnemulated(path: string): Passthrough | undefined {
   return createJsonResponse(501, { error: { code: "not_built", message, hint } });
 }
 
-async function respondAsScripted({ method }: ReceivedRequest, path: string, { store, cluster }: ClusterContext) {
-  const { answers } = await store.read(readConnectedApps);
-  // A seed can contain the encoded or the decoded path.
-  const isAt = (given: string) => given === path || parseRequestTarget(given).path === path;
-  const found = answers.find(
-    (each) => each.method === method && (each.cluster_id ?? cluster.id) === cluster.id && isAt(each.path),
-  );
-  return found && createJsonResponse(found.status, found.body, found.headers);
-}
-
 /** A forwarded request as it reached an emulated cluster. */
 export interface InboxRow {
   readonly id: number;
@@ -133,10 +124,7 @@ export interface InboxRow {
   readonly status: number;
 }
 
-/**
- * A stored row, with its headers and its body as one string each. Many small strings would take three times as much
- * memory, and a slice of the body would retain the whole chunk.
- */
+/** Many small strings would take three times as much memory, and a slice of the body would retain the whole chunk. */
 interface PackedRow extends Omit<InboxRow, "rawHeaders" | "body"> {
   /** Alternating names and values, one per line, because no header contains a line end. */
   readonly head: string;

@@ -2,20 +2,15 @@ import * as z from "zod";
 import { type InstallableApp, installableApps } from "../../src/api/emulator/installations.ts";
 import { redeemProviderCode } from "../domain/provider.ts";
 import type { Workspace } from "../domain/workspaces.ts";
-import type { FindingReporter, ReceivedRequest } from "../http/handler.ts";
-import type { Passthrough } from "../http/reply.ts";
 import { parseRequestTarget } from "../http/routing/path.ts";
-import { defineRows, type Transaction } from "../store/port.ts";
+import { defineNumberedRows, type Transaction } from "../store/port.ts";
 import { evictOldest } from "../store/retention.ts";
 import { storedTime } from "../store/stored-time.ts";
-import type { ClusterContext } from "./context.ts";
+import type { ClusterContext, ForwardedHandler } from "./context.ts";
 import { scheduleReport } from "./reports/report.ts";
 import { createJsonResponse, readOAuthParameters } from "./response.ts";
 
-/**
- * Starts an installation. The state names the cluster if the router reads it. The state of chat_a does not, because its
- * redirects go to all clusters of a destination (specification, oauth_redirect).
- */
+/** The redirects of chat_a go to all clusters of a destination, so its state does not name the cluster. */
 export async function beginAppInstallation(
   tx: Transaction,
   { clock, ids }: Pick<ClusterContext, "clock" | "ids">,
@@ -41,15 +36,8 @@ export async function beginAppInstallation(
 const chatARedirect = /^\/router\/v1\/integrations\/destinations\/[^/]+\/chat_a\/oauth_redirect$/;
 const providerRedirect = /^\/router\/v1\/oauth2\.0\/external\/([^/]+)\/redirect$/;
 
-/**
- * Handles the redirect at the end of an installation that this cluster started, once. An unknown state gets a 404, so
- * the router uses the response of the issuing cluster. Returns undefined for any other request.
- */
-export async function completeAppInstallation(
-  request: ReceivedRequest,
-  { store, cluster, clock }: Pick<ClusterContext, "store" | "cluster" | "clock">,
-  finding: FindingReporter,
-): Promise<Passthrough | undefined> {
+/** An unknown state gets a 404, so that the router uses the response of the issuing cluster. */
+export const completeAppInstallation: ForwardedHandler = async (request, { store, cluster, clock }, finding) => {
   const { path } = parseRequestTarget(request.target);
   const app = chatARedirect.test(path) ? "chat_a" : providerRedirect.exec(path)?.[1];
   if (app === undefined || request.method !== "GET") return undefined;
@@ -75,12 +63,9 @@ export async function completeAppInstallation(
     if (app === "chat_a") scheduleReport(tx, "report-installation", installation.id, ended_at);
     return createJsonResponse(200, { cluster_id: cluster.id, workspace_id: installation.workspace_id, app, account });
   });
-}
+};
 
-/**
- * The installation of a connected app in a workspace. The cluster issues a state, and the redirect with that state
- * completes the installation (DECISIONS.md, R21, R26).
- */
+/** The redirect with the state completes the installation (DECISIONS.md, R21, R26). */
 export const AppInstallation = z.strictObject({
   id: z.int(),
   app: z.enum(installableApps),
@@ -97,10 +82,6 @@ export const AppInstallation = z.strictObject({
 });
 export type AppInstallation = z.infer<typeof AppInstallation>;
 
-export const appInstallations = defineRows<AppInstallation, "state">({
-  name: "installations",
-  schema: AppInstallation,
-  key: (row) => row.id,
-  numbers: { installation: (row) => row.id },
-  indexes: { state: (row) => row.state },
+export const appInstallations = defineNumberedRows("installations", "installation", AppInstallation, {
+  state: (row) => row.state,
 });

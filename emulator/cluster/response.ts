@@ -7,23 +7,18 @@ import type { IndexQuery, Rows, View } from "../store/port.ts";
 
 type Headers = Readonly<Record<string, string>>;
 
+const createResponse = (status: number, headers: Headers, body: string): Passthrough =>
+  new Passthrough(status, Object.entries(headers).flat(), Buffer.from(body));
+
 export const createJsonResponse = (status: number, body: unknown, headers: Headers = {}): Passthrough =>
-  new Passthrough(
-    status,
-    Object.entries({ "content-type": "application/json", ...headers }).flat(),
-    Buffer.from(JSON.stringify(body)),
-  );
+  createResponse(status, { "content-type": "application/json", ...headers }, JSON.stringify(body));
 
 export const createPageResponse = (status: number, { text, headers }: HtmlPage): Passthrough =>
-  new Passthrough(
-    status,
-    Object.entries({ "content-type": "text/html; charset=utf-8", ...headers }).flat(),
-    Buffer.from(text),
-  );
+  createResponse(status, { "content-type": "text/html; charset=utf-8", ...headers }, text);
 
 /** Creates a redirect. The location only contains URI characters, so it cannot inject headers. */
 export const createRedirect = (location: string, headers: Headers = {}): Passthrough =>
-  new Passthrough(302, Object.entries({ location, "cache-control": "no-store", ...headers }).flat(), Buffer.alloc(0));
+  createResponse(302, { location, "cache-control": "no-store", ...headers }, "");
 
 /** RFC 6749, 5.2 */
 export const createOAuthError = (
@@ -39,11 +34,11 @@ export type FieldProblems = { [field: string]: readonly string[] | FieldProblems
 
 /** Collects the problems of a body's fields, so that one response lists all of them. */
 export class ProblemCollector {
-  readonly #found: FieldProblems = Object.create(null);
+  readonly #fields: FieldProblems = Object.create(null);
 
   /** `path` leads from the body to the field, as in `add(["counter_party_details", 0, "organization_name"], "…")`. */
   add(path: readonly (string | number)[], ...messages: readonly string[]): void {
-    let at = this.#found;
+    let at = this.#fields;
     for (const key of path.slice(0, -1)) {
       at[key] ??= Object.create(null) as FieldProblems;
       at = at[key] as FieldProblems;
@@ -55,8 +50,8 @@ export class ProblemCollector {
     for (const [key, messages] of Object.entries(problems ?? {})) this.add([...path, key], ...messages);
   }
 
-  get found(): FieldProblems | undefined {
-    return Object.keys(this.#found).length > 0 ? this.#found : undefined;
+  get fields(): FieldProblems | undefined {
+    return Object.keys(this.#fields).length > 0 ? this.#fields : undefined;
   }
 }
 
@@ -98,10 +93,7 @@ export const mapPage = async <Row, Result>(
 
 export type OAuthParameters = Readonly<Record<string, string>>;
 
-/**
- * Returns the parameters of an OAuth request, from the query of a GET, otherwise from a form or a JSON object
- * (DECISIONS.md, R5).
- */
+/** Reads the query of a GET, otherwise a form or a JSON object (DECISIONS.md, R5). */
 export function readOAuthParameters(request: ReceivedRequest): OAuthParameters {
   if (request.method === "GET") {
     const query = getQuery(request.target);
@@ -111,7 +103,6 @@ export function readOAuthParameters(request: ReceivedRequest): OAuthParameters {
   return dropEmpty(form ? [...form] : Object.entries(parseJsonObject(request.body) ?? {}));
 }
 
-/** Returns a repeated parameter in the query of a GET, otherwise in a form, or undefined if there is none. */
 export function findRepeatedParameter(request: ReceivedRequest): string | undefined {
   const sent = request.method === "GET" ? getQuery(request.target) : parseForm(request)?.toString();
   return sent === undefined || exceedsFieldLimit(sent) ? undefined : findRepeatedField(parseFields(sent));
@@ -121,7 +112,7 @@ export const formatRepeatedParameter = (name: string): string => `${name} is rep
 
 /** An empty parameter counts as missing (RFC 6749, 3.1). */
 function dropEmpty(pairs: readonly (readonly [string, unknown])[]): OAuthParameters {
-  const found: Record<string, string> = Object.create(null);
-  for (const [name, value] of pairs) if (typeof value === "string" && value !== "") found[name] = value;
-  return found;
+  const parameters: Record<string, string> = Object.create(null);
+  for (const [name, value] of pairs) if (typeof value === "string" && value !== "") parameters[name] = value;
+  return parameters;
 }

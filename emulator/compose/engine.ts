@@ -53,7 +53,7 @@ export function startEngine(
   });
   closing.push(() => outgoing.close());
   const { deterministic, upstreamTimeoutMs: timeoutMs } = settings;
-  const line = createRouterClient({ forwarder, timeoutMs, routerUrl });
+  const router = createRouterClient({ forwarder, timeoutMs, routerUrl });
   const runner = new Runner({
     store,
     clock,
@@ -65,7 +65,7 @@ export function startEngine(
     deterministic,
     handlers: {
       ...createContractJobHandlers({ clock, settings }),
-      ...createReportJobHandlers({ clock, wall, deterministic, line, giveUp: log }),
+      ...createReportJobHandlers({ clock, wall, deterministic, router, giveUp: log }),
       ...createDeliveryJobHandlers({
         clock,
         wall,

@@ -2,7 +2,7 @@ import type { listInvitations } from "../../src/api/emulator/invitations.ts";
 import type { InputOf } from "../../src/api/operation.ts";
 import { toIsoMillis } from "../../src/base/clock.ts";
 import { toAddressKey } from "../../src/schemes/email-hash.ts";
-import { buildRecipientPath } from "../cluster/contracts/links.ts";
+import { readRecipientLinks } from "../cluster/contracts/links.ts";
 import { contracts, formatCompositeId } from "../cluster/contracts/rows.ts";
 import { toTaskRecord, userTasks } from "../cluster/intake/rows.ts";
 import {
@@ -124,7 +124,7 @@ async function buildLink(
   const contract = row.contract_id === null ? undefined : await view.get(contracts, row.contract_id);
   if (contract?.deleted_at === null && row.email !== null) {
     const { url } = clusters.find(({ id }) => id === row.cluster_id)!;
-    return `${url}${await buildRecipientPath(view, contract, row.email)}`;
+    return `${url}${(await readRecipientLinks(view, contract)).buildPath(row.email)}`;
   }
   return `${settings.publicUrl}/auth/v3/invite_info/?${new URLSearchParams({ token: row.token })}`;
 }

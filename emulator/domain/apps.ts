@@ -46,12 +46,7 @@ export type ConnectedApps = z.infer<typeof ConnectedApps>;
 
 const AppsRow = z.strictObject({ name: z.literal("apps"), apps: ConnectedApps });
 
-export const appRows = defineRows<z.infer<typeof AppsRow>>({
-  name: "apps",
-  schema: AppsRow,
-  key: (row) => row.name,
-  indexes: {},
-});
+export const appRows = defineRows({ name: "apps", schema: AppsRow, key: (row) => row.name });
 
 export async function readConnectedApps(view: View): Promise<ConnectedApps> {
   const row = await view.get(appRows, "apps");
@@ -59,10 +54,7 @@ export async function readConnectedApps(view: View): Promise<ConnectedApps> {
   return row.apps;
 }
 
-/**
- * Returns the front end that a request names for the canvas page, or `refused` if its origin is not in the seed's list
- * (DECISIONS.md, R28).
- */
+/** Returns `refused` if the origin is not in the seed's list (DECISIONS.md, R28). */
 export function resolveFrontEnd(
   { index_url_allow }: ConnectedApps["crm_b"],
   requestedUrl: string | null | undefined,
@@ -86,12 +78,7 @@ export interface IssuerKey {
 /** The private key of the emulator's own issuer, created by the control plane on first use. */
 const ChatBKey = z.strictObject({ kid: z.string(), jwk: dictionary(z.string()) });
 
-export const chatBKeys = defineRows<z.infer<typeof ChatBKey>>({
-  name: "chat_b_keys",
-  schema: ChatBKey,
-  key: (row) => row.kid,
-  indexes: {},
-});
+export const chatBKeys = defineRows({ name: "chat_b_keys", schema: ChatBKey, key: (row) => row.kid });
 
 /** Channels for which the emulator's key is valid. The list is complete, so that endorsement checks always pass. */
 const endorsedChannels = ["msteams", "emulator", "directline", "webchat"];

@@ -23,11 +23,7 @@ export function readClientCredentials(
 export const duplicateClientAuthMessage =
   "The client authenticates both by HTTP basic and by parameters, or sends two client IDs";
 
-/**
- * Identifies the client of a token request. A public client identifies itself, and a confidential client also
- * authenticates. Returns `unnamed` if there is no client id, `twice` if there are two, and `unproven` if the client is
- * unknown or its secret is wrong or malformed.
- */
+/** Returns `unnamed` without a client id, `twice` with two, and `unproven` for an unknown client or a wrong secret. */
 export async function authenticateClient(
   view: View,
   request: Pick<ReceivedRequest, "headers">,
@@ -39,8 +35,8 @@ export async function authenticateClient(
   const { client_id = id, client_secret } = parameters;
   if (byBasic && (client_id !== id || client_secret !== undefined)) return "twice";
   const client = await view.get(oauthClients, id);
-  const proven = client && (client.client_secret === null || isEqualInConstantTime(secret, client.client_secret));
-  return proven ? client : "unproven";
+  const isProven = client && (client.client_secret === null || isEqualInConstantTime(secret, client.client_secret));
+  return isProven ? client : "unproven";
 }
 
 /** Creates the header of a response that rejects HTTP basic credentials (RFC 6749, 5.2). */
@@ -59,9 +55,7 @@ function decodeForm(text: string): string {
   }
 }
 
-/**
- * An OAuth client, which the router and every cluster accept. A client without a secret is public (DECISIONS.md, R35).
- */
+/** The router and every cluster accept it. A client without a secret is public (DECISIONS.md, R35). */
 export const OAuthClient = z.strictObject({
   client_id: z.string(),
   client_name: z.string(),
@@ -70,7 +64,7 @@ export const OAuthClient = z.strictObject({
 });
 export type OAuthClient = z.infer<typeof OAuthClient>;
 
-export const oauthClients = defineRows<OAuthClient, "origin">({
+export const oauthClients = defineRows({
   name: "oauth_clients",
   schema: OAuthClient,
   key: (row) => row.client_id,

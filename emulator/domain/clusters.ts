@@ -17,7 +17,7 @@ export const ClusterRow = z.strictObject({
 });
 export type ClusterRow = z.infer<typeof ClusterRow>;
 
-export const clusterRows = defineRows<ClusterRow, "position">({
+export const clusterRows = defineRows({
   name: "clusters",
   schema: ClusterRow,
   key: (row) => row.id,

@@ -11,24 +11,18 @@ import { type Workspace, workspaces } from "./workspaces.ts";
 export const ControlToken = z.strictObject({
   name: z.string(),
   role: z.enum(controlRoles),
-  /**
-   * SHA-256 in base64. A slow hash is unnecessary because 256 random bits cannot be guessed, and it would slow down
-   * every request.
-   */
+  /** SHA-256 in base64. A slow hash is unnecessary, because 256 random bits cannot be guessed. */
   hash: z.string(),
   /** Wall-clock milliseconds, because access does not depend on virtual time. */
   created_at: storedTime(z.int()),
   last_used_at: storedTime(z.int()).nullable(),
-  /**
-   * Id of the workspace to which the token is bound. The name is also stored, because another workspace can have the id
-   * after a reset. Undefined if the token is not bound.
-   */
+  /** Set for a bound token. The name is also stored, because another workspace can have the id after a reset. */
   workspace_id: z.int().optional(),
   workspace: z.string().optional(),
 });
 export type ControlToken = z.infer<typeof ControlToken>;
 
-export const controlTokens = defineRows<ControlToken, "hash">({
+export const controlTokens = defineRows({
   name: "control_tokens",
   schema: ControlToken,
   key: (row) => row.name,
@@ -41,10 +35,7 @@ export const localToken = "local";
 /** Minimum interval between two writes of a token's last use. */
 const minUseWriteIntervalMs = 60_000;
 
-/**
- * The tokens of one emulator. They belong to its operator and not to its state, so they remain when the state is
- * replaced (DECISIONS.md, E16).
- */
+/** They belong to the operator and not to the state, so they remain when the state is replaced (DECISIONS.md, E16). */
 export class ControlTokens {
   readonly #store: Store;
   readonly #wall: WallClock;
@@ -59,15 +50,14 @@ export class ControlTokens {
 
   /** Finds the row of a token and records its use. Returns undefined if the token does not exist. */
   async use(secret: string): Promise<ControlToken | undefined> {
-    // The lookup uses an index of hashes. A client cannot choose any part of a hash, so the response time reveals
-    // nothing.
+    // A client cannot choose any part of a hash, so the response time of the index reveals nothing.
     const equals = hashToken(secret);
-    const found = await this.#store.read(async (view) => {
+    const token = await this.#store.read(async (view) => {
       const [row] = await view.list(controlTokens, { by: "hash", equals, limit: 1 });
       return row && (await belongsToWorkspace(view, row)) ? row : undefined;
     });
-    if (found) this.#recordUse(found);
-    return found;
+    if (token) this.#recordUse(token);
+    return token;
   }
 
   async exists({ name, hash }: Pick<ControlToken, "name" | "hash">): Promise<boolean> {
@@ -77,16 +67,12 @@ export class ControlTokens {
     });
   }
 
-  /** Lists the tokens in order of creation. */
   async list(): Promise<readonly ControlToken[]> {
     const all = await this.#store.read((view) => view.list(controlTokens));
     return all.map((row) => ({ ...row, last_used_at: this.#used.get(row.hash) ?? row.last_used_at }));
   }
 
-  /**
-   * Creates a token and returns its secret, which cannot be read again. Returns undefined if the name is taken. `store`
-   * is the store of the caller.
-   */
+  /** Returns the secret, which cannot be read again, or undefined if the name is taken. `store` is the caller's. */
   create(
     store: Store,
     name: string,
@@ -98,12 +84,12 @@ export class ControlTokens {
       const token = `svc_${createRandomIds().token(32)}`;
       const row = { name, role, hash: hashToken(token), created_at: this.#wall.now(), last_used_at: null };
       const bound = workspace && { workspace_id: workspace.id, workspace: workspace.name };
-      const created = await store.transaction("tokens.create", async (tx) => {
+      const isCreated = await store.transaction("tokens.create", async (tx) => {
         if (name === localToken || (await tx.get(controlTokens, name))) return false;
         tx.put(controlTokens, { ...row, ...bound });
         return true;
       });
-      return created ? token : undefined;
+      return isCreated ? token : undefined;
     });
   }
 
@@ -153,7 +139,6 @@ export class ControlTokens {
   }
 }
 
-/** Returns whether the workspace of a bound token exists. */
 async function belongsToWorkspace(view: View, { workspace_id, workspace }: ControlToken): Promise<boolean> {
   return workspace_id === undefined || (await view.get(workspaces, workspace_id))?.name === workspace;
 }
@@ -174,8 +159,8 @@ const sessionCookieName = "svc_session";
 
 /** Returns the value of a cookie in a `cookie` header (RFC 6265, 4.2), or undefined if the header lacks the cookie. */
 export function findCookie(name: string, cookies = ""): string | undefined {
-  const found = cookies.split(/;\s*/).find((item) => item.startsWith(`${name}=`));
-  return found?.slice(name.length + 1) || undefined;
+  const cookie = cookies.split(/;\s*/).find((item) => item.startsWith(`${name}=`));
+  return cookie?.slice(name.length + 1) || undefined;
 }
 
 /** Returns the `{cluster_id}_{id}` of the browser's session, or undefined if there is no session. */

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { emailPurposes, mailerEventNames } from "../../src/api/emulator/deliveries.ts";
 import { toAddressKey } from "../../src/schemes/email-hash.ts";
-import { defineRows, type IndexQuery, parseRowNumber, type Transaction, type View } from "../store/port.ts";
+import { defineNumberedRows, type IndexQuery, parseRowNumber, type Transaction, type View } from "../store/port.ts";
 import { maxRetentionMs, maxUnauthenticatedRows } from "../store/retention.ts";
 import { storedTime } from "../store/stored-time.ts";
 import type { EmulatorSettings } from "./settings.ts";
@@ -16,10 +16,7 @@ const Email = z.strictObject({
   purpose: z.enum(emailPurposes),
   recipient: z.string(),
   mode: z.enum(["to", "cc"]),
-  /**
-   * Token of the link in the e-mail. The link leads to the cluster if the e-mail is about a contract, and otherwise to
-   * the router.
-   */
+  /** Path of the link in the e-mail: at the cluster if the e-mail is about a contract, otherwise at the router. */
   path: z.string().nullable(),
   /** Token with which the recipient continues a signup or an invitation. */
   token: z.string().nullable(),
@@ -33,23 +30,14 @@ const Email = z.strictObject({
 export type Email = z.infer<typeof Email>;
 export type EmailEvent = Email["events"][number];
 
-export const emails = defineRows<Email, "recipient" | "contract" | "addressee" | "purpose" | "sent">({
-  name: "emails",
-  schema: Email,
-  key: (row) => row.id,
-  numbers: { email: (row) => row.id },
-  indexes: {
-    recipient: (row) => toAddressKey(row.recipient),
-    contract: (row) => row.contract_id ?? undefined,
-    /**
-     * The index has both directions, because each opened link uses it, and a user has many contracts and a contract
-     * many users.
-     */
-    addressee: (row) =>
-      row.contract_id === null ? undefined : buildAddresseeKey(String(row.contract_id), row.recipient),
-    purpose: (row) => row.purpose,
-    sent: (row) => row.sent_at,
-  },
+export const emails = defineNumberedRows("emails", "email", Email, {
+  recipient: (row) => toAddressKey(row.recipient),
+  contract: (row) => row.contract_id ?? undefined,
+  /** Each opened link uses this index. A user has many contracts, and a contract has many users. */
+  addressee: (row) =>
+    row.contract_id === null ? undefined : buildAddresseeKey(String(row.contract_id), row.recipient),
+  purpose: (row) => row.purpose,
+  sent: (row) => row.sent_at,
 });
 
 const buildAddresseeKey = (contractId: string, recipient: string): string => `${contractId} ${toAddressKey(recipient)}`;
@@ -92,10 +80,7 @@ export function recordEmailEvent(tx: Transaction, email: Email, event: EmailEven
   tx.put(emails, { ...email, events: [...email.events, event].slice(-maxEventsPerEmail) });
 }
 
-/**
- * Deletes at most `limit` expired e-mails. E-mails are retained for 90 virtual days, like other records (DECISIONS.md,
- * C21).
- */
+/** E-mails are retained for 90 virtual days, like other records (DECISIONS.md, C21). */
 export async function purgeEmails(tx: Transaction, now: number, limit = 50): Promise<number> {
   const expired = await tx.list(emails, { by: "sent", to: now - maxRetentionMs, limit });
   for (const { id } of expired) tx.delete(emails, id);
@@ -112,13 +97,10 @@ export interface EmailSelector {
   readonly purpose?: string | undefined;
 }
 
-/**
- * Returns the newest e-mail that matches all given fields. Returns undefined if no e-mail matches, or if neither
- * recipient nor id is given.
- */
-export async function findEmail(view: View, named: EmailSelector): Promise<Email | undefined> {
-  const { email_id, cluster_id, recipient, purpose } = named;
-  const contractId = named.contract_id?.replace(/^[TH]-/, "");
+/** Returns the newest match of all given fields, or undefined if neither recipient nor id is given. */
+export async function findEmail(view: View, selector: EmailSelector): Promise<Email | undefined> {
+  const { email_id, cluster_id, recipient, purpose } = selector;
+  const contractId = selector.contract_id?.replace(/^[TH]-/, "");
   const matchesSelector = (row: Email): boolean =>
     (cluster_id === undefined || row.cluster_id === cluster_id) &&
     (contractId === undefined || String(row.contract_id) === contractId) &&

@@ -5,10 +5,7 @@ import { findString } from "../http/bodies/fields.ts";
 import { defineRows, type Store, type Transaction } from "../store/port.ts";
 import { evictOldest } from "../store/retention.ts";
 
-/**
- * Code of the stand-in for sign-in providers, account providers and chat_a. A user can choose any identity on its page.
- * A code represents this identity until it is redeemed (DECISIONS.md, R25).
- */
+/** A code represents the identity that a user chose on the page until it is redeemed (DECISIONS.md, R25). */
 export const ProviderCode = z.strictObject({
   code: z.string(),
   /** Issuer of the code: a provider, or chat_a. */
@@ -18,19 +15,13 @@ export const ProviderCode = z.strictObject({
   name: z.string(),
 });
 
-export const providerCodes = defineRows<z.infer<typeof ProviderCode>>({
-  name: "provider_codes",
-  schema: ProviderCode,
-  key: (row) => row.code,
-  indexes: {},
-});
+export const providerCodes = defineRows({ name: "provider_codes", schema: ProviderCode, key: (row) => row.code });
 
-/** Issues a provider's code for an account. */
 export async function issueProviderCode(
   tx: Transaction,
   ids: Ids,
   account: Omit<z.infer<typeof ProviderCode>, "code">,
-): Promise<string> {
+) {
   const code = ids.token(24);
   tx.put(providerCodes, { code, ...account });
   await evictOldest(tx, providerCodes);
@@ -43,10 +34,10 @@ export async function redeemProviderCode(
   provider: string,
   code: string,
 ): Promise<{ readonly id: string; readonly name: string } | undefined> {
-  const known = await tx.get(providerCodes, code);
-  if (known?.provider !== provider) return undefined;
+  const row = await tx.get(providerCodes, code);
+  if (row?.provider !== provider) return undefined;
   tx.delete(providerCodes, code);
-  return { id: known.account, name: known.name };
+  return { id: row.account, name: row.name };
 }
 
 /** Purpose of a visit at a provider, and the data for the redirect back. */
@@ -59,7 +50,6 @@ export interface ProviderVisit {
   readonly destination?: string | undefined;
 }
 
-/** Builds the URL of the page on which a user signs in with a provider or approves. */
 export const buildAuthorizationUrl = (
   publicUrl: string,
   { flow, provider, state, destination }: ProviderVisit,
@@ -71,7 +61,7 @@ export function buildProviderRedirect(
   publicUrl: string,
   visit: ProviderVisit,
   answer: Readonly<Record<string, string>>,
-): string {
+) {
   return `${publicUrl}${buildCallback(visit)}?${new URLSearchParams({ ...answer, state: visit.state })}`;
 }
 
@@ -88,10 +78,7 @@ const callbackPaths = {
   signup: "/api/v1/svc_auth/oauth/signup/callback",
 } as const;
 
-/**
- * Yields the ids of customers in an event of the billing provider, outermost first. An id is a field `customer_id` or
- * the `id` of a field `customer` (DECISIONS.md, R32).
- */
+/** An id is a field `customer_id` or the `id` of a field `customer` (DECISIONS.md, R32). Outer fields come first. */
 export function* findCustomerIds(event: unknown): Generator<string> {
   const level: unknown[] = [event];
   // The loop appends to the list, level by level.
@@ -110,10 +97,7 @@ export function* findCustomerIds(event: unknown): Generator<string> {
 export interface RenewableIds extends Ids {
   /** Restarts the ids from the seed, at the first start and at every reset. */
   restart(): void;
-  /**
-   * Starts a new sequence for an existing state, after a restart or an import, so that no id in the state is repeated.
-   * The number of the sequence is stored in the state. The caller must call `moveTo` before it draws an id.
-   */
+  /** Starts a new sequence for an existing state, so that no id is repeated. The caller must call `moveTo` first. */
   startSequence(store: Store): Promise<IdPosition | undefined>;
   /** Returns the position of the sequence, or undefined if ids are random. */
   place(): IdPosition | undefined;
@@ -125,9 +109,7 @@ export interface RenewableIds extends Ids {
 export const IdPosition = z.strictObject({ sequence: z.int().min(0), drawn: z.int().min(0) });
 export type IdPosition = z.infer<typeof IdPosition>;
 
-/**
- * Creates the ids of an emulator. `seed` starts the sequence with --deterministic. If it is undefined, ids are random.
- */
+/** Without a `seed`, ids are random. */
 export function createRenewableIds(seed: string | undefined): RenewableIds {
   if (seed === undefined) {
     return {

@@ -4,7 +4,6 @@ import { toAddressKey } from "../../src/schemes/email-hash.ts";
 import { defineRows, type Rows, type View } from "../store/port.ts";
 import { storedTime } from "../store/stored-time.ts";
 
-/** A user of a workspace. */
 export const User = z.strictObject({
   id: z.int(),
   workspace_id: z.int(),
@@ -57,7 +56,6 @@ export const Workspace = z.strictObject({
 });
 export type Workspace = z.infer<typeof Workspace>;
 
-/** A legal entity of the workspace. */
 export const LegalEntity = z.strictObject({
   id: z.int(),
   workspace_id: z.int(),
@@ -137,10 +135,7 @@ export const ContractTemplate = z.strictObject({
 });
 export type ContractTemplate = z.infer<typeof ContractTemplate>;
 
-/**
- * A workflow. `frozen_version` is its published version, or null if no version is published (specification, Legal
- * intake).
- */
+/** `frozen_version` is the published version, if any (specification, Legal intake). */
 export const IntakeWorkflow = z.strictObject({
   id: z.int(),
   workspace_id: z.int(),
@@ -154,13 +149,12 @@ export type IntakeWorkflow = z.infer<typeof IntakeWorkflow>;
 const getId = (row: { readonly id: number }): number => row.id;
 const byWorkspace = { workspace: (row: { readonly workspace_id: number }) => row.workspace_id };
 
-/** Defines a collection of rows of a workspace. */
 const defineWorkspaceRows = <Row extends { readonly id: number; readonly workspace_id: number }>(
   name: string,
   schema: z.ZodType<Row>,
 ): Rows<Row, "workspace", number> => defineRows({ name, schema, key: getId, indexes: byWorkspace });
 
-export const workspaces = defineRows<Workspace, "client" | "cluster" | "invite">({
+export const workspaces = defineRows({
   name: "workspaces",
   schema: Workspace,
   key: getId,
@@ -177,7 +171,7 @@ export const workspaces = defineRows<Workspace, "client" | "cluster" | "invite">
 export const getFirstWorkspace = async (view: View, clusterId: string): Promise<Workspace | undefined> =>
   (await view.list(workspaces, { by: "cluster", equals: clusterId, limit: 1 }))[0];
 
-export const users = defineRows<User, "workspace" | "email">({
+export const users = defineRows({
   name: "users",
   schema: User,
   key: getId,
@@ -190,18 +184,12 @@ export const contractTypes = defineWorkspaceRows("contract_types", ContractType)
 export const templates = defineWorkspaceRows("templates", ContractTemplate);
 export const workflows = defineWorkspaceRows("workflows", IntakeWorkflow);
 
-/**
- * Path at which the router requests the workspace of a completed signup from an emulated cluster. Only the emulator has
- * this path.
- */
+/** Only the emulator has this path, at which the router requests the workspace of a completed signup. */
 export const newWorkspacePath = "/api/v1/organization/trial_signup/";
 
 /** Body of the request for a new workspace, which has the cluster's key in `x-cluster-key`. */
 export const NewWorkspaceRequest = z.object({
-  /**
-   * A cluster returns the same workspace for the same token, because the router can stop before it receives the
-   * response.
-   */
+  /** A cluster returns the same workspace for the same token, because the router can stop before the response. */
   signup_token: z.string(),
   email: z.string(),
   first_name: z.string(),
@@ -222,10 +210,7 @@ export const NewWorkspaceResponse = z.object({
 });
 export type NewWorkspaceResponse = z.infer<typeof NewWorkspaceResponse>;
 
-/**
- * A `creator` invitation makes a user a member of a workspace, and a `counterparty` invitation a party of one of its
- * contracts.
- */
+/** A creator becomes a member of a workspace, and a counterparty is a party of one of its contracts. */
 export const invitationKinds = ["creator", "counterparty"] as const;
 export type InvitationKind = (typeof invitationKinds)[number];
 

@@ -52,7 +52,6 @@ export class Faults {
     return this.#faults;
   }
 
-  /** Removes a fault. Returns false if no fault has that id. */
   remove(id: number): boolean {
     const before = this.#faults.length;
     this.#faults = this.#faults.filter((fault) => fault.id !== id);
@@ -80,10 +79,7 @@ export class Faults {
     for (const attempt of put_off) this.postponed.add(attempt);
   }
 
-  /**
-   * Returns the oldest matching fault that applies. The method counts all matching faults, so it must be called once
-   * per request or attempt.
-   */
+  /** Counts all matching faults, so it must be called once per request or attempt. */
   recordMatch(matches: (rule: FaultRule) => boolean): ScriptedFault | undefined {
     let hitFault: ScriptedFault | undefined;
     for (const fault of this.#faults) {
@@ -138,9 +134,7 @@ export type SendAttempt = (
   send: (message: OutgoingMessage) => Promise<PostResult>,
 ) => Promise<PostResult>;
 
-/**
- * An attempt is postponed by this virtual time, or until the webhook's next attempt has been made if that is sooner.
- */
+/** An attempt is postponed by this virtual time, or until the webhook's next attempt if that is sooner. */
 export interface AttemptPostponement {
   readonly byMs: number;
   readonly isAfterNext: boolean;
@@ -152,29 +146,23 @@ export interface AppliedFault {
   readonly cause: Cause | undefined;
 }
 
-/**
- * Returns the scripted fault of an outgoing request, or undefined if no fault applies. The function counts, so it must
- * be called once, at the start of an attempt.
- */
+/** Counts, so it must be called once, at the start of an attempt. */
 export type FaultInterceptor = (
   about: PendingAttempt,
 ) => (AppliedFault & ({ readonly postponement: AttemptPostponement } | { readonly send: SendAttempt })) | undefined;
 
 type MatchedRequest = Pick<ReceivedRequest, "method" | "target" | "headers">;
 
-/**
- * Creates the function that returns the fault of an incoming request. `isForwarded` reports whether the router of this
- * emulator sent the request.
- */
+/** `isForwarded` reports whether the router of this emulator sent the request. */
 export function createIncomingFaultFinder(
   faults: Faults,
   isForwarded: (request: MatchedRequest) => boolean,
 ): RequestFaultFinder {
   return (request, operation) => {
     if (faults.list().length === 0 || isFaultControl(request, operation)) return undefined;
-    const forwarded = isForwarded(request);
+    const hasBeenForwarded = isForwarded(request);
     const fault = faults.recordMatch(
-      (rule) => rule.direction === "incoming" && matchesRequest(rule, request, operation, forwarded),
+      (rule) => rule.direction === "incoming" && matchesRequest(rule, request, operation, hasBeenForwarded),
     );
     return fault && toRequestFault(fault);
   };
@@ -189,7 +177,7 @@ function matchesRequest(
   request: MatchedRequest,
   operation: Operation | undefined,
   forwarded: boolean,
-): boolean {
+) {
   // A client's request counts once, although the router forwards the request to a listener of the same emulator.
   if (forwarded && rule.service === undefined && rule.operation === undefined) return false;
   return (
@@ -202,11 +190,11 @@ function matchesRequest(
 }
 
 /** Returns whether a request has a header. `name` matches any value, and `name: value` matches only that value. */
-function hasHeader({ headers }: MatchedRequest, wanted: string): boolean {
-  const colon = wanted.indexOf(":");
-  const name = (colon < 0 ? wanted : wanted.slice(0, colon)).trim().toLowerCase();
+function hasHeader({ headers }: MatchedRequest, pattern: string): boolean {
+  const colon = pattern.indexOf(":");
+  const name = (colon < 0 ? pattern : pattern.slice(0, colon)).trim().toLowerCase();
   const value = Object.hasOwn(headers, name) ? headers[name] : undefined;
-  return colon < 0 ? value !== undefined : value === wanted.slice(colon + 1).trim();
+  return colon < 0 ? value !== undefined : value === pattern.slice(colon + 1).trim();
 }
 
 function toRequestFault({ rule, cause }: ScriptedFault): RequestFault {
@@ -234,7 +222,6 @@ const describeEffect = ({ latency_ms, reset, status, truncated }: FaultRule): st
     .filter((word) => word)
     .join(", ");
 
-/** Creates the function that returns the faults of outgoing webhooks. */
 export function createOutgoingFaultInterceptor(faults: Faults): FaultInterceptor {
   return (about) => {
     if (faults.idle) return undefined;

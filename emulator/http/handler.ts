@@ -36,6 +36,8 @@ export interface ReceivedRequest {
   /** Calls the listener when the client disconnects before its response. This is cheaper than a signal. */
   onDisconnect(listener: () => void): void;
   readonly cause: Cause;
+  /** Id of the matched operation. Undefined if no operation is declared for the path and method. */
+  readonly operation?: string | undefined;
 }
 
 /** Adds a finding to the request log: the emulator accepted something that the real service may reject. */

@@ -61,8 +61,17 @@ export type AnyRows = Omit<Rows<never>, "schema"> & { readonly schema: z.ZodType
 export type Collection = AnyRows | Mapping;
 
 export const defineRows = <Row extends object, Index extends string = never, Key extends RowKey = KeyOf<Row>>(
-  declaration: Omit<Rows<Row, Index, Key>, "kind">,
-): Rows<Row, Index, Key> => ({ kind: "rows", ...declaration });
+  declaration: Omit<Rows<Row, Index, Key>, "kind" | "indexes"> & Partial<Pick<Rows<Row, Index, Key>, "indexes">>,
+): Rows<Row, Index, Key> => ({ kind: "rows", ...declaration, indexes: declaration.indexes ?? ({} as never) });
+
+/** Defines a collection whose rows have the next number of a sequence as their id. */
+export const defineNumberedRows = <Row extends { readonly id: number }, Index extends string = never>(
+  name: string,
+  sequence: string,
+  schema: z.ZodType<Row>,
+  indexes?: Rows<Row, Index>["indexes"],
+): Rows<Row, Index, number> =>
+  defineRows({ name, schema, key: (row) => row.id, numbers: { [sequence]: (row) => row.id }, indexes });
 
 export const defineMapping = (name: string): Mapping => ({ kind: "mapping", name });
 

@@ -46,17 +46,14 @@ export interface AttemptResult {
   readonly postResult: PostResult;
 }
 
-/**
- * Creates the function that signs and sends an event once. `sendWithFault` can replace sending. The function rejects
- * only with DeliveryAbortedError.
- */
+/** `sendWithFault` can replace sending. The function rejects only with DeliveryAbortedError. */
 export function createAttemptSender(
   sender: AttemptContext,
 ): (input: AttemptInput, sendWithFault?: SendAttempt) => Promise<AttemptResult> {
   const { clock, wall, settings, outgoing } = sender;
   const schemes = [getDefaultScheme(), ...settings.webhookSchemes.map(findScheme)];
   const [bodySchemes, attemptSchemes] = [schemes.filter(signsBodyOnly), schemes.filter((one) => !signsBodyOnly(one))];
-  const signed = new SignedEvents(settings.webhookJson, bodySchemes);
+  const signEvent = createEventSigner(settings.webhookJson, bodySchemes);
 
   return (input, sendWithFault) => {
     const { webhook, event, delivery, number, hmacKey, trace } = input;
@@ -64,7 +61,7 @@ export function createAttemptSender(
     const movedBy = clock.movedBy?.id;
     const wallAt = Math.floor(wall.now());
     const started = wall.monotonicNow();
-    const message = signed.sign(event, hmacKey);
+    const message = signEvent(event, hmacKey);
     const send = (outgoingMessage: OutgoingMessage) => {
       // Receivers compare the time with their own clock, even under --deterministic (DECISIONS.md, C17).
       const signable = { key: outgoingMessage.hmacKey, body: outgoingMessage.body, id: delivery.id, at: wallAt };
@@ -111,31 +108,22 @@ interface SignedMessage extends OutgoingMessage {
 
 const maxSignedEvents = 256;
 
-/** Cache of signed events. An event for a thousand webhooks with six attempts each is signed once. */
-class SignedEvents {
-  readonly #messages = new Map<number, SignedMessage>();
-  readonly #form: WebhookJsonForm;
-  readonly #schemes: readonly WebhookScheme[];
-
-  constructor(form: WebhookJsonForm, schemes: readonly WebhookScheme[]) {
-    this.#form = form;
-    this.#schemes = schemes;
-  }
-
-  sign(event: WebhookEvent, hmacKey: string): SignedMessage {
+/** Signs each event once. An event for a thousand webhooks with six attempts each is in the cache. */
+function createEventSigner(form: WebhookJsonForm, schemes: readonly WebhookScheme[]) {
+  const cache = new Map<number, SignedMessage>();
+  return (event: WebhookEvent, hmacKey: string): SignedMessage => {
     const { id, body: text } = event;
-    const known = this.#messages.get(id);
+    const cached = cache.get(id);
     // After a reset, another event can have the same id.
-    if (known?.text === text && known.hmacKey === hmacKey) return known;
-    const body = Buffer.from(formatEventBody(event, this.#form));
-    const signatures = signWith(this.#schemes, { key: hmacKey, body, id, at: 0 });
-    const fresh = { text, body, hmacKey, signatures };
-    const [oldest] = this.#messages.keys();
+    if (cached?.text === text && cached.hmacKey === hmacKey) return cached;
+    const body = Buffer.from(formatEventBody(event, form));
+    const message = { text, body, hmacKey, signatures: signWith(schemes, { key: hmacKey, body, id, at: 0 }) };
+    const [oldest] = cache.keys();
     // Only the oldest entry is dropped, because otherwise events that are still being delivered would be signed again.
-    if (oldest !== undefined && this.#messages.size >= maxSignedEvents) this.#messages.delete(oldest);
-    this.#messages.set(id, fresh);
-    return fresh;
-  }
+    if (oldest !== undefined && cache.size >= maxSignedEvents) cache.delete(oldest);
+    cache.set(id, message);
+    return message;
+  };
 }
 
 /** Returns the trace headers. The receiver's own spans are children of the attempt. */

@@ -30,10 +30,7 @@ export interface DeliveryContext extends AttemptContext {
   readonly notifier?: DeliveryNotifier | undefined;
 }
 
-/**
- * Creates the job handlers for deliveries. The ref of an entry is the id of its delivery. `deliver` makes the next
- * scheduled attempt, and `resend` makes an attempt outside the schedule (DECISIONS.md, C18).
- */
+/** The ref of an entry is the id of its delivery. `resend` is outside the schedule (DECISIONS.md, C18). */
 export function createDeliveryJobHandlers(context: DeliveryContext): {
   readonly deliver: JobHandler;
   readonly resend: JobHandler;
@@ -44,21 +41,21 @@ export function createDeliveryJobHandlers(context: DeliveryContext): {
 
   const createHandler = (resend: boolean): JobHandler => ({
     async prepare(view, entries) {
-      const found = await readAttemptInputs(view, entries, resend);
-      return found.map((item, i) => createRun(entries[i]!, item, resend));
+      const inputs = await readAttemptInputs(view, entries, resend);
+      return inputs.map((item, i) => createRun(entries[i]!, item, resend));
     },
     readCapacities,
   });
 
-  function createRun(entry: ScheduledEntry, found: AttemptInput | SkippedAttempt | "gone", resend: boolean): JobRun {
-    if (found === "gone") return createCommitOnlyRun((tx) => removeEntry(tx, entry));
-    if ("skip" in found) return createCommitOnlyRun((tx) => record(tx, { entry, result: found, resend }));
-    const fault = context.intervene?.(found);
+  function createRun(entry: ScheduledEntry, input: AttemptInput | SkippedAttempt | "gone", resend: boolean): JobRun {
+    if (input === "gone") return createCommitOnlyRun((tx) => removeEntry(tx, entry));
+    if ("skip" in input) return createCommitOnlyRun((tx) => record(tx, { entry, result: input, resend }));
+    const fault = context.intervene?.(input);
     if (fault && "postponement" in fault)
       return createCommitOnlyRun((tx) => postponeAttempt(tx, entry, fault.postponement, fault, clock.now()));
     return (signal) => {
       abortWith(signal);
-      return attempt(found, fault?.send).then((result) => {
+      return attempt(input, fault?.send).then((result) => {
         const ended = { entry, result, resend, fault };
         return (tx) => record(tx, ended);
       });
@@ -170,17 +167,15 @@ interface EndedRun {
 
 /** A disabled or deleted webhook has no capacity limit, because it sends nothing. */
 async function readCapacities(view: View, keys: readonly string[]): Promise<readonly number[]> {
-  const found = await view.getAll(webhookRows, keys, parseId);
-  return found.map((webhook) =>
+  const webhooks = await view.getAll(webhookRows, keys, parseId);
+  return webhooks.map((webhook) =>
     webhook?.status === "ACTIVE" ? getCapacity(webhook.failure_count) : Number.POSITIVE_INFINITY,
   );
 }
 
 const parseId = (key: string): number => Number(key.slice(key.indexOf(":") + 1));
 
-/**
- * Delay of an attempt behind another attempt that overtakes it. The other attempt arrives first in every clock mode.
- */
+/** The overtaking attempt arrives first in every clock mode. */
 const reorderDelayMs = 1_000;
 
 /** Postpones an attempt without counting it. Returns the outcome as one word. */
@@ -202,12 +197,7 @@ async function postponeAttempt(
   return "put_off";
 }
 
-/** Returns the next entry with the same concurrency key that is due by `until`. */
-async function findNextOfKey(
-  tx: Transaction,
-  entry: ScheduledEntry,
-  until: number,
-): Promise<ScheduledEntry | undefined> {
+async function findNextOfKey(tx: Transaction, entry: ScheduledEntry, until: number) {
   const slice = { by: "turn", from: toDueSortKey(entry.due, entry.id + 1), to: toDueSortKeyEnd(until) } as const;
   return (await tx.list(schedule, slice)).find((other) => other.concurrency_key === entry.concurrency_key);
 }

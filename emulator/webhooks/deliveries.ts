@@ -7,7 +7,7 @@ import { hash } from "../../src/base/hmac.ts";
 import { getWebhookForm, type WebhookJsonForm, writeJson } from "../../src/base/json.ts";
 import type { AppliedFault } from "../faults/faults.ts";
 import type { CauseRow } from "../store/cause.ts";
-import { defineRows } from "../store/port.ts";
+import { defineNumberedRows, defineRows } from "../store/port.ts";
 import { storedDeadline, storedTime } from "../store/stored-time.ts";
 
 /** One emitted activity. The event is serialized once, and all its deliveries refer to these bytes. */
@@ -20,39 +20,27 @@ export const WebhookEvent = z.strictObject({
   /** Virtual milliseconds. */
   at: storedTime(z.int()),
   body: z.string(),
-  /**
-   * Headers, including the signature, of an event that another program sent. Undefined if the webhook determines the
-   * headers.
-   */
+  /** Headers with the signature of an event that another program sent. Otherwise the webhook determines them. */
   headers: dictionary(z.string()).optional(),
-  /**
-   * Virtual milliseconds after which an event without webhooks can be deleted. Null for other events, which are deleted
-   * with their last delivery.
-   */
+  /** Virtual milliseconds. Null for an event with webhooks, which is deleted with its last delivery. */
   keep_until: z.int().nullable(),
   /** Id of the cause. Null if there is no cause. */
   cause: z.string().nullable(),
 });
 export type WebhookEvent = z.infer<typeof WebhookEvent>;
 
-export const webhookEvents = defineRows<WebhookEvent, "contract" | "activity" | "keep_until" | "cause">({
-  name: "webhook_events",
-  schema: WebhookEvent,
-  key: (row) => row.id,
-  numbers: { webhook_event: (row) => row.id },
-  indexes: {
-    contract: (row) => row.contract_id ?? undefined,
-    activity: (row) => row.activity,
-    keep_until: (row) => row.keep_until ?? undefined,
-    cause: (row) => row.cause ?? undefined,
-  },
+export const webhookEvents = defineNumberedRows("webhook_events", "webhook_event", WebhookEvent, {
+  contract: (row) => row.contract_id ?? undefined,
+  activity: (row) => row.activity,
+  keep_until: (row) => row.keep_until ?? undefined,
+  cause: (row) => row.cause ?? undefined,
 });
 
 /** Returns the body of an event. The body of another program's event is never reformatted. */
 export function formatEventBody(
   event: Pick<WebhookEvent, "id" | "body" | "headers"> | undefined,
   form: WebhookJsonForm,
-): string {
+) {
   if (event === undefined) return "";
   return event.headers === undefined ? writeJson(event.body, getWebhookForm(form, event.id)) : event.body;
 }
@@ -91,32 +79,21 @@ export const Delivery = z.strictObject({
   /** Fault that postpones the next attempt. Null if the attempt is not postponed. */
   put_off: AttemptFault.nullable(),
   created_at: storedTime(z.int()),
-  /**
-   * Virtual milliseconds after which the record can be deleted. Null while the delivery is not final (DECISIONS.md,
-   * C21).
-   */
+  /** Virtual milliseconds. Null while the delivery is not final (DECISIONS.md, C21). */
   keep_until: z.int().nullable(),
 });
 export type Delivery = z.infer<typeof Delivery>;
 
 /** There is no index by workspace and activity, because the index would slow down each delivery. */
-export const deliveries = defineRows<Delivery, "webhook" | "contract" | "outcome" | "event" | "keep_until">({
-  name: "webhook_deliveries",
-  schema: Delivery,
-  key: (row) => row.id,
-  numbers: { delivery: (row) => row.id },
-  indexes: {
-    webhook: (row) => row.webhook_id,
-    contract: (row) => row.contract_id ?? undefined,
-    outcome: (row) => row.outcome,
-    event: (row) => row.event_id,
-    keep_until: (row) => row.keep_until ?? undefined,
-  },
+export const deliveries = defineNumberedRows("webhook_deliveries", "delivery", Delivery, {
+  webhook: (row) => row.webhook_id,
+  contract: (row) => row.contract_id ?? undefined,
+  outcome: (row) => row.outcome,
+  event: (row) => row.event_id,
+  keep_until: (row) => row.keep_until ?? undefined,
 });
 
-/**
- * One POST and its result. Each attempt has its own row, so that a retry does not write the previous attempts again.
- */
+/** Each attempt has its own row, so that a retry does not write the previous attempts again. */
 export const DeliveryAttempt = z.strictObject({
   delivery_id: z.int(),
   /** Number of the attempt, from 1. */
@@ -144,7 +121,7 @@ export const DeliveryAttempt = z.strictObject({
 });
 export type DeliveryAttempt = z.infer<typeof DeliveryAttempt>;
 
-export const attempts = defineRows<DeliveryAttempt, "asked_by" | "moved_by">({
+export const attempts = defineRows({
   name: "webhook_attempts",
   schema: DeliveryAttempt,
   key: (row) => toAttemptKey(row.delivery_id, row.number),
@@ -165,10 +142,7 @@ export const toEventName = (id: number): string => `event:${id}`;
 export const toDeliveryName = (id: number): string => `delivery:${id}`;
 export const toAttemptName = (deliveryId: number, number: number): string => `attempt:${deliveryId}.${number}`;
 
-/**
- * Returns the W3C trace of an event and its deliveries. This is the trace of the cause, or a new trace if the cause is
- * no longer stored.
- */
+/** Returns the trace of the cause, or a new one if the cause is no longer stored. */
 export const getEventTrace = (event: Pick<WebhookEvent, "id"> | undefined, cause: CauseRow | undefined): string =>
   cause?.trace ?? hash("sha256", toEventName(event?.id ?? 0)).toString("hex", 0, 16);
 

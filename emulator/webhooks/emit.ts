@@ -13,10 +13,7 @@ import { toActivityKey, toConcurrencyKey, webhookRows } from "./webhooks.ts";
 /** Number of characters that each transaction has emitted. */
 const emittedLengths = new WeakMap<Transaction, number>();
 
-/**
- * Limits the emitted characters of a transaction. Notifications for many signatories, each with all parties, grow with
- * the square of the request size.
- */
+/** Notifications for many signatories, each with all parties, grow with the square of the request size. */
 function limitEmittedLength(tx: Transaction, body: string): void {
   const length = (emittedLengths.get(tx) ?? 0) + body.length;
   emittedLengths.set(tx, length);
@@ -24,11 +21,9 @@ function limitEmittedLength(tx: Transaction, body: string): void {
 }
 
 /**
- * Notifies every webhook of the workspace that subscribes to the activity, in the caller's transaction. Each
- * notification stores a delivery and an entry of the schedule that is due now. A disabled webhook also gets a delivery,
- * which is skipped when it is due, so that each skipped event is visible. Returns the entries. The ref of an entry is
- * the id of its delivery. `only` limits the notification to one webhook. Throws MaxBodyBytesExceededError if the
- * transaction emits too much (DECISIONS.md, C24).
+ * Stores a delivery and an entry of the schedule for each webhook that subscribes to the activity. A disabled webhook
+ * also gets them, so that each skipped event is visible. `only` limits the notification to one webhook. Throws
+ * MaxBodyBytesExceededError if the transaction emits too much (DECISIONS.md, C24).
  */
 export async function emitEvent(
   tx: Transaction,
@@ -40,7 +35,7 @@ export async function emitEvent(
   const contract_id = domainEvent.contract?.contract_id ?? null;
   const due = clock.now();
   const observer = getWebhookObserver(clock);
-  const plain = serializeEvent(domainEvent);
+  const plain = toExactJson(createAmendedDocument(domainEvent));
   const body = observer?.amendBody(activity, plain) ?? plain;
   limitEmittedLength(tx, body);
   const subscribed = observer?.isSilent(activity)
@@ -54,8 +49,7 @@ export async function emitEvent(
     activity,
     contract_id,
     at: domainEvent.at,
-    // The body is serialized once, so that the signed and the sent bytes are the same in every attempt (DECISIONS.md,
-    // C17).
+    // The signed and the sent bytes are the same in every attempt (DECISIONS.md, C17).
     body,
     keep_until: receivers.length === 0 ? getRetentionEnd("other", due) : null,
     cause: tx.cause?.id ?? null,
@@ -90,7 +84,7 @@ export async function emitEvent(
   });
 }
 
-/** Contract of a payload, which the cluster creates from its rows. */
+/** Contract of a payload with its keys in order, which the cluster creates from its rows. */
 export type EventContract = Readonly<z.infer<typeof declared>>;
 
 export interface Performer {
@@ -111,46 +105,17 @@ export interface DomainEvent {
   /** Undefined for an activity of a counterparty that has no contract yet (DECISIONS.md, C17). */
   readonly contract?: EventContract | undefined;
   /** Additional keys of `activity_data`. */
-  readonly data?: Readonly<Record<string, unknown>>;
+  readonly data?: Readonly<Record<string, unknown>> | undefined;
   /** Changes fields of the finished body. */
   readonly amend?: ((body: object) => object) | undefined;
 }
 
-/**
- * Formats the body of an event as compact JSON with keys in the order of DECISIONS.md, F21, and times in microseconds.
- */
-export function serializeEvent(domainEvent: DomainEvent): string {
-  return toExactJson(createAmendedDocument(domainEvent));
-}
-
-/** Creates the body as an object in which numbers keep their spelling (src/base/json.ts). */
+/** Keys are in the order of DECISIONS.md, F21. Numbers keep their spelling (src/base/json.ts). */
 export function createAmendedDocument(domainEvent: DomainEvent): object {
-  const body = createEventDocument(domainEvent);
-  return domainEvent.amend ? domainEvent.amend(body) : body;
+  const { activity, at, performed_by, contract, data, amend } = domainEvent;
+  const { name, email } = performed_by;
+  const performer = { name, ...(email !== undefined && { email }) };
+  const activity_data = { performed_by: performer, timestamp: toIsoMicros(at), ...data };
+  const body = { activity, activity_data, ...contract };
+  return amend ? amend(body) : body;
 }
-
-function createEventDocument({ activity, at, performed_by, contract, data }: DomainEvent): object {
-  return {
-    activity,
-    activity_data: { performed_by: toPerformer(performed_by), timestamp: toIsoMicros(at), ...data },
-    ...(contract && {
-      contract_id: contract.contract_id,
-      contract_title: contract.contract_title,
-      contract_type: contract.contract_type,
-      contract_type_name: contract.contract_type_name,
-      contract_type_id: contract.contract_type_id,
-      contract_status: contract.contract_status,
-      contract_kind: contract.contract_kind,
-      business_user: toPerformer(contract.business_user),
-      legal_user: contract.legal_user && toPerformer(contract.legal_user),
-      created_at: contract.created_at,
-      counterparties: contract.counterparties,
-      external_metadata: contract.external_metadata,
-      entity: contract.entity,
-      contract_reference_id: contract.contract_reference_id,
-      contract_template_id: contract.contract_template_id,
-    }),
-  };
-}
-
-const toPerformer = ({ name, email }: Performer): Performer => ({ name, ...(email !== undefined && { email }) });

@@ -48,8 +48,8 @@ export async function listDeliveries(
     return { items: await withAttempts(view, rows), total: await view.count(deliveries, slice) };
   }
   const all = await view.list(deliveries, { ...slice, reverse: true });
-  const found = all.filter((row) => rest.every(([name, value]) => row[name] === value));
-  return { items: await withAttempts(view, found.slice(offset, offset + limit)), total: found.length };
+  const matches = all.filter((row) => rest.every(([name, value]) => row[name] === value));
+  return { items: await withAttempts(view, matches.slice(offset, offset + limit)), total: matches.length };
 }
 
 /** Returns a delivery with its attempts and the body that is sent. Returns undefined if the delivery does not exist. */
@@ -65,10 +65,7 @@ export async function showDelivery(
   return logged && { ...logged, requestBody: formatEventBody(event, form), headers: event?.headers };
 }
 
-/**
- * Deletes all expired records before the log is read. Returns immediately if there are none. The request is not
- * recorded as the cause, because a user cannot undo the deletion.
- */
+/** The request is not recorded as the cause, because a user cannot undo the deletion. */
 export async function deleteExpiredRecords(store: Store, now: number): Promise<void> {
   const batch = 500;
   const countExpired = () => store.read((view) => view.count(deliveries, { by: "keep_until", to: now }));
@@ -99,7 +96,6 @@ interface ForeignDelivery {
   readonly response_body?: string | null | undefined;
 }
 
-/** Adds the delivery to the log without any effects. Returns the row. */
 export function recordForeignDelivery(
   tx: Transaction,
   { id: webhook_id, workspace_id, url }: Webhook,
@@ -147,11 +143,7 @@ export function recordForeignDelivery(
 }
 
 /** Returns the last webhook delivery of each contract of a workspace. Contracts without a delivery are omitted. */
-export async function listLatestDeliveries(
-  view: View,
-  workspaceId: number,
-  contractIds: readonly number[],
-): Promise<readonly Delivery[]> {
+export async function listLatestDeliveries(view: View, workspaceId: number, contractIds: readonly number[]) {
   const latest: Delivery[] = [];
   for (const id of new Set(contractIds)) {
     const [last] = await view.list(deliveries, { by: "contract", equals: id, reverse: true, limit: 1 });
@@ -169,7 +161,6 @@ const indexes = [
   ["outcome", "outcome"],
 ] as const;
 
-/** Returns the smallest slice of an index and the remaining conditions. */
 function findNarrowestSlice(filter: DeliveryFilter): {
   slice: IndexQuery<(typeof indexes)[number][1]>;
   rest: readonly Criterion[];
@@ -184,7 +175,7 @@ function findNarrowestSlice(filter: DeliveryFilter): {
 const withAttempts = (view: View, rows: readonly Delivery[]): Promise<LoggedDelivery[]> =>
   Promise.all(
     rows.map(async (delivery) => {
-      const found = await view.getAll(attempts, listAttemptKeys(delivery), (key) => key);
-      return { delivery, attempts: found.filter((attempt) => attempt !== undefined) };
+      const attemptRows = await view.getAll(attempts, listAttemptKeys(delivery), (key) => key);
+      return { delivery, attempts: attemptRows.filter((attempt) => attempt !== undefined) };
     }),
   );

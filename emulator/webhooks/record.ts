@@ -36,20 +36,17 @@ interface AttemptRecord {
   readonly notifier: DeliveryNotifier | undefined;
 }
 
-/**
- * Records the effects of an attempt: the webhook's counter, the delivery's outcome, and the next attempt or the end of
- * the schedule. Returns the delivery's outcome.
- */
+/** Returns the delivery's outcome after the attempt. */
 export function recordOutcome(tx: Transaction, attemptRecord: AttemptRecord): string {
   const { entry, delivery, webhook, attempted, resend, notifier } = attemptRecord;
   const ok = isSuccessfulPost(attempted.postResult);
   const disabled = webhook !== undefined && countAttempt(tx, webhook, attemptRecord) !== "ACTIVE";
 
   // After a successful resend, and for a resend itself, only a success changes the delivery.
-  const ended = resend || delivery.outcome === "delivered";
+  const isEnded = resend || delivery.outcome === "delivered";
   const updated = applyAttempt(
     delivery,
-    ok ? createSuccessChange(attempted.at) : ended ? {} : createFailureChange(tx, attemptRecord),
+    ok ? createSuccessChange(attempted.at) : isEnded ? {} : createFailureChange(tx, attemptRecord),
   );
   tx.put(deliveries, updated);
   notifier?.notify({ delivery: updated, attempt: attempted, disabled, at: attempted.at });
@@ -60,10 +57,7 @@ export function recordOutcome(tx: Transaction, attemptRecord: AttemptRecord): st
   return updated.outcome;
 }
 
-/**
- * Updates the failure counter of a webhook, over all its deliveries (DECISIONS.md, C18). Returns the new status of the
- * webhook.
- */
+/** Counts over all deliveries of the webhook (DECISIONS.md, C18). Returns the new status. */
 function countAttempt(tx: Transaction, webhook: Webhook, { delivery, attempted }: AttemptRecord): WebhookStatus {
   const failure_count = isSuccessfulPost(attempted.postResult) ? 0 : webhook.failure_count + 1;
   if (failure_count === webhook.failure_count) return webhook.status;
@@ -141,10 +135,7 @@ export function endSchedule(tx: Transaction, { id, entry_id }: Delivery): void {
   if (waiting?.kind === "deliver" && waiting.ref === String(id)) dequeue(tx, waiting);
 }
 
-/**
- * Deletes at most `limit` expired records of each kind in the caller's transaction (DECISIONS.md, C21). Returns the
- * number of deleted records. Expiry is not in the queue, because mode auto would jump to it.
- */
+/** Expiry is not in the queue, because mode auto would jump to it (DECISIONS.md, C21). */
 export async function purgeWebhookRecords(tx: Transaction, now: number, limit = 50): Promise<number> {
   const expired = await tx.list(deliveries, { by: "keep_until", to: now, limit });
   for (const delivery of expired) {
@@ -169,10 +160,7 @@ export interface DeliveryUpdate {
   readonly at: number;
 }
 
-/**
- * Publishes outcomes of deliveries after they are stored. If storing fails, the attempt is repeated and published
- * again.
- */
+/** Outcomes are published after they are stored. If storing fails, the attempt is repeated and published again. */
 export class DeliveryNotifier {
   readonly #watchers = new Set<(update: DeliveryUpdate) => void>();
 
@@ -180,30 +168,21 @@ export class DeliveryNotifier {
     for (const each of this.#watchers) each(update);
   }
 
-  /**
-   * Calls the listener for each new outcome. The listener must not block. Returns a function that removes the listener.
-   */
+  /** The listener must not block. Returns a function that removes it. */
   watch(each: (update: DeliveryUpdate) => void): () => void {
     this.#watchers.add(each);
     return () => this.#watchers.delete(each);
   }
 }
 
-/** Returns the retry schedule of a workspace, or undefined if the workspace was removed. */
 export const getRetrySchedule = (
   workspace: Pick<Workspace, "retry_schedule"> | undefined,
   { retrySchedule }: Pick<EmulatorSettings, "retrySchedule">,
 ): RetrySchedule => workspace?.retry_schedule ?? retrySchedule;
 
-/**
- * Returns the maximum number of concurrent attempts of a webhook. An unreachable receiver gets at most six
- * (DECISIONS.md, C18).
- */
+/** An unreachable receiver gets at most six concurrent attempts (DECISIONS.md, C18). */
 export const getCapacity = (failureCount: number): number => Math.max(1, failuresUntilDisabled - failureCount);
 
-/**
- * Returns the virtual time in milliseconds after which the record of a final delivery can be deleted (DECISIONS.md,
- * C21).
- */
+/** Returns virtual milliseconds (DECISIONS.md, C21). */
 export const getRetentionEnd = (outcome: "delivered" | "other", at: number): number =>
   at + (outcome === "delivered" ? deliveredRetentionMs : maxRetentionMs);

@@ -1,17 +1,13 @@
 import * as z from "zod";
 import { type Activity, activities } from "../../src/api/activities.ts";
 import { dictionary } from "../../src/api/shapes.ts";
-import { defineRows, type Transaction } from "../store/port.ts";
+import { defineNumberedRows, type Transaction } from "../store/port.ts";
 import { storedTime } from "../store/stored-time.ts";
 
-/**
- * Status of a webhook (DECISIONS.md, F20). `DISABLED_BY_ERROR` is set automatically after six failures (DECISIONS.md,
- * C18).
- */
+/** `DISABLED_BY_ERROR` is set after six failures (DECISIONS.md, F20 and C18). */
 export const WebhookStatus = z.enum(["ACTIVE", "DISABLED_BY_USER", "DISABLED_BY_ERROR"]);
 export type WebhookStatus = z.infer<typeof WebhookStatus>;
 
-/** A webhook of a workspace with its URL and activities. */
 export const Webhook = z.strictObject({
   id: z.int(),
   workspace_id: z.int(),
@@ -33,37 +29,18 @@ export const Webhook = z.strictObject({
 });
 export type Webhook = z.infer<typeof Webhook>;
 
-export const webhookRows = defineRows<Webhook, "workspace" | "activity">({
-  name: "webhook_subscriptions",
-  schema: Webhook,
-  key: (row) => row.id,
-  numbers: { webhook: (row) => row.id },
-  indexes: {
-    workspace: (row) => row.workspace_id,
-    activity: (row) => row.only_for_activities.map((activity) => toActivityKey(row.workspace_id, activity)),
-  },
+export const webhookRows = defineNumberedRows("webhook_subscriptions", "webhook", Webhook, {
+  workspace: (row) => row.workspace_id,
+  activity: (row) => row.only_for_activities.map((activity) => toActivityKey(row.workspace_id, activity)),
 });
 
-/** Returns the index key of the webhooks of a workspace that subscribe to an activity. */
 export const toActivityKey = (workspaceId: number, activity: Activity): string => `${workspaceId}:${activity}`;
 
-/**
- * Returns the concurrency key of a webhook. The attempts with this key share a capacity of `6 − counter` (DECISIONS.md,
- * C18).
- */
+/** Attempts with this key share a capacity of `6 − counter` (DECISIONS.md, C18). */
 export const toConcurrencyKey = (webhookId: number): string => `webhook:${webhookId}`;
 
-/**
- * Applies a user's change in the application's settings (DECISIONS.md, C18). Enabling resets the counter and resends
- * nothing. Disabling skips due attempts. Returns the row, or undefined if there is none. `at` is in virtual
- * milliseconds.
- */
-export async function setWebhookEnabled(
-  tx: Transaction,
-  id: number,
-  on: boolean,
-  at: number,
-): Promise<Webhook | undefined> {
+/** Enabling resets the counter and resends nothing. `at` is in virtual milliseconds (DECISIONS.md, C18). */
+export async function setWebhookEnabled(tx: Transaction, id: number, on: boolean, at: number) {
   const row = await tx.get(webhookRows, id);
   if (!row || (!on && row.status === "DISABLED_BY_USER")) return row;
   const changed: Webhook = on
@@ -86,15 +63,13 @@ interface Amendments {
 /** Callbacks for amendments that do not fit the body. Each must throw. */
 interface AmendmentConflictHandlers {
   /** Called for a path that does not exist. `known` lists the fields at the position where the path ends. */
-  onMissing(path: string, known: readonly string[]): never;
+  onMissing(path: string, fields: readonly string[]): never;
   onPresent(path: string): never;
 }
 
 type AmendedParent = Record<string, unknown> | unknown[];
 
-/**
- * Returns a copy of a body with the amendments. Additions come last, so that a field can be removed and added again.
- */
+/** Additions come last, so that a field can be removed and added again. */
 export function applyAmendments(
   body: object,
   { overrides, additions, removals }: Amendments,

@@ -8,10 +8,10 @@ import type { User } from "../../domain/workspaces.ts";
 import { reply } from "../../http/reply.ts";
 import { defineRows, type Transaction, type View } from "../../store/port.ts";
 import { storedTime } from "../../store/stored-time.ts";
-import type { AuthenticatedMember, ClusterHandlers } from "../context.ts";
+import { type AuthenticatedMember, type ClusterCall, type ClusterHandlers, inTransaction } from "../context.ts";
 import { inviteMember } from "../invitations/invite.ts";
 import { scheduleReport } from "../reports/report.ts";
-import { type FieldProblems, ProblemCollector } from "../response.ts";
+import { ProblemCollector } from "../response.ts";
 import { findAssigneeProblem, findMemberByEmail } from "../workspace/workspace-rows.ts";
 import { type Contract, requireContract, requireContractNumber } from "./rows.ts";
 
@@ -27,7 +27,7 @@ const Access = z.strictObject({
 });
 type Access = z.infer<typeof Access>;
 
-export const contractAccess = defineRows<Access, "contract">({
+export const contractAccess = defineRows({
   name: "contract_access",
   schema: Access,
   key: ({ contract_id, user_id, role_id }) => `${contract_id} ${user_id === null ? `role ${role_id}` : user_id}`,
@@ -38,29 +38,24 @@ export const listAccess = (view: View, { id }: Contract): Promise<readonly Acces
   view.list(contractAccess, { by: "contract", equals: id });
 
 export const accessHandlers = {
-  "contract-details.invite": ({ params, body: { items } }, context) =>
-    context.store.transaction("contract-details.invite", async (tx) => {
-      const { caller, fail, clock } = context;
-      const contract = await requireContractNumber(tx, caller, params.contract_id, fail);
-      const problems = await findProblems(tx, caller, items);
-      if (problems) return fail("invalid-fields", problems);
-      for (const { role_id = null, user_id = null, new_user_email, permission_name, note = null } of items) {
-        const given = { contract_id: contract.id, permission_name, note, invited_by: caller.user.id };
-        const invitee = new_user_email === undefined ? user_id : await getMemberByEmail(tx, context, new_user_email);
-        tx.put(contractAccess, { ...given, user_id: invitee, role_id, invited_at: clock.now() });
-      }
-      return reply(200, undefined);
-    }),
+  "contract-details.invite": inTransaction(async (tx, { params, body: { items } }, context) => {
+    const { caller, fail, clock } = context;
+    const contract = await requireContractNumber(tx, caller, params.contract_id, fail);
+    const problems = await findProblems(tx, caller, items);
+    if (problems) return fail("invalid-fields", problems);
+    for (const { role_id = null, user_id = null, new_user_email, permission_name, note = null } of items) {
+      const common = { contract_id: contract.id, permission_name, note, invited_by: caller.user.id };
+      const invitee = new_user_email === undefined ? user_id : await getMemberByEmail(tx, context, new_user_email);
+      tx.put(contractAccess, { ...common, user_id: invitee, role_id, invited_at: clock.now() });
+    }
+    return reply(200, undefined);
+  }),
 } satisfies ClusterHandlers;
 
 type Items = InputOf<typeof inviteToContract>["body"]["items"];
 const onlyOneInvitee = "Only one of user_id, role_id, new_user_email can be given";
 
-async function findProblems(
-  view: View,
-  { workspace }: AuthenticatedMember,
-  items: Items,
-): Promise<FieldProblems | undefined> {
+async function findProblems(view: View, { workspace }: AuthenticatedMember, items: Items) {
   const problems = new ProblemCollector();
   for (const [index, { user_id, role_id, new_user_email }] of items.entries()) {
     const path = ["items", index] as const;
@@ -71,18 +66,11 @@ async function findProblems(
       problems.add([...path, second], onlyOneInvitee);
     }
   }
-  return problems.found;
+  return problems.fields;
 }
 
-/**
- * Returns the member with an address. An unknown address becomes a member and is invited, and the router gets the
- * invite token.
- */
-async function getMemberByEmail(
-  tx: Transaction,
-  context: Parameters<typeof inviteMember>[1] & { readonly caller: AuthenticatedMember },
-  email: string,
-): Promise<number> {
+/** An unknown address becomes a member and is invited, and the router gets the invite token. */
+async function getMemberByEmail(tx: Transaction, context: ClusterCall, email: string): Promise<number> {
   const { workspace } = context.caller;
   const member = await findMemberByEmail(tx, workspace.id, email);
   if (member) return member.id;
@@ -96,10 +84,7 @@ interface PermissionInput {
   readonly headers: z.output<typeof userScoping>;
 }
 
-/**
- * Returns the contract of a composite id. Rejects with `not-found` also if the caller asks for the user's permissions
- * and the user has no access to the contract.
- */
+/** Rejects with `not-found` also if the caller acts for a user who has no access to the contract. */
 export async function requireVisibleContract(
   view: View,
   caller: AuthenticatedMember,
@@ -107,14 +92,11 @@ export async function requireVisibleContract(
   fail: Fail<"not-found">,
 ): Promise<Contract> {
   const row = await requireContract(view, caller, params.composite_id, fail);
-  const scoped = headers["enforce-user-scoping"]?.trim().toLowerCase() === "true";
-  return scoped && !(await isConcerned(view, row, caller.user)) ? fail("not-found") : row;
+  const isScoped = headers["enforce-user-scoping"]?.trim().toLowerCase() === "true";
+  return isScoped && !(await isConcerned(view, row, caller.user)) ? fail("not-found") : row;
 }
 
-/**
- * The specification does not define which contracts concern a user. The emulator returns every contract in which the
- * user is involved.
- */
+/** The specification does not define which contracts concern a user. Here, every involvement counts. */
 const isConcerned = async (view: View, row: Contract, user: User): Promise<boolean> =>
   row.created_by === user.id ||
   row.business_user_id === user.id ||

@@ -1,9 +1,9 @@
 import * as z from "zod";
 import type { Clock } from "../../../src/base/clock.ts";
-import { defineRows, type Transaction, type View } from "../../store/port.ts";
+import { defineNumberedRows, type Transaction, type View } from "../../store/port.ts";
 import { storedTime } from "../../store/stored-time.ts";
 import type { Performer } from "../../webhooks/emit.ts";
-import type { ClusterHandlers } from "../context.ts";
+import { type ClusterHandlers, inTransaction, inView } from "../context.ts";
 import { mapPage, paginateSlice } from "../response.ts";
 import { emitContractEvent, toPerformer } from "./records.ts";
 import { type Contract, requireContractNumber } from "./rows.ts";
@@ -17,28 +17,20 @@ const Comment = z.strictObject({
 });
 type Comment = z.infer<typeof Comment>;
 
-export const comments = defineRows<Comment, "contract">({
-  name: "comments",
-  schema: Comment,
-  key: (row) => row.id,
-  numbers: { comment: (row) => row.id },
-  indexes: { contract: (row) => row.contract_id },
-});
+export const comments = defineNumberedRows("comments", "comment", Comment, { contract: (row) => row.contract_id });
 
 export const commentHandlers = {
-  "comments.list": ({ params, query }, { store, caller, fail }) =>
-    store.read(async (view) => {
-      const contract = await requireContractNumber(view, caller, params.contract_id, fail);
-      const newestFirst = { by: "contract", equals: contract.id, reverse: true } as const;
-      return mapPage(await paginateSlice(view, comments, newestFirst, query), toCommentRecord);
-    }),
+  "comments.list": inView(async (view, { params, query }, { caller, fail }) => {
+    const contract = await requireContractNumber(view, caller, params.contract_id, fail);
+    const newestFirst = { by: "contract", equals: contract.id, reverse: true } as const;
+    return mapPage(await paginateSlice(view, comments, newestFirst, query), toCommentRecord);
+  }),
 
-  "comments.create": ({ params, body }, context) =>
-    context.store.transaction("comments.create", async (tx) => {
-      const contract = await requireContractNumber(tx, context.caller, params.contract_id, context.fail);
-      const by = toPerformer(context.caller);
-      return toCommentRecord(await addComment(tx, context, contract, body.comment, { by, id: context.caller.user.id }));
-    }),
+  "comments.create": inTransaction(async (tx, { params, body }, context) => {
+    const contract = await requireContractNumber(tx, context.caller, params.contract_id, context.fail);
+    const by = toPerformer(context.caller);
+    return toCommentRecord(await addComment(tx, context, contract, body.comment, { by, id: context.caller.user.id }));
+  }),
 } satisfies ClusterHandlers;
 
 export async function addComment(

@@ -5,70 +5,64 @@ import type { Fail } from "../../../src/api/failures.ts";
 import { toIsoSeconds } from "../../../src/base/clock.ts";
 import { toAddressKey } from "../../../src/schemes/email-hash.ts";
 import type { View } from "../../store/port.ts";
-import type { ClusterHandlers } from "../context.ts";
+import { type ClusterHandlers, inTransaction, inView } from "../context.ts";
 import { emitCounterpartyChanges } from "../counterparties/rows.ts";
 import { findPersonId } from "../workspace/users.ts";
 import { findMemberByEmail } from "../workspace/workspace-rows.ts";
 import { requireVisibleContract } from "./access.ts";
 import { draftFromTemplate } from "./creation/template-contract.ts";
 import { createByTransition, transitionContract } from "./lifecycle/transition.ts";
-import { buildRecipientPath, findPartyOfContact } from "./links.ts";
+import { findPartyOfContact, readRecipientLinks } from "./links.ts";
 import { toCreatedContract, toPerformer } from "./records.ts";
 import { type Contract, type ContractSignatory, requireContract, requireContractNumber } from "./rows.ts";
 
 export const contractHandlers = {
-  "contracts.create": ({ body }, { store, clock, settings, cluster, caller, fail, finding }) =>
-    store.transaction("contracts.create", async (tx) => {
-      const context = { clock, settings };
-      const by = toPerformer(caller);
-      const { draft, changes } = await draftFromTemplate(tx, caller, body, clock.now(), { fail, finding });
-      await emitCounterpartyChanges(tx, { clock, caller }, changes);
-      const created = await createByTransition(tx, context, draft, "create-from-template", { by });
-      const options = body.send_to_counterparty_config;
-      // A missing signatory is the only reason why a new draft cannot be sent.
-      const refuse = fail as Fail<"no-signatories"> as Fail<RejectionCode<"send">>;
-      const row = body.workflow_config?.auto_send_to_counterparty
-        ? await transitionContract(tx, context, created, "send", { by, addressees: getAddressees(options) }, refuse)
-        : created;
-      return toCreatedContract(tx, { cluster }, row);
-    }),
+  "contracts.create": inTransaction(async (tx, { body }, { clock, settings, cluster, caller, fail, finding }) => {
+    const context = { clock, settings };
+    const by = toPerformer(caller);
+    const { draft, changes } = await draftFromTemplate(tx, caller, body, clock.now(), { fail, finding });
+    await emitCounterpartyChanges(tx, { clock, caller }, changes);
+    const contract = await createByTransition(tx, context, draft, "create-from-template", { by });
+    const options = body.send_to_counterparty_config;
+    // A missing signatory is the only reason why a new draft cannot be sent.
+    const refuse = fail as Fail<"no-signatories"> as Fail<RejectionCode<"send">>;
+    const row = body.workflow_config?.auto_send_to_counterparty
+      ? await transitionContract(tx, context, contract, "send", { by, addressees: getAddressees(options) }, refuse)
+      : contract;
+    return toCreatedContract(tx, { cluster }, row);
+  }),
 
-  "contracts.send": ({ params, body }, { store, clock, settings, caller, fail }) =>
-    store.transaction("contracts.send", async (tx) => {
-      const row = await requireContract(tx, caller, params.composite_id, fail);
-      const by = toPerformer(caller);
-      await transitionContract(tx, { clock, settings }, row, "send", { by, addressees: getAddressees(body) }, fail);
-      return {};
-    }),
+  "contracts.send": inTransaction(async (tx, { params, body }, { clock, settings, caller, fail }) => {
+    const row = await requireContract(tx, caller, params.composite_id, fail);
+    const by = toPerformer(caller);
+    await transitionContract(tx, { clock, settings }, row, "send", { by, addressees: getAddressees(body) }, fail);
+    return {};
+  }),
 
-  "contracts.status": (input, { store, caller, fail }) =>
-    store.read(async (view) => {
-      const row = await requireVisibleContract(view, caller, input, fail);
-      return { contract_status: row.status, contract_name: row.name };
-    }),
+  "contracts.status": inView(async (view, input, { caller, fail }) => {
+    const row = await requireVisibleContract(view, caller, input, fail);
+    return { contract_status: row.status, contract_name: row.name };
+  }),
 
-  "contracts.recipients": ({ params }, { store, caller, fail }) =>
-    store.read(async (view) => {
-      const row = await requireContract(view, caller, params.composite_id, fail);
-      return { items: await listRecipients(view, row) };
-    }),
+  "contracts.recipients": inView(async (view, { params }, { caller, fail }) => {
+    const row = await requireContract(view, caller, params.composite_id, fail);
+    return { items: await listRecipients(view, row) };
+  }),
 
-  "contracts.recipient-link": ({ params, query }, { store, cluster, caller, fail }) =>
-    store.read(async (view) => {
-      const row = await requireContractNumber(view, caller, params.contract_id, fail);
-      const email = toAddressKey(query.recipient_email);
-      const signatory = row.signatories.find((each) => toAddressKey(each.email) === email);
-      if (!signatory) return fail("not-a-signatory", { email: query.recipient_email });
-      return { link: `${cluster.url}${await buildRecipientPath(view, row, email)}` };
-    }),
+  "contracts.recipient-link": inView(async (view, { params, query }, { cluster, caller, fail }) => {
+    const row = await requireContractNumber(view, caller, params.contract_id, fail);
+    const email = toAddressKey(query.recipient_email);
+    const signatory = row.signatories.find((each) => toAddressKey(each.email) === email);
+    if (!signatory) return fail("not-a-signatory", { email: query.recipient_email });
+    return { link: `${cluster.url}${(await readRecipientLinks(view, row)).buildPath(email)}` };
+  }),
 
-  "contracts.embedded-link": ({ params, query }, { store, cluster, caller, fail }) =>
-    store.read(async (view) => {
-      const row = await requireContractNumber(view, caller, params.contract_id, fail);
-      const email = query.cp_email_id;
-      if (!findPartyOfContact(row, email)) return fail("not-a-contact", { email });
-      return { url: `${cluster.url}${await buildRecipientPath(view, row, email)}` };
-    }),
+  "contracts.embedded-link": inView(async (view, { params, query }, { cluster, caller, fail }) => {
+    const row = await requireContractNumber(view, caller, params.contract_id, fail);
+    const email = query.cp_email_id;
+    if (!findPartyOfContact(row, email)) return fail("not-a-contact", { email });
+    return { url: `${cluster.url}${(await readRecipientLinks(view, row)).buildPath(email)}` };
+  }),
 } satisfies ClusterHandlers;
 
 interface SendOptions {

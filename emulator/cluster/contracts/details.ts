@@ -5,7 +5,7 @@ import type { ResultOf } from "../../../src/api/operation.ts";
 import { toIsoSeconds } from "../../../src/base/clock.ts";
 import { type ContractType, contractTypes, templates } from "../../domain/workspaces.ts";
 import type { Transaction, View } from "../../store/port.ts";
-import type { AuthenticatedMember, ClusterContext, ClusterHandlers } from "../context.ts";
+import { type CallerContext, type ClusterHandlers, inTransaction, inView } from "../context.ts";
 import { reportUnknownAnswers, validateAnswers } from "../templates/answers.ts";
 import { toOrgUser } from "../workspace/users.ts";
 import { findActiveUser, formatRowNotFound } from "../workspace/workspace-rows.ts";
@@ -23,69 +23,65 @@ import {
 
 /** Handlers for the data that is stored next to a contract (DECISIONS.md, F22). */
 export const contractDetailHandlers = {
-  "contract-details.update-data": ({ params, body }, { store, clock, caller, fail, finding }) =>
-    store.transaction("contract-details.update-data", async (tx) => {
-      const row = await requireContract(tx, caller, params.composite_id, fail);
-      if (row.status === "EXECUTED") return fail("contract-data-executed");
-      const editable = row.status === "DRAFT" || row.status === "REDLINING";
-      if (row.kind !== "TEMPLATE_CONTRACT" || !editable) return fail("contract-data-closed");
-      const template = row.template_id === null ? undefined : await tx.get(templates, row.template_id);
-      const questions = template?.attributes ?? [];
-      reportUnknownAnswers(finding, "data.", questions, body.data);
-      const problems = validateAnswers(questions, body.data, { partial: true });
-      if (problems) return fail("invalid-fields", { data: problems });
+  "contract-details.update-data": inTransaction(async (tx, { params, body }, { clock, caller, fail, finding }) => {
+    const row = await requireContract(tx, caller, params.composite_id, fail);
+    if (row.status === "EXECUTED") return fail("contract-data-executed");
+    const isEditable = row.status === "DRAFT" || row.status === "REDLINING";
+    if (row.kind !== "TEMPLATE_CONTRACT" || !isEditable) return fail("contract-data-closed");
+    const template = row.template_id === null ? undefined : await tx.get(templates, row.template_id);
+    const questions = template?.attributes ?? [];
+    reportUnknownAnswers(finding, "data.", questions, body.data);
+    const problems = validateAnswers(questions, body.data, { partial: true });
+    if (problems) return fail("invalid-fields", { data: problems });
 
-      const data = { ...row.contract_data, ...body.data };
-      if (!isDeepStrictEqual(data, row.contract_data)) {
-        await storeAnswers(tx, { clock, caller }, row, { contract_data: data });
-      }
-      return { data };
-    }),
+    const data = { ...row.contract_data, ...body.data };
+    if (!isDeepStrictEqual(data, row.contract_data)) {
+      await storeAnswers(tx, { clock, caller }, row, { contract_data: data });
+    }
+    return { data };
+  }),
 
-  "contract-details.notes": (input, { store, caller, fail }) =>
-    store.read(async (view) => toNoteRecord(await requireVisibleContract(view, caller, input, fail))),
+  "contract-details.notes": inView(async (view, input, { caller, fail }) =>
+    toNoteRecord(await requireVisibleContract(view, caller, input, fail)),
+  ),
 
-  "contract-details.put-note": ({ params, body }, { store, clock, caller, fail }) =>
-    store.transaction("contract-details.put-note", async (tx) => {
-      const row = await requireContract(tx, caller, params.contract_id, fail);
-      if (params.note_id !== toNoteRecord(row).id) return fail("not-found");
-      const note = { text: body.text, note_tag: body.note_tag?.name ?? null };
-      return toNoteRecord(storeContractChange(tx, row, clock.now(), { note }));
-    }),
+  "contract-details.put-note": inTransaction(async (tx, { params, body }, { clock, caller, fail }) => {
+    const row = await requireContract(tx, caller, params.contract_id, fail);
+    if (params.note_id !== toNoteRecord(row).id) return fail("not-found");
+    const note = { text: body.text, note_tag: body.note_tag?.name ?? null };
+    return toNoteRecord(storeContractChange(tx, row, clock.now(), { note }));
+  }),
 
-  "contract-details.business-user": ({ params, body }, { store, clock, caller, fail }) =>
-    store.transaction("contract-details.business-user", async (tx) => {
-      const row = await requireContractNumber(tx, caller, params.contract_id, () => fail("contract-not-found"));
-      const user = await findActiveUser(tx, caller.workspace, body.user_id);
-      if (!user) return fail("invalid-fields", { user_id: [formatRowNotFound(body.user_id)] });
-      storeContractChange(tx, row, clock.now(), { business_user_id: user.id });
-      return { user_id: user.id, contract_id: row.id, type: "BUSINESS" as const };
-    }),
+  "contract-details.business-user": inTransaction(async (tx, { params, body }, { clock, caller, fail }) => {
+    const row = await requireContractNumber(tx, caller, params.contract_id, () => fail("contract-not-found"));
+    const user = await findActiveUser(tx, caller.workspace, body.user_id);
+    if (!user) return fail("invalid-fields", { user_id: [formatRowNotFound(body.user_id)] });
+    storeContractChange(tx, row, clock.now(), { business_user_id: user.id });
+    return { user_id: user.id, contract_id: row.id, type: "BUSINESS" as const };
+  }),
 
-  "contract-details.relate": ({ params, body }, { store, clock, caller, fail }) =>
-    store.transaction("contract-details.relate", async (tx) => {
-      const row = await requireContractNumber(tx, caller, params.contract_id, fail);
-      const related = await requireContractNumber(tx, caller, body.related_contract_id, () =>
-        fail("invalid-fields", { related_contract_id: [formatRowNotFound(body.related_contract_id)] }),
-      );
-      // PARENT points to the other contract. The other kinds point to the contract that depends on this one.
-      const [parent, child] = body.relation_type === "PARENT" ? [related, row] : [row, related];
-      if (await isDescendant(tx, parent, child.id)) return fail("circular-relation");
-      const relation = { contract_id: parent.id, relation_type: body.relation_type };
-      storeContractChange(tx, child, clock.now(), { parents: [...child.parents, relation] });
-      return body;
-    }),
+  "contract-details.relate": inTransaction(async (tx, { params, body }, { clock, caller, fail }) => {
+    const row = await requireContractNumber(tx, caller, params.contract_id, fail);
+    const related = await requireContractNumber(tx, caller, body.related_contract_id, () =>
+      fail("invalid-fields", { related_contract_id: [formatRowNotFound(body.related_contract_id)] }),
+    );
+    // PARENT points to the other contract. The other kinds point to the contract that depends on this one.
+    const [parent, child] = body.relation_type === "PARENT" ? [related, row] : [row, related];
+    if (await isDescendant(tx, parent, child.id)) return fail("circular-relation");
+    const relation = { contract_id: parent.id, relation_type: body.relation_type };
+    storeContractChange(tx, child, clock.now(), { parents: [...child.parents, relation] });
+    return body;
+  }),
 
-  "contract-details.process-metrics": ({ params }, { store, caller, fail }) =>
-    store.read(async (view) => {
-      const row = await requireContractNumber(view, caller, params.contract_id, () => fail("contract-not-found"));
-      return buildProcessMetrics(row);
-    }),
+  "contract-details.process-metrics": inView(async (view, { params }, { caller, fail }) => {
+    const row = await requireContractNumber(view, caller, params.contract_id, () => fail("contract-not-found"));
+    return buildProcessMetrics(row);
+  }),
 } satisfies ClusterHandlers;
 
 async function storeAnswers(
   tx: Transaction,
-  { clock, caller }: Pick<ClusterContext, "clock"> & { readonly caller: AuthenticatedMember },
+  { clock, caller }: CallerContext,
   row: Contract,
   change: Pick<Contract, "contract_data"> | Pick<Contract, "intake_form">,
 ): Promise<void> {
@@ -101,10 +97,7 @@ const toNoteRecord = ({ id, note }: Contract) => ({
   ...(note?.note_tag != null && { note_tag: note.note_tag }),
 });
 
-/**
- * Reports whether `row` is the ancestor or one of its direct or indirect descendants. Each contract on the path is read
- * once.
- */
+/** Each contract on the path is read once. */
 async function isDescendant(view: View, row: Contract, ancestorId: number): Promise<boolean> {
   const seen = new Set([row.id]);
   const waiting = [row];
@@ -147,37 +140,33 @@ const maxFoundContracts = 50;
 
 /** Handlers for the keys of a contract in external systems (DECISIONS.md, C13 and F14). */
 export const externalMetadataHandlers = {
-  "external-metadata.put": ({ params, body }, { store, clock, caller, fail }) =>
-    store.transaction("external-metadata.put", async (tx) => {
-      const row = await requireContract(tx, caller, params.contract_id, fail);
-      requireKnownConfiguration(body.external_metadata, fail);
-      const external_metadata = { ...row.external_metadata, ...body.external_metadata };
-      if (isEmpty(body.external_metadata)) return { external_metadata };
-      const at = clock.now();
-      const after = storeContractChange(tx, row, at, { external_metadata });
-      const activity = `CONTRACT_EXTERNAL_METADATA_${row.external_metadata ? "UPDATED" : "CREATED"}` as const;
-      await emitContractEvent(tx, { clock, by: toPerformer(caller), at }, activity, after);
-      return { external_metadata };
-    }),
+  "external-metadata.put": inTransaction(async (tx, { params, body }, { clock, caller, fail }) => {
+    const row = await requireContract(tx, caller, params.contract_id, fail);
+    requireKnownConfiguration(body.external_metadata, fail);
+    const external_metadata = { ...row.external_metadata, ...body.external_metadata };
+    if (isEmpty(body.external_metadata)) return { external_metadata };
+    const at = clock.now();
+    const after = storeContractChange(tx, row, at, { external_metadata });
+    const activity = `CONTRACT_EXTERNAL_METADATA_${row.external_metadata ? "UPDATED" : "CREATED"}` as const;
+    await emitContractEvent(tx, { clock, by: toPerformer(caller), at }, activity, after);
+    return { external_metadata };
+  }),
 
-  "external-metadata.show": ({ params }, { store, caller, fail }) =>
-    store.read(async (view) => {
-      const row = await requireContract(view, caller, params.contract_id, fail);
-      return { external_metadata: row.external_metadata ?? {} };
-    }),
+  "external-metadata.show": inView(async (view, { params }, { caller, fail }) => {
+    const row = await requireContract(view, caller, params.contract_id, fail);
+    return { external_metadata: row.external_metadata ?? {} };
+  }),
 
-  "external-metadata.find": ({ params }, { store, cluster, caller }) =>
-    store.read(async (view) => {
-      const equals = toWorkspaceKey(caller.workspace.id, params.external_metadata_id);
-      const found = await view.list(contracts, { by: "external", equals, reverse: true, limit: maxFoundContracts });
-      return Promise.all(found.map((row) => toCreatedContract(view, { cluster }, row)));
-    }),
+  "external-metadata.find": inView(async (view, { params }, { cluster, caller }) => {
+    const equals = toWorkspaceKey(caller.workspace.id, params.external_metadata_id);
+    const rows = await view.list(contracts, { by: "external", equals, reverse: true, limit: maxFoundContracts });
+    return Promise.all(rows.map((row) => toCreatedContract(view, { cluster }, row)));
+  }),
 } satisfies ClusterHandlers;
 
 /** Metadata without keys changes nothing and emits nothing (DECISIONS.md, C13). */
 const isEmpty = (metadata: ExternalMetadata): boolean => Object.keys(metadata).length === 0;
 
-/** Returns the stored parts of a new contract's metadata. */
 export const normalizeMetadata = (metadata: ExternalMetadata | null | undefined): ExternalMetadata | null =>
   metadata == null || isEmpty(metadata) ? null : metadata;
 
@@ -190,43 +179,41 @@ export function requireKnownConfiguration(
 }
 
 export const intakeFormHandlers = {
-  "intake-form.update": ({ params, body }, { store, clock, caller, fail, finding }) =>
-    store.transaction("intake-form.update", async (tx) => {
-      const row = await requireContract(tx, caller, params.composite_id, fail);
-      const type = await tx.get(contractTypes, row.contract_type_id);
-      requireOpen(row, type, fail);
-      const questions = type?.intake_form ?? [];
-      reportUnknownAnswers(finding, "", questions, body);
-      const problems = validateAnswers(questions, body, { partial: true });
-      if (problems) return fail("invalid-fields", problems);
+  "intake-form.update": inTransaction(async (tx, { params, body }, { clock, caller, fail, finding }) => {
+    const row = await requireContract(tx, caller, params.composite_id, fail);
+    const type = await tx.get(contractTypes, row.contract_type_id);
+    requireOpen(row, type, fail);
+    const questions = type?.intake_form ?? [];
+    reportUnknownAnswers(finding, "", questions, body);
+    const problems = validateAnswers(questions, body, { partial: true });
+    if (problems) return fail("invalid-fields", problems);
 
-      const at = clock.now();
-      const { data: before = {}, created_at = at } = row.intake_form ?? {};
-      const data = { ...before, ...body };
-      if (isDeepStrictEqual(data, before)) return { data, created: toIsoSeconds(created_at) };
-      await storeAnswers(tx, { clock, caller }, row, { intake_form: { data, created_at: at } });
-      return { data, created: toIsoSeconds(at) };
-    }),
+    const at = clock.now();
+    const { data: before = {}, created_at = at } = row.intake_form ?? {};
+    const data = { ...before, ...body };
+    if (isDeepStrictEqual(data, before)) return { data, created: toIsoSeconds(created_at) };
+    await storeAnswers(tx, { clock, caller }, row, { intake_form: { data, created_at: at } });
+    return { data, created: toIsoSeconds(at) };
+  }),
 
-  "intake-form.responses": ({ params, query }, { store, caller, fail }) =>
-    store.read(async (view) => {
-      const row = await requireContractNumber(view, caller, params.contract_id, fail);
-      const creator = await toOrgUser(view, row.created_by);
-      const template = query.questionnaire_type === "TEMPLATE";
-      const answers = template ? row.contract_data : row.intake_form?.data;
-      const created = template ? row.created_at : row.intake_form?.created_at;
-      const response = { created_by: creator.name, org_name: caller.workspace.name };
-      return {
-        questionnaire_response_data: answers ?? {},
-        respondents: created === undefined ? [] : [{ created_at: toIsoSeconds(created), ...response }],
-      };
-    }),
+  "intake-form.responses": inView(async (view, { params, query }, { caller, fail }) => {
+    const row = await requireContractNumber(view, caller, params.contract_id, fail);
+    const creator = await toOrgUser(view, row.created_by);
+    const template = query.questionnaire_type === "TEMPLATE";
+    const answers = template ? row.contract_data : row.intake_form?.data;
+    const created = template ? row.created_at : row.intake_form?.created_at;
+    const response = { created_by: creator.name, org_name: caller.workspace.name };
+    return {
+      questionnaire_response_data: answers ?? {},
+      respondents: created === undefined ? [] : [{ created_at: toIsoSeconds(created), ...response }],
+    };
+  }),
 } satisfies ClusterHandlers;
 
 /** DECISIONS.md, C14 */
 function requireOpen(row: Contract, type: ContractType | undefined, fail: Fail<"intake-form-closed">): void {
-  const paper = row.kind === "THIRD_PARTY_CONTRACT" || row.kind === "SIGN_CONTRACT";
-  if (!paper || !type?.editable_response)
+  const isPaper = row.kind === "THIRD_PARTY_CONTRACT" || row.kind === "SIGN_CONTRACT";
+  if (!isPaper || !type?.editable_response)
     fail("intake-form-closed", { reason: "its workflow has no editable response" });
   if (row.status === "REDLINING") return;
   if (row.kind !== "SIGN_CONTRACT" || row.status !== "SIGN") {

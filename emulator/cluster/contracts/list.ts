@@ -1,8 +1,9 @@
 import { type ContractFilter, contractFilters } from "../../../src/api/contracts/contract-list.ts";
 import { contractStatuses } from "../../../src/api/contracts/lifecycle.ts";
+import { lookupTable } from "../../../src/base/object.ts";
 import { contractTypes, entities, templates, type Workspace } from "../../domain/workspaces.ts";
 import type { IndexQuery, View } from "../../store/port.ts";
-import type { ClusterHandlers } from "../context.ts";
+import { type ClusterHandlers, inView } from "../context.ts";
 import { mapPage, ProblemCollector, paginateList, paginateSlice } from "../response.ts";
 import { findPendingParty, toListedContract, toNumberedContract } from "./records.ts";
 import {
@@ -15,59 +16,55 @@ import {
 } from "./rows.ts";
 
 export const contractListHandlers = {
-  "contracts.list": ({ query }, { store, cluster, caller, fail }) => {
+  "contracts.list": inView(async (view, { query }, { cluster, caller, fail }) => {
+    const { workspace } = caller;
     const problems = new ProblemCollector();
-    const filters = parseFilters(query, problems);
-    if (problems.found) return fail("invalid-fields", problems.found);
+    const filters = parseFilters(query, workspace, problems);
+    if (problems.fields) return fail("invalid-fields", problems.fields);
     const text = query.query?.trim().toLowerCase();
+    const indexed = filters.flatMap(({ slices }) => (slices ? [slices] : []));
+    const everything = [selectContractsOfWorkspace(workspace.id)];
+    const slices = await findSmallest(view, [...indexed, everything]);
     const conditions = filters.length + (text === undefined ? 0 : 1);
+    const [only, ...others] = slices;
+    if (only && others.length === 0 && conditions === (slices === everything ? 0 : 1) && isInOrder(only)) {
+      const page = await paginateSlice(view, contracts, { ...only, reverse: true }, query);
+      return mapPage(page, (row) => toListedContract(view, { cluster }, row));
+    }
+    const names = await readNames(view, workspace);
+    const candidates = new Set((await Promise.all(slices.map((slice) => view.list(contracts, slice)))).flat());
+    const rows = [...candidates].filter(
+      (row) =>
+        filters.every(({ field, matches }) => matches(values[field](row, names))) && matchesText(row, names, text),
+    );
+    rows.sort((a, b) => b.id - a.id);
+    return mapPage(paginateList(rows, query), (row) => toListedContract(view, { cluster }, row));
+  }),
 
-    return store.read(async (view) => {
-      const { workspace } = caller;
-      const { slices, covers } = await findNarrowestSlice(view, workspace.id, findCandidates(workspace.id, filters));
-      const [only, ...others] = slices;
-      if (only && others.length === 0 && covers === conditions && isInOrder(only)) {
-        const page = await paginateSlice(view, contracts, { ...only, reverse: true }, query);
-        return mapPage(page, (row) => toListedContract(view, { cluster }, row));
-      }
-      const names = await readNames(view, workspace);
-      const found = new Set((await Promise.all(slices.map((slice) => view.list(contracts, slice)))).flat());
-      const rows = [...found].filter((row) => matchesFilters(filters, row, names) && matchesText(row, names, text));
-      rows.sort((a, b) => b.id - a.id);
-      return mapPage(paginateList(rows, query), (row) => toListedContract(view, { cluster }, row));
-    });
-  },
-
-  "contracts.list-v1": ({ query }, { store, cluster, caller }) =>
-    store.read(async (view) => {
-      const newestFirst = { ...selectContractsOfWorkspace(caller.workspace.id), reverse: true };
-      const page = await paginateSlice(view, contracts, newestFirst, query);
-      return mapPage(page, (row) => toNumberedContract(view, { cluster }, row));
-    }),
+  "contracts.list-v1": inView(async (view, { query }, { cluster, caller }) => {
+    const newestFirst = { ...selectContractsOfWorkspace(caller.workspace.id), reverse: true };
+    const page = await paginateSlice(view, contracts, newestFirst, query);
+    return mapPage(page, (row) => toNumberedContract(view, { cluster }, row));
+  }),
 } satisfies ClusterHandlers;
 
-/**
- * Returns the smallest set of contracts that contains every match of the filters. A filter without an index, or with a
- * string, requires a read of the whole set.
- */
-async function findNarrowestSlice(view: View, workspaceId: number, sets: readonly Candidates[]): Promise<Candidates> {
-  const fullSlice = { slices: [selectContractsOfWorkspace(workspaceId)], covers: 0 };
+type ContractIndex = keyof (typeof contracts)["indexes"];
+type ContractSlice = IndexQuery<ContractIndex>;
+
+async function findSmallest(view: View, sets: readonly (readonly ContractSlice[])[]) {
   const sized = await Promise.all(
-    [...sets, fullSlice].map(async (candidates) => {
-      const counts = await Promise.all(candidates.slices.map((slice) => view.count(contracts, slice)));
-      return { candidates, size: counts.reduce((sum, count) => sum + count, 0) };
+    sets.map(async (slices) => {
+      const counts = await Promise.all(slices.map((slice) => view.count(contracts, slice)));
+      return { slices, size: counts.reduce((sum, count) => sum + count, 0) };
     }),
   );
-  return sized.reduce((least, each) => (each.size < least.size ? each : least)).candidates;
+  return sized.reduce((least, each) => (each.size < least.size ? each : least)).slices;
 }
 
 /** Reports whether a slice is in the order of the list. A single value and a range of contract numbers are. */
 const isInOrder = ({ by, equals }: ContractSlice): boolean => by === "number" || equals !== undefined;
 
-/**
- * Reports whether the text matches the name of the contract, an entity or a party, or the address of a party
- * (DECISIONS.md, F18).
- */
+/** A search covers the names of contract, entity and parties, and the parties' addresses (DECISIONS.md, F18). */
 function matchesText(row: Contract, { entities }: NameLookup, text: string | undefined): boolean {
   if (text === undefined) return true;
   const parties = row.counterparties.flatMap(({ name, poc }) => [name, poc?.email ?? ""]);
@@ -98,9 +95,7 @@ type ValueReader = (row: Contract, names: NameLookup) => readonly FilterValue[];
 const listSignatoryEmails = (row: Contract, which: (action: Contract["signatories"][number]["action"]) => boolean) =>
   row.signatories.filter(({ action }) => which(action)).map(({ email }) => email);
 
-/**
- * Compared values of each filter. A field that the emulator does not store has no values, so no comparison succeeds.
- */
+/** A field that the emulator does not store has no values, so no comparison succeeds. */
 const values: Readonly<Record<ContractFilter, ValueReader>> = {
   approvals_pending: (row) => [String(row.approvals.some(({ status }) => status === "PENDING"))],
   assigned_to: (row) => row.reviews.flatMap((review) => review.reviewer_user_id ?? []),
@@ -130,115 +125,78 @@ const values: Readonly<Record<ContractFilter, ValueReader>> = {
   tags: (row, { tags }) => tags.get(row.template_id ?? 0) ?? [],
 };
 
-interface Filter extends FilterBounds {
-  readonly matches: (found: readonly FilterValue[]) => boolean;
+interface Filter {
+  readonly field: ContractFilter;
+  readonly matches: (actual: readonly FilterValue[]) => boolean;
+  /** Slices that contain exactly the matches. Undefined if no index can evaluate the filter. */
+  readonly slices?: readonly ContractSlice[] | undefined;
 }
 
-const dateFilters: ReadonlySet<ContractFilter> = new Set([
-  "created_at",
-  "execution_date",
-  "expiring_at",
-  "last_updated_on",
-]);
-
-function parseFilters(query: Readonly<Record<string, unknown>>, problems: ProblemCollector): readonly Filter[] {
+function parseFilters(query: Readonly<Record<string, unknown>>, workspace: Workspace, problems: ProblemCollector) {
   const filters: Filter[] = [];
-  for (const [key, given] of Object.entries(query)) {
-    if (!key.startsWith("filter__") || given === undefined) continue;
+  for (const [key, value] of Object.entries(query)) {
+    if (!key.startsWith("filter__") || value === undefined) continue;
     const [, name = "", operator = "$eq"] = /^filter__(\w+?)(?:\[(\$\w+)\])?$/.exec(key) ?? [];
-    if (!Object.hasOwn(contractFilters, name)) {
-      problems.add([key], "Invalid filter field");
-      continue;
-    }
-    const filter = parseFilter(name as ContractFilter, operator, String(given));
+    const filter = Object.hasOwn(contractFilters, name)
+      ? parseFilter(name as ContractFilter, operator, String(value), workspace)
+      : "Invalid filter field";
     if (typeof filter === "string") problems.add([key], filter);
     else filters.push(filter);
   }
   return filters;
 }
 
-export const matchesFilters = (filters: readonly Filter[], row: Contract, names: NameLookup): boolean =>
-  filters.every(({ field, matches }) => matches(values[field](row, names)));
+const dateFilters: readonly ContractFilter[] = ["created_at", "execution_date", "expiring_at", "last_updated_on"];
 
-const createReader = (field: ContractFilter) => (text: string) =>
-  dateFilters.has(field) ? Date.parse(text) : Number(text);
+const parseNumber = (field: ContractFilter, text: string): number =>
+  dateFilters.includes(field) ? Date.parse(text) : Number(text);
 
-function parseFilter(field: ContractFilter, operator: string, text: string): Filter | string {
-  if (operator === "$eq") return createEqualFilter(field, [text]);
+function parseFilter(field: ContractFilter, operator: string, text: string, workspace: Workspace): Filter | string {
+  if (operator === "$eq") return createEqualFilter(field, [text], workspace);
   if (operator === "$ne") {
-    const { matches } = createEqualFilter(field, [text]);
-    return { field, matches: (found) => !matches(found) };
+    const { matches } = createEqualFilter(field, [text], workspace);
+    return { field, matches: (actual) => !matches(actual) };
   }
   // `\,` is a comma within a value (DECISIONS.md, F8).
   if (operator === "$in") {
-    return createEqualFilter(
-      field,
-      (text.match(/(?:\\,|[^,])+/g) ?? []).map((each) => each.replaceAll("\\,", ",")),
-    );
+    const equals = (text.match(/(?:\\,|[^,])+/g) ?? []).map((each) => each.replaceAll("\\,", ","));
+    return createEqualFilter(field, equals, workspace);
   }
-  if (!Object.hasOwn(rangeBuilders, operator) || contractFilters[field] !== "order") return "Invalid filter operator";
-  const bound = createReader(field)(text);
-  if (Number.isNaN(bound))
-    return dateFilters.has(field) ? "Input should be a valid date" : "Input should be a valid number";
-  const { from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY } =
-    rangeBuilders[operator as keyof typeof rangeBuilders](bound);
-  return { field, from, to, matches: (found) => found.some((value) => from <= Number(value) && Number(value) <= to) };
+  const toRange = rangeBuilders[operator];
+  if (!toRange || contractFilters[field] !== "order") return "Invalid filter operator";
+  const bound = parseNumber(field, text);
+  if (Number.isNaN(bound)) return `Input should be a valid ${dateFilters.includes(field) ? "date" : "number"}`;
+  const [from, to] = toRange(bound);
+  const by = rangeIndexes[field];
+  const toKey = (value: number) => toWorkspaceKey(workspace.id, toSortableString(value));
+  return {
+    field,
+    matches: (actual) => actual.some((value) => from <= Number(value) && Number(value) <= to),
+    slices: by && (to < from ? [] : [{ by, from: toKey(from), to: toKey(to) }]),
+  };
 }
 
-function createEqualFilter(field: ContractFilter, equals: readonly string[]): Filter {
+function createEqualFilter(field: ContractFilter, equals: readonly string[], { id }: Workspace): Filter {
   const texts = new Set(equals.map((text) => text.toLowerCase()));
-  const numbers = new Set(equals.map(createReader(field)));
+  const numbers = new Set(equals.map((text) => parseNumber(field, text)));
   const equalsAnyValue = (value: FilterValue) =>
     typeof value === "number" ? numbers.has(value) : texts.has(value.toLowerCase());
-  return { field, equals, matches: (found) => found.some(equalsAnyValue) };
+  const { by, toKey } = valueIndexes[field] ?? {};
+  const keys = toKey && new Set(equals.map(toKey).filter((key) => key !== undefined));
+  return {
+    field,
+    matches: (found) => found.some(equalsAnyValue),
+    slices: keys && [...keys].map((key) => ({ by, equals: toWorkspaceKey(id, key) })),
+  };
 }
 
-/** Ids and times are integers, so every range has a first and a last value. */
-const rangeBuilders: Readonly<
-  Record<"$gt" | "$gte" | "$lt" | "$lte", (bound: number) => Pick<FilterBounds, "from" | "to">>
-> = {
-  $gt: (bound) => ({ from: Math.floor(bound) + 1 }),
-  $gte: (bound) => ({ from: Math.ceil(bound) }),
-  $lt: (bound) => ({ to: Math.ceil(bound) - 1 }),
-  $lte: (bound) => ({ to: Math.floor(bound) }),
-};
-
-type ContractIndex = keyof (typeof contracts)["indexes"];
-type ContractSlice = IndexQuery<ContractIndex>;
-
-/** The condition of a filter that an index can evaluate: one of these values, or a range (inclusive). */
-interface FilterBounds {
-  readonly field: ContractFilter;
-  readonly equals?: readonly string[];
-  readonly from?: number;
-  readonly to?: number;
-}
-
-/**
- * Index slices that contain exactly the contracts that match some of the filters. A contract can be in several slices.
- */
-interface Candidates {
-  readonly slices: readonly ContractSlice[];
-  readonly covers: number;
-}
-
-type IndexLookup = (value: string) => readonly [by: ContractIndex, value: string | number] | undefined;
-
-const lookUpByEmail: IndexLookup = (value) => ["party_email", value.toLowerCase()];
-const indexLookups: Partial<Readonly<Record<ContractFilter, IndexLookup>>> = {
-  display_status: (value) => {
-    const status = contractStatuses.find((each) => each.toLowerCase() === value.toLowerCase());
-    return status && ["status", status];
-  },
-  contract_type_id: (value) => ["type", Number(value)],
-  client_email: lookUpByEmail,
-  client_email_address: lookUpByEmail,
-  contract_id: (value) => ["number", toSortableString(Number(value))],
-  contract_reference_id: (value) => {
-    const id = Number(/^svc-(\d+)$/i.exec(value)?.[1]);
-    return formatReferenceId({ id }) === value.toUpperCase() ? ["number", toSortableString(id)] : undefined;
-  },
-};
+/** Ids and times are not negative integers, so every range has a first and a last value. */
+const rangeBuilders = lookupTable<(bound: number) => readonly [from: number, to: number]>({
+  $gt: (bound) => [Math.max(0, Math.floor(bound) + 1), Number.MAX_SAFE_INTEGER],
+  $gte: (bound) => [Math.max(0, Math.ceil(bound)), Number.MAX_SAFE_INTEGER],
+  $lt: (bound) => [0, Math.min(Math.ceil(bound) - 1, Number.MAX_SAFE_INTEGER)],
+  $lte: (bound) => [0, Math.min(Math.floor(bound), Number.MAX_SAFE_INTEGER)],
+});
 
 const rangeIndexes: Partial<Readonly<Record<ContractFilter, ContractIndex>>> = {
   contract_id: "number",
@@ -246,26 +204,27 @@ const rangeIndexes: Partial<Readonly<Record<ContractFilter, ContractIndex>>> = {
   last_updated_on: "updated",
 };
 
-function findCandidates(workspaceId: number, filters: readonly FilterBounds[]): readonly Candidates[] {
-  const toValue = (of: string | number) => toWorkspaceKey(workspaceId, of);
-
-  const equalityBounds = filters.flatMap(({ field, equals }) => {
-    const lookup = indexLookups[field];
-    if (!equals || !lookup) return [];
-    const found = equals.flatMap((text) => {
-      const entry = lookup(text);
-      return entry ? [{ by: entry[0], equals: toValue(entry[1]) }] : [];
-    });
-    return [{ covers: 1, slices: [...new Map(found.map((slice) => [slice.equals, slice])).values()] }];
-  });
-
-  const within = Object.entries(rangeIndexes).flatMap(([field, by]) => {
-    const bounds = filters.filter((each) => each.field === field && each.from !== undefined);
-    if (bounds.length === 0) return [];
-    const from = Math.max(0, ...bounds.map((each) => each.from ?? 0));
-    const to = Math.min(Number.MAX_SAFE_INTEGER, ...bounds.map((each) => each.to ?? Number.MAX_SAFE_INTEGER));
-    const slices = to < from ? [] : [{ by, from: toValue(toSortableString(from)), to: toValue(toSortableString(to)) }];
-    return [{ covers: bounds.length, slices }];
-  });
-  return [...equalityBounds, ...within];
+interface ValueIndex {
+  readonly by: ContractIndex;
+  /** Returns undefined for a value that no contract has. */
+  readonly toKey: (text: string) => string | number | undefined;
 }
+
+const partyEmailIndex: ValueIndex = { by: "party_email", toKey: (text) => text.toLowerCase() };
+const valueIndexes: Partial<Readonly<Record<ContractFilter, ValueIndex>>> = {
+  display_status: {
+    by: "status",
+    toKey: (text) => contractStatuses.find((each) => each.toLowerCase() === text.toLowerCase()),
+  },
+  contract_type_id: { by: "type", toKey: Number },
+  client_email: partyEmailIndex,
+  client_email_address: partyEmailIndex,
+  contract_id: { by: "number", toKey: (text) => toSortableString(Number(text)) },
+  contract_reference_id: {
+    by: "number",
+    toKey(text) {
+      const id = Number(/^svc-(\d+)$/i.exec(text)?.[1]);
+      return formatReferenceId({ id }) === text.toUpperCase() ? toSortableString(id) : undefined;
+    },
+  },
+};

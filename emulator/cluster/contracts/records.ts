@@ -138,11 +138,7 @@ export function findPendingParty(row: Contract): "CREATOR_PARTY" | "COUNTER_PART
 
 export const toPerformer = ({ user }: AuthenticatedMember): Performer => ({ name: user.name, email: user.email });
 
-/**
- * Emits a person's activity on a contract that does not change its status. `at` is in virtual milliseconds and defaults
- * to now. `data` contains other keys of `activity_data`. These keys are assumed, because no payload with them is
- * public.
- */
+/** `data` has other keys of `activity_data`, which are assumed, because no payload with them is public. */
 export async function emitContractEvent(
   tx: Transaction,
   { clock, by, at = clock.now() }: { readonly clock: Clock; readonly by: Performer; readonly at?: number },

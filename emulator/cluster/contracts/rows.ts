@@ -161,10 +161,7 @@ const toIndexValue = <V>(row: Contract, value: V): string | undefined =>
   row.deleted_at === null ? toWorkspaceKey(row.workspace_id, String(value)) : undefined;
 
 /** Every value except the last starts with the workspace's id. Numbers and times are sortable strings. */
-export const contracts = defineRows<
-  Contract,
-  "number" | "status" | "type" | "party_email" | "created" | "updated" | "external" | "counterparty"
->({
+export const contracts = defineRows({
   name: "contracts",
   schema: Contract,
   key: (row) => row.id,
@@ -204,21 +201,17 @@ export const selectContractsOfWorkspace = (workspaceId: number) =>
 export const formatCompositeId = (row: Pick<Contract, "id" | "kind">): string =>
   `${row.kind === "EXECUTED_CONTRACT" ? "H" : "T"}-${row.id}`;
 
-/** Returns the composite ids of the rows' contracts, or undefined for a row without a contract. */
 export async function readCompositeIds(
   view: View,
   sources: readonly { readonly contract_id: number | null }[],
 ): Promise<readonly (string | undefined)[]> {
-  const found = await view.getAll(contracts, sources, ({ contract_id: id }) => id ?? undefined);
-  return found.map((row) => row && formatCompositeId(row));
+  const rows = await view.getAll(contracts, sources, ({ contract_id: id }) => id ?? undefined);
+  return rows.map((row) => row && formatCompositeId(row));
 }
 
 export const formatReferenceId = (row: Pick<Contract, "id">): string => `SVC-${row.id}`;
 
-/**
- * Returns the contract of a composite id. Rejects with `not-found` if it is unknown, deleted or in another workspace. A
- * wrong or missing prefix is also rejected, because such paths only accept the composite form (DECISIONS.md, C12).
- */
+/** A wrong prefix is also rejected, because such paths only accept the composite form (DECISIONS.md, C12). */
 export async function requireContract(
   view: View,
   caller: AuthenticatedMember,

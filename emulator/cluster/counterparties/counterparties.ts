@@ -3,29 +3,28 @@ import type { createCounterparty, showCounterparty } from "../../../src/api/cont
 import type { InputOf, ResultOf } from "../../../src/api/operation.ts";
 import { toAddressKey } from "../../../src/schemes/email-hash.ts";
 import type { Workspace } from "../../domain/workspaces.ts";
-import type { ClusterHandlers } from "../context.ts";
+import { type ClusterHandlers, inTransaction, inView } from "../context.ts";
 import { renameParty } from "../contracts/parties.ts";
 import { toPerformer } from "../contracts/records.ts";
-import { mapPage, paginateList, paginateSlice } from "../response.ts";
+import { mapPage, ProblemCollector, paginateList, paginateSlice } from "../response.ts";
 import { createCounterpartyAddress, toAddressRecord } from "./contacts.ts";
 import {
   type Counterparty,
   counterparties,
   emitCounterpartyChanges,
-  emitCounterpartyEvent,
+  emitCounterpartyEvents,
   requireCounterparty,
 } from "./rows.ts";
 
 export const counterpartyHandlers = {
-  "counterparties.list": ({ query }, { store, caller }) =>
-    store.read(async (view) => {
-      const ofWorkspace = { by: "workspace", equals: caller.workspace.id } as const;
-      const wanted = toFilter(query);
-      const page = wanted
-        ? paginateList((await view.list(counterparties, ofWorkspace)).filter(wanted), query)
-        : await paginateSlice(view, counterparties, ofWorkspace, query);
-      return mapPage(page, toCounterpartyRecord);
-    }),
+  "counterparties.list": inView(async (view, { query }, { caller }) => {
+    const ofWorkspace = { by: "workspace", equals: caller.workspace.id } as const;
+    const filter = toFilter(query);
+    const page = filter
+      ? paginateList((await view.list(counterparties, ofWorkspace)).filter(filter), query)
+      : await paginateSlice(view, counterparties, ofWorkspace, query);
+    return mapPage(page, toCounterpartyRecord);
+  }),
 
   "counterparties.create": ({ body }, context) => {
     const problems = findProblems(body, context.caller.workspace);
@@ -49,33 +48,29 @@ export const counterpartyHandlers = {
         created_at: context.clock.now(),
       };
       tx.put(counterparties, row);
-      const parts = [
-        ...row.contacts.map(({ id }) => ({ contact_id: id })),
-        ...row.addresses.map(({ id }) => ({ address_id: id })),
-      ];
-      await emitCounterpartyChanges(tx, context, [{ row, isNew: true, parts }]);
+      await emitCounterpartyChanges(tx, context, [{ row }]);
       return toCounterpartyRecord(row);
     });
   },
 
-  "counterparties.show": ({ params }, { store, caller, fail }) =>
-    store.read(async (view) => toCounterpartyRecord(await requireCounterparty(view, caller, params, fail))),
+  "counterparties.show": inView(async (view, { params }, { caller, fail }) =>
+    toCounterpartyRecord(await requireCounterparty(view, caller, params, fail)),
+  ),
 
-  "counterparties.update": ({ params, body }, context) =>
-    context.store.transaction("counterparties.update", async (tx) => {
-      const row = await requireCounterparty(tx, context.caller, params, context.fail);
-      const after: Counterparty = {
-        ...row,
-        ...(body.name !== undefined && { name: body.name }),
-        ...(body.brand_name !== undefined && { brand_name: body.brand_name }),
-        ...(body.custom_fields !== undefined && { custom_fields: { ...row.custom_fields, ...body.custom_fields } }),
-      };
-      if (isDeepStrictEqual(after, row)) return toCounterpartyRecord(row);
-      tx.put(counterparties, after);
-      await emitCounterpartyEvent(tx, context, "COUNTER_PARTY_UPDATED", after);
-      await renameParty(tx, { clock: context.clock, by: toPerformer(context.caller) }, after);
-      return toCounterpartyRecord(after);
-    }),
+  "counterparties.update": inTransaction(async (tx, { params, body }, context) => {
+    const row = await requireCounterparty(tx, context.caller, params, context.fail);
+    const after: Counterparty = {
+      ...row,
+      ...(body.name !== undefined && { name: body.name }),
+      ...(body.brand_name !== undefined && { brand_name: body.brand_name }),
+      ...(body.custom_fields !== undefined && { custom_fields: { ...row.custom_fields, ...body.custom_fields } }),
+    };
+    if (isDeepStrictEqual(after, row)) return toCounterpartyRecord(row);
+    tx.put(counterparties, after);
+    await emitCounterpartyEvents(tx, context, after, [["COUNTER_PARTY_UPDATED"]]);
+    await renameParty(tx, { clock: context.clock, by: toPerformer(context.caller) }, after);
+    return toCounterpartyRecord(after);
+  }),
 } satisfies ClusterHandlers;
 
 function toCounterpartyRecord(row: Counterparty): ResultOf<typeof showCounterparty> {
@@ -94,20 +89,18 @@ function toCounterpartyRecord(row: Counterparty): ResultOf<typeof showCounterpar
 
 /** Checks fields that require each other, and the label, which depends on the workspace. */
 function findProblems(body: InputOf<typeof createCounterparty>["body"], { organization_types }: Workspace) {
-  const contact = ["contact_name", "contact_email"] as const;
-  const hasContactField = contact.some((name) => body[name] !== undefined);
+  const problems = new ProblemCollector();
+  const hasContact = body.contact_name !== undefined || body.contact_email !== undefined;
   const required = [
     ...(body.is_individual ? [] : ["organization_name" as const]),
-    ...(body.is_individual || hasContactField ? contact : []),
+    ...(body.is_individual || hasContact ? ["contact_name" as const, "contact_email" as const] : []),
   ];
-  const problems: [string, string[]][] = required
-    .filter((name) => body[name] === undefined)
-    .map((name) => [name, ["Field required"]]);
+  for (const name of required) if (body[name] === undefined) problems.add([name], "Field required");
   const labels = organization_types.map(({ name }) => name);
   if (body.organization_type != null && !labels.includes(body.organization_type)) {
-    problems.push(["organization_type", [`Value should be one of ${labels.join(", ")}`]]);
+    problems.add(["organization_type"], `Value should be one of ${labels.join(", ")}`);
   }
-  return problems.length > 0 ? Object.fromEntries(problems) : undefined;
+  return problems.fields;
 }
 
 const customFilter = "filter_custom__";

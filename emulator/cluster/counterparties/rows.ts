@@ -2,11 +2,10 @@ import * as z from "zod";
 import type { Activity } from "../../../src/api/activities.ts";
 import type { Fail } from "../../../src/api/failures.ts";
 import { dictionary } from "../../../src/api/shapes.ts";
-import type { Clock } from "../../../src/base/clock.ts";
 import { defineRows, type Transaction, type View } from "../../store/port.ts";
 import { storedTime } from "../../store/stored-time.ts";
 import { emitEvent } from "../../webhooks/emit.ts";
-import type { AuthenticatedMember } from "../context.ts";
+import type { AuthenticatedMember, CallerContext } from "../context.ts";
 import { readContractFacts, toPerformer } from "../contracts/records.ts";
 import { contracts } from "../contracts/rows.ts";
 import { requireOwnRow } from "../workspace/workspace-rows.ts";
@@ -49,22 +48,16 @@ export const Counterparty = z.strictObject({
 });
 export type Counterparty = z.infer<typeof Counterparty>;
 
-/** The contact or the address of an activity. */
-export interface CounterpartyPart {
-  readonly contact_id?: number;
-  readonly address_id?: number;
-}
-
 /** A new counterparty, or one to which contacts were added. */
 export interface CounterpartyChange {
   readonly row: Counterparty;
-  readonly isNew: boolean;
-  readonly parts: readonly CounterpartyPart[];
+  /** Undefined for a new counterparty. */
+  readonly addedContacts?: readonly CounterpartyContact[];
 }
 
 export const toNameKey = (workspaceId: number, name: string): string => `${workspaceId} ${name.trim().toLowerCase()}`;
 
-export const counterparties = defineRows<Counterparty, "workspace" | "name">({
+export const counterparties = defineRows({
   name: "counterparties",
   schema: Counterparty,
   key: (row) => row.id,
@@ -80,7 +73,6 @@ export const counterparties = defineRows<Counterparty, "workspace" | "name">({
   },
 });
 
-/** Returns the counterparty in a path. Rejects with `not-found` if it is unknown or in another workspace. */
 export const requireCounterparty = (
   view: View,
   caller: AuthenticatedMember,
@@ -100,55 +92,40 @@ export const ensureSinglePrimary = <Row extends PrimaryCandidate>(rows: readonly
     return changed.is_primary && row.is_primary ? { ...row, is_primary: false } : row;
   });
 
-type CounterpartyActivity = Extract<Activity, `COUNTER_PARTY_${string}`>;
+type CounterpartyEvent = readonly [
+  activity: Extract<Activity, `COUNTER_PARTY_${string}`>,
+  part?: { readonly contact_id: number } | { readonly address_id: number },
+];
 
-export interface CounterpartyEventContext {
-  readonly clock: Clock;
-  readonly caller: AuthenticatedMember;
-}
-
-/**
- * Emits an activity for a changed counterparty, with its newest contract. The contract keys are missing if there is no contract
- * (DECISIONS.md, C17). No payload of these activities is public. The ids in `activity_data` are assumed, because a
- * receiver could not identify the counterparty, contact or address without them.
- */
-export const emitCounterpartyEvent = (
+/** Includes the newest contract, if any (DECISIONS.md, C17). The ids are assumed, because no such payload is public. */
+export async function emitCounterpartyEvents(
   tx: Transaction,
-  context: CounterpartyEventContext,
-  activity: CounterpartyActivity,
-  row: Counterparty,
-  part: CounterpartyPart = {},
-): Promise<void> => emitEach(tx, context, row, [[activity, part]]);
-
-/**
- * Emits the additions of a contract to the counterparties. Each new counterparty comes first, then its contacts and
- * addresses in order.
- */
-export async function emitCounterpartyChanges(
-  tx: Transaction,
-  context: CounterpartyEventContext,
-  changes: readonly CounterpartyChange[],
-): Promise<void> {
-  for (const { row, isNew, parts } of changes) {
-    const added = parts.map((part) => {
-      const kind = part.contact_id === undefined ? "ADDRESS" : "CONTACT";
-      return [`COUNTER_PARTY_${kind}_CREATED`, part] as const;
-    });
-    await emitEach(tx, context, row, isNew ? [["COUNTER_PARTY_CREATED", {}], ...added] : added);
-  }
-}
-
-async function emitEach(
-  tx: Transaction,
-  { clock, caller }: CounterpartyEventContext,
+  { clock, caller }: CallerContext,
   { id, workspace_id }: Counterparty,
-  activities: readonly (readonly [CounterpartyActivity, CounterpartyPart])[],
+  events: readonly CounterpartyEvent[],
 ): Promise<void> {
   const [newest] = await tx.list(contracts, { by: "counterparty", equals: id, reverse: true, limit: 1 });
   const contract = newest && (await readContractFacts(tx, newest));
-  for (const [activity, part] of activities) {
+  const performed_by = toPerformer(caller);
+  for (const [activity, part] of events) {
     const data = { counterparty_id: id, ...part };
-    const performed_by = toPerformer(caller);
     await emitEvent(tx, clock, { workspace_id, activity, at: clock.now(), performed_by, contract, data });
+  }
+}
+
+/** Each new counterparty comes first, then its contacts and addresses in order. */
+export async function emitCounterpartyChanges(
+  tx: Transaction,
+  context: CallerContext,
+  changes: readonly CounterpartyChange[],
+): Promise<void> {
+  for (const { row, addedContacts } of changes) {
+    const contacts = addedContacts ?? row.contacts;
+    const addresses = addedContacts ? [] : row.addresses;
+    await emitCounterpartyEvents(tx, context, row, [
+      ...(addedContacts ? [] : [["COUNTER_PARTY_CREATED"] as const]),
+      ...contacts.map(({ id }) => ["COUNTER_PARTY_CONTACT_CREATED", { contact_id: id }] as const),
+      ...addresses.map(({ id }) => ["COUNTER_PARTY_ADDRESS_CREATED", { address_id: id }] as const),
+    ]);
   }
 }

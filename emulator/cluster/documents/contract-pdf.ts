@@ -11,24 +11,13 @@ import { sanitizeFilename } from "../storage/storage.ts";
 /** A document for a response: a generated one, or an uploaded version, whose bytes are a blob. */
 export type ContractDocument = StoredDocument | GeneratedDocument;
 
-interface NamedFile {
-  readonly file_name: string;
-  readonly content_type: string;
-}
-export interface StoredDocument extends NamedFile {
-  readonly blob: DocumentVersion["blob"];
-  readonly version_id?: number;
-}
-export interface GeneratedDocument extends NamedFile {
-  readonly bytes: Buffer;
-}
+export type StoredDocument = Pick<DocumentVersion, "file_name" | "content_type" | "blob"> & { readonly id?: number };
+export type GeneratedDocument = Pick<DocumentVersion, "file_name" | "content_type"> & { readonly bytes: Buffer };
 
 export const docxMediaType = "application/vnd.openxmlformats-officedocument.wordprocessingml.document";
 
-export function findNewestVersion({ versions }: Contract, contentType: string): StoredDocument | undefined {
-  const found = versions.findLast((version) => version.content_type === contentType);
-  return found && { ...found, version_id: found.id };
-}
+export const findNewestVersion = ({ versions }: Contract, contentType: string): DocumentVersion | undefined =>
+  versions.findLast((version) => version.content_type === contentType);
 
 /** Returns the current document: the newest version, or the text of the template (DECISIONS.md, F19). */
 export async function getLatestDocument(
@@ -39,39 +28,30 @@ export async function getLatestDocument(
   return versions.at(-1) ?? (sheet && (await generatePdf(sheet, finding)));
 }
 
-/** Returns the source of a contract's document, or undefined if the document was uploaded as a file. */
-export const createContractSheet = async (view: View, row: Contract): Promise<PdfSheet | undefined> =>
-  row.template_id === null ? undefined : buildSheet(view, row);
-
 /** Maximum length of a file name. The name is in a header, which is limited to a few thousand characters. */
 const maxNameLength = 200;
 
-/**
- * Generates the PDF of a sheet. The PDF is not stored, because it can be generated again. Characters that the font does
- * not have are reported as a finding.
- */
+/** The PDF is not stored, because it can be generated again. Missing glyphs are reported as a finding. */
 export async function generatePdf(sheet: PdfSheet, finding: FindingReporter): Promise<GeneratedDocument> {
   const { renderPdf } = await import("../pdf/render.ts");
   const file_name = `${sheet.title.slice(0, maxNameLength).replace(/[^\w .-]+/g, "_")}.pdf`;
   const { bytes, missing } = await renderPdf(sheet);
   if (missing.length > 0) {
-    finding(
-      "missing-glyph",
-      `The font of the document has no glyph for ${missing.join(" ")}. A question mark is shown instead`,
-    );
+    const glyphs = missing.join(" ");
+    finding("missing-glyph", `The font of the document has no glyph for ${glyphs}. A question mark is shown instead`);
   }
   return { file_name, content_type: pdfMediaType, bytes };
 }
 
-/** Stores the bytes of the document as a blob to which a row can refer. */
 export async function storeDocument(blobs: Blobs, document: ContractDocument): Promise<StoredDocument> {
   return "blob" in document ? document : { ...document, blob: await storeFile(blobs, document.bytes) };
 }
 
-export async function readDocument(
-  blobs: Blobs,
-  document: ContractDocument,
-): Promise<Buffer | AsyncIterable<Uint8Array>> {
+export const getContentLength = (document: ContractDocument): Record<"content-length", string> => ({
+  "content-length": String("blob" in document ? document.blob.size : document.bytes.length),
+});
+
+export async function readDocument(blobs: Blobs, document: ContractDocument) {
   if ("bytes" in document) return document.bytes;
   const { sha256 } = document.blob;
   const bytes = await blobs.open(sha256);
@@ -79,8 +59,10 @@ export async function readDocument(
   return bytes;
 }
 
-async function buildSheet(view: View, row: Contract): Promise<PdfSheet> {
-  const template = row.template_id === null ? undefined : await view.get(templates, row.template_id);
+/** Returns the source of a contract's document, or undefined if the document was uploaded as a file. */
+export async function createContractSheet(view: View, row: Contract): Promise<PdfSheet | undefined> {
+  if (row.template_id === null) return undefined;
+  const template = await view.get(templates, row.template_id);
   const entity = row.entity_id === null ? undefined : await view.get(entities, row.entity_id);
   const parties = [entity?.name, ...row.counterparties.map((party) => party.name)].filter((name) => name !== undefined);
   return {
@@ -116,11 +98,10 @@ function listAnswerRows(
   const labels = new Map(questions.map(({ variable, display_label }) => [variable, display_label]));
   return Object.entries(answers).map(([variable, answer]) => [
     labels.get(variable) ?? variable,
-    formatAnswerText(answer),
+    typeof answer === "string" ? answer : toExactJson(answer),
   ]);
 }
 
-const formatAnswerText = (answer: unknown): string => (typeof answer === "string" ? answer : toExactJson(answer));
 /** Stores the bytes of an inline document. It must run before the transaction that refers to the blob. */
 export const storeFile = (blobs: Blobs, file: Buffer): Promise<Blob> => blobs.put(yieldOnce(file), file.length);
 
@@ -130,17 +111,16 @@ async function* yieldOnce(file: Buffer): AsyncGenerator<Uint8Array, void> {
 
 export const pdfMediaType = "application/pdf";
 
-/** Returns the row of a document version with the next number. */
 export function createVersion(
   tx: Transaction,
   by: User,
   at: number,
-  given: Pick<DocumentVersion, "file_name" | "blob"> &
+  fields: Pick<DocumentVersion, "file_name" | "blob"> &
     Partial<Pick<DocumentVersion, "content_type" | "is_executed_version">>,
 ): DocumentVersion {
   const id = tx.next("contract_version");
-  const { content_type = pdfMediaType, is_executed_version = false } = given;
+  const { content_type = pdfMediaType, is_executed_version = false } = fields;
   // The name appears in URLs and in the header of a download.
-  const file_name = sanitizeFilename(given.file_name, content_type === pdfMediaType ? "pdf" : "docx");
-  return { id, file_name, content_type, blob: given.blob, is_executed_version, uploaded_at: at, uploaded_by: by.id };
+  const file_name = sanitizeFilename(fields.file_name, content_type === pdfMediaType ? "pdf" : "docx");
+  return { id, file_name, content_type, blob: fields.blob, is_executed_version, uploaded_at: at, uploaded_by: by.id };
 }

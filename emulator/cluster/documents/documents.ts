@@ -4,16 +4,15 @@ import type { ResultOf } from "../../../src/api/operation.ts";
 import { toIsoSeconds } from "../../../src/base/clock.ts";
 import { decodeFileBase64 } from "../../../src/base/hmac.ts";
 import { concatBody } from "../../http/bodies/decode.ts";
-import type { FindingReporter, OperationHandlers } from "../../http/handler.ts";
 import { createAttachmentHeader, reply } from "../../http/reply.ts";
 import type { Blobs } from "../../store/blobs.ts";
-import type { AuthenticatedMember, ClusterContext, ClusterHandlers } from "../context.ts";
+import type { ClusterCall, ClusterHandlers } from "../context.ts";
 import { requireVisibleContract } from "../contracts/access.ts";
 import { storeContractChange } from "../contracts/creation/new-contract.ts";
 import { transitionContract } from "../contracts/lifecycle/transition.ts";
 import { toPerformer } from "../contracts/records.ts";
 import { type Contract, requireContract, requireContractNumber } from "../contracts/rows.ts";
-import { checkPdf, type PdfReader, pdfReaderBusy, readPdfText } from "../pdf/reader.ts";
+import { checkPdf, type PdfReader, pdfReaderBusy } from "../pdf/reader.ts";
 import { signObjectUrl, storedObjects } from "../storage/objects.ts";
 import { applyDefaultAnswers, reportUnknownAnswers, validateAnswers } from "../templates/answers.ts";
 import { findTemplate, formatRowNotFound } from "../workspace/workspace-rows.ts";
@@ -25,44 +24,12 @@ import {
   docxMediaType,
   findNewestVersion,
   generatePdf,
-  getLatestDocument,
+  getContentLength,
   pdfMediaType,
   readDocument,
   storeDocument,
   storeFile,
 } from "./contract-pdf.ts";
-
-/** Responds with the text of a version, or of the PDF that is generated for a template contract (DECISIONS.md, F19). */
-const respondWithContent: OperationHandlers<
-  "documents.content",
-  ClusterContext,
-  AuthenticatedMember
->["documents.content"] = async ({ params, query, headers }, { store, blobs, pdfs, caller, fail, finding }) => {
-  const { row, sheet } = await store.read(async (view) => {
-    const row = await requireVisibleContract(view, caller, { params, headers }, fail);
-    return { row, sheet: await createContractSheet(view, row) };
-  });
-  const { contract_version_id: id, text_format } = query;
-  const version = id === undefined ? row.versions.at(-1) : row.versions.find((each) => each.id === id);
-  if (id !== undefined && !version) return fail("invalid-fields", { contract_version_id: [formatRowNotFound(id)] });
-
-  const document = version ?? (await getLatestDocument(row, sheet, finding));
-  const about = { contract_id: row.id, content_format: text_format };
-  if (document?.content_type !== pdfMediaType) return { ...about, extraction_status: "not_available" as const };
-  const reading = await readPdfText(await concatBody(await readDocument(blobs, document)), pdfs);
-  if (reading === pdfReaderBusy) return { ...about, extraction_status: "pending" as const };
-  if (reading.problem !== undefined) {
-    // The service does not report this problem, but the request log does.
-    finding("unreadable-pdf", reading.problem);
-    return { ...about, extraction_status: "failed" as const };
-  }
-  return {
-    ...about,
-    ...formatLines(text_format, reading.lines),
-    extraction_status: "completed" as const,
-    last_updated: toIsoSeconds(version?.uploaded_at ?? row.updated_at),
-  };
-};
 
 type DocumentContent = ResultOf<typeof showContent>;
 
@@ -93,12 +60,39 @@ export const documentHandlers = {
   "documents.download-docx": async ({ params, body }, { store, blobs, caller, fail }) => {
     const row = await store.read((view) => requireContractNumber(view, caller, params.contract_id, fail));
     const document = findNewestVersion(row, docxMediaType);
-    const old = document?.version_id !== row.versions.at(-1)?.id;
-    if (!document || (old && !body.fallback_to_last_available_docx)) return fail("no-document", { format: "DOCX" });
+    const isOutdated = document !== row.versions.at(-1);
+    if (!document || (isOutdated && !body.fallback_to_last_available_docx))
+      return fail("no-document", { format: "DOCX" });
     return createAttachment(document, blobs);
   },
 
-  "documents.content": respondWithContent,
+  // Without a version, the text is that of the PDF that is generated for a template contract (DECISIONS.md, F19).
+  "documents.content": async ({ params, query, headers }, { store, blobs, pdfs, caller, fail, finding }) => {
+    const { row, sheet } = await store.read(async (view) => {
+      const row = await requireVisibleContract(view, caller, { params, headers }, fail);
+      return { row, sheet: await createContractSheet(view, row) };
+    });
+    const { contract_version_id: id, text_format } = query;
+    const version = id === undefined ? row.versions.at(-1) : row.versions.find((each) => each.id === id);
+    if (id !== undefined && !version) return fail("invalid-fields", { contract_version_id: [formatRowNotFound(id)] });
+
+    const document = version ?? (sheet && (await generatePdf(sheet, finding)));
+    const about = { contract_id: row.id, content_format: text_format };
+    if (document?.content_type !== pdfMediaType) return { ...about, extraction_status: "not_available" as const };
+    const reading = await pdfs.read("text", await concatBody(await readDocument(blobs, document)));
+    if (reading === pdfReaderBusy) return { ...about, extraction_status: "pending" as const };
+    if (reading.problem !== undefined) {
+      // The service does not report this problem, but the request log does.
+      finding("unreadable-pdf", reading.problem);
+      return { ...about, extraction_status: "failed" as const };
+    }
+    return {
+      ...about,
+      ...formatLines(text_format, reading.lines),
+      extraction_status: "completed" as const,
+      last_updated: toIsoSeconds(version?.uploaded_at ?? row.updated_at),
+    };
+  },
 
   "documents.link": async ({ params, body }, call) => {
     const { row, document: found } = await getDocument(params.composite_id, body.format, call);
@@ -117,8 +111,7 @@ export const documentHandlers = {
       };
       tx.put(storedObjects, object);
       const { url } = await signObjectUrl(tx, { cluster, clock, ids }, "GET", object);
-      const version = document.version_id === undefined ? {} : { current_version_id: document.version_id };
-      return { url, file_name: document.file_name, ...version };
+      return { url, file_name: document.file_name, current_version_id: document.id };
     });
   },
 
@@ -165,25 +158,17 @@ export const documentHandlers = {
 
 async function createAttachment(document: ContractDocument, blobs: Blobs) {
   return reply(200, await readDocument(blobs, document), {
-    "content-length": String("blob" in document ? document.blob.size : document.bytes.length),
+    ...getContentLength(document),
     ...createAttachmentHeader(document.file_name),
   });
 }
 
 type DownloadFormat = "PDF" | "DOCX" | "DOCX_WITH_FALLBACK_TO_PDF";
-type DocumentCall = ClusterContext & {
-  readonly caller: AuthenticatedMember;
-  readonly fail: Fail<"not-found" | "no-document">;
-  readonly finding: FindingReporter;
-};
-
-/**
- * Returns the document of a contract in a format. It runs outside of transactions, because generating a PDF is slow.
- */
+/** Runs outside of transactions, because generating a PDF is slow. */
 async function getDocument(
   composite: string,
   format: DownloadFormat,
-  { store, caller, fail, finding }: DocumentCall,
+  { store, caller, fail, finding }: ClusterCall<"not-found" | "no-document">,
 ): Promise<{ readonly row: Contract; readonly document: ContractDocument }> {
   const { row, sheet } = await store.read(async (view) => {
     const row = await requireContract(view, caller, composite, fail);
@@ -196,18 +181,8 @@ async function getDocument(
   return document ? { row, document } : fail("no-document", { format: "PDF" });
 }
 
-interface Upload {
-  readonly file: Buffer;
-  readonly content_type: string;
-}
-
 /** Requires a PDF or a DOCX by its name and by its bytes (DECISIONS.md, F6). */
-async function getUpload(
-  name: string,
-  base64: string,
-  pdfs: PdfReader,
-  fail: Fail<"invalid-fields" | "pdfs-busy">,
-): Promise<Upload> {
+async function getUpload(name: string, base64: string, pdfs: PdfReader, fail: Fail<"invalid-fields" | "pdfs-busy">) {
   if (/\.pdf$/i.test(name)) {
     const checked = await checkPdf(base64, pdfs, fail);
     if (checked.problem !== undefined) return fail("invalid-fields", { document_base_64: [checked.problem] });
@@ -218,7 +193,7 @@ async function getUpload(
   }
   const file = decodeFileBase64(base64);
   // A DOCX is a ZIP archive. The contents of the archive are not checked.
-  const zipped = file?.subarray(0, 4).equals(Buffer.from("PK\x03\x04", "latin1"));
-  if (!file || !zipped) return fail("invalid-fields", { document_base_64: ["Input should be a valid DOCX"] });
+  const isZip = file?.subarray(0, 4).equals(Buffer.from("PK\x03\x04", "latin1"));
+  if (!file || !isZip) return fail("invalid-fields", { document_base_64: ["Input should be a valid DOCX"] });
   return { file, content_type: docxMediaType };
 }

@@ -2,10 +2,10 @@ import { type OAuthClient, oauthClients } from "../../domain/client-credentials.
 import { clusterRows } from "../../domain/clusters.ts";
 import { findSession, formatSessionCookie } from "../../domain/control-tokens.ts";
 import type { User } from "../../domain/workspaces.ts";
-import type { FindingReporter, ReceivedRequest } from "../../http/handler.ts";
+import type { ReceivedRequest } from "../../http/handler.ts";
 import type { Passthrough } from "../../http/reply.ts";
 import type { Transaction, View } from "../../store/port.ts";
-import type { ClusterContext } from "../context.ts";
+import type { ClusterContext, ForwardedHandler } from "../context.ts";
 import {
   createRedirect,
   findRepeatedParameter,
@@ -21,7 +21,6 @@ import {
   findUserByEmail,
   findUserById,
   parseOAuthScope,
-  type SignInSession,
   signInSessions,
 } from "./grants.ts";
 import { createProblemPage, createSignInPage, createUnknownUserPage } from "./provider-sign-in.ts";
@@ -40,15 +39,8 @@ interface Authorization {
   readonly expectedSub: string | undefined;
 }
 
-/**
- * Authenticates a person for a client (OpenID Connect Core, 3.1.2). Public clients must use PKCE with S256. A page
- * offers every user, and `svc_user=<e-mail>` skips it. `prompt=none` without a session is rejected (DECISIONS.md, R35).
- */
-export async function authorizeClient(
-  request: ReceivedRequest,
-  context: ClusterContext,
-  finding: FindingReporter,
-): Promise<Passthrough> {
+/** Public clients must use PKCE. `svc_user=<e-mail>` skips the page that offers every user (DECISIONS.md, R35). */
+export const authorizeClient: ForwardedHandler = async (request, context, finding) => {
   const parameters = readOAuthParameters(request);
   const { client_id = "", redirect_uri, cluster_id } = parameters;
   if (cluster_id !== undefined && cluster_id !== context.cluster.id) {
@@ -88,7 +80,7 @@ export async function authorizeClient(
   const ignored = findUnknownScopes(parameters.scope ?? "");
   if (ignored.length > 0) finding("scope-ignored", ignored.join(" "));
   return signIn(request, context, authorization, client.client_name);
-}
+};
 
 const redirectRejectedMessage =
   "redirect_uri is missing or not allowed for this client. Use a registered URI, or, without one, any https or loopback URI without fragment and without code, state, iss or error in its query.";
@@ -143,13 +135,13 @@ async function signIn(
       : redirectBack(context, authorization, loginRequired);
   }
 
-  const known = await store.read((view) => readSession(view, request, context));
+  const current = await store.read((view) => readSession(view, request, context));
   const prompts = parseOAuthScope(prompt);
   const requiresSignIn = prompts.includes("login") || prompts.includes("select_account") || Number(max_age) === 0;
-  if (known && isExpected(known.user) && !requiresSignIn) {
-    const ageMs = clock.now() - known.session.signed_in_at;
+  if (current && isExpected(current.user) && !requiresSignIn) {
+    const ageMs = clock.now() - current.session.signed_in_at;
     if (max_age === undefined || ageMs <= Number(max_age) * 1_000) {
-      return grant(context, authorization, known.user, known.session.signed_in_at);
+      return grant(context, authorization, current.user, current.session.signed_in_at);
     }
   }
   if (prompts.includes("none")) return redirectBack(context, authorization, loginRequired);
@@ -192,10 +184,7 @@ async function grant(
   return redirectBack(context, authorization, { code: `${cluster.id}_${code}` }, cookie);
 }
 
-/**
- * Redirects back to a client. `iss` identifies the issuer (RFC 9207). The existing redirect URI stays byte for byte
- * (RFC 6749, 3.1.2), because clients and proxies may compare it.
- */
+/** The redirect URI stays byte for byte (RFC 6749, 3.1.2), because clients and proxies may compare it. */
 function redirectBack(
   { settings }: ClusterContext,
   { redirectTo, parameters }: Authorization,
@@ -203,25 +192,27 @@ function redirectBack(
   headers: Readonly<Record<string, string>> = {},
 ): Passthrough {
   const { state } = parameters;
-  const added = new URLSearchParams({ ...answer, ...(state !== undefined && { state }), iss: settings.publicUrl });
-  return createRedirect(`${redirectTo}${redirectTo.includes("?") ? "&" : "?"}${added}`, headers);
+  const query = new URLSearchParams({ ...answer, ...(state !== undefined && { state }), iss: settings.publicUrl });
+  return createRedirect(`${redirectTo}${redirectTo.includes("?") ? "&" : "?"}${query}`, headers);
 }
 
 const loopback = /^(?:127\.\d{1,3}\.\d{1,3}\.\d{1,3}|\[::1\]|localhost)$/;
 
-/**
- * Returns the redirect URI of an authorization request, if the client is allowed to use it. It must be registered, and
- * a loopback URI can have any port (RFC 8252, 7.3). Without registered URIs, any https or loopback URI is allowed
- * (DECISIONS.md, R35).
- */
-function findAllowedRedirect(client: OAuthClient, given: string | undefined): string | undefined {
-  const url = given === undefined || !absoluteUri.test(given) ? undefined : tryParseUrl(given);
-  if (!url || given === undefined || !isSafe(url) || responseParameters.some((name) => url.searchParams.has(name)))
+/** A loopback URI can have any port (RFC 8252, 7.3). A client without URIs can use any safe one (DECISIONS.md, R35). */
+function findAllowedRedirect(client: OAuthClient, redirectUri: string | undefined): string | undefined {
+  const url = redirectUri === undefined || !absoluteUri.test(redirectUri) ? undefined : tryParseUrl(redirectUri);
+  if (
+    !url ||
+    redirectUri === undefined ||
+    !isSafe(url) ||
+    responseParameters.some((name) => url.searchParams.has(name))
+  )
     return undefined;
   const { redirect_uris } = client;
-  const matches =
-    redirect_uris.length === 0 || redirect_uris.some((known) => known === given || isEqualExceptPort(known, url));
-  return matches ? given : undefined;
+  const isAllowed =
+    redirect_uris.length === 0 ||
+    redirect_uris.some((allowedUri) => allowedUri === redirectUri || isEqualExceptPort(allowedUri, url));
+  return isAllowed ? redirectUri : undefined;
 }
 
 /** Parameters that are appended to a redirect URI, which must not contain them (RFC 6749, 3.1). */
@@ -235,8 +226,8 @@ const isLoopback = ({ hostname }: URL): boolean => loopback.test(hostname);
 const isSafe = (url: URL): boolean =>
   (url.protocol === "https:" || (url.protocol === "http:" && isLoopback(url))) && url.username === "";
 
-function isEqualExceptPort(known: string, url: URL): boolean {
-  const other = tryParseUrl(known);
+function isEqualExceptPort(allowedUri: string, url: URL): boolean {
+  const other = tryParseUrl(allowedUri);
   if (!other || !isLoopback(other) || !isLoopback(url)) return false;
   other.port = url.port;
   return other.href === url.href;
@@ -248,11 +239,7 @@ function tryParseUrl(text: string): URL | undefined {
 
 const sessionLifetimeMs = 12 * 60 * 60 * 1_000;
 
-async function readSession(
-  view: View,
-  { headers }: Pick<ReceivedRequest, "headers">,
-  { cluster, clock }: Pick<ClusterContext, "cluster" | "clock">,
-): Promise<{ readonly user: User; readonly session: SignInSession } | undefined> {
+async function readSession(view: View, { headers }: ReceivedRequest, { cluster, clock }: ClusterContext) {
   const value = findSession(headers);
   const prefix = `${cluster.id}_`;
   const session = value?.startsWith(prefix) ? await view.get(signInSessions, value.slice(prefix.length)) : undefined;
@@ -261,11 +248,7 @@ async function readSession(
   return user && { user, session };
 }
 
-async function beginSession(
-  tx: Transaction,
-  { cluster, clock, ids, settings }: Pick<ClusterContext, "cluster" | "clock" | "ids" | "settings">,
-  user: User,
-): Promise<{ readonly "set-cookie": string }> {
+async function beginSession(tx: Transaction, { cluster, clock, ids, settings }: ClusterContext, user: User) {
   const now = clock.now();
   for (const old of await tx.list(signInSessions, { by: "expires_at", to: now })) tx.delete(signInSessions, old.id);
   const id = ids.token(24);

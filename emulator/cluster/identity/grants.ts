@@ -33,14 +33,14 @@ export type AuthorizationCode = z.infer<typeof AuthorizationCode>;
 export const RefreshToken = z.strictObject({ ...grantFields, token: z.string() });
 export type RefreshToken = z.infer<typeof RefreshToken>;
 
-export const authorizationCodes = defineRows<AuthorizationCode, "expires_at">({
+export const authorizationCodes = defineRows({
   name: "authorization_codes",
   schema: AuthorizationCode,
   key: (row) => row.code,
   indexes: { expires_at: (row) => row.expires_at },
 });
 
-export const refreshTokens = defineRows<RefreshToken, "family" | "expires_at">({
+export const refreshTokens = defineRows({
   name: "refresh_tokens",
   schema: RefreshToken,
   key: (row) => row.token,
@@ -56,7 +56,7 @@ const SignInSession = z.strictObject({
 });
 export type SignInSession = z.infer<typeof SignInSession>;
 
-export const signInSessions = defineRows<SignInSession, "expires_at">({
+export const signInSessions = defineRows({
   name: "sessions",
   schema: SignInSession,
   key: (row) => row.id,
@@ -64,11 +64,10 @@ export const signInSessions = defineRows<SignInSession, "expires_at">({
 });
 
 /** Approvers of devices, for grants whose approver the control plane or its page named (DECISIONS.md, R30). */
-export const deviceApprovals = defineRows<{ readonly device_code: string; readonly user_id: number }>({
+export const deviceApprovals = defineRows({
   name: "device_approvals",
   schema: z.strictObject({ device_code: z.string(), user_id: z.int() }),
   key: (row) => row.device_code,
-  indexes: {},
 });
 
 /** The state of a login or a signup with a provider, valid for one callback. */
@@ -79,29 +78,23 @@ const ProviderState = z.strictObject({
   flow: z.enum(["login", "signup"]),
 });
 
-export const providerStates = defineRows<z.infer<typeof ProviderState>>({
-  name: "provider_states",
-  schema: ProviderState,
-  key: (row) => row.state,
-  indexes: {},
-});
+export const providerStates = defineRows({ name: "provider_states", schema: ProviderState, key: (row) => row.state });
 
 /** Lifetime of access and ID tokens, in seconds of virtual time. */
 export const accessTokenLifetimeSeconds = 3_600;
 
 /** Returns the active users of a cluster with that address, one for each workspace. */
 export async function listUsersByEmail(view: View, clusterId: string, email: string): Promise<readonly User[]> {
-  const found: User[] = [];
+  const matches: User[] = [];
   for (const user of await view.list(users, { by: "email", equals: toAddressKey(email) })) {
-    if (user.is_active && (await isUserOfCluster(view, clusterId, user))) found.push(user);
+    if (user.is_active && (await isUserOfCluster(view, clusterId, user))) matches.push(user);
   }
-  return found;
+  return matches;
 }
 
 export const findUserByEmail = async (view: View, clusterId: string, email: string): Promise<User | undefined> =>
   (await listUsersByEmail(view, clusterId, email))[0];
 
-/** Returns the user with that number, if they are still active at the cluster. */
 export async function findUserById(view: View, clusterId: string, id: number): Promise<User | undefined> {
   const user = await view.get(users, id);
   return user?.is_active && (await isUserOfCluster(view, clusterId, user)) ? user : undefined;
@@ -134,7 +127,6 @@ export const filterKnownScope = (scope: string): string =>
 export const findUnknownScopes = (scope: string): string[] =>
   parseOAuthScope(scope).filter((word) => !supportedScopes.includes(word));
 
-/** Returns the claims about a person under a scope, in addition to `sub`. */
 export function buildUserClaims(user: User, scope: string): Readonly<Record<string, unknown>> {
   const requested = parseOAuthScope(scope);
   return {

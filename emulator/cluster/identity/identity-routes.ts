@@ -4,9 +4,9 @@ import { lookupTable } from "../../../src/base/object.ts";
 import { readClientCredentials } from "../../domain/client-credentials.ts";
 import { workspaces } from "../../domain/workspaces.ts";
 import { parseJsonObject } from "../../http/bodies/fields.ts";
-import type { FindingReporter, ReceivedRequest } from "../../http/handler.ts";
+import type { ReceivedRequest } from "../../http/handler.ts";
 import { noStoreHeaders, type Passthrough } from "../../http/reply.ts";
-import type { ClusterContext } from "../context.ts";
+import type { ForwardedHandler } from "../context.ts";
 import { createJsonResponse, createOAuthError, readOAuthParameters } from "../response.ts";
 import { authorizeClient } from "./authorize.ts";
 import {
@@ -22,33 +22,8 @@ import { completeProviderSignIn, startProviderSignIn } from "./provider-sign-in.
 import { handleTokenRequest } from "./token-endpoint.ts";
 import { getPublicJwk, issueTokens, storeRefreshToken, verifyAccessToken } from "./tokens.ts";
 
-type RouteHandler = (
-  request: ReceivedRequest,
-  context: ClusterContext,
-  finding: FindingReporter,
-) => Promise<Passthrough>;
-
-/** Responses of a cluster's identity service to forwarded requests, by method and path. */
-export const identityRoutes = lookupTable<RouteHandler>({
-  "GET /.well-known/openid-configuration": getOpenIdConfiguration,
-  "GET /.well-known/jwks.json": respondWithKeySet,
-  "GET /api/v1/oauth/authorize/": authorizeClient,
-  "POST /api/v1/oauth/authorize/": authorizeClient,
-  "POST /api/v1/oauth/token/": handleTokenRequest,
-  "GET /api/v1/oauth/userinfo/": respondWithUserinfo,
-  "POST /api/v1/oauth/userinfo/": respondWithUserinfo,
-  "POST /router/v1/oauth2.0/token/": issueDeviceToken,
-  "GET /api/v1/svc_auth/oauth/login": startProviderSignIn("login"),
-  "GET /api/v1/svc_auth/oauth/callback": completeProviderSignIn("login"),
-  "GET /api/v1/svc_auth/oauth/signup": startProviderSignIn("signup"),
-  "GET /api/v1/svc_auth/oauth/signup/callback": completeProviderSignIn("signup"),
-});
-
-/**
- * Responds with the cluster's own OpenID configuration, in which the router replaces the URLs (OpenID Connect
- * Discovery, 3).
- */
-export async function getOpenIdConfiguration(_: ReceivedRequest, { cluster }: ClusterContext): Promise<Passthrough> {
+/** The router replaces the URLs (OpenID Connect Discovery, 3). */
+export const getOpenIdConfiguration: ForwardedHandler = async (_, { cluster }) => {
   const toUrl = (path: string) => `${cluster.url}${path}`;
   return createJsonResponse(200, {
     issuer: cluster.url,
@@ -74,21 +49,17 @@ export async function getOpenIdConfiguration(_: ReceivedRequest, { cluster }: Cl
       ...["name", "email", "email_verified", "cluster"],
     ],
   });
-}
+};
 
-async function respondWithKeySet(_: ReceivedRequest, context: ClusterContext): Promise<Passthrough> {
+const respondWithKeySet: ForwardedHandler = async (_, context) => {
   return createJsonResponse(200, { keys: [await getPublicJwk(context)] }, { "cache-control": "no-store" });
-}
+};
 
 const tokenExchange = "urn:ietf:params:oauth:grant-type:token-exchange";
 const issuedTokenType = { issued_token_type: "urn:ietf:params:oauth:token-type:access_token" };
 
-/**
- * Issues the tokens of a device whose user code was approved. The router checks the grant and forwards the poll only
- * after the approval (DECISIONS.md, R30). The tokens are for the named approver, or for the acting user of the first
- * workspace.
- */
-async function issueDeviceToken(request: ReceivedRequest, context: ClusterContext): Promise<Passthrough> {
+/** The router forwards the poll after the approval. The tokens are for the named approver (DECISIONS.md, R30). */
+const issueDeviceToken: ForwardedHandler = async (request, context) => {
   const parameters = readOAuthParameters(request);
   const { device_code, grant_type } = parameters;
   const client_id = parameters.client_id ?? readClientCredentials(request, parameters).id;
@@ -96,7 +67,7 @@ async function issueDeviceToken(request: ReceivedRequest, context: ClusterContex
     return createOAuthError("invalid_request", "client_id and device_code are required");
   }
   const { store, cluster, clock, ids } = context;
-  const issued = await store.transaction("identity.device-token", async (tx) => {
+  const result = await store.transaction("identity.device-token", async (tx) => {
     const approval = await tx.get(deviceApprovals, device_code);
     if (approval) tx.delete(deviceApprovals, device_code);
     const user = approval ? await findUserById(tx, cluster.id, approval.user_id) : await getFirstUser(tx, cluster.id);
@@ -111,21 +82,19 @@ async function issueDeviceToken(request: ReceivedRequest, context: ClusterContex
     };
     return { granted, refresh_token: await storeRefreshToken(tx, context, granted) };
   });
-  if (!issued) return createOAuthError("invalid_grant", "the user who approved the device is gone");
-  const tokens = { ...(await issueTokens(context, issued.granted)), refresh_token: issued.refresh_token };
-  const exchanged = grant_type === tokenExchange ? issuedTokenType : {};
-  return createJsonResponse(200, { ...tokens, ...exchanged }, noStoreHeaders);
-}
+  if (!result) return createOAuthError("invalid_grant", "the user who approved the device is gone");
+  const tokens = { ...(await issueTokens(context, result.granted)), refresh_token: result.refresh_token };
+  const tokenType = grant_type === tokenExchange ? issuedTokenType : {};
+  return createJsonResponse(200, { ...tokens, ...tokenType }, noStoreHeaders);
+};
 
-/**
- * Responds with the user of an access token (OpenID Connect Core, 5.3). The token can have the prefix of its cluster.
- */
-async function respondWithUserinfo(request: ReceivedRequest, context: ClusterContext): Promise<Passthrough> {
-  const given = readAccessToken(request);
-  if (given === "twice") return createRepeatedTokenError();
-  if (given === undefined) return createRejection("no-access-token");
+/** OpenID Connect Core, 5.3. The token can have the prefix of its cluster. */
+const respondWithUserinfo: ForwardedHandler = async (request, context) => {
+  const token = readAccessToken(request);
+  if (token === "twice") return createRepeatedTokenError();
+  if (token === undefined) return createRejection("no-access-token");
   const prefix = `${context.cluster.id}_`;
-  const claims = await verifyAccessToken(context, given.startsWith(prefix) ? given.slice(prefix.length) : given);
+  const claims = await verifyAccessToken(context, token.startsWith(prefix) ? token.slice(prefix.length) : token);
   if (!claims) return createRejection("refused-token");
 
   const { sub = "", client_id, scope } = claims;
@@ -136,12 +105,9 @@ async function respondWithUserinfo(request: ReceivedRequest, context: ClusterCon
   return user
     ? createJsonResponse(200, { sub, ...buildUserClaims(user, String(scope)), ...ofCluster })
     : createRejection("refused-token");
-}
+};
 
-/**
- * Reads the token from the header, or from the form of a POST (RFC 6750, 2.1 and 2.2). A token in a URL is not
- * accepted, because URLs are logged.
- */
+/** RFC 6750, 2.1 and 2.2. A token in a URL is not accepted, because URLs are logged. */
 function readAccessToken(request: ReceivedRequest): string | "twice" | undefined {
   const [, bearer] = /^bearer\s+(\S.*)$/i.exec(request.headers.authorization ?? "") ?? [];
   const { access_token } = request.method === "POST" ? readOAuthParameters(request) : {};
@@ -164,22 +130,16 @@ function createRejection(code: "no-access-token" | "refused-token"): Passthrough
   return createJsonResponse(status, body(), headers?.());
 }
 
-/**
- * Responds with the login options of an address. Every provider is offered, because emulated providers accept every
- * address (DECISIONS.md, R34).
- */
-export async function getLoginOptions(
-  { body }: Pick<ReceivedRequest, "body">,
-  { store, cluster, settings }: ClusterContext,
-): Promise<Passthrough> {
+/** Every provider is offered, because emulated providers accept every address (DECISIONS.md, R34). */
+export const getLoginOptions: ForwardedHandler = async ({ body }, { store, cluster, settings }) => {
   const request = LoginV2Request.safeParse(parseJsonObject(body));
   if (!request.success) return createJsonResponse(400, { detail: "The request has no email" });
-  const found = await store.read(async (view) => {
+  const account = await store.read(async (view) => {
     const user = await findUserByEmail(view, cluster.id, request.data.email);
     return user && { user, workspace: await view.get(workspaces, user.workspace_id) };
   });
-  if (!found) return createJsonResponse(404, { detail: "No account with this e-mail" });
-  const { user, workspace } = found;
+  if (!account) return createJsonResponse(404, { detail: "No account with this e-mail" });
+  const { user, workspace } = account;
   return createJsonResponse(200, {
     cluster_id: cluster.id,
     email: user.email,
@@ -191,4 +151,20 @@ export async function getLoginOptions(
       login_url: `${settings.publicUrl}/api/v1/svc_auth/oauth/login?${new URLSearchParams({ provider, cluster_id: cluster.id })}`,
     })),
   });
-}
+};
+
+/** Handlers of a cluster's identity service, by method and path. */
+export const identityRoutes = lookupTable<ForwardedHandler>({
+  "GET /.well-known/openid-configuration": getOpenIdConfiguration,
+  "GET /.well-known/jwks.json": respondWithKeySet,
+  "GET /api/v1/oauth/authorize/": authorizeClient,
+  "POST /api/v1/oauth/authorize/": authorizeClient,
+  "POST /api/v1/oauth/token/": handleTokenRequest,
+  "GET /api/v1/oauth/userinfo/": respondWithUserinfo,
+  "POST /api/v1/oauth/userinfo/": respondWithUserinfo,
+  "POST /router/v1/oauth2.0/token/": issueDeviceToken,
+  "GET /api/v1/svc_auth/oauth/login": startProviderSignIn("login"),
+  "GET /api/v1/svc_auth/oauth/callback": completeProviderSignIn("login"),
+  "GET /api/v1/svc_auth/oauth/signup": startProviderSignIn("signup"),
+  "GET /api/v1/svc_auth/oauth/signup/callback": completeProviderSignIn("signup"),
+});

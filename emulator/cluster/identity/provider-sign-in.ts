@@ -19,10 +19,7 @@ type SignInFlow = "login" | "signup";
 
 const providers = ["ProviderA", "ProviderB", "ProviderC"] as const;
 
-/**
- * Returns a handler that starts a login or a signup with a provider. The state brings the callback to this cluster
- * (DECISIONS.md, R25).
- */
+/** The state brings the callback to this cluster (DECISIONS.md, R25). */
 export const startProviderSignIn =
   (flow: SignInFlow) =>
   async (request: ReceivedRequest, { store, cluster, settings, ids }: ClusterContext): Promise<Passthrough> => {
@@ -40,10 +37,7 @@ export const startProviderSignIn =
     });
   };
 
-/**
- * Returns a handler that accepts the provider's identity of a person. A login requires a user of the cluster with that
- * address. A signup creates one if there is none.
- */
+/** A login requires a user of the cluster with the provider's address. A signup creates one if there is none. */
 export const completeProviderSignIn =
   (flow: SignInFlow) =>
   (request: ReceivedRequest, context: ClusterContext): Promise<Passthrough> => {
@@ -57,9 +51,9 @@ export const completeProviderSignIn =
       if (!account) return respondWithDetail(400, "Unknown or used code");
       const person = { email: account.id, name: account.name };
       tx.delete(providerStates, state);
-      const known = await findUserByEmail(tx, cluster.id, person.email);
-      if (flow === "login" && !known) return respondWithDetail(404, "No account with this e-mail");
-      const user = known ?? (await findOrCreateAccount(tx, context, person));
+      const existingUser = await findUserByEmail(tx, cluster.id, person.email);
+      if (flow === "login" && !existingUser) return respondWithDetail(404, "No account with this e-mail");
+      const user = existingUser ?? (await findOrCreateAccount(tx, context, person));
       if (!user) return respondWithDetail(400, "An account with this e-mail exists");
       return createJsonResponse(200, {
         cluster_id: cluster.id,
@@ -80,22 +74,15 @@ interface ProviderAccount {
   readonly name: string;
 }
 
-/**
- * Returns the account for a signup with a provider. It accepts an open invitation, or creates a workspace with the
- * person as the owner (DECISIONS.md, R25). Returns undefined if the account belongs to another cluster.
- */
-async function findOrCreateAccount(
-  tx: Transaction,
-  context: ClusterContext,
-  { email, name }: ProviderAccount,
-): Promise<User | undefined> {
+/** Accepts an invitation or creates a workspace, unless another cluster has the account (DECISIONS.md, R25). */
+async function findOrCreateAccount(tx: Transaction, context: ClusterContext, { email, name }: ProviderAccount) {
   const at = context.clock.now();
-  const known = await tx.list(users, { by: "email", equals: toAddressKey(email) });
-  for (const { id } of known) {
+  const namesakes = await tx.list(users, { by: "email", equals: toAddressKey(email) });
+  for (const { id } of namesakes) {
     const [open] = (await tx.list(invitations, { by: "user", equals: id })).filter(({ state }) => state === "PENDING");
     if (open?.cluster_id === context.cluster.id) return acceptInvitation(tx, open, at);
   }
-  if (known.length > 0) return undefined;
+  if (namesakes.length > 0) return undefined;
   const owner = { name: name.trim() || email.trim(), email: email.trim(), designation: null };
   const founding = { name: `Workspace of ${owner.name}`, industry: null, use_case: null, owner };
   const { acting_user_id } = await addWorkspace(tx, context, founding);
@@ -113,16 +100,8 @@ interface SignInPagePerson {
   readonly cluster_id: string;
 }
 
-/**
- * Renders the page on which a person chooses a user. It lists the users of all emulated clusters, because a request
- * with an unmapped client reaches every cluster, and any of their pages can be shown. Each link names its cluster,
- * which takes precedence over anything else in the request (DECISIONS.md, R14).
- */
-export async function createSignInPage(
-  view: View,
-  parameters: OAuthParameters,
-  clientName: string,
-): Promise<Passthrough> {
+/** Lists the users of all clusters, because any cluster's page can be shown to a person (DECISIONS.md, R14). */
+export async function createSignInPage(view: View, parameters: OAuthParameters, clientName: string) {
   // The client's login hint must not redirect to another person's cluster.
   const { svc_user: _, prompt: __, cluster_id: ___, login_hint, ...kept } = parameters;
   const links = (await listPeople(view)).map(
@@ -153,26 +132,15 @@ async function listPeople(view: View): Promise<SignInPagePerson[]> {
 }
 
 /** Returns an active user of an emulated cluster. Real back ends do not have the emulator's users. */
-async function findPerson(
-  view: View,
-  { is_active, name, email, workspace_id }: User,
-): Promise<SignInPagePerson | undefined> {
+async function findPerson(view: View, { is_active, name, email, workspace_id }: User) {
   const workspace = is_active ? await view.get(workspaces, workspace_id) : undefined;
   const cluster = workspace && (await view.get(clusterRows, workspace.cluster_id));
   if (cluster?.external_url !== null) return undefined;
   return { name, email, workspace: workspace!.name, cluster_id: cluster.id };
 }
 
-/**
- * Renders the page for a person who is unknown at this cluster. If every cluster got the request, the person's own
- * cluster responds. If only this cluster did, the page links to the person's cluster. A person whom no cluster has gets
- * a link back.
- */
-export async function createUnknownUserPage(
-  view: View,
-  parameters: OAuthParameters,
-  clusterId: string,
-): Promise<Passthrough> {
+/** Links to the cluster that has the person. A person whom no cluster has gets a link back. */
+export async function createUnknownUserPage(view: View, parameters: OAuthParameters, clusterId: string) {
   const { svc_user = "" } = parameters;
   const problem = `Cluster ${clusterId} has no active user ${svc_user}.`;
   for (const user of await view.list(users, { by: "email", equals: toAddressKey(svc_user) })) {
@@ -187,6 +155,5 @@ export async function createUnknownUserPage(
   return createProblemPage(404, problem, html`<a href="${others}">Choose another user</a>`);
 }
 
-/** Renders an error page for a person when there is no redirect, optionally with a link. */
 export const createProblemPage = (status: number, problem: string, way?: Html): Passthrough =>
   createPageResponse(status, createPage("Sign-in failed", html`<p>${problem}</p>${way && html`<p>${way}</p>`}`));

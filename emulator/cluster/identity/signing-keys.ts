@@ -25,17 +25,9 @@ export type PrivateJwk = z.infer<typeof PrivateJwk>;
 export const SigningKey = z.strictObject({ cluster_id: z.string(), jwk: PrivateJwk });
 export type SigningKey = z.infer<typeof SigningKey>;
 
-export const signingKeys = defineRows<SigningKey>({
-  name: "signing_keys",
-  schema: SigningKey,
-  key: (row) => row.cluster_id,
-  indexes: {},
-});
+export const signingKeys = defineRows({ name: "signing_keys", schema: SigningKey, key: (row) => row.cluster_id });
 
-/**
- * Returns the cluster's key. It is created on first use, because creating one takes longer than starting an emulator.
- * With --deterministic it is derived from the cluster's own key, which is derived from the seed.
- */
+/** Creating a key takes longer than starting an emulator. With --deterministic it is derived from the cluster's key. */
 export async function getSigningKey({
   store,
   cluster,
@@ -53,7 +45,6 @@ export async function getSigningKey({
   });
 }
 
-/** Returns a 2048-bit RSA key. The same seed gives the same key. */
 export async function createPrivateJwk(seed: string | undefined): Promise<PrivateJwk> {
   if (seed !== undefined) return deriveSeededJwk(seed);
   const { privateKey } = await promisify(generateKeyPair)("rsa", { modulusLength: 2048 });
@@ -83,10 +74,7 @@ async function deriveSeededJwk(seed: string): Promise<PrivateJwk> {
   };
 }
 
-/**
- * Returns the first suitable prime after a random start. Both top bits are set, so the product of two such primes has
- * 2048 bits.
- */
+/** Both top bits are set, so the product of two such primes has 2048 bits. */
 async function findNextPrime(random: Buffer): Promise<bigint> {
   random[0]! |= 0xc0;
   random[primeBytes - 1]! |= 1;
@@ -102,9 +90,9 @@ async function findNextPrime(random: Buffer): Promise<bigint> {
 }
 
 function listPrimesBelow(end: number): number[] {
-  const found: number[] = [];
-  for (let n = 3; n < end; n += 2) if (found.every((prime) => n % prime !== 0)) found.push(n);
-  return found;
+  const primes: number[] = [];
+  for (let n = 3; n < end; n += 2) if (primes.every((prime) => n % prime !== 0)) primes.push(n);
+  return primes;
 }
 
 /** Uses Euclid's algorithm. */

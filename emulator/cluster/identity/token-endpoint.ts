@@ -6,10 +6,9 @@ import {
   createBasicChallenge,
   duplicateClientAuthMessage,
 } from "../../domain/client-credentials.ts";
-import type { ReceivedRequest } from "../../http/handler.ts";
 import { noStoreHeaders, Passthrough } from "../../http/reply.ts";
 import type { Transaction } from "../../store/port.ts";
-import type { ClusterContext } from "../context.ts";
+import type { ClusterContext, ForwardedHandler } from "../context.ts";
 import {
   createJsonResponse,
   createOAuthError,
@@ -18,8 +17,14 @@ import {
   type OAuthParameters,
   readOAuthParameters,
 } from "../response.ts";
-import { authorizationCodes, filterKnownScope, findUserById, parseOAuthScope, refreshTokens } from "./grants.ts";
-
+import {
+  authorizationCodes,
+  filterKnownScope,
+  findUserById,
+  parseOAuthScope,
+  type RefreshToken,
+  refreshTokens,
+} from "./grants.ts";
 import { issueTokens, storeRefreshToken, type TokenGrant } from "./tokens.ts";
 
 interface RedeemedGrant {
@@ -30,7 +35,7 @@ interface RedeemedGrant {
 const createInvalidGrant = (why: string): Passthrough => createOAuthError("invalid_grant", why);
 
 /** Exchanges an authorization code or a refresh token (RFC 6749, 4.1.3 and 6). */
-export async function handleTokenRequest(request: ReceivedRequest, context: ClusterContext): Promise<Passthrough> {
+export const handleTokenRequest: ForwardedHandler = async (request, context) => {
   const parameters = readOAuthParameters(request);
   const repeated = findRepeatedParameter(request);
   if (repeated !== undefined) return createOAuthError("invalid_request", formatRepeatedParameter(repeated));
@@ -50,13 +55,13 @@ export async function handleTokenRequest(request: ReceivedRequest, context: Clus
     );
   }
 
-  const redeemed = await context.store.transaction("identity.token", (tx) =>
+  const result = await context.store.transaction("identity.token", (tx) =>
     redeem(tx, context, parameters, client.client_id),
   );
-  if (redeemed instanceof Passthrough) return redeemed;
-  const { granted, refresh_token } = redeemed;
+  if (result instanceof Passthrough) return result;
+  const { granted, refresh_token } = result;
   return createJsonResponse(200, { ...(await issueTokens(context, granted)), refresh_token }, noStoreHeaders);
-}
+};
 
 type GrantRedeemer = (
   tx: Transaction,
@@ -69,27 +74,38 @@ const redeemCode: GrantRedeemer = async (tx, context, parameters, clientId) => {
   const missing = ["code", "redirect_uri"].find((name) => parameters[name] === undefined);
   if (missing !== undefined) return createOAuthError("invalid_request", `${missing} is missing`);
   const { code = "", redirect_uri, code_verifier } = parameters;
-  const row = await tx.get(authorizationCodes, stripPrefix(context, code));
-  if (!row || row.cluster_id !== context.cluster.id || row.client_id !== clientId)
-    return createInvalidGrant("The code is unknown");
-  if (row.used) {
-    await revoke(tx, row.family);
-    return createInvalidGrant("The code has already been used; its refresh tokens have been revoked");
-  }
-  if (row.expires_at <= context.clock.now()) return createInvalidGrant("The code has expired");
+  const codeRow = await tx.get(authorizationCodes, stripPrefix(context, code));
+  const row = await checkGrant(tx, context, clientId, codeRow, ["code", "refresh tokens"]);
+  if (row instanceof Passthrough) return row;
   if (row.redirect_uri !== redirect_uri)
     return createInvalidGrant("redirect_uri differs from that of the authorization request");
   const unverified = findPkceProblem(row.code_challenge, code_verifier);
   if (unverified) return unverified;
-  if (!(await isForKnownUser(tx, context, row))) return createInvalidGrant("The user is no longer active");
   tx.put(authorizationCodes, { ...row, used: true });
   return { granted: row, refresh_token: await storeRefreshToken(tx, context, row) };
 };
 
-/**
- * A verifier without a challenge is also rejected, because an attacker may have removed the challenge (RFC 9700,
- * 2.1.1).
- */
+/** A client that acts for itself has no user. A second use revokes the tokens of the consent. */
+async function checkGrant<Row extends Omit<RefreshToken, "token">>(
+  tx: Transaction,
+  { cluster, clock }: ClusterContext,
+  clientId: string,
+  row: Row | undefined,
+  [name, revoked]: readonly [name: string, revoked: string],
+): Promise<Row | Passthrough> {
+  if (!row || row.cluster_id !== cluster.id || row.client_id !== clientId)
+    return createInvalidGrant(`The ${name} is unknown`);
+  if (row.used) {
+    for (const { token } of await tx.list(refreshTokens, { by: "family", equals: row.family }))
+      tx.delete(refreshTokens, token);
+    return createInvalidGrant(`The ${name} has already been used; its ${revoked} have been revoked`);
+  }
+  if (row.expires_at <= clock.now()) return createInvalidGrant(`The ${name} has expired`);
+  const isActive = row.user_id === null || (await findUserById(tx, cluster.id, row.user_id)) !== undefined;
+  return isActive ? row : createInvalidGrant("The user is no longer active");
+}
+
+/** A verifier without a challenge is rejected: an attacker may have removed the challenge (RFC 9700, 2.1.1). */
 function findPkceProblem(challenge: string | null, verifier: string | undefined): Passthrough | undefined {
   if (challenge === null) {
     return verifier === undefined ? undefined : createInvalidGrant("The authorization request had no code_challenge");
@@ -104,15 +120,9 @@ function findPkceProblem(challenge: string | null, verifier: string | undefined)
 const redeemRefreshToken: GrantRedeemer = async (tx, context, parameters, clientId) => {
   const { refresh_token, scope } = parameters;
   if (refresh_token === undefined) return createOAuthError("invalid_request", "refresh_token is missing");
-  const row = await tx.get(refreshTokens, stripPrefix(context, refresh_token));
-  if (!row || row.cluster_id !== context.cluster.id || row.client_id !== clientId)
-    return createInvalidGrant("The token is unknown");
-  if (row.used) {
-    await revoke(tx, row.family);
-    return createInvalidGrant("The token has already been used; its successors have been revoked");
-  }
-  if (row.expires_at <= context.clock.now()) return createInvalidGrant("The token has expired");
-  if (!(await isForKnownUser(tx, context, row))) return createInvalidGrant("The user is no longer active");
+  const tokenRow = await tx.get(refreshTokens, stripPrefix(context, refresh_token));
+  const row = await checkGrant(tx, context, clientId, tokenRow, ["token", "successors"]);
+  if (row instanceof Passthrough) return row;
   const requested = scope === undefined ? row.scope : filterKnownScope(scope);
   if (!parseOAuthScope(requested).every((word) => parseOAuthScope(row.scope).includes(word))) {
     return createOAuthError("invalid_scope", "The scope exceeds the granted scope");
@@ -128,16 +138,3 @@ const redeemers = lookupTable<GrantRedeemer>({
 
 const stripPrefix = ({ cluster }: ClusterContext, token: string): string =>
   token.startsWith(`${cluster.id}_`) ? token.slice(cluster.id.length + 1) : token;
-
-/** Reports whether the person of a grant still exists. A client that acts for itself always does. */
-const isForKnownUser = async (
-  tx: Transaction,
-  { cluster }: ClusterContext,
-  { user_id }: TokenGrant,
-): Promise<boolean> => user_id === null || (await findUserById(tx, cluster.id, user_id)) !== undefined;
-
-async function revoke(tx: Transaction, family: string): Promise<void> {
-  for (const row of await tx.list(refreshTokens, { by: "family", equals: family })) {
-    tx.delete(refreshTokens, row.token);
-  }
-}

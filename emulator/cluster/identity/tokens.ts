@@ -32,10 +32,7 @@ interface TokenSet {
   readonly id_token?: string;
 }
 
-/**
- * Signs an access token and, for the scope `openid`, an ID token. Times are virtual. There is no `nbf`, because real
- * clients would check it against the wall clock (DECISIONS.md, P7). The issuer is the router for every cluster.
- */
+/** There is no `nbf`, because real clients would check it against the wall clock (DECISIONS.md, P7). */
 export async function issueTokens(context: SigningContext, granted: TokenGrant): Promise<TokenSet> {
   const { store, cluster, settings, clock, ids } = context;
   const { client_id, user_id, scope, nonce } = granted;
@@ -72,7 +69,6 @@ async function signToken(context: SigningContext, typ: string, claims: JWTPayloa
   return new SignJWT(claims).setProtectedHeader({ alg: "RS256", kid, typ }).sign(await importJWK(jwk, "RS256"));
 }
 
-/** Returns the claims of an access token of this cluster, or undefined if it is foreign, altered or expired. */
 export async function verifyAccessToken(context: SigningContext, token: string): Promise<JWTPayload | undefined> {
   const payload = await verifyToken(await getSigningKey(context), token, {
     typ: "at+jwt",
@@ -82,14 +78,8 @@ export async function verifyAccessToken(context: SigningContext, token: string):
   return payload?.cluster === context.cluster.id ? payload : undefined;
 }
 
-/**
- * Returns the subject of an ID token that a cluster of this issuer signed, or undefined for any other token. The token
- * may have expired (OpenID Connect Core, 3.1.2.1, id_token_hint).
- */
-export async function verifyIdTokenSubject(
-  { store, settings }: SigningContext,
-  token: string,
-): Promise<string | undefined> {
+/** The token may have expired (OpenID Connect Core, 3.1.2.1, id_token_hint). */
+export async function verifyIdTokenSubject({ store, settings }: SigningContext, token: string) {
   const cluster = readClusterClaim(token);
   const key = cluster === undefined ? undefined : await store.read((view) => view.get(signingKeys, cluster));
   if (!key) return undefined;
@@ -97,11 +87,7 @@ export async function verifyIdTokenSubject(
   return (await verifyToken(key.jwk, token, options))?.sub;
 }
 
-async function verifyToken(
-  { kty, n, e }: PrivateJwk,
-  token: string,
-  options: JWTVerifyOptions,
-): Promise<JWTPayload | undefined> {
+async function verifyToken({ kty, n, e }: PrivateJwk, token: string, options: JWTVerifyOptions) {
   try {
     const publicKey = await importJWK({ kty, n, e }, "RS256");
     return (await jwtVerify(token, publicKey, { algorithms: ["RS256"], ...options })).payload;
@@ -110,19 +96,13 @@ async function verifyToken(
   }
 }
 
-/** Returns the public part of the cluster's key, for its key set. */
 export async function getPublicJwk(context: SigningContext): Promise<Readonly<Record<string, string>>> {
   const jwk = await getSigningKey(context);
   const { kty, n, e } = jwk;
   return { kty, n, e, kid: await calculateJwkThumbprint(jwk), use: "sig", alg: "RS256" };
 }
 
-/** Stores a new refresh token, and returns it with the prefix of its cluster. */
-export async function storeRefreshToken(
-  tx: Transaction,
-  { cluster, clock, ids }: SigningContext,
-  granted: TokenGrant,
-): Promise<string> {
+export async function storeRefreshToken(tx: Transaction, { cluster, clock, ids }: SigningContext, granted: TokenGrant) {
   for (const old of await tx.list(refreshTokens, { by: "expires_at", to: clock.now() - expiredRetentionMs })) {
     tx.delete(refreshTokens, old.token);
   }

@@ -6,7 +6,7 @@ import { lookupTable } from "../../../src/base/object.ts";
 import { type Workspace, workflows } from "../../domain/workspaces.ts";
 import { reply } from "../../http/reply.ts";
 import type { View } from "../../store/port.ts";
-import type { ClusterHandlers } from "../context.ts";
+import { type ClusterHandlers, inTransaction, inView } from "../context.ts";
 import { paginateList, paginateSlice } from "../response.ts";
 import { type StoredObject, storedObjects } from "../storage/objects.ts";
 import { getWorkspaceFile } from "../storage/storage.ts";
@@ -24,84 +24,73 @@ import {
 
 export const intakeHandlers = {
   // The order of the checks is fields, published, INTAKE_WORKFLOW, files (DECISIONS.md, C7).
-  "intake.create": ({ body }, { store, clock, ids, caller, fail, finding }) =>
-    store.transaction("intake.create", async (tx) => {
-      const { workspace } = caller;
-      const assignees = await requireAssignees(tx, workspace, body.assignees, fail);
-      const workflow = await tx.get(workflows, body.workflow_id);
-      // An unknown workflow is rejected like an unpublished one, which hides the rows of other workspaces.
-      if (!workflow?.frozen_version || workflow.workspace_id !== workspace.id) return fail("unpublished-workflow");
-      if (workflow.type !== "INTAKE_WORKFLOW") return fail("not-an-intake-workflow");
-      const files = await requireFiles(tx, workspace, body.file_ids ?? [], fail);
-      for (const file of files) if (!file.blob) finding("file-not-uploaded", `no bytes were uploaded for ${file.key}`);
+  "intake.create": inTransaction(async (tx, { body }, { clock, ids, caller, fail, finding }) => {
+    const { workspace } = caller;
+    const assignees = await requireAssignees(tx, workspace, body.assignees, fail);
+    const workflow = await tx.get(workflows, body.workflow_id);
+    // An unknown workflow is rejected like an unpublished one, which hides the rows of other workspaces.
+    if (!workflow?.frozen_version || workflow.workspace_id !== workspace.id) return fail("unpublished-workflow");
+    if (workflow.type !== "INTAKE_WORKFLOW") return fail("not-an-intake-workflow");
+    const files = await requireFiles(tx, workspace, body.file_ids ?? [], fail);
+    for (const file of files) if (!file.blob) finding("file-not-uploaded", `no bytes were uploaded for ${file.key}`);
 
-      const now = clock.now();
-      const row: Intake = {
-        id: tx.next("intake"),
-        workspace_id: workspace.id,
-        public_id: ids.uuid(),
-        title: body.title,
-        description: body.description ?? null,
-        status: "PENDING",
-        priority: body.priority ?? "MEDIUM",
-        due_at: body.due_date == null ? null : Date.parse(body.due_date),
-        metadata: body.metadata ?? {},
-        workflow_id: workflow.id,
-        frozen_workflow_id: workflow.frozen_version.id,
-        file_ids: files.map((file) => file.key),
-        assignees,
-        created_by: caller.user.id,
-        created_at: now,
-        modified_at: now,
-        deleted_at: null,
-      };
-      tx.put(intakes, row);
-      return toIntakeDetail(tx, row, now);
-    }),
+    const now = clock.now();
+    const row: Intake = {
+      id: tx.next("intake"),
+      workspace_id: workspace.id,
+      public_id: ids.uuid(),
+      title: body.title,
+      description: body.description ?? null,
+      status: "PENDING",
+      priority: body.priority ?? "MEDIUM",
+      due_at: parseDueDate(body.due_date),
+      metadata: body.metadata ?? {},
+      workflow_id: workflow.id,
+      frozen_workflow_id: workflow.frozen_version.id,
+      file_ids: files.map((file) => file.key),
+      assignees,
+      created_by: caller.user.id,
+      created_at: now,
+      modified_at: now,
+      deleted_at: null,
+    };
+    tx.put(intakes, row);
+    return toIntakeDetail(tx, row, now);
+  }),
 
-  "intake.list": ({ query }, { store, caller, fail }) =>
-    store.read((view) => listIntakePage(view, caller.workspace, query, fail)),
+  "intake.list": inView((view, { query }, { caller, fail }) => listIntakePage(view, caller.workspace, query, fail)),
 
-  "intake.show": ({ params }, { store, clock, caller, fail }) =>
-    store.read(async (view) =>
-      toIntakeDetail(view, await requireIntake(view, caller.workspace, params.intake_id, fail), clock.now()),
-    ),
+  "intake.show": inView(async (view, { params }, { clock, caller, fail }) =>
+    toIntakeDetail(view, await requireIntake(view, caller.workspace, params.intake_id, fail), clock.now()),
+  ),
 
-  "intake.update": ({ params, body }, { store, clock, caller, fail }) =>
-    store.transaction("intake.update", async (tx) => {
-      const row = await requireIntake(tx, caller.workspace, params.intake_id, fail);
-      const changed: Intake = {
-        ...row,
-        ...(body.title !== undefined && { title: body.title }),
-        ...(body.description !== undefined && { description: body.description }),
-        ...(body.status !== undefined && { status: body.status }),
-        ...(body.priority !== undefined && { priority: body.priority }),
-        ...(body.due_date !== undefined && { due_at: body.due_date === null ? null : Date.parse(body.due_date) }),
-        ...(body.metadata !== undefined && { metadata: body.metadata ?? {} }),
-        ...(body.assignees !== undefined && {
-          assignees: await requireAssignees(tx, caller.workspace, body.assignees, fail),
-        }),
-        modified_at: clock.now(),
-      };
-      tx.put(intakes, changed);
-      return toIntakeDetail(tx, changed, changed.modified_at);
-    }),
+  "intake.update": inTransaction(async (tx, { params, body }, { clock, caller, fail }) => {
+    const row = await requireIntake(tx, caller.workspace, params.intake_id, fail);
+    const { due_date, metadata = row.metadata, assignees, ...fields } = body;
+    const changed: Intake = {
+      ...row,
+      ...fields,
+      due_at: due_date === undefined ? row.due_at : parseDueDate(due_date),
+      metadata: metadata ?? {},
+      assignees:
+        assignees === undefined ? row.assignees : await requireAssignees(tx, caller.workspace, assignees, fail),
+      modified_at: clock.now(),
+    };
+    tx.put(intakes, changed);
+    return toIntakeDetail(tx, changed, changed.modified_at);
+  }),
 
-  "intake.delete": ({ params }, { store, clock, caller, fail }) =>
-    store.transaction("intake.delete", async (tx) => {
-      const row = await requireIntake(tx, caller.workspace, params.intake_id, fail);
-      tx.put(intakes, { ...row, deleted_at: clock.now() });
-      return reply(204, undefined);
-    }),
+  "intake.delete": inTransaction(async (tx, { params }, { clock, caller, fail }) => {
+    const row = await requireIntake(tx, caller.workspace, params.intake_id, fail);
+    tx.put(intakes, { ...row, deleted_at: clock.now() });
+    return reply(204, undefined);
+  }),
 } satisfies ClusterHandlers;
 
+const parseDueDate = (date: string | null | undefined): number | null => (date == null ? null : Date.parse(date));
+
 /** Returns the intake with an id. An unknown, deleted or foreign one is 403, not 404 (DECISIONS.md, F3). */
-async function requireIntake(
-  view: View,
-  workspace: Workspace,
-  id: number,
-  fail: Fail<"permission-denied">,
-): Promise<Intake> {
+async function requireIntake(view: View, workspace: Workspace, id: number, fail: Fail<"permission-denied">) {
   return (await findIntake(view, workspace, id)) ?? fail("permission-denied");
 }
 
@@ -213,11 +202,11 @@ function matches(row: Intake, query: IntakeQuery): boolean {
 
 /** All given spellings of the filter must match. */
 function matchesFilter(value: string, query: IntakeQuery, field: "filter__priority" | "filter__status"): boolean {
-  const wanted = query[field] ?? value;
+  const expected = query[field] ?? value;
   const equals = query[`${field}[$eq]`] ?? value;
   const among = query[`${field}[$in]`];
   return (
-    value === wanted &&
+    value === expected &&
     value === equals &&
     value !== query[`${field}[$ne]`] &&
     (among === undefined || splitList(among).includes(value))

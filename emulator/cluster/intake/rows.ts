@@ -5,9 +5,9 @@ import { dictionary } from "../../../src/api/shapes.ts";
 import { toIsoSeconds } from "../../../src/base/clock.ts";
 import { type Workspace, workflows } from "../../domain/workspaces.ts";
 import { reply } from "../../http/reply.ts";
-import { defineRows, parseRowNumber, type View } from "../../store/port.ts";
+import { defineNumberedRows, parseRowNumber, type View } from "../../store/port.ts";
 import { storedDeadline, storedTime } from "../../store/stored-time.ts";
-import type { ClusterHandlers } from "../context.ts";
+import { type ClusterHandlers, inTransaction } from "../context.ts";
 import { ProblemCollector } from "../response.ts";
 import { toOrgUser } from "../workspace/users.ts";
 import { findActiveUser, formatRowNotFound } from "../workspace/workspace-rows.ts";
@@ -41,15 +41,10 @@ export const Intake = z.strictObject({
 export type Intake = z.infer<typeof Intake>;
 
 /** Deleted intakes are not in any index. */
-export const intakes = defineRows<Intake, "workspace">({
-  name: "intakes",
-  schema: Intake,
-  key: (row) => row.id,
-  numbers: { intake: (row) => row.id },
-  indexes: { workspace: (row) => (row.deleted_at === null ? row.workspace_id : undefined) },
+export const intakes = defineNumberedRows("intakes", "intake", Intake, {
+  workspace: (row) => (row.deleted_at === null ? row.workspace_id : undefined),
 });
 
-/** Returns the intake with an id, or undefined if it is unknown, deleted or foreign. */
 export async function findIntake(view: View, workspace: Workspace, id: number): Promise<Intake | undefined> {
   const row = await view.get(intakes, id);
   return row && row.workspace_id === workspace.id && row.deleted_at === null ? row : undefined;
@@ -58,7 +53,6 @@ export async function findIntake(view: View, workspace: Workspace, id: number): 
 /** Returns a reference such as `I-0081` (DECISIONS.md, F8). */
 export const formatIntakeReference = ({ id }: Pick<Intake, "id">): string => `I-${String(id).padStart(4, "0")}`;
 
-/** Returns an intake in the format of the list. */
 export async function toIntakeRecord(view: View, row: Intake): Promise<z.infer<typeof IntakeRecord>> {
   const workflow = await view.get(workflows, row.workflow_id);
   if (!workflow) throw new Error(`Intake ${row.id} is of workflow ${row.workflow_id}, which does not exist`);
@@ -85,57 +79,55 @@ export async function toIntakeRecord(view: View, row: Intake): Promise<z.infer<t
   };
 }
 
-/** Returns the assignees of an intake or a task, who must be active users of the workspace. */
 export async function requireAssignees(
   view: View,
   workspace: Workspace,
-  given: readonly z.infer<typeof Assignee>[] | null | undefined,
+  assignees: readonly z.infer<typeof Assignee>[] | null | undefined,
   fail: Fail<"invalid-fields">,
 ): Promise<Intake["assignees"]> {
-  const found = await Promise.all(
-    (given ?? []).map(({ entity_id }) => findActiveUser(view, workspace, parseRowNumber(entity_id))),
+  const people = await Promise.all(
+    (assignees ?? []).map(({ entity_id }) => findActiveUser(view, workspace, parseRowNumber(entity_id))),
   );
-  const unknown = found.flatMap((user, index) =>
-    user ? [] : [[index, { entity_id: [formatRowNotFound(given![index]!.entity_id)] }]],
+  const unknown = people.flatMap((user, index) =>
+    user ? [] : [[index, { entity_id: [formatRowNotFound(assignees![index]!.entity_id)] }]],
   );
   if (unknown.length > 0) fail("invalid-fields", { assignees: Object.fromEntries(unknown) });
-  return found.map((user, index) => ({ user_id: user!.id, assignee_type: given![index]!.assignee_type }));
+  return people.map((user, index) => ({ user_id: user!.id, assignee_type: assignees![index]!.assignee_type }));
 }
 
 export const userTaskHandlers = {
-  "user-tasks.create": ({ body }, { store, clock, caller, fail }) =>
-    store.transaction("user-tasks.create", async (tx) => {
-      const { workspace, user } = caller;
-      const assignees = await requireAssignees(tx, workspace, body.assignees, fail);
-      const intake_ids = (body.task_associations ?? []).map(({ entity_id }) => entity_id);
-      const problems = await findUnknownIntakes(tx, workspace, intake_ids);
-      if (problems) return fail("invalid-fields", problems);
-      const now = clock.now();
-      const row: UserTask = {
-        id: tx.next("user_task"),
-        workspace_id: workspace.id,
-        title: body.title,
-        notes: body.notes ?? null,
-        due_at: body.absolute_due_date == null ? null : Date.parse(body.absolute_due_date),
-        priority: body.priority ?? "MEDIUM",
-        task_category: body.task_category,
-        intake_ids: [...new Set(intake_ids)],
-        assignees,
-        created_by: user.id,
-        created_at: now,
-      };
-      tx.put(userTasks, row);
-      return reply(201, toTaskRecord(row, now));
-    }),
+  "user-tasks.create": inTransaction(async (tx, { body }, { clock, caller, fail }) => {
+    const { workspace, user } = caller;
+    const assignees = await requireAssignees(tx, workspace, body.assignees, fail);
+    const intake_ids = (body.task_associations ?? []).map(({ entity_id }) => entity_id);
+    const problems = await findUnknownIntakes(tx, workspace, intake_ids);
+    if (problems) return fail("invalid-fields", problems);
+    const now = clock.now();
+    const row: UserTask = {
+      id: tx.next("user_task"),
+      workspace_id: workspace.id,
+      title: body.title,
+      notes: body.notes ?? null,
+      due_at: body.absolute_due_date == null ? null : Date.parse(body.absolute_due_date),
+      priority: body.priority ?? "MEDIUM",
+      task_category: body.task_category,
+      intake_ids: [...new Set(intake_ids)],
+      assignees,
+      created_by: user.id,
+      created_at: now,
+    };
+    tx.put(userTasks, row);
+    return reply(201, toTaskRecord(row, now));
+  }),
 } satisfies ClusterHandlers;
 
 async function findUnknownIntakes(view: View, workspace: Workspace, ids: readonly number[]) {
   const problems = new ProblemCollector();
   for (const [index, id] of ids.entries()) {
-    const known = await findIntake(view, workspace, id);
-    if (!known) problems.add(["task_associations", index, "entity_id"], formatRowNotFound(id));
+    const intake = await findIntake(view, workspace, id);
+    if (!intake) problems.add(["task_associations", index, "entity_id"], formatRowNotFound(id));
   }
-  return problems.found;
+  return problems.fields;
 }
 
 /** Tasks of users (DECISIONS.md, C27). */
@@ -154,13 +146,7 @@ const UserTask = z.strictObject({
 });
 type UserTask = z.infer<typeof UserTask>;
 
-export const userTasks = defineRows<UserTask, "intake">({
-  name: "user_tasks",
-  schema: UserTask,
-  key: (row) => row.id,
-  numbers: { user_task: (row) => row.id },
-  indexes: { intake: (row) => row.intake_ids },
-});
+export const userTasks = defineNumberedRows("user_tasks", "user_task", UserTask, { intake: (row) => row.intake_ids });
 
 /** Returns a task in the format of intakes. No public route completes a task. */
 export function toTaskRecord(row: UserTask, now: number): z.infer<typeof Task> {

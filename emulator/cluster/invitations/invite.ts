@@ -11,20 +11,16 @@ import {
   type Workspace,
   workspaces,
 } from "../../domain/workspaces.ts";
-import type { ReceivedRequest } from "../../http/handler.ts";
-import type { Passthrough } from "../../http/reply.ts";
 import { parseRequestTarget } from "../../http/routing/path.ts";
 import { defineRows, type Transaction, type View } from "../../store/port.ts";
 import { storedTime } from "../../store/stored-time.ts";
-import type { ClusterContext } from "../context.ts";
+import type { ClusterContext, ForwardedHandler } from "../context.ts";
 import { type Contract, contracts, formatCompositeId } from "../contracts/rows.ts";
 import { scheduleReport } from "../reports/report.ts";
 import { createJsonResponse } from "../response.ts";
 import { createPersonId } from "../workspace/users.ts";
 
-/**
- * Adds a user as a member of a workspace. The member is inactive until they accept the invitation (DECISIONS.md, R24).
- */
+/** The member is inactive until they accept the invitation (DECISIONS.md, R24). */
 export async function inviteMember(
   tx: Transaction,
   { clock, ids }: Pick<ClusterContext, "clock" | "ids">,
@@ -46,10 +42,7 @@ export async function inviteMember(
 
 type InvitedPerson = Pick<Invitation, "email" | "name">;
 
-/**
- * Invites people to a contract, each once. Returns their tokens by address, and whether there is a new token for the
- * cluster to report (DECISIONS.md, R34).
- */
+/** Returns the tokens by address, and whether there is a new one for the cluster to report (DECISIONS.md, R34). */
 export async function inviteCounterparties(
   tx: Transaction,
   { id: contract_id, cluster_id, workspace_id }: Contract,
@@ -74,17 +67,14 @@ export async function inviteCounterparties(
   return { tokens, isNew };
 }
 
-/** Ends the invitations to a contract that is executed, voided or deleted. */
 export async function endInvitations(tx: Transaction, { id }: Contract, at: number): Promise<void> {
-  const issued = await tx.list(invitations, { by: "contract", equals: id });
-  const open = issued.filter(({ state }) => state === "PENDING");
+  const all = await tx.list(invitations, { by: "contract", equals: id });
+  const open = all.filter(({ state }) => state === "PENDING");
   for (const row of open) tx.put(invitations, { ...row, state: "ENDED" });
   if (open.length > 0) scheduleReport(tx, "report-invitations", id, at);
 }
 
-/**
- * An invitation that a cluster issued or that the seed defines. The seed's invitations have neither a name nor a time.
- */
+/** The seed's invitations have neither a name nor a time. */
 export interface AnyInvitation extends Omit<Invitation, "user_id" | "email" | "name" | "issued_at"> {
   readonly email: string | null;
   readonly name: string | null;
@@ -101,7 +91,6 @@ export const pickSharedFields = ({ token, kind, state, email, name, cluster_id }
   cluster_id,
 });
 
-/** Returns the invite tokens that a seed defines for a workspace, as invitations. */
 export const listSeededInvitations = (workspace: Workspace): readonly AnyInvitation[] => [
   ...workspace.creator_tokens.map((token) => createSeeded("creator", token, workspace)),
   ...workspace.counterparty_tokens.map((token) => createSeeded("counterparty", token, workspace)),
@@ -138,7 +127,7 @@ const Invitation = z.strictObject({
 });
 export type Invitation = z.infer<typeof Invitation>;
 
-export const invitations = defineRows<Invitation, "open" | "user" | "contract" | "email" | "workspace">({
+export const invitations = defineRows({
   name: "invitations",
   schema: Invitation,
   key: (row) => row.token,
@@ -152,7 +141,7 @@ export const invitations = defineRows<Invitation, "open" | "user" | "contract" |
   },
 });
 
-/** Accepts an invitation as a member, who becomes active. Returns undefined for an invitation of a counterparty. */
+/** Returns undefined for an invitation of a counterparty. */
 export async function acceptInvitation(tx: Transaction, invitation: Invitation, at: number): Promise<User | undefined> {
   const user = invitation.user_id === null ? undefined : await tx.get(users, invitation.user_id);
   if (!user) return undefined;
@@ -166,24 +155,18 @@ const contractInvite = /^\/(?:v3\/)?contract-invite\/([^/]+)\/by_token\/([^/]+)$
 const userInvite = /^\/organization\/user-invite\/by_token\/([^/]+)$/;
 const inviteInfo = "/auth/v3/invite_info/";
 
-/**
- * Responds with the invitation of a token that this cluster issued. Any other token gets a 404, so a broadcast finds
- * the right cluster (DECISIONS.md, R34). Returns undefined for other requests.
- */
-export async function respondToInvitation(
-  { method, target }: Pick<ReceivedRequest, "method" | "target">,
-  { store, cluster }: Pick<ClusterContext, "store" | "cluster">,
-): Promise<Passthrough | undefined> {
+/** An unknown token gets a 404, so that a broadcast finds the right cluster (DECISIONS.md, R34). */
+export const respondToInvitation: ForwardedHandler = async ({ method, target }, { store, cluster }) => {
   const query = method === "GET" ? parseInvitationQuery(target) : undefined;
   if (!query) return undefined;
-  const found = await store.read(async (view) => {
+  const record = await store.read(async (view) => {
     const invitation = await findInvitation(view, cluster.id, query.token);
     return invitation && (query.kind ?? invitation.kind) === invitation.kind
       ? toInvitationRecord(view, invitation)
       : undefined;
   });
-  return found ? createJsonResponse(200, found) : createJsonResponse(404, { detail: "Invitation not found" });
-}
+  return record ? createJsonResponse(200, record) : createJsonResponse(404, { detail: "Invitation not found" });
+};
 
 interface InvitationQuery {
   readonly token: string;
@@ -201,10 +184,10 @@ function parseInvitationQuery(target: string): InvitationQuery | undefined {
 }
 
 async function findInvitation(view: View, clusterId: string, token: string): Promise<AnyInvitation | undefined> {
-  const issued = await view.get(invitations, token);
-  if (issued) return issued.cluster_id === clusterId ? issued : undefined;
-  const named = await view.list(workspaces, { by: "invite", equals: token });
-  const workspace = named.find(({ cluster_id }) => cluster_id === clusterId);
+  const invitation = await view.get(invitations, token);
+  if (invitation) return invitation.cluster_id === clusterId ? invitation : undefined;
+  const candidates = await view.list(workspaces, { by: "invite", equals: token });
+  const workspace = candidates.find(({ cluster_id }) => cluster_id === clusterId);
   return workspace && listSeededInvitations(workspace).find((each) => each.token === token);
 }
 

@@ -2,9 +2,7 @@
 export const pdfLimits = {
   /** Wall-clock time after the process gets the file. */
   timeMs: 10_000,
-  /**
-   * Limit for objects, and a second limit of the same size for allocated bytes. A kilobyte can expand to a gigabyte.
-   */
+  /** Limit for objects, and another one for allocated bytes. A kilobyte can expand to a gigabyte. */
   memoryMb: 512,
   textLength: 5_000_000,
   /** Limits of waiting files: number, total size, and waiting time. */
@@ -26,7 +24,6 @@ export const isLimitMessage = (problem: string | undefined): boolean =>
 
 export const parseFailureMessage = "it cannot be parsed";
 
-/** Request to the process that reads PDFs, for a check of the file or for its text. */
 export interface PdfTask {
   readonly goal: "check" | "text";
   readonly file: Uint8Array;
@@ -37,8 +34,5 @@ export type PdfReadResult =
   | { readonly lines: readonly string[]; readonly problem?: undefined }
   | { readonly problem: string; readonly lines?: undefined };
 
-/**
- * Message of the process: its readiness, or the result of a file. If `broken` is set, the process must not read another
- * file.
- */
+/** If `broken` is set, the process must not read another file. */
 export type WorkerMessage = { readonly up: true } | { readonly reading: PdfReadResult; readonly broken: boolean };

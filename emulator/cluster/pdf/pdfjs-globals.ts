@@ -2,10 +2,7 @@ import { pdfLimits } from "./limits.ts";
 
 // Prepares the globals of the process that reads PDFs. This module must be imported before pdfjs-dist.
 
-/**
- * The budget limits the bytes that this process allocates. V8's own limit does not cover the memory of typed arrays,
- * into which compressed streams are decoded.
- */
+/** V8's own limit does not cover typed arrays, into which compressed streams are decoded. */
 let remainingBytes = Number.POSITIVE_INFINITY;
 
 export class ByteBudgetExceededError extends Error {
@@ -16,9 +13,7 @@ export const beginBudget = (): void => {
   remainingBytes = pdfLimits.memoryMb * 1024 * 1024;
 };
 
-/**
- * Reports whether the budget was exceeded. The parser treats some of its errors as gaps in a document and continues.
- */
+/** The parser treats some errors as gaps in a document and continues. */
 export const isOverBudget = (): boolean => remainingBytes < 0;
 
 function spendBudget(bytes: number): void {
@@ -26,7 +21,7 @@ function spendBudget(bytes: number): void {
   if (remainingBytes < 0) throw new ByteBudgetExceededError("too many bytes");
 }
 
-type Constructor = new (...given: unknown[]) => object;
+type Constructor = new (...args: unknown[]) => object;
 const globals = globalThis as unknown as Record<string, Constructor>;
 const bufferTypes = [ArrayBuffer, SharedArrayBuffer];
 const arrayTypes = [
@@ -37,22 +32,22 @@ const arrayTypes = [
 for (const type of bufferTypes) countCalls(type.name, ([length]) => Number(length) || 0);
 for (const type of arrayTypes) countCalls(type.name, ([of]) => getLength(of) * type.BYTES_PER_ELEMENT);
 
-function countCalls(name: string, bytes: (given: readonly unknown[]) => number): void {
+function countCalls(name: string, bytes: (args: readonly unknown[]) => number): void {
   const original = globals[name]!;
   const proxy: typeof original = new Proxy(original, {
-    construct(target, given, newTarget) {
-      spendBudget(bytes(given));
-      return Reflect.construct(target, given, newTarget === proxy ? target : newTarget);
+    construct(target, args, newTarget) {
+      spendBudget(bytes(args));
+      return Reflect.construct(target, args, newTarget === proxy ? target : newTarget);
     },
   });
   globals[name] = proxy;
 }
 
 /** A view of a buffer counts as zero, because the buffer itself was counted. */
-function getLength(given: unknown): number {
-  if (typeof given === "number") return given;
-  if (typeof given !== "object" || given === null || !("length" in given)) return 0;
-  return Number(given.length) || 0;
+function getLength(value: unknown): number {
+  if (typeof value === "number") return value;
+  if (typeof value !== "object" || value === null || !("length" in value)) return 0;
+  return Number(value.length) || 0;
 }
 
 // These decompressors bypass the budget. The parser does not need them, because it has its own in JavaScript and images
@@ -65,9 +60,7 @@ for (const name of ["DOMMatrix", "ImageData", "Path2D"]) globals[name] ??= class
 const { log } = console;
 console.log = () => {};
 
-/**
- * Restores console.log. It is replaced while the parser loads, which hides a warning about the missing canvas package.
- */
+/** console.log is replaced while the parser loads, which hides a warning about the missing canvas package. */
 export const restoreConsole = (): void => {
   console.log = log;
 };

@@ -15,10 +15,7 @@ import { beginBudget, isOverBudget, restoreConsole } from "./pdfjs-globals.ts";
 import "pdfjs-dist/legacy/build/pdf.worker.mjs";
 import { getDocument, type PDFDocumentProxy, type PDFPageProxy, VerbosityLevel } from "pdfjs-dist/legacy/build/pdf.mjs";
 
-/**
- * The process that reads PDFs, one after another. It is not a thread, because a thread that exceeds its memory limit
- * can crash the whole process. No file may crash the emulator.
- */
+/** Reads PDFs in a process of its own, because a thread that exceeds its memory limit can crash the emulator. */
 
 restoreConsole();
 

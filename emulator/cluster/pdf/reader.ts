@@ -16,13 +16,12 @@ import {
 
 export const pdfReaderBusy = Symbol("busy");
 
-/**
- * Reads PDFs in another process, one at a time in order of arrival. The first file starts the process, unless a closed
- * reader left one. The process is replaced after a file that exceeded a limit.
- */
+/** Reads one file at a time, in order of arrival. The process is replaced after a file that exceeded a limit. */
 export class PdfReader {
   readonly #wall: WallClock;
-  readonly #waiting: QueuedRead[] = [];
+  readonly #waiting = new Set<{ readonly bytes: number }>();
+  /** Ends when the last accepted file has been read. */
+  #last: Promise<unknown> = Promise.resolve();
   #isReading = false;
   #isClosed = false;
   #process: ReadingProcess | undefined;
@@ -31,31 +30,47 @@ export class PdfReader {
     this.#wall = wall;
   }
 
-  /**
-   * Resolves with `busy` if too many files wait, or if this file has waited too long. Rejects if no process can be
-   * started.
-   */
-  async read(goal: PdfTask["goal"], file: Uint8Array): Promise<PdfReadResult | typeof pdfReaderBusy> {
-    if (!(await this.#waitForTurn(file.length))) return pdfReaderBusy;
-    try {
-      return await this.#readNow({ goal, file });
-    } catch (error) {
-      if (this.#isClosed) return pdfReaderBusy;
-      throw error;
-    } finally {
-      const next = this.#waiting.shift();
-      this.#isReading = next !== undefined;
-      next?.leave(true);
-    }
+  /** Resolves with `busy` if too many files wait, or if this file has waited too long. */
+  read(goal: PdfTask["goal"], file: Uint8Array): Promise<PdfReadResult | typeof pdfReaderBusy> {
+    const bytes = [...this.#waiting].reduce((sum, each) => sum + each.bytes, file.length);
+    const isFull =
+      this.#waiting.size >= pdfLimits.waiting || (this.#waiting.size > 0 && bytes > pdfLimits.waitingBytes);
+    if (this.#isClosed || isFull) return Promise.resolve(pdfReaderBusy);
+    const waiting = { bytes: file.length };
+    this.#waiting.add(waiting);
+    const turn = new AbortController();
+    const reading = this.#last.then(() => {
+      turn.abort();
+      return this.#waiting.delete(waiting) ? this.#readInTurn({ goal, file }) : pdfReaderBusy;
+    });
+    this.#last = reading.catch(() => {});
+    const timeout = this.#wall.sleep(pdfLimits.waitMs, turn.signal).then(() => {
+      if (turn.signal.aborted) return reading;
+      this.#waiting.delete(waiting);
+      return pdfReaderBusy;
+    });
+    return Promise.race([reading, timeout]);
   }
 
   /** Ends the process, or leaves it for the next reader. Waiting callers get a busy error. */
   close(): void {
     this.#isClosed = true;
+    this.#waiting.clear();
     if (this.#isReading) this.#process?.end();
     else if (this.#process?.isFit) leaveSpare(this.#process);
     this.#process = undefined;
-    for (const waiting of this.#waiting.splice(0)) waiting.leave(false);
+  }
+
+  async #readInTurn(task: PdfTask): Promise<PdfReadResult | typeof pdfReaderBusy> {
+    this.#isReading = true;
+    try {
+      return await this.#readNow(task);
+    } catch (error) {
+      if (this.#isClosed) return pdfReaderBusy;
+      throw error;
+    } finally {
+      this.#isReading = false;
+    }
   }
 
   async #readNow(task: PdfTask): Promise<PdfReadResult> {
@@ -79,48 +94,9 @@ export class PdfReader {
     process.end();
     throw new Error(`The PDF reader did not start within ${pdfLimits.startMs / 1_000} seconds`);
   }
-
-  /** Resolves with false if the file has waited too long. */
-  #waitForTurn(bytes: number): Promise<boolean> {
-    if (this.#isClosed || this.#isFull(bytes)) return Promise.resolve(false);
-    if (!this.#isReading) {
-      this.#isReading = true;
-      return Promise.resolve(true);
-    }
-    return new Promise((resolve) => {
-      const left = new AbortController();
-      const waiting: QueuedRead = {
-        bytes,
-        leave(hasTurn) {
-          left.abort();
-          resolve(hasTurn);
-        },
-      };
-      this.#waiting.push(waiting);
-      void this.#wall.sleep(pdfLimits.waitMs, left.signal).then(() => {
-        const at = this.#waiting.indexOf(waiting);
-        if (at < 0) return;
-        this.#waiting.splice(at, 1);
-        waiting.leave(false);
-      });
-    });
-  }
-
-  #isFull(bytes: number): boolean {
-    const all = this.#waiting.reduce((sum, waiting) => sum + waiting.bytes, bytes);
-    return this.#waiting.length >= pdfLimits.waiting || (this.#waiting.length > 0 && all > pdfLimits.waitingBytes);
-  }
 }
 
-interface QueuedRead {
-  readonly bytes: number;
-  leave(hasTurn: boolean): void;
-}
-
-/**
- * The process of a closed reader, for reuse by the next one. A start takes a third of a second, and tests start one
- * emulator after another. The spare does not prevent this process from exiting.
- */
+/** A closed reader leaves its process, because a start takes a third of a second and tests start many emulators. */
 let spareProcess: ReadingProcess | undefined;
 
 function acquireIdleProcess(): ReadingProcess | undefined {
@@ -145,20 +121,10 @@ export async function checkPdf(base64: string, pdfs: PdfReader, fail: Fail<"pdfs
   return problem === undefined ? { file } : { problem: `Input should be a valid PDF: ${problem}` };
 }
 
-/** Returns the reason why a file is not a PDF, or undefined if it is one. */
-export async function findPdfProblem(
-  file: Buffer,
-  pdfs: PdfReader,
-): Promise<string | undefined | typeof pdfReaderBusy> {
+export async function findPdfProblem(file: Buffer, pdfs: PdfReader) {
   const reading = await pdfs.read("check", file);
   return reading === pdfReaderBusy ? reading : reading.problem;
 }
-
-/**
- * Returns the text of a PDF, line by line, or the reason why it cannot be read. A damaged later page is such a reason.
- */
-export const readPdfText = (file: Buffer, pdfs: PdfReader): Promise<PdfReadResult | typeof pdfReaderBusy> =>
-  pdfs.read("text", file);
 
 /** The client side of the reading process. It prevents this process from exiting only while a request is pending. */
 export class ReadingProcess {

@@ -104,7 +104,6 @@ export const fontFiles = { regular: "DejaVuSans.ttf", bold: "DejaVuSans-Bold.ttf
 
 let loadedFonts: Promise<{ readonly regular: TrueTypeFont; readonly bold: TrueTypeFont }> | undefined;
 
-/** Loads the fonts on first use. */
 export function loadPdfFonts() {
   loadedFonts ??= Promise.all([loadFont(fontFiles.regular), loadFont(fontFiles.bold)]).then(([regular, bold]) => ({
     regular,

@@ -18,11 +18,7 @@ const coveredBlocks: readonly (readonly [first: number, last: number])[] = [
 const isCovered = (codePoint: number): boolean =>
   coveredBlocks.some(([first, last]) => codePoint >= first && codePoint <= last);
 
-/**
- * A TrueType font (ISO/IEC 14496-22) with the interface that pdf-lib expects: characters, widths, and subsets. Font
- * libraries are not used, because they support complex scripts and are as large as the rest of the emulator
- * (ARCHITECTURE.md, Written by hand).
- */
+/** Has the interface that pdf-lib expects of a font, by ISO/IEC 14496-22 (ARCHITECTURE.md, Written by hand). */
 export class TrueTypeFont {
   readonly #bytes: Buffer;
   readonly #tables = new Map<string, Buffer>();
@@ -74,10 +70,7 @@ export class TrueTypeFont {
     return this.#glyphs.get(codePoint) ?? null;
   }
 
-  /**
-   * Returns one glyph for each character, from left to right. The caller must have replaced characters that the font
-   * does not have.
-   */
+  /** The caller must have replaced characters that the font does not have. */
   layout(text: string): { glyphs: Glyph[] } {
     return { glyphs: [...text].map((character) => this.#glyphs.get(character.codePointAt(0)!)!) };
   }
@@ -98,7 +91,6 @@ export class TrueTypeFont {
     return this.getTable("glyf").subarray(readOffset(id), readOffset(id + 1));
   }
 
-  /** Returns the width and side bearing of a glyph, from `hmtx`. */
   getMetrics(id: number): Buffer {
     const [count, hmtx] = [this.getTable("hhea").readUInt16BE(34), this.getTable("hmtx")];
     if (id < count) return hmtx.subarray(4 * id, 4 * id + 4);
@@ -111,9 +103,7 @@ export class TrueTypeFont {
   }
 }
 
-/**
- * Yields characters and their glyphs from the first Unicode table in segments (format 4), which all current fonts have.
- */
+/** Reads the first Unicode table in segments (format 4), which all current fonts have. */
 function* listGlyphIds(cmap: Buffer): Generator<[codePoint: number, id: number]> {
   const tables = Array.from({ length: cmap.readUInt16BE(2) }, (_, at) => cmap.subarray(cmap.readUInt32BE(8 + 8 * at)));
   const table = tables.find((each) => each.readUInt16BE(0) === 4);
@@ -146,8 +136,8 @@ export class FontSubset {
 
   includeGlyph(glyph: number | Glyph): number {
     const id = typeof glyph === "number" ? glyph : glyph.id;
-    const known = this.#newIds.get(id);
-    if (known !== undefined) return known;
+    const newId = this.#newIds.get(id);
+    if (newId !== undefined) return newId;
     this.#newIds.set(id, this.#ids.length);
     return this.#ids.push(id) - 1;
   }
@@ -196,19 +186,19 @@ export class FontSubset {
 }
 
 function buildFontFile(tables: Readonly<Record<string, Buffer>>): Buffer {
-  const named = Object.entries(tables)
+  const entries = Object.entries(tables)
     .filter(([, table]) => table.length > 0)
     .sort(([a], [b]) => (a < b ? -1 : 1));
-  const head = Buffer.alloc(12 + 16 * named.length);
-  const power = Math.floor(Math.log2(named.length));
+  const head = Buffer.alloc(12 + 16 * entries.length);
+  const power = Math.floor(Math.log2(entries.length));
   head.writeUInt32BE(0x00010000);
-  head.writeUInt16BE(named.length, 4);
+  head.writeUInt16BE(entries.length, 4);
   head.writeUInt16BE(16 * 2 ** power, 6);
   head.writeUInt16BE(power, 8);
-  head.writeUInt16BE(16 * (named.length - 2 ** power), 10);
+  head.writeUInt16BE(16 * (entries.length - 2 ** power), 10);
   const parts = [head];
   let offset = head.length;
-  for (const [at, [tag, table]] of named.entries()) {
+  for (const [at, [tag, table]] of entries.entries()) {
     const padded = Buffer.alloc(Math.ceil(table.length / 4) * 4);
     table.copy(padded);
     let sum = 0;
@@ -232,10 +222,7 @@ export function reduceFont(bytes: Uint8Array): Uint8Array {
   return subset.encode(buildCharacterMap(characters, ids));
 }
 
-/**
- * Returns a character map with one segment for each character (format 4). The map is only read once, so its size does
- * not matter.
- */
+/** Each character has a segment (format 4). The map is only read once, so its size does not matter. */
 function buildCharacterMap(characters: readonly number[], ids: readonly number[]): Buffer {
   const count = characters.length + 1;
   const map = Buffer.alloc(12 + 16 + 8 * count);

@@ -13,13 +13,19 @@ import {
 import { createAttachmentHeader, createInlineHeader, Passthrough } from "../../http/reply.ts";
 import type { ClusterContext } from "../context.ts";
 import { type Contract, type ContractSignatory, formatCompositeId, formatReferenceId } from "../contracts/rows.ts";
-import { createContractSheet, getLatestDocument, pdfMediaType, readDocument } from "../documents/contract-pdf.ts";
+import {
+  createContractSheet,
+  getContentLength,
+  getLatestDocument,
+  pdfMediaType,
+  readDocument,
+} from "../documents/contract-pdf.ts";
 import { createPageResponse, type OAuthParameters } from "../response.ts";
-import { describeCompletedAction, maxFormTextLength, type RecipientFormProblem } from "./form-actions.ts";
+import { describeCompletedAction, formActions, maxFormTextLength, type RecipientFormProblem } from "./form-actions.ts";
 import type { ContractView, RecipientView } from "./page-model.ts";
 import { dropDuplicatePeople, type PendingAction, renderTime } from "./pending-actions.ts";
 
-export function renderContractPage(about: ContractView): Passthrough {
+export function renderContractPage(about: ContractView) {
   const content = html`${renderFacts(about, describePendingActions(about))}
 ${renderSignatories(about)}`;
   return createPageResponse(200, createPage(about.contract.name, content, allowFraming));
@@ -93,55 +99,32 @@ function renderState({ action, sent_at }: ContractSignatory, { status }: Contrac
   return html`${status === "SIGN" ? "Signs after others" : "Has not signed"}`;
 }
 
-/** Renders one form for each kind of pending action, and one for a comment. */
-export function renderForms({ actions, token }: RecipientView, typed: OAuthParameters = {}): readonly Html[] {
+function renderForms({ actions, token }: RecipientView, typed: OAuthParameters = {}): readonly Html[] {
   const works = new Set(actions.map(({ work }) => work));
-  const hidden = renderHiddenFields({ form_token: token });
-  const getTypedText = (act: string) => (typed.act === act ? typed.text : undefined);
-  const renderForm = (content: Html): Html => html`<form method="post">${hidden}${content}</form>`;
-  const formsOf: Readonly<Record<PendingAction["work"], () => readonly Html[]>> = {
-    sign: () => [
-      renderForm(renderSignForm(getTypedText("sign"))),
-      renderDeclining(typed.act === "decline", renderForm(renderDeclineForm(getTypedText("decline")))),
-    ],
-    review: () => [renderForm(html`<p><button name="act" value="complete-review">Complete the review</button></p>`)],
-    approve: () => [renderForm(renderApproveForm(getTypedText("approve")))],
-  };
-  return [
-    ...[...works].flatMap((work) => formsOf[work]()),
-    ...(works.size === 0 ? [] : [renderForm(renderCommentForm(getTypedText("comment")))]),
-  ];
+  return Object.entries(formActions)
+    .filter(([, { work }]) => (work === undefined ? works.size > 0 : works.has(work)))
+    .map(([act, { label, isTextRequired, button, style }]) => {
+      const isTyped = typed.act === act;
+      const field =
+        label && renderField(label, isTyped ? typed.text : undefined, isTextRequired ? "required" : undefined);
+      const form = html`<form method="post">${renderHiddenFields({ form_token: token })}${field}
+<p><button name="act" value="${act}"${style && html` class="${style}"`}>${button}</button></p></form>`;
+      return act === "decline" ? renderDisclosure(isTyped, form) : form;
+    });
 }
 
-const renderSignForm = (text: string | undefined): Html => html`${renderField("Note (optional)", text)}
-<p><button name="act" value="sign">Sign</button></p>`;
-
 /** Declining cannot be undone, so it is hidden in a disclosure, which serves as a confirmation without a script. */
-const renderDeclining = (isOpen: boolean, form: Html): Html =>
+const renderDisclosure = (isOpen: boolean, form: Html): Html =>
   html`<details${new Html(isOpen ? " open" : "")}><summary>Decline</summary>
 <p>The contract goes back to its owner. It cannot be signed until it is sent again.</p>
 ${form}</details>`;
-
-const renderDeclineForm = (text: string | undefined): Html => html`${renderField("Reason (optional)", text)}
-<p><button name="act" value="decline" class="danger">Decline the contract</button></p>`;
-
-const renderApproveForm = (
-  text: string | undefined,
-): Html => html`${renderField("Note on the approval (optional)", text)}
-<p><button name="act" value="approve">Approve</button></p>`;
-
-const renderCommentForm = (text: string | undefined): Html => html`${renderField("Comment", text, "required")}
-<p><button name="act" value="comment" class="other">Add the comment</button></p>`;
 
 /** Browsers drop a leading line break in a textarea, so an extra one is inserted. */
 const renderField = (label: string, text: string | undefined, required?: "required"): Html =>
   html`<p><label>${label}: <textarea name="text" rows="2" maxlength="${maxFormTextLength}" ${required}>
 ${text}</textarea></label></p>`;
 
-/**
- * Returns the current document of a contract, or undefined if there is none. A PDF is shown inline, other types are
- * downloaded.
- */
+/** A PDF is shown inline, other types are downloaded. */
 export async function createDocumentResponse(
   contract: Contract,
   { store, blobs }: Pick<ClusterContext, "store" | "blobs">,
@@ -153,7 +136,7 @@ export async function createDocumentResponse(
   const { file_name, content_type } = document;
   const headers = {
     "content-type": content_type,
-    "content-length": String("blob" in document ? document.blob.size : document.bytes.length),
+    ...getContentLength(document),
     ...(content_type === pdfMediaType ? createInlineHeader(file_name) : createAttachmentHeader(file_name)),
     "cache-control": "no-store",
     "referrer-policy": "same-origin",
@@ -192,12 +175,12 @@ const maxShownNames = 5;
 
 /** Each approval is a separate group. */
 function groupActions(turns: readonly PendingAction[]): PendingAction[][] {
-  const found = new Map<string, PendingAction[]>();
+  const groups = new Map<string, PendingAction[]>();
   for (const turn of turns) {
     const group = turn.work === "approve" ? `approve ${turn.approval}` : turn.work;
-    found.set(group, [...(found.get(group) ?? []), turn]);
+    groups.set(group, [...(groups.get(group) ?? []), turn]);
   }
-  return [...found.values()];
+  return [...groups.values()];
 }
 
 /** Describes the pending actions. All invited signatories must sign, while one reviewer or approver is enough. */

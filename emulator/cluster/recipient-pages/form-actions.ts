@@ -32,37 +32,61 @@ interface ActionContext {
   readonly text: string | undefined;
 }
 
-/**
- * Actions of the forms' buttons, and the pending action that each requires. An action without one is available to any
- * person with a pending action.
- */
-const formActions = lookupTable<{
-  readonly for?: PendingAction["work"];
+interface FormAction {
+  /** The pending action that it requires. Without one, it is available to any person with a pending action. */
+  readonly work?: PendingAction["work"];
+  /** Label of its text field. */
+  readonly label?: string;
+  readonly isTextRequired?: boolean;
+  readonly button: string;
+  readonly style?: "danger" | "other";
+  /** Confirmation after the action, whose name is in the page's URL. */
+  readonly done: string;
   readonly act: (acting: ActionContext) => Promise<unknown>;
-}>({
+}
+
+/** Actions of the forms' buttons, in the order of the forms. */
+export const formActions = lookupTable<FormAction>({
   sign: {
-    for: "sign",
+    work: "sign",
+    label: "Note (optional)",
+    button: "Sign",
+    done: "You signed this contract.",
     act: ({ tx, context, contract, person, text }) =>
       recordSignature(tx, context, contract, { ...person, note: text }, fail),
   },
   decline: {
-    for: "sign",
+    work: "sign",
+    label: "Reason (optional)",
+    button: "Decline the contract",
+    style: "danger",
+    done: "You declined to sign this contract.",
     act: ({ tx, context, contract, person, text }) =>
       recordDecline(tx, context, contract, { ...person, note: text }, fail),
   },
   "complete-review": {
-    for: "review",
+    work: "review",
+    button: "Complete the review",
+    done: "You completed the review.",
     act: ({ tx, context, contract, person }) =>
       transitionContract(tx, context, contract, "complete-review", { by: person }, fail),
   },
   approve: {
-    for: "approve",
+    work: "approve",
+    label: "Note on the approval (optional)",
+    button: "Approve",
+    done: "You approved this contract.",
     act: ({ tx, context, contract, person, turn, text }) => {
       const approval = turn.work === "approve" ? turn.approval : undefined;
       return recordApproval(tx, context, contract, { approval, by: person, note: text }, fail);
     },
   },
   comment: {
+    label: "Comment",
+    isTextRequired: true,
+    button: "Add the comment",
+    style: "other",
+    done: "Your comment was added.",
     act: async ({ tx, context, contract, person, text }) => {
       await assignPersonIds(tx, contract.workspace_id, [person.email]);
       const id = (await findPersonId(tx, contract.workspace_id, person.email))!;
@@ -81,10 +105,7 @@ export function validateForm({ act = "", text }: OAuthParameters): RecipientForm
   return undefined;
 }
 
-/**
- * Performs the action of a form in the caller's transaction. The person must have a pending action, and the contract
- * must be unchanged since the page was rendered. Throws if the transition is rejected.
- */
+/** The contract must be unchanged since the page was rendered. Throws if the transition is rejected. */
 export async function performFormAction(
   tx: Transaction,
   context: LifecycleContext,
@@ -93,7 +114,7 @@ export async function performFormAction(
   { act = "", text, form_token = "" }: OAuthParameters,
 ): Promise<RecipientFormProblem | undefined> {
   const { actions, token } = await createRecipientView(tx, person, await createContractView(tx, { contract, person }));
-  const { for: work, act: carryOut } = formActions[act]!;
+  const { work, act: perform } = formActions[act]!;
   const turn = actions.find((each) => work === undefined || each.work === work);
   if (!turn) return { status: 409, message: "It is not your turn for this action." };
   if (!isEqualInConstantTime(form_token, token)) {
@@ -103,7 +124,7 @@ export async function performFormAction(
         "The contract has changed since the page was loaded, or the form was already sent. Review the contract again.",
     };
   }
-  await carryOut({ tx, context, contract, person, turn, text: text || undefined });
+  await perform({ tx, context, contract, person, turn, text: text || undefined });
   return undefined;
 }
 
@@ -113,15 +134,6 @@ export function toFormProblem(error: unknown): RecipientFormProblem {
   const { status, body } = failures[error.code] as Failure<unknown>;
   return { status, message: (body(error.data) as { readonly detail: string }).detail };
 }
-
-/** Confirmations by the completed action, which is in the page's URL. */
-const confirmations = lookupTable<string>({
-  sign: "You signed this contract.",
-  decline: "You declined to sign this contract.",
-  "complete-review": "You completed the review.",
-  approve: "You approved this contract.",
-  comment: "Your comment was added.",
-});
 
 export function buildCompletedPath(target: string, act: string): string {
   const [path = "", query = ""] = target.split("?", 2);
@@ -141,8 +153,10 @@ export function describeCompletedAction(
     .filter((each) => toAddressKey(each.email) === toAddressKey(email))
     .flatMap(({ action }) => action ?? [])
     .toSorted((a, b) => b.at - a.at);
-  if (hasTurn || !last)
-    return act === null || confirmations[act] === undefined ? undefined : html`${confirmations[act]}`;
+  if (hasTurn || !last) {
+    const done = act === null ? undefined : formActions[act]?.done;
+    return done === undefined ? undefined : html`${done}`;
+  }
   if (last.is_success) return html`You signed this contract on ${renderTime(last.at)}.`;
   const reason = last.notes === null ? undefined : html` Your reason: <q class="as-typed">${last.notes}</q>`;
   return html`You declined to sign this contract on ${renderTime(last.at)}.${reason}`;

@@ -2,12 +2,7 @@ import { toAddressKey } from "../../../src/schemes/email-hash.ts";
 import { entities, type User, users } from "../../domain/workspaces.ts";
 import type { View } from "../../store/port.ts";
 import { listComments } from "../contracts/comments.ts";
-import {
-  buildContractPath,
-  buildRecipientQuery,
-  createRecipientCsrfToken,
-  isRecipientKey,
-} from "../contracts/links.ts";
+import { buildContractPath, readRecipientLinks } from "../contracts/links.ts";
 import { formatFullName } from "../contracts/records.ts";
 import { type Contract, contracts, formatCompositeId } from "../contracts/rows.ts";
 import { pdfMediaType } from "../documents/contract-pdf.ts";
@@ -45,7 +40,7 @@ export async function createContractView(view: View, { contract, person }: Opene
       newest === undefined
         ? undefined
         : {
-            path: person ? `${path}?${await buildRecipientQuery(view, contract, person.email)}` : path,
+            path: person ? `${path}?${(await readRecipientLinks(view, contract)).buildQuery(person.email)}` : path,
             format: newest === pdfMediaType ? "PDF" : "DOCX",
           },
   };
@@ -57,12 +52,13 @@ export async function createRecipientView(
   { contract, turns }: ContractView,
 ): Promise<RecipientView> {
   const all = await listComments(view, contract);
+  const links = await readRecipientLinks(view, contract);
   const id = await findPersonId(view, contract.workspace_id, person.email);
   return {
     person,
     actions: filterActionsFor(turns, person.email),
     comments: all.filter(({ created_by }) => created_by === id).map(({ comment }) => comment),
-    token: await createRecipientCsrfToken(view, contract, person.email, JSON.stringify([contract, all.length])),
+    token: links.createCsrfToken(person.email, JSON.stringify([contract, all.length])),
   };
 }
 /** A person who opened their own link. */
@@ -97,16 +93,13 @@ export async function openContractLink(
   const email = query.get("person");
   const key = query.get("key");
   if (email === null && key === null) return { contract, person: undefined };
-  if (email === null || key === null || !(await isRecipientKey(view, contract, email, key))) return "not-theirs";
+  if (email === null || key === null || !(await readRecipientLinks(view, contract)).isKey(email, key))
+    return "not-theirs";
   const member = await findMemberByEmail(view, contract.workspace_id, email);
   return { contract, person: { name: findNameOnContract(contract, email, member), email: toAddressKey(email) } };
 }
 
-function findNameOnContract(
-  { signatories, counterparties }: Contract,
-  email: string,
-  member: User | undefined,
-): string {
+function findNameOnContract({ signatories, counterparties }: Contract, email: string, member: User | undefined) {
   const hasAddress = (other: string) => toAddressKey(other) === toAddressKey(email);
   const contact = counterparties.find(({ poc }) => poc && hasAddress(poc.email))?.poc;
   return (

@@ -4,7 +4,7 @@ import { type User, users } from "../../domain/workspaces.ts";
 import { type Html, html } from "../../http/page.ts";
 import type { View } from "../../store/port.ts";
 import { findNextReview, findNextSignatories } from "../contracts/lifecycle/lifecycle.ts";
-import { buildRecipientPath } from "../contracts/links.ts";
+import { readRecipientLinks } from "../contracts/links.ts";
 import { formatFullName } from "../contracts/records.ts";
 import type { Contract, ContractReview } from "../contracts/rows.ts";
 
@@ -13,16 +13,11 @@ interface NamedPerson {
   readonly email: string;
 }
 
-/**
- * An open action of a contract. Every listed person can perform it. One of them is enough for a review or an approval.
- */
+/** Every listed person can perform the action. One of them is enough for a review or an approval. */
 export type PendingAction = NamedPerson &
   ({ readonly work: "sign" | "review" } | { readonly work: "approve"; readonly approval: number });
 
-/**
- * Returns the people who must act on a contract, with their actions (DECISIONS.md, C11, C22). The list is empty if no
- * action is open.
- */
+/** The list is empty if no action is open (DECISIONS.md, C11, C22). */
 export async function listPendingActions(view: View, contract: Contract): Promise<readonly PendingAction[]> {
   switch (contract.status) {
     case "SIGN":
@@ -95,11 +90,11 @@ export async function findMembers(
 
 /** Returns each person once, with the name that comes first. */
 export function dropDuplicatePeople<Person extends NamedPerson>(people: readonly Person[]): readonly Person[] {
-  const known = new Map<string, Person>();
+  const peopleByEmail = new Map<string, Person>();
   for (const person of people) {
-    if (!known.has(toAddressKey(person.email))) known.set(toAddressKey(person.email), person);
+    if (!peopleByEmail.has(toAddressKey(person.email))) peopleByEmail.set(toAddressKey(person.email), person);
   }
-  return [...known.values()];
+  return [...peopleByEmail.values()];
 }
 
 interface Participant {
@@ -115,13 +110,10 @@ function findSigningTime({ signatories }: Contract, email: string): number | nul
   return ownSignature?.action?.is_success ? ownSignature.action.at : null;
 }
 
-/**
- * Returns everyone who signs, reviews or approves a contract, or represents the counterparty. Each person appears once,
- * with their link.
- */
+/** Each person appears once, with their link. */
 export async function listParticipants(view: View, contract: Contract): Promise<readonly Participant[]> {
   const { signatories, reviews, approvals } = contract;
-  const found = [
+  const groups = [
     signatories,
     await listCounterpartyContacts(view, contract),
     ...(await Promise.all(reviews.map((review) => listReviewers(view, contract, review)))),
@@ -130,15 +122,14 @@ export async function listParticipants(view: View, contract: Contract): Promise<
     )),
   ];
   const turns = await listPendingActions(view, contract);
-  return Promise.all(
-    dropDuplicatePeople(found.flat()).map(async ({ name, email }) => ({
-      name,
-      email,
-      path: await buildRecipientPath(view, contract, email),
-      turn: [...new Set(filterActionsFor(turns, email).map(({ work }) => work))],
-      signedAt: findSigningTime(contract, email),
-    })),
-  );
+  const links = await readRecipientLinks(view, contract);
+  return dropDuplicatePeople(groups.flat()).map(({ name, email }) => ({
+    name,
+    email,
+    path: links.buildPath(email),
+    turn: [...new Set(filterActionsFor(turns, email).map(({ work }) => work))],
+    signedAt: findSigningTime(contract, email),
+  }));
 }
 
 /** Formats a time to the minute in UTC, like the emulator's clock. */

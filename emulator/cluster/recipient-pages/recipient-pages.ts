@@ -1,9 +1,9 @@
 import { getQuery } from "../../http/bodies/fields.ts";
 import { isCrossSite } from "../../http/guard.ts";
-import type { FindingReporter, ReceivedRequest } from "../../http/handler.ts";
+import type { ReceivedRequest } from "../../http/handler.ts";
 import { Passthrough } from "../../http/reply.ts";
 import { parseRequestTarget } from "../../http/routing/path.ts";
-import type { ClusterContext } from "../context.ts";
+import type { ClusterContext, ForwardedHandler } from "../context.ts";
 import { recordLinkOpened } from "../emails.ts";
 import { type OAuthParameters, readOAuthParameters } from "../response.ts";
 import { createDocumentResponse, renderContractPage, renderPersonPage, renderProblemPage } from "./contract-page.ts";
@@ -24,35 +24,28 @@ import {
 
 const contractPath = /^\/contracts\/([TH]-\d{1,15})(\/document)?$/;
 
-/**
- * Serves the pages behind `contract_link` and the links of recipients, and their document (DECISIONS.md, C25). Returns
- * undefined for any other request.
- */
-export async function handleRecipientPage(
-  request: ReceivedRequest,
-  context: ClusterContext,
-  finding: FindingReporter,
-): Promise<Passthrough | undefined> {
+/** Returns undefined for a request to another page (DECISIONS.md, C25). */
+export const handleRecipientPage: ForwardedHandler = async (request, context, finding) => {
   const { method, target } = request;
   const [, composite, document] = contractPath.exec(parseRequestTarget(target).path) ?? [];
   if (composite === undefined) return undefined;
   const link = { cluster: context.cluster.id, composite, query: new URLSearchParams(getQuery(target)) };
-  const found = await context.store.read((view) => openContractLink(view, link));
-  if (typeof found === "string") return renderMissing(found, link);
+  const result = await context.store.read((view) => openContractLink(view, link));
+  if (typeof result === "string") return renderMissing(result, link);
 
-  const { contract, person } = found;
-  const reads = method === "GET" || method === "HEAD";
-  if (document !== undefined && reads) {
+  const { contract, person } = result;
+  const isRead = method === "GET" || method === "HEAD";
+  if (document !== undefined && isRead) {
     const answer = await createDocumentResponse(contract, context, finding);
     return answer ?? renderProblemPage(404, "No document", `${composite} has no document.`);
   }
-  if (reads) {
+  if (isRead) {
     if (person && method === "GET") await recordLinkOpened(context, contract, person.email);
     return showPage(context, link);
   }
   if (method === "POST" && document === undefined && person) return submitForm(request, context, link);
   return renderProblemPage(405, "Method not allowed", "This page is read-only.", ["allow", "GET, HEAD"]);
-}
+};
 
 const renderMissing = (why: ContractLinkProblem, { composite }: ContractLink): Passthrough =>
   why === "no-contract"
@@ -68,13 +61,13 @@ function showPage(
   typed?: OAuthParameters,
 ): Promise<Passthrough> {
   return store.read(async (view) => {
-    const found = await openContractLink(view, link);
-    if (typeof found === "string") return renderMissing(found, link);
-    const about = await createContractView(view, found);
-    if (found.person) {
+    const result = await openContractLink(view, link);
+    if (typeof result === "string") return renderMissing(result, link);
+    const about = await createContractView(view, result);
+    if (result.person) {
       return renderPersonPage(
         about,
-        await createRecipientView(view, found.person, about),
+        await createRecipientView(view, result.person, about),
         problem,
         typed,
         link.query.get("done"),
@@ -103,9 +96,9 @@ const performForm = (
 ): Promise<RecipientFormProblem | ContractLinkProblem | undefined> =>
   context.store
     .transaction("recipient-page.submit", async (tx) => {
-      const found = await openContractLink(tx, link);
-      if (typeof found === "string") return found;
-      return found.person ? performFormAction(tx, context, found.contract, found.person, form) : "not-theirs";
+      const result = await openContractLink(tx, link);
+      if (typeof result === "string") return result;
+      return result.person ? performFormAction(tx, context, result.contract, result.person, form) : "not-theirs";
     })
     .catch(toFormProblem);
 

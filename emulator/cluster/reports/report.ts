@@ -1,3 +1,4 @@
+import type { WallClock } from "../../../src/base/clock.ts";
 import { isOneOf } from "../../../src/base/object.ts";
 import { enqueue } from "../../clock/schedule.ts";
 import type { Forwarder } from "../../http/outgoing/forward.ts";
@@ -5,42 +6,31 @@ import { sendRequest } from "../../http/outgoing/webhook-sender.ts";
 import type { Cause } from "../../store/cause.ts";
 import type { Transaction } from "../../store/port.ts";
 
-/**
- * Kinds of a cluster's reports to the router. The job reads the current state when it runs, so a late report is not
- * outdated.
- */
-export const reportKinds = [
-  "report-signatories",
-  "report-invitations",
-  "report-member",
-  "report-installation",
-] as const;
-export type ReportKind = (typeof reportKinds)[number];
+/** The job reads the current state when it runs, so a late report is not outdated. */
+const reportSubjects = {
+  "report-signatories": "contract",
+  "report-invitations": "contract",
+  "report-member": "member",
+  "report-installation": "installation",
+} as const;
+export type ReportKind = keyof typeof reportSubjects;
+
+export const reportKinds = Object.keys(reportSubjects) as ReportKind[];
 
 export const isReportKind = (kind: string): kind is ReportKind => isOneOf(reportKinds, kind);
 
-/**
- * Schedules a report about the changes of this transaction. The job is due immediately and committed with the
- * transaction (DECISIONS.md, R33, R34). `id` is the id of the contract, the member or the installation.
- */
+/** The job is due immediately. `id` is that of the contract, member or installation (DECISIONS.md, R33, R34). */
 export function scheduleReport(tx: Transaction, kind: ReportKind, id: number, due: number): void {
   // Reports of a contract run one at a time, so a token is not mapped after the contract has ended.
   enqueue(tx, { due, kind, concurrency_key: `report of ${reportSubjects[kind]} ${id}`, ref: formatReportRef(id, 0) });
 }
 
-const reportSubjects: Readonly<Record<ReportKind, string>> = {
-  "report-signatories": "contract",
-  "report-invitations": "contract",
-  "report-member": "member",
-  "report-installation": "installation",
-};
-
 /** Formats `<id> <failed attempts>`. */
-export const formatReportRef = (id: string | number, failures: number): string => `${id} ${failures}`;
+export const formatReportRef = (id: number, failures: number): string => `${id} ${failures}`;
 
-export function parseReportRef(ref: string): { readonly id: string; readonly failures: number } {
-  const [id = "", failures = "0"] = ref.split(" ");
-  return { id, failures: Number(failures) };
+export function parseReportRef(ref: string): { readonly id: number; readonly failures: number } {
+  const [id = 0, failures = 0] = ref.split(" ").map(Number);
+  return { id, failures };
 }
 
 export interface ReportSender {
@@ -51,32 +41,98 @@ export interface ReportSender {
   readonly signal: AbortSignal;
 }
 
-/** A client of the router over HTTP, with the cluster's key. */
-export interface RouterClient {
-  ask(sender: ReportSender, ...call: Parameters<RouterRequestSender>): ReturnType<RouterRequestSender>;
-}
-
-/** Sends one request to the router. Resolves with the status of the response, or undefined after a timeout. */
-export type RouterRequestSender = (
+/** Resolves with whether the response is a success, or with "not-found". A missing response is a failure. */
+export type RouterRequester = (
   method: "GET" | "POST" | "DELETE",
   path: string,
   body?: unknown,
-) => Promise<number | undefined>;
+) => Promise<boolean | "not-found">;
 
-interface LineOptions {
+export type RouterClient = (sender: ReportSender) => RouterRequester;
+
+interface RouterClientOptions {
   readonly forwarder: Forwarder;
   readonly timeoutMs: number;
   readonly routerUrl: Promise<string>;
 }
 
-export const createRouterClient = ({ forwarder, timeoutMs, routerUrl }: LineOptions): RouterClient => ({
-  async ask({ key, cause, signal }, method, target, content) {
+export const createRouterClient =
+  ({ forwarder, timeoutMs, routerUrl }: RouterClientOptions): RouterClient =>
+  ({ key, cause, signal }) =>
+  async (method, target, content) => {
     const origin = await routerUrl;
-    if (signal.aborted) return undefined;
+    if (signal.aborted) return false;
     const rawHeaders = ["content-type", "application/json", "x-cluster-key", key];
     const body = Buffer.from(content === undefined ? "" : JSON.stringify(content));
     const request = { method, target, rawHeaders, body, remoteAddress: "127.0.0.1", origin, cause };
     const result = await sendRequest({ forwarder, timeoutMs }, origin, request);
-    return result.kind === "answered" ? result.status : undefined;
-  },
-});
+    if (result.kind !== "answered") return false;
+    return result.status === 404 ? "not-found" : result.status < 300;
+  };
+
+export interface BulkOperation {
+  readonly method: "POST" | "DELETE";
+  readonly path: string;
+  readonly buildBody: (texts: readonly string[], clusterId: string) => unknown;
+}
+
+export type BulkReport = readonly [bulk: BulkOperation, texts: readonly string[]];
+
+interface ReportBatch {
+  readonly parts: (readonly string[])[];
+  readonly isFull: AbortController;
+  readonly accepted: Promise<boolean>;
+}
+
+/** The pause is not noticeable, but a busy machine sends several contracts in that time. */
+const batchWindowMs = 25;
+/** Half of the slots of the schedule stay free. */
+const maxBatchReports = 32;
+
+/** Reports that follow each other quickly share a request, because a request costs as much as sending a contract. */
+export class ReportBatcher {
+  readonly #router: RouterClient;
+  readonly #wall: WallClock;
+  readonly #isOrdered: boolean;
+  readonly #open = new Map<string, ReportBatch>();
+
+  constructor(router: RouterClient, wall: WallClock, isOrdered: boolean) {
+    this.#router = router;
+    this.#wall = wall;
+    this.#isOrdered = isOrdered;
+  }
+
+  /** Resolves with whether the router accepted all reports. Empty reports are skipped. */
+  async send(sender: ReportSender, reports: readonly BulkReport[]): Promise<boolean> {
+    const filled = reports.filter(([, texts]) => texts.length > 0);
+    if (!this.#isOrdered) return (await Promise.all(filled.map((each) => this.#join(sender, each)))).every(Boolean);
+    for (const each of filled) if (!(await this.#sendNow(sender, each))) return false;
+    return true;
+  }
+
+  async #join(sender: ReportSender, [bulk, texts]: BulkReport): Promise<boolean> {
+    const name = `${sender.cluster_id} ${sender.key} ${bulk.method} ${bulk.path}`;
+    const batch = this.#open.get(name) ?? this.#openBatch(name, sender, bulk);
+    batch.parts.push(texts);
+    if (batch.parts.length >= maxBatchReports) batch.isFull.abort();
+    const wasAccepted = await batch.accepted;
+    // One invalid report fails the whole batch, so the reports are sent again one by one.
+    return wasAccepted || batch.parts.length === 1 ? wasAccepted : this.#sendNow(sender, [bulk, texts]);
+  }
+
+  #openBatch(name: string, sender: ReportSender, bulk: BulkOperation): ReportBatch {
+    const parts: (readonly string[])[] = [];
+    const isFull = new AbortController();
+    const accepted = this.#wall.sleep(batchWindowMs, isFull.signal).then(() => {
+      this.#open.delete(name);
+      return this.#sendNow(sender, [bulk, parts.flat()]);
+    });
+    const batch = { parts, isFull, accepted };
+    this.#open.set(name, batch);
+    return batch;
+  }
+
+  async #sendNow(sender: ReportSender, [{ method, path, buildBody }, texts]: BulkReport): Promise<boolean> {
+    return (await this.#router(sender)(method, path, buildBody(texts, sender.cluster_id))) === true;
+  }
+}

@@ -20,32 +20,19 @@ export const StoredObject = z.strictObject({
 });
 export type StoredObject = z.infer<typeof StoredObject>;
 
-export const storedObjects = defineRows<StoredObject>({
-  name: "stored_objects",
-  schema: StoredObject,
-  key: (row) => row.key,
-  indexes: {},
-});
+export const storedObjects = defineRows({ name: "stored_objects", schema: StoredObject, key: (row) => row.key });
 
 const StorageKey = z.strictObject({ cluster_id: z.string(), key: z.string() });
 
 /** Keys that sign the URLs of clusters. They are part of the state, so URLs survive a restart. */
-export const storageKeys = defineRows<z.infer<typeof StorageKey>>({
-  name: "storage_keys",
-  schema: StorageKey,
-  key: (row) => row.cluster_id,
-  indexes: {},
-});
+export const storageKeys = defineRows({ name: "storage_keys", schema: StorageKey, key: (row) => row.cluster_id });
 
 /** DECISIONS.md, C5 */
 export const signedUrlLifetimeSeconds = 15 * 60;
 
 type SigningContext = Pick<ClusterContext, "cluster" | "clock" | "ids">;
 
-/**
- * Returns a URL for one method on one object, valid for 15 virtual minutes. A PUT is bound to the object's content
- * type. It requires a transaction, because the first URL of a cluster creates the signing key.
- */
+/** A PUT is bound to the content type. The first URL of a cluster creates the signing key. */
 export async function signObjectUrl(
   tx: Transaction,
   context: SigningContext,
@@ -63,14 +50,13 @@ export async function signObjectUrl(
 }
 
 async function getSigningKey(tx: Transaction, { cluster, ids }: SigningContext): Promise<Buffer> {
-  const known = await findStorageKey(tx, cluster.id);
-  if (known) return known;
+  const existingKey = await findStorageKey(tx, cluster.id);
+  if (existingKey) return existingKey;
   const key = ids.bytes(32);
   tx.put(storageKeys, { cluster_id: cluster.id, key: key.toString("base64") });
   return key;
 }
 
-/** Returns the key that verifies a cluster's URLs, or undefined before the first one is signed. */
 export async function findStorageKey(view: View, clusterId: string): Promise<Buffer | undefined> {
   const row = await view.get(storageKeys, clusterId);
   return row && Buffer.from(row.key, "base64");

@@ -8,7 +8,7 @@ import type { HandlerCall, OperationHandlers } from "../../http/handler.ts";
 import { createAttachmentHeader, reply } from "../../http/reply.ts";
 import { BlobTooLargeError } from "../../store/blobs.ts";
 import { StoreFailedError, type View } from "../../store/port.ts";
-import type { ClusterContext, ClusterHandlers } from "../context.ts";
+import { type ClusterContext, type ClusterHandlers, inTransaction } from "../context.ts";
 import { findStorageKey, type StoredObject, signObjectUrl, storedObjects } from "./objects.ts";
 import { verifyUpload } from "./upload-checks.ts";
 
@@ -66,10 +66,7 @@ const rejectOversizedUpload = (
 type SignatureRejecter = Fail<"storage-expired" | "storage-signature-mismatch">;
 type StorageCall = ClusterContext & Pick<HandlerCall<never, unknown>, "request"> & { readonly fail: SignatureRejecter };
 
-/**
- * Returns the object of a signed URL. The expiry is compared with the virtual time of the request's arrival
- * (DECISIONS.md, P24).
- */
+/** The expiry is compared with the virtual time of the request's arrival (DECISIONS.md, P24). */
 async function requireSigned(method: "GET" | "PUT", key: string, context: StorageCall): Promise<StoredObject> {
   const { request, clock, store, cluster, fail } = context;
   // Undeclared methods also reach this function.
@@ -109,10 +106,7 @@ function rejectCredentials(
   context.finding("credentials-on-storage", `${sent.join(" and ")} must not be sent to a signed URL`);
 }
 
-/**
- * Returns the extension for names without one (DECISIONS.md, F7). The list is loaded on demand, because few files need
- * it.
- */
+/** The list is loaded on demand, because few files need it (DECISIONS.md, F7). */
 async function findExtension(contentType: string): Promise<string | undefined> {
   // A split bundle that imports a CommonJS package dynamically only gets `default`.
   const { default: mediaTypes } = await import("mime-types");
@@ -122,10 +116,7 @@ async function findExtension(contentType: string): Promise<string | undefined> {
 
 const maxObjectKeyLength = 255;
 
-/**
- * Returns the name under which a file is stored, which is the last part of a path. Characters that file systems reject
- * become underscores. The name has at most 255 characters, and a default extension if it has none.
- */
+/** Characters that file systems reject become underscores. The name has at most 255 characters, and an extension. */
 export function sanitizeFilename(name: string, defaultExtension: string | undefined): string {
   const last = name.slice(Math.max(name.lastIndexOf("/"), name.lastIndexOf("\\")) + 1);
   const clean = shortenMiddle(trimTrailing(last, ". "))
@@ -137,9 +128,9 @@ export function sanitizeFilename(name: string, defaultExtension: string | undefi
     .replace(/\s+/g, " ")
     .replace(/^[. ]+/, "");
   const base = trimTrailing(clean, ". ") || "file";
-  const known = /\.[A-Za-z0-9]{1,10}$/.exec(base)?.[0];
-  const extension = known ?? (defaultExtension ? `.${defaultExtension}` : "");
-  const stem = known ? base.slice(0, -known.length) : base;
+  const ownExtension = /\.[A-Za-z0-9]{1,10}$/.exec(base)?.[0];
+  const extension = ownExtension ?? (defaultExtension ? `.${defaultExtension}` : "");
+  const stem = ownExtension ? base.slice(0, -ownExtension.length) : base;
   return `${[...stem].slice(0, maxObjectKeyLength - extension.length).join("")}${extension}`;
 }
 
@@ -151,7 +142,7 @@ const shortenMiddle = (name: string): string =>
 
 export const fileHandlers = {
   "files.initialize": async ({ body }, context) => {
-    const named = await Promise.all(
+    const names = await Promise.all(
       body.files.map(async ({ filename, content_type }) => ({
         filename: sanitizeFilename(filename, await findExtension(content_type)),
         content_type,
@@ -159,7 +150,7 @@ export const fileHandlers = {
     );
     return context.store.transaction("files.initialize", async (tx) => {
       const files = [];
-      for (const { filename, content_type } of named) {
+      for (const { filename, content_type } of names) {
         const object: StoredObject = {
           key: context.ids.uuid(),
           cluster_id: context.cluster.id,
@@ -183,22 +174,14 @@ export const fileHandlers = {
     });
   },
 
-  "files.show": ({ params }, context) =>
-    context.store.transaction("files.show", async (tx) => {
-      const file = (await getWorkspaceFile(tx, context.caller.workspace, params.file_id)) ?? context.fail("not-found");
-      return { signed_url: (await signObjectUrl(tx, context, "GET", file)).url };
-    }),
+  "files.show": inTransaction(async (tx, { params }, context) => {
+    const file = (await getWorkspaceFile(tx, context.caller.workspace, params.file_id)) ?? context.fail("not-found");
+    return { signed_url: (await signObjectUrl(tx, context, "GET", file)).url };
+  }),
 } satisfies ClusterHandlers;
 
-/**
- * Returns a file of the workspace, or undefined if it is unknown or in another one. A file exists once it is
- * initialized.
- */
-export async function getWorkspaceFile(
-  view: View,
-  workspace: Workspace,
-  fileId: string,
-): Promise<StoredObject | undefined> {
+/** A file exists once it is initialized. */
+export async function getWorkspaceFile(view: View, workspace: Workspace, fileId: string) {
   const object = await view.get(storedObjects, fileId.toLowerCase());
   return object?.purpose === "workspace-file" && object.workspace_id === workspace.id ? object : undefined;
 }

@@ -18,10 +18,7 @@ interface ChecksumClaim {
 const prefix = "x-amz-checksum-";
 const isChecksum = (name: string): boolean => name.startsWith(prefix) && name !== `${prefix}type`;
 
-/**
- * Returns the bytes of an upload, decoded if the body is aws-chunked. Reading fails at the end if the bytes do not
- * match `Content-MD5`, `x-amz-checksum-…` or `x-amz-content-sha256` (DECISIONS.md, C5).
- */
+/** Reading fails at the end if the decoded bytes do not match the checksums of the headers (DECISIONS.md, C5). */
 export function verifyUpload(
   headers: Headers,
   body: AsyncIterable<Uint8Array>,
@@ -36,14 +33,14 @@ export function verifyUpload(
     ...readChecksumClaim(headers, rejectInvalid),
     ...readSha256Claim(headers),
   ];
-  const chunked = isChunked(headers);
+  const isBodyChunked = isChunked(headers);
 
   return readPieces();
 
   async function* readPieces(): AsyncGenerator<Uint8Array, void> {
     let length = 0;
     try {
-      for await (const piece of chunked ? decodeChunked(body, readTrailer) : body) {
+      for await (const piece of isBodyChunked ? decodeChunked(body, readTrailer) : body) {
         length += piece.byteLength;
         for (const { checksum } of claims) checksum.update(piece);
         yield piece;
@@ -53,7 +50,7 @@ export function verifyUpload(
       throw error;
     }
     const announced = headers["x-amz-decoded-content-length"];
-    if (chunked && announced !== undefined && Number(announced) !== length) {
+    if (isBodyChunked && announced !== undefined && Number(announced) !== length) {
       rejectIncomplete(`x-amz-decoded-content-length is ${announced}, but the body has ${length} bytes.`);
     }
     for (const { name, checksum, value, encoding, mismatch } of claims) {
@@ -68,10 +65,7 @@ export function verifyUpload(
   }
 }
 
-/**
- * Reports whether the body is aws-chunked. Signed requests have a header for that. Unsigned requests only have the
- * encoding.
- */
+/** Signed requests have a header for that. Unsigned requests only have the encoding. */
 const isChunked = (headers: Headers): boolean =>
   headers["x-amz-content-sha256"]?.startsWith("STREAMING-") === true ||
   parseList(headers["content-encoding"]).includes("aws-chunked");
@@ -95,14 +89,16 @@ function readChecksumClaim(headers: Headers, invalid: InvalidRejecter): Checksum
   if (name === undefined) return [];
   if (names.length > 1) invalid(`Expecting a single ${prefix} header. Multiple checksum Types are not allowed.`);
   const algorithm = name.slice(prefix.length);
-  const known = checksumAlgorithms.find((each) => each === algorithm);
-  if (!known) return invalid(`The algorithm type you specified in ${prefix} header is invalid.`);
+  const checksumName = checksumAlgorithms.find((each) => each === algorithm);
+  if (!checksumName) return invalid(`The algorithm type you specified in ${prefix} header is invalid.`);
   const value = headers[name];
-  if (value !== undefined && decodeBase64(value)?.length !== checksums[known]().digest().length) {
+  if (value !== undefined && decodeBase64(value)?.length !== checksums[checksumName]().digest().length) {
     invalid(`Value for ${name} header is invalid.`);
   }
   const message = `The ${algorithm.toUpperCase()} you specified did not match the calculated checksum.`;
-  return [{ name, checksum: checksums[known](), value, encoding: "base64", mismatch: { code: "BadDigest", message } }];
+  return [
+    { name, checksum: checksums[checksumName](), value, encoding: "base64", mismatch: { code: "BadDigest", message } },
+  ];
 }
 
 /** Other values mean that there is no checksum, or that the body is chunked. */
@@ -127,10 +123,7 @@ const checksums: Readonly<Record<(typeof checksumAlgorithms)[number], () => Chec
   sha256: () => createHash("sha256"),
 };
 
-/**
- * A CRC of 4 or 8 bytes by its reflected polynomial. It is computed in two halves, because bigints would take thirty
- * times as long.
- */
+/** A CRC by its reflected polynomial, computed in two halves, because bigints would take thirty times as long. */
 class Crc implements Checksum {
   readonly #width: 4 | 8;
   readonly #highs = new Uint32Array(256);
@@ -180,10 +173,7 @@ class ChunkedBodyError extends Error {
 
 const maxLineBytes = 4096;
 
-/**
- * Yields the bytes in an aws-chunked body. The body repeats `length;chunk-signature=…` and the bytes until an empty
- * chunk, and can end with trailers. The URL authorizes the upload, so chunk signatures are not checked.
- */
+/** The URL authorizes the upload, so chunk signatures are not checked. */
 async function* decodeChunked(
   body: AsyncIterable<Uint8Array>,
   onTrailer: (name: string, value: string) => void,

@@ -7,10 +7,7 @@ import { formatUnknownField } from "../../http/validation/lax-coercion.ts";
 /** Problems by variable, in the messages of shape C. */
 export type AnswerProblems = Readonly<Record<string, readonly string[]>>;
 
-/**
- * Checks answers to the attributes of a template or to the questions of an intake form (DECISIONS.md, F11). Unknown
- * keys are accepted. With `partial`, required answers can be missing. Returns undefined if all answers are valid.
- */
+/** Unknown keys are accepted. With `partial`, required answers can be missing (DECISIONS.md, F11). */
 export function validateAnswers(
   questions: readonly IntakeQuestion[],
   answers: Readonly<Record<string, unknown>>,
@@ -21,8 +18,8 @@ export function validateAnswers(
     const { variable, required } = question;
     const answer = Object.hasOwn(answers, variable) ? toComputable(answers[variable]) : undefined;
     if (answer === undefined || answer === null || answer === "") {
-      const left = partial && !Object.hasOwn(answers, variable);
-      if (required && !left) problems.set(variable, ["Field required"]);
+      const isOmitted = partial && !Object.hasOwn(answers, variable);
+      if (required && !isOmitted) problems.set(variable, ["Field required"]);
     } else {
       const problem = describeMismatch(question, answer);
       if (problem !== undefined) problems.set(variable, [problem]);
@@ -40,10 +37,10 @@ export function reportUnknownAnswers(
   questions: readonly IntakeQuestion[],
   answers: Readonly<Record<string, unknown>>,
 ): void {
-  const known = questions.map(({ variable }) => variable);
-  const unknown = Object.keys(answers).filter((name) => !known.includes(name));
+  const variables = questions.map(({ variable }) => variable);
+  const unknown = Object.keys(answers).filter((name) => !variables.includes(name));
   for (const name of unknown.slice(0, maxFindings)) {
-    finding("unknown-field", formatUnknownField(`${place}${name}`, name, known));
+    finding("unknown-field", formatUnknownField(`${place}${name}`, name, variables));
   }
 }
 

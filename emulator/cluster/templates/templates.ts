@@ -9,34 +9,30 @@ import {
   type IntakeQuestion,
   templates,
 } from "../../domain/workspaces.ts";
-import type { ClusterHandlers } from "../context.ts";
+import { type ClusterHandlers, inTransaction, inView } from "../context.ts";
 import { requireOwnRow } from "../workspace/workspace-rows.ts";
 
 export const templateHandlers = {
-  "templates.list": ({ query }, { store, caller }) =>
-    store.read(async (view) => {
-      const all = await view.list(templates, { by: "workspace", equals: caller.workspace.id });
-      return { items: all.filter((row) => matchesTemplateQuery(row, query)).map(toTemplateRecord) };
-    }),
+  "templates.list": inView(async (view, { query }, { caller }) => {
+    const all = await view.list(templates, { by: "workspace", equals: caller.workspace.id });
+    return { items: all.filter((row) => matchesTemplateQuery(row, query)).map(toTemplateRecord) };
+  }),
 
-  "templates.show": ({ params }, { store, caller, fail }) =>
-    store.read(async (view) =>
-      toTemplateRecord(await requireOwnRow(view, templates, caller, params.template_id, fail)),
-    ),
+  "templates.show": inView(async (view, { params }, { caller, fail }) =>
+    toTemplateRecord(await requireOwnRow(view, templates, caller, params.template_id, fail)),
+  ),
 
-  "templates.update": ({ params, body }, { store, caller, fail }) =>
-    store.transaction("templates.update", async (tx) => {
-      const row = await requireOwnRow(tx, templates, caller, params.template_id, fail);
-      const after = { ...row, tags: [...new Set(body.tags ?? row.tags)] };
-      tx.put(templates, after);
-      return toTemplateRecord(after);
-    }),
+  "templates.update": inTransaction(async (tx, { params, body }, { caller, fail }) => {
+    const row = await requireOwnRow(tx, templates, caller, params.template_id, fail);
+    const after = { ...row, tags: [...new Set(body.tags ?? row.tags)] };
+    tx.put(templates, after);
+    return toTemplateRecord(after);
+  }),
 
-  "templates.metadata": ({ params }, { store, caller, fail }) =>
-    store.read(async (view) => {
-      const { attributes, counter_party_kind } = await requireOwnRow(view, templates, caller, params.template_id, fail);
-      return { attributes: attributes.map(toAttributeRecord), counter_party_kind };
-    }),
+  "templates.metadata": inView(async (view, { params }, { caller, fail }) => {
+    const { attributes, counter_party_kind } = await requireOwnRow(view, templates, caller, params.template_id, fail);
+    return { attributes: attributes.map(toAttributeRecord), counter_party_kind };
+  }),
 } satisfies ClusterHandlers;
 
 const toTemplateRecord = ({ id, name, contract_type_id, tags }: ContractTemplate) => ({
@@ -64,7 +60,6 @@ function matchesTemplateQuery(
   );
 }
 
-/** Returns a question in the format of templates and intake forms. Undefined fields are omitted. */
 export const toAttributeRecord = (question: IntakeQuestion): z.input<typeof Attribute> => ({
   display_label: question.display_label,
   variable: question.variable,
@@ -76,30 +71,27 @@ export const toAttributeRecord = (question: IntakeQuestion): z.input<typeof Attr
 });
 
 export const contractTypeHandlers = {
-  "contract-types.list": (_, { store, caller }) =>
-    store.read(async (view) => {
-      const all = await view.list(contractTypes, { by: "workspace", equals: caller.workspace.id });
-      return all.map(({ id, name }) => ({ id, name }));
-    }),
+  "contract-types.list": inView(async (view, _, { caller }) => {
+    const all = await view.list(contractTypes, { by: "workspace", equals: caller.workspace.id });
+    return all.map(({ id, name }) => ({ id, name }));
+  }),
 
   // In an emulated workspace, every entity can sign contracts of every type.
-  "contract-types.entities": ({ params }, { store, caller, fail }) =>
-    store.read(async (view) => {
-      await requireOwnRow(view, contractTypes, caller, params.contract_type_id, fail);
-      const all = await view.list(entities, { by: "workspace", equals: caller.workspace.id });
-      return all.map((entity) => ({
-        entity_id: entity.id,
-        entity_name: entity.name,
-        entity_type: entity.type,
-        jurisdiction_of_incorporation: entity.jurisdiction,
-        ...(entity.address && { address: entity.address }),
-        is_primary: entity.is_primary,
-      }));
-    }),
+  "contract-types.entities": inView(async (view, { params }, { caller, fail }) => {
+    await requireOwnRow(view, contractTypes, caller, params.contract_type_id, fail);
+    const all = await view.list(entities, { by: "workspace", equals: caller.workspace.id });
+    return all.map((entity) => ({
+      entity_id: entity.id,
+      entity_name: entity.name,
+      entity_type: entity.type,
+      jurisdiction_of_incorporation: entity.jurisdiction,
+      ...(entity.address && { address: entity.address }),
+      is_primary: entity.is_primary,
+    }));
+  }),
 
-  "contract-types.intake-form": ({ params }, { store, caller, fail }) =>
-    store.read(async (view) => {
-      const { intake_form } = await requireOwnRow(view, contractTypes, caller, params.contract_type_id, fail);
-      return intake_form.map(toAttributeRecord);
-    }),
+  "contract-types.intake-form": inView(async (view, { params }, { caller, fail }) => {
+    const { intake_form } = await requireOwnRow(view, contractTypes, caller, params.contract_type_id, fail);
+    return intake_form.map(toAttributeRecord);
+  }),
 } satisfies ClusterHandlers;

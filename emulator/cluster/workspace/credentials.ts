@@ -9,10 +9,7 @@ import { findActiveUserByEmail } from "./workspace-rows.ts";
 
 type Headers = ReceivedRequest["headers"];
 
-/**
- * Authenticates the caller by the headers client-id, client-secret and user-email, or rejects (DECISIONS.md, C2 and
- * C4). Each listener has one authenticator with its own rate limit.
- */
+/** Each listener has one authenticator with its own rate limit (DECISIONS.md, C2 and C4). */
 export function createApiKeyAuthenticator(
   context: Pick<ClusterContext, "store" | "settings" | "cluster" | "wall">,
 ): Authenticator<ClusterContext, AuthenticatedMember> {
@@ -36,12 +33,12 @@ async function authenticateWorkspace(view: View, clusterId: string, headers: Hea
   // A bearer token alone is rejected like missing credentials.
   if (!clientId || !secret) return fail("no-credentials");
 
-  const found = await view.list(workspaces, { by: "client", equals: clientId, limit: 1 });
+  const candidates = await view.list(workspaces, { by: "client", equals: clientId, limit: 1 });
   // A key is only valid at the cluster of its workspace.
-  const workspace = found.find((row) => row.cluster_id === clusterId);
+  const workspace = candidates.find((row) => row.cluster_id === clusterId);
   // The secret is compared even if the id is unknown, so the time does not reveal which ids exist.
-  const matches = isEqualInConstantTime(secret, workspace?.client_secret ?? "");
-  return workspace && matches ? workspace : fail("wrong-credentials");
+  const isMatch = isEqualInConstantTime(secret, workspace?.client_secret ?? "");
+  return workspace && isMatch ? workspace : fail("wrong-credentials");
 }
 
 async function getUser(view: View, workspace: Workspace, email: string | undefined): Promise<User> {
@@ -55,17 +52,13 @@ async function getUser(view: View, workspace: Workspace, email: string | undefin
 export function requireDeveloperSettings(
   { workspace }: AuthenticatedMember,
   refuse: Fail<"developer-settings-required">,
-): void {
+) {
   if (!workspace.permissions.includes("developer_settings")) refuse("developer-settings-required");
 }
 
 const rateLimitWindowMs = 1_000;
 
-/**
- * Counts requests per workspace over the last second of wall-clock time. A `perSecond` of 0 means no limit. A rejected
- * request does not count, and `retry-after` is the time when the oldest request leaves the window. The real framework's
- * throttle does the same.
- */
+/** A rejected request does not count, as in the real framework's throttle. A `perSecond` of 0 means no limit. */
 export function createRateLimit(
   perSecond: number,
   wall: WallClock,

@@ -18,10 +18,7 @@ export interface NewWorkspaceOptions extends Pick<Workspace, "name" | "industry"
   readonly owner: Pick<User, "name" | "email" | "designation">;
 }
 
-/**
- * Creates a usable workspace. It has an API key that acts for its owner, the standard set, and an entity with its name
- * (DECISIONS.md, R24).
- */
+/** The workspace has an API key for its owner, the standard set, and an entity with its name (DECISIONS.md, R24). */
 export async function addWorkspace(
   tx: Transaction,
   { cluster, ids, getStandardSet }: Pick<ClusterContext, "cluster" | "ids" | "getStandardSet">,
@@ -99,7 +96,7 @@ async function assignIds<Row extends { readonly id: number }>(
   sequence: string,
   of: readonly Row[],
 ): Promise<ReadonlyMap<number, number>> {
-  const found = new Map<number, number>();
-  for (const { id } of of) found.set(id, await createUnusedId(tx, collection, sequence));
-  return found;
+  const newIds = new Map<number, number>();
+  for (const { id } of of) newIds.set(id, await createUnusedId(tx, collection, sequence));
+  return newIds;
 }

@@ -1,12 +1,11 @@
 import { entities, type LegalEntity, type Workspace } from "../../domain/workspaces.ts";
-import type { ClusterHandlers } from "../context.ts";
+import { type ClusterHandlers, inView } from "../context.ts";
 
 export const organizationHandlers = {
-  "organizations.entities": (_, { store, caller: { workspace } }) =>
-    store.read(async (view) => {
-      const all = await view.list(entities, { by: "workspace", equals: workspace.id });
-      return all.map((entity) => toEntityRecord(entity, workspace));
-    }),
+  "organizations.entities": inView(async (view, _, { caller: { workspace } }) => {
+    const all = await view.list(entities, { by: "workspace", equals: workspace.id });
+    return all.map((entity) => toEntityRecord(entity, workspace));
+  }),
 
   "organizations.types": ({ query }, { caller: { workspace }, fail }) => {
     const code = query.jurisdiction_iso_code;
@@ -59,6 +58,8 @@ const findJurisdiction = ({ jurisdictions }: Workspace, text: string) =>
   jurisdictions.find(({ name, iso_code }) => name === text || iso_code === text.toUpperCase());
 
 function toJurisdictionRecord(workspace: Workspace, text: string) {
-  const found = findJurisdiction(workspace, text);
-  return found ? { id: found.id, name: found.name, code2: found.iso_code } : { id: unlistedId, name: text };
+  const jurisdiction = findJurisdiction(workspace, text);
+  return jurisdiction
+    ? { id: jurisdiction.id, name: jurisdiction.name, code2: jurisdiction.iso_code }
+    : { id: unlistedId, name: text };
 }

@@ -1,38 +1,32 @@
 import * as z from "zod";
 import { isEqualInConstantTime } from "../../../src/base/hmac.ts";
 import { toAddressKey } from "../../../src/schemes/email-hash.ts";
-import { NewWorkspaceRequest, users, type Workspace, workspaces } from "../../domain/workspaces.ts";
+import { NewWorkspaceRequest, users, workspaces } from "../../domain/workspaces.ts";
 import { parseJsonObject } from "../../http/bodies/fields.ts";
-import type { ReceivedRequest } from "../../http/handler.ts";
-import type { Passthrough } from "../../http/reply.ts";
 import { defineRows, type Transaction, type View } from "../../store/port.ts";
-import type { ClusterContext } from "../context.ts";
+import type { ClusterContext, ForwardedHandler } from "../context.ts";
 import { invitations, inviteMember } from "../invitations/invite.ts";
 import { createJsonResponse } from "../response.ts";
 import { addWorkspace } from "./new-workspace.ts";
 
 /** The signup of a workspace, so that a repeated request does not create it twice. */
-export const trialWorkspaces = defineRows<{ readonly signup_token: string; readonly workspace_id: number }>({
+export const trialWorkspaces = defineRows({
   name: "trial_workspaces",
   schema: z.strictObject({ signup_token: z.string(), workspace_id: z.int() }),
   key: (row) => row.signup_token,
-  indexes: {},
 });
 
 /** Creates the workspace of a completed signup, at the router's request (DECISIONS.md, R24). */
-export async function createTrialWorkspace(
-  { headers, body }: ReceivedRequest,
-  context: ClusterContext,
-): Promise<Passthrough> {
+export const createTrialWorkspace: ForwardedHandler = async ({ headers, body }, context) => {
   const { store, cluster } = context;
   if (!isEqualInConstantTime(headers["x-cluster-key"] ?? "", cluster.key))
     return createJsonResponse(401, { detail: "Invalid cluster key" });
   const request = NewWorkspaceRequest.safeParse(parseJsonObject(body));
   if (!request.success) return createJsonResponse(400, { detail: "The request is not a valid workspace request" });
-  const created = await store.transaction("create a trial workspace", async (tx) => {
-    const known = await tx.get(trialWorkspaces, request.data.signup_token);
-    const workspace = known
-      ? await tx.get(workspaces, known.workspace_id)
+  const response = await store.transaction("create a trial workspace", async (tx) => {
+    const signup = await tx.get(trialWorkspaces, request.data.signup_token);
+    const workspace = signup
+      ? await tx.get(workspaces, signup.workspace_id)
       : await addTrialWorkspace(tx, context, request.data);
     if (!workspace) throw new Error(`The workspace of signup ${request.data.email} no longer exists`);
     const invited = await tx.list(invitations, { by: "open", equals: workspace.id });
@@ -45,14 +39,10 @@ export async function createTrialWorkspace(
       ],
     };
   });
-  return createJsonResponse(201, created);
-}
+  return createJsonResponse(201, response);
+};
 
-async function addTrialWorkspace(
-  tx: Transaction,
-  context: ClusterContext,
-  request: NewWorkspaceRequest,
-): Promise<Workspace> {
+async function addTrialWorkspace(tx: Transaction, context: ClusterContext, request: NewWorkspaceRequest) {
   const { signup_token, first_name, last_name, job_title, company_name, industry, use_case } = request;
   const name = [first_name, last_name].filter(Boolean).join(" ");
   const owner = { name, email: request.email.trim(), designation: job_title };
@@ -67,15 +57,12 @@ async function addTrialWorkspace(
   tx.put(trialWorkspaces, { signup_token, workspace_id: workspace.id });
   return workspace;
 }
-/**
- * Reports whether a user of any workspace has that address, active or not. The workspace of the signup itself is
- * ignored, so the signup can be repeated.
- */
+/** The workspace of the signup itself is ignored, so that the signup can be repeated. */
 export async function hasAccount(
   view: View,
   { email, token }: { readonly email: string; readonly token?: string | undefined },
 ): Promise<boolean> {
   const trialWorkspace = token === undefined ? undefined : await view.get(trialWorkspaces, token);
-  const found = await view.list(users, { by: "email", equals: toAddressKey(email) });
-  return found.some(({ workspace_id }) => workspace_id !== trialWorkspace?.workspace_id);
+  const namesakes = await view.list(users, { by: "email", equals: toAddressKey(email) });
+  return namesakes.some(({ workspace_id }) => workspace_id !== trialWorkspace?.workspace_id);
 }

@@ -3,27 +3,25 @@ import type { OrgUser } from "../../../src/api/contracts/shapes.ts";
 import { toAddressKey } from "../../../src/schemes/email-hash.ts";
 import { roles, type User, users } from "../../domain/workspaces.ts";
 import { defineRows, type Transaction, type View } from "../../store/port.ts";
-import type { ClusterHandlers } from "../context.ts";
+import { type ClusterHandlers, inView } from "../context.ts";
 import { mapPage, paginateList } from "../response.ts";
 
 import { createUnusedId, findMemberByEmail } from "./workspace-rows.ts";
 
 export const userHandlers = {
-  "users.list": ({ query }, { store, caller }) =>
-    store.read(async (view) => {
-      const ofWorkspace = { by: "workspace", equals: caller.workspace.id } as const;
-      const names = new Map((await view.list(roles, ofWorkspace)).map(({ id, name }) => [id, name]));
-      const wanted = (await view.list(users, ofWorkspace)).filter(
-        ({ email, name }) => contains(email, query.user_email) && contains(name, query.user_name),
-      );
-      return mapPage(paginateList(wanted, query), (user) => toUserRecord(user, names));
-    }),
+  "users.list": inView(async (view, { query }, { caller }) => {
+    const ofWorkspace = { by: "workspace", equals: caller.workspace.id } as const;
+    const names = new Map((await view.list(roles, ofWorkspace)).map(({ id, name }) => [id, name]));
+    const matches = (await view.list(users, ofWorkspace)).filter(
+      ({ email, name }) => contains(email, query.user_email) && contains(name, query.user_name),
+    );
+    return mapPage(paginateList(matches, query), (user) => toUserRecord(user, names));
+  }),
 
-  "users.roles": (_, { store, caller }) =>
-    store.read(async (view) => {
-      const all = await view.list(roles, { by: "workspace", equals: caller.workspace.id });
-      return { active_roles: all.map(({ id, name }) => ({ id, name })) };
-    }),
+  "users.roles": inView(async (view, _, { caller }) => {
+    const all = await view.list(roles, { by: "workspace", equals: caller.workspace.id });
+    return { active_roles: all.map(({ id, name }) => ({ id, name })) };
+  }),
 } satisfies ClusterHandlers;
 
 const contains = (text: string, part: string | undefined): boolean =>
@@ -41,10 +39,7 @@ const toUserRecord = (user: User, roleNames: ReadonlyMap<number, string>) => ({
   is_active: user.is_active,
 });
 
-/**
- * Returns a user in the format of request and response bodies. Rows only refer to existing users, so a missing user is
- * a bug.
- */
+/** Rows only refer to existing users, so a missing user is a bug. */
 export async function toOrgUser(view: View, id: number): Promise<z.infer<typeof OrgUser>> {
   const user = await view.get(users, id);
   if (!user) throw new Error(`A row refers to user ${id}, who does not exist`);
@@ -58,11 +53,10 @@ const Outsider = z.strictObject({
   email: z.string(),
 });
 
-export const outsiders = defineRows<z.infer<typeof Outsider>, never, string>({
+export const outsiders = defineRows({
   name: "outsiders",
   schema: Outsider,
   key: (row) => toOutsiderKey(row.workspace_id, row.email),
-  indexes: {},
 });
 
 const toOutsiderKey = (workspaceId: number, email: string): string => `${workspaceId} ${toAddressKey(email)}`;
@@ -70,13 +64,11 @@ const toOutsiderKey = (workspaceId: number, email: string): string => `${workspa
 /** Returns an unused person id. Seeds choose the ids of members (DECISIONS.md, C13). */
 export const createPersonId = (tx: Transaction): Promise<number> => createUnusedId(tx, users, "person");
 
-/** Returns the id of a member or an outsider, or undefined if the person has none yet. */
 export async function findPersonId(view: View, workspaceId: number, email: string): Promise<number | undefined> {
   const member = await findMemberByEmail(view, workspaceId, email);
   return member?.id ?? (await view.get(outsiders, toOutsiderKey(workspaceId, email)))?.id;
 }
 
-/** Assigns ids to people who are not members and have none. */
 export async function assignPersonIds(tx: Transaction, workspaceId: number, emails: Iterable<string>): Promise<void> {
   for (const email of emails) {
     if ((await findPersonId(tx, workspaceId, email)) !== undefined) continue;

@@ -6,7 +6,7 @@ import { reply } from "../../http/reply.ts";
 import type { View } from "../../store/port.ts";
 import { listLatestDeliveries, scheduleResend } from "../../webhooks/log.ts";
 import { type Webhook, webhookRows } from "../../webhooks/webhooks.ts";
-import type { ClusterHandlers } from "../context.ts";
+import { type ClusterHandlers, inTransaction } from "../context.ts";
 import { requireContractNumber } from "../contracts/rows.ts";
 import { requireDeveloperSettings } from "./credentials.ts";
 import { toOrgUser } from "./users.ts";
@@ -56,16 +56,15 @@ export const webhookHandlers = {
     });
   },
 
-  "webhooks.re-trigger": ({ body }, { store, clock, caller, fail }) =>
-    store.transaction("webhooks.re-trigger", async (tx) => {
-      for (const id of body.contract_ids) {
-        await requireContractNumber(tx, caller, id, () => fail("nothing-to-re-trigger"));
-      }
-      const latest = await listLatestDeliveries(tx, caller.workspace.id, body.contract_ids);
-      if (latest.length === 0) fail("nothing-to-re-trigger");
-      for (const delivery of latest) scheduleResend(tx, delivery, clock.now());
-      return { message: "Success" };
-    }),
+  "webhooks.re-trigger": inTransaction(async (tx, { body }, { clock, caller, fail }) => {
+    for (const id of body.contract_ids) {
+      await requireContractNumber(tx, caller, id, () => fail("nothing-to-re-trigger"));
+    }
+    const latest = await listLatestDeliveries(tx, caller.workspace.id, body.contract_ids);
+    if (latest.length === 0) fail("nothing-to-re-trigger");
+    for (const delivery of latest) scheduleResend(tx, delivery, clock.now());
+    return { message: "Success" };
+  }),
 } satisfies ClusterHandlers;
 
 async function toSubscriptionRecord(view: View, row: Webhook): Promise<ResultOf<typeof createWebhook>> {
@@ -107,16 +106,16 @@ const rejectedHeaderPrefixes = [
 const printablePattern = /^[\t\x20-\x7e\x80-\u{10ffff}]*$/u;
 
 function checkCustomHeaders(
-  given: Readonly<Record<string, string>>,
+  customHeaders: Readonly<Record<string, string>>,
 ): { readonly headers: Record<string, string> } | { readonly problems: Record<string, string[]> } {
   const headers = new Map<string, string>();
   const problems = new Map<string, string[]>();
   const seen = new Set<string>();
-  for (const [sent, text] of Object.entries(given)) {
-    const name = sent.trim();
+  for (const [rawName, text] of Object.entries(customHeaders)) {
+    const name = rawName.trim();
     const problem = findProblem(name, text, seen);
     if (problem === undefined) headers.set(name, text);
-    else problems.set(sent, [problem]);
+    else problems.set(rawName, [problem]);
     seen.add(name.toLowerCase());
   }
   return problems.size > 0 ? { problems: Object.fromEntries(problems) } : { headers: Object.fromEntries(headers) };

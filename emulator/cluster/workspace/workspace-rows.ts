@@ -1,9 +1,6 @@
 import type { Fail } from "../../../src/api/failures.ts";
 import { toAddressKey } from "../../../src/schemes/email-hash.ts";
 import {
-  type ContractTemplate,
-  type ContractType,
-  contractTypes,
   entities,
   type LegalEntity,
   roles,
@@ -39,43 +36,24 @@ export const requireOwnRow = async <Row extends { readonly workspace_id: number 
   fail: Fail<"not-found">,
 ): Promise<Row> => (await findOwnRow(view, from, workspace, id)) ?? fail("not-found");
 
-/**
- * Returns the contract type that a body names. An unknown or foreign one is reported for its field (DECISIONS.md, C1)
- * and is undefined.
- */
-export async function findContractType(
+/** An unknown or foreign row is reported for the field (DECISIONS.md, C1) and is undefined. */
+export async function findNamedRow<Row extends { readonly workspace_id: number }>(
   view: View,
+  from: Rows<Row, string, number>,
   workspace: Workspace,
   id: number | string,
+  path: readonly string[],
   problems: ProblemCollector,
-): Promise<ContractType | undefined> {
-  const type = await findOwnRow(view, contractTypes, workspace, Number(id));
-  if (type) return type;
-  problems.add(["contract_type_id"], formatRowNotFound(id));
-  return undefined;
+): Promise<Row | undefined> {
+  const row = await findOwnRow(view, from, workspace, Number(id));
+  if (!row) problems.add(path, formatRowNotFound(id));
+  return row;
 }
 
 /** Returns a template that the workspace can use, or undefined if it is unknown, foreign or archived. */
-export async function findTemplate(
-  view: View,
-  workspace: Workspace,
-  id: number,
-): Promise<ContractTemplate | undefined> {
+export async function findTemplate(view: View, workspace: Workspace, id: number) {
   const template = await findOwnRow(view, templates, workspace, id);
   return template?.archived === false ? template : undefined;
-}
-
-export async function findEntity(
-  view: View,
-  workspace: Workspace,
-  id: number | string,
-  field: string,
-  problems: ProblemCollector,
-): Promise<LegalEntity | undefined> {
-  const entity = await findOwnRow(view, entities, workspace, Number(id));
-  if (entity) return entity;
-  problems.add([field], formatRowNotFound(id));
-  return undefined;
 }
 
 /** Returns the entity with a reference id. Without an id it returns the primary entity. */
@@ -93,21 +71,17 @@ export async function findActiveUser(view: View, workspace: Workspace, id: numbe
   return user?.is_active ? user : undefined;
 }
 
-/** Returns the member of a workspace with that address, active or not. */
 export async function findMemberByEmail(view: View, workspaceId: number, email: string): Promise<User | undefined> {
-  const named = await view.list(users, { by: "email", equals: toAddressKey(email) });
-  return named.find((user) => user.workspace_id === workspaceId);
+  const namesakes = await view.list(users, { by: "email", equals: toAddressKey(email) });
+  return namesakes.find((user) => user.workspace_id === workspaceId);
 }
 
 export async function findActiveUserByEmail(view: View, { id }: Workspace, email: string): Promise<User | undefined> {
-  const named = await view.list(users, { by: "email", equals: toAddressKey(email) });
-  return named.find((user) => user.workspace_id === id && user.is_active);
+  const namesakes = await view.list(users, { by: "email", equals: toAddressKey(email) });
+  return namesakes.find((user) => user.workspace_id === id && user.is_active);
 }
 
-/**
- * Returns the problem of two fields of which exactly one must name a user or a role of the workspace. The first field
- * is the user's. `conflict` is the message if both are given.
- */
+/** The first field is the user's. `conflict` is the message if both are given. */
 export async function findAssigneeProblem(
   view: View,
   workspace: Workspace,

@@ -1,19 +1,18 @@
 import type * as z from "zod";
 import type { ImportExecutedRequest } from "../../../../src/api/contracts/paper.ts";
 import type { Fail } from "../../../../src/api/failures.ts";
-import type { Workspace } from "../../../domain/workspaces.ts";
+import { contractTypes, entities, type Workspace } from "../../../domain/workspaces.ts";
 import type { View } from "../../../store/port.ts";
 import type { ClusterHandlers } from "../../context.ts";
 import { emitCounterpartyChanges } from "../../counterparties/rows.ts";
 import { createVersion, storeFile } from "../../documents/contract-pdf.ts";
 import { checkPdf, type PdfCheckResult } from "../../pdf/reader.ts";
 import { ProblemCollector } from "../../response.ts";
-import { findContractType, findEntity } from "../../workspace/workspace-rows.ts";
+import { findNamedRow } from "../../workspace/workspace-rows.ts";
 import { normalizeMetadata, requireKnownConfiguration } from "../details.ts";
 import { createByTransition } from "../lifecycle/transition.ts";
 import { type PartyInput, parsePartyFields, resolveParties } from "../parties.ts";
 import { toListedContract, toPerformer } from "../records.ts";
-
 import { createContract } from "./new-contract.ts";
 import { toPartyInputs } from "./template-contract.ts";
 
@@ -43,8 +42,8 @@ export const executedHandlers = {
         versions: [createVersion(tx, user, at, { file_name: body.file_name, blob, is_executed_version: true })],
       });
       const by = toPerformer(caller);
-      const created = await createByTransition(tx, { clock, settings }, contract, "import-executed", { by });
-      return toListedContract(tx, { cluster }, created);
+      const result = await createByTransition(tx, { clock, settings }, contract, "import-executed", { by });
+      return toListedContract(tx, { cluster }, result);
     });
   },
 } satisfies ClusterHandlers;
@@ -58,18 +57,25 @@ async function validate(
   fail: Fail<"invalid-fields" | "unknown-object-configuration">,
 ) {
   const problems = new ProblemCollector();
-  const type = await findContractType(view, workspace, body.contract_type_id, problems);
+  const type = await findNamedRow(
+    view,
+    contractTypes,
+    workspace,
+    body.contract_type_id,
+    ["contract_type_id"],
+    problems,
+  );
   const entityField =
     body.creator_organization_entity_id === undefined && body.organization_entity_id !== undefined
       ? "organization_entity_id"
       : "creator_organization_entity_id";
-  const entity = await findEntity(view, workspace, body[entityField]!, entityField, problems);
+  const entity = await findNamedRow(view, entities, workspace, body[entityField]!, [entityField], problems);
   if (!/\.pdf$/i.test(body.file_name)) problems.add(["file_name"], "Value should be a file name that ends in .pdf");
   // The problem is reported for file_base64 with either spelling (DECISIONS.md, C8).
   if (checked.problem !== undefined) problems.add(["file_base64"], checked.problem);
 
-  if (problems.found || !type || !entity || checked.problem !== undefined) {
-    return fail("invalid-fields", problems.found);
+  if (problems.fields || !type || !entity || checked.problem !== undefined) {
+    return fail("invalid-fields", problems.fields);
   }
   requireKnownConfiguration(body.external_metadata, fail);
   return { type, entity, file: checked.file };

@@ -4,14 +4,12 @@ import { type Contract, contracts } from "../rows.ts";
 
 type NewContract = Pick<Contract, "name" | "kind" | "contract_type_id"> & Partial<Contract>;
 
-/**
- * Returns a contract row in the caller's workspace with the next number. The lifecycle sets its status and stores it.
- */
+/** The lifecycle sets the status of the contract and stores it. */
 export function createContract(
   tx: Transaction,
   { workspace, user }: AuthenticatedMember,
   at: number,
-  given: NewContract,
+  fields: NewContract,
 ): Contract {
   return {
     id: tx.next("contract"),
@@ -41,11 +39,10 @@ export function createContract(
     sent_for_signature_at: null,
     executed_at: null,
     deleted_at: null,
-    ...given,
+    ...fields,
   };
 }
 
-/** Stores a change that does not affect the status, with the time of the change. */
 export function storeContractChange(tx: Transaction, row: Contract, at: number, change: Partial<Contract>): Contract {
   const after = { ...row, ...change, updated_at: at };
   tx.put(contracts, after);

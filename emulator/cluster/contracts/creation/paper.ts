@@ -1,23 +1,15 @@
 import type * as z from "zod";
 import type { UploadReviewRequest } from "../../../../src/api/contracts/paper.ts";
 import type { Fail } from "../../../../src/api/failures.ts";
-import { type ContractType, roles, type Workspace } from "../../../domain/workspaces.ts";
-import type { HandlerCall } from "../../../http/handler.ts";
+import { type ContractType, contractTypes, entities, roles, type Workspace } from "../../../domain/workspaces.ts";
 import type { View } from "../../../store/port.ts";
-import type { AuthenticatedMember, ClusterContext, ClusterHandlers } from "../../context.ts";
+import type { ClusterCall, ClusterHandlers } from "../../context.ts";
 import { emitCounterpartyChanges } from "../../counterparties/rows.ts";
 import { createVersion, storeFile } from "../../documents/contract-pdf.ts";
 import { checkPdf, type PdfCheckResult } from "../../pdf/reader.ts";
 import { ProblemCollector } from "../../response.ts";
 import { reportUnknownAnswers, validateAnswers } from "../../templates/answers.ts";
-import {
-  findActiveUserByEmail,
-  findContractType,
-  findEntity,
-  findEntityByReference,
-  findOwnRow,
-  formatRowNotFound,
-} from "../../workspace/workspace-rows.ts";
+import { findActiveUserByEmail, findEntityByReference, findNamedRow } from "../../workspace/workspace-rows.ts";
 import { normalizeMetadata, requireKnownConfiguration } from "../details.ts";
 import { createByTransition } from "../lifecycle/transition.ts";
 import { type PartyInput, parsePartyFields, resolveParties } from "../parties.ts";
@@ -32,14 +24,7 @@ export const paperHandlers = {
   "paper.upload-for-signature": ({ body }, call) => createFromUpload("sign", body, call),
 } satisfies ClusterHandlers;
 
-type PaperCall = ClusterContext &
-  Pick<
-    HandlerCall<
-      "invalid-fields" | "pdfs-busy" | "type-without-route" | "unknown-object-configuration",
-      AuthenticatedMember
-    >,
-    "caller" | "fail" | "finding"
-  >;
+type PaperCall = ClusterCall<"invalid-fields" | "pdfs-busy" | "type-without-route" | "unknown-object-configuration">;
 
 async function createFromUpload(route: "review" | "sign", body: PaperRequest, call: PaperCall) {
   const { store, blobs, pdfs, clock, settings, cluster, caller, fail, finding } = call;
@@ -71,8 +56,8 @@ async function createFromUpload(route: "review" | "sign", body: PaperRequest, ca
     });
     const by = toPerformer(caller);
     const trigger = route === "review" ? "upload-for-review" : "upload-for-signature";
-    const created = await createByTransition(tx, { clock, settings }, contract, trigger, { by });
-    return toListedContract(tx, { cluster }, created);
+    const result = await createByTransition(tx, { clock, settings }, contract, trigger, { by });
+    return toListedContract(tx, { cluster }, result);
   });
 }
 
@@ -102,9 +87,7 @@ async function resolvePaperSignatories(
 type PaperRequest = z.output<typeof UploadReviewRequest>;
 type Reviewer = Pick<ContractReview, "reviewer_user_id" | "reviewer_role_id" | "description">;
 
-/**
- * Returns the rows, the party and the file that an upload names. Rejects with every invalid field (DECISIONS.md, C9).
- */
+/** Rejects with every invalid field (DECISIONS.md, C9). */
 async function validate(
   view: View,
   workspace: Workspace,
@@ -114,12 +97,19 @@ async function validate(
   fail: Fail<"invalid-fields" | "type-without-route" | "unknown-object-configuration">,
 ) {
   const problems = new ProblemCollector();
-  const type = await findContractType(view, workspace, body.contract_type_id, problems);
+  const type = await findNamedRow(
+    view,
+    contractTypes,
+    workspace,
+    body.contract_type_id,
+    ["contract_type_id"],
+    problems,
+  );
   const entityId = body.creator_organization_entity_id;
   const entity =
     entityId == null
       ? await findEntityByReference(view, workspace)
-      : await findEntity(view, workspace, entityId, "creator_organization_entity_id", problems);
+      : await findNamedRow(view, entities, workspace, entityId, ["creator_organization_entity_id"], problems);
   const party = parseParty(body, problems);
   const owner = await findNamedUser(view, workspace, body.business_user_email, ["business_user_email"], problems);
   const reviewer = await findReviewer(view, workspace, type, body.reviewer, problems);
@@ -137,7 +127,8 @@ async function validate(
     validateAnswers(type?.intake_form ?? [], answers, { partial: route === "review" }),
   );
 
-  if (problems.found || !type || !party || checked.problem !== undefined) return fail("invalid-fields", problems.found);
+  if (problems.fields || !type || !party || checked.problem !== undefined)
+    return fail("invalid-fields", problems.fields);
   if (!type.routes.includes(route)) return fail("type-without-route");
   requireKnownConfiguration(body.external_metadata, fail);
   return { type, entity, party, reviewer, owner, file: checked.file };
@@ -170,17 +161,16 @@ async function findReviewer(
   view: View,
   workspace: Workspace,
   type: ContractType | undefined,
-  given: PaperRequest["reviewer"],
+  input: PaperRequest["reviewer"],
   problems: ProblemCollector,
 ): Promise<Reviewer> {
-  const user = await findNamedUser(view, workspace, given?.org_user_email, ["reviewer", "org_user_email"], problems);
-  if (given?.role_id != null && !(await findOwnRow(view, roles, workspace, given.role_id))) {
-    problems.add(["reviewer", "role_id"], formatRowNotFound(given.role_id));
-  }
-  const named = user !== undefined || given?.role_id != null;
+  const user = await findNamedUser(view, workspace, input?.org_user_email, ["reviewer", "org_user_email"], problems);
+  if (input?.role_id != null)
+    await findNamedRow(view, roles, workspace, input.role_id, ["reviewer", "role_id"], problems);
+  const isNamed = user !== undefined || input?.role_id != null;
   return {
     reviewer_user_id: user?.id ?? null,
-    reviewer_role_id: given?.role_id ?? (named ? null : (type?.default_reviewer_role_id ?? null)),
-    description: given?.description ?? "",
+    reviewer_role_id: input?.role_id ?? (isNamed ? null : (type?.default_reviewer_role_id ?? null)),
+    description: input?.description ?? "",
   };
 }

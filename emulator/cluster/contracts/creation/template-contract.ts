@@ -45,13 +45,13 @@ export async function draftFromTemplate(
   const contract_data = applyDefaultAnswers(template.attributes, body.contract_data);
   problems.addAll(["contract_data"], validateAnswers(template.attributes, contract_data));
   checkCounterparties(body.counter_party_details, template, workspace, problems);
-  const given = body.signatories ?? [];
-  checkSignatories(given, body.counter_party_details.map(formatName), problems);
-  if (problems.found) return fail("invalid-fields", problems.found);
+  const signatories = body.signatories ?? [];
+  checkSignatories(signatories, body.counter_party_details.map(formatName), problems);
+  if (problems.fields) return fail("invalid-fields", problems.fields);
   requireKnownConfiguration(body.external_metadata, fail);
 
   const { parties, changes } = await resolveParties(tx, toPartyInputs(body.counter_party_details), workspace, at);
-  const people = resolveSignatories(given, parties, template, fail);
+  const people = resolveSignatories(signatories, parties, template, fail);
   const others = parties.map((party) => party.name).join(", ");
   const draft = createContract(tx, caller, at, {
     name: body.contract_name ?? (others ? `${template.name} - ${others}` : template.name),
@@ -122,77 +122,73 @@ export const toPartyInputs = (details: readonly CounterpartyDetails[]): PartyInp
     organization_details: each.organization_details ? dropBlanks(each.organization_details) : null,
   }));
 
-const dropBlanks = (given: Readonly<Record<string, unknown>>): Record<string, unknown> =>
-  Object.fromEntries(Object.entries(given).filter(([, value]) => value != null));
+const dropBlanks = (record: Readonly<Record<string, unknown>>): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(record).filter(([, value]) => value != null));
 
 type TemplateSignatoriesDetails = z.output<typeof SignatoryDetails>;
-/** A signatory whose signature is not requested yet. */
 export type SignatoryInput = Pick<ContractSignatory, "name" | "email" | "is_counterparty" | "counterparty_name"> &
   Partial<Pick<ContractSignatory, "title" | "note" | "sign_order">>;
 
 /** Maximum number of names in an error message, which real contracts do not exceed. */
 const maxShownNames = 50;
 
-/**
- * Checks `signatories` (DECISIONS.md, F11). They must refer to parties by name, and either all or none have an order.
- */
+/** Signatories refer to parties by name, and either all or none have an order (DECISIONS.md, F11). */
 function checkSignatories(
-  given: readonly TemplateSignatoriesDetails[],
+  signatories: readonly TemplateSignatoriesDetails[],
   partyNames: readonly string[],
   problems: ProblemCollector,
 ): void {
-  const known = new Set(partyNames);
+  const names = new Set(partyNames);
   // The list is repeated for each signatory, so the response would grow quadratically.
   const choices = partyNames.slice(0, maxShownNames).join(", ") + (partyNames.length > maxShownNames ? ", …" : "");
-  given.forEach(({ is_counterparty_signatory, counterparty_name }, i) => {
+  signatories.forEach(({ is_counterparty_signatory, counterparty_name }, i) => {
     if (!is_counterparty_signatory) return;
     const at = ["signatories", i, "counterparty_name"] as const;
     if (!counterparty_name) problems.add(at, "Field required");
-    else if (!known.has(counterparty_name)) problems.add(at, `Value should be one of ${choices}`);
+    else if (!names.has(counterparty_name)) problems.add(at, `Value should be one of ${choices}`);
   });
-  const ordered = given.filter((signatory) => signatory.sign_order != null).length;
+  const ordered = signatories.filter((signatory) => signatory.sign_order != null).length;
   if (ordered === 0) return;
-  if (ordered < given.length) problems.add(["signatories"], "sign_order should be set on all signatories or on none");
-  else if (!given.some((signatory) => signatory.is_counterparty_signatory)) {
+  if (ordered < signatories.length)
+    problems.add(["signatories"], "sign_order should be set on all signatories or on none");
+  else if (!signatories.some((signatory) => signatory.is_counterparty_signatory)) {
     problems.add(["signatories"], "With sign_order at least one counterparty signatory is required");
   }
 }
 
-/**
- * Returns the signatories (DECISIONS.md, C10 and C11). The request's signatories come first, or otherwise the contact
- * of each counterparty in order. The template's own slot comes last. The request or the template must fill a mandatory
- * slot.
- */
+/** The template's slot comes after the request's signatories or the parties' contacts (DECISIONS.md, C10, C11). */
 function resolveSignatories(
-  given: readonly TemplateSignatoriesDetails[],
+  signatories: readonly TemplateSignatoriesDetails[],
   parties: readonly ContractParty[],
   { creator_slot: slot }: ContractTemplate,
   fail: Fail<"no-creator-slot" | "creator-slot-empty">,
 ): SignatoryInput[] {
-  const hasOwnSignatory = given.some((signatory) => !signatory.is_counterparty_signatory);
+  const hasOwnSignatory = signatories.some((signatory) => !signatory.is_counterparty_signatory);
   if (hasOwnSignatory && !slot) return fail("no-creator-slot");
   if (slot?.required && !slot.signatory && !hasOwnSignatory) return fail("creator-slot-empty");
 
   const creatorSignatories: SignatoryInput[] = slot?.signatory
     ? [{ ...slot.signatory, is_counterparty: false, counterparty_name: null }]
     : [];
-  if (given.length === 0) {
+  if (signatories.length === 0) {
     return [...listContactSignatories(parties), ...creatorSignatories];
   }
-  const named = given.map(({ name, email, is_counterparty_signatory, counterparty_name, title, note, sign_order }) => ({
-    name,
-    email,
-    is_counterparty: is_counterparty_signatory,
-    counterparty_name: counterparty_name ?? null,
-    title: title ?? "",
-    note: note ?? null,
-    sign_order: sign_order ?? null,
-  }));
-  if (hasOwnSignatory || !slot?.required) return named;
+  const inputs = signatories.map(
+    ({ name, email, is_counterparty_signatory, counterparty_name, title, note, sign_order }) => ({
+      name,
+      email,
+      is_counterparty: is_counterparty_signatory,
+      counterparty_name: counterparty_name ?? null,
+      title: title ?? "",
+      note: note ?? null,
+      sign_order: sign_order ?? null,
+    }),
+  );
+  if (hasOwnSignatory || !slot?.required) return inputs;
   // The template's own signatory comes last, even if the request defines an order.
-  const last = named.reduce((most, { sign_order }) => Math.max(most, sign_order ?? 0), 0);
+  const last = inputs.reduce((most, { sign_order }) => Math.max(most, sign_order ?? 0), 0);
   return [
-    ...named,
+    ...inputs,
     ...creatorSignatories.map((signatory) => ({ ...signatory, sign_order: last > 0 ? last + 1 : null })),
   ];
 }

@@ -9,7 +9,8 @@ import { toIsoSeconds } from "../../../../src/base/clock.ts";
 import type { Workspace } from "../../../domain/workspaces.ts";
 import type { Transaction, View } from "../../../store/port.ts";
 import type { Performer } from "../../../webhooks/emit.ts";
-import type { ClusterHandlers } from "../../context.ts";
+import { type ClusterHandlers, inTransaction, inView } from "../../context.ts";
+import { ProblemCollector } from "../../response.ts";
 import { toOrgUser } from "../../workspace/users.ts";
 import { findAssigneeProblem } from "../../workspace/workspace-rows.ts";
 import { toPerformer } from "../records.ts";
@@ -18,29 +19,26 @@ import { isOpenApproval } from "./lifecycle.ts";
 import { type LifecycleContext, transitionContract } from "./transition.ts";
 
 export const approvalHandlers = {
-  "approvals.create": ({ params, body }, context) =>
-    context.store.transaction("approvals.create", async (tx) => {
-      const { caller, fail } = context;
-      const contract = await requireContract(tx, caller, params.composite_id, fail);
-      await requireApprovers(tx, caller.workspace, body.approvals, fail);
-      const by = toPerformer(caller);
-      const requested = { by, created_by: caller.user.id, requests: body.approvals };
-      const after = await requestApprovals(tx, context, contract, requested, fail);
-      return after.approvals.slice(-body.approvals.length).map((approval) => toRequestRecord(approval, after));
-    }),
+  "approvals.create": inTransaction(async (tx, { params, body }, context) => {
+    const { caller, fail } = context;
+    const contract = await requireContract(tx, caller, params.composite_id, fail);
+    await requireApprovers(tx, caller.workspace, body.approvals, fail);
+    const by = toPerformer(caller);
+    const requested = { by, created_by: caller.user.id, requests: body.approvals };
+    const after = await requestApprovals(tx, context, contract, requested, fail);
+    return after.approvals.slice(-body.approvals.length).map((approval) => toRequestRecord(approval, after));
+  }),
 
-  "approvals.list": ({ params }, { store, caller, fail }) =>
-    store.read(async (view) => {
-      const contract = await requireContract(view, caller, params.composite_id, fail);
-      return {
-        results: await Promise.all(contract.approvals.map((approval) => toApprovalRecord(view, approval, contract))),
-      };
-    }),
+  "approvals.list": inView(async (view, { params }, { caller, fail }) => {
+    const contract = await requireContract(view, caller, params.composite_id, fail);
+    return {
+      results: await Promise.all(contract.approvals.map((approval) => toApprovalRecord(view, approval, contract))),
+    };
+  }),
 } satisfies ClusterHandlers;
 
 type ApprovalRequests = InputOf<typeof requestContractApprovals>["body"]["approvals"];
 
-/** Adds approvals to a contract, and requests those that are due. */
 export async function requestApprovals(
   tx: Transaction,
   context: LifecycleContext,
@@ -75,13 +73,12 @@ async function requireApprovers(
   requests: ApprovalRequests,
   fail: Fail<"invalid-fields">,
 ): Promise<void> {
-  const problems: [number, Record<string, string[]>][] = [];
+  const problems = new ProblemCollector();
   for (const [index, { approver_user_id, approver_role_id }] of requests.entries()) {
-    const named = { approver_user_id, approver_role_id };
-    const problem = await findAssigneeProblem(view, workspace, named, onlyOneApprover);
-    if (problem) problems.push([index, problem]);
+    const assignee = { approver_user_id, approver_role_id };
+    problems.addAll(["approvals", index], await findAssigneeProblem(view, workspace, assignee, onlyOneApprover));
   }
-  if (problems.length > 0) fail("invalid-fields", { approvals: Object.fromEntries(problems) });
+  if (problems.fields) fail("invalid-fields", problems.fields);
 }
 
 const toRequestRecord = (
@@ -103,7 +100,7 @@ async function toApprovalRecord(
   approval: ContractApproval,
   contract: Contract,
 ): Promise<ResultOf<typeof listApprovals>["results"][number]> {
-  const sent = approval.status !== "NOT_STARTED";
+  const isSent = approval.status !== "NOT_STARTED";
   return {
     approval: {
       id: approval.id,
@@ -112,8 +109,8 @@ async function toApprovalRecord(
       // Approvals of the public route are always requested manually.
       approval_type: "AD_HOC",
       ...(approval.approver_user_id !== null && { org_user: await toPersonRecord(view, approval.approver_user_id) }),
-      sent_for_approval: sent,
-      ...(sent && { last_sent_at: toIsoSeconds(approval.created_at) }),
+      sent_for_approval: isSent,
+      ...(isSent && { last_sent_at: toIsoSeconds(approval.created_at) }),
       notes: approval.notes,
       created_by_org_user: await toPersonRecord(view, approval.created_by),
       status: approval.status,
@@ -132,10 +129,7 @@ async function toPersonRecord(view: View, userId: number) {
   return { id, name, email };
 }
 
-/**
- * Requests the due approvals. Without an order all are due, otherwise the first open one. It runs when approvals are
- * requested and when one is completed.
- */
+/** Without an order all are due, otherwise the first open one. */
 function requestDueApprovals(approvals: readonly ContractApproval[]): ContractApproval[] {
   const first = approvals.reduce(
     (least, each) => (isOpenApproval(each) && each.order !== null ? Math.min(least, each.order) : least),
@@ -147,10 +141,7 @@ function requestDueApprovals(approvals: readonly ContractApproval[]): ContractAp
   });
 }
 
-/**
- * Approves the given approval, or otherwise the first pending one of the approver or of all. The lifecycle is checked
- * before the approval is marked, because the transition depends on whether this is the last approval.
- */
+/** The lifecycle is checked first, because the transition depends on whether this is the last approval. */
 export async function recordApproval(
   tx: Transaction,
   context: LifecycleContext,

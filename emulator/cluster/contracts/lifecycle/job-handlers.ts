@@ -10,11 +10,7 @@ import type { LifecycleContext } from "./transition.ts";
 
 type ContractJob = (tx: Transaction, contract: Contract, rest: readonly string[]) => Promise<string>;
 
-/**
- * Handlers for the scheduled entries of contracts. `email-delivery` (ref: `<contract id> <e-mail id>`) reports an
- * e-mail as delivered, unless its provider has reported otherwise. `auto-sign` (ref: `<contract id> <signatory id>`)
- * signs (DECISIONS.md, C11).
- */
+/** The ref of an entry is `<contract id> <e-mail id>` or `<contract id> <signatory id>` (DECISIONS.md, C11). */
 export function createContractJobHandlers(context: LifecycleContext): JobHandlers {
   const { clock } = context;
 

@@ -12,7 +12,6 @@ import type { FailureCode } from "../../../../src/api/failures.ts";
 import { isOneOf } from "../../../../src/base/object.ts";
 import type { Contract, ContractApproval, ContractReview, ContractSignatory } from "../rows.ts";
 
-/** The contract after the move with the applied row of the table, or the failure of the move. */
 export type TransitionResult =
   | { readonly refused?: undefined; readonly appliedMove: Move; readonly contract: Contract }
   | { readonly refused: FailureCode; readonly data: unknown };
@@ -49,10 +48,7 @@ const requirementChecks: Readonly<Record<Requirement, (contract: Contract) => bo
   "approval-pending": (contract) => countPendingApprovals(contract) > 0,
 };
 
-/**
- * Moves a contract by the table of src/api/contracts/lifecycle.ts, without side effects. `from` is "(new)" for a new
- * contract, otherwise its status. `at` is in virtual milliseconds.
- */
+/** `from` is "(new)" for a new contract. `at` is in virtual milliseconds. */
 export function applyMove(
   contract: Contract,
   trigger: Trigger,
@@ -113,10 +109,7 @@ export const addReview = (
   return { ...contract, reviews: [...contract.reviews, review] };
 };
 
-/**
- * Returns the review to complete next. Internal reviews come first, because a counterparty's review completes after
- * them.
- */
+/** Internal reviews come first, because a counterparty's review completes after them. */
 export function findNextReview({ reviews }: Pick<Contract, "reviews">): ContractReview | undefined {
   const waiting = reviews.filter((review) => review.completed_at === null);
   return waiting.find((review) => review.by === "internal") ?? waiting[0];
@@ -127,7 +120,6 @@ function completeOldest({ reviews }: Contract, at: number): Contract["reviews"] 
   return reviews.map((review) => (review === done ? { ...review, completed_at: at } : review));
 }
 
-/** Restarts the round of signatures. The next signatories get the contract. */
 function markInvited(signatories: readonly ContractSignatory[], at: number): ContractSignatory[] {
   const fresh = signatories.map((signatory) => ({ ...signatory, action: null, sent_at: null }));
   return inviteNextSignatories(fresh, at);
@@ -140,10 +132,7 @@ function clearInvitations(signatories: readonly ContractSignatory[]): ContractSi
   );
 }
 
-/**
- * Returns the people who must act after a transition: all next signatories if signing starts, otherwise only the new
- * ones.
- */
+/** Returns all next signatories if signing starts, otherwise only the new ones. */
 export function findInvitedSignatories({ to }: Move, before: Contract, after: Contract): ContractSignatory[] {
   const invitedIds = new Set(
     to === "SIGN" ? [] : before.signatories.flatMap(({ id, sent_at }) => (sent_at === null ? [] : id)),
@@ -162,7 +151,6 @@ export function findPrecedingSignatory(
   );
 }
 
-/** Returns the people who must act next, or an empty list if everyone has acted. */
 export function findNextSignatories(signatories: readonly ContractSignatory[]): ContractSignatory[] {
   const first = findFirstOrder(signatories);
   return signatories.filter((each) => each.action === null && mustSignNext(each, first));

@@ -4,7 +4,7 @@ import { toAddressKey } from "../../../../src/schemes/email-hash.ts";
 import { reply } from "../../../http/reply.ts";
 import type { Transaction } from "../../../store/port.ts";
 import type { Performer } from "../../../webhooks/emit.ts";
-import type { AuthenticatedMember, ClusterContext, ClusterHandlers } from "../../context.ts";
+import { type ClusterCall, type ClusterHandlers, inTransaction } from "../../context.ts";
 import { findAssigneeProblem } from "../../workspace/workspace-rows.ts";
 import { emitContractEvent, toPerformer } from "../records.ts";
 import {
@@ -109,10 +109,7 @@ type ExecutionTrigger = "mark-for-execution" | "unmark-for-execution" | "void";
 function createExecutionHandler<T extends ExecutionTrigger, Status extends 200 | 204>(trigger: T, status: Status) {
   return (
     { params }: { readonly params: { readonly composite_id: string } },
-    context: ClusterContext & {
-      readonly caller: AuthenticatedMember;
-      readonly fail: Fail<"not-found" | RejectionCode<T>>;
-    },
+    context: ClusterCall<"not-found" | RejectionCode<T>>,
   ) =>
     context.store.transaction(`execution.${trigger}`, async (tx) => {
       const { caller, fail } = context;
@@ -128,45 +125,43 @@ export const executionHandlers = {
   "execution.unmark": createExecutionHandler("unmark-for-execution", 200),
   "execution.void": createExecutionHandler("void", 204),
 
-  "execution.request-review": ({ params, body }, context) =>
-    context.store.transaction("execution.request-review", async (tx) => {
-      const { caller, fail } = context;
-      const row = await requireContractNumber(tx, caller, params.contract_id, fail);
-      const { assignee_user_id, assignee_role_id, description } = body;
-      const problem = await findAssigneeProblem(
-        tx,
-        caller.workspace,
-        { assignee_user_id, assignee_role_id },
-        "Only one of assignee_user_id and assignee_role_id may be given",
-      );
-      if (problem) return fail("invalid-fields", problem);
-      const reviewer = {
-        reviewer_user_id: assignee_user_id ?? null,
-        reviewer_role_id: assignee_role_id ?? null,
-        description,
-      };
-      await requestReview(tx, context, row, { by: toPerformer(caller), reviewer }, fail);
-      return reply(200, undefined);
-    }),
+  "execution.request-review": inTransaction(async (tx, { params, body }, context) => {
+    const { caller, fail } = context;
+    const row = await requireContractNumber(tx, caller, params.contract_id, fail);
+    const { assignee_user_id, assignee_role_id, description } = body;
+    const problem = await findAssigneeProblem(
+      tx,
+      caller.workspace,
+      { assignee_user_id, assignee_role_id },
+      "Only one of assignee_user_id and assignee_role_id may be given",
+    );
+    if (problem) return fail("invalid-fields", problem);
+    const reviewer = {
+      reviewer_user_id: assignee_user_id ?? null,
+      reviewer_role_id: assignee_role_id ?? null,
+      description,
+    };
+    await requestReview(tx, context, row, { by: toPerformer(caller), reviewer }, fail);
+    return reply(200, undefined);
+  }),
 
-  "execution.resend-email": ({ params, body }, { store, clock, caller, fail }) =>
-    store.transaction("execution.resend-email", async (tx) => {
-      const row = await requireContract(tx, caller, params.composite_id, fail);
-      if (row.status !== "SIGN") {
-        return fail("forbidden-move", { status: row.status, words: "sent for signature again" });
-      }
-      const address = toAddressKey(body.email_id);
-      const signatories = row.signatories.filter(({ email }) => toAddressKey(email) === address);
-      const signatory = signatories.find((each) => each.action === null);
-      if (!signatory) return fail(signatories.length ? "already-signed" : "not-a-signatory", { email: body.email_id });
+  "execution.resend-email": inTransaction(async (tx, { params, body }, { clock, caller, fail }) => {
+    const row = await requireContract(tx, caller, params.composite_id, fail);
+    if (row.status !== "SIGN") {
+      return fail("forbidden-move", { status: row.status, words: "sent for signature again" });
+    }
+    const address = toAddressKey(body.email_id);
+    const signatories = row.signatories.filter(({ email }) => toAddressKey(email) === address);
+    const signatory = signatories.find((each) => each.action === null);
+    if (!signatory) return fail(signatories.length ? "already-signed" : "not-a-signatory", { email: body.email_id });
 
-      const at = clock.now();
-      const sent = row.signatories.map((each) => (each === signatory ? { ...each, sent_at: at } : each));
-      tx.put(contracts, { ...row, signatories: sent, updated_at: at });
-      await sendContractEmails(tx, row, listSigningMails([signatory]), at);
-      const activity = "CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT";
-      const data = { signatory: { name: signatory.name, email: signatory.email } };
-      await emitContractEvent(tx, { clock, by: toPerformer(caller), at }, activity, row, data);
-      return reply(200, undefined);
-    }),
+    const at = clock.now();
+    const sent = row.signatories.map((each) => (each === signatory ? { ...each, sent_at: at } : each));
+    tx.put(contracts, { ...row, signatories: sent, updated_at: at });
+    await sendContractEmails(tx, row, listSigningMails([signatory]), at);
+    const activity = "CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT";
+    const data = { signatory: { name: signatory.name, email: signatory.email } };
+    await emitContractEvent(tx, { clock, by: toPerformer(caller), at }, activity, row, data);
+    return reply(200, undefined);
+  }),
 } satisfies ClusterHandlers;

@@ -1,12 +1,12 @@
 import type { Move } from "../../../../src/api/contracts/lifecycle.ts";
 import { toAddressKey } from "../../../../src/schemes/email-hash.ts";
-import { endContractEntries, enqueue, toContractKey } from "../../../clock/schedule.ts";
+import { enqueue, toContractKey } from "../../../clock/schedule.ts";
 import { type Email, emails, sendEmail } from "../../../domain/emails.ts";
 import type { Transaction } from "../../../store/port.ts";
 import { hasDeliveryOutcome } from "../../emails.ts";
 import { inviteCounterparties } from "../../invitations/invite.ts";
 import { scheduleReport } from "../../reports/report.ts";
-import { createRecipientPathBuilder, findPartyOfContact } from "../links.ts";
+import { findPartyOfContact, readRecipientLinks } from "../links.ts";
 import { formatFullName } from "../records.ts";
 import type { Contract, ContractSignatory } from "../rows.ts";
 
@@ -16,41 +16,32 @@ const emailDeliveryDelayMs = 60_000;
 export interface TimerOptions {
   readonly appliedMove: Move;
   /** True if the contract entered another state. Timers belong to a state. */
-  readonly leaves: boolean;
+  readonly hasNewState: boolean;
   readonly at: number;
   readonly autoSignMs: number | undefined;
   readonly invited: readonly ContractSignatory[];
   readonly addressees?: Addressees | undefined;
 }
 
-/** Removes the contract's pending entries from the schedule (DECISIONS.md, C22). */
-export const stopTimers = (tx: Transaction, { id }: Contract): Promise<void> => endContractEntries(tx, id);
-
-/**
- * Sends the e-mails of a move, schedules the automatic effects of the new state, and schedules the cluster's reports of
- * signatories and invitations.
- */
+/** Also sends the e-mails of the move and schedules the cluster's reports. */
 export async function startTimers(tx: Transaction, contract: Contract, timing: TimerOptions): Promise<void> {
-  const { appliedMove, leaves, at, autoSignMs, invited, addressees } = timing;
+  const { appliedMove, hasNewState, at, autoSignMs, invited, addressees } = timing;
   const mails =
     appliedMove.sends === "signing"
       ? listSigningMails(invited)
       : appliedMove.sends === "redlining"
         ? listRedliningMails(contract, addressees)
         : [];
-  const isSent = appliedMove.sends !== undefined && leaves && contract.signatories.length > 0;
+  const isSent = appliedMove.sends !== undefined && hasNewState && contract.signatories.length > 0;
   await sendContractEmails(tx, contract, mails, at, isSent);
   if (appliedMove.to === "held") await scheduleReportTimers(tx, contract, at);
-  if (!leaves || contract.status !== "SIGN" || autoSignMs === undefined) return;
+  if (!hasNewState || contract.status !== "SIGN" || autoSignMs === undefined) return;
   for (const [i, { id }] of sortSignatories(contract).entries()) {
     addTimer(tx, contract, at + (i + 1) * autoSignMs, "auto-sign", id);
   }
 }
 
-/**
- * Stores a row for each e-mail of a contract and schedules its delivery. Invitations to people of the counterparty are
- * reported to the router. With `isSent` the report includes all signatories.
- */
+/** Schedules the deliveries and the report to the router. With `isSent` the report includes all signatories. */
 export async function sendContractEmails(
   tx: Transaction,
   contract: Contract,
@@ -64,9 +55,9 @@ export async function sendContractEmails(
   if (isSent) scheduleReport(tx, "report-signatories", contract_id, at);
   else if (isNew) scheduleReport(tx, "report-invitations", contract_id, at);
   if (mails.length === 0) return;
-  const pathOf = await createRecipientPathBuilder(tx, contract);
+  const links = await readRecipientLinks(tx, contract);
   for (const { purpose, recipient, mode } of mails) {
-    const path = pathOf(recipient);
+    const path = links.buildPath(recipient);
     const token = tokens.get(recipient) ?? null;
     const of = { cluster_id, workspace_id, contract_id };
     const { id } = sendEmail(tx, { ...of, purpose, recipient, mode, path, token, sent_at: at });
@@ -74,10 +65,7 @@ export async function sendContractEmails(
   }
 }
 
-/**
- * Resumes the provider's pending reports after a hold. Each person's newest e-mail gets one if the contract still waits
- * for that person.
- */
+/** Each person's newest e-mail gets a report if the contract still waits for that person. */
 async function scheduleReportTimers(tx: Transaction, contract: Contract, at: number): Promise<void> {
   const { status, signatories, sent_for_signature_at, sent_to_counterparty_at } = contract;
   const [purpose, since] =

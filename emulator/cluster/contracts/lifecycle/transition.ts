@@ -2,15 +2,16 @@ import type { Activity } from "../../../../src/api/activities.ts";
 import type { RejectionCode, Trigger } from "../../../../src/api/contracts/lifecycle.ts";
 import type { Fail, FailureCode } from "../../../../src/api/failures.ts";
 import type { Clock } from "../../../../src/base/clock.ts";
+import { endContractEntries } from "../../../clock/schedule.ts";
 import type { EmulatorSettings } from "../../../domain/settings.ts";
 import type { Transaction } from "../../../store/port.ts";
 import { emitEvent, type Performer, systemPerformer } from "../../../webhooks/emit.ts";
 import { endInvitations } from "../../invitations/invite.ts";
 import { haveMetricsChanged } from "../details.ts";
 import { readContractFacts } from "../records.ts";
-import { type Contract, type ContractSignatory, contracts } from "../rows.ts";
+import { type Contract, contracts } from "../rows.ts";
 import { applyMove, findInvitedSignatories } from "./lifecycle.ts";
-import { type Addressees, listCounterpartyAddresses, startTimers, stopTimers } from "./timers.ts";
+import { type Addressees, listCounterpartyAddresses, startTimers, type TimerOptions } from "./timers.ts";
 
 export interface LifecycleContext {
   readonly clock: Clock;
@@ -26,10 +27,7 @@ export interface TransitionOptions {
   readonly patch?: (moved: Contract) => Contract;
 }
 
-/**
- * Applies a trigger to a contract in the caller's transaction. It changes the status by the lifecycle table, stores the
- * contract, ends and starts its timers, and notifies the webhooks. Rejects with the failures of the table.
- */
+/** Changes the status by the lifecycle table, stores the contract, renews its timers and notifies the webhooks. */
 export async function transitionContract<T extends Trigger>(
   tx: Transaction,
   context: LifecycleContext,
@@ -39,15 +37,7 @@ export async function transitionContract<T extends Trigger>(
   fail: Fail<RejectionCode<T>>,
 ): Promise<Contract> {
   // The table that `applyTransition` reads only has rejections of RejectionCode<T>.
-  return applyTransition(
-    tx,
-    context,
-    contract,
-    trigger,
-    options,
-    contract.status,
-    fail as unknown as TransitionRejecter,
-  );
+  return applyTransition(tx, context, contract, trigger, options, contract.status, fail as unknown as MoveRejecter);
 }
 
 /** Applies the first trigger to a new contract, which the table never rejects. */
@@ -63,16 +53,16 @@ export function createByTransition(
   });
 }
 
-type TransitionRejecter = (code: FailureCode, data: unknown) => never;
+type MoveRejecter = (code: FailureCode, data: unknown) => never;
 
 async function applyTransition(
   tx: Transaction,
-  { clock, settings }: LifecycleContext,
+  { clock, settings: { autoSignMs } }: LifecycleContext,
   before: Contract,
   trigger: Trigger,
   { by, addressees, patch }: TransitionOptions,
   from: Contract["status"] | "(new)",
-  refuse: TransitionRejecter,
+  refuse: MoveRejecter,
 ): Promise<Contract> {
   const at = clock.now();
   const outcome = applyMove(before, trigger, at, from);
@@ -80,72 +70,40 @@ async function applyTransition(
 
   const { appliedMove } = outcome;
   const after = patch ? patch(outcome.contract) : outcome.contract;
-  const leaves = after.status !== before.status || after.deleted_at !== null || from === "(new)";
-  if (leaves) await stopTimers(tx, after);
+  const hasNewState = after.status !== before.status || after.deleted_at !== null || from === "(new)";
+  if (hasNewState) await endContractEntries(tx, after.id);
   const invited = findInvitedSignatories(appliedMove, before, after);
-  await startTimers(tx, after, { appliedMove, leaves, at, autoSignMs: settings.autoSignMs, invited, addressees });
+  await startTimers(tx, after, { appliedMove, hasNewState, at, autoSignMs, invited, addressees });
   tx.put(contracts, after);
-  if (leaves && isOver(after)) await endInvitations(tx, after, at);
+  if (hasNewState && isOver(after)) await endInvitations(tx, after, at);
 
-  const facts = await readContractFacts(tx, after);
+  const contract = await readContractFacts(tx, after);
+  const { workspace_id } = after;
   const performed_by = appliedMove.by === "SYSTEM" ? systemPerformer : by;
+  const emit = (activity: Activity, data?: Readonly<Record<string, unknown>>) =>
+    emitEvent(tx, clock, { workspace_id, activity, at, performed_by, contract, data });
   for (const activity of appliedMove.emits) {
-    for (const data of createActivityDataPerPerson(activity, after, { invited, addressees })) {
-      await emitEvent(tx, clock, {
-        workspace_id: after.workspace_id,
-        activity,
-        at,
-        performed_by,
-        contract: facts,
-        data,
-      });
-    }
-    if (activity === "CONTRACT_CREATED" && after.external_metadata) {
-      const created = "CONTRACT_EXTERNAL_METADATA_CREATED";
-      await emitEvent(tx, clock, {
-        workspace_id: after.workspace_id,
-        activity: created,
-        at,
-        performed_by,
-        contract: facts,
-      });
-    }
+    for (const data of createActivityDataPerPerson(activity, after, { invited, addressees }))
+      await emit(activity, data);
+    if (activity === "CONTRACT_CREATED" && after.external_metadata) await emit("CONTRACT_EXTERNAL_METADATA_CREATED");
   }
-  if (from !== "(new)" && haveMetricsChanged(before, after)) {
-    const activity = "CONTRACT_PROCESS_METRIC_UPDATED";
-    await emitEvent(tx, clock, { workspace_id: after.workspace_id, activity, at, performed_by, contract: facts });
-  }
+  if (from !== "(new)" && haveMetricsChanged(before, after)) await emit("CONTRACT_PROCESS_METRIC_UPDATED");
   return after;
 }
 
 const isOver = ({ status, deleted_at }: Contract): boolean =>
   status === "EXECUTED" || status === "VOIDED" || deleted_at !== null;
 
-/**
- * Returns the other keys of `activity_data`, one object for each emission of the activity (DECISIONS.md, F21). Most
- * activities are emitted once without data. A notification is emitted once for each invited signatory.
- */
+/** Returns the other keys of `activity_data`, one object for each emission of the activity (DECISIONS.md, F21). */
 export function createActivityDataPerPerson(
   activity: Activity,
   contract: Contract,
-  {
-    invited,
-    addressees,
-  }: { readonly invited: readonly ContractSignatory[]; readonly addressees?: Addressees | undefined },
+  { invited, addressees }: Pick<TimerOptions, "invited" | "addressees">,
 ): readonly Readonly<Record<string, unknown>>[] {
-  switch (activity) {
-    case "CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT":
-      return invited.map(({ name, email }) => ({ signatory: { name, email } }));
-    case "CONTRACT_SENT_TO_COUNTERPARTY":
-      return [
-        {
-          counterparty_email_recipients: {
-            to_recipients: listCounterpartyAddresses(contract, addressees),
-            cc_recipients: addressees?.cc ?? [],
-          },
-        },
-      ];
-    default:
-      return [{}];
+  if (activity === "CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT") {
+    return invited.map(({ name, email }) => ({ signatory: { name, email } }));
   }
+  if (activity !== "CONTRACT_SENT_TO_COUNTERPARTY") return [{}];
+  const to_recipients = listCounterpartyAddresses(contract, addressees);
+  return [{ counterparty_email_recipients: { to_recipients, cc_recipients: addressees?.cc ?? [] } }];
 }

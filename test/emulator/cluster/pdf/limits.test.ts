@@ -2,13 +2,7 @@ import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
 import fc from "fast-check";
 import { pdfLimits } from "../../../../emulator/cluster/pdf/limits.ts";
-import {
-  checkPdf,
-  findPdfProblem,
-  PdfReader,
-  pdfReaderBusy,
-  readPdfText,
-} from "../../../../emulator/cluster/pdf/reader.ts";
+import { checkPdf, findPdfProblem, PdfReader, pdfReaderBusy } from "../../../../emulator/cluster/pdf/reader.ts";
 
 import { DeclaredFailureError, fail } from "../../../../src/api/failures.ts";
 import { systemWallClock } from "../../../../src/base/clock.ts";
@@ -45,15 +39,15 @@ describe("hostile PDF", () => {
     it(`returns a result for ${what}`, async () => {
       const file = make();
       const expected = problem === undefined ? { lines: none } : { problem };
-      assert.deepEqual(await readPdfText(file, patient), expected);
-      assert.deepEqual(await readPdfText(await createPdf(), patient), { lines: none });
+      assert.deepEqual(await patient.read("text", file), expected);
+      assert.deepEqual(await patient.read("text", await createPdf()), { lines: none });
     });
   }
 
   it("does not break the reader when truncated at any offset", async () => {
     const whole = hostile.createOperatorsPdf(20);
     for (let end = 1; end < whole.length; end += Math.ceil(whole.length / 60)) {
-      const reading = await readPdfText(whole.subarray(0, end), pdfs);
+      const reading = await pdfs.read("text", whole.subarray(0, end));
       assert.ok(reading !== pdfReaderBusy && (reading.lines ?? reading.problem) !== undefined, `cut at ${end}`);
     }
   });
@@ -65,12 +59,12 @@ describe("hostile PDF", () => {
       fc.asyncProperty(fc.array(change, { minLength: 1, maxLength: 6 }), async (changes) => {
         const file = Buffer.from(whole);
         for (const { at, byte } of changes) file[at] = byte;
-        const reading = await readPdfText(file, pdfs);
+        const reading = await pdfs.read("text", file);
         assert.ok(reading !== pdfReaderBusy && (reading.lines ?? reading.problem) !== undefined);
       }),
       { seed: 11, numRuns: 100 },
     );
-    assert.deepEqual(await readPdfText(await createPdf(), pdfs), { lines: none });
+    assert.deepEqual(await pdfs.read("text", await createPdf()), { lines: none });
   });
 });
 
@@ -85,8 +79,8 @@ describe("PDF reader limits", () => {
       const wall = new ManualWallClock();
       const reader = new PdfReader(wall);
       t.after(() => reader.close());
-      const first = readPdfText(make(), reader);
-      const second = readPdfText(await createPdf(), reader);
+      const first = reader.read("text", make());
+      const second = reader.read("text", await createPdf());
       await asleep(wall, pdfLimits.timeMs);
       await wall.pass(pdfLimits.timeMs);
       assert.deepEqual(await first, { problem: "reading it takes more than 10 seconds" });
@@ -98,7 +92,7 @@ describe("PDF reader limits", () => {
     const wall = new ManualWallClock();
     const reader = new PdfReader(wall);
     t.after(() => reader.close());
-    const endless = readPdfText(hostile.createDoublingPdf(30), reader);
+    const endless = reader.read("text", hostile.createDoublingPdf(30));
     await asleep(wall, pdfLimits.timeMs);
 
     const large = Buffer.alloc(pdfLimits.waitingBytes);
@@ -109,7 +103,7 @@ describe("PDF reader limits", () => {
     for (const read of waiting)
       assert.deepEqual(await read, { problem: "it cannot be parsed (Invalid PDF structure)" });
 
-    const again = readPdfText(hostile.createDoublingPdf(30), reader);
+    const again = reader.read("text", hostile.createDoublingPdf(30));
     await asleep(wall, pdfLimits.timeMs);
     const next = reader.read("check", Buffer.from("x"));
     assert.equal(await reader.read("check", large), pdfReaderBusy);

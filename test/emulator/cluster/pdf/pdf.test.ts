@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, it } from "node:test";
 import { PDFDocument, PDFName } from "@cantoo/pdf-lib";
-import { checkPdf, findPdfProblem, readPdfText } from "../../../../emulator/cluster/pdf/reader.ts";
+import { checkPdf, findPdfProblem } from "../../../../emulator/cluster/pdf/reader.ts";
 import { renderPdf } from "../../../../emulator/cluster/pdf/render.ts";
 import vectors from "../../../../fixtures/vectors/signatures-and-protocols.json" with { type: "json" };
 import { fail } from "../../../../src/api/failures.ts";
@@ -137,7 +137,7 @@ describe("generated PDF of a template contract", () => {
     it(`preserves ${what}`, async () => {
       const { bytes, missing } = await renderPdf({ ...sheet, title: text, rows: [["Purpose", text]] });
       assert.deepEqual(missing, []);
-      const { lines } = (await readPdfText(bytes, pdfs)) as { lines: readonly string[] };
+      const { lines } = (await pdfs.read("text", bytes)) as { lines: readonly string[] };
       assert.deepEqual([lines[0], lines.at(-1)], [text, text]);
     });
   }
@@ -146,7 +146,7 @@ describe("generated PDF of a template contract", () => {
     const rows = [["Purpose", "Cafe\u0301 e\u0323\u0302 漢字 🖋\t1"]] as const;
     const { bytes, missing } = await renderPdf({ ...sheet, title: "NDA", rows });
     assert.deepEqual(missing, ["漢", "字", "🖋"]);
-    const { lines } = (await readPdfText(bytes, pdfs)) as { lines: readonly string[] };
+    const { lines } = (await pdfs.read("text", bytes)) as { lines: readonly string[] };
     assert.equal(lines.at(-1), "Café ệ ?? ? 1");
   });
 
@@ -178,7 +178,7 @@ describe("generated PDF of a template contract", () => {
       isDone = true;
       assert.equal((await PDFDocument.load(file)).getPageCount(), 100);
       assert.ok(turns >= 99, `${turns} turns`);
-      const { lines } = (await readPdfText(file, pdfs)) as { lines: readonly string[] };
+      const { lines } = (await pdfs.read("text", file)) as { lines: readonly string[] };
       assert.equal(lines.at(-1), "The rest is omitted.");
     });
   }

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { describe, it, type TestContext } from "node:test";
-import { PdfReader, pdfReaderBusy, readPdfText } from "../../../../emulator/cluster/pdf/reader.ts";
-
+import { PdfReader, pdfReaderBusy } from "../../../../emulator/cluster/pdf/reader.ts";
 import { systemWallClock } from "../../../../src/base/clock.ts";
+import { waitForNextTurn } from "../../../../src/base/timing.ts";
 import { createPdf } from "../../../support/contracts.ts";
 import * as hostile from "../../../support/pdf/hostile-pdfs.ts";
 
@@ -11,7 +11,7 @@ import * as hostile from "../../../support/pdf/hostile-pdfs.ts";
 async function stage(t: TestContext) {
   const reader = new PdfReader(systemWallClock);
   t.after(() => reader.close());
-  assert.deepEqual(await readPdfText(await createPdf(), reader), { lines: [] });
+  assert.deepEqual(await reader.read("text", await createPdf()), { lines: [] });
   let started = 0;
   const count = () => {
     started += 1;
@@ -25,7 +25,7 @@ async function stage(t: TestContext) {
 /** The result of a reader that is closed afterwards. */
 async function readOnce(): Promise<unknown> {
   const reader = new PdfReader(systemWallClock);
-  const reading = await readPdfText(await createPdf(), reader);
+  const reading = await reader.read("text", await createPdf());
   reader.close();
   return reading;
 }
@@ -46,7 +46,8 @@ describe("process of a PDF reader", () => {
 
   it("is not reused if the reader closes while reading", async (t) => {
     const { reader, started } = await stage(t);
-    const endless = readPdfText(hostile.createDoublingPdf(30), reader);
+    const endless = reader.read("text", hostile.createDoublingPdf(30));
+    await waitForNextTurn();
     reader.close();
     assert.equal(await endless, pdfReaderBusy);
     assert.deepEqual(await readOnce(), { lines: [] });
@@ -55,7 +56,7 @@ describe("process of a PDF reader", () => {
 
   it("is not reused after a file that exceeded a limit", async (t) => {
     const { reader, started } = await stage(t);
-    assert.deepEqual(await readPdfText(hostile.createSelfDrawingPdf(), reader), { problem: "it is nested too deeply" });
+    assert.deepEqual(await reader.read("text", hostile.createSelfDrawingPdf()), { problem: "it is nested too deeply" });
     reader.close();
     assert.deepEqual(await readOnce(), { lines: [] });
     // One more process was started for the file, because earlier files may have caused the limit.
