@@ -108,6 +108,15 @@ describe("contract-details.invite", () => {
     ["a row without a user or role", [{ ...read }], { items: { 0: { user_id: [required] } } }],
     ["a row with user and role", [{ user_id: 12, role_id: 1, ...read }], { items: { 0: { role_id: [only] } } }],
     [
+      "rows with an address and a user or role",
+      [
+        { user_id: 12, new_user_email: max, ...read },
+        { role_id: 1, new_user_email: max, ...read },
+        { user_id: 12, role_id: 1, new_user_email: max, ...read },
+      ],
+      { items: { 0: { new_user_email: [only] }, 1: { new_user_email: [only] }, 2: { role_id: [only] } } },
+    ],
+    [
       "users and roles of another workspace",
       [
         { user_id: 21, ...read },

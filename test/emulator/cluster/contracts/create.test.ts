@@ -258,6 +258,12 @@ describe("template of a custom seed", () => {
         { variable: "pets", display_label: "Pets", type: "boolean", required: false, default_value: false },
       ],
     },
+    {
+      ...base,
+      id: 114,
+      name: "Signed by us",
+      creator_slot: { required: true, signatory: { name: "Ada Keller", email: "ada@northwind.example" } },
+    },
   ];
   const seed = { ...namedSeeds.demo, templates };
   const refusals: readonly (readonly [string, object, object])[] = [
@@ -273,6 +279,46 @@ describe("template of a custom seed", () => {
       const on = await startTestEmulator(t, { seed });
       const create = () => on.api("POST", "/api/v2.1/public/contracts/", { body: createContractRequest(more) });
       await assertRejected(on, create, createFieldErrors(problems));
+    });
+  }
+
+  const sam = { name: "Sam Doe", email: "sam@acme.example", counterparty_name: "Acme Inc." };
+  const signing: readonly (readonly [string, object, [string, number][]])[] = [
+    [
+      "the counterparty's contact",
+      {},
+      [
+        ["jo@acme.example", 1],
+        ["ada@northwind.example", 2],
+      ],
+    ],
+    [
+      "the request's signatories",
+      { signatories: [{ ...sam, is_counterparty_signatory: true }] },
+      [
+        ["sam@acme.example", 1],
+        ["ada@northwind.example", 2],
+      ],
+    ],
+    [
+      "the request's signatories with an order",
+      { signatories: [{ ...sam, is_counterparty_signatory: true, sign_order: 4 }] },
+      [
+        ["sam@acme.example", 4],
+        ["ada@northwind.example", 5],
+      ],
+    ],
+  ];
+  for (const [whom, more, expected] of signing) {
+    it(`lets the template's own signatory sign after ${whom}`, async (t) => {
+      const on = await startTestEmulator(t, { seed });
+      const { id } = await createDraftContract(on.api, { contract_template_id: 114, ...more });
+      const { body } = await on.api("GET", `/api/v2.1/public/contracts/${id}/recipients/`);
+      const { items } = body as { items: { recipient: { user: { email: string }; recipient_order: number } }[] };
+      assert.deepEqual(
+        items.map(({ recipient }) => [recipient.user.email, recipient.recipient_order]),
+        expected,
+      );
     });
   }
 

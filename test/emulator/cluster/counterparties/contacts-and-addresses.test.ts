@@ -54,12 +54,16 @@ describe("counterparty-contacts API", () => {
 
     assert.deepEqual(pickStatusAndBody(await on.api("DELETE", `${contacts}/1/`)), { status: 204, body: "" });
     assert.deepEqual((await on.api("GET", contacts)).body, list({ ...both[1], is_primary: true }));
+    await on.api("POST", contacts, { body: jo });
+    assert.equal((await on.api("DELETE", `${contacts}/3/`)).status, 204);
+    assert.deepEqual((await on.api("GET", contacts)).body, list({ ...both[1], is_primary: true }));
     assert.deepEqual(listActivityNames(await told()), [
       "COUNTER_PARTY_CONTACT_CREATED",
       "COUNTER_PARTY_CONTACT_CREATED",
       "COUNTER_PARTY_CONTACT_UPDATED",
       "COUNTER_PARTY_CONTACT_UPDATED",
       "COUNTER_PARTY_CONTACT_UPDATED",
+      "COUNTER_PARTY_CONTACT_CREATED",
     ]);
   });
 

@@ -43,6 +43,14 @@ describe("authorization request", () => {
     }
   });
 
+  it("redirects a browser to the router if the request for another cluster reached this one directly", async (t) => {
+    const world = await startTestEmulator(t);
+    const query = formatParameters(authorizationRequest, { cluster_id: "us-1", svc_user: eli });
+    const answer = await fetch(`${world.clusters[0]!.url}${authorizePath}?${query}`, { redirect: "manual" });
+    assert.equal(answer.status, 302);
+    assert.equal(answer.headers.get("location"), `${world.routerUrl}${authorizePath}?${query}`);
+  });
+
   it("accepts a POST form", async (t) => {
     const world = await startTestEmulator(t);
     const answer = await world.router("POST", authorizePath, {
