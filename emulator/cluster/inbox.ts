@@ -11,7 +11,7 @@ import { acceptBillingEvent, respondToChat } from "./apps.ts";
 import type { ClusterContext, ForwardedHandler } from "./context.ts";
 import { crmARoutes, crmBRoutes } from "./crm.ts";
 import { acceptMailerEvent } from "./emails.ts";
-import { getLoginOptions } from "./identity/identity-routes.ts";
+import { identityRoutes } from "./identity/identity-routes.ts";
 import { completeAppInstallation } from "./installations.ts";
 import { respondToInvitation } from "./invitations/invite.ts";
 import { handleRecipientPage } from "./recipient-pages/recipient-pages.ts";
@@ -29,24 +29,14 @@ const knownRoutes = lookupTable<ForwardedHandler>({
   },
   "POST /api/v1/emails/mailer/webhook": acceptMailerEvent,
   "POST /router/v1/billing/webhook": acceptBillingEvent,
-  "POST /api/v1/svc_auth/login_v2/": getLoginOptions,
   [`POST ${newWorkspacePath}`]: createTrialWorkspace,
   ...crmARoutes,
   ...crmBRoutes,
+  ...identityRoutes,
 });
-
-const identityPath = /^\/(?:\.well-known|api\/v1\/oauth|api\/v1\/svc_auth\/oauth|router\/v1\/oauth2\.0)\//;
 
 const respondToKnownRoute: ForwardedHandler = async (request, context, finding) =>
   knownRoutes[`${request.method} ${parseRequestTarget(request.target).path}`]?.(request, context, finding);
-
-/** Issues tokens and keys. Signing is loaded on demand, because few runs of an emulator need it. */
-const respondAsIdentity: ForwardedHandler = async (request, context, finding) => {
-  const { path } = parseRequestTarget(request.target);
-  if (!identityPath.test(path)) return undefined;
-  const { identityRoutes } = await import("./identity/identity-routes.ts");
-  return identityRoutes[`${request.method} ${path}`]?.(request, context, finding);
-};
 
 const respondAsScripted: ForwardedHandler = async ({ method, target }, { store, cluster }) => {
   const { path } = parseRequestTarget(target);
@@ -65,7 +55,6 @@ const handlers: readonly ForwardedHandler[] = [
   respondToChat,
   respondToInvitation,
   completeAppInstallation,
-  respondAsIdentity,
 ];
 
 /** Responds with the seed's script, as the cluster would, with an echo, or with 404 (DECISIONS.md, R38). */

@@ -23,7 +23,7 @@ import { handleTokenRequest } from "./token-endpoint.ts";
 import { getPublicJwk, issueTokens, storeRefreshToken, verifyAccessToken } from "./tokens.ts";
 
 /** The router replaces the URLs (OpenID Connect Discovery, 3). */
-export const getOpenIdConfiguration: ForwardedHandler = async (_, { cluster }) => {
+const getOpenIdConfiguration: ForwardedHandler = async (_, { cluster }) => {
   const toUrl = (path: string) => `${cluster.url}${path}`;
   return createJsonResponse(200, {
     issuer: cluster.url,
@@ -131,7 +131,7 @@ function createRejection(code: "no-access-token" | "refused-token"): Passthrough
 }
 
 /** Every provider is offered, because emulated providers accept every address (DECISIONS.md, R34). */
-export const getLoginOptions: ForwardedHandler = async ({ body }, { store, cluster, settings }) => {
+const getLoginOptions: ForwardedHandler = async ({ body }, { store, cluster, settings }) => {
   const request = LoginV2Request.safeParse(parseJsonObject(body));
   if (!request.success) return createJsonResponse(400, { detail: "The request has no email" });
   const account = await store.read(async (view) => {
@@ -163,6 +163,7 @@ export const identityRoutes = lookupTable<ForwardedHandler>({
   "GET /api/v1/oauth/userinfo/": respondWithUserinfo,
   "POST /api/v1/oauth/userinfo/": respondWithUserinfo,
   "POST /router/v1/oauth2.0/token/": issueDeviceToken,
+  "POST /api/v1/svc_auth/login_v2/": getLoginOptions,
   "GET /api/v1/svc_auth/oauth/login": startProviderSignIn("login"),
   "GET /api/v1/svc_auth/oauth/callback": completeProviderSignIn("login"),
   "GET /api/v1/svc_auth/oauth/signup": startProviderSignIn("signup"),
