@@ -42,6 +42,7 @@ interface TypedCommand<
   ): CommandOutcome;
 }
 
+/** Derives the types of the input from the declaration. Omitted positionals, flags and examples are empty. */
 export const defineCommand = <
   const Flags extends readonly FlagSpec[] = readonly [],
   const Positionals extends readonly PositionalSpec[] = readonly [],
@@ -74,6 +75,7 @@ export interface ServiceTarget {
 export interface TargetClientOptions {
   readonly file?: string | undefined;
   readonly connections?: number;
+  /** Added to the credentials of the target. */
   readonly credentials?: Credentials | undefined;
 }
 
@@ -95,6 +97,7 @@ export interface Context {
   svc(argv: readonly string[], options?: NestedRunOptions): Promise<CapturedRun>;
   /** Interprets another command line, with strings as values, unless it prints a page or is invalid. */
   read(argv: readonly string[]): Promise<InterpretedLine | undefined>;
+  /** Prompts y/N (default: no). Throws a UsageError that names `flag` if prompts are not allowed. */
   confirm(question: string, flag: string): Promise<boolean>;
   /** Registers a cleanup for the end of the run. Cleanups run in reverse order. */
   onEnd(close: () => Promise<void>): void;

@@ -34,7 +34,10 @@ declare const SVC_VERSION: string | undefined;
 
 export const version = typeof SVC_VERSION === "undefined" ? "0.0.0" : SVC_VERSION;
 
-/** Runs one command line, without `svc`, and resolves with the exit code (src/cli/process/exit.ts). */
+/**
+ * Runs one command line, without `svc`, and resolves with the exit code (src/cli/process/exit.ts). Never rejects. All
+ * input and output goes through the host.
+ */
 export async function main(argv: readonly string[], host: Host): Promise<number> {
   const args = normalizeArgv(await insertSeparator(argv));
   // Failures here recur below, where the streams are observed and failures are reported.

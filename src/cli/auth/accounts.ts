@@ -74,6 +74,7 @@ export async function changeAccount(
   return accounts?.[address];
 }
 
+/** Throws CommandFailedError before the user approves a device whose tokens cannot be stored. */
 export async function requireWritableTokens({ host: { env } }: Pick<Context, "host">): Promise<void> {
   const folder = getConfigFolder(env);
   try {

@@ -20,6 +20,7 @@ const defaultIntervalSeconds = 5;
 const slowDownSeconds = 5;
 const maxBackoffSeconds = 60;
 
+/** Rejects addresses other than http(s), because a browser can open them. */
 export function parseChallenge(response: OAuthResponse): DeviceChallenge {
   if (response.status < 200 || response.status > 299 || response.error !== undefined) {
     throw createOAuthError("The request for a device code", response);
@@ -52,7 +53,10 @@ function parseWebAddress(value: unknown): string | undefined {
   return url && /^https?:$/.test(url.protocol) ? url.href : undefined;
 }
 
-/** Polls until the user decides (RFC 8628, 3.4 and 3.5). No poll follows the expiry of the code. */
+/**
+ * Polls until the user decides (RFC 8628, 3.4 and 3.5). The first poll follows one interval, and no poll follows the
+ * expiry of the code. Fails with exit code 4 if access is denied or the code has expired.
+ */
 export async function pollForTokens(
   start: { readonly interval: number; readonly expires_at: string },
   poll: () => Promise<OAuthResponse>,

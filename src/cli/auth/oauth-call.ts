@@ -11,6 +11,7 @@ import { CommandFailedError } from "../process/failure.ts";
 export interface OAuthResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
+  /** Members of the JSON object in the body. Empty for any other body. */
   readonly fields: Readonly<Record<string, unknown>>;
   /** `error` of RFC 6749, 5.2, from any status, because servers differ (DECISIONS.md, P1). */
   readonly error: string | undefined;
@@ -18,6 +19,7 @@ export interface OAuthResponse {
 
 export type OAuthFields = Readonly<Record<string, string | undefined>>;
 
+/** The client accepts any address and is closed at the end of the run. */
 export async function createOAuthClient({ host, globals, output, onEnd }: Context): Promise<Client> {
   const client = await openClient({ host, globals, output, baseUrls: {}, credentials: {} });
   onEnd(() => client.close());
@@ -93,6 +95,7 @@ export function createOAuthError(what: string, { status, fields, error }: OAuthR
 }
 
 export interface AuthServer {
+  /** Address under which the tokens are stored. */
   readonly address: string;
   readonly deviceUrl: string;
   readonly tokenUrl: string;

@@ -26,6 +26,7 @@ export interface SignInResult {
 
 export interface SignInRequest {
   readonly clientId: string;
+  /** OAuth server. Undefined for the routing service. */
   readonly issuer: string | undefined;
   readonly scope: string | undefined;
   readonly shouldOfferBrowser: boolean;
@@ -156,6 +157,7 @@ interface PendingSignIn {
   readonly client_id: string;
   readonly device_code: string;
   readonly interval: number;
+  /** ISO 8601, wall-clock time. */
   readonly expires_at: string;
   readonly server: AuthServer;
 }

@@ -96,6 +96,7 @@ export async function refreshAccount(context: Context, address: string, force = 
 const redeemRefreshToken = (client: Client, { refresh_url, refresh_token, client_id }: Account, cut: AbortSignal) =>
   postOAuth(client, refresh_url, "form", { grant_type: "refresh_token", refresh_token, client_id }, cut);
 
+/** Refreshes an expired token. Fails with exit code 4 if there is no sign-in at the address. */
 export async function requireValidAccount(context: Context, address: string): Promise<Account> {
   const account = (await readAccounts(context))[address];
   if (account === undefined) throw createSignInError(address, "Not signed in");

@@ -11,6 +11,7 @@ declare const SVC_COMMANDS: string | undefined;
 const commands =
   typeof SVC_COMMANDS === "undefined" ? undefined : SVC_COMMANDS.split("\n").map((line) => line.split(" "));
 
+/** Groups in the order of the root help. Undefined when the program runs from its sources. */
 export const builtGroups: readonly string[] | undefined = commands && [...new Set(commands.map(([group]) => group!))];
 
 /** File with the commands of a group next to the bundle: one JSON line per command. */

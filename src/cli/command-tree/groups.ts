@@ -3,6 +3,7 @@ import { lookupTable } from "../../base/object.ts";
 export interface CommandGroup {
   readonly summary: string;
   readonly heading: Heading;
+  /** Commands whose examples the page of the group shows (default: its first two commands). */
   readonly shown?: readonly string[];
   readonly sections?: readonly GroupSection[];
   /** Words that only `svc help --all` lists: probes, pages, forms, and alternative spellings of listed commands. */
@@ -19,6 +20,7 @@ export interface GroupSection {
 const headings = ["Integrate", "Operate", "Connected apps", "More"] as const;
 type Heading = (typeof headings)[number];
 
+/** The root help lists the groups of these headings on one line, without summaries. */
 export const briefHeadings: readonly Heading[] = ["Connected apps", "More"];
 
 export const commandGroups = lookupTable<CommandGroup>({

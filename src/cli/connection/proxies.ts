@@ -36,6 +36,7 @@ export function readProxies(env: Env): ((url: URL) => NamedProxy | undefined) & 
   };
 }
 
+/** Parses a proxy whose scheme is optional. Returns undefined for an invalid one. */
 export function parseProxy(value: string): ForwardProxy | undefined {
   const text = value.includes("://") ? value : `http://${value}`;
   if (!URL.canParse(text)) return undefined;

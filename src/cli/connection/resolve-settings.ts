@@ -10,6 +10,7 @@ import { getProfilesPath, type Profile, readProfiles } from "./profiles/profile.
 
 export interface SettingValue<T = string> {
   readonly value: T;
+  /** Source of the value: a flag, a variable, or a profile with its file. */
   readonly origin: string;
 }
 
@@ -172,6 +173,7 @@ export async function resolveOAuthClientSetting({ globals, host }: SettingsConte
 export const resolveProfileSetting = async (surroundings: SettingsContext): Promise<SettingValue | undefined> =>
   (await resolveProfile(surroundings))?.name;
 
+/** Returns the name even if the profile does not exist. */
 export const readProfileName = ({ globals, host }: SettingsContext): SettingValue | undefined =>
   globals.profile === undefined ? readVariable(host, "SVC_PROFILE") : { value: globals.profile, origin: "--profile" };
 

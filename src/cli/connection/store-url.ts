@@ -18,7 +18,10 @@ export const isStoreSelected = (
   { env }: Pick<Host, "env">,
 ): string | undefined => store ?? (file === undefined && !ephemeral ? env[storeVariable] || undefined : undefined);
 
-/** Resolves the store with its password, which no error shows. A state in a file or in memory has no store. */
+/**
+ * Resolves the store with its password. A state in a file or in memory has no store. Throws UsageError without showing
+ * the URL.
+ */
 export function resolveStore(
   flags: StoreFlags,
   host: Host,

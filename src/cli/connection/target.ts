@@ -62,7 +62,10 @@ export async function resolveServiceTarget(globals: GlobalOptions, host: Host, o
   };
 }
 
-/** Resolves the running emulator by its state, the environment or the run file. Only other commands report it. */
+/**
+ * Resolves the running emulator by its state, the environment or the run file. Reports the emulator unless the command
+ * belongs to it (`isOwn`).
+ */
 export async function resolveControlTarget(
   globals: GlobalOptions,
   host: Host,

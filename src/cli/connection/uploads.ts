@@ -96,6 +96,10 @@ async function openFile({ host }: Context, path: string, flag: string): Promise<
 export const describeCompletedUploads = (done: readonly UploadedFile[]): string[] =>
   done.map(({ path, file_id: id }) => `${path} is uploaded: ${id}`);
 
+/**
+ * Uploads the files one by one in the given order. Throws PartialFailureError if some files are uploaded before a
+ * failure.
+ */
 export async function uploadFiles(context: Context, files: readonly UploadCandidate[]): Promise<UploadedFile[]> {
   const done: UploadedFile[] = [];
   try {

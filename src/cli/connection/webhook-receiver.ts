@@ -22,6 +22,7 @@ export interface WebhookReceiverResponse {
 }
 
 export interface WebhookReceiverOptions {
+  /** 0, the default, selects a free port. */
   readonly port?: number;
   /** Called with a request whose body is too large. The response is 413, and the rest of the body is not read. */
   readonly onTooLarge?: (limitBytes: number) => void;

@@ -60,6 +60,7 @@ const writers: Readonly<Record<VariableFormat, Writer>> = {
   github: { set: formatGitHubLines, unset: (name) => `${name}=` },
 };
 
+/** Each variable ends with a line break. An undefined value unsets its variable. */
 export function formatVariables(variables: ShellVariables, format: VariableFormat): string {
   const { set, unset } = writers[format];
   return Object.entries(variables)

@@ -28,7 +28,10 @@ export interface ProtectedFiles {
   readonly isOurs?: (beginning: string) => boolean;
 }
 
-/** A request cannot always be repeated if the response cannot be stored, so the file is checked before it. */
+/**
+ * Returns the absolute path of a writable file. Throws UsageError. A request cannot always be repeated if the response
+ * cannot be stored, so the file is checked before it.
+ */
 export async function checkOutputFile(
   host: Host,
   path: string,

@@ -37,6 +37,7 @@ export async function annotateAt(
   );
 }
 
+/** Masks the secrets in all later output of the runner. Prints nothing without such a runner. */
 export async function maskSecrets(host: Host, secrets: readonly (string | undefined)[]): Promise<void> {
   if (!shouldAnnotate(host.env)) return;
   for (const secret of new Set(secrets)) {

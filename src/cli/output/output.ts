@@ -102,6 +102,7 @@ export function createOutput(host: Host, globals: GlobalOptions) {
     /** Selected output format. `table`, the default, is tab-separated when standard output is not a terminal. */
     format,
     show,
+    /** Shows the value in a format for programs, or prints the lines for users. */
     showOrPrint: (value: unknown, ...lines: readonly StyledLine[]) =>
       format === "table" ? print(...lines) : show(value),
     /** Prints one document of a stream as a line of JSON, or as lines for users. */
@@ -156,6 +157,7 @@ export const listFields = (rows: readonly unknown[]): readonly string[] => [
   ...new Set(rows.flatMap((row) => (isObject(row) ? Object.keys(row) : []))),
 ];
 
+/** Throws UsageError for a field that the response does not have. An empty `known` allows any field. */
 export function checkFields(chosen: readonly string[], known: readonly string[]): void {
   if (known.length === 0) return;
   for (const name of chosen) {

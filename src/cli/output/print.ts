@@ -25,6 +25,7 @@ const rowLines = { csv: formatCsvLine, "csv-safe": formatSafeCsvLine, tsv: forma
 export const escapePage = (host: Host, text: string): string =>
   createCommandNeutralizer(host)(escapeMultilineText(text));
 
+/** Prints a page that `escapePage` has returned, or the rest of one. The page is not escaped again. */
 export const printPage = (host: Host, page: string | Uint8Array): Promise<void> => write(host.stdout, page);
 
 const createCommandNeutralizer = ({ env }: Host): ((text: string) => string) =>
@@ -67,7 +68,9 @@ export function createPrinter(host: Host, color: boolean | undefined) {
   };
 
   return {
-    /** Lines wrap between words, except `laidOut` lines: rows of a table. */
+    /**
+     * Styles are added after all text is escaped. Lines wrap between words, except `laidOut` lines: rows of a table.
+     */
     async printLines(
       name: StreamName,
       lines: readonly StyledLine[],

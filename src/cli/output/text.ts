@@ -11,6 +11,7 @@ export function formatCell(value: unknown): string {
 
 const padText = (text: string, columns: number): string => text + " ".repeat(Math.max(0, columns - measureWidth(text)));
 
+/** Spreading many strings as arguments of Math.max would overflow the stack. */
 export const getMaxTextWidth = (texts: readonly string[]): number =>
   texts.reduce((most, text) => Math.max(most, measureWidth(text)), 0);
 

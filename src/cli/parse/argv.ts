@@ -58,6 +58,7 @@ export const startsWithWords = (words: readonly string[], start: readonly string
 export const runsInnerCommand = (declaration: CommandDeclaration): boolean =>
   (declaration as { passthrough?: boolean }).passthrough === true;
 
+/** Inserts `--` before the first word of the command to run, so that the options after it belong to that command. */
 export function addSeparator(argv: readonly string[], { words, flags }: CommandDeclaration): readonly string[] {
   const bare = [...skipFlagValues(argv, flags)].filter(([, word]) => isBareWord(word));
   const [start] = bare[words.length] ?? [];

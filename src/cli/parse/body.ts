@@ -38,6 +38,7 @@ async function* readPieces(absolute: string, path: string, flag: string): AsyncG
   }
 }
 
+/** Returns the absolute path. Throws a UsageError that names the flag for a folder or an unreadable file. */
 export async function requireFile(host: Host, path: string, flag: string): Promise<string> {
   const absolute = resolve(host.cwd, path);
   const found = await stat(absolute).catch((cause) => throwUnreadable(path, flag, cause));
@@ -45,6 +46,7 @@ export async function requireFile(host: Host, path: string, flag: string): Promi
   return absolute;
 }
 
+/** Reads any JSON document. Throws a UsageError that names the flag. */
 export async function readDocument(host: Host, path: string, flag: string): Promise<unknown> {
   const bytes = await readInput(host, path, flag).catch((error: unknown) => {
     if (!(error instanceof UsageError) || !/^\s*[{[]/.test(path)) throw error;

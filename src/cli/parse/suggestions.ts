@@ -89,7 +89,7 @@ interface Definition {
   readonly innerType?: z.ZodType;
 }
 
-/** Suggests flags that contain all words, such as `--only-for-activities` for `activities`. */
+/** Suggests flags that contain all words, such as `--only-for-activities` for `activities`, unless too many do. */
 export function suggestPartialName(unknown: string, flags: readonly string[]): string | undefined {
   const words = unknown.split("-");
   const found = flags.filter((flag) => words.every((word) => flag.split("-").includes(word)));

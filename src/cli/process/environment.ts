@@ -65,7 +65,10 @@ export const environmentVariables: readonly (readonly [names: string, does: stri
 
 type Env = Host["env"];
 
-/** Folder of profiles and tokens (DECISIONS.md, L11). */
+/**
+ * Returns the folder of profiles and tokens (DECISIONS.md, L11). Throws CommandFailedError if the home folder is
+ * unknown.
+ */
 export const getConfigFolder = (env: Env): string =>
   env.SVC_CONFIG_DIR || getUsualFolder(env, "XDG_CONFIG_HOME", "APPDATA", ".config");
 

@@ -52,6 +52,7 @@ const isOrdinary = (name: string): boolean => /^(?:captcha|state|user_code)$/.te
 
 export const isSecretField = (name: string): boolean => isSecretName(name) && !isOrdinary(name);
 
+/** Masks everything in a JSON body except harmless values, such as IDs, states and times. */
 export function redactBody(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(redactBody);
   if (typeof value !== "object" || value === null) return typeof value === "string" ? secretMask : value;

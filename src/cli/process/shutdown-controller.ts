@@ -88,6 +88,7 @@ export class ShutdownController {
     else begin();
   }
 
+  /** Registers a handler for a second signal, or for a stopped run that does not end in time. */
   onForcedExit(act: () => void): void {
     this.#forcedExitHandlers.add(act);
   }

@@ -33,6 +33,7 @@ async function writeAll(stream: OutputStream, text: string | Uint8Array): Promis
   });
 }
 
+/** Resolves when all previous output is written or can no longer be written. */
 export const waitForFlush = (stream: OutputStream): Promise<void> =>
   new Promise((resolve) => {
     if (stream.destroyed || stream.writableEnded) return resolve();

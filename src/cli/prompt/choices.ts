@@ -156,6 +156,7 @@ const sources = lookupTable<ChoiceSource>({
   profile: profiles,
 });
 
+/** Sources of fields that have another meaning in a group. */
 const groupSources = lookupTable<ChoiceSource>({
   "router job": jobs,
   "contracts contract_id": contractNumbers,

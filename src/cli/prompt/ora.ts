@@ -5,7 +5,9 @@ import { withNonZeroWidth } from "../output/line-wrapping.ts";
 import { hasColour } from "../output/styled.ts";
 import type { Host } from "../process/host.ts";
 
-/** Callers check first that animation is allowed. `since` is the start of the displayed time. */
+/**
+ * Callers check first that animation is allowed. `since` is the start of the displayed time, in monotonic milliseconds.
+ */
 export function startSpinner(text: string, { stderr, env, wall }: Host, since?: number): { stop(): void } {
   const isUnicode = /utf-?8/i.test(env.LC_ALL || env.LC_CTYPE || env.LANG || "");
   return ora({

@@ -38,6 +38,7 @@ export async function runDerivedCommand(
   return undefined;
 }
 
+/** Request that is checked, confirmed and ready to send. */
 export interface PreparedRequest<Value = unknown> {
   readonly call: CheckedCall;
   readonly client: Client;

@@ -7,6 +7,10 @@ import { PartialFailureError } from "../process/failure.ts";
 
 const hiddenHint = "The thing may not exist, may belong to another workspace, or may be hidden from this user.";
 
+/**
+ * Adds the command that lists the existing objects to a service error about a missing one. Returns other errors
+ * unchanged.
+ */
 export async function suggestExistingNames(
   error: unknown,
   declaration: DeclaredCommand,
@@ -44,6 +48,7 @@ function findCompositeId(spec: CommandSpec | undefined, { positionals }: Command
   return `Use the composite ID of the contract. Did you mean T-${number}?`;
 }
 
+/** Next commands by the status in which a contract cannot be signed, declined or sent. */
 const nextCommands = lookupTable<readonly string[]>({
   DRAFT: ["contracts", "send"],
   ON_HOLD: ["emulator", "resume"],
@@ -54,6 +59,7 @@ const listCommands = lookupTable<readonly string[]>({
   contract_type_id: ["contracts", "types", "list"],
 });
 
+/** Adds a helpful command to a rejection that names a status or an unknown ID. Returns other errors unchanged. */
 export function addNextCommand(error: unknown, { positionals }: CommandInput): unknown {
   if (!(error instanceof ServiceError) || error.status !== 400 || error.problem.hint !== undefined) return error;
   const { message } = error.problem;

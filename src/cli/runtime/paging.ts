@@ -8,7 +8,10 @@ import { UsageError } from "../process/failure.ts";
 type Query = Readonly<Record<string, unknown>>;
 type Part = Readonly<Record<string, unknown>>;
 
-/** With `--all`, the first page has the maximum number of rows, unless `limit` is given. */
+/**
+ * With `--all`, the first page has the maximum number of rows, unless `limit` is given. Throws UsageError if the query
+ * also selects a page.
+ */
 export function buildFirstPageQuery<Q extends Query>(
   { by, maxPerPage }: Paging,
   query: Q,
@@ -103,6 +106,7 @@ const listedObjects = lookupTable<NamedObject>({
   },
 });
 
+/** Returns a message about the first object in the query that the emulator does not have. */
 export async function findUnknownName(query: Query, queryContext: ListContext): Promise<string | undefined> {
   for (const [name, value] of Object.entries(query)) {
     const thing = listedObjects[name];

@@ -28,6 +28,7 @@ import { createContext, type RunOptions } from "./context.ts";
 import { runDerivedCommand } from "./derived-command.ts";
 import { addNextCommand, suggestExistingNames } from "./existing-names.ts";
 
+/** Resolves with the exit code. Rejects with the error of the command. */
 export function runCommandLine(invocation: InterpretedLine, run: RunOptions): Promise<number> {
   return hasCollector(run.host.env) ? performTraced(invocation, run) : performCommand(invocation, run);
 }
@@ -137,7 +138,10 @@ function pickTyped({ positionals: declared }: CommandDeclaration, input: Command
   return { ...input, positionals: positionals as CommandInput["positionals"] };
 }
 
-/** Without a terminal, missing input fails before credentials and addresses are resolved (DECISIONS.md, L6, L7). */
+/**
+ * Without a terminal, missing input fails with exit code 2 before credentials and addresses are resolved (DECISIONS.md,
+ * L6, L7).
+ */
 async function completeInput(
   declaration: DeclaredCommand,
   input: CommandInput,

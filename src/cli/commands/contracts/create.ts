@@ -15,6 +15,7 @@ const idempotentFlag = {
   description: "Show the contract with this external_metadata.id if it exists",
 } as const satisfies FlagSpec;
 
+/** Shows the contract that the request would duplicate. Returns false if there is none. */
 async function showExisting(
   { call, client }: PreparedRequest,
   spec: CommandSpec,

@@ -20,6 +20,7 @@ import { readReceivedPayloads } from "../webhooks/saved-deliveries.ts";
 type Contract = ResultOf<typeof listContracts>["results"][number];
 type Metrics = ResultOf<typeof showProcessMetrics>;
 
+/** Webhook that the service has sent, derived from the state of its contract. */
 interface DueWebhook {
   readonly contract: string;
   readonly contract_name: string;

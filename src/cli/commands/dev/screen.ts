@@ -137,7 +137,10 @@ export interface ObservedClock extends EmulatorClock {
   readonly seenAt: number;
 }
 
-/** Formats the parts of the status line, most important first, because a narrow window omits the last parts. */
+/**
+ * Formats the parts of the status line, most important first, because a narrow window omits the last parts. `at` is a
+ * monotonic time, from which the virtual time is computed.
+ */
 export function formatStatusParts(
   clock: ObservedClock | undefined,
   webhooks: SessionWebhooks,

@@ -16,7 +16,9 @@ interface OpenOptions {
   readonly readyFile?: string | undefined;
   /** State file next to which the emulator writes its run file. Undefined for an emulator without one. */
   readonly runFileState?: string | undefined;
+  /** Called with another location of the run file if another process of the same store uses the first one. */
   readonly onRunFileState?: ((state: string) => void) | undefined;
+  /** Receives messages of the running emulator (default: warnings on standard error). */
   readonly log?: ((line: string) => void) | undefined;
 }
 

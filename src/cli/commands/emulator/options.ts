@@ -47,6 +47,7 @@ export async function readEmulatorOptions({ flags }: EmulatorInput, host: Host):
   return omitUndefined(values) as EmulatorOptions;
 }
 
+/** Converts options with one flag or a variable. `readEmulatorOptions` replaces those with other rules. */
 const readPlainOptions = (flags: EmulatorInput["flags"], host: Host): Values =>
   Object.fromEntries(
     Object.entries<OptionDeclaration>(emulatorOptions).flatMap(([name, option]) => {

@@ -127,6 +127,7 @@ async function waitInWallTime(waiting: WaitState): Promise<MatchedEvents> {
   }
 }
 
+/** Advances from one due entry to the next, at most to `end` (virtual milliseconds). */
 async function waitInVirtualTime(waiting: WaitState, end: number): Promise<MatchedEvents> {
   const { client, context, deadline } = waiting;
   const { signal, host } = context;

@@ -96,6 +96,7 @@ const toUnsentDelivery = ({ id, activity, composite_id, created_at, outcome, att
   attempts: attempts.length,
 });
 
+/** Sorts by severity, then by the number of failures, then by ID. */
 export const sortWorstFirst = (all: readonly WebhookReading[]): WebhookReading[] =>
   all.toSorted(
     (a, b) => rateSeverity(b) - rateSeverity(a) || countFailures(b) - countFailures(a) || a.webhook.id - b.webhook.id,

@@ -13,6 +13,7 @@ interface Branch {
   readonly id: string | undefined;
 }
 
+/** Each line has the virtual time, the event, its cause, and the wall-clock time if it differs. */
 export function formatTree({ nodes, planned, more }: TraceTree): StyledLine[] {
   const children = new Map<string | null, Branch[]>();
   const add = (parent: string | null, branch: Branch) => {

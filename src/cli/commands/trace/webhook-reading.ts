@@ -56,6 +56,7 @@ function groupByWebhook(deliveries: readonly Delivery[]): ReadonlyMap<number, De
   return own;
 }
 
+/** Returns undefined if no delivery of the webhook is stored. */
 export async function readDeletedWebhook(id: number, queryContext: QueryContext): Promise<WebhookReading | undefined> {
   const [{ deliveries }, now] = await Promise.all([readLog(id, queryContext), getVirtualTime(queryContext)]);
   const [first] = deliveries;

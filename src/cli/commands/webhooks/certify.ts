@@ -179,6 +179,7 @@ const webhooksCertify = defineCommand({
   },
 });
 
+/** Given flags override those of the last run. */
 async function resolveFlags({ last, ...given }: CertifyFlags, { host }: Context): Promise<CertifyFlags> {
   if (!last) return given;
   return { ...(await readLastRun(host)), ...given };

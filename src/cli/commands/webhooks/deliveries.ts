@@ -94,6 +94,7 @@ const toRow = ({ attempts, ...delivery }: ListedDelivery) => ({
 
 type FollowedFlags = readonly [...typeof deliveryFlags, { readonly flag: "offset"; readonly type: "integer" }];
 
+/** Shows each attempt as it is made, until the run is interrupted or the emulator ends. */
 export async function followDeliveries({ flags }: CommandInputOf<FollowedFlags>, context: Context): Promise<undefined> {
   for (const name of ["limit", "offset", "all"] as const) {
     if (flags[name] !== undefined) throw new UsageError(`--${name} cannot be used with --follow`);

@@ -133,7 +133,10 @@ type Signer = Pick<ResultOf<typeof listWorkspaces>[number], "id" | "name" | "clu
 
 const singleAttempt = { retries: 0, timeoutMs: 3_000 };
 
-/** Finds the workspace of the running emulator whose key creates the signature. */
+/**
+ * Finds the workspace of the running emulator whose key creates the signature. Returns undefined if no emulator runs or
+ * this token cannot read its keys, because the signature can be explained without one.
+ */
 async function findSigner(
   { body, headers, scheme: { format }, signature }: ExaminedSignature,
   { globals, client, signal }: Context,

@@ -43,6 +43,7 @@ export function findKeyVariable(host: Context["host"]): string | undefined {
   return found && text ? checkKey(parseKey(text), found.origin) : undefined;
 }
 
+/** Parses the key from any output format of svc webhooks hmac-key. */
 function parseKey(text: string): string {
   const { hmac_key: key } = toFields([tryParseJson(text)].flat()[0]);
   return typeof key === "string" ? key : text.replace(/^hmac[_ ]key\s+/i, "");

@@ -7,7 +7,9 @@ import { toKeyError } from "./key.ts";
 import { type DeliverySendResult, formatPostResult, isSuccessfulPost } from "./post.ts";
 
 export interface VerifiedDelivery {
+  /** Starts at 1. */
   readonly number: number;
+  /** ISO 8601. Wall-clock time, or virtual time in svc dev. */
   readonly at: string;
   readonly path: string;
   readonly activity: string | null;
@@ -28,6 +30,7 @@ export interface ListenedDelivery extends VerifiedDelivery {
 /** Parses a delivery and verifies its signature. Throws a UsageError if the key is invalid. */
 export async function verifyReceivedDelivery(received: {
   number: number;
+  /** Wall-clock time in milliseconds. */
   at: number;
   path: string;
   body: Buffer;
@@ -56,6 +59,7 @@ export async function verifyReceivedDelivery(received: {
   };
 }
 
+/** Creates the headers of a message by the default scheme. Throws a UsageError if the key is invalid. */
 export function signBody(message: WebhookMessage): Readonly<Record<string, string>> {
   try {
     return getDefaultScheme().sign(message);

@@ -107,6 +107,7 @@ export async function reportRemainingWebhook(id: number, error: unknown, context
   await context.output.warn(`To delete it: ${line}`);
 }
 
+/** Reports that the service may have created the webhook, whose ID is unknown. */
 async function reportPossible(url: string, context: Context): Promise<void> {
   const subject = `titled "${listenerTitle}" for ${url}`;
   await context.output.warn(`warning: The service may have created a webhook ${subject}, which is not deleted.`);
@@ -161,6 +162,7 @@ async function removeStaleListeners(
   return removed;
 }
 
+/** Returns false for other machines. */
 async function isClosedPort(url: string): Promise<boolean> {
   const { hostname } = new URL(url);
   return (hostname === "127.0.0.1" || hostname === "localhost") && isRefused(url);

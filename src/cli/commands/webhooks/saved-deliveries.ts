@@ -22,6 +22,7 @@ export interface SavedDelivery {
 const connectionHeaders =
   /^(host|connection|content-length|transfer-encoding|keep-alive|te|trailer|upgrade|expect|accept-encoding)$/;
 
+/** Throws a UsageError that names the flag. Callers check the folder before anything is sent. */
 export async function requireWritableFolder(folder: string, flag: string): Promise<void> {
   try {
     await access(await findNearestFolder(folder), constants.W_OK);
@@ -41,7 +42,10 @@ export async function openSavedDeliveries(folder: string) {
   const numbers = (await readdir(folder)).map((name) => Number(/^(\d{4,})-/.exec(name)?.[1] ?? 0));
   let last = numbers.reduce((most, number) => Math.max(most, number), 0);
   return {
-    /** Saves a delivery under the next free number, because other listeners can use the folder. Returns its path. */
+    /**
+     * Saves a delivery under the next free number, because other listeners can use the folder. Never replaces files and
+     * never follows links. Returns the path of the body.
+     */
     async add(activity: string, { body, headers }: SavedDelivery): Promise<string> {
       const lines = Object.entries(headers).map(([header, value]) => `${header}: ${value}\n`);
       for (;;) {
@@ -87,6 +91,7 @@ export async function readDelivery({ host }: Context, path: string, name: string
   return { body, headers: path === "-" ? {} : await readSavedHeaders(host, path) };
 }
 
+/** Returns no headers if there is no file next to the body. */
 export const readSavedHeaders = async ({ cwd }: Host, path: string): Promise<Record<string, string>> =>
   parseHeaders(await readFile(resolve(cwd, getHeadersPath(path)), "utf8").catch(() => ""));
 
@@ -118,6 +123,7 @@ interface DeliveryWithResponse extends SavedDelivery {
   readonly status: number;
 }
 
+/** Opens the corpus that is being recorded in this folder. Returns undefined if there is none. */
 export async function openRecording(folder: string, context: Context) {
   const recorder = await joinRecording(context, folder);
   if (!recorder) return undefined;

@@ -131,6 +131,7 @@ const toRow = ({ webhook, health }: WebhookReading) => [
   health.short,
 ];
 
+/** Checks that need no log of deliveries, in the order in which to try them. */
 const checks: readonly (readonly [words: string, argv: readonly string[]])[] = [
   [
     "Receive its webhooks on this machine through a tunnel, and check their signatures",

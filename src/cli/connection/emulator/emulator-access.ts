@@ -38,7 +38,10 @@ export async function findLocalEmulator(host: Host): Promise<LocalEmulator | und
   return { ...(await readEmulatorAccess(running)), state };
 }
 
-/** Requests the clusters and keys of a running emulator, with their local or public addresses. */
+/**
+ * Requests the clusters and keys of a running emulator. With `isPublic`, the addresses are the public ones, if there
+ * are any.
+ */
 export async function readEmulatorAccess(
   running: Pick<RunningEmulator, "routerUrl" | "token">,
   isPublic = false,
@@ -81,7 +84,11 @@ export function selectWorkspace<Access extends EmulatorAccess>(access: Access, w
 
 const singleAttempt = { retries: 0, timeoutMs: responseTimeoutMs };
 
-/** Throws if the emulator does not respond in time or, unless `mayBeStarting`, is not ready. */
+/**
+ * Checks whether the emulator of a run file responds at its address, without a token. No other request is sent there
+ * before (DECISIONS.md, E21). Throws CommandFailedError if the emulator does not respond in time or, unless
+ * `mayBeStarting`, is not ready.
+ */
 export async function isSameEmulator(
   { routerUrl, instanceId, pid }: RunningEmulator,
   { mayBeStarting = false }: { readonly mayBeStarting?: boolean } = {},
@@ -148,6 +155,7 @@ export async function withControlClient<T>(
 /** A local process that does not respond at once is not an emulator of this user. */
 const probeTimeoutMs = 2_000;
 
+/** Returns undefined if another program or no program listens at the address. */
 export async function probeListener(url: string): Promise<Liveness | undefined> {
   const { checkLiveness } = await import("../../../api/emulator/lifecycle.ts");
   const probeOnce = { retries: 0, timeoutMs: probeTimeoutMs };

@@ -18,7 +18,10 @@ export interface RunningEmulator {
   readonly instanceId: string;
 }
 
-/** Resolves the named state, or the nearest in this folder and its parents, or a new one here. */
+/**
+ * Resolves the named state, or the nearest in this folder and its parents, or a new one here. Throws UsageError for a
+ * folder.
+ */
 export function resolveStateFile(host: Host, file: string | undefined): string {
   if (file === undefined) return findNearestState(host.cwd) ?? resolve(host.cwd, defaultStateFile);
   const named = resolve(host.cwd, file);
@@ -42,6 +45,7 @@ export async function readRunFile(path: string): Promise<RunningEmulator | undef
   return running && (await findDistrustReason(path, running)) === undefined ? running : undefined;
 }
 
+/** Returns undefined for a trusted or missing run file. */
 export async function explainDistrust(path: string): Promise<string | undefined> {
   const running = await runFileAt(path);
   return running && findDistrustReason(path, running);
@@ -122,6 +126,7 @@ export async function printNoteOnce(output: Output, text: string, more = ""): Pr
   await output.note(text + more);
 }
 
+/** Error for a state in a folder of another origin, such as a clone (DECISIONS.md, E21). */
 export const createUntrustedStateError = (state: string, hint: string): CommandFailedError =>
   new CommandFailedError("failed", "untrusted_state", `${dirname(state)} was not made by this user on this machine.`, {
     hint: `Its state may send webhooks and contain tokens of its author. ${hint}`,

@@ -21,7 +21,10 @@ export async function listSnapshotNames(host: Host): Promise<readonly string[]> 
   return names.sort((a, b) => a.localeCompare(b, "en", { numeric: true }));
 }
 
-/** Finds a snapshot by its name in this folder's state, by its path, or by its name in the reachable emulator. */
+/**
+ * Finds a snapshot by its name in this folder's state, by its path, or by its name in the reachable emulator. Fails
+ * with exit code 5 if there is none.
+ */
 export async function resolveSnapshotFile(named: string, host: Host): Promise<string> {
   const names = await listSnapshotNames(host);
   if (names.includes(named)) {

@@ -30,7 +30,10 @@ export async function readPrivateFile<T>(path: string, check: ContentCheck): Pro
   });
 }
 
-/** Changes the file atomically under a lock. Only its owner can read it (DECISIONS.md, L12). */
+/**
+ * Changes the file atomically under a lock. Only its owner can read it (DECISIONS.md, L12). Returns the new content.
+ * Fails with exit code 75 if another process keeps the lock.
+ */
 export async function changePrivateFile<T>(
   path: string,
   check: ContentCheck,

@@ -36,6 +36,7 @@ export const profileSettings: readonly ProfileSetting[] = [
 
 const clusterKey = /^cluster_keys\.([A-Za-z0-9][\w-]*)$/;
 
+/** Finds the setting of a key such as `router_url` or `cluster_keys.eu-1`. Throws UsageError for an unknown key. */
 export function findProfileSetting(key: string): ProfileSetting {
   const known = profileSettings.find((one) => one.key === key);
   if (known) return known;
@@ -45,6 +46,7 @@ export function findProfileSetting(key: string): ProfileSetting {
   });
 }
 
+/** Returns the changed profile. `undefined` removes the setting. */
 export function setProfileSetting(profile: Profile, key: string, value: string | undefined): Profile {
   const cluster = clusterKey.exec(key)?.[1];
   const change = <T extends object>(object: T, name: string): T =>
@@ -57,6 +59,7 @@ export function setProfileSetting(profile: Profile, key: string, value: string |
     : { ...profile, cluster_keys: change(profile.cluster_keys ?? {}, cluster) };
 }
 
+/** Setting as displayed. A secret shows only its origin. */
 type EffectiveSetting =
   | { readonly key: string; readonly origin: string; readonly isSecret: false; readonly value: string }
   | { readonly key: string; readonly origin: string; readonly isSecret: true };

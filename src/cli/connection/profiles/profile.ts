@@ -17,6 +17,7 @@ export interface Profile {
   readonly cluster_keys?: Readonly<Record<string, string>>;
 }
 
+/** Content of `profiles.json` in the configuration folder. */
 export interface ProfileFile {
   readonly current?: string;
   readonly profiles: Readonly<Record<string, Profile>>;

@@ -94,6 +94,7 @@ type LogLevel = "info" | "warn" | "error";
 
 export type JsonLog = ReturnType<typeof createJsonLog>;
 
+/** Creates the log for log collectors: one JSON document per line on standard error. */
 export function createJsonLog({ output }: Pick<Context, "output">, wall: WallClock) {
   const printLine = (level: LogLevel, about: object) =>
     output.printDiagnosticDocument({ time: toIsoMillis(wall.now()), level, ...about });
