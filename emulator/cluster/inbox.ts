@@ -18,7 +18,10 @@ import { handleRecipientPage } from "./recipient-pages/recipient-pages.ts";
 import { createJsonResponse } from "./response.ts";
 import { createTrialWorkspace } from "./workspace/trial-workspace.ts";
 
-/** Unknown paths of the contract API (DECISIONS.md, C24), of the storage and of the control plane are 404. */
+/**
+ * Unknown paths of the contract API in any version (DECISIONS.md, C24), of the storage and of the control plane are
+ * 404. Only the router's listener serves the control plane.
+ */
 const servedPaths = /^\/(?:api\/v\d+(?:\.\d+)?\/public|_storage|_emulator)(?:\/|$)/;
 
 const knownRoutes = lookupTable<ForwardedHandler>({
@@ -57,7 +60,10 @@ const handlers: readonly ForwardedHandler[] = [
   completeAppInstallation,
 ];
 
-/** Responds with the seed's script, as the cluster would, with an echo, or with 404 (DECISIONS.md, R38). */
+/**
+ * Responds with the seed's script, or as the cluster would, or with an echo. Returns undefined for a path that gets
+ * 404, such as an unknown one under `--strict=paths` (DECISIONS.md, R38).
+ */
 export const createForwardedHandler =
   (cluster: ClusterContext, inbox: RequestInbox) =>
   async (request: ReceivedRequest, finding: FindingReporter): Promise<Passthrough | undefined> => {

@@ -10,7 +10,10 @@ import type { ClusterContext, ForwardedHandler } from "./context.ts";
 import { scheduleReport } from "./reports/report.ts";
 import { createJsonResponse, readOAuthParameters } from "./response.ts";
 
-/** The redirects of chat_a go to all clusters of a destination, so its state does not name the cluster. */
+/**
+ * The state names the cluster if the router reads it. The redirects of chat_a go to all clusters of a destination, so
+ * its state does not (specification, oauth_redirect).
+ */
 export async function beginAppInstallation(
   tx: Transaction,
   { clock, ids }: Pick<ClusterContext, "clock" | "ids">,

@@ -97,7 +97,10 @@ export function* findCustomerIds(event: unknown): Generator<string> {
 export interface RenewableIds extends Ids {
   /** Restarts the ids from the seed, at the first start and at every reset. */
   restart(): void;
-  /** Starts a new sequence for an existing state, so that no id is repeated. The caller must call `moveTo` first. */
+  /**
+   * Starts a new sequence for an existing state, so that no id is repeated. The number of the sequence is stored in the
+   * state. The caller must call `moveTo` before it draws an id.
+   */
   startSequence(store: Store): Promise<IdPosition | undefined>;
   /** Returns the position of the sequence, or undefined if ids are random. */
   place(): IdPosition | undefined;

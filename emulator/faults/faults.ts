@@ -52,6 +52,7 @@ export class Faults {
     return this.#faults;
   }
 
+  /** Returns false if no fault has that id. */
   remove(id: number): boolean {
     const before = this.#faults.length;
     this.#faults = this.#faults.filter((fault) => fault.id !== id);
@@ -79,7 +80,7 @@ export class Faults {
     for (const attempt of put_off) this.postponed.add(attempt);
   }
 
-  /** Counts all matching faults, so it must be called once per request or attempt. */
+  /** Returns the oldest match that applies. Counts all matches, so it must be called once per request or attempt. */
   recordMatch(matches: (rule: FaultRule) => boolean): ScriptedFault | undefined {
     let hitFault: ScriptedFault | undefined;
     for (const fault of this.#faults) {

@@ -22,8 +22,9 @@ function limitEmittedLength(tx: Transaction, body: string): void {
 
 /**
  * Stores a delivery and an entry of the schedule for each webhook that subscribes to the activity. A disabled webhook
- * also gets them, so that each skipped event is visible. `only` limits the notification to one webhook. Throws
- * MaxBodyBytesExceededError if the transaction emits too much (DECISIONS.md, C24).
+ * also gets them, so that each skipped event is visible. `only` limits the notification to one webhook. Returns the
+ * entries, which are due now. The ref of an entry is the id of its delivery. Throws MaxBodyBytesExceededError if the
+ * transaction emits too much (DECISIONS.md, C24).
  */
 export async function emitEvent(
   tx: Transaction,

@@ -96,6 +96,7 @@ interface ForeignDelivery {
   readonly response_body?: string | null | undefined;
 }
 
+/** Has no other effects: nothing is sent, and the webhook's failures are not counted. */
 export function recordForeignDelivery(
   tx: Transaction,
   { id: webhook_id, workspace_id, url }: Webhook,

@@ -135,7 +135,10 @@ export function endSchedule(tx: Transaction, { id, entry_id }: Delivery): void {
   if (waiting?.kind === "deliver" && waiting.ref === String(id)) dequeue(tx, waiting);
 }
 
-/** Expiry is not in the queue, because mode auto would jump to it (DECISIONS.md, C21). */
+/**
+ * Deletes at most `limit` expired records of each kind, and returns their number. Expiry is not in the queue, because
+ * mode auto would jump to it (DECISIONS.md, C21).
+ */
 export async function purgeWebhookRecords(tx: Transaction, now: number, limit = 50): Promise<number> {
   const expired = await tx.list(deliveries, { by: "keep_until", to: now, limit });
   for (const delivery of expired) {
@@ -183,6 +186,6 @@ export const getRetrySchedule = (
 /** An unreachable receiver gets at most six concurrent attempts (DECISIONS.md, C18). */
 export const getCapacity = (failureCount: number): number => Math.max(1, failuresUntilDisabled - failureCount);
 
-/** Returns virtual milliseconds (DECISIONS.md, C21). */
+/** Returns the virtual milliseconds after which a final record can be deleted (DECISIONS.md, C21). */
 export const getRetentionEnd = (outcome: "delivered" | "other", at: number): number =>
   at + (outcome === "delivered" ? deliveredRetentionMs : maxRetentionMs);

@@ -39,7 +39,10 @@ export const toActivityKey = (workspaceId: number, activity: Activity): string =
 /** Attempts with this key share a capacity of `6 − counter` (DECISIONS.md, C18). */
 export const toConcurrencyKey = (webhookId: number): string => `webhook:${webhookId}`;
 
-/** Enabling resets the counter and resends nothing. `at` is in virtual milliseconds (DECISIONS.md, C18). */
+/**
+ * Enabling resets the counter and resends nothing. Returns undefined if the webhook does not exist. `at` is in virtual
+ * milliseconds (DECISIONS.md, C18).
+ */
 export async function setWebhookEnabled(tx: Transaction, id: number, on: boolean, at: number) {
   const row = await tx.get(webhookRows, id);
   if (!row || (!on && row.status === "DISABLED_BY_USER")) return row;
@@ -62,14 +65,14 @@ interface Amendments {
 
 /** Callbacks for amendments that do not fit the body. Each must throw. */
 interface AmendmentConflictHandlers {
-  /** Called for a path that does not exist. `known` lists the fields at the position where the path ends. */
+  /** Called for a path that does not exist. `fields` lists those at the position where the path ends. */
   onMissing(path: string, fields: readonly string[]): never;
   onPresent(path: string): never;
 }
 
 type AmendedParent = Record<string, unknown> | unknown[];
 
-/** Additions come last, so that a field can be removed and added again. */
+/** Returns a copy. Additions come last, so that a field can be removed and added again. */
 export function applyAmendments(
   body: object,
   { overrides, additions, removals }: Amendments,

@@ -60,7 +60,7 @@ export function verifyCrmA(
 
 export type CrmARejection = "missing" | "unknown-version" | "stale" | "mismatch";
 
-/** Escapes of `: / ? @ ! $ ' ( ) * , ;`, which v3 decodes before signing. All other escapes stay escaped. */
+/** Escapes of `: / ? @ ! $ ' ( ) * , ;`, which v3 decodes before signing. Others stay, also `%20 %26 %2B %3D`. */
 const escapesDecodedByV3 = /%(?:2[14789ACF]|3[ABF]|40)/gi;
 
 const toSignedForm = (url: string): string => url.split("#", 1)[0]!.replace(escapesDecodedByV3, decodeURIComponent);

@@ -97,7 +97,7 @@ const toNoteRecord = ({ id, note }: Contract) => ({
   ...(note?.note_tag != null && { note_tag: note.note_tag }),
 });
 
-/** Each contract on the path is read once. */
+/** A contract counts as its own descendant. Each contract on the path is read once. */
 async function isDescendant(view: View, row: Contract, ancestorId: number): Promise<boolean> {
   const seen = new Set([row.id]);
   const waiting = [row];

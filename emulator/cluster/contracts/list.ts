@@ -51,6 +51,7 @@ export const contractListHandlers = {
 type ContractIndex = keyof (typeof contracts)["indexes"];
 type ContractSlice = IndexQuery<ContractIndex>;
 
+/** Each set contains every match. The chosen set is read as a whole, unless the page can be read from the index. */
 async function findSmallest(view: View, sets: readonly (readonly ContractSlice[])[]) {
   const sized = await Promise.all(
     sets.map(async (slices) => {

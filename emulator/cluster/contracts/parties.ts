@@ -117,6 +117,7 @@ function toAddress(
   };
 }
 
+/** Returns undefined if the upload names no counterparty. */
 export function parsePartyFields({
   counterparty_organization_name: name,
   counterparty_is_individual,
@@ -150,6 +151,7 @@ export async function replaceEntity(tx: Transaction, context: PartyContext, row:
   return row.entity_id === id ? row : saveEntityChange(tx, context, row, { entity_id: id });
 }
 
+/** Contracts whose parties are fixed keep the old name. */
 export async function renameParty(tx: Transaction, context: PartyContext, { id, name }: Counterparty): Promise<void> {
   for (const row of await tx.list(contracts, { by: "counterparty", equals: id })) {
     const party = row.counterparties.find(({ counterparty_id }) => counterparty_id === id);

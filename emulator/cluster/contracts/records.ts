@@ -138,7 +138,10 @@ export function findPendingParty(row: Contract): "CREATOR_PARTY" | "COUNTER_PART
 
 export const toPerformer = ({ user }: AuthenticatedMember): Performer => ({ name: user.name, email: user.email });
 
-/** `data` has other keys of `activity_data`, which are assumed, because no payload with them is public. */
+/**
+ * For activities that do not change the status. `at` is in virtual milliseconds. `data` has other keys of
+ * `activity_data`, which are assumed, because no payload with them is public.
+ */
 export async function emitContractEvent(
   tx: Transaction,
   { clock, by, at = clock.now() }: { readonly clock: Clock; readonly by: Performer; readonly at?: number },

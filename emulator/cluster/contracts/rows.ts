@@ -211,7 +211,10 @@ export async function readCompositeIds(
 
 export const formatReferenceId = (row: Pick<Contract, "id">): string => `SVC-${row.id}`;
 
-/** A wrong prefix is also rejected, because such paths only accept the composite form (DECISIONS.md, C12). */
+/**
+ * Rejects an unknown or deleted contract, and one of another workspace, alike. A wrong or missing prefix is also
+ * rejected, because such paths only accept the composite form (DECISIONS.md, C12).
+ */
 export async function requireContract(
   view: View,
   caller: AuthenticatedMember,

@@ -39,7 +39,10 @@ interface Authorization {
   readonly expectedSub: string | undefined;
 }
 
-/** Public clients must use PKCE. `svc_user=<e-mail>` skips the page that offers every user (DECISIONS.md, R35). */
+/**
+ * Authenticates a person for a client (OpenID Connect Core, 3.1.2). Public clients must use PKCE with S256.
+ * `svc_user=<e-mail>` skips the page that offers every user. `prompt=none` requires a session (DECISIONS.md, R35).
+ */
 export const authorizeClient: ForwardedHandler = async (request, context, finding) => {
   const parameters = readOAuthParameters(request);
   const { client_id = "", redirect_uri, cluster_id } = parameters;
@@ -184,7 +187,10 @@ async function grant(
   return redirectBack(context, authorization, { code: `${cluster.id}_${code}` }, cookie);
 }
 
-/** The redirect URI stays byte for byte (RFC 6749, 3.1.2), because clients and proxies may compare it. */
+/**
+ * `iss` identifies the issuer (RFC 9207). The redirect URI stays byte for byte (RFC 6749, 3.1.2), because clients and
+ * proxies may compare it.
+ */
 function redirectBack(
   { settings }: ClusterContext,
   { redirectTo, parameters }: Authorization,
@@ -198,7 +204,10 @@ function redirectBack(
 
 const loopback = /^(?:127\.\d{1,3}\.\d{1,3}\.\d{1,3}|\[::1\]|localhost)$/;
 
-/** A loopback URI can have any port (RFC 8252, 7.3). A client without URIs can use any safe one (DECISIONS.md, R35). */
+/**
+ * A registered loopback URI can have any port (RFC 8252, 7.3). A client without registered URIs can use any https or
+ * loopback URI (DECISIONS.md, R35).
+ */
 function findAllowedRedirect(client: OAuthClient, redirectUri: string | undefined): string | undefined {
   const url = redirectUri === undefined || !absoluteUri.test(redirectUri) ? undefined : tryParseUrl(redirectUri);
   if (

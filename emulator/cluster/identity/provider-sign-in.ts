@@ -100,7 +100,10 @@ interface SignInPagePerson {
   readonly cluster_id: string;
 }
 
-/** Lists the users of all clusters, because any cluster's page can be shown to a person (DECISIONS.md, R14). */
+/**
+ * Lists the users of all emulated clusters, because any cluster's page can be shown to a person. Each link names its
+ * cluster, which takes precedence over anything else in the request (DECISIONS.md, R14).
+ */
 export async function createSignInPage(view: View, parameters: OAuthParameters, clientName: string) {
   // The client's login hint must not redirect to another person's cluster.
   const { svc_user: _, prompt: __, cluster_id: ___, login_hint, ...kept } = parameters;

@@ -27,7 +27,10 @@ export type SigningKey = z.infer<typeof SigningKey>;
 
 export const signingKeys = defineRows({ name: "signing_keys", schema: SigningKey, key: (row) => row.cluster_id });
 
-/** Creating a key takes longer than starting an emulator. With --deterministic it is derived from the cluster's key. */
+/**
+ * The key is created on first use, because that takes longer than starting an emulator. With --deterministic it is
+ * derived from the cluster's key, which is derived from the seed.
+ */
 export async function getSigningKey({
   store,
   cluster,
@@ -45,6 +48,7 @@ export async function getSigningKey({
   });
 }
 
+/** The same seed gives the same key. Without a seed, the key is random. */
 export async function createPrivateJwk(seed: string | undefined): Promise<PrivateJwk> {
   if (seed !== undefined) return deriveSeededJwk(seed);
   const { privateKey } = await promisify(generateKeyPair)("rsa", { modulusLength: 2048 });

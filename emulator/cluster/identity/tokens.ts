@@ -32,7 +32,10 @@ interface TokenSet {
   readonly id_token?: string;
 }
 
-/** There is no `nbf`, because real clients would check it against the wall clock (DECISIONS.md, P7). */
+/**
+ * Issues an ID token only for the scope `openid`. Times are virtual, and the issuer is the router for every cluster.
+ * There is no `nbf`, because real clients would check it against the wall clock (DECISIONS.md, P7).
+ */
 export async function issueTokens(context: SigningContext, granted: TokenGrant): Promise<TokenSet> {
   const { store, cluster, settings, clock, ids } = context;
   const { client_id, user_id, scope, nonce } = granted;
@@ -69,6 +72,7 @@ async function signToken(context: SigningContext, typ: string, claims: JWTPayloa
   return new SignJWT(claims).setProtectedHeader({ alg: "RS256", kid, typ }).sign(await importJWK(jwk, "RS256"));
 }
 
+/** Returns undefined for a token that is expired, altered, or of another cluster. */
 export async function verifyAccessToken(context: SigningContext, token: string): Promise<JWTPayload | undefined> {
   const payload = await verifyToken(await getSigningKey(context), token, {
     typ: "at+jwt",
@@ -78,7 +82,10 @@ export async function verifyAccessToken(context: SigningContext, token: string):
   return payload?.cluster === context.cluster.id ? payload : undefined;
 }
 
-/** The token may have expired (OpenID Connect Core, 3.1.2.1, id_token_hint). */
+/**
+ * Returns undefined for a token that no cluster of this issuer signed. The token may have expired (OpenID Connect Core,
+ * 3.1.2.1, id_token_hint).
+ */
 export async function verifyIdTokenSubject({ store, settings }: SigningContext, token: string) {
   const cluster = readClusterClaim(token);
   const key = cluster === undefined ? undefined : await store.read((view) => view.get(signingKeys, cluster));
@@ -102,6 +109,7 @@ export async function getPublicJwk(context: SigningContext): Promise<Readonly<Re
   return { kty, n, e, kid: await calculateJwkThumbprint(jwk), use: "sig", alg: "RS256" };
 }
 
+/** Returns the new token with the prefix of its cluster. */
 export async function storeRefreshToken(tx: Transaction, { cluster, clock, ids }: SigningContext, granted: TokenGrant) {
   for (const old of await tx.list(refreshTokens, { by: "expires_at", to: clock.now() - expiredRetentionMs })) {
     tx.delete(refreshTokens, old.token);

@@ -30,7 +30,10 @@ export class PdfReader {
     this.#wall = wall;
   }
 
-  /** Resolves with `busy` if too many files wait, or if this file has waited too long. */
+  /**
+   * Resolves with `busy` if too many files wait, or if this file has waited too long. Rejects if no process can be
+   * started.
+   */
   read(goal: PdfTask["goal"], file: Uint8Array): Promise<PdfReadResult | typeof pdfReaderBusy> {
     const bytes = [...this.#waiting].reduce((sum, each) => sum + each.bytes, file.length);
     const isFull =
@@ -121,6 +124,7 @@ export async function checkPdf(base64: string, pdfs: PdfReader, fail: Fail<"pdfs
   return problem === undefined ? { file } : { problem: `Input should be a valid PDF: ${problem}` };
 }
 
+/** Returns the reason why the file is not a PDF, or undefined if it is one. */
 export async function findPdfProblem(file: Buffer, pdfs: PdfReader) {
   const reading = await pdfs.read("check", file);
   return reading === pdfReaderBusy ? reading : reading.problem;

@@ -91,6 +91,7 @@ export class TrueTypeFont {
     return this.getTable("glyf").subarray(readOffset(id), readOffset(id + 1));
   }
 
+  /** Returns four bytes of `hmtx`: the width and the side bearing. */
   getMetrics(id: number): Buffer {
     const [count, hmtx] = [this.getTable("hhea").readUInt16BE(34), this.getTable("hmtx")];
     if (id < count) return hmtx.subarray(4 * id, 4 * id + 4);

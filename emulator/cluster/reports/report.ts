@@ -89,7 +89,10 @@ const batchWindowMs = 25;
 /** Half of the slots of the schedule stay free. */
 const maxBatchReports = 32;
 
-/** Reports that follow each other quickly share a request, because a request costs as much as sending a contract. */
+/**
+ * Reports that follow each other quickly share a request, because a request costs as much as sending a contract. With
+ * `isOrdered`, reports are sent one after another, so that their order is the same in every run.
+ */
 export class ReportBatcher {
   readonly #router: RouterClient;
   readonly #wall: WallClock;

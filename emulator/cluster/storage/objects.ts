@@ -32,7 +32,10 @@ export const signedUrlLifetimeSeconds = 15 * 60;
 
 type SigningContext = Pick<ClusterContext, "cluster" | "clock" | "ids">;
 
-/** A PUT is bound to the content type. The first URL of a cluster creates the signing key. */
+/**
+ * The URL is valid for one method, for 15 virtual minutes. A PUT is bound to the content type. The first URL of a
+ * cluster creates the signing key.
+ */
 export async function signObjectUrl(
   tx: Transaction,
   context: SigningContext,
@@ -57,6 +60,7 @@ async function getSigningKey(tx: Transaction, { cluster, ids }: SigningContext):
   return key;
 }
 
+/** Returns undefined before the first URL of the cluster is signed. */
 export async function findStorageKey(view: View, clusterId: string): Promise<Buffer | undefined> {
   const row = await view.get(storageKeys, clusterId);
   return row && Buffer.from(row.key, "base64");

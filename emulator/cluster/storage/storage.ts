@@ -116,7 +116,10 @@ async function findExtension(contentType: string): Promise<string | undefined> {
 
 const maxObjectKeyLength = 255;
 
-/** Characters that file systems reject become underscores. The name has at most 255 characters, and an extension. */
+/**
+ * Characters that file systems reject become underscores. The name has at most 255 characters, and the default
+ * extension if it has none.
+ */
 export function sanitizeFilename(name: string, defaultExtension: string | undefined): string {
   const last = name.slice(Math.max(name.lastIndexOf("/"), name.lastIndexOf("\\")) + 1);
   const clean = shortenMiddle(trimTrailing(last, ". "))

@@ -173,7 +173,10 @@ class ChunkedBodyError extends Error {
 
 const maxLineBytes = 4096;
 
-/** The URL authorizes the upload, so chunk signatures are not checked. */
+/**
+ * An aws-chunked body repeats `length;chunk-signature=…` and the bytes until an empty chunk, and can end with trailers.
+ * The URL authorizes the upload, so chunk signatures are not checked.
+ */
 async function* decodeChunked(
   body: AsyncIterable<Uint8Array>,
   onTrailer: (name: string, value: string) => void,

@@ -58,7 +58,11 @@ export function requireDeveloperSettings(
 
 const rateLimitWindowMs = 1_000;
 
-/** A rejected request does not count, as in the real framework's throttle. A `perSecond` of 0 means no limit. */
+/**
+ * Counts requests per workspace over the last second of the wall clock. A rejected request does not count, and
+ * `retry-after` is the time until the oldest one leaves the window, as in the real framework's throttle. A `perSecond`
+ * of 0 means no limit.
+ */
 export function createRateLimit(
   perSecond: number,
   wall: WallClock,

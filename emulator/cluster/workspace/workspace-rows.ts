@@ -71,6 +71,7 @@ export async function findActiveUser(view: View, workspace: Workspace, id: numbe
   return user?.is_active ? user : undefined;
 }
 
+/** Returns the member, active or not. */
 export async function findMemberByEmail(view: View, workspaceId: number, email: string): Promise<User | undefined> {
   const namesakes = await view.list(users, { by: "email", equals: toAddressKey(email) });
   return namesakes.find((user) => user.workspace_id === workspaceId);
@@ -81,7 +82,10 @@ export async function findActiveUserByEmail(view: View, { id }: Workspace, email
   return namesakes.find((user) => user.workspace_id === id && user.is_active);
 }
 
-/** The first field is the user's. `conflict` is the message if both are given. */
+/**
+ * Exactly one of the two fields must name a user or a role of the workspace. The first field is the user's. `conflict`
+ * is the message if both are given.
+ */
 export async function findAssigneeProblem(
   view: View,
   workspace: Workspace,

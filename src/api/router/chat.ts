@@ -5,8 +5,8 @@ import { dictionary, optionalString } from "../shapes.ts";
 import { forwarding, forwardingToAll, forwardingToOne } from "./failures.ts";
 
 /**
- * Shared parts of the webhooks of chat_a: the request is raw bytes, and the response is the cluster's (DECISIONS.md,
- * R15 and R21).
+ * Shared parts of the webhooks of chat_a and chat_b: the request is raw bytes, and the response is the cluster's
+ * (DECISIONS.md, R15, R21 and R22).
  */
 const webhook = {
   ...routerOperation,
@@ -139,11 +139,11 @@ export const receiveOAuthRedirect = defineOperation({
 
 export const receiveActivity = defineOperation({
   id: "chat-b.messaging",
+  // Without `auth`: the handler verifies the bot-framework token, because `bearer` stands for a different issuer.
   ...webhook,
   summary: "Verify and forward an activity of chat_b to its cluster",
   method: "POST",
   path: "/router/v1/integrations/chat_b/webhook/messaging",
-  // The handler verifies the bot-framework token, because `bearer` stands for a different issuer.
   responses: { 200: passthrough() },
   failures: ["bad-chat-b-token", "not-an-activity", "no-chat-b-mapping", ...forwardingToOne],
   emits: ["CONTRACT_ACTIVITY_LOG_COMMENT_CREATED"],

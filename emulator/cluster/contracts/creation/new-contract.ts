@@ -43,6 +43,7 @@ export function createContract(
   };
 }
 
+/** For changes that do not affect the status, which only the lifecycle changes. */
 export function storeContractChange(tx: Transaction, row: Contract, at: number, change: Partial<Contract>): Contract {
   const after = { ...row, ...change, updated_at: at };
   tx.put(contracts, after);

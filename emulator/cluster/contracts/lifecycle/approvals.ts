@@ -39,6 +39,7 @@ export const approvalHandlers = {
 
 type ApprovalRequests = InputOf<typeof requestContractApprovals>["body"]["approvals"];
 
+/** Adds approvals, and requests those that are due. */
 export async function requestApprovals(
   tx: Transaction,
   context: LifecycleContext,
@@ -141,7 +142,10 @@ function requestDueApprovals(approvals: readonly ContractApproval[]): ContractAp
   });
 }
 
-/** The lifecycle is checked first, because the transition depends on whether this is the last approval. */
+/**
+ * Without `approval`, approves the first open one of the approver, or else the first pending one of all. The lifecycle
+ * is checked first, because the transition depends on whether this is the last approval.
+ */
 export async function recordApproval(
   tx: Transaction,
   context: LifecycleContext,

@@ -10,7 +10,10 @@ import type { LifecycleContext } from "./transition.ts";
 
 type ContractJob = (tx: Transaction, contract: Contract, rest: readonly string[]) => Promise<string>;
 
-/** The ref of an entry is `<contract id> <e-mail id>` or `<contract id> <signatory id>` (DECISIONS.md, C11). */
+/**
+ * The ref of `email-delivery` is `<contract id> <e-mail id>`, and that of `auto-sign` is `<contract id> <signatory id>`
+ * (DECISIONS.md, C11).
+ */
 export function createContractJobHandlers(context: LifecycleContext): JobHandlers {
   const { clock } = context;
 

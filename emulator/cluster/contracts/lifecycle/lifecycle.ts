@@ -48,7 +48,10 @@ const requirementChecks: Readonly<Record<Requirement, (contract: Contract) => bo
   "approval-pending": (contract) => countPendingApprovals(contract) > 0,
 };
 
-/** `from` is "(new)" for a new contract. `at` is in virtual milliseconds. */
+/**
+ * Follows the table of src/api/contracts/lifecycle.ts, without side effects. `from` is "(new)" for a new contract. `at`
+ * is in virtual milliseconds.
+ */
 export function applyMove(
   contract: Contract,
   trigger: Trigger,
@@ -120,6 +123,7 @@ function completeOldest({ reviews }: Contract, at: number): Contract["reviews"] 
   return reviews.map((review) => (review === done ? { ...review, completed_at: at } : review));
 }
 
+/** Restarts the round of signatures. */
 function markInvited(signatories: readonly ContractSignatory[], at: number): ContractSignatory[] {
   const fresh = signatories.map((signatory) => ({ ...signatory, action: null, sent_at: null }));
   return inviteNextSignatories(fresh, at);

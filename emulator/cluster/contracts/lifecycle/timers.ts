@@ -65,7 +65,7 @@ export async function sendContractEmails(
   }
 }
 
-/** Each person's newest e-mail gets a report if the contract still waits for that person. */
+/** After a hold, each person's newest e-mail gets a report if the contract still waits for that person. */
 async function scheduleReportTimers(tx: Transaction, contract: Contract, at: number): Promise<void> {
   const { status, signatories, sent_for_signature_at, sent_to_counterparty_at } = contract;
   const [purpose, since] =

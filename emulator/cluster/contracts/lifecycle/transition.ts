@@ -71,6 +71,7 @@ async function applyTransition(
   const { appliedMove } = outcome;
   const after = patch ? patch(outcome.contract) : outcome.contract;
   const hasNewState = after.status !== before.status || after.deleted_at !== null || from === "(new)";
+  // Whatever waits for a contract ends when it leaves its state (DECISIONS.md, C22).
   if (hasNewState) await endContractEntries(tx, after.id);
   const invited = findInvitedSignatories(appliedMove, before, after);
   await startTimers(tx, after, { appliedMove, hasNewState, at, autoSignMs, invited, addressees });
