@@ -86,8 +86,8 @@ const redeemCode: GrantRedeemer = async (tx, context, parameters, clientId) => {
 };
 
 /**
- * A second use revokes all refresh tokens of the consent (RFC 6749, 4.1.2; RFC 9700, 4.14). A client that acts for itself
- * has no user.
+ * A second use revokes all refresh tokens of the consent (RFC 6749, 4.1.2; RFC 9700, 4.14). A client that acts for
+ * itself has no user.
  */
 async function checkGrant<Row extends Omit<RefreshToken, "token">>(
   tx: Transaction,
