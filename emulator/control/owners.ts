@@ -1,7 +1,7 @@
 import { hashEmail, isEmailHash } from "../../src/schemes/email-hash.ts";
 import { toUserCodeKey } from "../router/device/rows.ts";
 import { buildSignatoryKey, signatories } from "../router/mapping/signatories.ts";
-import { mappingTables } from "../router/mapping/tables.ts";
+import { type MappingTable, mappingTables } from "../router/mapping/tables.ts";
 import { findOwnersByTable } from "../router/resolve/resolve.ts";
 import type { ControlHandlers } from "./context.ts";
 
@@ -14,7 +14,7 @@ export const ownerHandlers = {
   "owners.look-up": ({ body: { table, keys } }, { store }) =>
     store.read(async (view) => {
       const found: (string | null)[] = [];
-      for (const key of keys) found.push((await view.lookup(mappingTables[table], key)) ?? null);
+      for (const key of keys) found.push((await view.lookup(mappingTables[table], toStoredKey(table, key))) ?? null);
       return { cluster_ids: found };
     }),
 
@@ -30,6 +30,12 @@ export const ownerHandlers = {
       return { removed };
     }),
 } satisfies ControlHandlers;
+
+/** Returns the key of an identifier in its table (emulator/router/mapping/tables.ts). */
+function toStoredKey(table: MappingTable, identifier: string): string {
+  if (table === "user_codes") return toUserCodeKey(identifier);
+  return table === "external_integrations" ? identifier.replace(/^(?!CHAT_B:)/, "CHAT_B:") : identifier;
+}
 
 /**
  * Returns the possible kinds of an identifier of unknown kind, in the look-up order of the router (DECISIONS.md, R14).

@@ -58,7 +58,9 @@ export const lookUpOwners = defineOperation({
         keys: z
           .array(z.string())
           .max(10_000)
-          .describe("Identifiers as stored in the table (e-mail addresses as hashes)"),
+          .describe(
+            "Identifiers: e-mail addresses as hashes, user codes and external IDs with or without punctuation and prefix",
+          ),
       }),
     ),
   },

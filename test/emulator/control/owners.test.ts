@@ -13,6 +13,18 @@ describe("owner lookup of an identifier", () => {
     assert.deepEqual([status, found], [200, { cluster_ids: ["us-1", null, "eu-1", "us-1"] }]);
   });
 
+  it("finds external IDs without their type and user codes with their hyphen", async (t) => {
+    const world = await startRoutedEmulator(t, { mappings: { user_codes: { "us-1": ["WDJBMJHT"] } } });
+    await world.map("integrations", "eu-1", ["tenant"]);
+    for (const [table, keys, cluster] of [
+      ["external_integrations", ["tenant", "CHAT_B:tenant"], "eu-1"],
+      ["user_codes", ["WDJB-MJHT", "wdjbmjht"], "us-1"],
+    ] as const) {
+      const { body } = await world.ask("POST", "owners", { body: { table, keys } });
+      assert.deepEqual(body, { cluster_ids: [cluster, cluster] });
+    }
+  });
+
   it("returns owners with the table and the key", async (t) => {
     const world = await startRoutedEmulator(t, { mappings: { user_codes: { "us-1": ["WDJBMJHT"] } } });
     await world.map("emails", "eu-1", [hashEmail("ada@example.org")]);

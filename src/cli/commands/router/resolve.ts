@@ -1,7 +1,5 @@
 import { listOwners } from "../../../api/emulator/owners.ts";
 import { listClusters } from "../../../api/router/clusters.ts";
-import { showClusterClient, showClusterEmail } from "../../../api/router/mapping-tables.ts";
-import { ServiceError } from "../../../client/errors.ts";
 import { isEmailHash } from "../../../schemes/email-hash.ts";
 import { readClusterClaim } from "../../../schemes/http-authorization.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
@@ -9,6 +7,7 @@ import { isEmulator } from "../../connection/target.ts";
 import { CommandFailedError } from "../../process/failure.ts";
 import { hashFlag } from "./bulk/flags.ts";
 import { type EmailHashing, getEmailKind, toIdentifier } from "./bulk/input/identifiers.ts";
+import { lookUpPublicly } from "./bulk/lookup.ts";
 
 interface Owner {
   readonly table: string;
@@ -54,27 +53,14 @@ const routerResolve = defineCommand({
 
 async function lookUpOwners(context: Context, identifier: string, hashing: EmailHashing): Promise<Owner[]> {
   const client = await context.client("router");
-  const options = { signal: context.signal };
+  const lookUp = async (table: string, key: string): Promise<Owner[]> => {
+    const cluster_id = await lookUpPublicly(table, key, client, context.signal);
+    return cluster_id === null ? [] : [{ table, key, cluster_id }];
+  };
   const isEmail = hashing === "none" || isEmailHash(identifier) || identifier.includes("@");
-  if (isEmail) {
-    const key = toIdentifier(getEmailKind(hashing), identifier);
-    const email = await ignoreNotFound(() => client.call(showClusterEmail, { params: { email_hash: key } }, options));
-    if (email || hashing !== "none")
-      return email ? [{ table: "cluster_emails", key, cluster_id: email.cluster_id }] : [];
-  }
-  const owner = await ignoreNotFound(() =>
-    client.call(showClusterClient, { params: { client_id: identifier } }, options),
-  );
-  return owner ? [{ table: "cluster_clients", key: identifier, cluster_id: owner.cluster_id }] : [];
-}
-
-async function ignoreNotFound<T>(ask: () => Promise<T>): Promise<T | undefined> {
-  try {
-    return await ask();
-  } catch (error) {
-    if (error instanceof ServiceError && error.status === 404) return undefined;
-    throw error;
-  }
+  const found = isEmail ? await lookUp("cluster_emails", toIdentifier(getEmailKind(hashing), identifier)) : [];
+  const mayBeClient = !isEmail || hashing === "none";
+  return found.length === 0 && mayBeClient ? lookUp("cluster_clients", identifier) : found;
 }
 
 /** Finds a cluster by its ID, by a token that begins with the ID, or by a JWT with such a claim. */

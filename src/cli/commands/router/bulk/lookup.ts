@@ -1,6 +1,7 @@
-import { keyedTables, listOwners, lookUpOwners } from "../../../../api/emulator/owners.ts";
+import { keyedTables, lookUpOwners } from "../../../../api/emulator/owners.ts";
 import { showClusterClient, showClusterEmail } from "../../../../api/router/mapping-tables.ts";
 import { pluralize } from "../../../../base/text.ts";
+import type { Client } from "../../../../client/client.ts";
 import { ServiceError } from "../../../../client/errors.ts";
 import type { Context } from "../../../command.ts";
 import { isEmulator } from "../../../connection/target.ts";
@@ -23,79 +24,88 @@ const maxLookupConnections = 8;
 /** Tables with a public look-up on every router. */
 const publicTables: readonly string[] = ["cluster_emails", "cluster_clients"];
 
+/**
+ * Returns the cluster of each key of a table, in the order of the keys: null if it has none. Returns nothing for a table
+ * without a look-up.
+ */
+type TableLookup = (table: string, keys: readonly string[]) => Promise<readonly (string | null)[]>;
+
 /** Creates a look-up for the identifiers of a job. Returns undefined if the service supports none of them. */
-export async function createLookup(work: BulkJobKind, context: Context): Promise<ClusterLookup | undefined> {
+export async function createLookup({ table }: BulkJobKind, context: Context): Promise<ClusterLookup | undefined> {
   const isForEmulator = await isEmulator(context);
-  const { table } = work;
   if (table !== undefined && !publicTables.includes(table) && !isForEmulator) return undefined;
-  const lookUpBatch = isForEmulator && table !== undefined ? await createBatchLookup(table, context) : undefined;
-  if (lookUpBatch) return { findClusters: (values) => lookUpBatch([...new Set(values)]) };
-  const query = await createQuery(context, isForEmulator);
+  const lookUp = await (isForEmulator ? createEmulatorLookup(context) : createPublicLookup(context));
   return {
     async findClusters(values) {
       const found = new Map<string, string | null | undefined>();
-      const lookUpOne = async (value: string) => {
-        const [field, identifier] = table === undefined ? splitOffboardValue(value) : [undefined, value];
-        const owner = table ?? Object.values(offboardKinds).find((kind) => kind.field === field)!.table;
-        found.set(value, await query(owner, identifier));
-      };
-      const listItems = async function* () {
-        yield* new Set(values);
-      };
-      await runConcurrently(listItems(), maxLookupConnections, lookUpOne);
-      context.signal.throwIfAborted();
+      const distinct = [...new Set(values)];
+      if (table !== undefined) return zip(distinct, await lookUp(table, distinct));
+      for (const { field, table } of Object.values(offboardKinds)) {
+        const own = distinct.filter((value) => splitOffboardValue(value)[0] === field);
+        const clusters = await lookUp(
+          table,
+          own.map((value) => splitOffboardValue(value)[1]),
+        );
+        for (const [value, cluster] of zip(own, clusters)) found.set(value, cluster);
+      }
       return found;
     },
   };
 }
 
+const zip = <T>(values: readonly string[], results: readonly T[]): Map<string, T | undefined> =>
+  new Map(values.map((value, i) => [value, results[i]]));
+
+/** Maximum number of keys in one request to an emulator (src/api/emulator/owners.ts). */
 const maxKeys = 10_000;
 
-/**
- * Creates a look-up in a table of an emulator, which accepts many identifiers at a time. Single requests for 100,000
- * identifiers would take a minute. Returns undefined if identifiers are not the key of the table.
- */
-async function createBatchLookup(name: string, context: Context) {
-  const table = keyedTables.find((keyed) => keyed === name);
-  if (table === undefined) return undefined;
+/** Single requests for 100,000 identifiers would take a minute, so an emulator looks up many at a time. */
+async function createEmulatorLookup(context: Context): Promise<TableLookup> {
   const client = await context.client("emulator", {});
-  return async (keys: readonly string[]): Promise<ReadonlyMap<string, string | null>> => {
-    const found = new Map<string, string | null>();
+  return async (name, keys) => {
+    const table = keyedTables.find((keyed) => keyed === name)!;
+    const found: (string | null)[] = [];
     for (let from = 0; from < keys.length; from += maxKeys) {
-      const some = keys.slice(from, from + maxKeys);
-      const body = { table, keys: some };
+      const body = { table, keys: keys.slice(from, from + maxKeys) };
       const { cluster_ids } = await client.call(lookUpOwners, { body }, { signal: context.signal, repeatable: true });
-      for (const [at, key] of some.entries()) found.set(key, cluster_ids[at] ?? null);
+      found.push(...cluster_ids);
     }
     return found;
   };
 }
 
-async function createQuery(context: Context, isForEmulator: boolean) {
+async function createPublicLookup(context: Context): Promise<TableLookup> {
   const client = await context.client("router", { connections: maxLookupConnections });
-  const options = { signal: context.signal };
-  const control = isForEmulator ? await context.client("emulator", {}) : undefined;
-  return async (table: string, key: string): Promise<string | null | undefined> => {
-    if (table === "cluster_emails") {
-      return toNullIfMissing(client.call(showClusterEmail, { params: { email_hash: key } }, options));
-    }
-    if (table === "cluster_clients") {
-      return toNullIfMissing(client.call(showClusterClient, { params: { client_id: key } }, options));
-    }
-    if (!control) return undefined;
-    const found = await control.call(listOwners, { query: { identifier: key } }, options);
-    return found.find((owner) => owner.table === table)?.cluster_id ?? null;
+  return async (table, keys) => {
+    if (!publicTables.includes(table)) return [];
+    const found: (string | null)[] = [];
+    await runConcurrently(keys.entries(), maxLookupConnections, async ([i, key]) => {
+      found[i] = await lookUpPublicly(table, key, client, context.signal);
+    });
+    context.signal.throwIfAborted();
+    return found;
   };
 }
 
-const toNullIfMissing = (owner: Promise<{ readonly cluster_id: string }>): Promise<string | null> =>
-  owner.then(
+/** Looks up an e-mail hash or a client ID on any router. Returns the cluster, or null if there is none. */
+export async function lookUpPublicly(
+  table: string,
+  key: string,
+  client: Client,
+  signal: AbortSignal,
+): Promise<string | null> {
+  const owner =
+    table === "cluster_emails"
+      ? client.call(showClusterEmail, { params: { email_hash: key } }, { signal })
+      : client.call(showClusterClient, { params: { client_id: key } }, { signal });
+  return owner.then(
     ({ cluster_id }) => cluster_id,
     (error: unknown) => {
       if (error instanceof ServiceError && error.status === 404) return null;
       throw error;
     },
   );
+}
 
 export async function requireLookup(work: BulkJobKind, context: Context): Promise<ClusterLookup> {
   const lookup = await createLookup(work, context);

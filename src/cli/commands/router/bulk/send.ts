@@ -117,7 +117,7 @@ const isRowError = (error: unknown): error is ServiceError =>
  * items were processed.
  */
 export async function runConcurrently<T>(
-  items: AsyncIterable<T>,
+  items: AsyncIterable<T> | Iterable<T>,
   concurrency: number,
   work: (item: T) => Promise<void>,
   signal?: AbortSignal,
