@@ -4,8 +4,8 @@ import * as zlib from "node:zlib";
 import { findStringEnd } from "../base/json.ts";
 import { lookupTable } from "../base/object.ts";
 import { hasNoBody } from "../base/response-quirks.ts";
-import type { IncomingResponse } from "./exchange.ts";
 import { createSizeLimitError } from "./limits.ts";
+import type { HttpResponse } from "./request.ts";
 
 const decoders = lookupTable<() => NodeJS.ReadWriteStream>({
   gzip: () => zlib.createGunzip(),
@@ -18,7 +18,7 @@ const decoders = lookupTable<() => NodeJS.ReadWriteStream>({
  * Decodes the content codings of a response (RFC 9110, 8.4). Requests do not accept any coding, but proxies and stored
  * objects use them. A response with an unknown coding stays unchanged.
  */
-export function decodeResponse(answer: IncomingResponse, method: string, maxBytes: number): IncomingResponse {
+export function decodeResponse(answer: HttpResponse, method: string, maxBytes: number): HttpResponse {
   const { "content-encoding": encoding = "", "content-length": length, ...headers } = answer.headers;
   const codings = encoding
     .toLowerCase()
@@ -72,19 +72,11 @@ export function parseJson(text: string): unknown {
 function isTooDeep(text: string): boolean {
   let depth = 0;
   for (let i = 0; i < text.length; i += 1) {
-    const code = text.charCodeAt(i);
-    if (code === quote) i = findStringEnd(text, i);
-    else if (code === openList || code === openObject) depth += 1;
-    else if (code === closeList || code === closeObject) depth -= 1;
+    const character = text[i];
+    if (character === '"') i = findStringEnd(text, i);
+    else if (character === "[" || character === "{") depth += 1;
+    else if (character === "]" || character === "}") depth -= 1;
     if (depth > maxDepth) return true;
   }
   return false;
 }
-
-const [quote, openList, closeList, openObject, closeObject] = [...'"[]{}'].map((one) => one.charCodeAt(0)) as [
-  number,
-  number,
-  number,
-  number,
-  number,
-];

@@ -5,8 +5,8 @@ import { type CallArguments, CheckedCall } from "./checked-call.ts";
 import type { ReadMode } from "./limits.ts";
 import { type PlannedRetry, type RetryRule, withRetries } from "./network-failure.ts";
 import type { CallOptions, ClientOptions as PublishedOptions } from "./published.d.ts";
-import { buildRequest, type HttpRequest, isIdempotent } from "./request.ts";
-import { type ApiResponse, getReadMode, type HttpResponse, readResponse, requireValidValue } from "./response.ts";
+import { buildRequest, type HttpRequest, type HttpResponse, isIdempotent } from "./request.ts";
+import { type ApiResponse, getReadMode, readResponse, requireValidValue } from "./response.ts";
 import type { Transport } from "./transport.ts";
 
 export interface ExchangeObserver {

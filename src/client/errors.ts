@@ -7,36 +7,21 @@ import type { Problem } from "./published.d.ts";
  */
 export class ServiceError extends Error {
   override readonly name = "ServiceError";
-  readonly operation: string;
-  readonly method: string;
+  declare readonly operation: string;
+  declare readonly method: string;
   /** Path without a query and without secrets. */
-  readonly path: string;
-  readonly status: number;
-  readonly problem: Problem;
-  readonly body: unknown;
-  readonly headers: Readonly<Record<string, string>>;
+  declare readonly path: string;
+  declare readonly status: number;
+  declare readonly problem: Problem;
+  declare readonly body: unknown;
+  declare readonly headers: Readonly<Record<string, string>>;
   /** True if the service may have processed the request, so that sending it again could repeat its effect. */
-  readonly outcomeUnknown: boolean;
+  declare readonly outcomeUnknown: boolean;
 
-  constructor(of: {
-    operation: string;
-    method: string;
-    path: string;
-    status: number;
-    problem: Problem;
-    body: unknown;
-    headers: Readonly<Record<string, string>>;
-    outcomeUnknown: boolean;
-  }) {
-    super(`${of.operation}: ${of.status} ${of.problem.message} (${of.method} ${of.path})`);
-    this.operation = of.operation;
-    this.method = of.method;
-    this.path = of.path;
-    this.status = of.status;
-    this.problem = of.problem;
-    this.body = of.body;
-    this.headers = of.headers;
-    this.outcomeUnknown = of.outcomeUnknown;
+  constructor(rejection: Omit<ServiceError, keyof Error>) {
+    const { operation, method, path, status, problem } = rejection;
+    super(`${operation}: ${status} ${problem.message} (${method} ${path})`);
+    Object.assign(this, rejection);
   }
 }
 
@@ -188,19 +173,18 @@ export async function* addOperationToStreamErrors<T>(operation: string, pieces: 
   }
 }
 
-type ErrorWithoutName =
-  | NetworkError
-  | RetryAfterTooLongError
-  | MissingCredentialsError
-  | InvalidResponseError
-  | MisroutedRequestError;
+const namelessErrors = [
+  NetworkError,
+  RetryAfterTooLongError,
+  MissingCredentialsError,
+  InvalidResponseError,
+  MisroutedRequestError,
+];
+type NamelessError = InstanceType<(typeof namelessErrors)[number]>;
 
-const isNameless = (error: unknown): error is ErrorWithoutName =>
-  [NetworkError, RetryAfterTooLongError, MissingCredentialsError, InvalidResponseError, MisroutedRequestError].some(
-    (kind) => error instanceof kind,
-  );
+const isNameless = (error: unknown): error is NamelessError => namelessErrors.some((kind) => error instanceof kind);
 
-function getAdvice(error: ErrorWithoutName): string | undefined {
+function getAdvice(error: NamelessError): string | undefined {
   if (error instanceof MissingCredentialsError) return `Pass ${credentialOptions[error.needs]} to createClient.`;
   if (error instanceof RetryAfterTooLongError) return "Increase maxWaitMs.";
   if (error instanceof ResponseTooLargeError) return error.adjustable ? "Increase maxAnswerBytes." : undefined;

@@ -15,6 +15,7 @@ import {
   SizeLimitError,
   TimeLimitError,
 } from "./limits.ts";
+import type { HttpResponse } from "./request.ts";
 
 export interface ExchangeOptions {
   readonly wall: WallClock;
@@ -30,13 +31,6 @@ export interface ExchangeOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Start of a response. The body fails if a limit is exceeded or the connection ends. */
-export interface IncomingResponse {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: AsyncIterable<Uint8Array>;
-}
-
 /** Maximum number of unread bytes in the buffer. The connection is paused until they are read. */
 const maxUnreadBytes = 64 * 1_024;
 
@@ -45,14 +39,17 @@ const maxUnreadBytes = 64 * 1_024;
  * own time limits are not used: each chunk resets them, so slow drips and interim responses outlive them.
  */
 export class Exchange implements Dispatcher.DispatchHandler {
-  /** Rejects with the cause from undici, the signal or a limit. */
-  readonly response: Promise<IncomingResponse>;
+  /**
+   * Resolves at the start of the response, whose body fails if a limit is exceeded or the connection ends. Rejects with
+   * the cause from undici, the signal or a limit.
+   */
+  readonly response: Promise<HttpResponse>;
   /** Whether the request was sent over a connection. Otherwise no server can have read it. */
   isSent = false;
   readonly #options: ExchangeOptions;
   readonly #over = new AbortController();
   readonly #onSignal = () => this.#fail(this.#options.signal?.reason as Error);
-  #begin!: (begun: IncomingResponse) => void;
+  #begin!: (begun: HttpResponse) => void;
   #refuse!: (cause: unknown) => void;
   #abort: ((cause?: Error) => void) | undefined;
   #resume = () => {};

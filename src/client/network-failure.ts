@@ -9,9 +9,24 @@ import {
   RetryAfterTooLongError,
 } from "./errors.ts";
 import { SizeLimitError } from "./limits.ts";
-import { type ForwardProxy, TunnelError } from "./proxy.ts";
-import type { HttpRequest } from "./request.ts";
-import type { HttpResponse } from "./response.ts";
+import type { HttpRequest, HttpResponse } from "./request.ts";
+
+export interface ForwardProxy {
+  /** Origin without credentials, for display. */
+  readonly origin: string;
+  readonly authorization: string | undefined;
+}
+
+/** Thrown when the proxy is unreachable or rejects a tunnel. */
+export class TunnelError extends Error {
+  override readonly name = "TunnelError";
+  readonly status: number | undefined;
+
+  constructor(of: { status?: number; cause?: unknown }) {
+    super("no tunnel", { cause: of.cause });
+    this.status = of.status;
+  }
+}
 
 export interface FailedRequest {
   readonly request: HttpRequest;
@@ -74,29 +89,16 @@ export function toRequestError(attempt: FailedRequest, error: unknown): Error {
   if (proxy && connectErrorCodes.has(code)) return createUnreachedError(proxy, error);
   const through = proxy ? ` through the proxy ${proxy.origin}` : "";
   const outcomeUnknown = isSent && !repeatable && !wasNeverSent(code);
-  if (code === "UND_ERR_HEADERS_OVERFLOW") {
-    return createTooLargeError("its headers are larger than 16 KiB", false);
+  const limit = code === "UND_ERR_HEADERS_OVERFLOW" ? headersLimit : error;
+  if (limit instanceof SizeLimitError) {
+    const message = `Failed to read from ${origin}${through}: ${limit.message}.`;
+    return new ResponseTooLargeError(origin, message, error, outcomeUnknown, limit.adjustable);
   }
-  return error instanceof SizeLimitError
-    ? createTooLargeError(error.message, error.adjustable)
-    : new NetworkError(
-        origin,
-        code,
-        `Failed to reach ${origin}${through}: ${reason} (${code}).`,
-        error,
-        outcomeUnknown,
-      );
-
-  function createTooLargeError(why: string, adjustable: boolean): ResponseTooLargeError {
-    return new ResponseTooLargeError(
-      origin,
-      `Failed to read from ${origin}${through}: ${why}.`,
-      error,
-      outcomeUnknown,
-      adjustable,
-    );
-  }
+  const message = `Failed to reach ${origin}${through}: ${reason} (${code}).`;
+  return new NetworkError(origin, code, message, error, outcomeUnknown);
 }
+
+const headersLimit = new SizeLimitError("its headers are larger than 16 KiB", false);
 
 /** Creates the error for the proxy's own response: 407, which only proxies send, or a rejected tunnel. */
 export function createProxyError(proxy: ForwardProxy, status: number, origin: string, cause?: unknown): ProxyError {

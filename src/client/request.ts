@@ -15,6 +15,13 @@ export interface HttpRequest {
   readonly body: string | Uint8Array | AsyncIterable<Uint8Array> | (() => AsyncIterable<Uint8Array>) | undefined;
 }
 
+export interface HttpResponse {
+  readonly status: number;
+  /** Headers with lower-case names. Repeated headers are joined with a comma. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: AsyncIterable<Uint8Array>;
+}
+
 const idempotentMethods: ReadonlySet<string> = new Set(["GET", "PUT", "DELETE"]);
 
 /** Reports whether a method can be sent again without repeating its effect (RFC 9110, 9.2.2). */
@@ -48,7 +55,7 @@ export function buildRequest(
     headers: {
       accept: buildAccept(operation),
       ...type,
-      ...toDeclaredHeaders(args.headers),
+      ...omitUndefined(args.headers),
       ...(credentials && buildCredentialHeaders(operation, findNamedCluster(args), credentials)),
     },
     body: content,
@@ -82,11 +89,8 @@ function buildAccept(operation: CallableOperation): string {
   return kinds.includes("json") ? "application/json" : "*/*";
 }
 
-function toDeclaredHeaders(headers: CallArguments["headers"]): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(headers ?? {}).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
-  );
-}
+const omitUndefined = (headers: CallArguments["headers"] = {}): Record<string, string> =>
+  Object.fromEntries(Object.entries(headers).filter((entry): entry is [string, string] => entry[1] !== undefined));
 
 function encode(
   declared: CallableOperation["request"]["body"],
@@ -108,6 +112,7 @@ function encode(
       return { content: body as HttpRequest["body"], contentType: contentType ?? "application/octet-stream" };
   }
 }
+
 /**
  * Builds the headers that authenticate a call of an operation. A missing cluster key is omitted, because the routing
  * service can accept the request (DECISIONS.md, R6). Any other missing credential throws MissingCredentialsError.

@@ -9,14 +9,7 @@ import { InvalidResponseError, isOutcomeUnknown, MisroutedRequestError, ServiceE
 import { type MissedEventsHandler, parseServerSentEvents } from "./events.ts";
 import type { ReadMode } from "./limits.ts";
 import { parseProblem } from "./problem.ts";
-import { type HttpRequest, isIdempotent } from "./request.ts";
-
-export interface HttpResponse {
-  readonly status: number;
-  /** Headers with lower-case names. Repeated headers are joined with a comma. */
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: AsyncIterable<Uint8Array>;
-}
+import { type HttpRequest, type HttpResponse, isIdempotent } from "./request.ts";
 
 /** Success, checked against its declaration. */
 export interface ApiResponse<Value = unknown> {
@@ -69,11 +62,8 @@ export async function readResponse(
   { repeatable = isIdempotent(request.method), ...how }: ResponseReadOptions = {},
 ): Promise<ApiResponse> {
   const { status, headers } = response;
-  if (
-    headers["x-svc-matched"] === "catch-all" &&
-    routedServices.has(operation.service.name) &&
-    !isCatchAll(operation)
-  ) {
+  const isCatchAll = Array.isArray(operation.method);
+  if (headers["x-svc-matched"] === "catch-all" && routedServices.has(operation.service.name) && !isCatchAll) {
     await readBodyText(response.body);
     throw new MisroutedRequestError(
       `${request.method} ${new URL(request.url).pathname}`,
@@ -85,17 +75,7 @@ export async function readResponse(
   if (declared === undefined) {
     // Sign-ins and proxies respond with a page or redirect to one.
     if (status < 400 && isPage(response)) throw createUnexpectedError(formatExpectedStatuses(operation), response);
-    const body = parseBody(await readBodyText(response.body));
-    throw new ServiceError({
-      operation: operation.id,
-      method: request.method,
-      path: formatRequestPath(request),
-      status,
-      problem: parseProblem(status, body),
-      body,
-      headers,
-      outcomeUnknown: !repeatable && isOutcomeUnknown(status, headers),
-    });
+    throw createServiceError(operation.id, request, response, await readBodyText(response.body), repeatable);
   }
   const { drift, ...result } = await readDeclaredBody(declared, response, how);
   const ofStatus =
@@ -103,6 +83,21 @@ export async function readResponse(
       ? []
       : [`status ${status} instead of ${listSuccessStatuses(operation).join(" or ")}`];
   return { status, headers, ...result, drift: [...ofStatus, ...drift] };
+}
+
+/** Creates the error for a rejected request. `text` is the whole body, as JSON or in another form. */
+export function createServiceError(
+  operation: string,
+  request: HttpRequest,
+  { status, headers }: HttpResponse,
+  text: string,
+  repeatable = isIdempotent(request.method),
+): ServiceError {
+  const body = parseBody(text);
+  const outcomeUnknown = !repeatable && isOutcomeUnknown(status, headers);
+  const path = formatRequestPath(request);
+  const problem = parseProblem(status, body);
+  return new ServiceError({ operation, method: request.method, path, status, problem, body, headers, outcomeUnknown });
 }
 
 /** Returns the requested path without its secrets. */
@@ -113,8 +108,6 @@ const formatExpectedStatuses = ({ responses }: CallableOperation): string =>
 
 /** Services with operations under the path of the catch-all. The catch-all never serves these operations. */
 const routedServices: ReadonlySet<string> = new Set<CallableOperation["service"]["name"]>(["router", "emulator"]);
-
-const isCatchAll = (operation: CallableOperation): boolean => Array.isArray(operation.method);
 
 export const getBodyKind = (operation: CallableOperation, status: number): DeclaredBody["kind"] | undefined =>
   findDeclaredBody(operation, status)?.kind;
@@ -146,61 +139,54 @@ async function readDeclaredBody(
     const value = parseBody(text);
     return value === text ? text : restoreNumbers(text, value);
   };
-  const createResult = (value: unknown): ParseResult => ({ value, drift: [], shapeProblem: undefined });
+  const createResult = (value: unknown, drift: readonly string[] = []): ParseResult => ({
+    value,
+    drift,
+    shapeProblem: undefined,
+  });
+  if (declared.kind === "bytes") {
+    // A page instead of a document is an error. Uploaded bytes can have any content.
+    if (declared.mediaType === "application/octet-stream") return createResult(response.body);
+    if (isPage(response)) throw createUnexpectedError(`a document (${declared.mediaType})`, response);
+    const declaredTypes = [declared.mediaType, ...(declared.others ?? [])].map(parseMediaType);
+    const type = parseMediaType(response.headers["content-type"] ?? "");
+    const isOther = type !== "" && !declaredTypes.includes(type);
+    return createResult(response.body, isOther ? [`${type} instead of ${declaredTypes.join(" or ")}`] : []);
+  }
+  if (declared.kind === "events" && isPage(response)) throw createUnexpectedError("a stream of events", response);
+  const isStream = parseMediaType(response.headers["content-type"] ?? "") === "text/event-stream";
+  if (declared.kind === "events" && isStream) return createResult(parseServerSentEvents(response.body, onMissed));
+
+  const text = await readBodyText(response.body);
   switch (declared.kind) {
     case "json": {
-      const text = await readBodyText(response.body);
-      if (text.trim() === "") return createUnexpectedResult("JSON", undefined, "an empty body");
+      if (text.trim() === "") return createNonJsonResult("an empty body");
       const value = parseResponseJson(response, text);
-      if (value === undefined) return createUnexpectedResult("JSON", text, "text");
+      if (value === undefined) return createNonJsonResult("text", text);
       const printed = restoreNumbers(text, value);
       return declared.schema ? { value: printed, ...compareBody(declared.schema, value) } : createResult(printed);
     }
-    case "empty": {
-      const text = await readBodyText(response.body);
+    case "empty":
       if (text.trim() === "") return createResult(undefined);
       // Proxies and sign-ins respond with a page instead of the service.
       if (isMarkup(text)) throw createUnexpectedError("nothing", response, "HTML");
-      return { ...createResult(parseAsText(text)), drift: ["a body instead of none"] };
-    }
+      return createResult(parseAsText(text), ["a body instead of none"]);
     case "html":
-      return createResult(await readBodyText(response.body));
-    case "bytes": {
-      // A page instead of a document is an error. Uploaded bytes can have any content.
-      if (declared.mediaType === "application/octet-stream") return createResult(response.body);
-      if (isPage(response)) throw createUnexpectedError(`a document (${declared.mediaType})`, response);
-      const declaredTypes = [declared.mediaType, ...(declared.others ?? [])].map(parseMediaType);
-      const type = parseMediaType(response.headers["content-type"] ?? "");
-      const isOther = type !== "" && !declaredTypes.includes(type);
-      return {
-        ...createResult(response.body),
-        drift: isOther ? [`${type} instead of ${declaredTypes.join(" or ")}`] : [],
-      };
-    }
-    case "redirect": {
-      const text = await readBodyText(response.body);
+      return createResult(text);
+    case "redirect":
+    case "passthrough":
       return createResult(response.headers.location ?? (text === "" ? undefined : parseAsText(text)));
-    }
     case "events": {
-      if (isPage(response)) throw createUnexpectedError("a stream of events", response);
-      if (parseMediaType(response.headers["content-type"] ?? "") === "text/event-stream")
-        return createResult(parseServerSentEvents(response.body, onMissed));
-      const text = await readBodyText(response.body);
       const events = text === "" ? [] : [parseBody(text)];
-      return { ...createResult(Readable.from(events)), drift: ["a single response instead of a stream of events"] };
-    }
-    case "passthrough": {
-      const text = await readBodyText(response.body);
-      return createResult(response.headers.location ?? (text === "" ? undefined : parseAsText(text)));
+      return createResult(Readable.from(events), ["a single response instead of a stream of events"]);
     }
   }
 }
 
-const createUnexpectedResult = (wanted: string, value: unknown, what: string): ParseResult => ({
-  value,
-  drift: [`${what} instead of ${wanted}`],
-  shapeProblem: `${what} instead of ${wanted}`,
-});
+function createNonJsonResult(what: string, value?: string): ParseResult {
+  const problem = `${what} instead of JSON`;
+  return { value, drift: [problem], shapeProblem: problem };
+}
 
 const isPage = ({ headers }: HttpResponse): boolean => /\bhtml\b/.test(headers["content-type"] ?? "");
 const isMarkup = (text: string): boolean => /^\s*</.test(text);

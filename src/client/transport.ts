@@ -1,12 +1,11 @@
 import { Agent, buildConnector, type Dispatcher, Pool, ProxyAgent } from "undici";
 import { systemWallClock, type WallClock } from "../base/clock.ts";
 import { createContinueSkippingConnector } from "../base/response-quirks.ts";
-import { Exchange, type IncomingResponse } from "./exchange.ts";
+import { decodeResponse } from "./body.ts";
+import { Exchange } from "./exchange.ts";
 import { type ReadMode, resolveMaxBytes } from "./limits.ts";
-import { createProxyError, toRequestError } from "./network-failure.ts";
-import { type ForwardProxy, type ProxyResolver, TunnelError } from "./proxy.ts";
-import type { HttpRequest } from "./request.ts";
-import type { HttpResponse } from "./response.ts";
+import { createProxyError, type ForwardProxy, TunnelError, toRequestError } from "./network-failure.ts";
+import type { HttpRequest, HttpResponse } from "./request.ts";
 
 export interface SendOptions {
   /**
@@ -28,8 +27,8 @@ export interface Transport {
 }
 
 export interface TransportOptions {
-  /** Finds the proxy for a URL. By default, connections are direct. */
-  readonly findProxy?: ProxyResolver | undefined;
+  /** Finds the proxy for a URL; undefined is a direct connection. By default, all connections are direct. */
+  readonly findProxy?: ((url: URL) => ForwardProxy | undefined) | undefined;
   readonly connections?: number | undefined;
   /** Time limit for a connection and for the tunnel of a proxy, at most ten seconds. */
   readonly connectTimeoutMs?: number | undefined;
@@ -105,11 +104,8 @@ export function createTransport(options: TransportOptions = {}): Transport {
         exchange.abort();
         throw createProxyError(proxy, 407, url.origin);
       }
-      const answer = await decodeResponseBody(
-        response,
-        request.method,
-        resolveMaxBytes(chooseReadMode(response.status), maxAnswerBytes),
-      );
+      const maxBytes = resolveMaxBytes(chooseReadMode(response.status), maxAnswerBytes);
+      const answer = decodeResponse(response, request.method, maxBytes);
       return { ...answer, body: readChunks(answer.body, toFailure) };
     },
     async close() {
@@ -117,15 +113,6 @@ export function createTransport(options: TransportOptions = {}): Transport {
     },
   };
 }
-
-const decodeResponseBody = async (
-  answer: IncomingResponse,
-  method: string,
-  maxBytes: number,
-): Promise<IncomingResponse> =>
-  answer.headers["content-encoding"] === undefined
-    ? answer
-    : (await import("./body.ts")).decodeResponse(answer, method, maxBytes);
 
 /** Watches the content of a request. `failure` is the error of reading the content, which is not a network error. */
 function watchBody(given: HttpRequest["body"]): { readonly content: unknown; readonly failure: unknown } {

@@ -47,6 +47,17 @@ describe("HTTP client", () => {
     assert.deepEqual(answer, { database: true });
   });
 
+  it("sends nothing if the caller aborts before the connection is open", async () => {
+    const { client, requests } = await serviceThat((_, response) => response.end('{"database":true}'));
+    const abort = new AbortController();
+    const call = client.call(checkHealth, {}, { signal: abort.signal });
+    abort.abort();
+    await assert.rejects(call, { name: "AbortError" });
+    assert.equal(requests(), 0);
+    assert.deepEqual(await client.call(checkHealth), { database: true });
+    assert.equal(requests(), 1);
+  });
+
   it("notifies the observer only of responses that differ from their declaration", async () => {
     const reported: unknown[] = [];
     const observer = { onDrift: (...drift: unknown[]) => void reported.push(drift) };

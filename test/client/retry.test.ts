@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import type { WallClock } from "../../src/base/clock.ts";
 import { NetworkError, RetryAfterTooLongError } from "../../src/client/errors.ts";
 import { parseRetryAfterMs, withRetries } from "../../src/client/network-failure.ts";
-import type { HttpResponse } from "../../src/client/response.ts";
+import type { HttpResponse } from "../../src/client/request.ts";
 
 /** A wall clock that records durations of sleep and returns immediately. */
 function fakeWall(): WallClock & { slept: number[] } {

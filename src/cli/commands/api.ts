@@ -2,12 +2,9 @@ import { findOperationAt, type Operation } from "../../api/operation.ts";
 import { resources } from "../../api/resources.ts";
 import { forwardAnything } from "../../api/router/proxied.ts";
 import { trimTrailing } from "../../base/text.ts";
-import { parseJson } from "../../client/body.ts";
-import { isOutcomeUnknown, ServiceError } from "../../client/errors.ts";
-import { parseProblem } from "../../client/problem.ts";
 import type { BaseUrls } from "../../client/published.d.ts";
-import { buildCredentialHeaders, isIdempotent } from "../../client/request.ts";
-import { formatRequestPath, readBodyText } from "../../client/response.ts";
+import { buildCredentialHeaders } from "../../client/request.ts";
+import { createServiceError, formatRequestPath, readBodyText } from "../../client/response.ts";
 import type { FlagSpec } from "../../derive/command-spec.ts";
 import { type Command, defineCommand } from "../command.ts";
 import { readInput } from "../parse/body.ts";
@@ -106,17 +103,7 @@ const api = defineCommand({
     if (!context.globals.json) {
       await context.output.printContent([Buffer.from(text.endsWith("\n") || text === "" ? text : `${text}\n`)], true);
     }
-    const { status, headers } = response;
-    throw new ServiceError({
-      operation: "catch-all",
-      method: request.method,
-      path: formatRequestPath(request),
-      status,
-      headers,
-      body: text,
-      problem: parseProblem(status, parseJsonOrText(text)),
-      outcomeUnknown: !isIdempotent(request.method) && isOutcomeUnknown(status, response.headers),
-    });
+    throw createServiceError(forwardAnything.id, request, response, text);
   },
 });
 
@@ -149,14 +136,6 @@ function parseHeaders(input: CommandInputOf<typeof flags>): Record<string, strin
       return [text.slice(0, colon).trim().toLowerCase(), text.slice(colon + 1).trim()];
     }),
   );
-}
-
-function parseJsonOrText(text: string): unknown {
-  try {
-    return parseJson(text);
-  } catch {
-    return text;
-  }
 }
 
 export const commands: readonly Command[] = [api];

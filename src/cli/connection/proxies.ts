@@ -1,6 +1,6 @@
 import { BlockList, isIP } from "node:net";
 import { lookupTable } from "../../base/object.ts";
-import type { ForwardProxy, ProxyResolver } from "../../client/proxy.ts";
+import type { ForwardProxy } from "../../client/network-failure.ts";
 import { UsageError } from "../process/failure.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -22,7 +22,7 @@ export const listProxyVariables = (env: Env): string[] =>
  * Returns a function that finds the proxy of an address in the environment. There is no proxy for this machine and for
  * entries of NO_PROXY. Throws UsageError if the effective variable is invalid.
  */
-export function readProxies(env: Env): ((url: URL) => NamedProxy | undefined) & ProxyResolver {
+export function readProxies(env: Env): (url: URL) => NamedProxy | undefined {
   const isExempt = parseExemptions(env.no_proxy || env.NO_PROXY || "");
   return (url) => {
     const variable = proxyVariables[url.protocol]?.find((name) => Boolean(env[name]));
