@@ -372,8 +372,13 @@ describe("svc config list", () => {
 
 describe("svc config get, unset, use and remove", () => {
   it("shows, changes and removes a setting", async (t) => {
-    const { svc, file } = await machine(t, { staging, prod: {} }, "staging");
+    const { svc, file, folder } = await machine(t, { staging, prod: {} }, "staging");
     assert.deepEqual(await svc("config get router_url"), { exit: 0, out: `${staging.router_url}\n`, err: "" });
+    assert.deepEqual(JSON.parse((await svc("config get router_url --json")).out), {
+      key: "router_url",
+      value: staging.router_url,
+      origin: `profile staging in ${join(folder, "profiles.json")}`,
+    });
     assert.equal((await svc("config get oauth_client_id")).exit, 5);
     assert.equal((await svc("config get nonsense")).exit, 2);
     await svc("config unset cluster_keys.eu-1");

@@ -12,7 +12,6 @@ import { makeFolder } from "../../files/folders.ts";
 import { type Command, type Context, defineCommand } from "../command.ts";
 import { writeOutput } from "../output/file.ts";
 import { UsageError } from "../process/failure.ts";
-import { quoteShellWord } from "../process/shell-words.ts";
 
 const defaultFolder = ".agents/skills";
 
@@ -97,55 +96,42 @@ interface Manifest {
   readonly exit_codes: readonly { readonly code: number; readonly meaning: string }[];
 }
 
-type Line = readonly [words: string, ...more: string[]];
+const createContract = `contracts create --contract-template-id 101 --set 'contract_data={}' --set 'counter_party_details=[{"is_individual":true,"poc_details":{"first_name":"Jo","email":"jo@acme.example"}}]'`;
 
-const created =
-  'counter_party_details=[{"is_individual":true,"poc_details":{"first_name":"Jo","email":"jo@acme.example"}}]';
-
-const main: readonly Line[] = [
-  ["emulator start", "--detach", "--clock", "manual", "--port", "0"],
-  [
-    "webhooks create",
-    "--title",
-    "app",
-    "--url",
-    "http://localhost:9/hooks",
-    "--only-for-activities",
-    "CONTRACT_CREATED",
-  ],
-  ["contracts create", "--contract-template-id", "101", "--set", "contract_data={}", "--set", created],
-  ["contracts send", "T-1"],
-  ["emulator sign", "T-1"],
-  ["contracts status", "T-1"],
-  ["emulator clock advance", "--by", "PT2H35M"],
-  ["webhooks why"],
-  ["emulator trace", "T-1"],
-  ["emulator requests", "--limit", "5"],
+const main = [
+  "emulator start --detach --clock manual --port 0",
+  "webhooks create --title app --url http://localhost:9/hooks --only-for-activities CONTRACT_CREATED",
+  createContract,
+  "contracts send T-1",
+  "emulator sign T-1",
+  "contracts status T-1",
+  "emulator clock advance --by PT2H35M",
+  "webhooks why",
+  "emulator trace T-1",
+  "emulator requests --limit 5",
 ];
 
 /** Essential time commands. Their examples build on the essential commands. */
-const time: readonly Line[] = [
-  ["emulator clock"],
-  ["emulator clock advance", "--next"],
-  ["emulator clock advance", "--until-idle"],
-  ["emulator snapshot save", "prepared"],
-  ["contracts create", "--contract-template-id", "101", "--set", "contract_data={}", "--set", created],
-  ["emulator wait-for", "--activity", "CONTRACT_CREATED", "--wait-timeout", "5s"],
-  ["emulator rewind", "--steps", "1"],
-  ["emulator snapshot restore", "prepared"],
+const time = [
+  "emulator clock",
+  "emulator clock advance --next",
+  "emulator clock advance --until-idle",
+  "emulator snapshot save prepared",
+  createContract,
+  "emulator wait-for --activity CONTRACT_CREATED --wait-timeout 5s",
+  "emulator rewind --steps 1",
+  "emulator snapshot restore prepared",
 ];
 
-const json: readonly Line[] = [
-  ["contracts status", "T-1", "--json"],
-  ["contracts list", "--json=id,contract_status"],
-  ["emulator deliveries", "--limit", "3", "--json"],
+const json = [
+  "contracts status T-1 --json",
+  "contracts list --json=id,contract_status",
+  "emulator deliveries --limit 3 --json",
 ];
-
-const shutdownLines: readonly Line[] = [["emulator stop"]];
 
 /** Formats a guide to svc for agents from the document of `svc help --json`, as Markdown with front matter. */
 function formatSkill(manifest: Manifest): string {
-  const formatBlock = (lines: readonly Line[], withSummary = true) => formatShellBlock(manifest, lines, withSummary);
+  const formatBlock = (lines: readonly string[], withSummary = true) => formatShellBlock(manifest, lines, withSummary);
   const status = findCommand(manifest, "contracts status").fields ?? [];
   return `---
 name: svc
@@ -224,22 +210,23 @@ ${manifest.groups.map(({ name, summary }) => `| ${name} | ${summary} |`).join("\
 
 ## Clean up
 
-${formatBlock(shutdownLines)}
+${formatBlock(["emulator stop"])}
 `;
 }
 
-function formatShellBlock(manifest: Manifest, lines: readonly Line[], withSummary: boolean): string {
-  const shown = lines.flatMap(([words, ...more]) => [
-    ...(withSummary ? [`# ${findCommand(manifest, words).summary}`] : []),
-    ["svc", words, ...more.map(quoteShellWord)].join(" "),
+function formatShellBlock(manifest: Manifest, lines: readonly string[], withSummary: boolean): string {
+  const shown = lines.flatMap((line) => [
+    ...(withSummary ? [`# ${findCommand(manifest, line).summary}`] : []),
+    `svc ${line}`,
   ]);
   return `\`\`\`sh\n${shown.join("\n")}\n\`\`\``;
 }
 
-function findCommand({ commands }: Manifest, words: string) {
-  const found = commands.find(({ command }) => command === words);
-  if (!found) throw new Error(`No command is called ${words}`);
-  return found;
+/** Finds the command of a line, the one with the most words. */
+function findCommand({ commands }: Manifest, line: string) {
+  const found = commands.filter(({ command }) => `${line} `.startsWith(`${command} `));
+  if (found.length === 0) throw new Error(`No command begins "${line}"`);
+  return found.reduce((longest, one) => (one.command.length > longest.command.length ? one : longest));
 }
 
 const joinWords = (words: readonly string[]): string =>

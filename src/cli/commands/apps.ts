@@ -1,5 +1,5 @@
 import { mintChatBToken } from "../../api/emulator/chat-b.ts";
-import { toFields } from "../../base/object.ts";
+import { toFields, tryParseJson } from "../../base/object.ts";
 import { buildRequest } from "../../client/request.ts";
 import type { TypedFlag } from "../../derive/command-flags.ts";
 import type { FlagSpec } from "../../derive/command-spec.ts";
@@ -56,6 +56,12 @@ function defineChatACommand(verb: string, file: string, summary: string, positio
   });
 }
 
+const chatARequests = [
+  ["event", "event.json", "an event"],
+  ["interaction", "payload.txt", "an interaction"],
+  ["options", "payload.txt", "an options request"],
+] as const;
+
 const chatBMessaging = defineCommand({
   words: ["chat-b", "messaging"],
   summary: "Verify and forward an activity of chat_b to its cluster",
@@ -103,12 +109,8 @@ async function mintToken(context: Context, activity: unknown): Promise<string> {
 }
 
 function parseServiceUrl(body: unknown): string | undefined {
-  try {
-    const { serviceUrl } = toFields(JSON.parse(Buffer.from((body as Uint8Array | undefined) ?? "").toString("utf8")));
-    return typeof serviceUrl === "string" ? serviceUrl : undefined;
-  } catch {
-    return undefined;
-  }
+  const { serviceUrl } = toFields(tryParseJson(Buffer.from((body as Uint8Array | undefined) ?? "").toString("utf8")));
+  return typeof serviceUrl === "string" ? serviceUrl : undefined;
 }
 
 /** Defines a request of crm_a, signed as the CRM does if the app's secret is given. */
@@ -281,21 +283,11 @@ async function resolveBasicAuth(
 }
 
 export const commands: readonly Command[] = [
-  defineChatACommand("event", "event.json", "Forward an event from chat_a to the team's cluster"),
-  defineChatACommand("interaction", "payload.txt", "Forward an interaction from chat_a to the team's cluster"),
-  defineChatACommand("options", "payload.txt", "Forward an options request from chat_a to the team's cluster"),
-  defineChatACommand("destination-event", "event.json", "Forward an event of chat_a within a destination", ["default"]),
-  defineChatACommand(
-    "destination-interaction",
-    "payload.txt",
-    "Forward an interaction of chat_a within a destination",
-    ["default"],
+  ...chatARequests.map(([verb, file, what]) =>
+    defineChatACommand(verb, file, `Forward ${what} from chat_a to the team's cluster`),
   ),
-  defineChatACommand(
-    "destination-options",
-    "payload.txt",
-    "Forward an options request of chat_a within a destination",
-    ["default"],
+  ...chatARequests.map(([verb, file, what]) =>
+    defineChatACommand(`destination-${verb}`, file, `Forward ${what} of chat_a within a destination`, ["default"]),
   ),
   chatBMessaging,
   defineCrmACommand("iframe", "Open the embedded app of crm_a", ["--contract-id", "T-17"]),

@@ -1,6 +1,8 @@
 import { script } from "@bomb.sh/tab";
 import { type Command, defineCommand } from "../command.ts";
 
+export const shells = ["bash", "zsh", "fish", "powershell"] as const;
+
 const completion = defineCommand({
   words: ["completion"],
   sendsNothing: true,
@@ -8,7 +10,7 @@ const completion = defineCommand({
   summary: "Print the script that completes svc in a shell",
   description:
     'Completes commands, options, values, fields and profiles. It sends no requests. Save the script as a file, which is faster than running svc in each shell. Create its folder first (mkdir -p). bash needs the package bash-completion; without it, source the file in ~/.bashrc. If svc is installed in projects only, define a function: svc() { npx svc "$@"; } in bash and zsh, function svc; npx svc $argv; end in fish, function svc { npx svc @args } in PowerShell. Do not use an alias: zsh would complete npx.',
-  positionals: [{ name: "shell", description: "Your shell", choices: ["bash", "zsh", "fish", "powershell"] }],
+  positionals: [{ name: "shell", description: "Your shell", choices: shells }],
   flags: [],
   examples: [
     { title: "bash: save it as ~/.local/share/bash-completion/completions/svc", argv: ["completion", "bash"] },
@@ -22,11 +24,8 @@ const completion = defineCommand({
   },
 });
 
-export const shells = ["bash", "zsh", "fish", "powershell"] as const;
-type Shell = (typeof shells)[number];
-
 /** Creates the script that a shell loads. The script runs `svc complete -- WORDS` at each Tab. */
-export function createCompletionScript(shell: Shell): string {
+export function createCompletionScript(shell: (typeof shells)[number]): string {
   if (shell === "bash") return bash;
   if (shell === "zsh") return zsh;
   const ofOne = generateFromLibrary(shell);

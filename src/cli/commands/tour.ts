@@ -33,33 +33,23 @@ const tour = defineCommand({
     });
     const seconds = ((host.wall.monotonicNow() - startedAt) / 1_000).toFixed(1);
     if (isText) await output.print(...endLines(result, seconds));
-    else await output.show(toDocument(result, Number(seconds)));
+    else {
+      const { steps, timeline, problem } = result;
+      const ok = problem === undefined;
+      await output.show({ ok, problem: problem ?? null, seconds: Number(seconds), steps, timeline });
+    }
     return result.problem === undefined ? undefined : "failed";
   },
 });
 
-interface Step {
-  readonly title: string;
-  readonly command: string;
-  readonly exit: number;
-  readonly output: string;
-  readonly notes: string;
-  readonly problem: string | null;
-}
+type Step = ReturnType<typeof toStep>;
+type TimelineRow = ReturnType<typeof parseTimeline>[number];
 
 interface TourResult {
   readonly steps: readonly Step[];
   readonly timeline: readonly TimelineRow[];
   readonly problem: string | undefined;
 }
-
-const toDocument = ({ steps, timeline, problem }: TourResult, seconds: number) => ({
-  ok: problem === undefined,
-  problem: problem ?? null,
-  seconds,
-  steps,
-  timeline,
-});
 
 /** Runs the scenario of the tour on an emulator in memory and in a temporary folder, which is removed at the end. */
 async function runTour(context: Context, onStep: (step: Step) => Promise<void>): Promise<TourResult> {
@@ -93,7 +83,7 @@ async function runTour(context: Context, onStep: (step: Step) => Promise<void>):
   };
 }
 
-const toStep = (result: StepResult): Step => ({
+const toStep = (result: StepResult) => ({
   title: result.title,
   command: result.command ?? "",
   exit: result.exit ?? 0,
@@ -144,18 +134,11 @@ function formatTimeline(timeline: readonly TimelineRow[]): StyledLine[] {
 
 export const commands: readonly Command[] = [tour];
 
-interface TimelineRow {
-  readonly attempt: number;
-  readonly at: string;
-  readonly minutes: number;
-  readonly outcome: string;
-}
-
 interface DeliveryRow {
   readonly attempts: readonly { number: number; at: string; status: number | null; error: { code: string } | null }[];
 }
 
-function parseTimeline(output: string): readonly TimelineRow[] {
+function parseTimeline(output: string) {
   const [delivery] = (tryParseJson(output) ?? []) as readonly DeliveryRow[];
   const attempts = delivery?.attempts ?? [];
   const start = Date.parse(attempts[0]?.at ?? "");

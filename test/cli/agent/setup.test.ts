@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
+import { enterKey, simulateUser } from "../../support/cli/simulated-user.ts";
 
 const skillFile = ".agents/skills/svc/SKILL.md";
 
@@ -56,6 +57,11 @@ describe("svc agent setup", () => {
       [refused.exit, refused.err],
       [2, "error: --force required when not running interactively\n  See svc agent setup --help.\n"],
     );
+    assert.equal(await readFile(join(cwd, skillFile), "utf8"), "mine\n");
+    const user = simulateUser([`Replace ${skillFile}, which has other content?`, `n${enterKey}`]);
+    const declined = await runCli("agent setup", { cwd, ...user });
+    assert.deepEqual([declined.exit, user.waiting()], [1, []]);
+    assert.match(declined.err, /Nothing was changed\n$/);
     assert.equal(await readFile(join(cwd, skillFile), "utf8"), "mine\n");
     const forced = await runCli("agent setup --force --json", { cwd });
     assert.deepEqual([forced.exit, JSON.parse(forced.out).outcome], [0, "replaced"]);

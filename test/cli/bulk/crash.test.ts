@@ -56,7 +56,7 @@ type Life = (disk: Disk, acknowledged: Acknowledged) => Promise<void>;
 const lives: Record<string, Life> = {
   "that runs twice": async (disk, acknowledged) => {
     await makeFolderDurably(disk, folder);
-    await createLog(disk, folder, [started]);
+    await createLog(disk, folder, started);
     acknowledged.created = true;
     for (const [from, to] of [
       [0, 6],
@@ -135,7 +135,7 @@ describe("full disk", () => {
   it("retains the batches that a resume skips and counts no others as stored", async () => {
     const disk = new ForgetfulDisk();
     await makeFolderDurably(disk, folder);
-    await createLog(disk, folder, [started]);
+    await createLog(disk, folder, started);
     const job = await open(disk);
     await work(job, 0, 3, { created: true, batches: 0 });
     disk.before = () => {

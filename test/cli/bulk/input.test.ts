@@ -138,14 +138,14 @@ describe("input rows", () => {
     });
   }
 
-  it("leaves CSV rows without an identifier in their batch and share without counting them", async (t) => {
+  it("counts CSV rows without an identifier in their batch and share, like other invalid rows", async (t) => {
     const rows = 'id,x\na,1\n"",2\nb,3\nc,4\n';
     const run = "map-clients - --input-format csv --column id --skip-invalid --batch-size 2 --concurrency 1";
     const whole = await sent(t, run, rows);
-    assert.deepEqual([whole.exit, whole.lists], [3, [["a", "b"], ["c"]]]);
+    assert.deepEqual([whole.exit, whole.lists], [3, [["a"], ["b", "c"]]]);
     const [first, second] = [await sent(t, `${run} --shard 1/2`, rows), await sent(t, `${run} --shard 2/2`, rows)];
-    assert.deepEqual([first.exit, first.lists], [3, [["a", "c"]]]);
-    assert.deepEqual([second.exit, second.lists], [0, [["b"]]]);
+    assert.deepEqual([first.exit, first.lists], [0, [["a", "b"]]]);
+    assert.deepEqual([second.exit, second.lists], [3, [["c"]]]);
   });
 
   it("counts CSV rows without an identifier and lists them with their other cells", async (t) => {

@@ -146,7 +146,8 @@ describe("bulk jobs", () => {
     await svc(run);
     const { exit, err } = await svc("router jobs resume --last");
     assert.deepEqual([exit, sent().length], [0, 1]);
-    assert.match(err, /^All jobs are finished; the newest is job_\w+$/m);
+    const [, id = ""] = /^All jobs are finished; the newest is (job_\w+)$/m.exec(err) ?? [];
+    assert.deepEqual(await svc(`router jobs resume ${id}`), { exit: 0, out: "", err: `${id} is already finished\n` });
   });
 
   it("allows one process per job and takes over from a dead process", async (t) => {

@@ -75,6 +75,23 @@ describe("svc router offboard with a file", () => {
     assert.deepEqual([exit, service.calls], [2, []]);
   });
 
+  it("converts identifiers of a request body like rows of a file", async (t) => {
+    const { svc, service } = await createBulkFixture(t, []);
+    const integrations = [{ integration_type: "CHAT_B", external_id_list: ["CHAT_B:tenant-1", "tenant-2"] }];
+    const stdin = JSON.stringify({ email_hash_list: ["Ada@Example.com"], external_integrations: integrations });
+    const { exit, out } = await svc("router offboard eu-1 --data - --confirm eu-1", { stdin });
+    assert.deepEqual([exit, out], [0, "Requested removal of 3 identifiers from eu-1; the service confirmed it\n"]);
+    assert.deepEqual(
+      service.calls.map(({ body }) => body),
+      [
+        {
+          email_hash_list: [hashEmail("ada@example.com")],
+          external_integrations: [{ integration_type: "CHAT_B", external_id_list: ["tenant-1", "tenant-2"] }],
+        },
+      ],
+    );
+  });
+
   it("plans and applies a job, with the name repeated by --cluster", async (t) => {
     const { svc, service } = await createBulkFixture(t, everyKind);
     assert.equal((await svc("router offboard eu-1 --from rows.txt --plan-out p.json")).exit, 0);

@@ -97,6 +97,20 @@ describe("output files of a bulk job", () => {
   });
 });
 
+describe("errors of a bulk job on a full disk", () => {
+  it("are reported with the file, and nothing is sent", async (t) => {
+    const { svc, sent } = await createBulkFixture(t, ["a", "b b"]);
+    for (const more of ["", " --dry-run --skip-invalid"]) {
+      const { exit, err } = await svc(`${run} --errors-out /dev/full${more}`);
+      assert.deepEqual(
+        [exit, err.split("\n")[0]],
+        [1, "error: Failed to write /dev/full: no space is left on the disk."],
+      );
+    }
+    assert.deepEqual(sent(), []);
+  });
+});
+
 describe("response file", () => {
   it("replaces no input of the request", async (t) => {
     const cwd = await createTestFolder(t);

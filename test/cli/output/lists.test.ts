@@ -86,6 +86,15 @@ it("a response receives a final line break only on a terminal", async (t) => {
   assert.equal((await svc("api GET /")).out, '{"database":true}');
 });
 
+it("svc api --include prints status and headers before the body", async (t) => {
+  const { svc } = await startCliEmulator(t);
+  const { exit, out } = await svc("api GET / --include");
+  assert.equal(exit, 0);
+  assert.match(out, /^200\n(?:[\w-]+: .*\n)*content-type: application\/json\n(?:[\w-]+: .*\n)*\n\{"database":true\}$/);
+  const wrong = await svc("api GET / --header secret=1");
+  assert.deepEqual([wrong.exit, wrong.err.split("\n")[0]], [2, 'error: --header must be NAME:VALUE, got "secret…"']);
+});
+
 it("svc rejects binary output on a terminal before anything is sent", async (t) => {
   const { svc, emulator: on } = await startCliEmulator(t);
   await createDraftContract(on.api);

@@ -1,27 +1,16 @@
+import { lookupTable } from "../../../base/object.ts";
 import type { FlagSpec, PositionalSpec } from "../../../derive/command-spec.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { parseDurationFlag } from "../../parse/globals.ts";
 import { CommandFailedError, InputRequiredError, UsageError } from "../../process/failure.ts";
 import { formatCommandLine } from "../../process/shell-words.ts";
 import { defaultConcurrency } from "./bulk/flags.ts";
-import {
-  type DamagedJob,
-  getJobsFolder,
-  type ListedJob,
-  listJobs,
-  readJob,
-  removeJob,
-  type StoredJob,
-} from "./bulk/log/jobs.ts";
+import { getJobsFolder, type ListedJob, listJobs, readJob, removeJob, type StoredJob } from "./bulk/log/jobs.ts";
 import { showResults } from "./bulk/log/read-results.ts";
 import { resumeJob } from "./bulk/start-job.ts";
 import { undoJob } from "./bulk/undo.ts";
 
-const id = {
-  name: "job",
-  description: "ID of the job",
-  optional: true,
-} as const satisfies PositionalSpec;
+const id = { name: "job", description: "ID of the job", optional: true } as const satisfies PositionalSpec;
 const last = { flag: "last", type: "switch", description: "Use the newest job" } as const satisfies FlagSpec;
 
 const isJobId = (text: string): boolean => /^job_\w+$/.test(text);
@@ -51,48 +40,34 @@ async function findJob(
   });
 }
 
-const toDamagedRow = ({ id, status, reason }: DamagedJob) => ({
-  ...Object.fromEntries(fields.map((field) => [field, null])),
-  id,
-  status,
-  stopped_because: reason,
+const jobFields = lookupTable<(job: StoredJob) => unknown>({
+  id: ({ record }) => record.id,
+  command: ({ record }) => record.command,
+  status: ({ status }) => status,
+  cluster_id: ({ record }) => record.scope.cluster_id,
+  rows: ({ rows }) => rows,
+  total: ({ record }) => record.input.rows,
+  invalid: ({ invalid }) => invalid,
+  failed: ({ failed }) => failed,
+  moved: ({ moved }) => moved,
+  batches: ({ batches }) => batches,
+  created_at: ({ record }) => record.created_at,
+  updated_at: ({ at }) => at,
+  stopped_because: ({ status, reason }) => (status === "interrupted" ? (reason ?? null) : null),
+  input: ({ record }) => record.input.path,
+  target: ({ record }) => record.target,
 });
+const fields = Object.keys(jobFields);
 
-const toJobRow = ({ record, status, at, rows, invalid, failed, moved, batches, reason }: StoredJob) => ({
-  id: record.id,
-  command: record.command,
-  status,
-  cluster_id: record.scope.cluster_id,
-  rows,
-  total: record.input.rows,
-  invalid,
-  failed,
-  moved,
-  batches,
-  created_at: record.created_at,
-  updated_at: at,
-  stopped_because: status === "interrupted" ? (reason ?? null) : null,
-  input: record.input.path,
-  target: record.target,
-});
-
-const fields = [
-  "id",
-  "command",
-  "status",
-  "cluster_id",
-  "rows",
-  "total",
-  "invalid",
-  "failed",
-  "moved",
-  "batches",
-  "created_at",
-  "updated_at",
-  "stopped_because",
-  "input",
-  "target",
-];
+/** Only the ID, the status and the reason of a damaged job are known. Its other fields are null. */
+function toJobRow(job: ListedJob): Record<string, unknown> {
+  const isDamaged = job.status === "damaged";
+  const row = Object.entries(jobFields).map(([field, read]) => [field, isDamaged ? null : read(job)]);
+  return {
+    ...Object.fromEntries(row),
+    ...(isDamaged && { id: job.id, status: job.status, stopped_because: job.reason }),
+  };
+}
 
 const jobsList = defineCommand({
   words: ["router", "jobs", "list"],
@@ -104,8 +79,11 @@ const jobsList = defineCommand({
   async run(_input, { host, output }) {
     const jobs = await listJobs(host);
     const columns = ["id", "command", "status", "cluster_id", "rows", "total", "updated_at"];
-    const rows = jobs.map((job) => (job.status === "damaged" ? toDamagedRow(job) : toJobRow(job)));
-    await output.show(rows, { fields, columns, emptyMessage: "No jobs. To start one: svc router map-emails FILE" });
+    await output.show(jobs.map(toJobRow), {
+      fields,
+      columns,
+      emptyMessage: "No jobs. To start one: svc router map-emails FILE",
+    });
     for (const job of jobs) if (job.status === "damaged") await output.warn(`warning: ${job.id}: ${job.reason}`);
     return undefined;
   },
@@ -167,10 +145,9 @@ const jobsResume = defineCommand({
     const isUnfinished = (job: ListedJob) => !isFinished(job);
     const { record, folder, status } = await findJob(name, flags.last, context, isUnfinished);
     if (isFinished({ status })) {
-      const explanation = flags.last
-        ? `All jobs are finished; the newest is ${record.id}`
-        : `${record.id} is already finished`;
-      await context.output.note(explanation);
+      await context.output.note(
+        flags.last ? `All jobs are finished; the newest is ${record.id}` : `${record.id} is already finished`,
+      );
       return status === "partial" ? "partial" : undefined;
     }
     const options = {
@@ -256,9 +233,9 @@ const jobsPrune = defineCommand({
   async run({ flags }, { host, output }) {
     const ageMs = parseDurationFlag(flags["older-than"] ?? defaultAge, "--older-than");
     const isOld = ({ at }: StoredJob) => host.wall.now() - Date.parse(at) >= ageMs;
-    const ended = new Set(flags.partial ? ["done", "partial"] : ["done"]);
+    const isEnded = ({ status }: StoredJob) => status === "done" || (status === "partial" && flags.partial === true);
     const readable = (await listJobs(host)).filter((job) => job.status !== "damaged");
-    const old = readable.filter((job) => ended.has(job.status) && isOld(job));
+    const old = readable.filter((job) => isEnded(job) && isOld(job));
     const isDry = flags["dry-run"] === true;
     if (!isDry) for (const { folder } of old) await removeJob(folder);
     const rows = old.map(({ record, status, at, rows: done }) => ({

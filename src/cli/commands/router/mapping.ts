@@ -166,8 +166,6 @@ async function runMapping(
         cluster_id: cluster,
         ...(integrationType === undefined ? {} : { integration_type: integrationType }),
       },
-      planFile: undefined,
-      planned: undefined,
       async confirmRows(rows) {
         if (work.action === "unmap") await confirmRemoval({ noun: work.noun, cluster, rows }, confirm, context);
       },

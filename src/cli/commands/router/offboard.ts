@@ -9,7 +9,7 @@ import { isEmulator } from "../../connection/target.ts";
 import { CommandFailedError, type FailureKind, InputRequiredError, UsageError } from "../../process/failure.ts";
 import { confirmName } from "../../prompt/confirm.ts";
 import { runDerivedCommand } from "../../runtime/derived-command.ts";
-import { createBulkFlags, hashFlag, readBulkOptions, rejectFlagsWithApply } from "./bulk/flags.ts";
+import { type BulkInput, createBulkFlags, hashFlag, readBulkOptions, rejectFlagsWithApply } from "./bulk/flags.ts";
 import { type EmailHashing, toIdentifier } from "./bulk/input/identifiers.ts";
 import { requireLookup } from "./bulk/lookup.ts";
 import { readPlannedRequest } from "./bulk/plan.ts";
@@ -72,8 +72,7 @@ const routerOffboard = defineCommand({
     if (workspace !== undefined) {
       const other = flags.find(({ flag }) => !workspaceFlags.has(flag) && input.flags[flag] !== undefined);
       if (other) throw new UsageError(`--workspace cannot be used with --${other.flag}`);
-      const { verify = false, "dry-run": dryRun = false } = input.flags;
-      return offboardWorkspace({ workspaceId: workspace, cluster, confirm: given, verify, dryRun }, context);
+      return offboardWorkspace(workspace, cluster, input.flags, context);
     }
     if (cluster === undefined) throw new InputRequiredError("cluster_id", "<cluster-id> is required");
     if (from === undefined && apply === undefined) {
@@ -105,8 +104,6 @@ const routerOffboard = defineCommand({
         path: from!,
         columns: offboardJobKind.columns!,
         scope: { cluster_id: cluster },
-        planFile: undefined,
-        planned: undefined,
         confirmRows: (rows) =>
           confirmName(
             `Delete ${rows === undefined ? "all identifiers" : pluralize(rows, "identifier")} of a workspace from ${cluster}`,
@@ -146,30 +143,28 @@ function countIdentifiers(body: Readonly<Record<string, unknown>>): {
 
 export const commands: readonly Command[] = [routerOffboard];
 
-interface Options {
-  readonly workspaceId: number;
-  readonly cluster: string | undefined;
-  readonly confirm: string | undefined;
-  readonly dryRun: boolean;
-  readonly verify: boolean;
-}
-
-async function offboardWorkspace(options: Options, context: Context): Promise<FailureKind | undefined> {
-  const { workspaceId, dryRun, verify } = options;
+async function offboardWorkspace(
+  workspaceId: number,
+  expectedCluster: string | undefined,
+  {
+    confirm,
+    verify,
+    "dry-run": dryRun,
+  }: Pick<BulkInput["flags"], "verify" | "dry-run"> & { readonly confirm?: string },
+  context: Context,
+): Promise<FailureKind | undefined> {
   const { output } = context;
   if (!(await isEmulator(context))) {
     throw new UsageError(
       "--workspace requires an emulator. Other services do not list the identifiers of a workspace",
-      {
-        hint: "List the identifiers in a file: --from FILE.",
-      },
+      { hint: "List the identifiers in a file: --from FILE." },
     );
   }
   const control = await context.client("emulator");
   const routing = await control.call(showWorkspaceRouting, { params: { workspace_id: workspaceId } });
   const cluster = routing.cluster_id;
-  if (options.cluster !== undefined && options.cluster !== cluster) {
-    throw new UsageError(`Workspace ${workspaceId} belongs to cluster ${cluster}, not to ${options.cluster}`);
+  if (expectedCluster !== undefined && expectedCluster !== cluster) {
+    throw new UsageError(`Workspace ${workspaceId} belongs to cluster ${cluster}, not to ${expectedCluster}`);
   }
   const reading = { hash: "none", scope: { cluster_id: cluster } } as const;
   const kind = offboardJobKind.getKind(reading);
@@ -188,7 +183,7 @@ async function offboardWorkspace(options: Options, context: Context): Promise<Fa
   if (dryRun || rows.length === 0) return undefined;
   const lookup = verify ? await requireLookup(offboardJobKind, context) : undefined;
   const what = pluralize(rows.length, "identifier");
-  await confirmName(`Delete ${what} of ${routing.name} from ${cluster}`, cluster, options.confirm, context);
+  await confirmName(`Delete ${what} of ${routing.name} from ${cluster}`, cluster, confirm, context);
   const values = rows.map(kind.toValue);
   const router = await context.client("router");
   const { params, body } = offboardJobKind.toArguments(values, reading.scope);

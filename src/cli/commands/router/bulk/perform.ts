@@ -55,8 +55,14 @@ export async function performJob(
       total: record.input.rows ?? undefined,
       resumedRows: rows + invalid + failed,
     });
-    const run = runJob({ record, source, work, job, progress, concurrency }, context);
-    const seen = await recordOutcome(run, job).finally(() => progress!.end());
+    const seen = await runJob({ record, source, work, job, progress, concurrency }, context)
+      .catch(async (error: unknown) => {
+        // If the log cannot be written, its error is already reported or less important than this one.
+        await job!.note("stopped", getMessage(error)).catch(() => {});
+        throw error;
+      })
+      .finally(() => progress!.end());
+    await job.note("finished");
     distinct = seen.distinct;
     const report = buildJobReport(record, job, {
       ...seen,
@@ -66,7 +72,7 @@ export async function performJob(
     await showReport(report, work, record.shard, context);
     return report.invalid + report.failed > 0 ? "partial" : undefined;
   } catch (error) {
-    stopReason = (error as Error)?.message ?? String(error);
+    stopReason = getMessage(error);
     if (error instanceof UsageError && job?.finished.count === 0) {
       isDiscarded = true;
       throw error;
@@ -97,17 +103,7 @@ export async function performJob(
   }
 }
 
-async function recordOutcome<T>(run: Promise<T>, job: OpenJob): Promise<T> {
-  try {
-    const value = await run;
-    await job.note("finished");
-    return value;
-  } catch (error) {
-    // If the log cannot be written, its error is already reported or less important than this one.
-    await job.note("stopped", (error as Error)?.message ?? String(error)).catch(() => {});
-    throw error;
-  }
-}
+const getMessage = (error: unknown): string => (error as Error)?.message ?? String(error);
 
 async function announceJob(
   record: JobRecord,

@@ -90,17 +90,16 @@ export interface JobRequest extends Omit<JobPlan, "version" | "command" | "targe
   readonly work: BulkJobKind;
   readonly path: string;
   readonly concurrency: number;
-  readonly errorsOut: string | undefined;
-  readonly report: string | undefined;
-  readonly dryRun: boolean;
-  readonly planOut: string | undefined;
-  /** Plan of --apply. No other work is allowed. */
-  readonly planFile: string | undefined;
-  readonly planned: JobPlan | undefined;
+  readonly errorsOut?: string | undefined;
+  readonly report?: string | undefined;
+  readonly dryRun?: boolean;
+  readonly planOut?: string | undefined;
+  /** Plan of --apply and its file. No other work is allowed. */
+  readonly apply?: { readonly file: string; readonly plan: JobPlan };
   /** Whether identifiers may move without a prompt, because the user has already consented. */
   readonly mayMove?: boolean;
-  /** Prompts for confirmation. `rows` is the number of rows, if known. */
-  readonly confirmRows: (rows: number | undefined) => Promise<void>;
+  /** Prompts for confirmation. `rows` is the number of rows; undefined for a pipe. By default nothing is confirmed. */
+  readonly confirmRows?: (rows: number | undefined) => Promise<void>;
 }
 
 /** Reads the request from a plan. The input file may have another path, because its content identifies it. */
@@ -123,9 +122,6 @@ export async function readPlannedRequest(
     errorsOut: flags["errors-out"],
     report: flags.report,
     dryRun: flags["dry-run"] === true,
-    planOut: undefined,
-    planFile: flags.apply,
-    planned: plan,
-    confirmRows: async () => {},
+    apply: { file: flags.apply, plan },
   };
 }

@@ -11,7 +11,7 @@ import type { RowCounts } from "./log/log-file.ts";
 import type { OpenJob } from "./log/open-job.ts";
 import { type ResultTally, tallyResults } from "./log/read-results.ts";
 import { formatSeconds } from "./progress.ts";
-import { type BulkJobKind, formatOutcome, formatUnknownNote } from "./work.ts";
+import { type BulkJobKind, formatOutcome } from "./work.ts";
 
 export interface JobEnd extends RowCounts {
   readonly distinct: number | null;
@@ -151,7 +151,11 @@ export async function showReport(
     await output.note(`Looked up: ${pluralize(report.verified, "row")} ${is}`);
     if (report.unverified > 0) await output.note(`${pluralize(report.unverified, "row")} cannot be looked up`);
   }
-  if (work.action !== "map" && rows > 0) await output.note(formatUnknownNote(cluster));
+  if (work.action !== "map" && rows > 0) {
+    await output.note(
+      `Identifiers that are not mapped to ${cluster} were ignored; the service does not report how many`,
+    );
+  }
   if (shard && rows + invalid + failed === 0) {
     await output.note(`Share ${shard.index}/${shard.of} has no rows`);
   }

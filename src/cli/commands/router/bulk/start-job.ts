@@ -37,12 +37,12 @@ export async function startJob(request: JobRequest, context: Context): Promise<F
 
 /** Rejects obviously wrong input before the file is read. */
 async function checkRequest(request: JobRequest, source: InputSource, context: Context): Promise<void> {
-  const { path, planned, planOut, errorsOut, report } = request;
-  if (source.path === "-" && (planOut !== undefined || planned)) {
+  const { path, apply, planOut, errorsOut, report } = request;
+  if (source.path === "-" && (planOut !== undefined || apply)) {
     throw new UsageError(`A plan requires a file: ${source.name} cannot be read twice.`);
   }
   if (request.max_errors !== null) parseErrorLimit(request.max_errors);
-  const inputs = [path, request.planFile];
+  const inputs = [path, apply?.file];
   if (errorsOut !== undefined) {
     await checkOutputFile(context.host, errorsOut, "--errors-out", { inputs, isOurs: isResultsFile });
   }
@@ -77,9 +77,9 @@ async function confirmAndPerform(
 ): Promise<FailureKind | undefined> {
   const survey = source.path === "-" ? undefined : await surveyInput(request, source, context);
   const plan = await createPlan(request, source.path, survey, context);
-  if (request.planned) requireUnchangedPlan(request.planned, { target: plan.target, ...survey });
+  if (request.apply) requireUnchangedPlan(request.apply.plan, { target: plan.target, ...survey });
   else {
-    await request.confirmRows(survey?.rows);
+    await request.confirmRows?.(survey?.rows);
     if (survey && !request.mayMove) await confirmMoves(request, source, context);
   }
   const jobs = await findWritableJobsFolder(context);

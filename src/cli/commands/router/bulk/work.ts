@@ -231,9 +231,6 @@ export function formatOutcome({ action, noun, cluster, rows, distinct = rows }: 
     : `Requested removal of ${what} from ${cluster}${repeated}; the service confirmed it`;
 }
 
-export const formatUnknownNote = (cluster: string): string =>
-  `Identifiers that are not mapped to ${cluster} were ignored; the service does not report how many`;
-
 /** Fails if the response is not `true`, because the work is then not confirmed. */
 export function requireConfirmed(response: unknown, { action, noun, cluster, rows }: Outcome): void {
   if (response === true) return;

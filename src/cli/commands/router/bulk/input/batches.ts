@@ -59,20 +59,16 @@ export async function* groupIntoBatches(
     pending = new RawBatch();
     return batch;
   };
-  for await (const { first, texts, problems, empty } of groups) {
+  for await (const { first, texts, problems } of groups) {
     for (let i = 0; i < texts.length; i += 1) {
       if (texts[i] === "") continue;
-      if (empty?.has(i)) {
-        pending.addEmpty({ number: first + i, text: texts[i]!, problem: problems!.get(i)! });
-        continue;
-      }
       pending.add(first + i, texts[i]!, problems?.get(i));
       if (pending.texts.length < size) continue;
       const batch = finish();
       if (batch) yield batch;
     }
   }
-  const last = pending.isBegun ? finish() : undefined;
+  const last = pending.texts.length > 0 ? finish() : undefined;
   if (last) yield last;
   if (index < batching.finished.end) throw createRowsChangedError("the input ends before those rows");
 }
@@ -87,17 +83,6 @@ class RawBatch {
   readonly #numbers: number[] = [];
   readonly #problems = new Map<number, string>();
 
-  /** Invalid rows do not count towards the size of the batch. */
-  readonly #empty: InvalidRow[] = [];
-
-  get isBegun(): boolean {
-    return this.texts.length > 0 || this.#empty.length > 0;
-  }
-
-  addEmpty(row: InvalidRow): void {
-    this.#empty.push(row);
-  }
-
   add(number: number, text: string, problem: string | undefined): void {
     if (problem !== undefined) this.#problems.set(this.texts.length, problem);
     this.#numbers.push(number);
@@ -110,18 +95,13 @@ class RawBatch {
     const invalid: InvalidRow[] = [];
     for (let i = 0; i < texts.length; i += 1) {
       const text = texts[i]!;
-      const why = this.#problems.get(i) ?? findProblem(text);
+      const why = (this.#problems.size > 0 ? this.#problems.get(i) : undefined) ?? findProblem(text);
       if (why !== undefined) invalid.push({ number: this.#numbers[i]!, text, problem: why });
       else counter?.add(text);
     }
-    const count = texts.length - invalid.length;
-    if (this.#empty.length > 0) {
-      invalid.push(...this.#empty);
-      invalid.sort((a, b) => a.number - b.number);
-    }
     return {
       index,
-      count,
+      count: texts.length - invalid.length,
       getRows: () => this.#excludeRows(invalid),
       getValues: () => (invalid.length === 0 ? texts : this.#excludeRows(invalid).map(({ text }) => text)).map(toValue),
       invalid,

@@ -1,5 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import { createHash, type Hash } from "node:crypto";
+import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { pipeline, Readable } from "node:stream";
@@ -20,27 +20,18 @@ export interface Fingerprint {
   readonly sha256: string;
 }
 
-export class FingerprintedBytes implements AsyncIterable<Uint8Array> {
-  readonly #source: AsyncIterable<Uint8Array>;
-  readonly #sum: Hash = createHash("sha256");
-  #bytes = 0;
-
-  constructor(source: AsyncIterable<Uint8Array>) {
-    this.#source = source;
-  }
-
-  async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
-    for await (const piece of this.#source) {
-      this.#sum.update(piece);
-      this.#bytes += piece.byteLength;
+/** Computes the fingerprint of a stream while it is read. `getFingerprint` must be called once, at the end. */
+export function trackFingerprint(source: AsyncIterable<Uint8Array>) {
+  const sum = createHash("sha256");
+  let bytes = 0;
+  async function* read(): AsyncGenerator<Uint8Array> {
+    for await (const piece of source) {
+      sum.update(piece);
+      bytes += piece.byteLength;
       yield piece;
     }
   }
-
-  /** Must be called once, at the end. */
-  getFingerprint(): Fingerprint {
-    return { bytes: this.#bytes, sha256: this.#sum.digest("hex") };
-  }
+  return { read, getFingerprint: (): Fingerprint => ({ bytes, sha256: sum.digest("hex") }) };
 }
 
 /** Signatures of binary files that users mistake for text tables. */

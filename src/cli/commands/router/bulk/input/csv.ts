@@ -1,6 +1,6 @@
 import { CsvError, Parser } from "csv-parse";
 import { toUtf8Error } from "./bytes.ts";
-import { detectSeparator, OtherFormatError, splitCells } from "./format.ts";
+import { describeDelimiter, detectSeparator, OtherFormatError, splitCells, toDelimiterValue } from "./format.ts";
 import { createUnreadableInputError } from "./identifiers.ts";
 import type { InputRecord, TableNotation } from "./records.ts";
 
@@ -102,14 +102,9 @@ const otherFormats = "If the input has another format, use --input-format ndjson
 
 const delimiterHint = "If the cells have another delimiter, set it.";
 
-const names: ReadonlyMap<string, string> = new Map([
-  [";", ";"],
-  ["|", "|"],
-  ["\t", "tab"],
-]);
-
+/** Returns undefined for a comma and for characters that separate no cells. */
 const getDelimiterFlags = (character: string): string[] | undefined =>
-  names.has(character) ? ["--delimiter", names.get(character)!] : undefined;
+  [";", "|", "\t"].includes(character) ? ["--delimiter", toDelimiterValue(character)] : undefined;
 
 /**
  * Finds a row that was split at the wrong separator. Without a selected column, the row can be an identifier that
@@ -118,13 +113,15 @@ const getDelimiterFlags = (character: string): string[] | undefined =>
 function findOtherDelimiter(row: readonly string[], message: string | undefined): OtherFormatError | undefined {
   const line = row.join(",");
   const isWhole = row.filter((cell) => cell.trim() !== "").length === 1;
-  const separator = message !== undefined && isWhole && line.includes("|") ? "|" : detectSeparator(line)?.character;
-  const flags = getDelimiterFlags(separator ?? "");
+  const separator = message !== undefined && isWhole && line.includes("|") ? "|" : (detectSeparator(line) ?? "");
+  const flags = getDelimiterFlags(separator);
   if (!flags) return undefined;
-  const shown = separator === "\t" ? "a tab" : `"${separator}"`;
-  return new OtherFormatError(message ?? `The delimiter of the input is ${shown}, not a comma.`, {
-    flags,
-    hint: message === undefined ? "If it is part of an identifier, use --delimiter ','." : delimiterHint,
-    columns: { first: splitCells(line, separator!), second: [] },
-  });
+  return new OtherFormatError(
+    message ?? `The delimiter of the input is ${describeDelimiter(separator)}, not a comma.`,
+    {
+      flags,
+      hint: message === undefined ? "If it is part of an identifier, use --delimiter ','." : delimiterHint,
+      columns: { first: splitCells(line, separator), second: [] },
+    },
+  );
 }

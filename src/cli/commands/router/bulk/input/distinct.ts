@@ -119,22 +119,19 @@ export function parseShard(text: string): InputShard {
 }
 
 /**
- * Reports whether a row is in the share. `ordinal` counts non-empty rows from 1. An empty row belongs to the share of
- * the previous row.
- */
-export const isInShare = (ordinal: number, { index, of }: InputShard): boolean => (ordinal - index) % of === 0;
-
-/**
  * Yields every `of`-th row from the `index`-th on and skips the others. Rows are distributed instead of batches, so
  * that runs with different batch sizes still cover every row once.
  */
-export async function* selectShare(groups: AsyncIterable<RowGroup>, shard: InputShard): AsyncGenerator<RowGroup> {
+export async function* selectShare(
+  groups: AsyncIterable<RowGroup>,
+  { index, of }: InputShard,
+): AsyncGenerator<RowGroup> {
   let ordinal = 0;
   for await (const group of groups) {
-    const texts = group.texts.map((text, i) => {
+    const texts = group.texts.map((text) => {
       if (text === "") return "";
-      if (!group.empty?.has(i)) ordinal += 1;
-      return isInShare(ordinal, shard) ? text : "";
+      ordinal += 1;
+      return (ordinal - index) % of === 0 ? text : "";
     });
     yield { ...group, texts };
   }
@@ -144,12 +141,11 @@ export async function* selectShare(groups: AsyncIterable<RowGroup>, shard: Input
 export interface RowGroup {
   readonly first: number;
   readonly texts: readonly string[];
+  /** Reasons why texts are no identifiers, by their position. */
   readonly problems?: ReadonlyMap<number, string>;
-  readonly empty?: ReadonlySet<number>;
 }
 
-/** Reason for a missing value. With `isEmpty`, the column is empty. */
+/** Reason why a row has no identifier. */
 export interface MissingRowValue {
   readonly problem: string;
-  readonly isEmpty?: boolean;
 }

@@ -18,22 +18,17 @@ export class OtherFormatError extends UsageError {
   }
 }
 
-const separators: ReadonlyMap<string, string> = new Map([
-  [";", ";"],
-  ["\t", "tab"],
-  [",", ","],
-]);
-
-/** Finds the most frequent separator of a line and its --delimiter value. Returns undefined if there is none. */
-export function detectSeparator(line: string): { readonly character: string; readonly name: string } | undefined {
-  const counts = [...separators].map(([character, name]) => ({
-    character,
-    name,
-    count: line.split(character).length - 1,
-  }));
+/** Finds the most frequent separator of a line: semicolon, tab or comma. Returns undefined if there is none. */
+export function detectSeparator(line: string): string | undefined {
+  const counts = [";", "\t", ","].map((character) => ({ character, count: line.split(character).length - 1 }));
   const [most] = counts.sort((a, b) => b.count - a.count);
-  return most!.count > 0 ? most : undefined;
+  return most!.count > 0 ? most!.character : undefined;
 }
+
+/** Returns the value of --delimiter that selects the character. */
+export const toDelimiterValue = (character: string): string => (character === "\t" ? "tab" : character);
+
+export const describeDelimiter = (character: string): string => (character === "\t" ? "a tab" : `"${character}"`);
 
 export const splitCells = (line: string, separator: string): string[] =>
   line.split(separator).map((cell) => cell.trim().replace(/^"(.*)"$/, "$1"));
@@ -43,27 +38,22 @@ export function rejectTable(lines: readonly string[], columns: readonly string[]
   const at = lines.findIndex((line) => line !== "");
   const line = lines[at] ?? "";
   const separator = detectSeparator(line);
-  if (!separator) return;
-  const { character, name } = separator;
-  const flags =
-    name === "tab"
-      ? ["--input-format", "tsv"]
-      : ["--input-format", "csv", ...(name === "," ? [] : ["--delimiter", name])];
-  const [first, second] = [splitCells(line, character), splitCells(lines[at + 1] ?? "", character)];
+  if (separator === undefined) return;
+  const isTab = separator === "\t";
+  const delimiter = separator === "," || isTab ? [] : ["--delimiter", separator];
+  const flags = ["--input-format", isTab ? "tsv" : "csv", ...delimiter];
+  const [first, second] = [splitCells(line, separator), splitCells(lines[at + 1] ?? "", separator)];
   if (columns.length > 0) {
     // Rows with a kind and an identifier can contain separators.
     if (!first.includes("kind") && !first.includes("table")) return;
     throw new OtherFormatError("The input is a table, but would be read as lines.", { flags });
   }
-  const shown = name === "tab" ? "a tab" : `"${character}"`;
-  throw new OtherFormatError(
-    `The input looks like a table with ${shown} as the delimiter, but would be read as lines.`,
-    {
-      flags,
-      columns: { first, second },
-      hint: "If each line is one identifier, use --input-format lines.",
-    },
-  );
+  const table = `a table with ${describeDelimiter(separator)} as the delimiter`;
+  throw new OtherFormatError(`The input looks like ${table}, but would be read as lines.`, {
+    flags,
+    columns: { first, second },
+    hint: "If each line is one identifier, use --input-format lines.",
+  });
 }
 
 export const inputFormats = ["lines", "csv", "tsv", "ndjson"] as const;

@@ -13,11 +13,11 @@ export interface TableNotation {
   readonly records: AsyncIterable<readonly InputRecord[]>;
   readonly decodeCell: (cell: string) => string;
   /** Explains a read error. The invalid row begins in that line. */
-  readonly explainError: (cause: unknown, line: number) => unknown;
+  readonly explainError?: (cause: unknown, line: number) => unknown;
   /** Returns an error if the first row was split at the wrong separator, and undefined otherwise. */
-  readonly findOtherFormat: (first: readonly string[], message: string | undefined) => OtherFormatError | undefined;
+  readonly findOtherFormat?: (first: readonly string[], message: string | undefined) => OtherFormatError | undefined;
   /** Reports whether a line is a directive about the format and not a row. */
-  readonly isDirective: (raw: string) => boolean;
+  readonly isDirective?: (raw: string) => boolean;
 }
 
 /** Reads the rows of a table: the selected columns of each record, or the first one. */
@@ -31,10 +31,9 @@ export async function* readRecordRows(notation: TableNotation, columns: readonly
     for await (const records of groups) {
       const texts: string[] = [];
       const problems = new Map<number, string>();
-      const empty = new Set<number>();
       for (let i = 0; i < records.length; i += 1) {
         const { record, raw } = records[i]!;
-        const isDirective: boolean = !isBegun && notation.isDirective(raw);
+        const isDirective: boolean = !isBegun && notation.isDirective?.(raw) === true;
         const isFirstRow: boolean = !isBegun && !isDirective && record.some((cell) => cell.trim() !== "");
         if (isFirstRow && columns.length === 0)
           rejectUnnamedColumn(record.map(decodeCell), records[i + 1]?.record.map(decodeCell) ?? [], notation);
@@ -43,19 +42,17 @@ export async function* readRecordRows(notation: TableNotation, columns: readonly
         isBegun ||= isFirstRow;
         const found =
           isHeader || isDirective || places === undefined ? "" : recordText(record, places, columns, decodeCell);
-        if (typeof found !== "string") {
-          problems.set(texts.length, found.problem);
-          if (found.isEmpty) empty.add(texts.length);
-        } else if (isFirstRow && isHeadingText(found)) problems.set(texts.length, describeHeading(found));
+        if (typeof found !== "string") problems.set(texts.length, found.problem);
+        else if (isFirstRow && isHeadingText(found)) problems.set(texts.length, describeHeading(found));
         texts.push(typeof found === "string" ? found : getRawText(record, raw));
         // The field spans several lines.
         for (let more = countLines(record); more > 1; more -= 1) texts.push("");
       }
-      yield { first, texts, problems, empty };
+      yield { first, texts, problems };
       first += texts.length;
     }
   } catch (cause) {
-    throw explainError(cause, first);
+    throw explainError?.(cause, first) ?? cause;
   }
 }
 
@@ -68,10 +65,7 @@ function recordText(
   const texts = places.map((place) => text(record[place] ?? "").trim());
   const missing = texts.indexOf("");
   if (missing < 0) return texts.join(" ");
-  return {
-    problem: `without a string in ${formatColumnName(columns[missing])}`,
-    isEmpty: texts.every((found) => found === ""),
-  };
+  return { problem: `without a string in ${formatColumnName(columns[missing])}` };
 }
 
 /** A row of empty cells is not a blank line, even if only blanks separate them. */
@@ -100,7 +94,7 @@ function findColumns(
     const name = matchColumnName(names, column, columns);
     const place = names.indexOf(name);
     if (place < 0)
-      throw findOtherFormat(header, `Column "${column}" not found`) ?? createUnknownColumnError(column, header);
+      throw findOtherFormat?.(header, `Column "${column}" not found`) ?? createUnknownColumnError(column, header);
     const duplicate = names.indexOf(name, place + 1);
     if (duplicate < 0) return place;
     throw new OtherFormatError(`Columns ${place + 1} and ${duplicate + 1} have the same name, "${column}".`, {
@@ -121,7 +115,7 @@ function rejectUnnamedColumn(
   second: readonly string[],
   { findOtherFormat }: TableNotation,
 ): void {
-  const otherFormat = findOtherFormat(/^sep=.?$/.test(first[0] ?? "") ? second : first, undefined);
+  const otherFormat = findOtherFormat?.(/^sep=.?$/.test(first[0] ?? "") ? second : first, undefined);
   if (otherFormat) throw otherFormat;
   const names = first.filter((cell) => cell.trim() !== "");
   if (names.length < 2) return;

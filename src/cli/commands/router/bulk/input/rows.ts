@@ -34,9 +34,6 @@ function findHeadingProblem(lines: readonly string[], top: number, columns: read
 const createTsvNotation = (bytes: AsyncIterable<Buffer>): TableNotation => ({
   records: readTsvRecords(bytes),
   decodeCell: removeEscapes,
-  explainError: (cause) => cause,
-  findOtherFormat: () => undefined,
-  isDirective: () => false,
 });
 
 async function* readTsvRecords(bytes: AsyncIterable<Buffer>): AsyncGenerator<InputRecord[]> {
@@ -64,16 +61,14 @@ function removeEscapes(cell: string): string {
 async function* readNdjsonRows(bytes: AsyncIterable<Buffer>, fields: readonly string[]): AsyncGenerator<RowGroup> {
   for await (const { first, texts: lines } of readLineRows(bytes)) {
     const problems = new Map<number, string>();
-    const empty = new Set<number>();
     const texts = lines.map((line, i) => {
       if (line === "") return "";
       const found = readNdjsonText(line, fields);
       if (typeof found === "string") return found;
       problems.set(i, found.problem);
-      if (found.isEmpty) empty.add(i);
       return line;
     });
-    yield { first, texts, problems, empty };
+    yield { first, texts, problems };
   }
 }
 
@@ -84,7 +79,7 @@ function readNdjsonText(line: string, fields: readonly string[]): string | Missi
   } catch {
     return { problem: "not JSON" };
   }
-  if (typeof value === "string") return value.trim() || { problem: "without a string", isEmpty: true };
+  if (typeof value === "string") return value.trim() || { problem: "without a string" };
   const object = (value ?? {}) as Record<string, unknown>;
   const names = Object.keys(object);
   if (fields.length === 0 && names.length > 1 && !Array.isArray(value)) throw createSeveralFieldsError(object, names);

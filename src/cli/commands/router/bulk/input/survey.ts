@@ -1,24 +1,21 @@
-import { PassThrough } from "node:stream";
 import { pluralize } from "../../../../../base/text.ts";
 import type { Context } from "../../../../command.ts";
 import { writeOutput } from "../../../../output/file.ts";
 import { CommandFailedError, UsageError } from "../../../../process/failure.ts";
-import type { Host } from "../../../../process/host.ts";
 import { maskBodySecrets } from "../../../../process/redact.ts";
 import { parseErrorLimit } from "../flags.ts";
+import { FinishedBatches } from "../log/log-file.ts";
 import { formatResultLine, resultsHeader, toInvalidResult } from "../log/results.ts";
 import type { JobRequest } from "../plan.ts";
-import type { InvalidRow } from "./batches.ts";
-import { type Fingerprint, FingerprintedBytes, type InputSource } from "./bytes.ts";
-import { IdentifierCounter, type InputShard, isInShare } from "./distinct.ts";
+import { groupIntoBatches, type InputRow, type InvalidRow } from "./batches.ts";
+import { type Fingerprint, type InputSource, trackFingerprint } from "./bytes.ts";
+import { IdentifierCounter, type RowGroup, selectShare } from "./distinct.ts";
 import { isHeading } from "./format.ts";
-import type { IdentifierKind } from "./identifiers.ts";
-import { type RowReadOptions, readRows } from "./rows.ts";
+import { readRows } from "./rows.ts";
 
 /** Result of reading an input before anything is sent. */
 export interface InputSurvey extends Fingerprint {
   readonly rows: number;
-  readonly all: number;
   readonly distinct: number | null;
   readonly calls: number;
   readonly invalid: number;
@@ -28,92 +25,80 @@ export interface InputSurvey extends Fingerprint {
 
 const maxSampleRows = 3;
 
-interface SurveyOptions {
-  readonly kind: IdentifierKind;
-  readonly batchSize: number;
-  readonly shard: InputShard | null;
-  readonly onInvalid: (row: InvalidRow) => void;
-  readonly signal: AbortSignal;
-}
-
-async function surveySource(
-  source: AsyncIterable<Uint8Array>,
-  reading: RowReadOptions,
-  { kind, batchSize, shard, onInvalid, signal }: SurveyOptions,
-): Promise<InputSurvey> {
-  const bytes = new FingerprintedBytes(source);
-  const groups = readRows(bytes, reading);
-  const sample: string[] = [];
-  let all = 0;
-  let ordinal = 0;
-  const distinct = new IdentifierCounter(kind);
-  let calls = 0;
-  let inBatch = 0;
-  let hasValidRow = false;
-  const endBatch = () => {
-    if (hasValidRow) calls += 1;
-    inBatch = 0;
-    hasValidRow = false;
-  };
-  let rows = 0;
-  let invalid = 0;
-  let firstInvalid: InvalidRow | undefined;
-  for await (const { first, texts, problems, empty } of groups) {
-    signal.throwIfAborted();
-    for (let i = 0; i < texts.length; i += 1) {
-      const text = texts[i]!;
-      if (text === "") continue;
-      all += 1;
-      if (!empty?.has(i)) ordinal += 1;
-      if (shard && !isInShare(ordinal, shard)) continue;
-      rows += 1;
-      const problem = problems?.get(i) ?? kind.findProblem(text);
-      if (problem !== undefined) {
-        const row = { number: first + i, text, problem };
-        invalid += 1;
-        firstInvalid ??= row;
-        onInvalid(row);
-      } else {
-        hasValidRow = true;
-        distinct.add(text);
-        if (sample.length < maxSampleRows) sample.push(text);
-      }
-      if (!empty?.has(i)) inBatch += 1;
-      if (inBatch === batchSize) endBatch();
-    }
-  }
-  endBatch();
-  return { ...bytes.getFingerprint(), all, rows, distinct: distinct.count, calls, invalid, firstInvalid, sample };
-}
-
 export async function fingerprintSource(source: AsyncIterable<Uint8Array>): Promise<Fingerprint> {
-  const bytes = new FingerprintedBytes(source);
-  for await (const _ of bytes);
-  return bytes.getFingerprint();
+  const { read, getFingerprint } = trackFingerprint(source);
+  for await (const _ of read());
+  return getFingerprint();
 }
 
 /** Reads the whole input once. Rejects an input that is empty or has too many invalid rows, before anything is sent. */
 export async function surveyInput(request: JobRequest, source: InputSource, context: Context): Promise<InputSurvey> {
-  const { work, shard, skip_invalid: skipsInvalid, max_errors: maxErrors } = request;
+  const { work, shard, batch_size: size, skip_invalid: skipsInvalid, max_errors: maxErrors } = request;
+  const { host, signal } = context;
+  const kind = work.getKind(request);
+  const counter = new IdentifierCounter(kind);
+  const { read, getFingerprint } = trackFingerprint(source.open());
+  const survey = { rows: 0, calls: 0, invalid: 0, firstInvalid: undefined as InvalidRow | undefined };
+  const sample: string[] = [];
+  let hasRows = false;
+  let inputError: unknown;
+
+  async function* readGroups(): AsyncGenerator<RowGroup> {
+    try {
+      for await (const group of readRows(read(), request)) {
+        signal.throwIfAborted();
+        hasRows ||= group.texts.some((text) => text !== "");
+        yield group;
+      }
+    } catch (error) {
+      inputError = error;
+      throw error;
+    }
+  }
+
+  /** Yields the invalid rows as results. */
+  async function* readBatches(): AsyncGenerator<Buffer> {
+    yield Buffer.from(resultsHeader);
+    const groups = shard ? selectShare(readGroups(), shard) : readGroups();
+    const options = { size, kind, counter, finished: new FinishedBatches(), hasRollingDigest: false };
+    for await (const { count, invalid, getRows } of groupIntoBatches(groups, options)) {
+      survey.rows += count + invalid.length;
+      survey.invalid += invalid.length;
+      survey.firstInvalid ??= invalid[0];
+      if (count > 0) survey.calls += 1;
+      if (sample.length < maxSampleRows)
+        sample.push(
+          ...getRows()
+            .slice(0, maxSampleRows - sample.length)
+            .map(getText),
+        );
+      if (invalid.length > 0) yield Buffer.from(invalid.map((row) => formatResultLine(toInvalidResult(row))).join(""));
+    }
+  }
+
   // A job that skips invalid rows writes them with its other errors.
   const isJob = !request.dryRun && request.planOut === undefined;
-  const invalidRows = createInvalidRowWriter(skipsInvalid && isJob ? undefined : request.errorsOut, context);
-  const { signal } = context;
-  const kind = work.getKind(request);
-  const survey = await surveySource(source.open(), request, {
-    kind,
-    batchSize: request.batch_size,
-    shard,
-    onInvalid: invalidRows.add,
-    signal,
-  }).catch(invalidRows.leave);
-  await invalidRows.close();
-  const { all, rows, invalid, firstInvalid } = survey;
-  if (all === 0) throw new UsageError(`${work.place}: ${source.name} has no rows`);
-  if (invalid === 0 || skipsInvalid) return survey;
-  if (maxErrors !== null && !parseErrorLimit(maxErrors, rows).isExceeded(invalid, rows)) return survey;
-  throw findRejection(request, firstInvalid!, { invalid, rows });
+  const errorsOut = skipsInvalid && isJob ? undefined : request.errorsOut;
+  if (errorsOut === undefined) for await (const _ of readBatches());
+  else {
+    await writeOutput(host, errorsOut, readBatches(), 0o600).catch((cause: Error) => {
+      const { hint } = cause as Partial<CommandFailedError>;
+      throw inputError ?? new CommandFailedError("failed", "errors_out", cause.message, { hint, cause });
+    });
+  }
+
+  const { rows, invalid, firstInvalid } = survey;
+  if (!hasRows) throw new UsageError(`${work.place}: ${source.name} has no rows`);
+  if (
+    invalid > 0 &&
+    !skipsInvalid &&
+    (maxErrors === null || parseErrorLimit(maxErrors, rows).isExceeded(invalid, rows))
+  )
+    throw findRejection(request, firstInvalid!, { invalid, rows });
+  return { ...survey, ...getFingerprint(), distinct: counter.count, sample };
 }
+
+const getText = ({ text }: InputRow): string => text;
 
 function findRejection(
   request: JobRequest,
@@ -179,37 +164,4 @@ export async function showPreview(
     await output.note(`${pluralize(invalid, "row")} would be skipped, the first at row ${firstInvalid!.number}`);
   await output.note(note);
   return undefined;
-}
-
-function createInvalidRowWriter(path: string | undefined, { host }: Context) {
-  const rows = new PassThrough();
-  // The reader of the stream reports the error.
-  rows.on("error", () => {});
-  rows.write(resultsHeader);
-  const written = path === undefined ? undefined : writeRowsTo(host, path, rows);
-  // `close` reports the error.
-  written?.catch(() => {});
-  return {
-    add: (row: InvalidRow): void => void (written && rows.write(formatResultLine(toInvalidResult(row)))),
-    async close(): Promise<void> {
-      rows.end();
-      await written;
-    },
-    async leave(error: unknown): Promise<never> {
-      rows.destroy(error as Error);
-      await written?.catch(() => {});
-      throw error;
-    },
-  };
-}
-
-async function writeRowsTo(host: Host, path: string, rows: PassThrough): Promise<void> {
-  await writeOutput(host, path, rows, 0o600).catch((cause: Error) => {
-    // The survey reports its own error.
-    if (rows.errored) return;
-    throw new CommandFailedError("failed", "errors_out", cause.message, {
-      hint: (cause as Partial<CommandFailedError>).hint,
-      cause,
-    });
-  });
 }

@@ -58,7 +58,7 @@ export type ListedJob = StoredJob | DamagedJob;
 export async function createJob(jobs: string, record: JobRecord): Promise<string> {
   const folder = join(jobs, record.id);
   await makeFolderDurably(systemDisk, folder);
-  await createLog(systemDisk, folder, [JSON.stringify({ event: "started", at: record.created_at })]);
+  await createLog(systemDisk, folder, JSON.stringify({ event: "started", at: record.created_at }));
   // A folder without a record is not a job, so the job appears atomically.
   await writeFileAtomic(join(folder, "job.json"), `${JSON.stringify(record, null, 2)}\n`);
   return folder;

@@ -18,21 +18,15 @@ interface LogFile extends LogEnd {
   readonly path: string;
 }
 
-/** Creates a log with these lines, durably. Replaces an existing file, because nothing depends on it yet. */
-export async function createLog(disk: Disk, folder: string, lines: readonly string[]): Promise<void> {
+/** Creates a log with this line, durably. Replaces an existing file, because nothing depends on it yet. */
+export async function createLog(disk: Disk, folder: string, json: string): Promise<void> {
   const path = join(folder, logName);
-  const bytes = [formatFirstLine(JSON.stringify({ svc_job_log: format, written_by: svcVersion }))];
-  let { number, checksum } = startPosition;
-  for (const json of lines) {
-    number += 1;
-    const line = formatLogLine(json, { number, group: 1, before: checksum });
-    bytes.push(line.bytes);
-    checksum = line.checksum;
-  }
+  const header = formatFirstLine(JSON.stringify({ svc_job_log: format, written_by: svcVersion }));
+  const line = formatLogLine(json, { number: startPosition.number + 1, group: 1, before: startPosition.checksum });
   await disk.remove(path);
   const file = await disk.create(path);
   try {
-    await file.write(Buffer.concat(bytes), 0);
+    await file.write(Buffer.concat([header, line.bytes]), 0);
     await file.sync();
   } finally {
     await file.close();

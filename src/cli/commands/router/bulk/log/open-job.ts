@@ -66,10 +66,12 @@ export class OpenJob {
    * it.
    */
   static async open(folder: string, { wall, report, disk = systemDisk }: Options): Promise<OpenJob> {
-    const state = await openWritableLog(folder, disk, report);
-    const file = await disk.open(state.file.path, "write");
-    if (state.file.torn) {
-      await file.truncate(state.file.length);
+    const state = await readJobLog(folder, disk);
+    const { path, length, torn } = state.file;
+    if (torn) await report(await saveTornTail(disk, path, length));
+    const file = await disk.open(path, "write");
+    if (torn) {
+      await file.truncate(length);
       await file.sync();
     }
     const results = await OpenResults.open(disk, join(folder, "results.csv"), state.results, report);
@@ -139,11 +141,4 @@ export class OpenJob {
     await this.#wall.sleep(maxCollectMs, this.#flushNow.signal);
     this.#flushNow = new AbortController();
   }
-}
-
-async function openWritableLog(folder: string, disk: Disk, report: Options["report"]): Promise<LoggedState> {
-  const state = await readJobLog(folder, disk);
-  const { path, length, torn } = state.file;
-  if (torn) await report(await saveTornTail(disk, path, length));
-  return state;
 }

@@ -51,19 +51,12 @@ export function formatResultLines(
   if (refused.length === 0 && mismatches.size === 0 && kept === "errors") return lines.join("");
   getRows().forEach(({ number, text }, place) => {
     const rejection = refused.find(({ from, to }) => place >= from && place < to);
-    if (rejection)
-      lines.push(
-        formatResultLine({ row: number, input: text, status: "failed", ...getReason(rejection), moved_from: "" }),
-      );
-    else if (mismatches.has(place)) {
-      const message = mismatches.get(place)!;
-      lines.push(
-        formatResultLine({ row: number, input: text, status: "failed", code: "not_verified", message, moved_from: "" }),
-      );
-    } else if (kept === "all") {
-      const moved_from = movedFrom.get(place) ?? "";
-      lines.push(formatResultLine({ row: number, input: text, status: "ok", code: "", message: "", moved_from }));
-    }
+    const mismatch = mismatches.get(place);
+    const failure = rejection ? getReason(rejection) : mismatch && { code: "not_verified", message: mismatch };
+    const row = { row: number, input: text, code: "", message: "", moved_from: "" };
+    if (failure) lines.push(formatResultLine({ ...row, status: "failed", ...failure }));
+    else if (kept === "all")
+      lines.push(formatResultLine({ ...row, status: "ok", moved_from: movedFrom.get(place) ?? "" }));
   });
   return lines.join("");
 }
