@@ -20,7 +20,6 @@ const completion = defineCommand({
   ],
   async run(input, { output }) {
     await output.printContent([Buffer.from(createCompletionScript(input.positionals.shell))]);
-    return undefined;
   },
 });
 

@@ -35,7 +35,6 @@ const configGet = defineCommand({
     const { value, origin } = found;
     if (context.output.format === "table") await context.output.print(String(value));
     else await context.output.show({ key, value, origin }, { fields: ["key", "value", "origin"] });
-    return undefined;
   },
 });
 
@@ -60,7 +59,6 @@ const configList = defineCommand({
     const columns =
       input.flags["show-origin"] === true ? ["key", value, { name: "origin", cut: 2 } as const] : ["key", value];
     await context.output.show(rows, { fields: ["key", "value", "origin"], columns, emptyMessage: "No settings" });
-    return undefined;
   },
 });
 
@@ -91,7 +89,6 @@ const configProfiles = defineCommand({
       columns: ["name", "current", { name: "router_url", cut: 1 }],
       emptyMessage: "No profiles",
     });
-    return undefined;
   },
 });
 
@@ -109,7 +106,6 @@ const configRemove = defineCommand({
     await confirmYes(`Remove profile ${name} with its credentials`, context);
     await removeProfile(context, name);
     await context.output.note(`Removed profile ${name}`);
-    return undefined;
   },
 });
 
@@ -148,7 +144,6 @@ const configSet = defineCommand({
     const { name, isNewlyCurrent } = await changeProfile(context, changeSetting);
     const used = isNewlyCurrent ? ", which is now the current profile (to change it: svc config use NAME)" : "";
     await context.output.note(`Set ${setting.key} of profile ${name}${used}`);
-    return undefined;
   },
 });
 
@@ -199,7 +194,6 @@ const configUnset = defineCommand({
       mustExist: true,
     });
     await context.output.note(`Unset ${key} of profile ${name}`);
-    return undefined;
   },
 });
 
@@ -223,7 +217,6 @@ const configUse = defineCommand({
     if (isEmulatorHere) {
       await context.output.warn(`In this folder ${chosenBy} overrides it. To use the profile: --profile ${name}.`);
     }
-    return undefined;
   },
 });
 

@@ -85,7 +85,6 @@ const jobsList = defineCommand({
       emptyMessage: "No jobs. To start one: svc router map-emails FILE",
     });
     for (const job of jobs) if (job.status === "damaged") await output.warn(`warning: ${job.id}: ${job.reason}`);
-    return undefined;
   },
 });
 
@@ -101,7 +100,6 @@ const jobsShow = defineCommand({
     await context.output.show(toJobRow(job), { fields });
     if (job.status === "interrupted")
       await context.output.note(`Resume it with: ${formatCommandLine(job.record.resume)}`);
-    return undefined;
   },
 });
 
@@ -199,7 +197,6 @@ const jobsResults = defineCommand({
   async run({ positionals, flags }, context) {
     const { folder } = await findJob(positionals.job, flags.last, context);
     await showResults(folder, flags.status, context);
-    return undefined;
   },
 });
 
@@ -248,7 +245,6 @@ const jobsPrune = defineCommand({
     const fields = ["id", "command", "status", "rows", "finished_at"];
     await output.show(rows, { fields, columns: fields, emptyMessage: "No jobs to remove" });
     if (rows.length > 0) await output.note(isDry ? `${rows.length} would be removed` : `Removed ${rows.length}`);
-    return undefined;
   },
 });
 

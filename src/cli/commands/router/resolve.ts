@@ -47,7 +47,6 @@ const routerResolve = defineCommand({
       });
     }
     await context.output.show(found, { fields, columns: fields });
-    return undefined;
   },
 });
 
