@@ -374,11 +374,9 @@ describe("svc config get, unset, use and remove", () => {
   it("shows, changes and removes a setting", async (t) => {
     const { svc, file, folder } = await machine(t, { staging, prod: {} }, "staging");
     assert.deepEqual(await svc("config get router_url"), { exit: 0, out: `${staging.router_url}\n`, err: "" });
-    assert.deepEqual(JSON.parse((await svc("config get router_url --json")).out), {
-      key: "router_url",
-      value: staging.router_url,
-      origin: `profile staging in ${join(folder, "profiles.json")}`,
-    });
+    const origin = `profile staging in ${join(folder, "profiles.json")}`;
+    const { out } = await svc("config get router_url --json");
+    assert.deepEqual(JSON.parse(out), { key: "router_url", value: staging.router_url, origin });
     assert.equal((await svc("config get oauth_client_id")).exit, 5);
     assert.equal((await svc("config get nonsense")).exit, 2);
     await svc("config unset cluster_keys.eu-1");

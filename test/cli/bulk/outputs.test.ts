@@ -104,7 +104,7 @@ describe("errors of a bulk job on a full disk", () => {
       const { exit, err } = await svc(`${run} --errors-out /dev/full${more}`);
       assert.deepEqual(
         [exit, err.split("\n")[0]],
-        [1, "error: Failed to write /dev/full: no space is left on the disk."],
+        [1, "error: Failed to write /dev/full: no space is left on the disk (ENOSPC)."],
       );
     }
     assert.deepEqual(sent(), []);
