@@ -41,6 +41,20 @@ describe("bulk jobs", () => {
     assert.deepEqual(listed, [{ id, status: "done", rows: 6 }]);
   });
 
+  it("lists jobs that began within a second from the newest to the oldest", async (t) => {
+    const { svc } = await createBulkFixture(t, ["a"]);
+    const ids: string[] = [];
+    for (let ms = 0; ms < 1_000; ms += 190) {
+      const wall = { ...systemWallClock, now: () => Date.parse("2031-01-02T03:04:05Z") + ms };
+      ids.unshift(/^job_\w+/.exec((await svc(run, { wall })).err)?.[0] ?? "");
+    }
+    const listed: { id: string }[] = JSON.parse((await svc("router jobs list --json=id")).out);
+    assert.deepEqual(
+      listed.map(({ id }) => id),
+      ids,
+    );
+  });
+
   it("lists damaged jobs together with intact jobs", async (t) => {
     const { svc, jobs } = await createBulkFixture(t, createNumberedIds(4));
     const reasons: Record<string, string> = {};

@@ -42,9 +42,18 @@ export interface StoredJob extends RowCounts {
   readonly reason: string | undefined;
 }
 
-/** Creates an ID such as `job_20310102T030405Z_7f3ak2`, which is unique and sorts by time. */
-export const createJobId = ({ wall }: Host): string =>
-  `job_${toIsoSeconds(wall.now()).replace(/[-:]/g, "")}_${createRandomIds().pick("0123456789abcdefghjkmnpqrstvwxyz", 6)}`;
+const idCharacters = "0123456789abcdefghjkmnpqrstvwxyz";
+
+/**
+ * Creates an ID such as `job_20310102T030405Z_7f3ak2`, which is unique and sorts by time. The first two characters after
+ * the time are its milliseconds, because a script can start several jobs within a second.
+ */
+export function createJobId({ wall }: Host): string {
+  const now = wall.now();
+  const ms = new Date(now).getUTCMilliseconds();
+  const suffix = `${idCharacters[ms >> 5]}${idCharacters[ms % 32]}${createRandomIds().pick(idCharacters, 4)}`;
+  return `job_${toIsoSeconds(now).replace(/[-:]/g, "")}_${suffix}`;
+}
 
 export interface DamagedJob {
   readonly id: string;
