@@ -1,13 +1,13 @@
 import { appendFileSync } from "node:fs";
 import { join } from "node:path";
 import { RequestLog } from "../emulator/http/request-log/request-log.ts";
-import { answeredFile } from "./structure/completeness.ts";
+import { returnedFailuresFile } from "./structure/completeness.ts";
 
 /**
  * Records which failures the operations and services of this process's emulators return, each once. `test/run.ts`
  * compares the records with the declarations. Each group of tests loads this module.
  */
-const answered = new Set<string>();
+const recordedLines = new Set<string>();
 const folder = process.env.SVC_TEST_COMPILED;
 
 const { add } = RequestLog.prototype;
@@ -18,8 +18,8 @@ RequestLog.prototype.add = function (request) {
 };
 
 function note(...lines: readonly string[]): void {
-  const fresh = lines.filter((line) => !answered.has(line));
+  const fresh = lines.filter((line) => !recordedLines.has(line));
   if (folder === undefined || fresh.length === 0) return;
-  for (const line of fresh) answered.add(line);
-  appendFileSync(join(folder, answeredFile), `${fresh.join("\n")}\n`);
+  for (const line of fresh) recordedLines.add(line);
+  appendFileSync(join(folder, returnedFailuresFile), `${fresh.join("\n")}\n`);
 }

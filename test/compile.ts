@@ -46,7 +46,7 @@ export async function compileTests(groups: ReadonlyMap<string, readonly string[]
     },
     metafile: true,
     logLevel: "warning",
-    plugins: [groupsOf(groups), packagesOutside, testsKnowTheirSources],
+    plugins: [createGroupsPlugin(groups), packagesOutside, testsKnowTheirSources],
   });
   cpSync(join(root, "fixtures/scenarios/tour.yaml"), join(folder, "scenarios/tour.yaml"));
   await Promise.all([
@@ -59,7 +59,7 @@ export async function compileTests(groups: ReadonlyMap<string, readonly string[]
   return [...groups.keys()].map((name) => join(folder, `${name}.js`));
 }
 
-const groupsOf = (groups: ReadonlyMap<string, readonly string[]>): Plugin => ({
+const createGroupsPlugin = (groups: ReadonlyMap<string, readonly string[]>): Plugin => ({
   name: "groups",
   setup({ onResolve, onLoad }) {
     onResolve({ filter: /^group:/ }, ({ path }) => ({ path: path.slice("group:".length), namespace: "group" }));

@@ -19,19 +19,19 @@ export const isInGroup = (names: readonly string[], file: string): boolean =>
  */
 export function groupFiles(files: readonly string[], slow: readonly string[]): ReadonlyMap<string, readonly string[]> {
   const apart = slow.flatMap((name) =>
-    inGroups(
+    splitIntoGroups(
       // A file that matches two names runs once.
       files.filter((file) => slow.find((other) => isInGroup([other], file)) === name),
       slowPerProcess[name] ?? 1,
     ),
   );
   const others = files.filter((file) => !isInGroup(slow, file));
-  const groups = [...apart, ...inGroups(others, filesPerProcess)];
-  return new Map(groups.map((group, index) => [nameOf(group[0]!, index), group]));
+  const groups = [...apart, ...splitIntoGroups(others, filesPerProcess)];
+  return new Map(groups.map((group, index) => [formatGroupName(group[0]!, index), group]));
 }
 
-const inGroups = (files: readonly string[], size: number): string[][] =>
+const splitIntoGroups = (files: readonly string[], size: number): string[][] =>
   Array.from({ length: Math.ceil(files.length / size) }, (_, at) => files.slice(at * size, (at + 1) * size));
 
-const nameOf = (first: string, index: number): string =>
+const formatGroupName = (first: string, index: number): string =>
   `${String(index).padStart(2, "0")}-${dirname(first).replaceAll("/", ".")}`;

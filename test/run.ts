@@ -10,7 +10,7 @@ import { join, normalize, sep } from "node:path";
 import { compileTests } from "./compile.ts";
 import { groupFiles, isInGroup } from "./grouped.ts";
 import { createScratchFolder } from "./scratch.ts";
-import { answeredFile, listUnansweredOperations } from "./structure/completeness.ts";
+import { listUnreturnedFailures, returnedFailuresFile } from "./structure/completeness.ts";
 
 /** Tests that run only by name, because they install programs of other languages or measure. */
 const onDemand = ["bench", "interop/generators", "interop/clients"];
@@ -82,7 +82,7 @@ process.env.TMPDIR = createScratchFolder();
 process.env.SVC_TEST_COMPILED = folder;
 
 const compiled = await compileTests(groupFiles(files, [...onDemand, ...slow]), folder);
-writeFileSync(join(folder, answeredFile), "");
+writeFileSync(join(folder, returnedFailuresFile), "");
 process.exitCode = await runNode([
   // Tests allocate many short-lived objects. With 16 MB for them, garbage collection took a tenth of the time.
   "--max-semi-space-size=64",
@@ -102,8 +102,8 @@ process.exitCode = await runNode([
 // Declared failures that no test of the emulator returns are reported.
 if (options.length === 0 && (wanted.length === 0 ? !given.includes("--slow") : wanted.includes("emulator"))) {
   const { registry } = await import("../src/api/registry.ts");
-  const answered = new Set(readFileSync(join(folder, answeredFile), "utf8").split("\n"));
-  const missing = listUnansweredOperations(registry, answered);
+  const answered = new Set(readFileSync(join(folder, returnedFailuresFile), "utf8").split("\n"));
+  const missing = listUnreturnedFailures(registry, answered);
   if (missing.length > 0) {
     process.exitCode = 1;
     process.stderr.write(`Declared failures that no test saw answered:\n${missing.join("\n")}\n`);

@@ -104,7 +104,7 @@ async function open(
     origin,
     isHeld: () => runFile.ensureHeld(),
     historyBytes: options.historyBytes,
-    moment: () => ({ at: now?.(), ids: ids.place() }),
+    moment: () => ({ at: now?.(), ids: ids.getPosition() }),
   });
   const { store, blobs, snapshotStore, snapshotHead, leadership } = state;
   closing.push(() => store.close());
@@ -121,11 +121,11 @@ async function open(
   const spans = createTraceExport(options, { store, wall, requestLog, log });
   closing.push(() => spans?.close(closeSignal));
 
-  const beginsAt = resolveStartTime(options, seed);
+  const startTime = resolveStartTime(options, seed);
   const clockOptions = beginning.hasLedBefore ? {} : options.clock;
   const clock = await VirtualClock.open(store, wall, {
     ...clockOptions,
-    now: beginsAt,
+    now: startTime,
     keptAt: snapshotHead?.snapshot.at,
   });
   now = () => clock.now();
@@ -179,7 +179,7 @@ async function open(
     getReadiness: () => ({ ...readiness, ...(isShared && { role: "leader" as const, leader: ourRouter }) }),
     process: context.process,
     formKey: createRandomIds().bytes(32),
-    loadInitialState: () => createSeedWriter({ store, seed, ids, settings, clock, at: beginsAt ?? wall.now() }),
+    loadInitialState: () => createSeedWriter({ store, seed, ids, settings, clock, at: startTime ?? wall.now() }),
     stop: context.stop,
   };
   const snapshots = new Snapshots({

@@ -103,7 +103,7 @@ export interface RenewableIds extends Ids {
    */
   startSequence(store: Store): Promise<IdPosition | undefined>;
   /** Returns the position of the sequence, or undefined if ids are random. */
-  place(): IdPosition | undefined;
+  getPosition(): IdPosition | undefined;
   /** Continues after the position that was stored with a state. */
   moveTo(position: IdPosition | undefined): void;
 }
@@ -119,7 +119,7 @@ export function createRenewableIds(seed: string | undefined): RenewableIds {
       ...createRandomIds(),
       restart() {},
       startSequence: async () => undefined,
-      place: () => undefined,
+      getPosition: () => undefined,
       moveTo() {},
     };
   }
@@ -142,7 +142,7 @@ export function createRenewableIds(seed: string | undefined): RenewableIds {
       sequence: await store.transaction("go on with ids", (tx) => tx.next("id_sequence")),
       drawn: 0,
     }),
-    place: () => ({ sequence, drawn: ids.position() }),
+    getPosition: () => ({ sequence, drawn: ids.position() }),
     moveTo,
   };
 }

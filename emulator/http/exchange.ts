@@ -230,7 +230,7 @@ export class HttpExchange implements ReceivedRequest, RequestIdentity, Cause {
     return this.from.link?.cause;
   }
 
-  isLeft(): boolean {
+  isStateReplaced(): boolean {
     return this.from.link?.isLeft() === true;
   }
 

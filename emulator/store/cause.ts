@@ -25,7 +25,7 @@ export interface Cause {
   readonly id: string;
   readonly before?: Cause | undefined;
   /** Whether it belongs to a replaced state. Its changes to another state are rejected. */
-  isLeft?(): boolean;
+  isStateReplaced?(): boolean;
   /**
    * Creates its row with its first effect. `before` is the row of the previous cause, if that is stored. Omitted if the
    * row already exists.

@@ -180,7 +180,7 @@ export interface TakeoverHooks {
 
 /** History of the present state, as far back as it is stored. */
 export interface History {
-  place(): LogPosition;
+  getPosition(): LogPosition;
   /**
    * Visits the commits that led to the present state, newest first, until `visit` returns false or no more are stored.
    * Commits of replaced states are skipped. Resolves with the position to which the history reaches back.

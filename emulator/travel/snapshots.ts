@@ -228,7 +228,7 @@ export class Snapshots {
     if (!history) throw new HistoryUnavailableError();
     if ("to" in target && target.to > clock.now()) throw new RewindTargetInFutureError(clock.now());
     const present = await store.read(async (view) => {
-      const { number: line } = history.place();
+      const { number: line } = history.getPosition();
       return { causes: new Map((await view.list(causes)).map((row) => [row.id, row])), line };
     });
     const { first, chains, before, ids, reach } = await findRewindPoint(history, target, present);
@@ -306,9 +306,9 @@ export class Snapshots {
       snapshot: { name, at: clock.now(), saved_at },
       beside: {
         faults: faults.toStored(),
-        ids: ids.place() ?? null,
+        ids: ids.getPosition() ?? null,
         requests: requestLog.lastNumber,
-        place: store.history?.place() ?? null,
+        place: store.history?.getPosition() ?? null,
       },
     };
   }

@@ -36,12 +36,12 @@ async function* decodeBody(
   codings: readonly string[],
   maxBytes: number,
 ): AsyncGenerator<Uint8Array> {
-  const coded = body[Symbol.asyncIterator]();
-  const first = await coded.next();
+  const encoded = body[Symbol.asyncIterator]();
+  const first = await encoded.next();
   if (first.done) return;
   const streams = codings.toReversed().map((coding) => decoders[coding]!());
   const decoded = streams.at(-1)!;
-  pipeline([Readable.from(prependChunk(first.value, coded), { objectMode: false }), ...streams]).catch(() => {});
+  pipeline([Readable.from(prependChunk(first.value, encoded), { objectMode: false }), ...streams]).catch(() => {});
   let bytes = 0;
   for await (const chunk of decoded as AsyncIterable<Buffer>) {
     bytes += chunk.byteLength;

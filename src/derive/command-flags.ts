@@ -20,7 +20,7 @@ export function deriveFlags(operation: Operation): FlagSpec[] {
   const paged = derivePaging(operation);
   const { query, headers, body } = operation.request;
   const usedNames = new Set(reservedFlags);
-  const place = (where: "query" | "headers" | "body", field: ScalarField): FlagSpec => {
+  const createFlag = (where: "query" | "headers" | "body", field: ScalarField): FlagSpec => {
     const kebab = flagWords[field.name] ?? slugify(field.name);
     const flag = usedNames.has(kebab) ? `${where === "headers" ? "header" : where}-${kebab}` : kebab;
     usedNames.add(flag);
@@ -41,7 +41,7 @@ export function deriveFlags(operation: Operation): FlagSpec[] {
     };
   };
   const placeAll = (where: "query" | "headers" | "body", schema: z.ZodType | undefined) =>
-    schema ? listScalarFields(toInputSchema(schema)).map((field) => place(where, field)) : [];
+    schema ? listScalarFields(toInputSchema(schema)).map((field) => createFlag(where, field)) : [];
   return [
     ...placeAll("query", query),
     ...placeAll("headers", headers),

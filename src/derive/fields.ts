@@ -160,7 +160,7 @@ const omit = (schema: JsonSchema, ...keys: string[]): JsonSchema =>
   Object.fromEntries(Object.entries(schema).filter(([key]) => !keys.includes(key)));
 
 /** Names of the field with the total number of rows, in all services. */
-const totals = ["total_results", "total_count", "total"] as const;
+const totalFieldNames = ["total_results", "total_count", "total"] as const;
 
 /**
  * Derives the paging of an operation: a query field `limit` and a total next to the rows. Returns undefined if the
@@ -171,7 +171,7 @@ export function derivePaging({ request, responses, cli }: Operation): Paging | u
   if (!request.query || answer?.kind !== "json" || !("command" in cli) || cli.rows === undefined) return undefined;
   const query = getProperties(toInputSchema(request.query));
   const answered = getProperties(toOutputSchema(answer.schema));
-  const total = totals.find((name) => Object.hasOwn(answered, name));
+  const total = totalFieldNames.find((name) => Object.hasOwn(answered, name));
   if (!query.limit || total === undefined) return undefined;
   const by = (["page", "offset"] as const).find((name) => Object.hasOwn(query, name));
   return { ...(by === undefined ? {} : { by }), maxPerPage: Number(query.limit.maximum), total };

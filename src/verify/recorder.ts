@@ -37,7 +37,7 @@ export class ExchangeRecorder {
       // The time of the service takes precedence, because an emulator has a virtual clock.
       at: findServiceTime(raw.response) ?? raw.at,
     };
-    return this.#writer.add(this.#sanitizer.exchange(exchange));
+    return this.#writer.add(this.#sanitizer.sanitizeExchange(exchange));
   }
 
   close(): Promise<void> {

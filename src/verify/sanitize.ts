@@ -31,7 +31,7 @@ export class ExchangeSanitizer {
     this.#text = new TextSanitizer(standIns);
   }
 
-  exchange(exchange: RecordedExchange): RecordedExchange {
+  sanitizeExchange(exchange: RecordedExchange): RecordedExchange {
     const { request, response } = exchange;
     // Requests are sanitized first, because errors quote their values.
     const target = this.#text.sanitizeUrl(request.target);

@@ -7,7 +7,7 @@ import type { Failure } from "../../src/api/failure.ts";
 import { failures } from "../../src/api/failures.ts";
 import type { Operation } from "../../src/api/operation.ts";
 import { registry } from "../../src/api/registry.ts";
-import { publicRoutes, routeOf, specifiedFailures, specifiedRoutes } from "./sources.ts";
+import { formatRoute, publicRoutes, specifiedFailures, specifiedRoutes } from "./sources.ts";
 
 interface Row {
   readonly rule: string;
@@ -15,7 +15,7 @@ interface Row {
 }
 
 /** The rows R… and C… of a page of decisions, by ID. */
-const rowsOf = (page: string): ReadonlyMap<string, Row> =>
+const parseDecisionRows = (page: string): ReadonlyMap<string, Row> =>
   new Map(
     [...page.matchAll(/^\| ([RC]\d+) \| [^|]* \| (.*) \| ([^|]*) \|$/gm)].map(([, id, rule, basis]) => [
       id!,
@@ -23,23 +23,26 @@ const rowsOf = (page: string): ReadonlyMap<string, Row> =>
     ]),
   );
 
-const decisions = rowsOf(readFileSync(join(import.meta.dirname, "../../emulator/DECISIONS.md"), "utf8"));
+const decisions = parseDecisionRows(readFileSync(join(import.meta.dirname, "../../emulator/DECISIONS.md"), "utf8"));
 
 /** The rows that a basis cites. */
-const cited = (basis: Basis, rows: ReadonlyMap<string, Row>): readonly Row[] =>
+const findCitedRows = (basis: Basis, rows: ReadonlyMap<string, Row>): readonly Row[] =>
   typeof basis === "string" ? [] : [...basis.assumed.matchAll(/\b[RC]\d+\b/g)].flatMap(([id]) => rows.get(id) ?? []);
 
 /** Assumed declarations whose cited rows contain no assumption. */
-const unbacked = (claims: readonly (readonly [string, Basis])[], rows: ReadonlyMap<string, Row>): string[] =>
+const findUnbackedClaims = (claims: readonly (readonly [string, Basis])[], rows: ReadonlyMap<string, Row>): string[] =>
   claims.flatMap(([what, basis]) => {
-    const found = cited(basis, rows);
+    const found = findCitedRows(basis, rows);
     return found.length > 0 && found.every((row) => !row.basis.includes("assumed")) ? [what] : [];
   });
 
 /** Failures with a status that none of the cited rows contains. */
-const otherwise = (of: Readonly<Record<string, Failure<unknown>>>, rows: ReadonlyMap<string, Row>): string[] =>
+const findStatusMismatches = (
+  of: Readonly<Record<string, Failure<unknown>>>,
+  rows: ReadonlyMap<string, Row>,
+): string[] =>
   Object.entries(of).flatMap(([code, { status, basis }]) => {
-    const found = cited(basis, rows);
+    const found = findCitedRows(basis, rows);
     return found.length > 0 && found.every(({ rule }) => !rule.includes(String(status))) ? [`${code} ${status}`] : [];
   });
 
@@ -47,7 +50,9 @@ const operations = (registry as readonly Operation[]).filter(({ service }) => se
 const catalogue = failures as unknown as Readonly<Record<string, Failure<unknown>>>;
 
 describe("basis of declarations", () => {
-  const rows = rowsOf("| R1 | one | It is 404. | public, assumed |\n| C2 | two | It is 400. | specified |\n");
+  const rows = parseDecisionRows(
+    "| R1 | one | It is 404. | public, assumed |\n| C2 | two | It is 400. | specified |\n",
+  );
   const guess = (row: string): Basis => ({ assumed: `Nobody says (DECISIONS.md, ${row}).` });
 
   it("matches the cited rows", () => {
@@ -56,22 +61,23 @@ describe("basis of declarations", () => {
       ["b", guess("C2")],
       ["c", "public"],
     ] as const;
-    assert.deepEqual(unbacked(claims, rows), ["b"]);
+    assert.deepEqual(findUnbackedClaims(claims, rows), ["b"]);
     const made = (status: number, basis: Basis) => ({ status, basis }) as Failure<unknown>;
     const of = { x: made(404, guess("R1")), y: made(409, guess("R1")), z: made(409, "public") };
-    assert.deepEqual(otherwise(of, rows), ["y 409"]);
+    assert.deepEqual(findStatusMismatches(of, rows), ["y 409"]);
   });
 
   it("equals “assumed” if the cited rows are assumed", () => {
     const claims = [...operations.map(({ id, basis }) => [id, basis] as const)];
     const ofFailures = Object.entries(catalogue).map(([code, { basis }]) => [code, basis] as const);
-    assert.deepEqual(unbacked([...claims, ...ofFailures], decisions), []);
+    assert.deepEqual(findUnbackedClaims([...claims, ...ofFailures], decisions), []);
   });
 
-  it("matches the rows of failures with the same status", () => assert.deepEqual(otherwise(catalogue, decisions), []));
+  it("matches the rows of failures with the same status", () =>
+    assert.deepEqual(findStatusMismatches(catalogue, decisions), []));
 
   it("equals “specified” for exactly the operations and failures of the specification", () => {
-    const claimed = operations.filter(({ basis }) => basis === "specified").map(routeOf);
+    const claimed = operations.filter(({ basis }) => basis === "specified").map(formatRoute);
     assert.deepEqual(
       claimed.filter((route) => !specifiedRoutes.has(route)),
       [],
@@ -82,7 +88,7 @@ describe("basis of declarations", () => {
 
   it("equals “public” for public operations and for specified operations that are fully public", () => {
     const documented = new Set([...specifiedRoutes, ...publicRoutes]);
-    const claimed = operations.filter(({ basis }) => basis === "public").map(routeOf);
+    const claimed = operations.filter(({ basis }) => basis === "public").map(formatRoute);
     assert.deepEqual(
       claimed.filter((route) => !documented.has(route)),
       [],

@@ -3,10 +3,10 @@ import { describe, it } from "node:test";
 import { empty, type Operation } from "../../src/api/operation.ts";
 import { registry, requireUniqueOperations } from "../../src/api/registry.ts";
 import { contracts } from "../../src/api/services.ts";
-import { contractApi, publicRoutes, routeOf, routingService } from "./sources.ts";
+import { contractApi, formatRoute, publicRoutes, routingService } from "./sources.ts";
 
-const routesIn = (service: string): string[] =>
-  (registry as readonly Operation[]).filter((operation) => operation.service.name === service).map(routeOf);
+const listRoutes = (service: string): string[] =>
+  (registry as readonly Operation[]).filter((operation) => operation.service.name === service).map(formatRoute);
 
 const show: Operation = {
   id: "things.show",
@@ -27,11 +27,11 @@ const other: Operation = { ...show, id: "things.list", path: "/all", cli: { comm
 describe("operation registry", () => {
   it("contains exactly the operations of the routing service", () => {
     assert.equal(routingService.length, 57);
-    assert.deepEqual(routesIn("router").toSorted(), routingService.toSorted());
+    assert.deepEqual(listRoutes("router").toSorted(), routingService.toSorted());
   });
 
   it("contains the public contract API and the publicly documented operations", () => {
-    const declared = new Set(routesIn("contracts"));
+    const declared = new Set(listRoutes("contracts"));
     assert.deepEqual(
       [...contractApi, ...publicRoutes].filter((route) => !declared.has(route)),
       [],
@@ -40,7 +40,7 @@ describe("operation registry", () => {
 
   it("contains GET and PUT of the signed storage", () =>
     assert.deepEqual(
-      routesIn("storage").map((route) => route.split(" ")[0]),
+      listRoutes("storage").map((route) => route.split(" ")[0]),
       ["GET", "PUT"],
     ));
 

@@ -16,12 +16,12 @@ import { measureCostRatio } from "../support/cost-ratio.ts";
 const secret = "s3cr3t-value";
 
 /** The names of all parameters and fields of a request. */
-function namesIn(schema: z.ZodType | undefined, found = new Set<string>()): ReadonlySet<string> {
+function collectFieldNames(schema: z.ZodType | undefined, found = new Set<string>()): ReadonlySet<string> {
   const def = (schema as { _zod?: { def: Record<string, unknown> } } | undefined)?._zod?.def;
   if (!def) return found;
   for (const [name, inner] of Object.entries((def.shape as Record<string, z.ZodType>) ?? {})) {
     found.add(name);
-    namesIn(inner, found);
+    collectFieldNames(inner, found);
   }
   const below = [
     def.innerType,
@@ -32,14 +32,16 @@ function namesIn(schema: z.ZodType | undefined, found = new Set<string>()): Read
     def.right,
     ...((def.options as []) ?? []),
   ];
-  for (const inner of below) namesIn(inner as z.ZodType, found);
+  for (const inner of below) collectFieldNames(inner as z.ZodType, found);
   return found;
 }
 
 const operations = registry as readonly Operation[];
 const sent = new Set(
   operations.flatMap(({ request: { params, query, headers, body } }) =>
-    [params, query, headers, body && "schema" in body ? body.schema : undefined].flatMap((one) => [...namesIn(one)]),
+    [params, query, headers, body && "schema" in body ? body.schema : undefined].flatMap((one) => [
+      ...collectFieldNames(one),
+    ]),
   ),
 );
 

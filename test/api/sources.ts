@@ -1,7 +1,7 @@
 import type { Operation } from "../../src/api/operation.ts";
 
 /** Formats an operation as in the lists below: `GET /`. */
-export const routeOf = ({ method, path }: Pick<Operation, "method" | "path">): string =>
+export const formatRoute = ({ method, path }: Pick<Operation, "method" | "path">): string =>
   `${[method].flat().join(", ")} ${path}`;
 
 /** The specification of the routing service, Endpoints: all 57, in its order. */

@@ -12,12 +12,12 @@ import { diagnoseFailedAttempt, type Fault } from "../../src/api/webhook-health/
 import { assessDeletedWebhook, assessWebhook, type Webhook } from "../../src/api/webhook-health/health.ts";
 import { explainNoDeliveries } from "../../src/api/webhook-health/streak.ts";
 import { specifiedRetrySchedule } from "../../src/api/webhook-retries.ts";
-import { delivery, iso, webhook } from "../console/webhook-records.ts";
+import { createDelivery, createWebhook, formatIsoTime } from "../console/webhook-records.ts";
 
 const sixTimes = [0, 5, 15, 35, 75, 155];
 const formatTime = (time: string) => time.slice(11, 19);
 
-const tell = (one: Webhook, deliveries: readonly Delivery[], faults: readonly Fault[] = []) => {
+const summarizeHealth = (one: Webhook, deliveries: readonly Delivery[], faults: readonly Fault[] = []) => {
   const { state, failing, why, steps, unsent } = assessWebhook(one, { deliveries, faults, formatTime });
   return {
     state: state.words,
@@ -28,7 +28,7 @@ const tell = (one: Webhook, deliveries: readonly Delivery[], faults: readonly Fa
   };
 };
 
-const fault = (effect: Fault["effect"], more: Partial<Fault> = {}): Fault => ({
+const createFault = (effect: Fault["effect"], more: Partial<Fault> = {}): Fault => ({
   id: 1,
   direction: "outgoing",
   effect,
@@ -40,24 +40,24 @@ const fault = (effect: Fault["effect"], more: Partial<Fault> = {}): Fault => ({
   ...more,
 });
 
-const changed = (one: Delivery, change: Partial<Attempt>): Delivery => ({
+const changeAttempts = (one: Delivery, change: Partial<Attempt>): Delivery => ({
   ...one,
   attempts: one.attempts.map((attempt) => ({ ...attempt, ...change })),
 });
 
 describe("webhook diagnosis", () => {
   it("reports the problem, its consequences and the steps in order", () => {
-    const disabled = webhook({
+    const disabled = createWebhook({
       status: "DISABLED_BY_ERROR",
       failure_count: 6,
-      disabled_at: iso(155),
+      disabled_at: formatIsoTime(155),
       disabled_by: "attempt:2.6",
     });
     const lost = [
-      delivery(2, sixTimes, { outcome: "skipped_disabled" }),
-      delivery(1, sixTimes, { next_attempt_at: iso(315) }),
+      createDelivery(2, sixTimes, { outcome: "skipped_disabled" }),
+      createDelivery(1, sixTimes, { next_attempt_at: formatIsoTime(315) }),
     ];
-    assert.deepEqual(tell(disabled, lost), {
+    assert.deepEqual(summarizeHealth(disabled, lost), {
       state: "disabled",
       failing: true,
       told: "Failing since 03:04:05, first with CONTRACT_CREATED T-1: responded 503. Last attempt: the receiver responded 503. Disabled after 6 consecutive failures, at 05:39:05 (attempt:2.6). Scheduled attempts are skipped. 2 deliveries are undelivered. Enable the webhook before the next attempt to retry 1 of them.",
@@ -69,24 +69,33 @@ describe("webhook diagnosis", () => {
       unsent: [1, 2],
     });
     assert.match(
-      tell(disabled, lost.slice(1)).told,
+      summarizeHealth(disabled, lost.slice(1)).told,
       / 1 delivery is undelivered\. Enable the webhook before the next attempt to retry it\.$/,
     );
     // A failure count of 0 means that a resend has arrived since.
-    assert.match(tell({ ...disabled, failure_count: 0 }, lost).told, / Disabled after 6 consecutive failures, at /);
+    assert.match(
+      summarizeHealth({ ...disabled, failure_count: 0 }, lost).told,
+      / Disabled after 6 consecutive failures, at /,
+    );
   });
 
   it("reports no success if no delivery has arrived since the webhook was enabled again", () => {
-    assert.deepEqual(tell(webhook(), [delivery(1, sixTimes, { next_attempt_at: iso(315) })]), {
-      state: "enabled again",
-      failing: true,
-      told: "Failing since 03:04:05, first with CONTRACT_CREATED T-1: responded 503. Last attempt: the receiver responded 503. Enabled again; no delivery has arrived since.",
-      steps: ["Fix the receiver: its log shows the error."],
-      unsent: [],
-    });
-    const works = [delivery(2, [200], { outcome: "delivered" }), delivery(1, sixTimes, { outcome: "failed" })];
+    assert.deepEqual(
+      summarizeHealth(createWebhook(), [createDelivery(1, sixTimes, { next_attempt_at: formatIsoTime(315) })]),
+      {
+        state: "enabled again",
+        failing: true,
+        told: "Failing since 03:04:05, first with CONTRACT_CREATED T-1: responded 503. Last attempt: the receiver responded 503. Enabled again; no delivery has arrived since.",
+        steps: ["Fix the receiver: its log shows the error."],
+        unsent: [],
+      },
+    );
+    const works = [
+      createDelivery(2, [200], { outcome: "delivered" }),
+      createDelivery(1, sixTimes, { outcome: "failed" }),
+    ];
     assert.equal(
-      tell(webhook(), works).told,
+      summarizeHealth(createWebhook(), works).told,
       "The last delivery arrived. 1 delivery is undelivered and will not be retried.",
     );
   });
@@ -95,8 +104,8 @@ describe("webhook diagnosis", () => {
     const url = "https://receiver.invalid/x";
     const forbidden =
       "Host receiver.invalid is not allowed for webhooks. Start the emulator with --webhook-allow receiver.invalid.";
-    const passedOver = [delivery(1, [], { outcome: "skipped_not_allowed" })];
-    assert.deepEqual(tell(webhook({ url, forbidden }), passedOver), {
+    const passedOver = [createDelivery(1, [], { outcome: "skipped_not_allowed" })];
+    assert.deepEqual(summarizeHealth(createWebhook({ url, forbidden }), passedOver), {
       state: "address not allowed",
       failing: true,
       told: `Deliveries are blocked: ${forbidden} 1 delivery is undelivered and will not be retried.`,
@@ -106,24 +115,31 @@ describe("webhook diagnosis", () => {
   });
 
   it("names the active fault instead of the receiver and explains how to remove the fault", () => {
-    const dropped = changed(delivery(1, [0], { next_attempt_at: iso(5) }), {
+    const dropped = changeAttempts(createDelivery(1, [0], { next_attempt_at: formatIsoTime(5) }), {
       status: null,
       error: { code: "dropped", message: "A scripted fault prevented this attempt." },
       fault: { effect: "drop", by: "request:3" },
     });
-    const failing = webhook({ failure_count: 1 });
-    assert.deepEqual(tell(failing, [dropped], [fault("drop", { id: 7 }), fault("delay", { webhook: 2 })]), {
-      state: "failing",
-      failing: true,
-      told: "Failing since 03:04:05, first with CONTRACT_CREATED T-1: dropped (fault: drop). Last attempt: a scripted fault prevented the request (drop). Scripted fault 7 affects its deliveries: drop, 3 times so far. 1 attempt failed. The sixth consecutive failure disables the webhook.",
-      steps: ["Remove scripted fault 7 (drop): svc emulator fault remove 7"],
-      unsent: [],
-    });
+    const failing = createWebhook({ failure_count: 1 });
+    assert.deepEqual(
+      summarizeHealth(failing, [dropped], [createFault("drop", { id: 7 }), createFault("delay", { webhook: 2 })]),
+      {
+        state: "failing",
+        failing: true,
+        told: "Failing since 03:04:05, first with CONTRACT_CREATED T-1: dropped (fault: drop). Last attempt: a scripted fault prevented the request (drop). Scripted fault 7 affects its deliveries: drop, 3 times so far. 1 attempt failed. The sixth consecutive failure disables the webhook.",
+        steps: ["Remove scripted fault 7 (drop): svc emulator fault remove 7"],
+        unsent: [],
+      },
+    );
     assert.deepEqual(
       [
-        tell(failing, [dropped]).steps,
-        tell(failing, [dropped], [fault("drop", { count: 3 }), fault("drop", { path: "/other" })]).steps,
-        tell(failing, [dropped], [fault("drop", { path: "/ho*" })]).steps,
+        summarizeHealth(failing, [dropped]).steps,
+        summarizeHealth(
+          failing,
+          [dropped],
+          [createFault("drop", { count: 3 }), createFault("drop", { path: "/other" })],
+        ).steps,
+        summarizeHealth(failing, [dropped], [createFault("drop", { path: "/ho*" })]).steps,
       ],
       [
         ["The scripted fault that caused this is no longer active."],
@@ -136,8 +152,8 @@ describe("webhook diagnosis", () => {
   it("reports the delivery outcomes of a deleted webhook", () => {
     const { state, failing, why, steps } = assessDeletedWebhook(
       [
-        delivery(1, [0], { outcome: "delivered" }),
-        delivery(2, [1], { webhook_status: "DELETED", next_attempt_at: iso(5) }),
+        createDelivery(1, [0], { outcome: "delivered" }),
+        createDelivery(2, [1], { webhook_status: "DELETED", next_attempt_at: formatIsoTime(5) }),
       ],
       formatTime,
     );
@@ -154,7 +170,7 @@ describe("webhook diagnosis", () => {
         [],
       ],
     );
-    const whole = assessDeletedWebhook([delivery(1, [0], { outcome: "delivered" })], formatTime);
+    const whole = assessDeletedWebhook([createDelivery(1, [0], { outcome: "delivered" })], formatTime);
     assert.deepEqual(
       [whole.failing, whole.why],
       [false, ["The webhook was deleted. Of 1 retained delivery, 1 arrived."]],
@@ -164,11 +180,11 @@ describe("webhook diagnosis", () => {
 
 describe("common feature of failed deliveries", () => {
   const failed = (id: number, minutes: readonly number[], more: Partial<Delivery> = {}) =>
-    delivery(id, minutes, { activity: "CONTRACT_EXECUTED", outcome: "failed", ...more });
+    createDelivery(id, minutes, { activity: "CONTRACT_EXECUTED", outcome: "failed", ...more });
   const arrived = (id: number, minute: number, more: Partial<Delivery> = {}) =>
-    delivery(id, [minute], { activity: "CONTRACT_SIGNED", outcome: "delivered", ...more });
+    createDelivery(id, [minute], { activity: "CONTRACT_SIGNED", outcome: "delivered", ...more });
   const of = (...deliveries: Delivery[]) => {
-    const { only, failing, since, state } = assessWebhook(webhook(), { deliveries, faults: [], formatTime });
+    const { only, failing, since, state } = assessWebhook(createWebhook(), { deliveries, faults: [], formatTime });
     return [only, failing, since && formatTime(since), state.words];
   };
 
@@ -176,7 +192,11 @@ describe("common feature of failed deliveries", () => {
     const both = [failed(1, [0, 5]), arrived(2, 6), failed(3, [10, 15])];
     const found = ["Only CONTRACT_EXECUTED fails. Other deliveries arrive.", true, "03:04:05", "failing"];
     assert.deepEqual([of(...both), of(...both, arrived(4, 20))], [found, found]);
-    const { why, steps } = assessWebhook(webhook({ failure_count: 2 }), { deliveries: both, faults: [], formatTime });
+    const { why, steps } = assessWebhook(createWebhook({ failure_count: 2 }), {
+      deliveries: both,
+      faults: [],
+      formatTime,
+    });
     assert.deepEqual(
       [why, steps.map(({ words }) => words)],
       [
@@ -210,12 +230,10 @@ describe("common feature of failed deliveries", () => {
   });
 
   it("finds the only delivery that fails", () =>
-    assert.deepEqual(of(failed(1, [0, 5], { outcome: "retrying", next_attempt_at: iso(15) }), arrived(2, 3)), [
-      "Only delivery:1 (CONTRACT_EXECUTED T-1) fails. Other deliveries arrive.",
-      true,
-      "03:04:05",
-      "failing",
-    ]));
+    assert.deepEqual(
+      of(failed(1, [0, 5], { outcome: "retrying", next_attempt_at: formatIsoTime(15) }), arrived(2, 3)),
+      ["Only delivery:1 (CONTRACT_EXECUTED T-1) fails. Other deliveries arrive.", true, "03:04:05", "failing"],
+    ));
 
   it("finds no common feature if no other delivery succeeded or the latest failures differ", () => {
     assert.deepEqual(of(arrived(1, 0), failed(2, [5]), failed(3, [10])), [null, true, "03:09:05", "enabled again"]);
@@ -231,10 +249,10 @@ describe("explanation of missing deliveries", () => {
     workspace: workspace_id === 1 ? "Northwind" : "Contoso",
     activity,
     count: 1,
-    first_at: iso(minutes),
-    last_at: iso(minutes),
+    first_at: formatIsoTime(minutes),
+    last_at: formatIsoTime(minutes),
   });
-  const contoso = webhook({ workspace_id: 2, workspace: "Contoso" });
+  const contoso = createWebhook({ workspace_id: 2, workspace: "Contoso" });
 
   it("names the activities that happened instead, with workspace and time", () =>
     assert.deepEqual(
@@ -262,7 +280,7 @@ describe("explanation of missing deliveries", () => {
 });
 
 describe("webhook attempt diagnosis", () => {
-  const attempt = (change: Partial<Attempt>): Attempt => ({ ...delivery(1, [0]).attempts[0]!, ...change });
+  const attempt = (change: Partial<Attempt>): Attempt => ({ ...createDelivery(1, [0]).attempts[0]!, ...change });
 
   it("explains the failure of each response status", () =>
     assert.deepEqual(

@@ -17,7 +17,7 @@ import { measureProgram, startProgram, writeLines } from "./support/programs.ts"
 const million = 1_000_000;
 const rounds = 3;
 const path = "/router/v1/cluster_emails/bulk";
-const address = (i: number): string => `person.${i}@example.com`;
+const createAddress = (i: number): string => `person.${i}@example.com`;
 
 await compare();
 
@@ -27,10 +27,10 @@ async function compare(): Promise<void> {
   const stops: (() => void)[] = [remove];
   try {
     const program = join(ships, "bin", "svc.js");
-    const bareProgram = await builtBare(folder);
+    const bareProgram = await buildBareProgram(folder);
     const [rows, bodies, manyRows] = ["rows.txt", "bodies.ndjson", "many.txt"].map((name) => join(folder, name));
-    await writeLines(rows!, million, (i) => `${address(i)}\n`);
-    await writeLines(bodies!, million / defaultBatchSize, bodyOf);
+    await writeLines(rows!, million, (i) => `${createAddress(i)}\n`);
+    await writeLines(bodies!, million / defaultBatchSize, createRequestLine);
     const mapping = (input: string, base: string) =>
       measureProgram(
         [program, "router", "map-emails", input, "--cluster", "eu-1", "--base-url", base, "--quiet"],
@@ -78,7 +78,7 @@ async function compare(): Promise<void> {
     );
     reportFigure("memory of the command line meanwhile, MB", Math.max(...memory), "< 150");
 
-    await writeLines(manyRows!, 10 * million, (i) => `${address(i)}\n`);
+    await writeLines(manyRows!, 10 * million, (i) => `${createAddress(i)}\n`);
     const bare = await startProgram([bareProgram, "server"], stops);
     reportFigure("memory with 10,000,000, MB", (await mapping(manyRows!, bare.line)).peakMb, "< 150");
   } finally {
@@ -87,13 +87,15 @@ async function compare(): Promise<void> {
   }
 }
 
-function bodyOf(batch: number): string {
-  const list = Array.from({ length: defaultBatchSize }, (_, i) => hashEmail(address(batch * defaultBatchSize + i)));
+function createRequestLine(batch: number): string {
+  const list = Array.from({ length: defaultBatchSize }, (_, i) =>
+    hashEmail(createAddress(batch * defaultBatchSize + i)),
+  );
   return `${JSON.stringify({ email_hash_list: list, cluster_id: "eu-1" })}\n`;
 }
 
 /** Bundles the bare parties into one file, so that they start as fast as the package. */
-async function builtBare(folder: string): Promise<string> {
+async function buildBareProgram(folder: string): Promise<string> {
   const bareProgram = join(folder, "bare.mjs");
   await build({
     stdin: { contents: `import "./support/bulk-bare.ts";`, resolveDir: import.meta.dirname },

@@ -18,7 +18,7 @@ const router = await parties.emulator({
 });
 
 const cpu = { bare: [] as number[], router: [] as number[] };
-const forwarded = (party: BenchProcess, spent: number[]) => async () => {
+const createForwardRun = (party: BenchProcess, spent: number[]) => async () => {
   const before = await party.cpuMs();
   const request = { path: "/some/hook", method: "POST", headers, body } as const;
   const took = await sendLoad({ url: party.ready.url, ...request, connections: 32, count: 10_000 });
@@ -26,7 +26,7 @@ const forwarded = (party: BenchProcess, spent: number[]) => async () => {
   return took;
 };
 const warming = 2;
-const turns = [forwarded(bare, cpu.bare), forwarded(router, cpu.router)] as const;
+const turns = [createForwardRun(bare, cpu.bare), createForwardRun(router, cpu.router)] as const;
 const [bareMs, routerMs] = await runAlternately(5, turns, warming);
 reportFigure(
   "a forwarded POST, against @fastify/reply-from doing the same bare",

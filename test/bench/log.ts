@@ -8,7 +8,7 @@ import { computeRatios, reportFigure, runAlternately } from "./support/measure.t
 /** Measures a page of the delivery log by the number of rows. */
 const page = { offset: 0, limit: 50 };
 
-const listing = async (count: number) => {
+const createDeliveryListing = async (count: number) => {
   const store = openMemoryStore({ collections, wall: systemWallClock });
   await store.transaction("fill", (tx) => {
     const shared = { workspace_id: 1, activity: "CONTRACT_SIGNED", contract_id: 1, keep_until: null } as const;
@@ -55,5 +55,5 @@ const listing = async (count: number) => {
   };
 };
 
-const [few, many] = await runAlternately(7, [await listing(100), await listing(100_000)]);
+const [few, many] = await runAlternately(7, [await createDeliveryListing(100), await createDeliveryListing(100_000)]);
 reportFigure("a page of the delivery log with 100,000 rows, against 100", computeRatios(many, few), "<= 1.3");

@@ -122,7 +122,7 @@ async function takeOver(at: PostgresServer): Promise<void> {
   for (let round = 0; round < 6; round += 1) {
     const standby = await parties.standby(options);
     const isStopped = round % 2 === 1;
-    const asking = longestSilence(standby.ready.url);
+    const asking = measureLongestSilence(standby.ready.url);
     // As in a rolling restart, the next process forwards before the previous one is stopped.
     await sleep(3_000);
     if (isStopped) {
@@ -144,7 +144,7 @@ async function takeOver(at: PostgresServer): Promise<void> {
 /**
  * Looks up identifiers through a standby until it has led for a while. Returns the longest time between two responses.
  */
-async function longestSilence(url: string): Promise<{ silenceMs: number; failed: number }> {
+async function measureLongestSilence(url: string): Promise<{ silenceMs: number; failed: number }> {
   const role = async () => {
     const { body } = await fetch(`${url}/_emulator/live`).then(async (answer) => ({ body: await answer.json() }));
     return (body as { role?: string }).role;

@@ -57,7 +57,7 @@ async function run(file: string): Promise<void> {
       process.stdout.write(`  ${line}\n`);
       continue;
     }
-    const ok = reached(Number(measured), goal);
+    const ok = meetsGoal(Number(measured), goal);
     figures.push({ what, measured, goal, ok });
     process.stdout.write(`  ${ok ? "✓" : "✗"} ${line}\n`);
   }
@@ -67,7 +67,7 @@ async function run(file: string): Promise<void> {
   process.stdout.write(`  ✗ ${basename(file)} ended with ${code}\n`);
 }
 
-function reached(measured: number, goal: string): boolean {
+function meetsGoal(measured: number, goal: string): boolean {
   const [, relation, number] = /^(>=|<=|<|at least) ?([\d.]+)/.exec(goal) ?? [];
   if (relation === undefined) return true;
   if (relation === "<") return measured < Number(number);

@@ -39,10 +39,10 @@ try {
     (...args: string[]) =>
     () => {
       const name = args.join(" ");
-      const [begin, cpuBefore] = [performance.now(), cpuOfChildren()];
+      const [begin, cpuBefore] = [performance.now(), readChildrenCpuTicks()];
       const { status, stderr } = spawnSync(process.execPath, args, { env });
       if (status !== 0) throw new Error(`${name}: ${stderr}`);
-      cpu.set(name, (cpu.get(name) ?? 0) + cpuOfChildren() - cpuBefore);
+      cpu.set(name, (cpu.get(name) ?? 0) + readChildrenCpuTicks() - cpuBefore);
       return performance.now() - begin;
     };
   const svc = join(folder, "bin", "svc.js");
@@ -74,7 +74,7 @@ try {
 }
 
 /** Returns the processor time of all ended children in system ticks. Linux only. */
-function cpuOfChildren(): number {
+function readChildrenCpuTicks(): number {
   try {
     const fields = readFileSync("/proc/self/stat", "utf8").split(") ")[1]!.split(" ");
     return Number(fields[13]) + Number(fields[14]);

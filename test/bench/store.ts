@@ -19,14 +19,14 @@ import { computeMedian, reportFigure, writeNote } from "./support/measure.ts";
  */
 const many = 1_000_000;
 const few = 1_000;
-const identifier = (i: number): string => createHash("sha256").update(String(i)).digest("hex");
+const createIdentifier = (i: number): string => createHash("sha256").update(String(i)).digest("hex");
 
 const folder = await mkdtemp(join(tmpdir(), "svc-bench-"));
 try {
-  const small = await filled("small.json", few);
-  const before = held();
-  const large = await filled("large.json", many);
-  reportFigure("bytes of memory per mapping", (held() - before) / many, "");
+  const small = await createFilledStore("small.json", few);
+  const before = measureMemoryBytes();
+  const large = await createFilledStore("large.json", many);
+  reportFigure("bytes of memory per mapping", (measureMemoryBytes() - before) / many, "");
   await compareCosts(small, large);
   await comparePages();
   await compareDurable();
@@ -39,17 +39,17 @@ try {
   await rm(folder, { recursive: true });
 }
 
-async function filled(name: string, count: number): Promise<Store> {
+async function createFilledStore(name: string, count: number): Promise<Store> {
   const store = await openFileStore({ path: join(folder, name), collections, wall: systemWallClock });
   for (let at = 0; at < count; at += 1_000) {
-    const batch = Array.from({ length: Math.min(1_000, count - at) }, (_, i) => identifier(at + i));
+    const batch = Array.from({ length: Math.min(1_000, count - at) }, (_, i) => createIdentifier(at + i));
     await store.transaction("map", (tx) => tx.map(owners, at % 2_000 ? "eu-1" : "us-1", batch));
   }
   return store;
 }
 
 /** Returns the bytes of the heap and of external memory. */
-function held(): number {
+function measureMemoryBytes(): number {
   globalThis.gc?.();
   const { heapUsed, arrayBuffers } = process.memoryUsage();
   return heapUsed + arrayBuffers;
@@ -57,18 +57,18 @@ function held(): number {
 
 async function compareCosts(small: Store, large: Store): Promise<void> {
   const lookUp = (store: Store, count: number) => async (i: number) => {
-    await store.read((view) => view.lookup(owners, identifier((i * 7_919) % count)));
+    await store.read((view) => view.lookup(owners, createIdentifier((i * 7_919) % count)));
   };
   const write = (store: Store) => async (i: number) => {
     await store.transaction("map", (tx) => tx.map(owners, "eu-1", [`new ${i}`]));
   };
-  const [lookSmall, lookLarge] = await alternate(lookUp(small, few), lookUp(large, many), 20_000, 1);
+  const [lookSmall, lookLarge] = await measureAlternately(lookUp(small, few), lookUp(large, many), 20_000, 1);
   reportFigure(
     "look-up with 1,000,000 stored against 1,000 (without HTTP: misses of the CPU's cache)",
     lookLarge / lookSmall,
     "",
   );
-  const [writeSmall, writeLarge] = await alternate(write(small), write(large), 4_000, 64);
+  const [writeSmall, writeLarge] = await measureAlternately(write(small), write(large), 4_000, 64);
   reportFigure("durable write with 1,000,000 stored against 1,000 (without HTTP)", writeLarge / writeSmall, "");
 }
 
@@ -85,7 +85,7 @@ async function comparePages(): Promise<void> {
       ]);
     };
   };
-  const [small, large] = await alternate(await table(100), await table(100_000), 20_000, 1);
+  const [small, large] = await measureAlternately(await table(100), await table(100_000), 20_000, 1);
   reportFigure("page and count with 100,000 rows against 100", large / small, "<= 1.3");
 }
 
@@ -95,7 +95,7 @@ async function compareDurable(): Promise<void> {
   const write = (store: Store) => async (i: number) => {
     await store.transaction("put", (tx) => tx.put(people, createPerson(i)));
   };
-  const [inMemory, onDisk] = await alternate(write(memory), write(file), 20_000, 64);
+  const [inMemory, onDisk] = await measureAlternately(write(memory), write(file), 20_000, 64);
   reportFigure("writes a second, 64 at once, durable against memory (without HTTP)", inMemory / onDisk, "");
   writeNote(`durable: ${Math.round(1e6 / onDisk)} a second`);
   await memory.close();
@@ -117,7 +117,7 @@ async function compareHistory(): Promise<void> {
   const write = (store: Store) => async (i: number) => {
     await store.transaction("put", (tx) => tx.put(people, createPerson(i % few, { age: i })));
   };
-  const [without, withHistory] = await alternate(write(bare), write(kept), 20_000, 64);
+  const [without, withHistory] = await measureAlternately(write(bare), write(kept), 20_000, 64);
   reportFigure("durable writes with history kept, against without (without HTTP)", without / withHistory, ">= 0.9");
   await bare.close();
   await kept.close();
@@ -149,7 +149,7 @@ async function compareCauses(): Promise<void> {
       const identifiers = [String(i).padStart(64, "0")];
       await store.transaction("map", (tx) => tx.map(owners, "eu-1", identifiers), cause(`request:${i}`));
     };
-  const [without, withCauses] = await alternate(write(bare), write(caused, causeOf), maxCauses, 64);
+  const [without, withCauses] = await measureAlternately(write(bare), write(caused, causeOf), maxCauses, 64);
   reportFigure("durable writes with their causes, against without (without HTTP)", without / withCauses, "");
   await bare.close();
   await caused.close();
@@ -194,7 +194,7 @@ type Work = (i: number) => Promise<void>;
 /**
  * Returns the median microseconds per call of both functions, measured alternately so that disturbances affect both.
  */
-async function alternate(a: Work, b: Work, calls: number, atOnce: number): Promise<[a: number, b: number]> {
+async function measureAlternately(a: Work, b: Work, calls: number, atOnce: number): Promise<[a: number, b: number]> {
   const times: [number[], number[]] = [[], []];
   for (let round = 0; round < 7; round += 1) {
     for (const [which, work] of [a, b].entries()) {

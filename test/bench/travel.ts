@@ -28,12 +28,12 @@ try {
     count: 1_000,
     status: 201,
   });
-  await control(small, "PUT", "snapshots/kept");
+  await requestControl(small, "PUT", "snapshots/kept");
   const restored: number[] = [];
   const cpu: number[] = [];
   for (let round = 0; round < 45; round += 1) {
     const cpuBefore = await small.cpuMs();
-    const took = await timed(() => control(small, "POST", "snapshots/kept/restore"));
+    const took = await measureMs(() => requestControl(small, "POST", "snapshots/kept/restore"));
     const spent = (await small.cpuMs()) - cpuBefore;
     if (round < 5) continue;
     restored.push(took);
@@ -47,14 +47,14 @@ try {
   for (let at = 0; at < many; at += 100_000) await map(large, at, 1_000, 100, 4);
   const before = await large.usage();
   let saving = true;
-  const saved = timed(() => control(large, "PUT", "snapshots/kept")).finally(() => {
+  const saved = measureMs(() => requestControl(large, "PUT", "snapshots/kept")).finally(() => {
     saving = false;
   });
   let longest = 0;
   for (let next = many; saving; next += 1) longest = Math.max(longest, await map(large, next, 1, 1, 1));
   reportFigure("the longest wait of a writer while 1,000,000 mappings are saved, ms", longest, "< 50");
   writeNote(`saving took ${((await saved) / 1_000).toFixed(1)} s`);
-  const took = await timed(() => control(large, "POST", "snapshots/kept/restore"));
+  const took = await measureMs(() => requestControl(large, "POST", "snapshots/kept/restore"));
   reportFigure("restore of 1,000,000 mappings, seconds", took / 1_000, "< 5");
   const after = await large.usage();
   writeNote(`resident ${before.rssMb.toFixed(0)} MB before, ${after.rssMb.toFixed(0)} after`);
@@ -62,13 +62,13 @@ try {
   await rm(folder, { recursive: true });
 }
 
-async function timed(work: () => Promise<unknown>): Promise<number> {
+async function measureMs(work: () => Promise<unknown>): Promise<number> {
   const begin = performance.now();
   await work();
   return performance.now() - begin;
 }
 
-async function control(
+async function requestControl(
   { ready: { url, token } }: BenchProcess<RunningEmulator>,
   method: string,
   path: string,

@@ -26,31 +26,31 @@ try {
   let signature = "";
   const openssl = async () => {
     const argv = ["dgst", "-sha512", "-mac", "HMAC", "-macopt", `hexkey:${key.toString("hex")}`, file];
-    const { ms, stdout } = await timed("openssl", argv);
+    const { ms, stdout } = await runTimed("openssl", argv);
     signature = stdout.trim().split(" ").at(-1)!;
     return ms;
   };
   const svc = async () => {
     const argv = [join(folder, "bin/svc.js"), "webhooks", "verify", file, "--signature", signature];
-    const { ms, stdout } = await timed(process.execPath, argv);
+    const { ms, stdout } = await runTimed(process.execPath, argv);
     if (stdout !== "valid\n") throw new Error(`The signature does not hold: ${stdout}`);
     return ms;
   };
   const [theirs, ours] = await runAlternately(rounds, [openssl, svc]);
   reportFigure("verifying the signature of 1 GB, against openssl dgst", computeRatios(theirs!, ours!), ">= 0.8");
-  writeNote(`openssl ${seconds(theirs!)}, svc ${seconds(ours!)}`);
+  writeNote(`openssl ${formatSeconds(theirs!)}, svc ${formatSeconds(ours!)}`);
 } finally {
   await rm(file, { force: true });
   await remove();
 }
 
-async function timed(program: string, argv: readonly string[]): Promise<{ ms: number; stdout: string }> {
+async function runTimed(program: string, argv: readonly string[]): Promise<{ ms: number; stdout: string }> {
   const env = { PATH: process.env.PATH, SVC_WEBHOOK_HMAC_KEY: key.toString("base64") };
   const startedAt = performance.now();
   const { stdout } = await run(program, argv, { env });
   return { ms: performance.now() - startedAt, stdout };
 }
 
-function seconds(values: readonly number[]): string {
+function formatSeconds(values: readonly number[]): string {
   return values.map((ms) => `${(ms / 1_000).toFixed(2)} s`).join(" ");
 }

@@ -31,7 +31,7 @@ try {
   const healthy: Receiver = await parties.start("answering");
   const bare = await parties.start<object>("sender");
   const emulator = await parties.emulator({ file: join(folder, "emulator.json"), clock: { mode: "manual" }, seed });
-  const { post, fire, control } = doors(emulator.ready);
+  const { post, fire, control } = createRequesters(emulator.ready);
 
   /** Creates a workspace with one contract and only these subscriptions. */
   const subscribed = async (count: number, url: string) => {
@@ -119,7 +119,7 @@ try {
 }
 
 /** Returns clients of the contract API of the first cluster and of the control plane. */
-function doors({ url, token, clusters: [first] }: RunningEmulator) {
+function createRequesters({ url, token, clusters: [first] }: RunningEmulator) {
   return {
     post: (path: string, document: object, count: number) =>
       sendLoad({

@@ -50,7 +50,7 @@ const issuer = new URLSearchParams(location.search).get("issuer");
 `;
 
 /** Starts the app at its own origin. */
-async function app(t: Pick<TestContext, "after">): Promise<string> {
+async function startApp(t: Pick<TestContext, "after">): Promise<string> {
   const { outputFiles } = await build({
     stdin: { contents: source, resolveDir: import.meta.dirname },
     bundle: true,
@@ -73,7 +73,7 @@ const titled = "document.title !== 'waiting'";
 describe("OAuth client in the browser", { skip }, () => {
   it("signs a user in with openid-client, from discovery to userinfo", async (t) => {
     const page = await tab(t);
-    const origin = await app(t);
+    const origin = await startApp(t);
     const spa = { client_id: "spa", client_name: "Browser app", redirect_uris: [`${origin}/callback`] };
     const { routerUrl } = await startTestEmulator(t, {
       clock: { mode: "real" },
@@ -88,7 +88,7 @@ describe("OAuth client in the browser", { skip }, () => {
 
   it("receives no tokens at an origin without a registered redirect URI", async (t) => {
     const page = await tab(t);
-    const origin = await app(t);
+    const origin = await startApp(t);
     const spa = { client_id: "spa", client_name: "Browser app", redirect_uris: [`${origin}/callback`] };
     const { routerUrl } = await startTestEmulator(t, { seed: { ...demo, oauth_clients: [spa] } });
     const elsewhere = origin.replace("127.0.0.1", "localhost");

@@ -5,7 +5,7 @@ import { createConsoleAddress } from "../support/console.ts";
 import { createDraftContract } from "../support/contracts.ts";
 import { openEventStream } from "../support/event-stream.ts";
 import { startRoutedEmulator } from "../support/routed-emulator.ts";
-import { hostileTag, openConsole, startFailingWebhookStory, startFullStory, viewOf } from "./console-scene.ts";
+import { getViewUrl, hostileTag, openConsole, startFailingWebhookStory, startFullStory } from "./console-scene.ts";
 import { startRelay } from "./relay.ts";
 
 const { skip, tab } = createTestBrowser();
@@ -71,7 +71,7 @@ describe("console with hostile content", { skip }, () => {
     }
     // The foreign page does not receive the console's messages to its other tabs.
     await world.router("GET", "/router/v1/clustrs");
-    await page.goto(viewOf(world, "#/requests"));
+    await page.goto(getViewUrl(world, "#/requests"));
     await page.getByText("/router/v1/clustrs").waitFor();
     assert.equal(await evil.evaluate("heard()"), 0);
   });
@@ -86,7 +86,7 @@ describe("console with hostile content", { skip }, () => {
     await page.getByRole("link", { name: "/router/v1/clusters" }).first().click();
     await page.getByText("user-agent", { exact: true }).waitFor();
     assert.equal(await page.getByText(hostileTag, { exact: true }).count(), 2);
-    await page.goto(viewOf(world, "#/deliveries/1"));
+    await page.goto(getViewUrl(world, "#/deliveries/1"));
     await page.getByText("<img src=x onerror=alert(1)> busy").last().waitFor();
     assert.equal(await page.locator("main img").count(), 0);
     assert.equal(await page.title(), "Deliveries 1 · svc console");

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createTestBrowser, type Tab } from "../support/browser.ts";
-import { openConsole, startFailingWebhookStory, viewOf } from "./console-scene.ts";
+import { getViewUrl, openConsole, startFailingWebhookStory } from "./console-scene.ts";
 
 const { skip, tab } = createTestBrowser();
 const begin = Date.parse("2031-01-02T03:04:05Z");
@@ -45,7 +45,7 @@ async function serveDeliveries(page: Tab, count: number): Promise<void> {
 }
 
 /** Scrolls through the whole timeline and returns the script time and the number of elements. */
-async function scrolled(page: Tab): Promise<{ readonly scriptMs: number; readonly elements: number }> {
+async function measureScroll(page: Tab): Promise<{ readonly scriptMs: number; readonly elements: number }> {
   const session = await page.context().newCDPSession(page);
   // CPU time excludes the load of other processes.
   await session.send("Performance.enable", { timeDomain: "threadTicks" });
@@ -77,9 +77,9 @@ describe("console with large data sets", { skip }, () => {
       await openConsole(page, world, "#/deliveries");
       await page.getByRole("link", { name: `All ${count.toLocaleString("en").replace(",", "\u202f")}` }).waitFor();
       assert.ok((await page.getByRole("list", { name: "Deliveries" }).getByRole("listitem").count()) < 60);
-      await page.goto(viewOf(world, "#/timeline"));
+      await page.goto(getViewUrl(world, "#/timeline"));
       await page.getByRole("toolbar").waitFor();
-      measured.push(await scrolled(page));
+      measured.push(await measureScroll(page));
       assert.deepEqual(page.complaints, []);
     }
     const [few, many] = measured as [(typeof measured)[0], (typeof measured)[0]];

@@ -4,13 +4,13 @@ import { createTestBrowser, type Tab } from "../support/browser.ts";
 import { createConsoleAddress } from "../support/console.ts";
 import { createDraftContract } from "../support/contracts.ts";
 import { startTestEmulator, type TestEmulator } from "../support/emulator.ts";
-import { openConsole, startFailingWebhookStory, viewOf } from "./console-scene.ts";
+import { getViewUrl, openConsole, startFailingWebhookStory } from "./console-scene.ts";
 import { startRelay } from "./relay.ts";
 
 const { skip, tab } = createTestBrowser();
 
 /** Collects the stream requests of all tabs of a browser from now on. */
-function streamsOf(page: Tab): { readonly asked: string[] } {
+function recordEventStreams(page: Tab): { readonly asked: string[] } {
   const asked: string[] = [];
   page.context().on("request", (request) => {
     if (new URL(request.url()).pathname === "/_emulator/events") asked.push(request.url());
@@ -19,16 +19,16 @@ function streamsOf(page: Tab): { readonly asked: string[] } {
 }
 
 /** The text of the focused element. */
-const focused = (page: Tab): Promise<string> => page.evaluate("document.activeElement.textContent.trim()");
+const getFocusedText = (page: Tab): Promise<string> => page.evaluate("document.activeElement.textContent.trim()");
 
 describe("live updates of the console", { skip }, () => {
   it("shares one stream between seven tabs and survives the closing of its tab", async (t) => {
     const page = await tab(t);
     const { world } = await startFailingWebhookStory(t);
-    const streams = streamsOf(page);
+    const streams = recordEventStreams(page);
     await openConsole(page, world, "#/deliveries");
     const others = await Promise.all(Array.from({ length: 6 }, () => page.context().newPage()));
-    for (const other of others) await other.goto(viewOf(world, "#/deliveries"));
+    for (const other of others) await other.goto(getViewUrl(world, "#/deliveries"));
     const rows = (one: typeof page) => one.getByRole("list", { name: "Deliveries" }).getByRole("listitem");
     for (const one of [page, ...others])
       await rows(one as Tab)
@@ -128,7 +128,7 @@ describe("live updates of the console", { skip }, () => {
     assert.equal(await foot.getByText("clock advance").count(), 0);
     await button("+5 min").focus();
     await page.keyboard.press("Enter");
-    assert.equal(await focused(page), "+5 min", "the keyboard keeps its place");
+    assert.equal(await getFocusedText(page), "+5 min", "the keyboard keeps its place");
     assert.equal(await button("+5 min").getAttribute("title"), "The emulator does not respond.");
     assert.equal(await button("Send delivery 1 again").isEnabled(), false);
     await page.getByRole("link", { name: "Contracts", exact: true }).click();

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createTestBrowser } from "../support/browser.ts";
 import { createSender, startTestEmulator } from "../support/emulator.ts";
-import { openConsole, startFailingWebhookStory, viewOf } from "./console-scene.ts";
+import { getViewUrl, openConsole, startFailingWebhookStory } from "./console-scene.ts";
 
 const { skip, tab } = createTestBrowser();
 
@@ -23,7 +23,7 @@ describe("request list of the console", { skip }, () => {
     await page.getByRole("heading", { name: `Request ${id}`, level: 1 }).waitFor();
     await page.getByText("clock.advance, ").waitFor();
 
-    await page.goto(viewOf(world, "#/requests"));
+    await page.goto(getViewUrl(world, "#/requests"));
     const rows = page.getByRole("list", { name: "Requests", exact: true }).getByRole("listitem");
     await page.getByText("/api/v2.1/public/webhooks/").waitFor();
     assert.equal(await rows.filter({ hasText: "/_emulator/" }).count(), 0, "programs ask services");
@@ -54,7 +54,7 @@ describe("request list of the console", { skip }, () => {
     await page.getByLabel("Workspace").selectOption(second!.name!);
     await rows.filter({ hasText: "T-1" }).waitFor({ state: "detached" });
     assert.equal(await rows.count(), 1);
-    assert.equal(page.url(), viewOf(world, `#/requests?workspace=${second!.id}`));
+    assert.equal(page.url(), getViewUrl(world, `#/requests?workspace=${second!.id}`));
     await world.api("GET", "/api/v2.1/public/contracts/T-3/status");
     await page.getByRole("link", { name: "Failed" }).click();
     await rows.filter({ hasText: "T-2" }).waitFor();
@@ -95,9 +95,9 @@ describe("request list of the console", { skip }, () => {
     await page.getByRole("searchbox", { name: "Search" }).fill("1");
     await page.keyboard.press("Enter");
     await page.getByRole("link", { name: "Request 1" }).waitFor();
-    await page.goto(viewOf(world, "#/requests/987654"));
+    await page.goto(getViewUrl(world, "#/requests/987654"));
     await page.getByRole("heading", { name: "Request not found" }).waitFor();
-    await page.goto(viewOf(world, "#/requests/abc"));
+    await page.goto(getViewUrl(world, "#/requests/abc"));
     await page.getByText("Invalid request ID.").waitFor();
     assert.deepEqual(
       page.complaints.filter((words) => !words.includes("404")),

@@ -9,10 +9,10 @@ import { type Receiver, startReceiver } from "../support/receiver.ts";
 export async function openConsole(page: Tab, world: TestEmulator, hash = "#/"): Promise<void> {
   await page.goto(await createConsoleAddress(world));
   await page.getByRole("region", { name: "Virtual time" }).getByText("2031-01-02").waitFor();
-  if (hash !== "#/") await page.goto(viewOf(world, hash));
+  if (hash !== "#/") await page.goto(getViewUrl(world, hash));
 }
 
-export const viewOf = (world: TestEmulator, hash: string): string => `${world.controlUrl}/ui/${hash}`;
+export const getViewUrl = (world: TestEmulator, hash: string): string => `${world.controlUrl}/ui/${hash}`;
 
 export interface Story {
   readonly world: TestEmulator;

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { createTestBrowser } from "../support/browser.ts";
 import { createConsoleAddress } from "../support/console.ts";
 import { startTestEmulator } from "../support/emulator.ts";
-import { openConsole, viewOf } from "./console-scene.ts";
+import { getViewUrl, openConsole } from "./console-scene.ts";
 import { startSite } from "./every-page.ts";
 
 const { skip, tab } = createTestBrowser();
@@ -51,7 +51,7 @@ describe("console session in a browser", { skip }, () => {
       await page.goto(await createConsoleAddress({ controlUrl: world.controlUrl, token }));
       assert.deepEqual(await stateOf("+5 min"), passing, role);
       // A reload uses the stored session.
-      await page.goto(viewOf(world, "#/snapshots"));
+      await page.goto(getViewUrl(world, "#/snapshots"));
       await page.reload();
       assert.deepEqual(await stateOf("Restore prepared"), restoring, role);
       assert.equal(await page.getByLabel("Clock mode", { exact: true }).isDisabled(), role === "read");
@@ -75,7 +75,7 @@ describe("console session in a browser", { skip }, () => {
     const page = await tab(t);
     const world = await startTestEmulator(t);
     await openConsole(page, world);
-    const framed = `<iframe src="${viewOf(world, "#/")}"></iframe>`;
+    const framed = `<iframe src="${getViewUrl(world, "#/")}"></iframe>`;
     const { url } = await startSite(t, framed);
     for (const address of [url, url.replace("127.0.0.1", "localhost")]) {
       await page.goto(address);
@@ -109,7 +109,7 @@ describe("console session in a browser", { skip }, () => {
       [world.controlUrl, JSON.stringify({ code })],
     );
     assert.deepEqual(heard, ["nothing", "nothing", "nothing", "nothing"]);
-    await page.goto(viewOf(world, `#code=${code}`));
+    await page.goto(getViewUrl(world, `#code=${code}`));
     await page.getByText("2031-01-02").first().waitFor();
   });
 });

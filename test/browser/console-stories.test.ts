@@ -4,15 +4,15 @@ import { isDeepStrictEqual } from "node:util";
 import { createTestBrowser, type Tab } from "../support/browser.ts";
 import { createDraftContract, createSentContract, getContractStatus } from "../support/contracts.ts";
 import { startTestEmulator } from "../support/emulator.ts";
-import { hostileTag, openConsole, startFailingWebhookStory, startFullStory, viewOf } from "./console-scene.ts";
+import { getViewUrl, hostileTag, openConsole, startFailingWebhookStory, startFullStory } from "./console-scene.ts";
 
 const { skip, tab } = createTestBrowser();
 
 const press = (page: Tab, name: string | RegExp) => page.getByRole("button", { name, exact: true }).click();
-const outcome = (page: Tab, words: string) => page.getByRole("status").getByText(words).waitFor();
+const waitForOutcome = (page: Tab, words: string) => page.getByRole("status").getByText(words).waitFor();
 
 /** Checks each animation frame until the value is as expected. Fails with the last value. */
-async function seen<Value>(page: Tab, look: () => Promise<Value>, wanted: Value, when: string): Promise<void> {
+async function waitForValue<Value>(page: Tab, look: () => Promise<Value>, wanted: Value, when: string): Promise<void> {
   for (let frames = 0; frames < 600; frames += 1) {
     if (isDeepStrictEqual(await look(), wanted)) return;
     await page.evaluate("new Promise(requestAnimationFrame)");
@@ -21,10 +21,10 @@ async function seen<Value>(page: Tab, look: () => Promise<Value>, wanted: Value,
 }
 
 /** The text of the focused element. */
-const focused = (page: Tab): Promise<string> => page.evaluate("document.activeElement.textContent.trim()");
+const getFocusedText = (page: Tab): Promise<string> => page.evaluate("document.activeElement.textContent.trim()");
 
 /** Presses Tab until the element has the focus. Waits for the element first. */
-async function tabTo(page: Tab, role: "button" | "link", name: string | RegExp): Promise<void> {
+async function pressTabUntil(page: Tab, role: "button" | "link", name: string | RegExp): Promise<void> {
   const wanted = page.getByRole(role, { name, exact: true, disabled: false });
   await wanted.waitFor();
   for (let stops = 0; stops < 80; stops += 1) {
@@ -71,12 +71,12 @@ describe("user journeys in the console", { skip }, () => {
     await page.locator(".outcome .bad").getByText("Resent and failed: 503").waitFor();
     hooks.answer(200);
     await press(page, "Enable Hooks");
-    await outcome(page, "Hooks is enabled");
+    await waitForOutcome(page, "Hooks is enabled");
     // The pressed button is gone, so the focus moves to the next button.
-    await seen(page, () => focused(page), "Why?", "enabled");
+    await waitForValue(page, () => getFocusedText(page), "Why?", "enabled");
     await page.getByText("Enabled again; no delivery has arrived since.").waitFor();
     await press(page, "Send delivery 1 again");
-    await outcome(page, "Resent: 200");
+    await waitForOutcome(page, "Resent: 200");
     await page.getByText("All deliveries arrived").waitFor();
     await page.getByRole("link", { name: "Timeline", exact: true }).waitFor();
     assert.equal(hooks.received.length, 8);
@@ -88,35 +88,35 @@ describe("user journeys in the console", { skip }, () => {
     const { world, hooks } = await startFailingWebhookStory(t);
     const contract = await createSentContract(world.api);
     await openConsole(page, world);
-    await tabTo(page, "link", "Contracts");
+    await pressTabUntil(page, "link", "Contracts");
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { name: "Contracts", level: 1 }).waitFor();
-    await tabTo(page, "link", /^T-2 ?NDA with Acme/);
+    await pressTabUntil(page, "link", /^T-2 ?NDA with Acme/);
     await page.keyboard.press("Enter");
     await page.getByRole("button", { name: "Sign as Jo Doe", exact: true }).waitFor();
-    await tabTo(page, "button", "Sign as Jo Doe");
+    await pressTabUntil(page, "button", "Sign as Jo Doe");
     await page.keyboard.press("Enter");
-    await outcome(page, "T-2 is EXECUTED");
+    await waitForOutcome(page, "T-2 is EXECUTED");
     assert.equal(await getContractStatus(world.api, contract), "EXECUTED");
     await page.getByText("signed 03:04:05").waitFor();
     await page.getByRole("img", { name: "Status: EXECUTED. This status is final." }).waitFor();
 
-    await tabTo(page, "button", "Next");
+    await pressTabUntil(page, "button", "Next");
     await page.keyboard.press("Enter");
-    await outcome(page, "Now 03:0");
-    await tabTo(page, "link", /^Timeline.*1 failing webhook$/);
+    await waitForOutcome(page, "Now 03:0");
+    await pressTabUntil(page, "link", /^Timeline.*1 failing webhook$/);
     await page.keyboard.press("Enter");
     await page.getByRole("toolbar", { name: "Attempts of Hooks" }).waitFor();
-    await tabTo(page, "button", "Delivery 1: attempt 1 of 7, immediately, 503");
+    await pressTabUntil(page, "button", "Delivery 1: attempt 1 of 7, immediately, 503");
     await page.keyboard.press("ArrowRight");
     await page.keyboard.press("Home");
     await page.keyboard.press("Enter");
     await page.getByRole("dialog", { name: "Why delivery 1" }).getByText("attempt 1: 503").waitFor();
     await page.keyboard.press("Escape");
     hooks.answer(200);
-    await tabTo(page, "button", "Send delivery 2 again");
+    await pressTabUntil(page, "button", "Send delivery 2 again");
     await page.keyboard.press("Enter");
-    await outcome(page, "Resent: 200");
+    await waitForOutcome(page, "Resent: 200");
   });
 
   it("moves a contract with the buttons of its owner and of other users", async (t) => {
@@ -155,8 +155,8 @@ describe("user journeys in the console", { skip }, () => {
         await page.getByRole("dialog", { name: "Void T-1?" }).getByRole("button", { name: "Void T-1" }).click();
       }
       await page.getByRole("img", { name: `Status: ${becomes}.` }).waitFor();
-      await outcome(page, says(words, becomes));
-      await seen(page, buttons, offers, words);
+      await waitForOutcome(page, says(words, becomes));
+      await waitForValue(page, buttons, offers, words);
     }
     // Deletion requires a confirmation. Cancel changes nothing.
     await press(page, "Delete");
@@ -164,12 +164,12 @@ describe("user journeys in the console", { skip }, () => {
     await question.getByRole("button", { name: "Cancel" }).click();
     await question.waitFor({ state: "detached" });
     assert.equal((await world.api("GET", "/api/v2.1/public/contracts/T-1/status")).status, 200);
-    assert.equal(await focused(page), "Delete");
+    assert.equal(await getFocusedText(page), "Delete");
     await page.keyboard.press("Enter");
     await question.getByRole("button", { name: "Delete T-1" }).click();
-    await outcome(page, "T-1 is deleted");
+    await waitForOutcome(page, "T-1 is deleted");
     await page.getByRole("heading", { name: "Contracts", level: 1 }).waitFor();
-    await seen(page, () => focused(page), "Contracts", "deleted");
+    await waitForValue(page, () => getFocusedText(page), "Contracts", "deleted");
     assert.equal((await world.api("GET", "/api/v2.1/public/contracts/T-1/status")).status, 404);
   });
 
@@ -201,16 +201,16 @@ describe("user journeys in the console", { skip }, () => {
     assert.equal(await bar(), height);
     await page.keyboard.press("Escape");
     await panel.waitFor({ state: "detached" });
-    assert.equal(await focused(page), "To …");
+    assert.equal(await getFocusedText(page), "To …");
     await page.keyboard.press("Enter");
     await panel.getByLabel("To (virtual, UTC)").fill("2031-01-02T03:30");
     await panel.getByRole("button", { name: "Advance", exact: true }).click();
-    await outcome(page, "Now 03:30:00");
+    await waitForOutcome(page, "Now 03:30:00");
     await panel.waitFor({ state: "detached" });
-    assert.equal(await focused(page), "To …");
+    assert.equal(await getFocusedText(page), "To …");
     await press(page, "To …");
     await press(page, "Until idle");
-    await outcome(page, "jobs ran");
+    await waitForOutcome(page, "jobs ran");
     await panel.waitFor({ state: "detached" });
     await page.getByText("Nothing scheduled").waitFor();
     assert.equal(await bar(), height);
@@ -240,7 +240,7 @@ describe("user journeys in the console", { skip }, () => {
     await openConsole(page, world, "#/contracts/T-2?trace=T-2");
     await page.getByRole("dialog", { name: "Why T-2" }).waitFor();
     await page.keyboard.press("Escape");
-    await page.waitForURL(viewOf(world, "#/contracts/T-2"));
+    await page.waitForURL(getViewUrl(world, "#/contracts/T-2"));
     await page.getByRole("heading", { name: hostileTag, level: 1 }).waitFor();
     await page.getByRole("searchbox", { name: "Search" }).fill("delivery:1");
     await page.keyboard.press("Enter");
@@ -266,14 +266,14 @@ describe("user journeys in the console", { skip }, () => {
     await page.getByText("responded 503", { exact: true }).click();
     await page.getByRole("link", { name: "3 undelivered deliveries" }).click();
     await page.getByText(/^Filter: .*Hooks/).waitFor();
-    await seen(page, () => rows.count(), 3, "not arrived");
+    await waitForValue(page, () => rows.count(), 3, "not arrived");
     assert.equal(await rows.getByTitle(/^to Hooks · T-\d$/).count(), 3);
-    assert.equal(page.url(), viewOf(world, "#/deliveries?webhook=1&show=undelivered"));
+    assert.equal(page.url(), getViewUrl(world, "#/deliveries?webhook=1&show=undelivered"));
     await page.getByRole("link", { name: "Scheduled" }).click();
-    await page.waitForURL(viewOf(world, "#/deliveries?webhook=1&show=scheduled"));
+    await page.waitForURL(getViewUrl(world, "#/deliveries?webhook=1&show=scheduled"));
     await page.goBack();
     await page.getByRole("link", { name: "Undelivered 3" }).and(page.locator("[aria-current]")).waitFor();
-    await page.goto(viewOf(world, "#/requests"));
+    await page.goto(getViewUrl(world, "#/requests"));
     await page.getByText("/router/v1/clustrs").first().waitFor();
     await press(page, "Clear log");
     await page
@@ -329,14 +329,14 @@ describe("user journeys in the console", { skip }, () => {
     await page.getByText("The name must be letters, digits, dots, dashes and underscores").waitFor();
     await page.getByRole("textbox", { name: "Name of the snapshot" }).fill("mine");
     await page.keyboard.press("Enter");
-    await outcome(page, "Saved as mine");
+    await waitForOutcome(page, "Saved as mine");
     await page.getByRole("button", { name: "Restore mine", exact: true }).waitFor();
     await page.getByRole("textbox", { name: "Name of the snapshot" }).fill("mine");
     await page.keyboard.press("Enter");
     await page.getByRole("dialog", { name: "Replace mine?" }).getByRole("button", { name: "Replace mine" }).click();
-    await outcome(page, "Saved as mine");
+    await waitForOutcome(page, "Saved as mine");
     await page.getByText("svc emulator snapshot save mine --replace").waitFor();
-    await page.goto(viewOf(world, "#/faults"));
+    await page.goto(getViewUrl(world, "#/faults"));
     await page.getByLabel("Count").fill("-3");
     await page.getByText("The count must be a whole number.").waitFor();
     assert.equal(await page.getByRole("button", { name: "Add fault", exact: true }).isDisabled(), true);
@@ -344,6 +344,6 @@ describe("user journeys in the console", { skip }, () => {
     await page.getByLabel("Operation").fill("nonsense");
     await page.locator('.how[title*="--operation nonsense"]').waitFor();
     await page.keyboard.press("Enter");
-    await outcome(page, "operation: nonsense not found");
+    await waitForOutcome(page, "operation: nonsense not found");
   });
 });

@@ -36,7 +36,7 @@ const scripted: Readonly<Record<string, object>> = {
 };
 
 /** Opens the console as an administrator, then a link to the faulty address. */
-async function opened(t: TestContext, rule: object): Promise<{ page: Tab; world: TestEmulator }> {
+async function openConsoleWithFault(t: TestContext, rule: object): Promise<{ page: Tab; world: TestEmulator }> {
   const page = await tab(t);
   const world = await startTestEmulator(t);
   const { body } = await world.ask("POST", "tokens/ci", { body: { role: "operate" } });
@@ -51,7 +51,7 @@ async function opened(t: TestContext, rule: object): Promise<{ page: Tab; world:
 describe("administrator's session in a browser", { skip }, () => {
   for (const [what, rule] of Object.entries(scripted)) {
     it(`blocks a script in ${what}`, async (t) => {
-      const { page, world } = await opened(t, rule);
+      const { page, world } = await openConsoleWithFault(t, rule);
       const origin = await page.evaluate("self.origin");
       assert.equal(origin, "null", "it is shown in an origin of its own");
       assert.notEqual(await page.title(), "ran");

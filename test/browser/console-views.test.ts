@@ -4,7 +4,7 @@ import { createTestBrowser, type Tab } from "../support/browser.ts";
 import { createDraftContract } from "../support/contracts.ts";
 import { startTestEmulator } from "../support/emulator.ts";
 import { listViolations, listViolationsByScheme } from "./barriers.ts";
-import { openConsole, startFailingWebhookStory, startFullStory, viewOf } from "./console-scene.ts";
+import { getViewUrl, openConsole, startFailingWebhookStory, startFullStory } from "./console-scene.ts";
 import { findIllegibleParts } from "./legible.ts";
 
 const { skip, tab } = createTestBrowser();
@@ -45,7 +45,7 @@ const cutLabels = `(() => {
     });
 })()`;
 
-async function look(page: Tab): Promise<void> {
+async function checkView(page: Tab): Promise<void> {
   for (const width of [768, 320, 390, 1280]) {
     await page.setViewportSize({ width, height: 800 });
     assert.deepEqual(await findIllegibleParts(page), [], `${page.url()}, ${width} px`);
@@ -61,9 +61,9 @@ describe("console view", { skip }, () => {
     const { world } = await startFullStory(t);
     await openConsole(page, world);
     for (const [hash, text] of views) {
-      await page.goto(viewOf(world, hash));
+      await page.goto(getViewUrl(world, hash));
       await page.getByText(new RegExp(text)).first().waitFor();
-      await look(page);
+      await checkView(page);
     }
   });
 
@@ -90,7 +90,7 @@ describe("console view", { skip }, () => {
       ["#/snapshots", "s".repeat(64)],
       [`#/search/${"s".repeat(64)}`, "Snapshot sss"],
     ] as const) {
-      await page.goto(viewOf(world, hash));
+      await page.goto(getViewUrl(world, hash));
       await page.getByText(text).first().waitFor();
       for (const width of [320, 390, 768, 1024, 1280]) {
         await page.setViewportSize({ width, height: 800 });
@@ -143,7 +143,7 @@ describe("console view", { skip }, () => {
       ["#/snapshots/nope", "Not found: snapshot nope"],
       ["#/deliveries/abc", "Delivery abc"],
     ] as const) {
-      await page.goto(viewOf(world, hash));
+      await page.goto(getViewUrl(world, hash));
       await page.getByRole("heading", { name: title }).waitFor();
       assert.deepEqual(await listViolations(page), [], hash);
     }
@@ -152,7 +152,7 @@ describe("console view", { skip }, () => {
   it("shows how to sign in and continues once another tab is signed in", async (t) => {
     const page = await tab(t);
     const world = await startTestEmulator(t);
-    await page.goto(viewOf(world, "#/snapshots"));
+    await page.goto(getViewUrl(world, "#/snapshots"));
     await page.getByText("svc emulator open").waitFor();
     const block = await page.getByRole("main").boundingBox();
     const last = await page.getByText("This page then continues automatically.").boundingBox();

@@ -9,7 +9,7 @@ import { createConsoleAddress } from "../support/console.ts";
 import { createSentContract } from "../support/contracts.ts";
 import { startTestEmulator } from "../support/emulator.ts";
 import { startReceiver } from "../support/receiver.ts";
-import { openConsole, startFailingWebhookStory, viewOf } from "./console-scene.ts";
+import { getViewUrl, openConsole, startFailingWebhookStory } from "./console-scene.ts";
 
 const { skip, tab } = createTestBrowser();
 
@@ -61,10 +61,10 @@ describe("webhooks and workspaces in the console", { skip }, () => {
     const { token } = (await world.ask("POST", "tokens/viewer", { body: { role: "read" } })).body as { token: string };
     await page.goto("about:blank");
     await page.goto(await createConsoleAddress({ controlUrl: world.controlUrl, token }));
-    await page.goto(viewOf(world, "#/workspaces"));
+    await page.goto(getViewUrl(world, "#/workspaces"));
     await own.getByText("Hidden: a token with the role read shows no secrets.").first().waitFor();
     assert.equal(await page.getByRole("button", { name: /^Show/ }).count(), 0);
-    await page.goto(viewOf(world, "#/deliveries/1"));
+    await page.goto(getViewUrl(world, "#/deliveries/1"));
     await page.getByText("Signature check unavailable: a token with the role read shows no keys.").waitFor();
     assert.deepEqual(page.complaints, []);
   });
@@ -84,9 +84,9 @@ describe("webhooks and workspaces in the console", { skip }, () => {
     await page.getByRole("heading", { name: "No deliveries" }).waitFor();
     await page.getByLabel("Workspace").selectOption("Northwind Legal");
     await page.getByRole("link", { name: /Contract created/i }).waitFor();
-    assert.equal(page.url(), viewOf(world, "#/deliveries?workspace=1"));
+    assert.equal(page.url(), getViewUrl(world, "#/deliveries?workspace=1"));
     await page.getByLabel("Workspace").selectOption("All workspaces");
-    await page.waitForURL(viewOf(world, "#/deliveries"));
+    await page.waitForURL(getViewUrl(world, "#/deliveries"));
   });
 
   it("shows a run of svc webhooks certify and sends more events to its receiver", async (t) => {

@@ -16,7 +16,7 @@ interface Scene {
   readonly link: string;
 }
 
-async function scene(t: TestContext, more: object = {}): Promise<Scene> {
+async function prepareContractPage(t: TestContext, more: object = {}): Promise<Scene> {
   const page = await tabInTurn();
   const world = await startTestEmulator(t);
   const contract = await createSentContract(world.api, more);
@@ -27,7 +27,7 @@ const press = (page: Pick<Tab, "getByRole">, name: string) => page.getByRole("bu
 
 describe("contract page in a browser", { skip }, () => {
   it("lets a user read, comment and sign without duplicate submissions", async (t) => {
-    const { page, world, contract, link } = await scene(t);
+    const { page, world, contract, link } = await prepareContractPage(t);
     await page.goto(link);
     const opens = page.waitForEvent("popup");
     const reads = page
@@ -53,7 +53,7 @@ describe("contract page in a browser", { skip }, () => {
   });
 
   it("supports use by keyboard alone", async (t) => {
-    const { page, world, contract, link } = await scene(t);
+    const { page, world, contract, link } = await prepareContractPage(t);
     await page.goto(link);
     const stops: string[] = [];
     for (let stop = 0; stop < 6; stop += 1) {
@@ -79,7 +79,7 @@ describe("contract page in a browser", { skip }, () => {
   });
 
   it("preserves the input if the contract has changed in the meantime", async (t) => {
-    const { page, world, contract, link } = await scene(t);
+    const { page, world, contract, link } = await prepareContractPage(t);
     await page.goto(link);
     const body = { external_metadata: { id: "deal-1" } };
     await world.api("POST", `/api/v2.1/public/contracts/${contract.id}/external_metadata`, { body });
@@ -97,7 +97,7 @@ describe("contract page in a browser", { skip }, () => {
 
   it("works in a sandboxed frame of a customer's page at another address", async (t) => {
     for (const sandbox of ["", ' sandbox="allow-forms allow-same-origin"']) {
-      const { page, world, contract } = await scene(t, { contract_template_id: 104 });
+      const { page, world, contract } = await prepareContractPage(t, { contract_template_id: 104 });
       const path = `/api/v2.1/public/embedded/contracts/${contract.number}/counter_party/?cp_email_id=${jo}`;
       const { url } = (await world.api("GET", path)).body as { url: string };
       const customer = await startSite(
@@ -115,7 +115,7 @@ describe("contract page in a browser", { skip }, () => {
   });
 
   it("explains why a form cannot be submitted in a sandbox without an origin", async (t) => {
-    const { page, world, contract, link } = await scene(t);
+    const { page, world, contract, link } = await prepareContractPage(t);
     const src = link.replaceAll("&", "&amp;");
     const customer = await startSite(t, `<iframe title="contract" src="${src}" sandbox="allow-forms"></iframe>`);
     await page.goto(customer.url);
@@ -126,7 +126,7 @@ describe("contract page in a browser", { skip }, () => {
   });
 
   it("rejects a form of another site, even with the right fields", async (t) => {
-    const { page, world, contract, link } = await scene(t);
+    const { page, world, contract, link } = await prepareContractPage(t);
     await page.goto(link);
     const token = await page.locator("input[name=form_token]").first().inputValue();
     const evil = await startSite(

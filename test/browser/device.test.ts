@@ -6,14 +6,14 @@ import { createOAuthError, type Device, startDeviceAuthorization } from "../supp
 
 const { skip, tabInTurn } = createTestBrowser();
 
-async function scene(t: TestContext): Promise<{ page: Tab; world: TestEmulator; waiting: Device }> {
+async function prepareDevicePage(t: TestContext): Promise<{ page: Tab; world: TestEmulator; waiting: Device }> {
   const page = await tabInTurn();
   const world = await startTestEmulator(t);
   return { page, world, waiting: await startDeviceAuthorization(world) };
 }
 
 /** The subject of a device's tokens. */
-async function ownerOf({ router }: TestEmulator, { poll }: Device): Promise<string> {
+async function getOwnerEmail({ router }: TestEmulator, { poll }: Device): Promise<string> {
   const { access_token } = (await poll()).body as { access_token: string };
   const headers = { authorization: `Bearer ${access_token}` };
   return ((await router("GET", "/api/v1/oauth/userinfo/", { headers })).body as { email: string }).email;
@@ -23,7 +23,7 @@ const press = (page: Tab, name: string) => page.getByRole("button", { name }).cl
 
 describe("device page in a browser", { skip }, () => {
   it("lets a user enter the code and approve the device", async (t) => {
-    const { page, world, waiting } = await scene(t);
+    const { page, world, waiting } = await prepareDevicePage(t);
     await page.goto(`${world.routerUrl}/_emulator/device`);
     await page.getByLabel("Code on the device").fill(waiting.user_code.toLowerCase().replace("-", " "));
     await press(page, "Continue");
@@ -32,7 +32,7 @@ describe("device page in a browser", { skip }, () => {
     await page.getByLabel("E-mail address").fill("eli@fabrikam.example");
     await press(page, "Approve");
     await page.getByText("The device is approved. You can close this page.").waitFor();
-    assert.equal(await ownerOf(world, waiting), "eli@fabrikam.example");
+    assert.equal(await getOwnerEmail(world, waiting), "eli@fabrikam.example");
     assert.deepEqual(page.complaints, []);
   });
 
@@ -41,7 +41,7 @@ describe("device page in a browser", { skip }, () => {
     ["Deny", "The device is denied.", createOAuthError("access_denied")],
   ] as const) {
     it(`accepts "${button}" at verification_uri_complete under either host name`, async (t) => {
-      const { page, world } = await scene(t);
+      const { page, world } = await prepareDevicePage(t);
       for (const name of ["127.0.0.1", "localhost"]) {
         const { body } = await world.router("POST", "/router/v1/oauth2.0/device/code/", {
           body: { client_id: "demo-cli" },
@@ -58,7 +58,7 @@ describe("device page in a browser", { skip }, () => {
   }
 
   it("allows approval after a link from another site", async (t) => {
-    const { page, world, waiting } = await scene(t);
+    const { page, world, waiting } = await prepareDevicePage(t);
     const link = `${world.routerUrl}/_emulator/device?user_code=${waiting.user_code}`;
     await page.route("http://docs.localhost/", (route) =>
       route.fulfill({ contentType: "text/html", body: `<a href="${link}">Connect</a>` }),
@@ -67,11 +67,11 @@ describe("device page in a browser", { skip }, () => {
     await page.getByRole("link", { name: "Connect" }).click();
     await press(page, "Approve");
     await page.getByText("The device is approved.").waitFor();
-    assert.equal(await ownerOf(world, waiting), "ada@northwind.example");
+    assert.equal(await getOwnerEmail(world, waiting), "ada@northwind.example");
   });
 
   it("prompts again for a wrong code or address and preserves the input", async (t) => {
-    const { page, world, waiting } = await scene(t);
+    const { page, world, waiting } = await prepareDevicePage(t);
     await page.goto(`${world.routerUrl}/_emulator/device`);
     await page.getByLabel("Code on the device").fill("BBBB-BBBB");
     await press(page, "Continue");
@@ -88,6 +88,6 @@ describe("device page in a browser", { skip }, () => {
     await page.getByLabel("Cluster").selectOption("eu-1");
     await press(page, "Approve");
     await page.getByText("The device is approved.").waitFor();
-    assert.equal(await ownerOf(world, waiting), "ada@northwind.example");
+    assert.equal(await getOwnerEmail(world, waiting), "ada@northwind.example");
   });
 });

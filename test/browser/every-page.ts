@@ -52,10 +52,10 @@ const long = {
   ],
 };
 
-const provider: Open = ({ page, world }) =>
+const openProvider: Open = ({ page, world }) =>
   page.goto(`${world.routerUrl}/_emulator/provider?flow=trial&provider=ProviderA&state=s`);
 
-const waiting: Open = async ({ page, world }) =>
+const openWaitingDevice: Open = async ({ page, world }) =>
   page.goto(`${world.routerUrl}/_emulator/device?user_code=${(await startDeviceAuthorization(world)).user_code}`);
 
 const signIn =
@@ -66,7 +66,7 @@ const signIn =
     );
 
 /** Opens the page with a form, as the CRM does. */
-export const crmB = ({ world, front }: Pick<PageContext, "world" | "front">, target = "_self"): string => {
+export const createCrmBForm = ({ world, front }: Pick<PageContext, "world" | "front">, target = "_self"): string => {
   const envelope = {
     algorithm: "HMACSHA256",
     context: { user: { fullName: "Ada" }, organization: { name: "Northwind" } },
@@ -81,15 +81,15 @@ export const crmB = ({ world, front }: Pick<PageContext, "world" | "front">, tar
 export const everyPage: Readonly<Record<string, Open>> = {
   "code prompt of a device": ({ page, world }) => page.goto(`${world.routerUrl}/_emulator/device`),
   "unknown code of a device": ({ page, world }) => page.goto(`${world.routerUrl}/_emulator/device?user_code=x`),
-  "waiting device": waiting,
+  "waiting device": openWaitingDevice,
   "approved device": async (stage) => {
-    await waiting(stage);
+    await openWaitingDevice(stage);
     await stage.page.getByRole("button", { name: "Approve" }).click();
     await stage.page.getByRole("heading", { name: "Done" }).waitFor();
   },
-  provider,
+  provider: openProvider,
   "provider without an address": async (stage) => {
-    await provider(stage);
+    await openProvider(stage);
     await stage.page.locator("form").evaluate((form: { noValidate: boolean }) => {
       form.noValidate = true;
     });
@@ -146,7 +146,7 @@ export const everyPage: Readonly<Record<string, Open>> = {
   "app in crm_b without a request": ({ page, world }) => page.goto(`${world.routerUrl}/router/v1/crm_b/`),
   "app in crm_b": async (stage) => {
     await stage.page.route("http://crm.localhost/", (route) =>
-      route.fulfill({ contentType: "text/html", body: crmB(stage) }),
+      route.fulfill({ contentType: "text/html", body: createCrmBForm(stage) }),
     );
     await stage.page.goto("http://crm.localhost/");
     await stage.page.frameLocator("iframe").getByText('"fullName":"Ada"').waitFor();

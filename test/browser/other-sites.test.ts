@@ -10,37 +10,38 @@ import { startSite } from "./every-page.ts";
 const { skip, tab } = createTestBrowser();
 
 /** A forged form with all fields, including the hidden fields of the emulator's own page. */
-interface Forged {
+interface ForgedForm {
   readonly action: string;
   readonly fields: Readonly<Record<string, string>>;
 }
 
-const attribute = (text: string): string => text.replaceAll("&", "&amp;").replaceAll('"', "&quot;");
+const escapeAttribute = (text: string): string => text.replaceAll("&", "&amp;").replaceAll('"', "&quot;");
 
-const formOf = ({ action, fields }: Forged): string =>
+const createSubmittingForm = ({ action, fields }: ForgedForm): string =>
   `<form method="post" action="${action}">${Object.entries(fields)
-    .map(([name, value]) => `<input name="${name}" value="${attribute(value)}">`)
+    .map(([name, value]) => `<input name="${name}" value="${escapeAttribute(value)}">`)
     .join("")}</form><script>document.forms[0].submit()</script>`;
 
-const sends =
+const createSender =
   (how: string) =>
-  ({ action, fields }: Forged) =>
+  ({ action, fields }: ForgedForm) =>
     `<script>const to = ${JSON.stringify(action)}, what = new URLSearchParams(${JSON.stringify(fields)}); ${how}</script>`;
 
 /** Pages of another site that submit the form in different ways. */
-const attacks: Readonly<Record<string, (forged: Forged) => string>> = {
-  "a form that submits itself": formOf,
-  "a form of a page without a referrer": (forged) => `<meta name="referrer" content="no-referrer">${formOf(forged)}`,
+const attacks: Readonly<Record<string, (forged: ForgedForm) => string>> = {
+  "a form that submits itself": createSubmittingForm,
+  "a form of a page without a referrer": (forged) =>
+    `<meta name="referrer" content="no-referrer">${createSubmittingForm(forged)}`,
   "a form in a sandboxed frame": (forged) =>
-    `<iframe sandbox="allow-forms allow-scripts" srcdoc="${attribute(formOf(forged))}"></iframe>`,
+    `<iframe sandbox="allow-forms allow-scripts" srcdoc="${escapeAttribute(createSubmittingForm(forged))}"></iframe>`,
   "a form in a frame of a data URL": (forged) =>
-    `<iframe src="data:text/html,${encodeURIComponent(formOf(forged))}"></iframe>`,
-  "a form that its own site redirects with 307": ({ fields }) => formOf({ action: "/on", fields }),
-  "a fetch": sends('fetch(to, { method: "POST", body: what })'),
-  "a fetch in no-cors mode": sends(
+    `<iframe src="data:text/html,${encodeURIComponent(createSubmittingForm(forged))}"></iframe>`,
+  "a form that its own site redirects with 307": ({ fields }) => createSubmittingForm({ action: "/on", fields }),
+  "a fetch": createSender('fetch(to, { method: "POST", body: what })'),
+  "a fetch in no-cors mode": createSender(
     'fetch(to, { method: "POST", mode: "no-cors", credentials: "include", body: what })',
   ),
-  "a beacon": sends("navigator.sendBeacon(to, what)"),
+  "a beacon": createSender("navigator.sendBeacon(to, what)"),
 };
 
 /** Limits the wait for a form that never arrives. */
@@ -49,11 +50,13 @@ const patienceMs = 45_000;
 /** The other site: another name of this machine, and another port of the same address. */
 const places = ["evil.localhost", "127.0.0.1"];
 
-async function scene(t: TestContext): Promise<{ page: Tab; world: TestEmulator; waiting: Device; forms: Forged[] }> {
+async function prepareForgedForms(
+  t: TestContext,
+): Promise<{ page: Tab; world: TestEmulator; waiting: Device; forms: ForgedForm[] }> {
   const page = await tab(t);
   const world = await startTestEmulator(t);
   const waiting = await startDeviceAuthorization(world);
-  const forged = async (path: string, fields: Record<string, string>): Promise<Forged> => {
+  const forged = async (path: string, fields: Record<string, string>): Promise<ForgedForm> => {
     const action = `${world.routerUrl}${path}`;
     return {
       action: action.split("?")[0]!,
@@ -68,13 +71,13 @@ async function scene(t: TestContext): Promise<{ page: Tab; world: TestEmulator; 
 }
 
 /** The forms that reached the emulator according to its log, rejected or not. */
-async function posts({ routerUrl, token }: TestEmulator) {
+async function followPosts({ routerUrl, token }: TestEmulator) {
   const headers = { accept: "text/event-stream", authorization: `Bearer ${token}` };
   const log = await fetch(`${routerUrl}/_emulator/requests`, { headers, signal: AbortSignal.timeout(patienceMs) });
-  return postsIn(log.body!);
+  return parsePosts(log.body!);
 }
 
-async function* postsIn(log: NonNullable<Response["body"]>) {
+async function* parsePosts(log: NonNullable<Response["body"]>) {
   let text = "";
   for await (const chunk of log.pipeThrough(new TextDecoderStream())) {
     const events = `${text}${chunk}`.split("\n\n");
@@ -89,8 +92,8 @@ async function* postsIn(log: NonNullable<Response["body"]>) {
 describe("page of another site", { skip }, () => {
   for (const [name, attack] of Object.entries(attacks)) {
     it(`cannot submit a form of the emulator: ${name}`, async (t) => {
-      const { page, world, waiting, forms } = await scene(t);
-      const came = await posts(world);
+      const { page, world, waiting, forms } = await prepareForgedForms(t);
+      const came = await followPosts(world);
       for (const form of forms) {
         const evil = await startSite(t, attack(form));
         evil.answer(({ url }, response) =>
@@ -110,7 +113,7 @@ describe("page of another site", { skip }, () => {
   }
 
   it("cannot frame the emulator's forms", async (t) => {
-    const { page, world, waiting } = await scene(t);
+    const { page, world, waiting } = await prepareForgedForms(t);
     const shown = [
       `${world.routerUrl}/_emulator/device?user_code=${waiting.user_code}`,
       `${world.routerUrl}/_emulator/provider?flow=trial&provider=P&state=s`,
@@ -118,7 +121,7 @@ describe("page of another site", { skip }, () => {
       `${world.clusters[0]!.url}${authorizePath}?${formatParameters(authorizationRequest, {})}`,
     ];
     for (const url of shown) {
-      const evil = await startSite(t, `<iframe src="${attribute(url)}"></iframe>`);
+      const evil = await startSite(t, `<iframe src="${escapeAttribute(url)}"></iframe>`);
       for (const place of places) {
         await page.goto(evil.url.replace("127.0.0.1", place), { waitUntil: "load" });
         const [, frame] = page.frames();
@@ -128,7 +131,7 @@ describe("page of another site", { skip }, () => {
   });
 
   it("cannot read the emulator's pages", async (t) => {
-    const { page, world, waiting } = await scene(t);
+    const { page, world, waiting } = await prepareForgedForms(t);
     const evil = await startSite(t, "<h1>Evil</h1>");
     for (const place of places) {
       await page.goto(evil.url.replace("127.0.0.1", place));

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createTestBrowser } from "../support/browser.ts";
 import { listViolationsByScheme } from "./barriers.ts";
-import { createStage, crmB, everyPage, startSite } from "./every-page.ts";
+import { createCrmBForm, createStage, everyPage, startSite } from "./every-page.ts";
 
 const { skip, tabInTurn } = createTestBrowser();
 
@@ -63,7 +63,7 @@ describe("emulator pages in a browser", { skip }, () => {
   it("allows the CRM to frame the app in crm_b and sends the front end the context", async (t) => {
     const page = await tabInTurn();
     const on = await createStage(t, page);
-    const crm = await startSite(t, `<iframe name="canvas" title="canvas"></iframe>${crmB(on, "canvas")}`);
+    const crm = await startSite(t, `<iframe name="canvas" title="canvas"></iframe>${createCrmBForm(on, "canvas")}`);
     await page.goto(crm.url);
     await page.frameLocator("iframe").frameLocator("iframe").getByText('"organization":{"name":"Northwind"}').waitFor();
     assert.deepEqual(page.complaints, []);

@@ -30,13 +30,13 @@ const post = async (url: string, headers: Record<string, string>, body: object):
     })
   ).json();
 const key = { "client-id": cluster!.clientId ?? "", "client-secret": cluster!.clientSecret ?? "" };
-const api = (path: string, body: object) => post(`${cluster!.url}/api/v2.1/public/${path}`, key, body);
-const control = (path: string, body: object) =>
+const postToApi = (path: string, body: object) => post(`${cluster!.url}/api/v2.1/public/${path}`, key, body);
+const postToControl = (path: string, body: object) =>
   post(`${emulator.controlUrl}/${path}`, { authorization: `Bearer ${emulator.token}` }, body);
 
 // The commands of the README's example, and a later contract.
-const contract = (name: string) =>
-  api("contracts/", {
+const createContract = (name: string) =>
+  postToApi("contracts/", {
     contract_template_id: 101,
     contract_name: name,
     contract_data: {},
@@ -44,14 +44,14 @@ const contract = (name: string) =>
   });
 const works = createServer((request, response) => request.resume().on("end", () => response.end())).listen(3000);
 const only_for_activities = ["CONTRACT_CREATED"];
-await api("webhooks/", { title: "Billing", url: "http://localhost:9/hooks", only_for_activities });
-await api("webhooks/", { title: "Search index", url: "http://localhost:3000/hooks", only_for_activities });
-await contract("Mutual NDA with Acme");
-await control("clock/advance", { by: "PT20M" });
-await contract("Order form");
-await control("clock/advance", { by: "PT6M" });
+await postToApi("webhooks/", { title: "Billing", url: "http://localhost:9/hooks", only_for_activities });
+await postToApi("webhooks/", { title: "Search index", url: "http://localhost:3000/hooks", only_for_activities });
+await createContract("Mutual NDA with Acme");
+await postToControl("clock/advance", { by: "PT20M" });
+await createContract("Order form");
+await postToControl("clock/advance", { by: "PT6M" });
 
-const { url } = (await control("sessions/codes", {})) as { url: string };
+const { url } = (await postToControl("sessions/codes", {})) as { url: string };
 const browser = await chromium.launch({ executablePath: browserExecutable!, args: ["--disable-gpu"] });
 const page = await browser.newPage({ viewport: { width: 1180, height: 560 }, reducedMotion: "reduce" });
 await page.goto(url);

@@ -22,7 +22,7 @@ async function signInAs(page: Tab, email: string, name = ""): Promise<void> {
 }
 
 /** Returns the response of the callback after the browser has reached it. */
-async function answered(page: Tab, path: string): Promise<Record<string, unknown>> {
+async function readJsonPage(page: Tab, path: string): Promise<Record<string, unknown>> {
   await page.waitForURL((url) => url.pathname === path);
   return JSON.parse((await page.locator("body").textContent())!);
 }
@@ -40,7 +40,7 @@ describe("provider page in a browser", { skip }, () => {
     it(`signs a user in for ${flow}`, async (t) => {
       const { page } = await begin(t, from);
       await signInAs(page, email, "Eli");
-      assert.equal((await answered(page, to)).email, email);
+      assert.equal((await readJsonPage(page, to)).email, email);
       assert.deepEqual(page.complaints, []);
     });
   }
@@ -56,10 +56,10 @@ describe("provider page in a browser", { skip }, () => {
     await open();
     await page.getByLabel("Team ID").fill("T-NEW");
     await page.getByRole("button", { name: "Allow" }).click();
-    assert.equal((await answered(page, redirect)).cluster_id, "us-1");
+    assert.equal((await readJsonPage(page, redirect)).cluster_id, "us-1");
     await open();
     await page.getByRole("button", { name: "Deny" }).click();
-    assert.deepEqual(await answered(page, redirect), { detail: "The installation was denied: access_denied" });
+    assert.deepEqual(await readJsonPage(page, redirect), { detail: "The installation was denied: access_denied" });
   });
 
   it("prompts again for an invalid address and preserves the input", async (t) => {
@@ -70,7 +70,7 @@ describe("provider page in a browser", { skip }, () => {
     assert.equal(await page.getByRole("alert").textContent(), "The e-mail address is not valid.");
     assert.equal(await page.getByLabel("Name").inputValue(), "Zoe");
     await signInAs(page, "zoe@newco.example", "Zoe");
-    const { email } = await answered(page, "/router/v1/trial/signup/oauth/callback");
+    const { email } = await readJsonPage(page, "/router/v1/trial/signup/oauth/callback");
     assert.equal(email, "zoe@newco.example");
   });
 

@@ -23,7 +23,7 @@ const people: Readonly<Record<string, { readonly name: string; readonly cluster:
 };
 
 /** A client whose page reports that the browser has reached it. */
-async function client(t: TestContext) {
+async function startClientSite(t: TestContext) {
   const site = await startReceiver(t);
   site.answer((_, response) => response.writeHead(200, { "content-type": "text/html" }).end("<h1>Back at the client"));
   return site;
@@ -38,10 +38,10 @@ interface Scene {
   arrival(): Promise<string>;
 }
 
-async function scene(t: TestContext, options: EmulatorOptions = {}): Promise<Scene> {
+async function prepareSignInPage(t: TestContext, options: EmulatorOptions = {}): Promise<Scene> {
   const page = await tabInTurn();
   const world = await startTestEmulator(t, options);
-  const { url } = await client(t);
+  const { url } = await startClientSite(t);
   const redirect_uri = `${url}/callback`;
   return {
     page,
@@ -71,7 +71,7 @@ describe("sign-in page in a browser", { skip }, () => {
   ];
   for (const [way, changes, mapped] of ways) {
     it(`signs in each offered user at their own cluster (${way})`, async (t) => {
-      const { page, open, arrival } = await scene(t, { seed: await seedWith(mapped) });
+      const { page, open, arrival } = await prepareSignInPage(t, { seed: await seedWith(mapped) });
       for (const [email, { name, cluster }] of Object.entries(people)) {
         await page.context().clearCookies();
         await open(changes);
@@ -82,7 +82,7 @@ describe("sign-in page in a browser", { skip }, () => {
     });
 
     it(`signs in a user by an entered address (${way})`, async (t) => {
-      const { page, open, arrival } = await scene(t, { seed: await seedWith(mapped) });
+      const { page, open, arrival } = await prepareSignInPage(t, { seed: await seedWith(mapped) });
       for (const [email, { cluster }] of Object.entries(people)) {
         await page.context().clearCookies();
         await open(changes);
@@ -99,7 +99,7 @@ describe("sign-in page in a browser", { skip }, () => {
   }
 
   it("signs in users of the other cluster at a cluster's own listener", async (t) => {
-    const { page, world, open, arrival } = await scene(t);
+    const { page, world, open, arrival } = await prepareSignInPage(t);
     for (const { id, url } of world.clusters) {
       for (const [email, { name, cluster }] of Object.entries(people)) {
         await page.context().clearCookies();
@@ -112,7 +112,7 @@ describe("sign-in page in a browser", { skip }, () => {
   });
 
   it("reports an unknown address and links to the known users", async (t) => {
-    const { page, open, arrival } = await scene(t);
+    const { page, open, arrival } = await prepareSignInPage(t);
     await open();
     await page.getByLabel("Another user").fill("nobody@x.example");
     await page.getByRole("button", { name: "Sign in" }).click();
@@ -123,8 +123,8 @@ describe("sign-in page in a browser", { skip }, () => {
   });
 
   it("follows the redirect of the client's callback", async (t) => {
-    const { page, open } = await scene(t);
-    const front = await client(t);
+    const { page, open } = await prepareSignInPage(t);
+    const front = await startClientSite(t);
     const back = await startReceiver(t);
     back.answer((_, response) =>
       response.writeHead(302, { location: front.url.replace("127.0.0.1", "localhost") }).end(),
@@ -137,7 +137,7 @@ describe("sign-in page in a browser", { skip }, () => {
   });
 
   it("is skipped after a sign-in until the client requests the page", async (t) => {
-    const { page, open, arrival } = await scene(t);
+    const { page, open, arrival } = await prepareSignInPage(t);
     await open();
     await page.getByRole("link", { name: "Eli Stone" }).click();
     const first = await arrival();

@@ -7,7 +7,7 @@ import { enterKey, simulateUser } from "../support/cli/simulated-user.ts";
 import { startReceiver } from "../support/receiver.ts";
 
 /** The commands of one operation that require a confirmation. For the mapping tables, see test/cli/bulk. */
-const askedFirst = {
+const confirmationByCommand = {
   "contracts contacts delete": "yes",
   "contracts void": "name",
   "emulator reset": "yes",
@@ -52,7 +52,7 @@ const changing = Object.values(deriveSpecs())
   }));
 
 /** Removes --confirm and its value. */
-const unconfirmed = (argv: readonly string[]) => {
+const removeConfirmation = (argv: readonly string[]) => {
   const at = argv.indexOf("--confirm");
   return at < 0 ? argv : argv.toSpliced(at, 2);
 };
@@ -63,19 +63,19 @@ describe("confirmation prompt", () => {
     const asked: Record<string, string> = {};
     for (const { name, argv } of changing) {
       const sent = service.received.length;
-      const words = [...unconfirmed(argv), "--base-url", service.url, "--retries", "0"];
+      const words = [...removeConfirmation(argv), "--base-url", service.url, "--retries", "0"];
       const { err } = await runCli(words, { env, stdin: '{"svc_state":1}' });
       const level = /--yes required/.test(err) ? "yes" : /--confirm \S+ is required/.test(err) ? "name" : undefined;
       if (level === undefined) continue;
       asked[name] = level;
       assert.equal(service.received.length, sent, `${name} asked, and sent`);
     }
-    assert.deepEqual(Object.fromEntries(Object.entries(asked).sort()), askedFirst);
+    assert.deepEqual(Object.fromEntries(Object.entries(asked).sort()), confirmationByCommand);
   });
 
   it("is required by every command that deletes", () => {
     const deleting = changing.filter(({ method }) => method === "DELETE").map(({ name }) => name);
-    assert.deepEqual(deleting.filter((name) => !(name in askedFirst)).sort(), harmless);
+    assert.deepEqual(deleting.filter((name) => !(name in confirmationByCommand)).sort(), harmless);
   });
 
   it("is required for irreversible changes but never shown without a terminal", async (t) => {

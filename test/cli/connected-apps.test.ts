@@ -25,7 +25,7 @@ const seed = {
 };
 
 /** An emulator with the secrets of the connected apps, and files with these secrets. */
-async function stage(t: TestContext, options: object = {}): Promise<CliEmulator> {
+async function startConnectedApps(t: TestContext, options: object = {}): Promise<CliEmulator> {
   const world = await startCliEmulator(t, { seed, ...options });
   const files = {
     "event.json": '{"type":"event_callback","team_id":"T1","text":"é"}',
@@ -47,7 +47,7 @@ async function stage(t: TestContext, options: object = {}): Promise<CliEmulator>
 }
 
 /** The newest request to us-1, which receives each event. */
-async function newest({ emulator }: CliEmulator): Promise<string> {
+async function getNewestRequest({ emulator }: CliEmulator): Promise<string> {
   const { items } = (await emulator.ask("GET", "clusters/us-1/inbox")).body as {
     items: { method: string; target: string }[];
   };
@@ -68,24 +68,24 @@ describe("svc chat-a", () => {
   };
 
   it("signs any request with the secret from a file", async (t) => {
-    const world = await stage(t);
+    const world = await startConnectedApps(t);
     for (const [command, path] of Object.entries(commands)) {
       const expected = path.endsWith("/options") ? { options: [] } : {};
       assert.deepEqual(await world.json(`${command} --signing-secret-file chat-a.secret`), expected, command);
-      assert.equal(await newest(world), `POST ${path}`);
+      assert.equal(await getNewestRequest(world), `POST ${path}`);
     }
   });
 
   it("signs with the secret from the environment and the header prefix of another app", async (t) => {
-    const world = await stage(t);
+    const world = await startConnectedApps(t);
     const env = { SVC_CHAT_A_SIGNING_SECRET: secrets.chatA };
     const command = "chat-a event --file event.json --header-prefix x-other";
     assert.deepEqual(await world.json(command, { env }), {});
-    assert.equal(await newest(world), `POST ${base}/chat_a/webhook/event/`);
+    assert.equal(await getNewestRequest(world), `POST ${base}/chat_a/webhook/event/`);
   });
 
   it("rejects a missing or wrong secret", async (t) => {
-    const { svc } = await stage(t);
+    const { svc } = await startConnectedApps(t);
     for (const flags of ["", " --signing-secret-file wrong.secret"]) {
       const { exit, out, err } = await svc(`chat-a event --file event.json${flags}`);
       assert.deepEqual([exit, out], [4, ""]);
@@ -94,7 +94,7 @@ describe("svc chat-a", () => {
   });
 
   it("prints no secret and no signature in a dry run", async (t) => {
-    const { svc } = await stage(t);
+    const { svc } = await startConnectedApps(t);
     const { exit, out, err } = await svc(
       "chat-a event --file event.json --signing-secret-file chat-a.secret --dry-run --json",
     );
@@ -107,7 +107,7 @@ describe("svc chat-a", () => {
   });
 
   it("rejects an empty secret and two inputs from standard input", async (t) => {
-    const { svc } = await stage(t);
+    const { svc } = await startConnectedApps(t);
     assert.equal((await svc("chat-a event --file event.json --signing-secret-file empty.secret")).exit, 2);
     assert.equal((await svc("chat-a event --file - --signing-secret-file -", { stdin: "x" })).exit, 2);
     assert.equal((await svc("chat-a event --file event.json --signing-secret-file none")).exit, 2);
@@ -153,13 +153,13 @@ describe("svc chat-b messaging", () => {
   const messaging = "chat-b messaging --file activity.json";
 
   it("lets the emulator issue a token for the activity", async (t) => {
-    const world = await stage(t);
+    const world = await startConnectedApps(t);
     assert.deepEqual(await world.json(`${messaging} --mint`), {});
-    assert.equal(await newest(world), `POST ${base}/chat_b/webhook/messaging`);
+    assert.equal(await getNewestRequest(world), `POST ${base}/chat_b/webhook/messaging`);
   });
 
   it("accepts a token from a file or the environment", async (t) => {
-    const { json, svc, cwd } = await stage(t);
+    const { json, svc, cwd } = await startConnectedApps(t);
     const { token } = await json<{ token: string }>("emulator chat-b token --service-url https://x.example");
     await writeFile(join(cwd, "token.txt"), token);
     assert.deepEqual(await json(`${messaging} --token-file token.txt`), {});
@@ -167,7 +167,7 @@ describe("svc chat-b messaging", () => {
   });
 
   it("requests no token in a dry run", async (t) => {
-    const { svc, emulator } = await stage(t);
+    const { svc, emulator } = await startConnectedApps(t);
     const { exit, out } = await svc(`${messaging} --mint --dry-run --json`);
     const { headers } = JSON.parse(out) as { headers: Record<string, string> };
     assert.deepEqual([exit, headers.authorization], [0, "[hidden]"]);
@@ -179,7 +179,7 @@ describe("svc chat-b messaging", () => {
   });
 
   it("rejects a request without a token", async (t) => {
-    const { svc } = await stage(t);
+    const { svc } = await startConnectedApps(t);
     const { exit, err } = await svc(messaging);
     assert.equal(exit, 4);
     assert.match(err, /Invalid bot-framework token/);
@@ -189,7 +189,7 @@ describe("svc chat-b messaging", () => {
 
 describe("svc crm-a", () => {
   it("signs every version, including the query", async (t) => {
-    const { json, svc } = await stage(t);
+    const { json, svc } = await startConnectedApps(t);
     for (const version of ["v1", "v2", "v3"]) {
       const answer = await json([
         ...["crm-a", "cards", "--query", "associatedObjectId=245", "--query", "name=A & B: 50%"],
@@ -201,7 +201,7 @@ describe("svc crm-a", () => {
   });
 
   it("prints the page of the app or the URL of the contract's page", async (t) => {
-    const { svc, emulator } = await stage(t);
+    const { svc, emulator } = await startConnectedApps(t);
     const signed = "--query client_id=cli --client-secret-file crm-a.secret";
     const page = await svc(`crm-a iframe ${signed}`);
     assert.equal(page.exit, 0);
@@ -214,14 +214,14 @@ describe("svc crm-a", () => {
   });
 
   it("signs the public URL if one is given", async (t) => {
-    const { svc } = await stage(t, { publicUrl: "https://router.example" });
+    const { svc } = await startConnectedApps(t, { publicUrl: "https://router.example" });
     const command = "crm-a iframe --client-secret-file crm-a.secret";
     assert.equal((await svc(`${command} --public-url https://router.example`)).exit, 0);
     assert.equal((await svc(command)).exit, 4);
   });
 
   it("requires the secret", async (t) => {
-    const { svc } = await stage(t);
+    const { svc } = await startConnectedApps(t);
     assert.equal((await svc("crm-a cards")).exit, 4);
     assert.equal((await svc("crm-a cards", { env: { SVC_CRM_A_CLIENT_SECRET: secrets.crmA } })).exit, 0);
   });
@@ -229,7 +229,7 @@ describe("svc crm-a", () => {
 
 describe("svc crm-b", () => {
   it("signs an envelope, including an empty envelope", async (t) => {
-    const { svc } = await stage(t);
+    const { svc } = await startConnectedApps(t);
     const page = await svc("crm-b open --envelope envelope.json --consumer-secret-file crm-b.secret");
     assert.equal(page.exit, 0, page.err);
     assert.match(page.out, /<dd>Ada<\/dd>/);
@@ -237,7 +237,7 @@ describe("svc crm-b", () => {
   });
 
   it("sends a signed request unchanged and rejects two signed requests", async (t) => {
-    const { svc } = await stage(t);
+    const { svc } = await startConnectedApps(t);
     const { exit, err } = await svc("crm-b open --signed-request x.y");
     assert.equal(exit, 4);
     assert.match(err, /Invalid signed request/);
@@ -246,21 +246,21 @@ describe("svc crm-b", () => {
   });
 
   it("shows the canvas", async (t) => {
-    const { svc } = await stage(t);
+    const { svc } = await startConnectedApps(t);
     assert.match((await svc("crm-b canvas")).out, /<h1>Contracts in crm_b<\/h1>/);
   });
 });
 
 describe("svc billing event", () => {
   it("accepts the credentials as a user name and a password file", async (t) => {
-    const world = await stage(t);
+    const world = await startConnectedApps(t);
     const command = "billing event --data billing.json --username billing --password-file billing.secret";
     assert.deepEqual(await world.json(command), {});
-    assert.equal(await newest(world), "POST /router/v1/billing/webhook");
+    assert.equal(await getNewestRequest(world), "POST /router/v1/billing/webhook");
   });
 
   it("accepts the credentials from the environment, overridden by flags", async (t) => {
-    const { svc } = await stage(t);
+    const { svc } = await startConnectedApps(t);
     const command = "billing event --data billing.json";
     assert.equal((await svc(command, { env: { SVC_BASIC_AUTH: `billing:${secrets.billing}` } })).exit, 0);
     const env = { SVC_BASIC_AUTH: "billing:wrong", SVC_BILLING_PASSWORD: secrets.billing };
@@ -269,7 +269,7 @@ describe("svc billing event", () => {
   });
 
   it("requires both user name and password", async (t) => {
-    const { svc } = await stage(t);
+    const { svc } = await startConnectedApps(t);
     assert.equal((await svc("billing event --data billing.json --username billing")).exit, 2);
     assert.equal((await svc("billing event --data billing.json --password-file billing.secret")).exit, 2);
     assert.equal((await svc("billing event --data billing.json")).exit, 4);

@@ -17,7 +17,7 @@ const create = [
 ];
 
 /** A folder with `svc` and a session of svc dev in the background. */
-async function folderOf(t: TestContext) {
+async function createDevFolder(t: TestContext) {
   const cwd = await createTestFolder(t);
   const env = { SVC_CONFIG_DIR: cwd };
   const svc = (argv: string | readonly string[], more: RunOptions = {}) => runCli(argv, { cwd, env, ...more });
@@ -30,7 +30,7 @@ async function folderOf(t: TestContext) {
 }
 
 /** An app that can be stopped and restarted on the same port. */
-async function app(t: TestContext) {
+async function startApp(t: TestContext) {
   let server = createServer();
   // The port is outside of the ephemeral range, so no other test gets it while the app is down.
   const port = randomInt(20_000, 30_000);
@@ -50,7 +50,7 @@ async function app(t: TestContext) {
 
 describe("svc dev in a pipe", () => {
   it("starts one emulator for concurrent sessions of a folder", async (t) => {
-    const { dev } = await folderOf(t);
+    const { dev } = await createDevFolder(t);
     const sessions = ["--json", "--json", "--json"].map((flag) => dev(flag, "--port", "0"));
     await Promise.all(sessions.map((session) => session.saw('"type":"ready"')));
     const readies = sessions.map((session) => session.events()[0]);
@@ -61,8 +61,8 @@ describe("svc dev in a pipe", () => {
   });
 
   it("starts an emulator and prints requests and deliveries as JSON lines after a ready line", async (t) => {
-    const { svc, dev, cwd, file } = await folderOf(t);
-    const { port, url } = await app(t);
+    const { svc, dev, cwd, file } = await createDevFolder(t);
+    const { port, url } = await startApp(t);
     const session = dev("--forward-to", String(port), "--port", "0", "--activities", "CONTRACT_CREATED", "--json");
     await session.saw('"type":"ready"');
     const [ready] = session.events();
@@ -98,7 +98,7 @@ describe("svc dev in a pipe", () => {
   });
 
   it("joins the emulator of the folder and leaves it unchanged", async (t) => {
-    const { dev, file } = await folderOf(t);
+    const { dev, file } = await createDevFolder(t);
     const world = await startTestEmulator(t, { file });
     const session = dev("--json");
     await session.saw('"type":"ready"');
@@ -110,7 +110,7 @@ describe("svc dev in a pipe", () => {
   });
 
   it("shows all times by the emulator's clock, including retries during an advance", async (t) => {
-    const { dev, svc, file } = await folderOf(t);
+    const { dev, svc, file } = await createDevFolder(t);
     const world = await startTestEmulator(t, { file, clock: { mode: "manual" } });
     const target = await startReceiver(t);
     target.answer(500);
@@ -127,8 +127,8 @@ describe("svc dev in a pipe", () => {
   });
 
   it("reports when the app is down and when the app is back", async (t) => {
-    const { dev, svc } = await folderOf(t);
-    const { port, url, stop, start } = await app(t);
+    const { dev, svc } = await createDevFolder(t);
+    const { port, url, stop, start } = await startApp(t);
     await stop();
     const flags = ["--forward-to", String(port), "--port", "0", "--activities", "CONTRACT_CREATED"];
     const session = dev(...flags);
@@ -148,7 +148,7 @@ describe("svc dev in a pipe", () => {
   });
 
   it("continues after deletion of the webhook and after a restart on another port", async (t) => {
-    const { dev, svc, file } = await folderOf(t);
+    const { dev, svc, file } = await createDevFolder(t);
     const first = await startTestEmulator(t, { file });
     const target = await startReceiver(t);
     const session = dev("--forward-to", target.url, "--json");
@@ -176,7 +176,7 @@ describe("svc dev in a pipe", () => {
     [["--activities", "CONTRACT_SIGND"], /"CONTRACT_SIGND"/],
   ] as const) {
     it(`exits with 2 for svc dev ${flags.join(" ")}`, async (t) => {
-      const { svc, file } = await folderOf(t);
+      const { svc, file } = await createDevFolder(t);
       const { exit, out, err } = await svc(["dev", ...flags]);
       assert.deepEqual([exit, out], [2, ""], err);
       assert.match(err, message);

@@ -13,9 +13,10 @@ interface Row {
   readonly detail: string;
   readonly hint: string | null;
 }
-const rowsOf = ({ out }: RunResult): Row[] => JSON.parse(out);
-const statuses = (result: RunResult) => Object.fromEntries(rowsOf(result).map(({ check, status }) => [check, status]));
-const rowOf = (result: RunResult, name: string) => rowsOf(result).find(({ check }) => check === name)!;
+const parseRows = ({ out }: RunResult): Row[] => JSON.parse(out);
+const getStatuses = (result: RunResult) =>
+  Object.fromEntries(parseRows(result).map(({ check, status }) => [check, status]));
+const findRow = (result: RunResult, name: string) => parseRows(result).find(({ check }) => check === name)!;
 
 describe("svc doctor", () => {
   it("finds no problems with an emulator and changes nothing", async (t) => {
@@ -23,7 +24,7 @@ describe("svc doctor", () => {
     const before = (await emulator.ask("GET", "state")).body;
     const result = await svc("doctor --json");
     assert.equal(result.exit, 0);
-    assert.deepEqual(statuses(result), {
+    assert.deepEqual(getStatuses(result), {
       versions: "ok",
       files: "ok",
       profile: "skipped",
@@ -44,7 +45,7 @@ describe("svc doctor", () => {
     const here = await startTestEmulator(t, { file: join(cwd, ".svc/emulator.json") });
     const { svc, emulator: other } = await startCliEmulator(t);
     const { pid } = process;
-    const found = rowOf(await svc("doctor --json", { cwd }), "emulator");
+    const found = findRow(await svc("doctor --json", { cwd }), "emulator");
     assert.deepEqual(found, {
       check: "emulator",
       status: "warning",
@@ -52,22 +53,22 @@ describe("svc doctor", () => {
       hint: 'To use the emulator of this folder: eval "$(svc emulator env)" again.',
     });
     const env = { SVC_EMULATOR_URL: here.controlUrl };
-    const { status, detail } = rowOf(await svc("doctor --json", { cwd, env }), "emulator");
+    const { status, detail } = findRow(await svc("doctor --json", { cwd, env }), "emulator");
     assert.deepEqual([status, detail], ["ok", `${here.routerUrl} (pid ${pid})`]);
   });
 
   it("exits with 4 for rejected credentials", async (t) => {
     const { svc } = await startCliEmulator(t);
     const result = await svc("doctor --json", { env: { SVC_CLIENT_SECRET: "wrong" } });
-    assert.deepEqual([result.exit, rowOf(result, "contract API").status], [4, "failed"]);
-    assert.match(String(rowOf(result, "contract API").hint), /SVC_CLIENT_ID and SVC_CLIENT_SECRET/);
+    assert.deepEqual([result.exit, findRow(result, "contract API").status], [4, "failed"]);
+    assert.match(String(findRow(result, "contract API").hint), /SVC_CLIENT_ID and SVC_CLIENT_SECRET/);
   });
 
   it("exits with 75 for an unreachable service", async () => {
     const result = await runCli("doctor --json --base-url http://127.0.0.1:1");
     assert.equal(result.exit, 75);
-    assert.match(rowOf(result, "router").detail, /connection refused/);
-    assert.equal(rowOf(result, "contract API").status, "skipped");
+    assert.match(findRow(result, "router").detail, /connection refused/);
+    assert.equal(findRow(result, "contract API").status, "skipped");
   });
 
   it("exits with 1 for another server at the address", async (t) => {
@@ -75,7 +76,7 @@ describe("svc doctor", () => {
     page.answer((_, response) => response.writeHead(200, { "content-type": "text/html" }).end("<html>"));
     const result = await runCli(["doctor", "--json", "--base-url", page.url]);
     assert.equal(result.exit, 1);
-    assert.match(rowOf(result, "router").detail, /HTML/);
+    assert.match(findRow(result, "router").detail, /HTML/);
   });
 
   it("reports clock skew", async (t) => {
@@ -84,8 +85,8 @@ describe("svc doctor", () => {
       response.writeHead(200, { date: new Date(Date.now() - 120_000).toUTCString() }).end('{"database":true}'),
     );
     const result = await runCli(["doctor", "--json", "--base-url", service.url]);
-    assert.match(rowOf(result, "clock").detail, /^1(19|20|21) s ahead of the service$/);
-    assert.equal(rowOf(result, "clock").status, "warning");
+    assert.match(findRow(result, "clock").detail, /^1(19|20|21) s ahead of the service$/);
+    assert.equal(findRow(result, "clock").status, "warning");
   });
 
   it("exits with 2 without a configuration and suggests one", async () => {
@@ -100,7 +101,7 @@ describe("svc doctor", () => {
     await writeFile(join(folder, "profiles.json"), "{ very-secret");
     await chmod(join(folder, "profiles.json"), 0o644);
     const result = await runCli("doctor --json", { env: { SVC_CONFIG_DIR: folder } });
-    assert.equal(rowOf(result, "files").hint, `chmod go= ${join(folder, "profiles.json")}`);
-    assert.deepEqual([rowOf(result, "profile").status, result.out.includes("very-secret")], ["failed", false]);
+    assert.equal(findRow(result, "files").hint, `chmod go= ${join(folder, "profiles.json")}`);
+    assert.deepEqual([findRow(result, "profile").status, result.out.includes("very-secret")], ["failed", false]);
   });
 });

@@ -41,7 +41,7 @@ const secret = "s3cr3t-invite";
 const base = "http://127.0.0.1:1";
 
 /** The output of a dry run, as text and as JSON, in a folder with these files. */
-async function planned(t: TestContext, argv: string, files: Readonly<Record<string, string>> = {}) {
+async function runDry(t: TestContext, argv: string, files: Readonly<Record<string, string>> = {}) {
   const cwd = await createTestFolder(t);
   for (const [name, content] of Object.entries(files)) await writeFile(join(cwd, name), content);
   const env = { SVC_STATE_DIR: cwd, SVC_CONFIG_DIR: cwd, SVC_CLUSTER_KEY: secret, SVC_EMULATOR_TOKEN: secret };
@@ -55,20 +55,20 @@ async function planned(t: TestContext, argv: string, files: Readonly<Record<stri
 
 describe("secret masking of --dry-run", () => {
   it("masks the device code in the path", async (t) => {
-    const { people, program } = await planned(t, `api POST /_emulator/device-grants/${secret}`);
+    const { people, program } = await runDry(t, `api POST /_emulator/device-grants/${secret}`);
     assert.match(people, /\/device-grants\/\[hidden\]\n/);
     assert.match(program.url, /\/device-grants\/\[hidden\]$/);
   });
 
   it("masks secrets in the query and path of any request by name", async (t) => {
     const path = `/a/by_token/${secret}?code=${secret}&page=2&n[client_secret]=${secret}`;
-    const { program } = await planned(t, `api GET ${path}`);
+    const { program } = await runDry(t, `api GET ${path}`);
     assert.equal(program.url, `${base}/a/by_token/[hidden]?code=[hidden]&page=2&n[client_secret]=[hidden]`);
   });
 
   it("masks nested secrets in the body but no other fields", async (t) => {
     const body = { cluster_id: "eu-1", tokens: [secret, secret] };
-    const { people, program } = await planned(t, "router map-creator-tokens --data b.json", {
+    const { people, program } = await runDry(t, "router map-creator-tokens --data b.json", {
       "b.json": JSON.stringify(body),
     });
     assert.deepEqual(program.body, { cluster_id: "eu-1", tokens: ["[hidden]", "[hidden]"] });
@@ -76,7 +76,7 @@ describe("secret masking of --dry-run", () => {
   });
 
   it("masks tokens in the rows of a job", async (t) => {
-    const { people, program } = await planned(t, "router map-creator-tokens rows.txt --cluster eu-1", {
+    const { people, program } = await runDry(t, "router map-creator-tokens rows.txt --cluster eu-1", {
       "rows.txt": `${secret}\n`,
     });
     assert.deepEqual([program.sample, program.body], [["[hidden]"], { tokens: ["[hidden]"], cluster_id: "eu-1" }]);
@@ -85,13 +85,13 @@ describe("secret masking of --dry-run", () => {
 
   it("masks the tokens of a workspace but shows its other identifiers", async (t) => {
     const rows = `client cli_1\ncreator-token ${secret}\nuser-code ${secret}\n`;
-    const { people } = await planned(t, "router offboard eu-1 --from rows.txt", { "rows.txt": rows });
+    const { people } = await runDry(t, "router offboard eu-1 --from rows.txt", { "rows.txt": rows });
     assert.match(people, /^ {2}client cli_1\n {2}creator-token \[hidden\]\n {2}user-code \[hidden\]$/m);
   });
 
   it("masks a secret in the address of a receiver", async (t) => {
     const to = `http://127.0.0.1:1/hooks?token=${secret}`;
-    const { program } = await planned(t, `webhooks replay hook.json --to ${to}`, {
+    const { program } = await runDry(t, `webhooks replay hook.json --to ${to}`, {
       "hook.json": "{}",
       "hook.headers": "x: y\n",
     });

@@ -7,7 +7,7 @@ import { createTestFolder } from "../support/cli/cli-emulator.ts";
 import { runCli } from "../support/cli/run-cli.ts";
 
 /** Starts `svc emulator start --json` and resolves with the ready line. `ended` resolves with the result. */
-async function started(argv: string, cwd: string) {
+async function startEmulatorCommand(argv: string, cwd: string) {
   let signal: (name: "SIGINT" | "SIGTERM") => void = () => {};
   let ended!: ReturnType<typeof runCli>;
   const line = await new Promise<string>((ready, failed) => {
@@ -26,7 +26,7 @@ async function started(argv: string, cwd: string) {
 describe("svc emulator start", () => {
   it("prints one line when ready, is found by its folder and stops on request", async (t) => {
     const cwd = await createTestFolder(t);
-    const { ready, line, ended } = await started("--ready-file ready.json", cwd);
+    const { ready, line, ended } = await startEmulatorCommand("--ready-file ready.json", cwd);
     assert.deepEqual(Object.keys(ready), ["event", "router_url", "control_url", "clusters", "file", "pid"]);
     assert.deepEqual(
       [ready.event, ready.control_url, ready.file, line.indexOf("\n")],
@@ -57,7 +57,7 @@ describe("svc emulator start", () => {
   ] as const) {
     it(`closes cleanly on ${name} and exits with ${code}`, async (t) => {
       const cwd = await createTestFolder(t);
-      const { ended, signal } = await started("", cwd);
+      const { ended, signal } = await startEmulatorCommand("", cwd);
       signal(name);
       const { exit, err } = await ended;
       assert.deepEqual([exit, err.includes("error")], [code, false]);
@@ -67,7 +67,7 @@ describe("svc emulator start", () => {
 
   it("rejects a state in use and a port in use", async (t) => {
     const cwd = await createTestFolder(t);
-    const { ended, signal } = await started("", cwd);
+    const { ended, signal } = await startEmulatorCommand("", cwd);
     const second = await runCli("emulator start --port 0", { cwd });
     assert.equal(second.exit, 1);
     assert.match(second.err, /^error: An emulator is already running: http.*emulator\.json/);
@@ -144,14 +144,14 @@ describe("svc emulator repair", () => {
   });
 });
 
-const script = (code: string) => ["emulator", "exec", "--", process.execPath, "-e", code];
+const createExecArguments = (code: string) => ["emulator", "exec", "--", process.execPath, "-e", code];
 
 describe("svc emulator exec", () => {
   it("provides all variables to the command but none of the real service", async (t) => {
     const cwd = await createTestFolder(t);
     const code =
       'console.log(JSON.stringify(Object.fromEntries(Object.entries(process.env).filter(([name]) => name.startsWith("SVC_")))))';
-    const { exit, out } = await runCli(script(code), {
+    const { exit, out } = await runCli(createExecArguments(code), {
       cwd,
       env: { SVC_TOKEN: "real", SVC_CLIENT_SECRET: "real", SVC_PROFILE: "real" },
     });
@@ -194,8 +194,8 @@ describe("svc emulator exec", () => {
 
   it("exits with the command's code, 128 + n after a signal, 127 for a missing program", async (t) => {
     const cwd = await createTestFolder(t);
-    assert.equal((await runCli(script("process.exit(7)"), { cwd })).exit, 7);
-    assert.equal((await runCli(script('process.kill(process.pid, "SIGKILL")'), { cwd })).exit, 137);
+    assert.equal((await runCli(createExecArguments("process.exit(7)"), { cwd })).exit, 7);
+    assert.equal((await runCli(createExecArguments('process.kill(process.pid, "SIGKILL")'), { cwd })).exit, 137);
     const missing = await runCli("emulator exec -- no-such-program", { cwd });
     assert.deepEqual([missing.exit, missing.err], [127, "error: Cannot run no-such-program: no such program\n"]);
     assert.equal((await runCli("emulator exec", { cwd })).exit, 2);
@@ -246,7 +246,9 @@ describe("svc emulator exec", () => {
     const cwd = await createTestFolder(t);
     let signal: (name: "SIGTERM") => void = () => {};
     const { exit } = await runCli(
-      script('process.on("SIGTERM", () => process.exit(9)); setInterval(() => {}, 1e6); console.log("up")'),
+      createExecArguments(
+        'process.on("SIGTERM", () => process.exit(9)); setInterval(() => {}, 1e6); console.log("up")',
+      ),
       {
         cwd,
         onStart: (run) => {

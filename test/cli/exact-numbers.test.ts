@@ -9,7 +9,7 @@ import { startReceiver } from "../support/receiver.ts";
 /** Numbers that a double would change, one for each kind of change. */
 const numbers = '{"float":1.0,"big":12345678901234567890,"huge":7e12345,"small":-0,"exponent":1E2,"plain":[1,2.5,-3]}';
 
-async function service(t: TestContext, body: string) {
+async function startService(t: TestContext, body: string) {
   const received = await startReceiver(t);
   received.answer((_, response) => response.writeHead(200, { "content-type": "application/json" }).end(body));
   const cwd = await createTestFolder(t);
@@ -22,7 +22,7 @@ const put = (...flags: string[]) => ["contracts", "external-metadata", "put", "T
 
 describe("exact numbers in JSON", () => {
   it("sends numbers of --data unchanged, next to fields of other flags", async (t) => {
-    const { svc, cwd, sent } = await service(t, "{}");
+    const { svc, cwd, sent } = await startService(t, "{}");
     const document = `{"external_metadata":{"id":"d","integration_name":"crm","record_type":"deal","record_data":${numbers}}}`;
     await writeFile(join(cwd, "body.json"), document);
     assert.equal((await svc(put("--data", "body.json", "--quiet"))).exit, 0);
@@ -32,7 +32,7 @@ describe("exact numbers in JSON", () => {
   });
 
   it("sends numbers of --set unchanged", async (t) => {
-    const { svc, sent } = await service(t, "{}");
+    const { svc, sent } = await startService(t, "{}");
     const fields = [
       "id=1",
       "integration_name=crm",
@@ -49,7 +49,7 @@ describe("exact numbers in JSON", () => {
   });
 
   it("rejects inexact numbers for integer fields", async (t) => {
-    const { svc } = await service(t, "{}");
+    const { svc } = await startService(t, "{}");
     for (const value of ["9007199254740993", "7e12345"]) {
       const { exit, err } = await svc(["contracts", "create", "--set", `contract_template_id=${value}`]);
       assert.deepEqual([exit, /contract-template-id/.test(err)], [2, true], err);
@@ -57,7 +57,7 @@ describe("exact numbers in JSON", () => {
   });
 
   it("prints numbers exactly like the service", async (t) => {
-    const { svc } = await service(t, `{"id":"d","record_data":${numbers}}`);
+    const { svc } = await startService(t, `{"id":"d","record_data":${numbers}}`);
     const show = async (...flags: string[]) =>
       (await svc(["contracts", "external-metadata", "show", "T-1", "--quiet", ...flags])).out;
     assert.equal((await show("--json")).replace(/\s/g, ""), `{"id":"d","record_data":${numbers}}`);

@@ -7,7 +7,7 @@ import { ndaContractJson } from "../support/cli/nda.ts";
 import { runCli } from "../support/cli/run-cli.ts";
 
 /** The command lines that a run suggests. */
-const proposed = (err: string): string[] =>
+const findProposedCommands = (err: string): string[] =>
   [...err.matchAll(/(?:Next:|try:|approved:|^ {2})\s?(svc [a-z].*)$/gm)].map(([, line]) => line!);
 
 /** A folder, and a profile with the addresses of the services. */
@@ -22,11 +22,11 @@ describe("suggested command line", () => {
   it("uses the same target with --emulator", async (t) => {
     const cwd = await createTestFolder(t);
     const created = await runCli("contracts create --data - --emulator", { cwd, stdin: ndaContractJson });
-    assert.deepEqual(proposed(created.err), ["svc contracts send T-1 --emulator"]);
+    assert.deepEqual(findProposedCommands(created.err), ["svc contracts send T-1 --emulator"]);
     const sent = await runCli("contracts send T-1 --emulator", { cwd });
-    assert.deepEqual(proposed(sent.err), ["svc contracts status T-1 --emulator"]);
+    assert.deepEqual(findProposedCommands(sent.err), ["svc contracts status T-1 --emulator"]);
     const alone = await runCli("webhooks trigger CONTRACT_SIGNED --emulator", { cwd });
-    assert.deepEqual(proposed(alone.err), ["svc webhooks listen --emulator"]);
+    assert.deepEqual(findProposedCommands(alone.err), ["svc webhooks listen --emulator"]);
   });
 
   it("names the program svc, even under npx, and preserves other words", async (t) => {
@@ -44,7 +44,7 @@ describe("suggested command line", () => {
   it("uses the same target with --profile, in errors for users and for programs", async (t) => {
     const { cwd, env } = await withProfile(t, "staging");
     const people = await runCli("--profile staging auth token", { cwd, env });
-    assert.deepEqual(proposed(people.err), ["svc auth device-login --profile staging"]);
+    assert.deepEqual(findProposedCommands(people.err), ["svc auth device-login --profile staging"]);
     const programs = await runCli("--profile=staging auth token --json", { cwd, env });
     assert.deepEqual(JSON.parse(programs.err).error.next, [
       { argv: ["svc", "auth", "device-login", "--profile", "staging"] },
@@ -53,6 +53,6 @@ describe("suggested command line", () => {
 
   it("has no target if the command sends no requests", async (t) => {
     const { err } = await runCli("emulator clock --profile staging", await withProfile(t, "staging"));
-    assert.deepEqual(proposed(err), ["svc emulator start"]);
+    assert.deepEqual(findProposedCommands(err), ["svc emulator start"]);
   });
 });

@@ -13,7 +13,7 @@ const specs = new Map(
 /** Shared code of two commands reads this flag, which only one of them has. */
 const onlyOfSome = new Set(["integration-type"]);
 
-const derivedOf = (command: Command) => {
+const describeDerived = (command: Command) => {
   const spec = specs.get(command.words.join(" "));
   return {
     flags: (spec?.flags ?? []).map(({ flag, type, repeatable = false }) => ({ flag, type, repeatable })),
@@ -37,7 +37,7 @@ describe("derived fields of a hand-written command", async () => {
 
   for (const command of readers) {
     it(`matches the derived command: ${command.words.join(" ")}`, () => {
-      const derived = derivedOf(command);
+      const derived = describeDerived(command);
       const { flags = [], positionals = [] } = command.readsDerived ?? {};
       const read = flags.map(({ flag, type, repeatable = false }) => ({ flag, type, repeatable }));
       const own = new Set(command.flags.map(({ flag }) => flag));

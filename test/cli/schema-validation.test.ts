@@ -13,7 +13,7 @@ import type { CommandSpec, FlagSpec, PositionalSpec } from "../../src/derive/com
 import { deriveSpecs } from "../../src/derive/specs.ts";
 
 const specs = Object.values(deriveSpecs()).flat();
-const operationOf = (spec: CommandSpec) => getOperationById(spec.operation) as Operation;
+const requireOperation = (spec: CommandSpec) => getOperationById(spec.operation) as Operation;
 
 /** Valid and invalid values that users may enter. */
 const word = fc.oneof(
@@ -24,7 +24,7 @@ const word = fc.oneof(
   fc.constantFrom("", " ", "-", "0", "-0", "null", "true", "1e400", "9007199254740993", "jo@acme.example", "T-1"),
 );
 
-function anyValueOf(one: FlagSpec | PositionalSpec): fc.Arbitrary<unknown> {
+function createValueArbitrary(one: FlagSpec | PositionalSpec): fc.Arbitrary<unknown> {
   const { type = "text", choices } = one;
   if (type === "switch") return fc.constant(true);
   if (type === "boolean") return fc.boolean();
@@ -63,11 +63,11 @@ describe("command without schema validation", () => {
         positionals: record(
           spec.positionals
             .filter(({ name }) => isFree(name))
-            .map((one) => [one.name, anyValueOf(one).filter(isSegment)]),
+            .map((one) => [one.name, createValueArbitrary(one).filter(isSegment)]),
           spec.positionals.map(({ name }) => name).filter(isFree),
         ),
         flags: record(
-          flags.map((one) => [one.flag, anyValueOf(one)]),
+          flags.map((one) => [one.flag, createValueArbitrary(one)]),
           flags.flatMap(({ flag, required }) => (required ? [flag] : [])),
         ),
       });
@@ -76,7 +76,7 @@ describe("command without schema validation", () => {
           const given = { positionals, flags, rest: [] } as unknown as Parameters<typeof buildArguments>[2];
           const bare = { ...spec, body: undefined } as unknown as CommandSpec;
           const { args } = await buildArguments(bare, toOperationOutline(bare), given, {} as Host);
-          const problems = problemsIn(operationOf(spec), args);
+          const problems = findProblems(requireOperation(spec), args);
           assert.deepEqual(
             problems.filter(({ path }) => !ruled.has(String(path[0]))),
             [],
@@ -88,7 +88,7 @@ describe("command without schema validation", () => {
   }
 });
 
-function problemsIn(operation: Operation, args: CallArguments): readonly ArgumentProblem[] {
+function findProblems(operation: Operation, args: CallArguments): readonly ArgumentProblem[] {
   try {
     CheckedCall.check(operation, args);
     return [];
@@ -101,7 +101,7 @@ function problemsIn(operation: Operation, args: CallArguments): readonly Argumen
 describe("operation outline of a command", () => {
   it("equals the declaration without schemas for every operation", () => {
     for (const spec of specs) {
-      const { id, service, method, path, auth, request, responses, maxDurationMs } = operationOf(spec);
+      const { id, service, method, path, auth, request, responses, maxDurationMs } = requireOperation(spec);
       assert.deepEqual(toOperationOutline(spec), {
         id,
         service: { name: service.name },

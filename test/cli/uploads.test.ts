@@ -7,15 +7,16 @@ import { createTestFolder, startCliEmulator } from "../support/cli/cli-emulator.
 import { runCli } from "../support/cli/run-cli.ts";
 import { type ReceivedRequest, startReceiver } from "../support/receiver.ts";
 
-interface Named {
+interface NamedFile {
   readonly filename: string;
 }
 
 /** A service that answers each PUT with `onPut` and initializes uploads with `onInitialize`. */
-async function storage(
+async function startStorage(
   t: TestContext,
   onPut: (request: ReceivedRequest, count: number) => { status: number; body?: string },
-  onInitialize: (files: readonly (Named & { readonly file_id: string })[]) => readonly Named[] = (files) => files,
+  onInitialize: (files: readonly (NamedFile & { readonly file_id: string })[]) => readonly NamedFile[] = (files) =>
+    files,
 ) {
   const service = await startReceiver(t);
   let ids = 0;
@@ -27,7 +28,7 @@ async function storage(
       response.writeHead(status).end(body);
       return;
     }
-    const asked = JSON.parse(request.body.toString()).files as Named[];
+    const asked = JSON.parse(request.body.toString()).files as NamedFile[];
     const files = asked.map(({ filename }) => {
       ids += 1;
       const upload_url = `${service.url}/bucket/f-${ids}`;
@@ -46,15 +47,15 @@ async function storage(
   return { cwd, upload, stored, requests: () => service.received.map(({ method }) => method) };
 }
 
-const refused = (message: string) => ({
+const createAccessDeniedResponse = (message: string) => ({
   status: 403,
   body: `<Error><Code>AccessDenied</Code><Message>${message}</Message></Error>`,
 });
 
 describe("svc files upload", () => {
   it("requests one new URL when the first URL has expired", async (t) => {
-    const { cwd, upload, stored, requests } = await storage(t, (_, count) =>
-      count === 1 ? refused("Request has expired") : { status: 201 },
+    const { cwd, upload, stored, requests } = await startStorage(t, (_, count) =>
+      count === 1 ? createAccessDeniedResponse("Request has expired") : { status: 201 },
     );
     await writeFile(join(cwd, "a.txt"), "hello");
     const { exit, out } = await upload(["a.txt"], "--json=file_id");
@@ -64,7 +65,7 @@ describe("svc files upload", () => {
   });
 
   it("reports a rejection by the storage and requests no third URL", async (t) => {
-    const { cwd, upload, requests } = await storage(t, () => refused("Request has expired"));
+    const { cwd, upload, requests } = await startStorage(t, () => createAccessDeniedResponse("Request has expired"));
     await writeFile(join(cwd, "a.txt"), "hello");
     const { exit, err } = await upload(["a.txt"]);
     assert.deepEqual([exit, requests()], [1, ["POST", "PUT", "POST", "PUT"]]);
@@ -75,7 +76,7 @@ describe("svc files upload", () => {
   });
 
   it("finds the URL of each file by name, or by order for equal names", async (t) => {
-    const { cwd, upload, stored } = await storage(
+    const { cwd, upload, stored } = await startStorage(
       t,
       () => ({ status: 204 }),
       (files) => [...files].sort((a, b) => b.filename.localeCompare(a.filename)),
@@ -96,7 +97,7 @@ describe("svc files upload", () => {
   });
 
   it("reports a file without a URL and uploads no files", async (t) => {
-    const { cwd, upload, requests } = await storage(
+    const { cwd, upload, requests } = await startStorage(
       t,
       () => ({ status: 200 }),
       (files) => files.slice(1),
@@ -126,7 +127,7 @@ describe("svc files upload", () => {
   ] as const) {
     it(`reports a file that ${how} during the upload`, async (t) => {
       let path = "";
-      const { cwd, upload } = await storage(
+      const { cwd, upload } = await startStorage(
         t,
         () => {
           if (how === "is written to") change(path);

@@ -8,7 +8,7 @@ import { runCli } from "../support/cli/run-cli.ts";
 /** Any request would fail with exit 75. */
 const nowhere = ["--base-url", "http://127.0.0.1:1", "--retries", "0"];
 
-const refused: [string, string, RegExp][] = [
+const rejectedLines: [string, string, RegExp][] = [
   ["an unknown group", "contracs status T-1", /unknown command 'contracs'\n {2}Did you mean contracts\?/],
   ["an unknown command", "contracts statsu T-1", /unknown command 'statsu'\n {2}Did you mean status\?/],
   ["a command without its group", "exec -- true", /unknown command 'exec'\n {2}Did you mean svc emulator exec\?/],
@@ -161,7 +161,7 @@ const refused: [string, string, RegExp][] = [
 ];
 
 describe("invalid command line", () => {
-  for (const [what, argv, message] of refused) {
+  for (const [what, argv, message] of rejectedLines) {
     it(`exits with 2 for ${what}, sends nothing and suggests a fix`, async () => {
       const cwd = await mkdtemp(join(tmpdir(), "svc-usage-"));
       await mkdir(join(cwd, "folder"));

@@ -8,7 +8,7 @@ import { readBodyText } from "../../src/client/response.ts";
 import { createTransport } from "../../src/client/transport.ts";
 
 /** The response of a service, as read by a client with this size limit. */
-async function received(
+async function sendAndReceive(
   t: TestContext,
   answer: { readonly encoding: string; readonly body: Uint8Array; readonly status?: number },
   maxAnswerBytes?: number,
@@ -42,12 +42,12 @@ describe("response with unrequested compression", () => {
   ];
   for (const [encoding, body] of codings) {
     it(`decodes content-encoding ${encoding}`, async (t) => {
-      assert.equal((await received(t, { encoding, body })).text, text);
+      assert.equal((await sendAndReceive(t, { encoding, body })).text, text);
     });
   }
 
   it("drops content-encoding and content-length after decoding", async (t) => {
-    const { headers } = await received(t, { encoding: "gzip", body: gzipSync(text) });
+    const { headers } = await sendAndReceive(t, { encoding: "gzip", body: gzipSync(text) });
     assert.deepEqual(
       ["content-encoding", "content-length", "x-kept"].map((name) => headers[name]),
       [undefined, undefined, "yes"],
@@ -56,7 +56,7 @@ describe("response with unrequested compression", () => {
 
   it("accepts an empty body", async (t) => {
     for (const status of [200, 204]) {
-      assert.equal((await received(t, { encoding: "gzip", body: new Uint8Array(), status })).text, "");
+      assert.equal((await sendAndReceive(t, { encoding: "gzip", body: new Uint8Array(), status })).text, "");
     }
   });
 
@@ -73,7 +73,7 @@ describe("response with unrequested compression", () => {
   ];
   for (const [what, encoding, body, message] of damages) {
     it(`reports a response that is ${what}, encoded as ${encoding}`, async (t) => {
-      await assert.rejects(received(t, { encoding, body }, 2 ** 20), (error: Error) => {
+      await assert.rejects(sendAndReceive(t, { encoding, body }, 2 ** 20), (error: Error) => {
         assert.ok(error instanceof NetworkError);
         assert.match(error.message, message);
         return true;

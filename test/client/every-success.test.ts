@@ -12,7 +12,7 @@ const operations: readonly Operation[] = registry;
 const statuses = [200, 201, 202, 204];
 
 /** A service that always responds with this status and body, and a client for it. */
-async function serviceAnswering(t: TestContext, status: number, body: string) {
+async function startRespondingService(t: TestContext, status: number, body: string) {
   const server = createServer((request, response) => {
     request.resume().on("end", () => {
       response.writeHead(status, body === "" ? {} : { "content-type": "application/json" }).end(body);
@@ -40,7 +40,7 @@ async function serviceAnswering(t: TestContext, status: number, body: string) {
 }
 
 /** The value that a caller receives, with events and bytes collected. */
-async function contentsOf(value: unknown): Promise<unknown> {
+async function readContents(value: unknown): Promise<unknown> {
   if (typeof value !== "object" || value === null || !(Symbol.asyncIterator in value)) return value;
   const pieces: unknown[] = [];
   for await (const piece of value as AsyncIterable<unknown>) pieces.push(piece);
@@ -48,12 +48,13 @@ async function contentsOf(value: unknown): Promise<unknown> {
   return Buffer.concat(pieces as Uint8Array[]).toString();
 }
 
-const kindOf = ({ responses }: Operation, status: number) => (responses[status] ?? Object.values(responses)[0]!).kind;
+const getResponseKind = ({ responses }: Operation, status: number) =>
+  (responses[status] ?? Object.values(responses)[0]!).kind;
 
 /** The expected value of the body by its declared kind. */
-function expected(operation: Operation, status: number, body: string): unknown {
+function getExpectedValue(operation: Operation, status: number, body: string): unknown {
   const document = body === "" ? undefined : JSON.parse(body);
-  switch (kindOf(operation, status)) {
+  switch (getResponseKind(operation, status)) {
     case "html":
       return body;
     case "bytes":
@@ -69,7 +70,7 @@ describe("success status of every operation", () => {
   for (const status of statuses) {
     for (const body of status === 204 ? [""] : ['{"id":"C-1"}', ""]) {
       it(`accepts ${status} ${body === "" ? "without a body" : "with a body"}`, async (t) => {
-        const { client, url } = await serviceAnswering(t, status, body);
+        const { client, url } = await startRespondingService(t, status, body);
         const wrong: Record<string, unknown> = {};
         for (const operation of operations) {
           const { params, query, headers, body: content } = operation.examples[0] ?? {};
@@ -80,12 +81,13 @@ describe("success status of every operation", () => {
           const request = kind === undefined ? {} : { body: { kind } };
           const outcome = await client
             .send(CheckedCall.check({ ...operation, request }, args), { url: `${url}/signed` })
-            .then(async (answer) => ({ ...answer, value: await contentsOf(answer.value) }))
+            .then(async (answer) => ({ ...answer, value: await readContents(answer.value) }))
             .catch((error: Error) => ({ value: `${error.name}: ${error.message}`, drift: [] as string[] }));
-          const value = expected(operation, status, body);
-          const isDeclared = operation.responses[status] !== undefined || kindOf(operation, status) === "passthrough";
+          const value = getExpectedValue(operation, status, body);
+          const isDeclared =
+            operation.responses[status] !== undefined || getResponseKind(operation, status) === "passthrough";
           const saysStatus = outcome.drift.some((line) => line.startsWith(`status ${status} instead of `));
-          if (!equal(outcome.value, value) || saysStatus === isDeclared) wrong[operation.id] = outcome;
+          if (!isDeepEqual(outcome.value, value) || saysStatus === isDeclared) wrong[operation.id] = outcome;
         }
         assert.deepEqual(wrong, {});
       });
@@ -93,7 +95,7 @@ describe("success status of every operation", () => {
   }
 });
 
-function equal(one: unknown, other: unknown): boolean {
+function isDeepEqual(one: unknown, other: unknown): boolean {
   try {
     assert.deepEqual(one, other);
     return true;

@@ -6,7 +6,7 @@ import { createClient, ServiceError } from "../../src/client/index.ts";
 import { startTestEmulator } from "../support/emulator.ts";
 
 /** The output of a test runner for a failed call. A stack begins with name and message. */
-async function printed(call: Promise<unknown>): Promise<string> {
+async function formatRejection(call: Promise<unknown>): Promise<string> {
   const error = await call.then(
     () => assert.fail("It did not fail"),
     (cause: Error) => cause,
@@ -26,9 +26,9 @@ describe("output of a failed call in a test runner", () => {
     t.after(() => client.close());
     assert.deepEqual(
       await Promise.all([
-        printed(client.call("contracts.status", { params: { composite_id: "T-9" } })),
-        printed(client.call("invitations.accept", { params: { token: "s3cr3t" } })),
-        printed(client.call("snapshots.restore", { params: { name: "gone" } })),
+        formatRejection(client.call("contracts.status", { params: { composite_id: "T-9" } })),
+        formatRejection(client.call("invitations.accept", { params: { token: "s3cr3t" } })),
+        formatRejection(client.call("snapshots.restore", { params: { name: "gone" } })),
       ]),
       [
         "ServiceError: contracts.status: 404 Not found. (GET /api/v2.1/public/contracts/T-9/status)",
@@ -48,7 +48,7 @@ describe("output of a failed call in a test runner", () => {
   });
 
   it("names the call whose response was too large, and the option for the limit", async (t) => {
-    const on = (listener: RequestListener, options?: object) => answering(t, listener, options);
+    const on = (listener: RequestListener, options?: object) => startClientOf(t, listener, options);
     const large = (_: unknown, response: { end(text: string): void }) =>
       response.end(`{"database":"${"x".repeat(99)}"}`);
     const calls: readonly [options: object, listener: RequestListener, expected: RegExp][] = [
@@ -80,16 +80,16 @@ describe("output of a failed call in a test runner", () => {
     ];
     for (const [options, listener, expected] of calls) {
       const client = await on(listener, { retries: 0, ...options });
-      assert.match(await printed(client.call("health.show")), expected);
+      assert.match(await formatRejection(client.call("health.show")), expected);
     }
   });
 
   it("names the call without credentials and the options that set them", async (t) => {
-    const client = await answering(t, () => {}, { credentials: { clientId: "id-1" } });
+    const client = await startClientOf(t, () => {}, { credentials: { clientId: "id-1" } });
     assert.deepEqual(
       await Promise.all([
-        printed(client.call("contracts.status", { params: { composite_id: "T-9" } })),
-        printed(client.call("clock.show")),
+        formatRejection(client.call("contracts.status", { params: { composite_id: "T-9" } })),
+        formatRejection(client.call("clock.show")),
       ]),
       [
         "MissingCredentialsError: contracts.status: This request requires api-key credentials: the client secret is missing. Pass credentials.clientId and credentials.clientSecret to createClient.",
@@ -99,7 +99,7 @@ describe("output of a failed call in a test runner", () => {
   });
 
   it("names the interrupted stream", async (t) => {
-    const client = await answering(t, (_, response) => {
+    const client = await startClientOf(t, (_, response) => {
       response.writeHead(200, { "content-type": "text/event-stream" }).write("data: nonsense\n\n");
     });
     const events = await client.call("events.watch");
@@ -107,24 +107,24 @@ describe("output of a failed call in a test runner", () => {
       for await (const _ of events as AsyncIterable<unknown>);
     };
     assert.equal(
-      await printed(read()),
+      await formatRejection(read()),
       "InvalidResponseError: events.watch: The service sent an event that is not JSON.",
     );
   });
 
   it("rejects later and pending calls when the client closes", async (t) => {
-    const client = await answering(t, () => {}, { retries: 3 });
-    const underWay = printed(client.call("health.show"));
+    const client = await startClientOf(t, () => {}, { retries: 3 });
+    const underWay = formatRejection(client.call("health.show"));
     // The request is being sent.
     await new Promise((turn) => setImmediate(turn));
     await client.close();
     const closed = "Error: health.show: the client is closed. Send requests before client.close()";
-    assert.deepEqual([await underWay, await printed(client.call("health.show"))], [closed, closed]);
+    assert.deepEqual([await underWay, await formatRejection(client.call("health.show"))], [closed, closed]);
   });
 });
 
 /** A client of services that all respond this way. */
-async function answering(t: TestContext, listener: RequestListener, options: object = {}) {
+async function startClientOf(t: TestContext, listener: RequestListener, options: object = {}) {
   const server = createServer(listener);
   await new Promise<void>((up) => server.listen(0, "127.0.0.1", up));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;

@@ -22,15 +22,15 @@ const mebi = 2 ** 20;
 const between = 64 * mebi;
 
 const ok = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n";
-const chunk = (bytes: number) => `${bytes.toString(16)}\r\n${"x".repeat(bytes)}\r\n`;
+const formatChunk = (bytes: number) => `${bytes.toString(16)}\r\n${"x".repeat(bytes)}\r\n`;
 
 /** Resolves when the condition is true, because the other end of a connection reacts later. */
-async function until(isSo: () => boolean): Promise<void> {
+async function waitUntil(isSo: () => boolean): Promise<void> {
   while (!isSo()) await new Promise((resolve) => setImmediate(resolve));
 }
 
 /** A request to a scripted server, with a clock that only the test advances. */
-async function asked(
+async function startRequest(
   t: TestContext,
   play: (play: RawConnection) => void,
   reading: ReadMode = "whole",
@@ -47,7 +47,7 @@ async function asked(
   return { server, wall, begun, text: async () => readBodyText((await begun).body) };
 }
 
-const failureOf = (of: Promise<unknown>) =>
+const describeFailure = (of: Promise<unknown>) =>
   of.then(
     () => "came through",
     (error: Error) => [error.name, error.message.replace(/127\.0\.0\.1:\d+/, "HOST")],
@@ -56,30 +56,30 @@ const failureOf = (of: Promise<unknown>) =>
 describe("endless response", () => {
   it("aborts at the limit and names the limit in the error", async (t) => {
     for (const head of [`${ok}transfer-encoding: chunked\r\n\r\n`, `${ok}\r\n`]) {
-      const { server, text } = await asked(
+      const { server, text } = await startRequest(
         t,
         (play) => {
           play.write(head);
-          play.flood(head.includes("chunked") ? chunk(4_096) : "x");
+          play.flood(head.includes("chunked") ? formatChunk(4_096) : "x");
         },
         "whole",
         3 * mebi,
       );
-      assert.deepEqual(await failureOf(text()), [
+      assert.deepEqual(await describeFailure(text()), [
         "ResponseTooLargeError",
         "Failed to read from http://HOST: the response is larger than 3 MiB.",
       ]);
-      await until(() => server.open() === 0);
+      await waitUntil(() => server.open() === 0);
       assert.ok(server.sent() < 3 * mebi + between, `${server.sent()}`);
     }
   });
 
   it("aborts at the default limit", async (t) => {
-    const { server, text } = await asked(t, (play) => {
+    const { server, text } = await startRequest(t, (play) => {
       play.write(`${ok}\r\n`);
       play.flood("x");
     });
-    assert.deepEqual(await failureOf(text()), [
+    assert.deepEqual(await describeFailure(text()), [
       "ResponseTooLargeError",
       "Failed to read from http://HOST: the response is larger than 256 MiB.",
     ]);
@@ -88,16 +88,16 @@ describe("endless response", () => {
 
   it("rejects a declared length over the limit without reading the body", async (t) => {
     const head = `${ok}content-length: ${300 * mebi}\r\n\r\n`;
-    const { server, begun } = await asked(t, (play) => play.write(head));
-    assert.deepEqual(await failureOf(begun), [
+    const { server, begun } = await startRequest(t, (play) => play.write(head));
+    assert.deepEqual(await describeFailure(begun), [
       "ResponseTooLargeError",
       "Failed to read from http://HOST: the response is larger than 256 MiB.",
     ]);
-    await until(() => server.open() === 0);
+    await waitUntil(() => server.open() === 0);
   });
 
   it("applies backpressure while the caller does not read", async (t) => {
-    const { server, begun, wall } = await asked(
+    const { server, begun, wall } = await startRequest(
       t,
       (play) => {
         play.write(`${ok}\r\n`);
@@ -108,7 +108,7 @@ describe("endless response", () => {
     const parts = (await begun).body[Symbol.asyncIterator]();
     await parts.next();
     let before = -1;
-    await until(() => {
+    await waitUntil(() => {
       const isStill = server.sent() === before;
       before = server.sent();
       return isStill;
@@ -118,7 +118,7 @@ describe("endless response", () => {
     assert.ok(server.sent() < between, `${server.sent()}`);
     assert.equal((await parts.next()).done, false);
     await parts.return?.();
-    await until(() => server.open() === 0);
+    await waitUntil(() => server.open() === 0);
   });
 
   it("allows a retry of a retryable status", async (t) => {
@@ -137,23 +137,23 @@ describe("endless response", () => {
 
 describe("phase before the final response", () => {
   it("limits the number of interim responses", async (t) => {
-    const { server, begun } = await asked(t, (play) => play.flood("HTTP/1.1 103 Early\r\nlink: </a>\r\n\r\n"));
-    assert.deepEqual(await failureOf(begun), [
+    const { server, begun } = await startRequest(t, (play) => play.flood("HTTP/1.1 103 Early\r\nlink: </a>\r\n\r\n"));
+    assert.deepEqual(await describeFailure(begun), [
       "ResponseTooLargeError",
       "Failed to read from http://HOST: it sent more than 100 interim responses.",
     ]);
-    await until(() => server.open() === 0);
+    await waitUntil(() => server.open() === 0);
     assert.ok(server.sent() < between);
   });
 
   it("does not extend the timeout for interim responses", async (t) => {
     let more = () => {};
-    const { begun, wall } = await asked(t, (play) => {
+    const { begun, wall } = await startRequest(t, (play) => {
       more = () => play.write("HTTP/1.1 103 Early\r\nlink: </a>\r\n\r\n");
       more();
     });
-    const outcome = failureOf(begun);
-    await until(() => wall.sleeping.length === 1);
+    const outcome = describeFailure(begun);
+    await waitUntil(() => wall.sleeping.length === 1);
     for (let i = 0; i < 29; i += 1) {
       more();
       await wall.pass(1_000);
@@ -168,23 +168,23 @@ describe("phase before the final response", () => {
 
   it("limits header size per line and in total", async (t) => {
     for (const piece of ["x", "x: y\r\n"]) {
-      const { server, begun } = await asked(t, (play) => {
+      const { server, begun } = await startRequest(t, (play) => {
         play.write(`${ok}x-flood: `);
         play.flood(piece);
       });
-      assert.deepEqual(await failureOf(begun), [
+      assert.deepEqual(await describeFailure(begun), [
         "ResponseTooLargeError",
         "Failed to read from http://HOST: its headers are larger than 16 KiB.",
       ]);
-      await until(() => server.open() === 0);
+      await waitUntil(() => server.open() === 0);
       assert.ok(server.sent() < between);
     }
   });
 
   it("times out when headers arrive slowly", async (t) => {
-    const { begun, wall } = await asked(t, (play) => play.write("HTTP/1.1 200 OK\r\nx-a"));
-    const outcome = failureOf(begun);
-    await until(() => wall.sleeping.length === 1);
+    const { begun, wall } = await startRequest(t, (play) => play.write("HTTP/1.1 200 OK\r\nx-a"));
+    const outcome = describeFailure(begun);
+    await waitUntil(() => wall.sleeping.length === 1);
     await wall.pass(30_000);
     assert.match(String(await outcome), /no response within 30 s/);
   });
@@ -204,7 +204,7 @@ describe("response over the size limit", () => {
     ["interim responses", (play) => play.flood("HTTP/1.1 103 Early\r\nlink: </a>\r\n\r\n"), false],
   ] as [string, (play: RawConnection) => void, boolean][]) {
     it(`${adjustable ? "allows" : "does not allow"} a higher limit for its ${what}`, async (t) => {
-      const { begun } = await asked(t, play);
+      const { begun } = await startRequest(t, play);
       await assert.rejects(begun, { name: "ResponseTooLargeError", adjustable });
     });
   }
@@ -213,9 +213,9 @@ describe("response over the size limit", () => {
 describe("complete response", () => {
   it("stops all timers and does not fail later", async (t) => {
     for (const reading of ["whole", "stream"] as const) {
-      const { begun, wall } = await asked(t, (play) => play.write(`${ok}content-length: 2\r\n\r\n{}`), reading);
+      const { begun, wall } = await startRequest(t, (play) => play.write(`${ok}content-length: 2\r\n\r\n{}`), reading);
       const { body } = await begun;
-      await until(() => wall.sleeping.length === 0);
+      await waitUntil(() => wall.sleeping.length === 0);
       await wall.pass(10 * 60_000);
       assert.equal(await readBodyText(body), "{}");
     }
@@ -224,10 +224,10 @@ describe("complete response", () => {
 
 describe("slow response", () => {
   it("times out before the first byte of a stream", async (t) => {
-    const { begun, text, wall } = await asked(t, (play) => play.write(`${ok}\r\n`), "stream");
+    const { begun, text, wall } = await startRequest(t, (play) => play.write(`${ok}\r\n`), "stream");
     await begun;
-    const outcome = failureOf(text());
-    await until(() => wall.sleeping.length === 1);
+    const outcome = describeFailure(text());
+    await waitUntil(() => wall.sleeping.length === 1);
     await wall.pass(30_000);
     assert.deepEqual(await outcome, [
       "NetworkError",
@@ -237,12 +237,12 @@ describe("slow response", () => {
 
   it("applies a single timeout if the body is buffered", async (t) => {
     let drip = () => {};
-    const { begun, text, wall, server } = await asked(t, (play) => {
+    const { begun, text, wall, server } = await startRequest(t, (play) => {
       play.write(`${ok}\r\n`);
       drip = () => play.write(" ");
     });
     await begun;
-    const outcome = failureOf(text());
+    const outcome = describeFailure(text());
     for (let second = 0; second < 29; second += 1) {
       drip();
       await wall.pass(1_000);
@@ -253,12 +253,12 @@ describe("slow response", () => {
       "NetworkError",
       "Failed to reach http://HOST: the response was incomplete after 30 s (ETIMEDOUT).",
     ]);
-    await until(() => server.open() === 0);
+    await waitUntil(() => server.open() === 0);
   });
 
   it("allows a stream of hours at 1 KiB per second or more", async (t) => {
     let bring = (_bytes: number) => {};
-    const { begun, wall, server } = await asked(
+    const { begun, wall, server } = await startRequest(
       t,
       (play) => {
         play.write(`${ok}\r\n`);
@@ -267,7 +267,7 @@ describe("slow response", () => {
       "stream",
     );
     let read = 0;
-    const reading = failureOf(
+    const reading = describeFailure(
       begun.then(async ({ body }) => {
         for await (const part of body) read += part.length;
       }),
@@ -275,12 +275,12 @@ describe("slow response", () => {
     await begun;
     for (let window = 1; window <= 200; window += 1) {
       bring(30_720);
-      await until(() => read === window * 30_720);
+      await waitUntil(() => read === window * 30_720);
       await wall.pass(30_000);
     }
     assert.equal(server.open(), 1);
     bring(1_000);
-    await until(() => read === 200 * 30_720 + 1_000);
+    await waitUntil(() => read === 200 * 30_720 + 1_000);
     await wall.pass(30_000);
     assert.deepEqual(await reading, [
       "NetworkError",

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createClient } from "../../src/client/index.ts";
 
-const made = (options?: object) => () => createClient(options as Parameters<typeof createClient>[0]);
+const createClientLater = (options?: object) => () => createClient(options as Parameters<typeof createClient>[0]);
 const baseUrls = { router: "http://127.0.0.1:1" };
 
 describe("validation of createClient options", () => {
@@ -43,7 +43,7 @@ describe("validation of createClient options", () => {
     ["is not a number", { baseUrls, timeoutMs: "5s" }, "timeoutMs must be a number, 0 or more"],
   ] as const) {
     it(`rejects an option that ${what}`, () => {
-      assert.throws(made(options), { name: "TypeError", message: `createClient: ${message}` });
+      assert.throws(createClientLater(options), { name: "TypeError", message: `createClient: ${message}` });
     });
   }
 });

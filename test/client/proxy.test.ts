@@ -9,10 +9,11 @@ import { startForwardProxy } from "../support/cli/forward-proxy.ts";
 import { startTlsService } from "../support/cli/tls-service.ts";
 import { startReceiver } from "../support/receiver.ts";
 
-const basic = (user: string, password: string) => `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}`;
+const createBasicAuthorization = (user: string, password: string) =>
+  `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}`;
 
 /** The result of a GET through the proxy: status and text, or the error. */
-async function asked(t: TestContext, url: string, origin: string, authorization?: string) {
+async function sendThroughProxy(t: TestContext, url: string, origin: string, authorization?: string) {
   const transport = createTransport({ findProxy: () => ({ origin, authorization }), connectTimeoutMs: 700 });
   t.after(() => transport.close());
   const request = { method: "GET", url, headers: {}, body: undefined } as const;
@@ -34,14 +35,14 @@ async function asked(t: TestContext, url: string, origin: string, authorization?
 }
 
 /** A service with a host name that only the proxy resolves. */
-async function service(t: TestContext) {
+async function startService(t: TestContext) {
   const real = await startReceiver(t);
   real.answer((_, response) => response.end("well"));
   return { ...real, url: `${real.url.replace("127.0.0.1", "service.example")}/a?b=c` };
 }
 
 /** A proxy with scripted handling of connections. */
-async function oddProxy(t: TestContext, onConnection: (socket: Socket) => void): Promise<string> {
+async function startSocketServer(t: TestContext, onConnection: (socket: Socket) => void): Promise<string> {
   const open = new Set<Socket>();
   const server = createServer((socket) => {
     open.add(socket.on("error", () => {}));
@@ -58,8 +59,11 @@ async function oddProxy(t: TestContext, onConnection: (socket: Socket) => void):
 
 describe("request through a proxy", () => {
   it("sends absolute URLs for http services, and credentials only to the proxy", async (t) => {
-    const [proxy, { url, received }] = [await startForwardProxy(t, "secret"), await service(t)];
-    assert.deepEqual(await asked(t, url, proxy.url, basic("ann", "secret")), [200, "well"]);
+    const [proxy, { url, received }] = [await startForwardProxy(t, "secret"), await startService(t)];
+    assert.deepEqual(await sendThroughProxy(t, url, proxy.url, createBasicAuthorization("ann", "secret")), [
+      200,
+      "well",
+    ]);
     assert.deepEqual(proxy.seen, [`GET ${url}`]);
     assert.deepEqual(
       received.map(({ url: path, headers }) => [path, headers.host, headers["proxy-authorization"]]),
@@ -69,7 +73,7 @@ describe("request through a proxy", () => {
 
   it("opens a tunnel to an https service and verifies its certificate", async (t) => {
     const [proxy, url] = [await startForwardProxy(t), await startTlsService(t)];
-    assert.deepEqual(await asked(t, url, proxy.url), {
+    assert.deepEqual(await sendThroughProxy(t, url, proxy.url), {
       name: "NetworkError",
       at: url,
       code: "DEPTH_ZERO_SELF_SIGNED_CERT",
@@ -82,12 +86,12 @@ describe("request through a proxy", () => {
 
   for (const [what, authorization, does] of [
     ["requires credentials", undefined, "requires credentials"],
-    ["rejects the credentials", basic("ann", "wrong"), "rejected the credentials"],
+    ["rejects the credentials", createBasicAuthorization("ann", "wrong"), "rejected the credentials"],
   ] as const) {
     it(`rejects the request if the proxy ${what}, without contacting the service`, async (t) => {
-      const [proxy, { url, received }] = [await startForwardProxy(t, "secret"), await service(t)];
+      const [proxy, { url, received }] = [await startForwardProxy(t, "secret"), await startService(t)];
       for (const target of [url, url.replace("http:", "https:")]) {
-        assert.deepEqual(await asked(t, target, proxy.url, authorization), {
+        assert.deepEqual(await sendThroughProxy(t, target, proxy.url, authorization), {
           name: "ProxyError",
           at: proxy.url,
           code: "PROXY_REFUSED",
@@ -111,12 +115,15 @@ describe("request through a proxy", () => {
       outcomeUnknown: false,
       status: undefined,
     };
-    assert.deepEqual([await asked(t, plain, nobody), await asked(t, safe, nobody)], [unreached, unreached]);
+    assert.deepEqual(
+      [await sendThroughProxy(t, plain, nobody), await sendThroughProxy(t, safe, nobody)],
+      [unreached, unreached],
+    );
 
-    const forbids = await oddProxy(t, (socket) =>
+    const forbids = await startSocketServer(t, (socket) =>
       socket.once("data", () => socket.end("HTTP/1.1 403 No\r\ncontent-length: 0\r\n\r\n")),
     );
-    assert.deepEqual(await asked(t, safe, forbids), {
+    assert.deepEqual(await sendThroughProxy(t, safe, forbids), {
       name: "ProxyError",
       at: forbids,
       code: "PROXY_REFUSED",
@@ -125,15 +132,15 @@ describe("request through a proxy", () => {
       status: 403,
     });
     // The proxy responds instead of the service, and the client cannot distinguish the two.
-    assert.deepEqual(await asked(t, plain, forbids), [403, ""]);
+    assert.deepEqual(await sendThroughProxy(t, plain, forbids), [403, ""]);
   });
 
   it("reports a connection that was cut beyond the proxy or before a response", async (t) => {
     const plain = "http://service.example";
-    const hangsUp = await oddProxy(t, (socket) => socket.destroy());
-    const hangs = await oddProxy(t, () => {});
-    const messages = [await asked(t, plain, hangsUp), await asked(t, plain, hangs)].map((outcome) =>
-      "message" in outcome ? [outcome.name, outcome.at, outcome.message] : outcome,
+    const hangsUp = await startSocketServer(t, (socket) => socket.destroy());
+    const hangs = await startSocketServer(t, () => {});
+    const messages = [await sendThroughProxy(t, plain, hangsUp), await sendThroughProxy(t, plain, hangs)].map(
+      (outcome) => ("message" in outcome ? [outcome.name, outcome.at, outcome.message] : outcome),
     );
     assert.deepEqual(messages, [
       [

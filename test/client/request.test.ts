@@ -40,7 +40,7 @@ const withAuth = (auth: Operation["auth"], body?: Operation["request"]["body"]):
 
 const key = { clientId: "id-1", clientSecret: "secret-1" };
 
-const requestOf = (
+const checkAndBuildRequest = (
   declared: Operation,
   args: CallArguments,
   urls: BaseUrls,
@@ -50,7 +50,7 @@ const requestOf = (
 
 describe("request construction", () => {
   it("inserts each argument with percent encoding", () => {
-    const request = requestOf(
+    const request = checkAndBuildRequest(
       rename,
       {
         params: { thing_id: "a/b ü" },
@@ -77,7 +77,7 @@ describe("request construction", () => {
 
   it("sends the key of the named cluster, the general key or no key", () => {
     const call = (cluster: string, clusterKey?: string) =>
-      requestOf(withAuth("cluster-key"), { params: { cluster_id: cluster } }, base, {
+      checkAndBuildRequest(withAuth("cluster-key"), { params: { cluster_id: cluster } }, base, {
         clusterKeys: { "eu-1": "eu-key" },
         clusterKey,
       }).headers["x-cluster-key"];
@@ -87,7 +87,7 @@ describe("request construction", () => {
   it("reads the cluster from the request body", () => {
     const body = json(z.object({ cluster_id: z.string() }));
     const declared: Operation = { ...withAuth("cluster-key", body), path: "/things", request: { body } };
-    const { headers } = requestOf(declared, { body: { cluster_id: "eu-1" } }, base, {
+    const { headers } = checkAndBuildRequest(declared, { body: { cluster_id: "eu-1" } }, base, {
       clusterKeys: { "eu-1": "eu-key" },
     });
     assert.equal(headers["x-cluster-key"], "eu-key");
@@ -95,7 +95,7 @@ describe("request construction", () => {
 
   it("sends each kind of credentials with its authentication scheme", () => {
     const header = (auth: Operation["auth"]) =>
-      requestOf(withAuth(auth), { params: { cluster_id: "c" } }, base, {
+      checkAndBuildRequest(withAuth(auth), { params: { cluster_id: "c" } }, base, {
         basic: { username: "jo", password: "pw" },
         bearer: "access",
         controlToken: "control",
@@ -108,7 +108,7 @@ describe("request construction", () => {
 
   it("sends key and bearer token if both are declared and available", () => {
     const sent = (credentials: Credentials) => {
-      const { headers } = requestOf(
+      const { headers } = checkAndBuildRequest(
         withAuth("cluster-key-or-bearer"),
         { params: { cluster_id: "c" } },
         base,
@@ -130,7 +130,7 @@ describe("request construction", () => {
   for (const needs of ["api-key", "basic", "bearer", "control-token"] as const) {
     it(`rejects a call without ${needs} credentials`, () => {
       assert.throws(
-        () => requestOf(withAuth(needs), { params: { cluster_id: "c" } }, base, {}),
+        () => checkAndBuildRequest(withAuth(needs), { params: { cluster_id: "c" } }, base, {}),
         (error) => error instanceof MissingCredentialsError && error.needs === needs,
       );
     });
@@ -139,7 +139,7 @@ describe("request construction", () => {
   it("reports all invalid arguments before sending a request", () => {
     const wrong = { params: { thing_id: "a" }, query: { deep: "yes" }, body: { name: "A", owner: {} } };
     assert.throws(
-      () => requestOf(rename, wrong, base, key),
+      () => checkAndBuildRequest(rename, wrong, base, key),
       (error) => {
         assert(error instanceof InvalidArgumentsError);
         assert.deepEqual(
@@ -157,7 +157,7 @@ describe("request construction", () => {
 
   it("encodes forms and sends bytes unchanged", () => {
     const params = { cluster_id: "c" };
-    const formed = requestOf(
+    const formed = checkAndBuildRequest(
       withAuth("none", form(z.object({ a: z.string() }))),
       { params, body: { a: "1 &" } },
       base,
@@ -165,14 +165,20 @@ describe("request construction", () => {
     );
     assert.deepEqual([formed.headers["content-type"], formed.body], ["application/x-www-form-urlencoded", "a=1+%26"]);
     const bytes = Buffer.from([0, 255]);
-    const sent = requestOf(withAuth("none", raw()), { params, body: bytes }, base, {}, { contentType: "text/x" });
+    const sent = checkAndBuildRequest(
+      withAuth("none", raw()),
+      { params, body: bytes },
+      base,
+      {},
+      { contentType: "text/x" },
+    );
     assert.deepEqual([sent.headers["content-type"], sent.body], ["text/x", bytes]);
   });
 
   it("sends only Content-Type and Content-Length to a signed storage URL", () => {
     const put: Operation = { ...withAuth("none", stream({ maxBytes: 9 })), service: storage, method: "PUT" };
     const url = "https://bucket.example/k?X-Sig-Signature=abc";
-    const request = requestOf(
+    const request = checkAndBuildRequest(
       put,
       { body: Buffer.from("pdf") },
       base,

@@ -33,7 +33,7 @@ const declare = (response: ResponseBody, service: Operation["service"] = contrac
   examples: [],
 });
 
-async function* pieces(...texts: (string | Uint8Array)[]) {
+async function* streamPieces(...texts: (string | Uint8Array)[]) {
   for (const text of texts) yield Buffer.from(text);
 }
 
@@ -41,10 +41,10 @@ const read = (response: ResponseBody, status: number, body: string, headers = {}
   readResponse(
     declare(response, service),
     { method: "GET", url: "http://svc.example/things?secret=1", headers: {}, body: undefined },
-    { status, headers, body: pieces(body) },
+    { status, headers, body: streamPieces(body) },
   );
 
-const drained = async (items: unknown): Promise<void> => {
+const drainItems = async (items: unknown): Promise<void> => {
   for await (const _ of items as AsyncIterable<unknown>);
 };
 
@@ -155,7 +155,7 @@ describe("response validation", () => {
   it("parses events split across chunks", async () => {
     const got: unknown[] = [];
     for await (const event of parseServerSentEvents(
-      pieces(': hi\n\ndata: {"a"', ':1}\n\nid: 2\ndata: {"b":\ndata: 2}\n', "\n"),
+      streamPieces(': hi\n\ndata: {"a"', ':1}\n\nid: 2\ndata: {"b":\ndata: 2}\n', "\n"),
     ))
       got.push(event);
     assert.deepEqual(got, [{ a: 1 }, { b: 2 }]);
@@ -167,7 +167,8 @@ describe("response validation", () => {
     const missed: (number | undefined)[] = [];
     const slow = 'data: 1\n\nevent: resync\ndata: {"missed":12}\n\nevent:resync\n\ndata: 2\n\n';
     const seen: unknown[] = [];
-    for await (const event of parseServerSentEvents(pieces(slow), (count) => missed.push(count))) seen.push(event);
+    for await (const event of parseServerSentEvents(streamPieces(slow), (count) => missed.push(count)))
+      seen.push(event);
     assert.deepEqual(
       [seen, missed],
       [
@@ -176,7 +177,7 @@ describe("response validation", () => {
       ],
     );
     const broken = await read(events(z.object({})), 200, "data: {\n\n", stream);
-    await assert.rejects(drained(broken.value), {
+    await assert.rejects(drainItems(broken.value), {
       name: "InvalidResponseError",
       message: "The service sent an event that is not JSON.",
     });

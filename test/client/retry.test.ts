@@ -18,15 +18,15 @@ function fakeWall(): WallClock & { slept: number[] } {
   };
 }
 
-const answer = (status: number, headers: Record<string, string> = {}): HttpResponse => ({
+const createResponse = (status: number, headers: Record<string, string> = {}): HttpResponse => ({
   status,
   headers,
   body: (async function* () {})(),
 });
-const refused = () => new NetworkError("http://x", "ECONNREFUSED", "refused", undefined);
+const createNetworkError = () => new NetworkError("http://x", "ECONNREFUSED", "refused", undefined);
 const rule = { retries: 3, maxWaitMs: 60_000 };
 
-function script(...outcomes: (HttpResponse | Error)[]) {
+function createScriptedSend(...outcomes: (HttpResponse | Error)[]) {
   let sent = 0;
   const send = async () => {
     const outcome = outcomes[sent]!;
@@ -40,23 +40,33 @@ function script(...outcomes: (HttpResponse | Error)[]) {
 describe("retry policy", () => {
   it("retries network errors and 5xx with exponential backoff and full jitter", async () => {
     const wall = fakeWall();
-    const { send, sent } = script(refused(), answer(503), answer(502), answer(200));
+    const { send, sent } = createScriptedSend(
+      createNetworkError(),
+      createResponse(503),
+      createResponse(502),
+      createResponse(200),
+    );
     const { status } = await withRetries(send, rule, wall, { random: () => 0.5 });
     assert.deepEqual([status, sent(), wall.slept], [200, 4, [250, 500, 1_000]]);
   });
 
   it("ends with the last response or the last failure", async () => {
-    const { send } = script(answer(503), answer(503));
+    const { send } = createScriptedSend(createResponse(503), createResponse(503));
     assert.equal((await withRetries(send, { ...rule, retries: 1 }, fakeWall(), {})).status, 503);
     await assert.rejects(
-      withRetries(script(refused(), refused()).send, { ...rule, retries: 1 }, fakeWall(), {}),
+      withRetries(
+        createScriptedSend(createNetworkError(), createNetworkError()).send,
+        { ...rule, retries: 1 },
+        fakeWall(),
+        {},
+      ),
       NetworkError,
     );
   });
 
   for (const status of [400, 401, 404, 409, 422, 501]) {
     it(`does not retry after ${status}`, async () => {
-      const { send, sent } = script(answer(status));
+      const { send, sent } = createScriptedSend(createResponse(status));
       await withRetries(send, rule, fakeWall(), {});
       assert.equal(sent(), 1);
     });
@@ -64,14 +74,14 @@ describe("retry policy", () => {
 
   it("waits at least as long as Retry-After", async () => {
     const wall = fakeWall();
-    const { send } = script(answer(429, { "retry-after": "42" }), answer(200));
+    const { send } = createScriptedSend(createResponse(429, { "retry-after": "42" }), createResponse(200));
     await withRetries(send, rule, wall, { random: () => 0 });
     assert.deepEqual(wall.slept, [42_000]);
   });
 
   it("stops if Retry-After exceeds the maximum wait", async () => {
     const wall = fakeWall();
-    const { send, sent } = script(answer(429, { "retry-after": "61" }));
+    const { send, sent } = createScriptedSend(createResponse(429, { "retry-after": "61" }));
     await assert.rejects(
       withRetries(send, rule, wall, {}),
       (error) => error instanceof RetryAfterTooLongError && error.retryAfterMs === 61_000,
@@ -82,7 +92,7 @@ describe("retry policy", () => {
   it("stops if the caller aborts during the wait", async () => {
     const abort = new AbortController();
     const wall = { ...fakeWall(), sleep: async () => abort.abort() };
-    const { send, sent } = script(answer(503), answer(200));
+    const { send, sent } = createScriptedSend(createResponse(503), createResponse(200));
     await assert.rejects(withRetries(send, rule, wall, { signal: abort.signal }), { name: "AbortError" });
     assert.equal(sent(), 1);
   });

@@ -3,11 +3,11 @@ import { describe, it } from "node:test";
 import type { Delivery, Webhook } from "../../src/console/state/deliveries.ts";
 import { buildTimeline, layOutAxis, sliceBetween } from "../../src/console/timeline/tracks.ts";
 
-import { begin, delivery, iso, webhook } from "./webhook-records.ts";
+import { begin, createDelivery, createWebhook, formatIsoTime } from "./webhook-records.ts";
 
 const minute = 60_000;
 
-const namesOf = (deliveries: readonly Delivery[], webhooks: readonly Webhook[], now: number) =>
+const listMarkNames = (deliveries: readonly Delivery[], webhooks: readonly Webhook[], now: number) =>
   buildTimeline(deliveries, webhooks, begin + now * minute).tracks.map(({ marks }) => marks.map(({ name }) => name));
 
 describe("timeline axis", () => {
@@ -36,7 +36,11 @@ describe("timeline axis", () => {
 describe("timeline", () => {
   it("labels past and planned attempts", () =>
     assert.deepEqual(
-      namesOf([delivery(1, [0, 5, 15], { next_attempt_at: iso(35) })], [webhook({ failure_count: 3 })], 16),
+      listMarkNames(
+        [createDelivery(1, [0, 5, 15], { next_attempt_at: formatIsoTime(35) })],
+        [createWebhook({ failure_count: 3 })],
+        16,
+      ),
       [
         [
           "attempt 1 of 7, immediately, 503",
@@ -51,10 +55,10 @@ describe("timeline", () => {
 
   it("sorts deleted webhooks last, with the reason for skipped deliveries", () => {
     const passedOver = (id: number, webhook_id: number, outcome: Delivery["outcome"]) =>
-      delivery(id, [], { webhook_id, outcome });
+      createDelivery(id, [], { webhook_id, outcome });
     const { tracks } = buildTimeline(
       [passedOver(1, 1, "skipped_deleted"), passedOver(2, 3, "skipped_not_allowed")],
-      [webhook({ id: 2 }), webhook({ id: 3 })],
+      [createWebhook({ id: 2 }), createWebhook({ id: 3 })],
       begin,
     );
     assert.deepEqual(
@@ -69,9 +73,12 @@ describe("timeline", () => {
 
   it("shows planned attempts of a disabled webhook as skipped, without assumed retries", () =>
     assert.deepEqual(
-      namesOf(
-        [delivery(1, [0], { next_attempt_at: iso(5) }), delivery(2, [], { outcome: "skipped_disabled" })],
-        [webhook({ status: "DISABLED_BY_ERROR", failure_count: 6 })],
+      listMarkNames(
+        [
+          createDelivery(1, [0], { next_attempt_at: formatIsoTime(5) }),
+          createDelivery(2, [], { outcome: "skipped_disabled" }),
+        ],
+        [createWebhook({ status: "DISABLED_BY_ERROR", failure_count: 6 })],
         1,
       ),
       [
@@ -85,15 +92,19 @@ describe("timeline", () => {
 
   it("counts seven attempts, including the planned attempt of a re-enabled webhook", () =>
     assert.deepEqual(
-      namesOf([delivery(1, [0, 5, 15, 35, 75, 155], { next_attempt_at: iso(315) })], [webhook()], 156)[0]!.slice(5),
+      listMarkNames(
+        [createDelivery(1, [0, 5, 15, 35, 75, 155], { next_attempt_at: formatIsoTime(315) })],
+        [createWebhook()],
+        156,
+      )[0]!.slice(5),
       ["attempt 6 of 7, at +2 h 35 min, 503", "attempt 7 of 7, planned at +5 h 15 min"],
     ));
 
   it("stacks simultaneous marks, failures first, and shows a count beyond three", () => {
     const many = Array.from({ length: 50 }, (_, at) =>
-      delivery(at + 1, [0], { outcome: at === 40 ? "failed" : "delivered" }),
+      createDelivery(at + 1, [0], { outcome: at === 40 ? "failed" : "delivered" }),
     );
-    const { marks, slots } = buildTimeline(many, [webhook()], begin).tracks[0]!;
+    const { marks, slots } = buildTimeline(many, [createWebhook()], begin).tracks[0]!;
     assert.deepEqual(
       marks.map(({ delivery: id, tone, slot, more }) => [id, tone, slot, more]),
       [
@@ -106,7 +117,7 @@ describe("timeline", () => {
   });
 
   it("shows a deleted webhook in a separate row", () =>
-    assert.deepEqual(namesOf([delivery(1, [0], { outcome: "delivered" })], [], 1), [
+    assert.deepEqual(listMarkNames([createDelivery(1, [0], { outcome: "delivered" })], [], 1), [
       ["attempt 1 of 7, immediately, 200"],
     ]));
 });

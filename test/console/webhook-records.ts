@@ -4,9 +4,9 @@ import { specifiedRetrySchedule } from "../../src/api/webhook-retries.ts";
 
 export const begin = Date.parse("2031-01-02T03:04:05Z");
 const minute = 60_000;
-export const iso = (minutes: number) => new Date(begin + minutes * minute).toISOString();
+export const formatIsoTime = (minutes: number) => new Date(begin + minutes * minute).toISOString();
 
-export const webhook = (more: Partial<Webhook> = {}): Webhook => ({
+export const createWebhook = (more: Partial<Webhook> = {}): Webhook => ({
   id: 1,
   cluster_id: "eu-1",
   workspace_id: 1,
@@ -21,12 +21,12 @@ export const webhook = (more: Partial<Webhook> = {}): Webhook => ({
   disabled_by: null,
   retry_schedule: [...specifiedRetrySchedule],
   forbidden: null,
-  created_at: iso(0),
+  created_at: formatIsoTime(0),
   ...more,
 });
 
 /** A delivery with an attempt at each of the minutes; the last one is answered 200 where it arrived. */
-export const delivery = (id: number, minutes: readonly number[], more: Partial<Delivery> = {}): Delivery => ({
+export const createDelivery = (id: number, minutes: readonly number[], more: Partial<Delivery> = {}): Delivery => ({
   id,
   webhook_id: 1,
   workspace_id: 1,
@@ -39,12 +39,12 @@ export const delivery = (id: number, minutes: readonly number[], more: Partial<D
   postponement: null,
   max_attempts: 7,
   next_attempt_at: null,
-  created_at: iso(0),
+  created_at: formatIsoTime(0),
   attempts: minutes.map((at, before) => ({
     number: before + 1,
     resend: false,
-    planned_at: iso(at),
-    at: iso(at),
+    planned_at: formatIsoTime(at),
+    at: formatIsoTime(at),
     status: more.outcome === "delivered" && before === minutes.length - 1 ? 200 : 503,
     error: null,
     duration_ms: 1,

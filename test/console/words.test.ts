@@ -5,36 +5,40 @@ import { isolateText, revealInvisible, splitInvisible } from "../../src/console/
 import { webhooks } from "../../src/console/state/deliveries.ts";
 import { findDestination } from "../../src/console/timeline/track-row.tsx";
 import { describeNode, formatReference, isFailedNode, replaceCodes } from "../../src/console/trace/trace-drawer.tsx";
-import { delivery, iso, webhook } from "./webhook-records.ts";
+import { createDelivery, createWebhook, formatIsoTime } from "./webhook-records.ts";
 
 const sixTimes = [0, 5, 15, 35, 75, 155];
-const disabled = webhook({ status: "DISABLED_BY_ERROR", failure_count: 6 });
+const disabled = createWebhook({ status: "DISABLED_BY_ERROR", failure_count: 6 });
 
 describe("delivery description in the console", () => {
   it("announces a skipped attempt if the webhook is disabled", () => {
     webhooks.value = [disabled];
-    const waits = delivery(1, sixTimes, { next_attempt_at: iso(315) });
+    const waits = createDelivery(1, sixTimes, { next_attempt_at: formatIsoTime(315) });
     assert.deepEqual(toStatusLabel(waits), { tone: "bad", words: "will be skipped" });
     assert.equal(
       explainDelivery(waits, disabled),
       "The receiver responded 503. Failed 6 times. The attempt at 08:19:05 is skipped unless the webhook is enabled before.",
     );
-    webhooks.value = [webhook()];
+    webhooks.value = [createWebhook()];
     assert.deepEqual(toStatusLabel(waits), { tone: "warn", words: "retrying" });
     assert.equal(
-      explainDelivery(waits, webhook()),
+      explainDelivery(waits, createWebhook()),
       "The receiver responded 503. Attempt 6 of 7 failed. The next attempt is 2 h 40 min later, at 08:19:05.",
     );
     webhooks.value = undefined;
   });
 
   it("marks a failed resend as an error", () => {
-    const again = (more: Parameters<typeof delivery>[2]) => {
-      const one = delivery(1, [0], more);
+    const again = (more: Parameters<typeof createDelivery>[2]) => {
+      const one = createDelivery(1, [0], more);
       return { ...one, attempts: one.attempts.map((attempt) => ({ ...attempt, resend: true })) };
     };
     assert.deepEqual(
-      [toResendOutcome(again({})), toResendOutcome(again({ outcome: "delivered" })), toResendOutcome(delivery(1, []))],
+      [
+        toResendOutcome(again({})),
+        toResendOutcome(again({ outcome: "delivered" })),
+        toResendOutcome(createDelivery(1, [])),
+      ],
       [
         { tone: "bad", words: "Resent and failed: 503" },
         "Resent: 200",
@@ -44,20 +48,20 @@ describe("delivery description in the console", () => {
   });
 
   it("lists resends of a skipped delivery without blaming the disabled webhook", () => {
-    const [attempt] = delivery(1, [9]).attempts;
+    const [attempt] = createDelivery(1, [9]).attempts;
     const error = { code: "name_not_found", message: "The receiver's host name has no address." };
     const resends = [{ ...attempt!, resend: true, status: null, error }];
     assert.equal(
-      explainDelivery(delivery(1, [], { outcome: "skipped_not_allowed", attempts: resends }), webhook()),
+      explainDelivery(createDelivery(1, [], { outcome: "skipped_not_allowed", attempts: resends }), createWebhook()),
       "Skipped, because the address of the webhook was not allowed when the attempt was due. Resent since: The receiver's host name has no address.",
     );
   });
 
   it("counts resends separately", () => {
-    const arrived = delivery(1, sixTimes, { outcome: "delivered" });
+    const arrived = createDelivery(1, sixTimes, { outcome: "delivered" });
     const attempts = arrived.attempts.map((one, i) => ({ ...one, resend: i === 5 }));
     assert.equal(
-      explainDelivery({ ...arrived, attempts }, webhook()),
+      explainDelivery({ ...arrived, attempts }, createWebhook()),
       "Delivered at resend 1, 2 h 35 min after the activity.",
     );
   });

@@ -34,9 +34,9 @@ const base: Operation = {
   examples: [],
 };
 const derive = (changes: Partial<Operation>) => deriveCommand({ ...base, ...changes }, "router/proxied");
-const flagsFor = (body: z.ZodType) =>
+const deriveBodyFlags = (body: z.ZodType) =>
   derive({ method: "POST", request: { body: json(body) } }).flags.filter(({ target }) => target?.in === "body");
-const names = (flags: readonly FlagSpec[]) => flags.map(({ flag }) => flag);
+const getFlagNames = (flags: readonly FlagSpec[]) => flags.map(({ flag }) => flag);
 
 describe("command of an operation", () => {
   it("consists of serializable data", () => {
@@ -67,7 +67,7 @@ describe("command of an operation", () => {
   });
 
   it("derives flags from nullable scalars and file flags from base64", () => {
-    const flags = flagsFor(
+    const flags = deriveBodyFlags(
       z.object({
         note: z.string().nullish(),
         count: z.int().nullable(),
@@ -116,7 +116,7 @@ describe("command of an operation", () => {
   });
 
   it("derives flags from scalars of every type, required and with defaults", () => {
-    const flags = flagsFor(
+    const flags = deriveBodyFlags(
       z.object({
         plain_text: z.string().describe("Words"),
         amount: z.number().optional(),
@@ -149,7 +149,7 @@ describe("command of an operation", () => {
       free: z.record(z.string(), z.string()),
     });
     const spec = derive({ method: "POST", request: { body: json(schema) } });
-    assert.deepEqual(names(spec.flags), ["ids", "data", "set", "dry-run"]);
+    assert.deepEqual(getFlagNames(spec.flags), ["ids", "data", "set", "dry-run"]);
     assert.equal(spec.flags[0]?.repeatable, true);
   });
 
@@ -162,7 +162,7 @@ describe("command of an operation", () => {
       },
     });
     const targeted = spec.flags.filter(({ target }) => target);
-    assert.deepEqual(names(targeted), ["page", "query-json", "body-page", "body-data", "filter-eq"]);
+    assert.deepEqual(getFlagNames(targeted), ["page", "query-json", "body-page", "body-data", "filter-eq"]);
     assert.equal(targeted.at(-1)?.target?.name, "filter[$eq]");
   });
 
@@ -188,7 +188,8 @@ describe("command of an operation", () => {
         ["dry-run", "confirm"],
       ],
     ];
-    for (const [what, changes, expected] of kinds) assert.deepEqual(names(derive(changes).flags), expected, what);
+    for (const [what, changes, expected] of kinds)
+      assert.deepEqual(getFlagNames(derive(changes).flags), expected, what);
   });
 
   it("accepts the HTTP method as an argument if there are several", () => {

@@ -5,7 +5,8 @@ import * as declarations from "../../src/api/registry.ts";
 import { buildOpenApi, type DocumentedService } from "../../src/derive/openapi.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: a document of unknown depth, compared with literals.
-const documentOf = (service: DocumentedService): any => JSON.parse(JSON.stringify(buildOpenApi(service, declarations)));
+const buildDocument = (service: DocumentedService): any =>
+  JSON.parse(JSON.stringify(buildOpenApi(service, declarations)));
 
 /** The models of the specification's table (Resources and their fields). */
 const models = `HealthCheckResponse ClusterEmailDomain ClusterClientDomain ClusterInfoDomain ContractSignatoryDomainModel
@@ -18,7 +19,7 @@ const models = `HealthCheckResponse ClusterEmailDomain ClusterClientDomain Clust
 
 describe("content of the OpenAPI documents", () => {
   it("includes every model in the specification of the routing service", () => {
-    const { schemas } = documentOf("router").components;
+    const { schemas } = buildDocument("router").components;
     assert.deepEqual(
       models.split(/\s+/).filter((name) => !(name in schemas)),
       [],
@@ -26,7 +27,7 @@ describe("content of the OpenAPI documents", () => {
   });
 
   it("describes validation errors in FastAPI's format", () => {
-    const { HTTPValidationError, ValidationError } = documentOf("router").components.schemas;
+    const { HTTPValidationError, ValidationError } = buildDocument("router").components.schemas;
     assert.deepEqual(HTTPValidationError.properties.detail.items, { $ref: "#/components/schemas/ValidationError" });
     assert.deepEqual(ValidationError.properties.loc, {
       type: "array",
@@ -35,7 +36,7 @@ describe("content of the OpenAPI documents", () => {
   });
 
   it("describes the 401 of userinfo for the router and the verifying cluster", () => {
-    const { responses } = documentOf("router").paths["/api/v1/oauth/userinfo/"].get;
+    const { responses } = buildDocument("router").paths["/api/v1/oauth/userinfo/"].get;
     const { content, "x-failures": failures } = responses[401];
     assert.deepEqual(content["application/json"].schema, {
       anyOf: [{ $ref: "#/components/schemas/Detail" }, { $ref: "#/components/schemas/OAuthError" }],
@@ -59,7 +60,7 @@ describe("content of the OpenAPI documents", () => {
 
   it("requires a body if the handler does", () => {
     const required = (service: DocumentedService, path: string) =>
-      documentOf(service).paths[path].post.requestBody.required;
+      buildDocument(service).paths[path].post.requestBody.required;
     assert.equal(required("contracts", "/api/v2.1/public/contracts/{contract_id}/review_request/"), true);
     assert.equal(required("contracts", "/api/v2.1/public/contracts/{composite_id}/send_to_counterparties"), false);
     assert.equal(required("router", "/api/v1/oauth/token/"), true);
@@ -67,13 +68,13 @@ describe("content of the OpenAPI documents", () => {
 
   for (const service of ["router", "contracts"] as const) {
     it(`does not require any nullable field of ${service}`, () => {
-      assert.deepEqual(requiredAndNullable(documentOf(service).paths, service), []);
-      assert.deepEqual(requiredAndNullable(documentOf(service).components.schemas, service), []);
+      assert.deepEqual(findRequiredNullableFields(buildDocument(service).paths, service), []);
+      assert.deepEqual(findRequiredNullableFields(buildDocument(service).components.schemas, service), []);
     });
   }
 
   it("includes the payload of each of the 39 activities by name", () => {
-    const { webhooks } = documentOf("contracts");
+    const { webhooks } = buildDocument("contracts");
     assert.deepEqual(Object.keys(webhooks), [...activities]);
     const { properties, required } = webhooks.CONTRACT_SIGNED.post.requestBody.content["application/json"].schema;
     assert.deepEqual(properties.activity, { type: "string", const: "CONTRACT_SIGNED" });
@@ -93,13 +94,13 @@ describe("content of the OpenAPI documents", () => {
   });
 
   it("includes valid samples and named field errors", () => {
-    const { components } = documentOf("contracts");
+    const { components } = buildDocument("contracts");
     assert.equal(components.parameters.UserEmail.example, "ada@northwind.example");
     assert.deepEqual(Object.keys(components.schemas.FieldErrors.properties), ["non_field_errors"]);
   });
 
   it("states which fields require or exclude each other", () => {
-    const { paths } = documentOf("emulator");
+    const { paths } = buildDocument("emulator");
     const bodyOf = (path: string, method: string) =>
       paths[`/_emulator/${path}`][method].requestBody.content["application/json"].schema;
     assert.deepEqual(bodyOf("clock/advance", "post").oneOf, [
@@ -127,7 +128,7 @@ describe("content of the OpenAPI documents", () => {
         if (type === "string" && isMoment && format !== "date-time") strange.push(`${at}: no date-time`);
         for (const [name, part] of Object.entries(value)) look(part, `${at}/${name}`);
       };
-      const { paths, components, webhooks } = documentOf(service);
+      const { paths, components, webhooks } = buildDocument(service);
       look({ paths, components, webhooks }, "");
       assert.deepEqual(strange, []);
     });
@@ -136,7 +137,7 @@ describe("content of the OpenAPI documents", () => {
 
 /** Locations where a document requires a nullable field. */
 // biome-ignore lint/suspicious/noExplicitAny: as above.
-function requiredAndNullable(part: any, at: string): string[] {
+function findRequiredNullableFields(part: any, at: string): string[] {
   if (typeof part !== "object" || part === null) return [];
   const required: unknown[] = Array.isArray(part.required) ? part.required : [];
   const fields = Object.entries<{ type?: unknown; anyOf?: readonly { type?: unknown }[] } | null>(
@@ -147,5 +148,5 @@ function requiredAndNullable(part: any, at: string): string[] {
   const own = fields.flatMap(([name, field]) =>
     required.includes(name) && field && isNullable(field) ? [`${at}.${name}`] : [],
   );
-  return [...own, ...Object.entries(part).flatMap(([key, value]) => requiredAndNullable(value, `${at}.${key}`))];
+  return [...own, ...Object.entries(part).flatMap(([key, value]) => findRequiredNullableFields(value, `${at}.${key}`))];
 }

@@ -24,13 +24,13 @@ const config = await createConfig({
   },
 });
 
-const capitalised = (word: string): string => `${word.charAt(0).toUpperCase()}${word.slice(1)}`;
+const capitalize = (word: string): string => `${word.charAt(0).toUpperCase()}${word.slice(1)}`;
 
 /** Every object in a document, however deep. */
-const partsOf = (value: unknown): Readonly<Record<string, unknown>>[] =>
+const listObjects = (value: unknown): Readonly<Record<string, unknown>>[] =>
   typeof value !== "object" || value === null
     ? []
-    : [...(Array.isArray(value) ? [] : [{ ...value }]), ...Object.values(value).flatMap(partsOf)];
+    : [...(Array.isArray(value) ? [] : [{ ...value }]), ...Object.values(value).flatMap(listObjects)];
 
 for (const service of documentedServices) {
   describe(`OpenAPI document of ${service}`, () => {
@@ -61,7 +61,7 @@ for (const service of documentedServices) {
 
     it("avoids schema names that generators use for responses", () => {
       const schemas = (document.components as { schemas: object }).schemas;
-      const answers = declarations.registry.map(({ id }) => `${id.split(/[.-]/).map(capitalised).join("")}Response`);
+      const answers = declarations.registry.map(({ id }) => `${id.split(/[.-]/).map(capitalize).join("")}Response`);
       assert.deepEqual(
         answers.filter((name) => Object.hasOwn(schemas, name)),
         [],
@@ -69,7 +69,7 @@ for (const service of documentedServices) {
     });
 
     it("marks every number that does not fit into 32 bits", () => {
-      const long = partsOf(document).filter(({ minimum, maximum }) =>
+      const long = listObjects(document).filter(({ minimum, maximum }) =>
         [minimum, maximum].some((limit) => typeof limit === "number" && Math.abs(limit) >= 2 ** 31),
       );
       assert.ok(long.length > 0);

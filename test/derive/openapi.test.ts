@@ -51,13 +51,13 @@ const plain: Operation = {
 
 /** The document after a JSON round trip, loosely typed for assertions. */
 // biome-ignore lint/suspicious/noExplicitAny: a document of unknown depth, compared with literals.
-const documentOf = (operations: Operation[], service: DocumentedService = "contracts"): any =>
+const buildDocument = (operations: Operation[], service: DocumentedService = "contracts"): any =>
   JSON.parse(JSON.stringify(buildOpenApi(service, { registry: operations, schemaNames: names })));
 
 const describeOne = (change: Partial<Operation>) => {
   const operation = { ...plain, ...change };
   const method = [operation.method].flat()[0]!.toLowerCase();
-  return documentOf([operation], operation.service.name as DocumentedService).paths[operation.path][method];
+  return buildDocument([operation], operation.service.name as DocumentedService).paths[operation.path][method];
 };
 
 describe("OpenAPI document", () => {
@@ -140,7 +140,7 @@ describe("OpenAPI document", () => {
   });
 
   it("names a schema despite a different description", () => {
-    const { paths } = documentOf([{ ...plain, responses: { 200: json(z.object({ in: Inner.describe("Here") })) } }]);
+    const { paths } = buildDocument([{ ...plain, responses: { 200: json(z.object({ in: Inner.describe("Here") })) } }]);
     assert.deepEqual(paths["/things/{thing_id}"].get.responses[200].content["application/json"].schema.properties.in, {
       $ref: "#/components/schemas/Inner",
       description: "Here",
@@ -195,12 +195,12 @@ describe("OpenAPI document", () => {
 
   it("allows additional properties in responses", () =>
     assert.equal(
-      JSON.stringify(documentOf([{ ...plain, responses: { 200: json(Outer) } }])).includes("additional"),
+      JSON.stringify(buildDocument([{ ...plain, responses: { 200: json(Outer) } }])).includes("additional"),
       false,
     ));
 
   it("describes a named schema once and refers to it with local descriptions", () => {
-    const { components, paths } = documentOf([
+    const { components, paths } = buildDocument([
       { ...plain, responses: { 200: json(Outer) } },
       { ...plain, id: "things.inner", path: "/inner", responses: { 200: json(Inner) } },
     ]);
@@ -323,13 +323,13 @@ describe("OpenAPI document", () => {
   });
 
   it("assigns an operationId to each method of a catch-all", () => {
-    const { paths } = documentOf([{ ...plain, id: "catch-all", method: ["GET", "DELETE"], path: "/{full_path}" }]);
+    const { paths } = buildDocument([{ ...plain, id: "catch-all", method: ["GET", "DELETE"], path: "/{full_path}" }]);
     const { get, delete: remove } = paths["/{full_path}"];
     assert.deepEqual([get.operationId, remove.operationId], ["catch-all.get", "catch-all.delete"]);
   });
 
   it("contains one service and only the used components", () => {
-    const { paths, components, info } = documentOf(
+    const { paths, components, info } = buildDocument(
       [plain, { ...plain, id: "r", service: router, path: "/r" }],
       "router",
     );
@@ -342,5 +342,5 @@ describe("OpenAPI document", () => {
   });
 
   it("rejects a service without operations", () =>
-    assert.throws(() => documentOf([plain], "emulator"), /no operation of emulator/));
+    assert.throws(() => buildDocument([plain], "emulator"), /no operation of emulator/));
 });

@@ -46,7 +46,7 @@ const handWrittenOne = defineOperation({
   cli: { by: "things upload" },
 });
 
-const command = (name: string): CommandDeclaration => ({
+const createCommand = (name: string): CommandDeclaration => ({
   words: name.split(" "),
   summary: `Do ${name}`,
   positionals: [{ name: "path", description: "Files", variadic: true, optional: true }],
@@ -56,16 +56,16 @@ const command = (name: string): CommandDeclaration => ({
 
 const page = renderReference({
   registry: [derived, handWrittenOne],
-  commands: [deriveCommand(derived, "contracts/files"), command("things upload"), command("tour")],
+  commands: [deriveCommand(derived, "contracts/files"), createCommand("things upload"), createCommand("tour")],
   globalFlags: [{ flag: "json", type: "switch", description: "One document" }],
   exitCodes: [{ code: 75, meaning: "unreachable" }],
 });
-const section = (heading: string) => page.split(`${heading}\n\n`)[1]?.split(/\n\n#/)[0];
+const getSection = (heading: string) => page.split(`${heading}\n\n`)[1]?.split(/\n\n#/)[0];
 
 describe("reference page", () => {
   it("shows an operation with its derived command and flags", () =>
     assert.equal(
-      section("### things.send"),
+      getSection("### things.send"),
       [
         "Send a thing. Once | only.",
         "",
@@ -89,10 +89,10 @@ describe("reference page", () => {
 
   it("shows a hand-written command with or without an operation", () => {
     const shown = "`svc things upload [PATH…] [flags]`";
-    assert.equal(section("### things.upload")?.split("\n").includes(shown), true);
+    assert.equal(getSection("### things.upload")?.split("\n").includes(shown), true);
     assert.equal(page.split(shown).length, 2);
     assert.equal(
-      section("### tour"),
+      getSection("### tour"),
       [
         "Do tour.",
         "",
@@ -106,10 +106,10 @@ describe("reference page", () => {
   });
 
   it("lists the causes of each activity", () =>
-    assert.match(section("### Contract lifecycle") ?? "", /\| `CONTRACT_CREATED` \| `things.send` \|/));
+    assert.match(getSection("### Contract lifecycle") ?? "", /\| `CONTRACT_CREATED` \| `things.send` \|/));
 
   it("lists each lifecycle transition, without an arrow if the status is unchanged", () => {
-    const lifecycle = section("## Lifecycle of a contract") ?? "";
+    const lifecycle = getSection("## Lifecycle of a contract") ?? "";
     assert.match(lifecycle, /^ {4}SIGN --> EXECUTED: all-signed$/m);
     assert.match(lifecycle, /^ {4}\[\*\] --> DRAFT: create-from-template$/m);
     assert.doesNotMatch(lifecycle, /: sign$/m);
@@ -117,10 +117,10 @@ describe("reference page", () => {
   });
 
   it("lists the flags of every command once", () =>
-    assert.equal(section("## Flags of every command")?.split("\n").at(-1), "| `--json` |  | One document |"));
+    assert.equal(getSection("## Flags of every command")?.split("\n").at(-1), "| `--json` |  | One document |"));
 
   it("lists the given exit codes", () =>
-    assert.equal(section("## Exit codes"), "| Code | Meaning |\n|---|---|\n| 75 | unreachable |\n"));
+    assert.equal(getSection("## Exit codes"), "| Code | Meaning |\n|---|---|\n| 75 | unreachable |\n"));
 
   it("equals docs/reference.md", async () =>
     assertGolden(

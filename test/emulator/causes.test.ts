@@ -6,41 +6,41 @@ import type { Operation } from "../../src/api/operation.ts";
 import { registry } from "../../src/api/registry.ts";
 import { startTestEmulator, type TestEmulator } from "../support/emulator.ts";
 import { stories } from "./causes.ts";
-import { operationCall } from "./operation-call.ts";
+import { createOperationCall } from "./operation-call.ts";
 
 const operations: readonly Operation[] = registry;
 /** Operations with declared activities, except the manual trigger. */
 const causing = operations.filter(({ id, emits = [] }) => emits.length > 0 && id !== "activities.fire");
 
 /** Every activity emitted so far, in order. */
-async function toldOn({ ask }: TestEmulator): Promise<string[]> {
+async function listActivities({ ask }: TestEmulator): Promise<string[]> {
   const { body } = await ask("GET", "state");
   const { rows } = body as { rows: { webhook_events: { id: number; activity: string }[] } };
   return rows.webhook_events.sort((a, b) => a.id - b.id).map(({ activity }) => activity);
 }
 
-const laterOn = ({ ask }: TestEmulator) => ask("POST", "clock/advance", { body: { by: "PT2M" } });
+const advanceClock = ({ ask }: TestEmulator) => ask("POST", "clock/advance", { body: { by: "PT2M" } });
 
 /** The process metrics of the first contract, or undefined without a contract. */
-async function metricsOn({ api }: TestEmulator): Promise<unknown> {
+async function getMetrics({ api }: TestEmulator): Promise<unknown> {
   const { status, body } = await api("GET", "/api/v2.1/public/contracts/1/process_metrics/");
   return status === 200 ? body : undefined;
 }
 
 /** The activities that the last step of a story emits, and the operations that it calls. */
-async function played(t: TestContext, story: (typeof stories)[string][number]) {
+async function playStory(t: TestContext, story: (typeof stories)[string][number]) {
   const on = await startTestEmulator(t);
-  const act = await story({ ...on, call: operationCall(on) });
-  await laterOn(on);
-  const before = await toldOn(on);
-  const metrics = await metricsOn(on);
+  const act = await story({ ...on, call: createOperationCall(on) });
+  await advanceClock(on);
+  const before = await listActivities(on);
+  const metrics = await getMetrics(on);
   const { status, body } = await act();
   assert.ok(status < 300, `${status} ${JSON.stringify(body)}`);
-  const after = await metricsOn(on);
+  const after = await getMetrics(on);
   const { body: log } = await on.ask("GET", "requests");
   const called = (log as { items: { operation: string }[] }).items.map(({ operation }) => operation);
-  await laterOn(on);
-  const told = (await toldOn(on)).slice(before.length);
+  await advanceClock(on);
+  const told = (await listActivities(on)).slice(before.length);
   if (metrics && after) {
     const differ = !isDeepStrictEqual(metrics, after);
     assert.equal(told.includes("CONTRACT_PROCESS_METRIC_UPDATED"), differ, JSON.stringify([metrics, after]));
@@ -54,7 +54,7 @@ describe("declared activities of operations", () => {
     it(`lists exactly the activities that ${id} emits`, async (t) => {
       const caused = new Set<string>();
       for (const story of stories[id] ?? []) {
-        const { told, called } = await played(t, story);
+        const { told, called } = await playStory(t, story);
         assert.ok(called.includes(id), `${id} was not called`);
         for (const activity of told) caused.add(activity);
       }
@@ -72,12 +72,12 @@ describe("declared activities of operations", () => {
 
   it("emits no activity for operations without a declaration", async (t) => {
     const on = await startTestEmulator(t);
-    const call = operationCall(on);
+    const call = createOperationCall(on);
     await call("contracts.create", {}, { ...contract, ...metadata });
     await call("contracts.create", {}, contract);
     await call("contracts.send", { composite_id: "T-2" });
-    await laterOn(on);
-    const before = await toldOn(on);
+    await advanceClock(on);
+    const before = await listActivities(on);
     const without = operations.filter(
       ({ id, emits = [], request, service }) =>
         emits.length === 0 && !moving.test(id) && request.body?.kind !== "stream" && service.name !== "storage",
@@ -86,7 +86,7 @@ describe("declared activities of operations", () => {
       const [example] = examples;
       await call(id, example?.params, example?.body).catch(() => assert.fail(id));
     }
-    assert.deepEqual((await toldOn(on)).slice(before.length), []);
+    assert.deepEqual((await listActivities(on)).slice(before.length), []);
   });
 });
 

@@ -1,7 +1,7 @@
 import { mailerEventNames } from "../../src/api/emulator/deliveries.ts";
 import { acme, createContractRequest, createPdfBase64, createUploadRequest } from "../support/contracts.ts";
 import type { TestEmulator, TestResponse } from "../support/emulator.ts";
-import { type OperationCall, operationNamed } from "./operation-call.ts";
+import { findOperation, type OperationCall } from "./operation-call.ts";
 
 interface Stage extends TestEmulator {
   readonly call: OperationCall;
@@ -19,7 +19,7 @@ const withAddress = { ...acme, organization_details: { address } };
 
 const create = ({ call }: Stage, more: object = {}) => call("contracts.create", {}, createContractRequest(more));
 const autoSend = { workflow_config: { auto_send_to_counterparty: true } };
-const signed = (...names: readonly string[]) => ({
+const createSignatories = (...names: readonly string[]) => ({
   signatories: names.map((name, i) => ({
     name,
     email: `${name}@acme.example`,
@@ -30,7 +30,7 @@ const signed = (...names: readonly string[]) => ({
 });
 
 /** A contract from that template, out to whom it goes first. */
-const sent = (on: Stage, template = 101) => create(on, { contract_template_id: template, ...autoSend });
+const createSentContract = (on: Stage, template = 101) => create(on, { contract_template_id: template, ...autoSend });
 const onDraft =
   (...[operation, params, body]: Parameters<OperationCall>): Story =>
   async (on) => {
@@ -40,12 +40,12 @@ const onDraft =
 const onSent =
   (...[operation, params, body]: Parameters<OperationCall>): Story =>
   async (on) => {
-    await sent(on);
+    await createSentContract(on);
     return () => on.call(operation, params, body);
   };
 
 const finance = { approvals: [{ name: "Finance", notes: "", approver_user_id: 12 }] };
-const document = async () => ({ document_name: "v2.pdf", document_base_64: await createPdfBase64() });
+const createDocumentBody = async () => ({ document_name: "v2.pdf", document_base_64: await createPdfBase64() });
 const party = { is_individual: false, organization_name: "Acme Inc." };
 const place = { line_one: "2 High Street", city_name: "Leeds", country_name: "United Kingdom" };
 const ofOne = { counter_party_id: 1 };
@@ -56,14 +56,14 @@ const onParty =
     await call("counterparties.create", {}, { ...party, ...contact, primary_address: place });
     return () => call(operation, params, body);
   };
-const pointerTo = (value: string) => ({ key_pointers: [{ key_pointer_field_name: "expiry_date", value }] });
-const pointer = pointerTo("2032-01-01");
+const createKeyPointerBody = (value: string) => ({ key_pointers: [{ key_pointer_field_name: "expiry_date", value }] });
+const pointer = createKeyPointerBody("2032-01-01");
 
 const integrations = "/router/v1/integrations/";
 const mention = JSON.stringify({ team_id: "T-NORTHWIND", event: { type: "app_mention", text: "What about T-1?" } });
 const button = { team: { id: "T-NORTHWIND" }, user: { name: "jo" }, actions: [{ action_id: "ok", value: "T-1" }] };
 const interaction = `payload=${encodeURIComponent(JSON.stringify(button))}`;
-const message = operationNamed("chat-b.messaging").examples[0]?.body;
+const message = findOperation("chat-b.messaging").examples[0]?.body;
 const onChatA =
   (path: string, body: string): Story =>
   async (on) => {
@@ -76,7 +76,7 @@ const onChatA =
 export const stories: Readonly<Record<string, readonly Story[]>> = {
   "contracts.create": [
     async (on) => () => create(on, { counter_party_details: [withAddress], ...metadata, ...autoSend }),
-    async (on) => () => sent(on, 104),
+    async (on) => () => createSentContract(on, 104),
   ],
   "contracts.send": [
     onDraft("contracts.send", t1),
@@ -118,7 +118,7 @@ export const stories: Readonly<Record<string, readonly Story[]>> = {
   "documents.upload-version": [
     async (on) => {
       await create(on);
-      const body = { ...(await document()), is_executed_version: true };
+      const body = { ...(await createDocumentBody()), is_executed_version: true };
       return () => on.call("documents.upload-version", one, body);
     },
   ],
@@ -142,7 +142,7 @@ export const stories: Readonly<Record<string, readonly Story[]>> = {
     async (on) => {
       await create(on);
       await on.call("key-pointers.set", t1, pointer);
-      return () => on.call("key-pointers.set", t1, pointerTo("2033-01-01"));
+      return () => on.call("key-pointers.set", t1, createKeyPointerBody("2033-01-01"));
     },
   ],
   "key-pointers.update": [
@@ -175,7 +175,7 @@ export const stories: Readonly<Record<string, readonly Story[]>> = {
   ],
   "emulator-contracts.sign": [
     async (on) => {
-      await create(on, { ...signed("jo", "kim"), ...autoSend });
+      await create(on, { ...createSignatories("jo", "kim"), ...autoSend });
       return () => on.call("emulator-contracts.sign", id, {});
     },
     onSent("emulator-contracts.sign", id, {}),
@@ -187,13 +187,13 @@ export const stories: Readonly<Record<string, readonly Story[]>> = {
       return () => on.call("emulator-contracts.complete-review", id, {});
     },
     async (on) => {
-      await sent(on, 104);
+      await createSentContract(on, 104);
       return () => on.call("emulator-contracts.complete-review", id, {});
     },
   ],
   "emulator-contracts.approve": [
     async (on) => {
-      await sent(on, 104);
+      await createSentContract(on, 104);
       await on.call("approvals.create", t1, finance);
       await on.call("emulator-contracts.complete-review", id, {});
       return () => on.call("emulator-contracts.approve", id, {});
@@ -210,7 +210,7 @@ export const stories: Readonly<Record<string, readonly Story[]>> = {
     ...[101, 104].map(
       (template): Story =>
         async (on) => {
-          await sent(on, template);
+          await createSentContract(on, template);
           await on.call("emulator-contracts.hold", id, {});
           return () => on.call("emulator-contracts.resume", id, {});
         },
@@ -226,7 +226,7 @@ export const stories: Readonly<Record<string, readonly Story[]>> = {
   "emulator-contracts.mark": [onDraft("emulator-contracts.mark", id, {})],
   "emulator-contracts.unmark": [
     async (on) => {
-      await sent(on);
+      await createSentContract(on);
       return () => on.call("emulator-contracts.unmark", id, {});
     },
   ],
@@ -250,7 +250,7 @@ export const stories: Readonly<Record<string, readonly Story[]>> = {
     mailerEventNames.map(
       (RecordType): Story =>
         async (on) => {
-          await sent(on, template);
+          await createSentContract(on, template);
           const { body } = await on.call("emails.list");
           const [{ metadata: Metadata }] = (body as { items: [{ metadata: object }] }).items;
           return () => on.call("mailer.webhook", {}, { RecordType, Metadata });

@@ -19,7 +19,7 @@ const options = { deterministic: true, token: "control", clock: { mode: "manual"
 describe("--deterministic", () => {
   it("produces identical bytes for the same seed and requests in two runs", async (t) => {
     const target = await startReceiver(t);
-    const port = await freePorts(3);
+    const port = await findFreePorts(3);
     const first = await run(t, target, { ...options, port });
     const second = await run(t, target, { ...options, port });
     assertSame(first, second);
@@ -28,9 +28,9 @@ describe("--deterministic", () => {
   it("produces identical bytes again after a reset", async (t) => {
     const target = await startReceiver(t);
     const running = await startTestEmulator(t, options);
-    const first = await journey(running, target);
+    const first = await runJourney(running, target);
     assert.equal((await running.ask("POST", "reset")).status, 204);
-    assertSame(first, await journey(running, target));
+    assertSame(first, await runJourney(running, target));
   });
 
   it("generates different IDs for another seed, without duplicates after a restart or import", async (t) => {
@@ -41,22 +41,22 @@ describe("--deterministic", () => {
     const start = (more: EmulatorOptions = {}) => startTestEmulator(t, { ...options, file, ...more });
 
     const before = await start();
-    ids.push(await newFileId(before));
+    ids.push(await createFileId(before));
     const { body: state } = await before.ask("GET", "state");
     await before.close();
     const after = await start();
-    ids.push(await newFileId(after));
+    ids.push(await createFileId(after));
     await after.close();
 
     const fresh = await start({ file: undefined, ephemeral: true });
     assert.equal((await fresh.ask("PUT", "state", { body: state })).status, 200);
     // The IDs after this point can equal those of the restarted emulator, but not the IDs in the state.
-    assert.notEqual(await newFileId(fresh), ids[0]);
+    assert.notEqual(await createFileId(fresh), ids[0]);
     const other = await startTestEmulator(t, {
       ...options,
       seed: { clusters: [{ id: "eu-1", label: "eu" }], workspaces: [workspace], users: [user] },
     });
-    ids.push(await newFileId(other));
+    ids.push(await createFileId(other));
     assert.equal(new Set(ids).size, 3);
   });
 });
@@ -73,13 +73,13 @@ const user = { id: 1, workspace_id: 1, name: "Ada", email: "ada@example.com" };
 
 async function run(t: TestContext, target: Receiver, given: EmulatorOptions) {
   const running = await startTestEmulator(t, given);
-  const out = await journey(running, target);
+  const out = await runJourney(running, target);
   await running.close();
   return out;
 }
 
 /** Runs every operation that generates IDs, keys or times, and returns its responses and deliveries. */
-async function journey(running: TestEmulator, target: Receiver) {
+async function runJourney(running: TestEmulator, target: Receiver) {
   const begin = target.received.length;
   const seen: Seen[] = [];
   const watched = (base: string, always: Readonly<Record<string, string>> = {}) => {
@@ -144,7 +144,7 @@ function assertSame(expected: readonly string[], actual: readonly string[]): voi
   assert.equal(actual.length, expected.length);
 }
 
-async function newFileId({ api }: TestEmulator): Promise<string> {
+async function createFileId({ api }: TestEmulator): Promise<string> {
   const { status, body } = await api("POST", "/api/v2.1/public/workspace/files/uploads/", {
     body: { files: [{ filename: "a.pdf", content_type: "application/pdf" }] },
   });
@@ -153,16 +153,16 @@ async function newFileId({ api }: TestEmulator): Promise<string> {
 }
 
 /** Returns the first of several consecutive free ports. */
-async function freePorts(count: number): Promise<number> {
+async function findFreePorts(count: number): Promise<number> {
   for (;;) {
-    const begin = await listening(0, (port) => port);
+    const begin = await listenBriefly(0, (port) => port);
     const next = Array.from({ length: count - 1 }, (_, i) => begin + 1 + i);
-    const free = await Promise.all(next.map((port) => listening(port, () => true).catch(() => false)));
+    const free = await Promise.all(next.map((port) => listenBriefly(port, () => true).catch(() => false)));
     if (free.every(Boolean)) return begin;
   }
 }
 
-async function listening<T>(port: number, use: (port: number) => T): Promise<T> {
+async function listenBriefly<T>(port: number, use: (port: number) => T): Promise<T> {
   const server = createServer();
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);

@@ -4,10 +4,10 @@ import { deflateSync, gzipSync } from "node:zlib";
 import { startTestEmulator } from "../support/emulator.ts";
 import * as hostile from "../support/pdf/hostile-pdfs.ts";
 
-const deep = (times: number, open: string, close: string) => open.repeat(times) + close.repeat(times);
+const createNestedText = (times: number, open: string, close: string) => open.repeat(times) + close.repeat(times);
 
 /** Fails the test if a library throws an error that no caller can catch. */
-function nothingEscapes(t: TestContext): readonly unknown[] {
+function collectUncaughtErrors(t: TestContext): readonly unknown[] {
   const escaped: unknown[] = [];
   const note = (error: unknown) => escaped.push(error);
   process.on("unhandledRejection", note);
@@ -17,15 +17,15 @@ function nothingEscapes(t: TestContext): readonly unknown[] {
 }
 
 it("hostile input causes no crash, state change or unhandled rejection", async (t) => {
-  const escaped = nothingEscapes(t);
+  const escaped = collectUncaughtErrors(t);
   const bugs: string[] = [];
   const on = await startTestEmulator(t, { log: (line) => bugs.push(line) });
   const before = await on.ask("GET", "state");
   const json = { "content-type": "application/json" };
   const parts = { "content-type": "multipart/form-data; boundary=x" };
   const bodies: readonly (readonly [string, string | Buffer, Record<string, string>])[] = [
-    ["arrays 100,000 deep", deep(100_000, "[", "]"), json],
-    ["objects 100,000 deep", `{"a":${deep(100_000, '{"a":', "}")}}`, json],
+    ["arrays 100,000 deep", createNestedText(100_000, "[", "]"), json],
+    ["objects 100,000 deep", `{"a":${createNestedText(100_000, '{"a":', "}")}}`, json],
     ["arrays that never end", "[".repeat(1_000_000), json],
     ["a number of a million digits", `{"a":${"9".repeat(1_000_000)}}`, json],
     ["what is not UTF-8", Buffer.alloc(1_000, 0xff), json],

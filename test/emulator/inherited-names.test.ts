@@ -16,19 +16,22 @@ const operations = (registry as readonly Operation[]).filter(
 );
 
 /** Replaces every string of the value with a word, and adds a member of that name to every object. */
-function worded(value: unknown, word: string): unknown {
+function replaceStrings(value: unknown, word: string): unknown {
   if (typeof value === "string") return word;
-  if (Array.isArray(value)) return value.map((each) => worded(each, word));
+  if (Array.isArray(value)) return value.map((each) => replaceStrings(each, word));
   if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries([...Object.entries(value).map(([name, each]) => [name, worded(each, word)]), [word, word]]);
+  return Object.fromEntries([
+    ...Object.entries(value).map(([name, each]) => [name, replaceStrings(each, word)]),
+    [word, word],
+  ]);
 }
 
 /** Builds a request for an operation that contains one word in every position. */
-function requestWith(operation: Operation, word: string) {
+function createRequest(operation: Operation, word: string) {
   const { path, request, examples, method } = operation;
   const names = Object.keys(request.query?.shape ?? {});
   const query = new URLSearchParams([...names, word].map((name): [string, string] => [name, word]));
-  const given = worded(examples.find((example) => "body" in example)?.body ?? {}, word);
+  const given = replaceStrings(examples.find((example) => "body" in example)?.body ?? {}, word);
   const isForm = request.body?.kind === "form";
   const body = isForm ? new URLSearchParams(given as Record<string, string>).toString() : JSON.stringify(given);
   const filled = fillTemplate(path, Object.fromEntries(findPlaceholders(path).map((name) => [name, word])));
@@ -60,7 +63,7 @@ describe("name of an inherited object property", () => {
             const key = { "client-id": first!.clientId!, "client-secret": first!.clientSecret! };
             const auth = operation.auth === "api-key" ? key : { authorization: `Bearer ${world.token}` };
             const isCluster = ["contracts", "storage"].includes(operation.service.name);
-            const { method, path, headers, ...rest } = requestWith(operation, word);
+            const { method, path, headers, ...rest } = createRequest(operation, word);
             const send = createSender(isCluster ? first!.url : world.routerUrl, { ...auth, ...headers });
             return (await send(method, path, rest)).status;
           }),

@@ -29,7 +29,7 @@ async function writeUntilKilled({ api, kill }: EmulatorProcess, count: number): 
 }
 
 /** Returns the titles of the emulator's webhooks by ID. */
-async function shown({ ask }: EmulatorProcess): Promise<Map<number, string>> {
+async function listWebhookTitles({ ask }: EmulatorProcess): Promise<Map<number, string>> {
   const { body } = await ask("GET", "webhooks");
   return new Map((body as { id: number; title: string }[]).map(({ id, title }) => [id, title]));
 }
@@ -40,7 +40,7 @@ describe("emulator under write load", () => {
     const acknowledged = new Map<number, string>();
     for (let round = 0; round < kills; round += 1) {
       const on = await startEmulatorProcess(t, { file });
-      const found = await shown(on);
+      const found = await listWebhookTitles(on);
       const lost = [...acknowledged].filter(([id, title]) => found.get(id) !== title);
       assert.deepEqual({ round, lost }, { round, lost: [] });
       for (const [id, title] of await writeUntilKilled(on, 1 + Math.floor(Math.random() * 60))) {
@@ -49,7 +49,7 @@ describe("emulator under write load", () => {
       }
     }
     const last = await startEmulatorProcess(t, { file });
-    const found = await shown(last);
+    const found = await listWebhookTitles(last);
     assert.deepEqual(
       [...acknowledged].filter(([id, title]) => found.get(id) !== title),
       [],

@@ -10,13 +10,13 @@ export type OperationCall = (
   body?: unknown,
 ) => Promise<TestResponse>;
 
-export const operationNamed = (id: string): Operation =>
+export const findOperation = (id: string): Operation =>
   (registry as readonly Operation[]).find((each) => each.id === id)!;
 
-export const operationCall =
+export const createOperationCall =
   ({ api, router, ask }: TestEmulator): OperationCall =>
   (id, params = {}, body = undefined) => {
-    const { method, path, service } = operationNamed(id);
+    const { method, path, service } = findOperation(id);
     const target = fillTemplate(path, params);
     const sent = body === undefined ? {} : { body };
     const verb = [method].flat()[0]!;

@@ -6,10 +6,10 @@ import { registry } from "../../src/api/registry.ts";
 import { type CreateOptions, type DiskFile, systemDisk } from "../../src/files/disk.ts";
 import { startTestEmulator } from "../support/emulator.ts";
 import { createTemporaryFolder } from "../support/store.ts";
-import { operationCall } from "./operation-call.ts";
+import { createOperationCall } from "./operation-call.ts";
 
 /** Simulates the disk of all files of this process. Returns the function that fills it. */
-function fillableDisk(t: TestContext): () => void {
+function mockFillableDisk(t: TestContext): () => void {
   let isFull = false;
   const room = async () => {
     if (isFull) throw new Error("no space left on device");
@@ -32,7 +32,7 @@ function fillableDisk(t: TestContext): () => void {
 }
 
 /** Simulates a folder without write permission: every new file and folder fails, but open files remain usable. */
-function walledFolder(t: TestContext): () => void {
+function mockReadOnlyFolder(t: TestContext): () => void {
   let isWalled = false;
   const { create, makeFolder } = systemDisk;
   const refused = (syscall: string, path: string) =>
@@ -50,7 +50,7 @@ function walledFolder(t: TestContext): () => void {
 
 describe("emulator with a read-only state folder", () => {
   it("rejects only operations that need a new file, with a message", async (t) => {
-    const wall = walledFolder(t);
+    const wall = mockReadOnlyFolder(t);
     const file = join(await createTemporaryFolder(t), "emulator.json");
     const world = await startTestEmulator(t, { file });
     wall();
@@ -102,9 +102,9 @@ describe("emulator with a full disk", () => {
   };
   for (const [service, refusal] of Object.entries(refusals)) {
     it(`rejects each operation of ${service} as declared, or changes nothing`, async (t) => {
-      const fill = fillableDisk(t);
+      const fill = mockFillableDisk(t);
       const world = await startTestEmulator(t, { file: join(await createTemporaryFolder(t), "emulator.json") });
-      const call = operationCall(world);
+      const call = createOperationCall(world);
       const before = (await world.ask("GET", "state")).body;
       fill();
       let refused = 0;

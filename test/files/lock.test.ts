@@ -22,7 +22,11 @@ async function attempt(file: string): Promise<string> {
 }
 
 /** A holder that has left a lock without a socket, as on a disk without socket support. */
-const leftBy = async (pid: number): Promise<LockHolder> => ({ id: "left", pid, ...(await identifyMachine()) });
+const createLeftHolder = async (pid: number): Promise<LockHolder> => ({
+  id: "left",
+  pid,
+  ...(await identifyMachine()),
+});
 
 describe("process lock", () => {
   it("passes to exactly one of six processes after its holder is killed", async (t) => {
@@ -97,7 +101,7 @@ describe("process lock", () => {
     t.after(() => parent.kill("SIGKILL"));
     const [line] = (await once(parent.stdout, "data")) as [Buffer];
     const pid = Number(line.toString());
-    await writeFile(file, JSON.stringify(await leftBy(pid)));
+    await writeFile(file, JSON.stringify(await createLeftHolder(pid)));
     assert.equal(await attempt(file), "uncertain");
     process.kill(pid, "SIGKILL");
     // The signal is delivered in the child's own time.
@@ -158,7 +162,7 @@ describe("existing lock file", () => {
   for (const [what, left, becomes, skip = false] of cases) {
     it(what, { skip }, async (t) => {
       const file = join(await createTestFolder(t), "lock");
-      const text = JSON.stringify(left(await leftBy(process.pid)));
+      const text = JSON.stringify(left(await createLeftHolder(process.pid)));
       await writeFile(file, text);
       assert.equal(await attempt(file), becomes);
       if (becomes !== "held") assert.equal(await readFile(file, "utf8"), text);
@@ -170,7 +174,7 @@ describe("existing lock file", () => {
     const server = createServer().listen(join(folder, "socket"));
     t.after(() => server.close());
     await mkdir(join(folder, "below"));
-    const left = { ...(await leftBy(gonePid)), socket: "../socket" };
+    const left = { ...(await createLeftHolder(gonePid)), socket: "../socket" };
     await writeFile(join(folder, "below", "lock"), JSON.stringify(left));
     assert.equal(await attempt(join(folder, "below", "lock")), "held");
   });

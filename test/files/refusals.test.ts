@@ -8,7 +8,7 @@ import { describe, it } from "node:test";
 import { describeFsError } from "../../src/files/disk.ts";
 import { createTemporaryFolder } from "../support/store.ts";
 
-const failed = (work: Promise<unknown>): Promise<unknown> =>
+const requireFailure = (work: Promise<unknown>): Promise<unknown> =>
   work.then(
     () => assert.fail("nothing was refused"),
     (error) => error,
@@ -17,9 +17,9 @@ const failed = (work: Promise<unknown>): Promise<unknown> =>
 describe("file system error description", () => {
   it("includes the path of the file", async (t) => {
     const folder = await createTemporaryFolder(t);
-    assert.equal(describeFsError(await failed(readFile(folder))), "it is a folder (EISDIR)");
+    assert.equal(describeFsError(await requireFailure(readFile(folder))), "it is a folder (EISDIR)");
     const missing = join(folder, "missing");
-    assert.equal(describeFsError(await failed(readFile(missing))), `it does not exist (ENOENT at ${missing})`);
+    assert.equal(describeFsError(await requireFailure(readFile(missing))), `it does not exist (ENOENT at ${missing})`);
   });
 
   it("is undefined for a program that cannot start and for a socket", async (t) => {

@@ -17,7 +17,7 @@ import { resolveRealPath } from "../../src/files/folders.ts";
 import { createTestFolder } from "../support/cli/cli-emulator.ts";
 import { ForgetfulDisk } from "../support/files/forgetful-disk.ts";
 
-async function* broken(): AsyncGenerator<Uint8Array> {
+async function* streamBroken(): AsyncGenerator<Uint8Array> {
   yield Buffer.from("half");
   throw new Error("connection lost");
 }
@@ -38,8 +38,8 @@ describe("atomic write", () => {
     const folder = await createTestFolder(t);
     const file = join(folder, "a");
     await writeFileAtomic(file, "old");
-    await assert.rejects(writeFileAtomic(file, broken()), { message: "connection lost" });
-    await assert.rejects(createFileAtomic(join(folder, "b"), broken()), { message: "connection lost" });
+    await assert.rejects(writeFileAtomic(file, streamBroken()), { message: "connection lost" });
+    await assert.rejects(createFileAtomic(join(folder, "b"), streamBroken()), { message: "connection lost" });
     assert.deepEqual([await readFile(file, "utf8"), await readdir(folder)], ["old", ["a"]]);
   });
 
@@ -63,7 +63,7 @@ describe("atomic write", () => {
     }
     const disk = new ForgetfulDisk();
     const toError = () => new Error("The note cannot be written");
-    await assert.rejects(writeFileAtomic("/a", broken(), { disk, toError }), { message: "connection lost" });
+    await assert.rejects(writeFileAtomic("/a", streamBroken(), { disk, toError }), { message: "connection lost" });
     assert.deepEqual(await disk.list("/"), []);
   });
 

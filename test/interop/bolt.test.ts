@@ -19,7 +19,7 @@ interface Stage {
   send(path: string, body: string, headers?: Record<string, string>): Promise<TestResponse>;
 }
 
-async function stage(t: TestContext, { checksItself = true } = {}): Promise<Stage> {
+async function startBoltApp(t: TestContext, { checksItself = true } = {}): Promise<Stage> {
   const told: unknown[] = [];
   const receiver = new HTTPReceiver({ signingSecret, endpoints: Object.values(paths), logLevel: LogLevel.ERROR });
   const app = new App({
@@ -73,7 +73,7 @@ async function stage(t: TestContext, { checksItself = true } = {}): Promise<Stag
   };
 }
 
-const mention = (text: string) =>
+const createMention = (text: string) =>
   JSON.stringify({
     type: "event_callback",
     team_id: "T1",
@@ -83,8 +83,8 @@ const mention = (text: string) =>
     event_time: 1,
   });
 
-const payload = (value: object) => `payload=${encodeURIComponent(JSON.stringify(value))}`;
-const action = payload({
+const formatPayload = (value: object) => `payload=${encodeURIComponent(JSON.stringify(value))}`;
+const action = formatPayload({
   type: "block_actions",
   team: { id: "T1", domain: "x" },
   user: { id: "U2" },
@@ -93,7 +93,7 @@ const action = payload({
   trigger_id: "1",
   actions: [{ type: "button", action_id: "approve", block_id: "b", value: "1", action_ts: "1" }],
 });
-const suggestion = payload({
+const suggestion = formatPayload({
   type: "block_suggestion",
   team: { id: "T1", domain: "x" },
   user: { id: "U2" },
@@ -106,10 +106,10 @@ const suggestion = payload({
 
 describe("cluster with chat_a's official library", () => {
   it("receives an event and its retries with valid signatures", async (t) => {
-    const { told, send } = await stage(t);
-    assert.deepEqual(pickStatusAndBody(await send(paths.event, mention("café é"))), { status: 200, body: "" });
+    const { told, send } = await startBoltApp(t);
+    assert.deepEqual(pickStatusAndBody(await send(paths.event, createMention("café é"))), { status: 200, body: "" });
     const retry = { "x-slack-retry-num": "2", "x-slack-retry-reason": "http_timeout" };
-    assert.equal((await send(paths.event, mention("again"), retry)).status, 200);
+    assert.equal((await send(paths.event, createMention("again"), retry)).status, 200);
     assert.deepEqual(told, [
       ["event", "café é", undefined, undefined],
       ["event", "again", 2, "http_timeout"],
@@ -117,7 +117,7 @@ describe("cluster with chat_a's official library", () => {
   });
 
   it("responds to interactions and options through the router", async (t) => {
-    const { told, send } = await stage(t);
+    const { told, send } = await startBoltApp(t);
     // The library acknowledges with an empty body, which the router's declared response turns into an object.
     assert.deepEqual(pickStatusAndBody(await send(paths.interaction, action)), { status: 200, body: {} });
     assert.deepEqual(pickStatusAndBody(await send(paths.options, suggestion)), {
@@ -131,10 +131,10 @@ describe("cluster with chat_a's official library", () => {
   });
 
   it("rejects an invalid signature that the router does not check", async (t) => {
-    const { told, send, world } = await stage(t, { checksItself: false });
+    const { told, send, world } = await startBoltApp(t, { checksItself: false });
     const bad = { "x-slack-signature": `v0=${"0".repeat(64)}` };
     for (const [path, body] of [
-      [paths.event, mention("x")],
+      [paths.event, createMention("x")],
       [paths.interaction, action],
       [paths.options, suggestion],
     ] as const) {
@@ -146,10 +146,10 @@ describe("cluster with chat_a's official library", () => {
   });
 
   it("receives requests from the command line under the real header names", async (t) => {
-    const { told, world } = await stage(t, { checksItself: false });
+    const { told, world } = await startBoltApp(t, { checksItself: false });
     const { exit } = await runCli(
       ["chat-a", "event", "--file", "-", "--header-prefix", "x-slack", "--base-url", world.routerUrl],
-      { env: { SVC_CHAT_A_SIGNING_SECRET: signingSecret }, stdin: mention("from a terminal") },
+      { env: { SVC_CHAT_A_SIGNING_SECRET: signingSecret }, stdin: createMention("from a terminal") },
     );
     assert.equal(exit, 0);
     assert.deepEqual(told, [["event", "from a terminal", undefined, undefined]]);

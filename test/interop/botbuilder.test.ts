@@ -29,13 +29,13 @@ interface Bot {
   readonly texts: (string | undefined)[];
 }
 
-async function bot(t: TestContext, metadataUrl: () => string): Promise<Bot> {
+async function startBot(t: TestContext, metadataUrl: () => string): Promise<Bot> {
   // The library prints the stack for every rejected token.
   t.mock.method(console, "error", () => {});
   const texts: (string | undefined)[] = [];
   let adapter: CloudAdapter | undefined;
   const server = createServer(async (request, response) => {
-    adapter ??= adapterFor(metadataUrl());
+    adapter ??= createAdapter(metadataUrl());
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const body = JSON.parse(Buffer.concat(chunks).toString("utf8"));
@@ -56,7 +56,7 @@ async function bot(t: TestContext, metadataUrl: () => string): Promise<Bot> {
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, texts };
 }
 
-function adapterFor(metadataUrl: string): CloudAdapter {
+function createAdapter(metadataUrl: string): CloudAdapter {
   const { AuthenticationConfiguration, BotFrameworkAuthenticationFactory, PasswordServiceClientCredentialFactory } =
     load<typeof import("botframework-connector")>("botframework-connector");
   const { CloudAdapter } = load<typeof import("botbuilder")>("botbuilder");
@@ -99,7 +99,7 @@ function asResponse(response: ServerResponse): Response {
 }
 
 /** A router with the bot as the cluster of tenant-1, and an unchecked emulated cluster for tenant-2. */
-const routerOf = (t: TestContext, target: Bot, app: object): Promise<TestEmulator> =>
+const startBotRouter = (t: TestContext, target: Bot, app: object): Promise<TestEmulator> =>
   startTestEmulator(t, {
     seed: {
       clusters: [
@@ -114,8 +114,8 @@ const routerOf = (t: TestContext, target: Bot, app: object): Promise<TestEmulato
 describe("cluster with chat_b's official library", { skip: missing }, () => {
   it("accepts forwarded activities from an issuer of the seed", async (t) => {
     const trusted = await startIssuer(t);
-    const target = await bot(t, () => trusted.metadataUrl);
-    const world = await routerOf(t, target, { openid_metadata_url: trusted.metadataUrl });
+    const target = await startBot(t, () => trusted.metadataUrl);
+    const world = await startBotRouter(t, target, { openid_metadata_url: trusted.metadataUrl });
     const headers = { authorization: `Bearer ${await trusted.token()}` };
     assert.equal((await world.router("POST", path, { body: activity, headers })).status, 200);
     assert.deepEqual(target.texts, ["café é"]);
@@ -123,8 +123,8 @@ describe("cluster with chat_b's official library", { skip: missing }, () => {
 
   it("accepts tokens of the emulator's issuer, using its metadata and keys", async (t) => {
     let world: TestEmulator | undefined;
-    const target = await bot(t, () => `${world!.controlUrl}/chat-b/openid-configuration`);
-    world = await routerOf(t, target, {});
+    const target = await startBot(t, () => `${world!.controlUrl}/chat-b/openid-configuration`);
+    world = await startBotRouter(t, target, {});
     const minted = await world.ask("POST", "chat-b/token", { body: { service_url: serviceUrl } });
     const headers = { authorization: `Bearer ${(minted.body as { token: string }).token}` };
     assert.equal((await world.router("POST", path, { body: activity, headers })).status, 200);
@@ -185,8 +185,8 @@ describe("cluster with chat_b's official library", { skip: missing }, () => {
     it(`agrees with the router on ${name}`, async (t) => {
       const trusted = await startIssuer(t);
       if (key) trusted.publish(key as never);
-      const target = await bot(t, () => trusted.metadataUrl);
-      const world = await routerOf(t, target, { openid_metadata_url: trusted.metadataUrl });
+      const target = await startBot(t, () => trusted.metadataUrl);
+      const world = await startBotRouter(t, target, { openid_metadata_url: trusted.metadataUrl });
       const header = authorization(await trusted.token(token));
       const headers: Record<string, string> = header === undefined ? {} : { authorization: header };
       const request = { body: { ...body, channelData: { tenant: { id: "tenant-2" } } }, headers };

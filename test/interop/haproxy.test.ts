@@ -18,7 +18,7 @@ const skip = (await canRun("haproxy", "-v")) ? false : "needs haproxy";
 const tls = new URL("../../fixtures/tls/", import.meta.url).pathname;
 
 /** A server behind the proxy, and its probe configuration. */
-interface Behind {
+interface ProxiedServer {
   readonly url: string;
   /** The probe address if it differs from the listening address. */
   readonly probedAt?: string;
@@ -29,7 +29,7 @@ interface Behind {
  * Starts HAProxy with TLS in front of one name per server. Returns its Unix socket, which uses no port, and the result
  * of the first probe of each server.
  */
-async function haproxy(t: TestContext, behind: Readonly<Record<string, Behind>>) {
+async function startHaproxy(t: TestContext, behind: Readonly<Record<string, ProxiedServer>>) {
   const folder = await createTemporaryFolder(t);
   const socket = join(folder, "socket");
   const pem = await Promise.all(["cert", "key"].map((part) => readFile(`${tls}service.${part}.pem`, "utf8")));
@@ -80,7 +80,7 @@ async function haproxy(t: TestContext, behind: Readonly<Record<string, Behind>>)
 }
 
 /** A remote client that resolves all names to the proxy. */
-function sender(t: TestContext, socketPath: string) {
+function createProxySender(t: TestContext, socketPath: string) {
   const dispatcher = new Agent({ connect: { rejectUnauthorized: false, socketPath } });
   t.after(() => dispatcher.close());
   type Sent = { readonly body?: object | string | null; readonly headers?: Readonly<Record<string, string>> };
@@ -104,7 +104,7 @@ it("HAProxy probes an emulator by every method and explains a probe without a pa
   skip,
 }, async (t) => {
   const { routerUrl: url, clusters } = await startTestEmulator(t);
-  const { probes } = await haproxy(t, {
+  const { probes } = await startHaproxy(t, {
     path: { url, probe: "option httpchk /_emulator/ready" },
     get: { url, probe: "option httpchk GET /_emulator/ready" },
     head: { url, probe: "option httpchk HEAD /_emulator/live" },
@@ -138,11 +138,11 @@ it("HAProxy terminates TLS for requests, pages, files and event streams", {
     trustedProxies: ["127.0.0.1"],
   });
   const { routerUrl, clusters, token } = world;
-  const { socketPath } = await haproxy(t, {
+  const { socketPath } = await startHaproxy(t, {
     "sandbox.example": { url: routerUrl, probe },
     "eu-1.sandbox.example": { url: clusters[0]!.url, probedAt: routerUrl, probe },
   });
-  const { send, stream } = sender(t, socketPath);
+  const { send, stream } = createProxySender(t, socketPath);
   const key = { "client-id": clusters[0]!.clientId!, "client-secret": clusters[0]!.clientSecret! };
   const authorization = `Bearer ${token}`;
 
@@ -185,7 +185,7 @@ it("HAProxy forwards a chunked webhook with many headers unchanged", {
   skip,
 }, async (t) => {
   const world = await startRoutedEmulator(t, { trustedProxies: ["127.0.0.1"], allowedHosts: ["sandbox.example"] });
-  const { socketPath } = await haproxy(t, { "sandbox.example": { url: world.routerUrl, probe } });
+  const { socketPath } = await startHaproxy(t, { "sandbox.example": { url: world.routerUrl, probe } });
   await world.map("teams", "us-1", ["T1"]);
   world.us.answer((_, response) => response.writeHead(202, { "x-answered-by": "us" }).end("taken"));
   const pieces = ['{ "type":"event_callback","team_id":"T1",', '"text":"caf\\u00e9 é', "x".repeat(100_000), '"}'];
@@ -195,7 +195,10 @@ it("HAProxy forwards a chunked webhook with many headers unchanged", {
   const many = Object.fromEntries(Array.from({ length: 70 }, (_, i) => [`x-many-${i}`, `${i} `.repeat(20).trim()]));
   const path = "/router/v1/integrations/chat_a/webhook/event/";
   const headers = { "content-type": "application/json", ...many, "x-forwarded-for": "198.51.100.7" };
-  const answer = await sender(t, socketPath).stream("POST", `${at.router}${path}`, { body: inPieces(), headers });
+  const answer = await createProxySender(t, socketPath).stream("POST", `${at.router}${path}`, {
+    body: inPieces(),
+    headers,
+  });
   assert.deepEqual(
     [answer.statusCode, answer.headers["x-answered-by"], await answer.body.text()],
     [202, "us", "taken"],

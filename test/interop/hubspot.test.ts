@@ -7,7 +7,7 @@ import { installLibrary } from "../support/foreign/library.ts";
 import { type ReceivedRequest, startReceiver } from "../support/receiver.ts";
 
 const { missing, load } = await installLibrary("@hubspot/api-client@13.5.0");
-const theirs = () => load<typeof import("@hubspot/api-client")>("@hubspot/api-client").Signature;
+const loadHubspotSignature = () => load<typeof import("@hubspot/api-client")>("@hubspot/api-client").Signature;
 
 /**
  * Requests as the official library of crm_a signs and verifies them. The library does not decode URLs and requires an
@@ -22,7 +22,10 @@ const get = (url: string, timestamp: number) => ({ method: "GET", url, requestBo
 
 /** Requests cards with the library's signature over `signed`, the expected form of the target. */
 async function ask(world: TestEmulator, version: CrmAVersion, target: string, signed: string, at = Date.now()) {
-  const signature = theirs().getSignature("GET", version, { signature: "", ...get(world.routerUrl + signed, at) });
+  const signature = loadHubspotSignature().getSignature("GET", version, {
+    signature: "",
+    ...get(world.routerUrl + signed, at),
+  });
   const { status } = await world.router("GET", target, {
     headers: {
       "x-crm-a-signature": signature,
@@ -49,8 +52,11 @@ describe("crm_a with the CRM's official library", { skip: missing }, () => {
       const url = "https://router.example/router/v1/crm_a/iframe?portalId=62515&name=A%20%26%20B";
       const timestamp = version === "v3" ? String(at) : "";
       const signature = signCrmA({ version, clientSecret, method: "GET", url, body: "", timestamp });
-      assert.equal(theirs().isValid({ ...get(url, at), signature, signatureVersion: version }), true);
-      assert.equal(theirs().isValid({ ...get(`${url}x`, at), signature, signatureVersion: version }), version === "v1");
+      assert.equal(loadHubspotSignature().isValid({ ...get(url, at), signature, signatureVersion: version }), true);
+      assert.equal(
+        loadHubspotSignature().isValid({ ...get(`${url}x`, at), signature, signatureVersion: version }),
+        version === "v1",
+      );
     });
   }
 
@@ -68,7 +74,7 @@ describe("crm_a with the CRM's official library", { skip: missing }, () => {
     const old = Date.now() - 300_100;
     const given = { clientSecret, method: "GET", url, body: "", version: "v3", timestamp: String(old) } as const;
     const signature = signCrmA(given);
-    assert.throws(() => theirs().isValid({ ...get(url, old), signature, signatureVersion: "v3" }));
+    assert.throws(() => loadHubspotSignature().isValid({ ...get(url, old), signature, signatureVersion: "v3" }));
     assert.deepEqual(verifyCrmA({ ...given, signature, nowMs: Date.now() }), { ok: false, reason: "stale" });
   });
 
@@ -86,7 +92,7 @@ describe("crm_a with the CRM's official library", { skip: missing }, () => {
       assert.equal(headers["x-crm-a-signature-version"], version);
       const at = Number(headers["x-crm-a-signature-timestamp"]);
       const signature = String(headers["x-crm-a-signature"]);
-      assert.ok(theirs().isValid({ ...get(app.url + url, at), signature, signatureVersion: version }));
+      assert.ok(loadHubspotSignature().isValid({ ...get(app.url + url, at), signature, signatureVersion: version }));
     });
   }
 });

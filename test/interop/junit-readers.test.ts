@@ -11,7 +11,7 @@ import { type Installation, installNpmPackages, installPythonPackages } from "..
 const python = await installPythonPackages("junitparser==5.0.3");
 const node = await installNpmPackages("junit2json@4.0.0");
 
-const folderOf = (one: Installation): string => (one.missing === undefined ? one.folder : "");
+const getFolder = (one: Installation): string => (one.missing === undefined ? one.folder : "");
 
 /** Creates the report of one story that fails with text that XML cannot represent directly. */
 async function report(t: TestContext): Promise<string> {
@@ -39,7 +39,7 @@ from junitparser import JUnitXml
 [failure] = case.result
 print(json.dumps([suite.tests, suite.failures, suite.errors, suite.skipped, case.name, case.classname, failure.message, failure.text]))
 `;
-    const out = execFileSync(join(folderOf(python), "bin/python"), ["-c", program, path], { encoding: "utf8" });
+    const out = execFileSync(join(getFolder(python), "bin/python"), ["-c", program, path], { encoding: "utf8" });
     const [tests, failures, errors, skipped, name, className, message, text] = JSON.parse(out);
     assert.deepEqual(
       [tests, failures, errors, skipped, name, className, message.split(":").slice(0, 2).join(":")],
@@ -49,7 +49,7 @@ print(json.dumps([suite.tests, suite.failures, suite.errors, suite.skipped, case
   });
 
   it("is parsed by junit2json", { skip: node.missing ?? false }, async (t) => {
-    const { parse } = createRequire(join(folderOf(node), "package.json"))("junit2json");
+    const { parse } = createRequire(join(getFolder(node), "package.json"))("junit2json");
     const { testsuite } = await parse(await report(t));
     const [{ tests, failures, errors, skipped, testcase }] = testsuite;
     const [{ name, classname, failure }] = testcase;

@@ -16,7 +16,7 @@ const skip = (await canRun("nginx", "-v")) ? false : "needs nginx";
 const tls = new URL("../../fixtures/tls/", import.meta.url).pathname;
 
 /** Starts nginx with TLS in front of one name per listener. Returns its Unix socket, which uses no port. */
-async function nginx(t: TestContext, behind: Readonly<Record<string, string>>): Promise<string> {
+async function startNginx(t: TestContext, behind: Readonly<Record<string, string>>): Promise<string> {
   const folder = await createTemporaryFolder(t);
   const socket = join(folder, "socket");
   const servers = Object.entries(behind).map(
@@ -67,7 +67,7 @@ it("nginx terminates TLS for router and clusters, and every link uses its addres
     trustedProxies: ["127.0.0.1"],
   });
   const { routerUrl, clusters, token } = world;
-  const socketPath = await nginx(t, { "sandbox.example": routerUrl, "eu-1.sandbox.example": clusters[0]!.url });
+  const socketPath = await startNginx(t, { "sandbox.example": routerUrl, "eu-1.sandbox.example": clusters[0]!.url });
 
   /** A remote client that resolves these names to nginx. */
   const dispatcher = new Agent({ connect: { rejectUnauthorized: false, socketPath } });

@@ -13,7 +13,7 @@ import { openSignInStore } from "../support/identity/sign-ins.ts";
 const deviceGrant = "urn:ietf:params:oauth:grant-type:device_code";
 
 /** An independent OpenID provider with the device flow and one public client. */
-async function provider(t: Pick<TestContext, "after">): Promise<string> {
+async function startProvider(t: Pick<TestContext, "after">): Promise<string> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   t.after(() => {
@@ -88,8 +88,8 @@ async function approve(address: string, answers: Readonly<Record<string, string>
   throw new Error("the pages never ended");
 }
 
-async function device(t: TestContext, decide: (address: string) => Promise<unknown>) {
-  const issuer = await provider(t);
+async function runDeviceLogin(t: TestContext, decide: (address: string) => Promise<unknown>) {
+  const issuer = await startProvider(t);
   const folder = await createTestFolder(t);
   let address: string | undefined;
   const wall = createMovedWallClock(() => (wall.slept.length === 2 ? decide(address!) : undefined));
@@ -105,7 +105,7 @@ async function device(t: TestContext, decide: (address: string) => Promise<unkno
 
 describe("svc auth device-login with oidc-provider", () => {
   it("signs in, refreshes with rotation, and revokes", async (t) => {
-    const { issuer, run, login, account } = await device(t, (address) =>
+    const { issuer, run, login, account } = await runDeviceLogin(t, (address) =>
       approve(address, { login: "ada", password: "x", confirm: "yes" }),
     );
     assert.equal(login.exit, 0, login.err);
@@ -141,14 +141,14 @@ describe("svc auth device-login with oidc-provider", () => {
   });
 
   it("reports that the user denied the request", async (t) => {
-    const { login, account } = await device(t, (address) => approve(address, { abort: "yes" }));
+    const { login, account } = await runDeviceLogin(t, (address) => approve(address, { abort: "yes" }));
     assert.equal(login.exit, 4);
     assert.equal(JSON.parse(login.err).error.code, "access_denied");
     assert.equal(await account(), undefined);
   });
 
   it("reports an unknown client", async (t) => {
-    const { run } = await device(t, () => Promise.resolve());
+    const { run } = await runDeviceLogin(t, () => Promise.resolve());
     const { exit, err } = await run("auth device-login --client-id nobody");
     assert.equal(exit, 4);
     assert.match(err, /failed \(HTTP 40\d\): client (is invalid|authentication failed)/);

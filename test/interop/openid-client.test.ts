@@ -5,7 +5,7 @@ import { startTestEmulator } from "../support/emulator.ts";
 import { callbackUrl } from "../support/identity/sign-in.ts";
 
 /** The clock is real, because these clients check tokens by the machine's clock. */
-const world = (t: Pick<TestContext, "after">) => startTestEmulator(t, { clock: { mode: "real" } });
+const startRealTimeEmulator = (t: Pick<TestContext, "after">) => startTestEmulator(t, { clock: { mode: "real" } });
 
 const discover = (routerUrl: string) =>
   openid.discovery(new URL(routerUrl), "demo-cli", undefined, openid.None(), {
@@ -25,7 +25,7 @@ describe("unmodified openid-client", () => {
     ["eli@fabrikam.example", "31"],
   ] as const) {
     it(`signs ${email} in with PKCE, verifies the ID token, refreshes, and reads userinfo`, async (t) => {
-      const { routerUrl } = await world(t);
+      const { routerUrl } = await startRealTimeEmulator(t);
       const config = await discover(routerUrl);
       const pkceCodeVerifier = openid.randomPKCECodeVerifier();
       const [expectedState, expectedNonce] = [openid.randomState(), openid.randomNonce()];
@@ -53,7 +53,7 @@ describe("unmodified openid-client", () => {
   }
 
   it("receives login_required for prompt=none without a session", async (t) => {
-    const { routerUrl } = await world(t);
+    const { routerUrl } = await startRealTimeEmulator(t);
     const config = await discover(routerUrl);
     const url = openid.buildAuthorizationUrl(config, {
       redirect_uri: callbackUrl,
@@ -68,7 +68,7 @@ describe("unmodified openid-client", () => {
   });
 
   it("signs in silently with id_token_hint unless another user is signed in", async (t) => {
-    const { routerUrl } = await world(t);
+    const { routerUrl } = await startRealTimeEmulator(t);
     const config = await discover(routerUrl);
     const pkceCodeVerifier = openid.randomPKCECodeVerifier();
     const authorize = async (parameters: Record<string, string>, cookie = "") => {
@@ -98,7 +98,7 @@ describe("unmodified openid-client", () => {
   });
 
   it("completes the device flow by discovery", async (t) => {
-    const { routerUrl, ask } = await world(t);
+    const { routerUrl, ask } = await startRealTimeEmulator(t);
     const config = await discover(routerUrl);
     const begun = await openid.initiateDeviceAuthorization(config, { scope: "openid email" });
     assert.deepEqual([begun.interval, begun.expires_in], [5, 900]);
@@ -148,7 +148,7 @@ describe("unmodified openid-client", () => {
   });
 
   it("redeems a device code by token exchange", async (t) => {
-    const { routerUrl, ask } = await world(t);
+    const { routerUrl, ask } = await startRealTimeEmulator(t);
     const server = { issuer: routerUrl, token_endpoint: `${routerUrl}/router/v1/oauth2.0/token/` };
     const config = new openid.Configuration(
       { ...server, device_authorization_endpoint: `${routerUrl}/router/v1/oauth2.0/device/code/` },

@@ -14,7 +14,7 @@ import { type ReceivedRequest, startReceiver } from "../support/receiver.ts";
 const header = "x-svc-webhook-content-hash";
 
 /** The received webhook for a contract with a non-ASCII name, and the workspace's key in base64. */
-async function delivered(
+async function receiveDelivery(
   t: TestContext,
   options: EmulatorOptions = {},
 ): Promise<ReceivedRequest & { readonly key: string }> {
@@ -30,10 +30,11 @@ async function delivered(
 }
 
 /** The body with one byte changed. */
-const changed = (body: Buffer): Buffer => Buffer.from(body.toString("latin1").replace("CREATED", "CREATEd"), "latin1");
+const changeBody = (body: Buffer): Buffer =>
+  Buffer.from(body.toString("latin1").replace("CREATED", "CREATEd"), "latin1");
 
 /** The reason to skip a test if a program is missing. */
-const without = (program: string): string | false =>
+const checkMissingProgram = (program: string): string | false =>
   spawnSync(program, ["--version"]).status === 0 ? false : `${program} is not installed`;
 
 /** OpenSSL before version 3 supports only `version`. */
@@ -41,7 +42,7 @@ const opensslSkipReason = spawnSync("openssl", ["version"]).status === 0 ? false
 
 describe("webhook signature", () => {
   it("equals the signature computed by OpenSSL", { skip: opensslSkipReason }, async (t) => {
-    const { body, headers, key } = await delivered(t);
+    const { body, headers, key } = await receiveDelivery(t);
     const openssl = async (bytes: Buffer) => {
       const folder = await mkdtemp(join(tmpdir(), "svc-openssl-"));
       t.after(() => rm(folder, { recursive: true, force: true }));
@@ -53,28 +54,30 @@ describe("webhook signature", () => {
         ?.trim();
     };
     assert.equal(await openssl(body), headers[header]);
-    assert.notEqual(await openssl(changed(body)), headers[header]);
+    assert.notEqual(await openssl(changeBody(body)), headers[header]);
   });
 
-  it("equals the signature of the Python example in docs/webhooks.md", { skip: without("python3") }, async (t) => {
-    const { body, headers, key } = await delivered(t);
+  it("equals the signature of the Python example in docs/webhooks.md", {
+    skip: checkMissingProgram("python3"),
+  }, async (t) => {
+    const { body, headers, key } = await receiveDelivery(t);
     const [lines] = extractCodeBlocks("docs/webhooks.md", "python");
     const program = `import json, sys\n${lines}print(is_genuine(sys.stdin.buffer.read(), json.loads(sys.argv[2]), sys.argv[1]))`;
     const python = (bytes: Buffer, given: string | null = String(headers[header])) =>
       execFileSync("python3", ["-c", program, key, JSON.stringify(given)], { input: bytes, encoding: "utf8" }).trim();
     assert.equal(python(body), "True");
-    assert.equal(python(changed(body)), "False");
+    assert.equal(python(changeBody(body)), "False");
     // A missing or malformed header is an unauthenticated request, not an error.
     for (const given of [null, "", "ü契", "\ud800", "a".repeat(128)]) assert.equal(python(body, given), "False");
   });
 
   it("is verified by WebCrypto", async (t) => {
-    const { body, headers, key } = await delivered(t);
+    const { body, headers, key } = await receiveDelivery(t);
     const algorithm = { name: "HMAC", hash: "SHA-512" };
     const imported = await crypto.subtle.importKey("raw", Buffer.from(key, "base64"), algorithm, false, ["verify"]);
     const signature = Buffer.from(String(headers[header]), "hex");
     assert.equal(await crypto.subtle.verify("HMAC", imported, signature, body), true);
-    assert.equal(await crypto.subtle.verify("HMAC", imported, signature, changed(body)), false);
+    assert.equal(await crypto.subtle.verify("HMAC", imported, signature, changeBody(body)), false);
   });
 });
 
@@ -83,23 +86,23 @@ describe("standardwebhooks library with opt-in headers", () => {
   const asked = { webhookSchemes: ["standard"] } as const;
 
   it("verifies the headers and returns the payload", async (t) => {
-    const { body, headers, key } = await delivered(t, asked);
-    const payload = new Webhook(key).verify(body, standard(headers)) as { activity: string };
+    const { body, headers, key } = await receiveDelivery(t, asked);
+    const payload = new Webhook(key).verify(body, pickStandardHeaders(headers)) as { activity: string };
     assert.equal(payload.activity, "CONTRACT_CREATED");
   });
 
   it("rejects other bytes, another ID and another key", async (t) => {
-    const { body, headers, key } = await delivered(t, asked);
-    const given = standard(headers);
+    const { body, headers, key } = await receiveDelivery(t, asked);
+    const given = pickStandardHeaders(headers);
     const refused = /No matching signature found/;
-    assert.throws(() => new Webhook(key).verify(changed(body), given), refused);
+    assert.throws(() => new Webhook(key).verify(changeBody(body), given), refused);
     assert.throws(() => new Webhook(key).verify(body, { ...given, "webhook-id": "msg_0" }), refused);
     const other = Buffer.alloc(64, 1).toString("base64");
     assert.throws(() => new Webhook(other).verify(body, given), refused);
   });
 
   it("receives no headers without --webhook-headers standard", async (t) => {
-    const { headers } = await delivered(t);
+    const { headers } = await receiveDelivery(t);
     assert.deepEqual(
       Object.keys(headers).filter((name) => name.startsWith("webhook-")),
       [],
@@ -107,7 +110,7 @@ describe("standardwebhooks library with opt-in headers", () => {
   });
 });
 
-const standard = (headers: ReceivedRequest["headers"]): Record<string, string> =>
+const pickStandardHeaders = (headers: ReceivedRequest["headers"]): Record<string, string> =>
   Object.fromEntries(
     ["webhook-id", "webhook-timestamp", "webhook-signature"].map((name) => [name, String(headers[name])]),
   );

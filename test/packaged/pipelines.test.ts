@@ -24,7 +24,7 @@ const action = parse(await readFile(join(root, "action.yml"), "utf8")) as Action
 const recipes = extractCodeBlocks("docs/ci.md", "yaml").map((text) => parse(text));
 
 /** Replaces `${{ inputs.name }}` like a runner. */
-const filledIn = (text: string, inputs: Readonly<Record<string, string>>): string =>
+const fillInputs = (text: string, inputs: Readonly<Record<string, string>>): string =>
   text.replace(
     /\$\{\{ inputs\.([\w-]+) \}\}/g,
     (_, name: string) => inputs[name] ?? action.inputs[name]!.default ?? "",
@@ -56,7 +56,7 @@ describe("packed tarball in a pipeline", () => {
       for (const [index, step] of action.runs.steps.entries()) {
         assert.equal(step.shell, "bash");
         const script = join(place, `step-${index}.sh`);
-        await writeFile(script, filledIn(step.run, inputs));
+        await writeFile(script, fillInputs(step.run, inputs));
         const env = {
           ...files,
           PATH: [join(place, "stand-in"), process.env.PATH].join(delimiter),
@@ -64,7 +64,7 @@ describe("packed tarball in a pipeline", () => {
           GITHUB_ACTIONS: "true",
           GITHUB_ACTION_PATH: place,
           ...Object.fromEntries(
-            Object.entries(step.env ?? {}).map(([name, value]) => [name, filledIn(value, inputs)] as const),
+            Object.entries(step.env ?? {}).map(([name, value]) => [name, fillInputs(value, inputs)] as const),
           ),
         };
         const bash = ["--noprofile", "--norc", "-eo", "pipefail", script];

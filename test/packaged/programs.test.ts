@@ -11,7 +11,7 @@ import { getBundleFolder } from "../support/shipped.ts";
 
 const run = promisify(execFile);
 const examples = join(root, "test/packaged/examples");
-const dev = (path: string) => join(root, "node_modules", path);
+const getModulePath = (path: string) => join(root, "node_modules", path);
 
 describe("program with the installed package", () => {
   let folder: string;
@@ -24,7 +24,7 @@ describe("program with the installed package", () => {
     await cp(getBundleFolder(), join(installed, "dist"), { recursive: true });
     await writeFile(join(folder, "package.json"), JSON.stringify({ private: true, type: "module" }));
     await mkdir(join(folder, "node_modules/@types"), { recursive: true });
-    await symlink(dev("@types/node"), join(folder, "node_modules/@types/node"));
+    await symlink(getModulePath("@types/node"), join(folder, "node_modules/@types/node"));
   });
   after(() => rm(folder, { recursive: true, force: true }));
 
@@ -33,7 +33,7 @@ describe("program with the installed package", () => {
     for (const name of names) await copyFile(join(examples, name), join(folder, name));
     const { stdout } = await run(process.execPath, ["--test", "--test-reporter=tap", ...names], {
       cwd: folder,
-      env: environment(),
+      env: createEnvironment(),
     });
     assert.match(stdout, /^# pass 2$/m);
   });
@@ -42,7 +42,7 @@ describe("program with the installed package", () => {
     await copyFile(join(examples, "prepared.test.js"), join(folder, "prepared.test.js"));
     const { stdout } = await run(process.execPath, ["--test", "--test-reporter=tap", "prepared.test.js"], {
       cwd: folder,
-      env: environment(),
+      env: createEnvironment(),
     });
     assert.match(stdout, /^# pass 2$/m);
   });
@@ -121,7 +121,7 @@ describe("program with the installed package", () => {
   async function compile(file: string, ...more: string[]): Promise<void> {
     const flags = ["--noEmit", "--strict", "--target", "es2023", "--module", "nodenext", "--types", "node", ...more];
     // Several threads would each infer the types of all operations.
-    const argv = [dev("typescript/bin/tsc"), "--ignoreConfig", "--singleThreaded", ...flags, file];
+    const argv = [getModulePath("typescript/bin/tsc"), "--ignoreConfig", "--singleThreaded", ...flags, file];
     await run(process.execPath, argv, { cwd: folder }).catch((error: { stdout: string }) => assert.fail(error.stdout));
   }
 });
@@ -142,7 +142,7 @@ describe("documented test example", () => {
 });
 
 /** The environment without variables of the current test runner. */
-function environment(): NodeJS.ProcessEnv {
+function createEnvironment(): NodeJS.ProcessEnv {
   const { NODE_TEST_CONTEXT: _, NODE_OPTIONS: __, VITEST: ___, ...rest } = process.env;
   return rest;
 }

@@ -12,7 +12,7 @@ type Fits<_Real extends Published, Published> = true;
 export type Webhooks = Fits<typeof webhooks, typeof publishedWebhooks>;
 export type Repairs = Fits<typeof emulator.repairState, typeof publishedEmulator.repairState>;
 export type Seeds = Fits<typeof emulator.seedSchema, typeof publishedEmulator.seedSchema>;
-type Troubles = {
+type ErrorInstances = {
   [Name in keyof typeof emulator]: (typeof emulator)[Name] extends abstract new (
     ...given: never
   ) => infer Trouble
@@ -20,12 +20,12 @@ type Troubles = {
     : never;
 };
 export type Fails = [
-  Fits<Troubles["SnapshotNotFoundError"], publishedEmulator.SnapshotNotFoundError>,
-  Fits<Troubles["SnapshotExistsError"], publishedEmulator.SnapshotExistsError>,
-  Fits<Troubles["InvalidSnapshotError"], publishedEmulator.InvalidSnapshotError>,
-  Fits<Troubles["RewindTargetInFutureError"], publishedEmulator.RewindTargetInFutureError>,
-  Fits<Troubles["StateLockedError"], publishedEmulator.StateLockedError>,
-  Fits<Troubles["StateFormatError"], publishedEmulator.StateFormatError>,
+  Fits<ErrorInstances["SnapshotNotFoundError"], publishedEmulator.SnapshotNotFoundError>,
+  Fits<ErrorInstances["SnapshotExistsError"], publishedEmulator.SnapshotExistsError>,
+  Fits<ErrorInstances["InvalidSnapshotError"], publishedEmulator.InvalidSnapshotError>,
+  Fits<ErrorInstances["RewindTargetInFutureError"], publishedEmulator.RewindTargetInFutureError>,
+  Fits<ErrorInstances["StateLockedError"], publishedEmulator.StateLockedError>,
+  Fits<ErrorInstances["StateFormatError"], publishedEmulator.StateFormatError>,
 ];
 export type Starts = Fits<typeof emulator.startEmulator, typeof publishedEmulator.startEmulator>;
 export type Clients = Fits<
@@ -33,15 +33,15 @@ export type Clients = Fits<
   (options: Parameters<typeof client.createClient>[0]) => { close(): Promise<void> }
 >;
 export type Options = Fits<publishedClient.ClientOptions, Parameters<typeof client.createClient>[0]>;
-export type Refusals = Fits<InstanceType<typeof client.ServiceError>, publishedClient.ServiceError>;
+export type ServiceErrorCheck = Fits<InstanceType<typeof client.ServiceError>, publishedClient.ServiceError>;
 export type Networks = Fits<InstanceType<typeof client.NetworkError>, publishedClient.NetworkError>;
 export type Arguments = Fits<InstanceType<typeof client.InvalidArgumentsError>, publishedClient.InvalidArgumentsError>;
 
-type Named<Module> = Exclude<keyof Module, never>;
+type NamedExport<Module> = Exclude<keyof Module, never>;
 export type SameNames = [
-  Fits<Named<typeof client>, Named<typeof publishedClient>>,
-  Fits<Named<typeof publishedClient>, Named<typeof client>>,
-  Fits<Named<typeof webhooks>, Named<typeof publishedWebhooks>>,
-  Fits<Named<typeof emulator>, Named<typeof publishedEmulator>>,
-  Fits<Named<typeof publishedEmulator>, Named<typeof emulator>>,
+  Fits<NamedExport<typeof client>, NamedExport<typeof publishedClient>>,
+  Fits<NamedExport<typeof publishedClient>, NamedExport<typeof client>>,
+  Fits<NamedExport<typeof webhooks>, NamedExport<typeof publishedWebhooks>>,
+  Fits<NamedExport<typeof emulator>, NamedExport<typeof publishedEmulator>>,
+  Fits<NamedExport<typeof publishedEmulator>, NamedExport<typeof emulator>>,
 ];

@@ -102,7 +102,7 @@ const fakedStory = `
     receiver.closeAllConnections();
     receiver.close();
   }`;
-const faked = (fake: string, restore: string) => `it("runs under fake timers", async () => {
+const createFakeTimersTest = (fake: string, restore: string) => `it("runs under fake timers", async () => {
   ${fake}
   try {${fakedStory}
   } finally {
@@ -138,7 +138,7 @@ describe("packed tarball in a user's project", { skip: runners.missing }, () => 
     for (const [file, text] of Object.entries(files)) await writeFile(join(place, file), text);
     const { PATH, HOME } = process.env;
     const options = { cwd: place, env: { PATH, HOME, CI: "true", NO_COLOR: "1", ...env } };
-    const { stdout, stderr } = await run(process.execPath, argv, options).catch((failed: Error & Printed) =>
+    const { stdout, stderr } = await run(process.execPath, argv, options).catch((failed: Error & ProgramOutput) =>
       assert.fail(`${failed.message}\n${failed.stdout}`),
     );
     return stdout + stderr;
@@ -154,8 +154,8 @@ describe("packed tarball in a user's project", { skip: runners.missing }, () => 
       const text = [
         runner.replace("{ it }", "{ it, mock }"),
         ...[sinon, head, test],
-        faked(`mock.timers.enable({ apis: ${apis}, now: 0 });`, "mock.timers.reset();"),
-        faked(`const clock = sinon.useFakeTimers({ now: 0, toFake: ${apis} });`, "clock.restore();"),
+        createFakeTimersTest(`mock.timers.enable({ apis: ${apis}, now: 0 });`, "mock.timers.reset();"),
+        createFakeTimersTest(`const clock = sinon.useFakeTimers({ now: 0, toFake: ${apis} });`, "clock.restore();"),
       ].join("\n");
       const files = { [`door.test.${ending}`]: text.replaceAll("}, 60_000)", "})") };
       const shown = await used("node", files, ["--test", "--test-reporter=tap", `door.test.${ending}`]);
@@ -179,7 +179,7 @@ describe("packed tarball in a user's project", { skip: runners.missing }, () => 
         const argv = [bin(`${jest}/bin/jest.js`), "--rootDir", ".", "--config", JSON.stringify(config)];
         const env = ending === "mjs" ? { NODE_OPTIONS: "--experimental-vm-modules" } : {};
         const global = ending === "mjs" ? "const { jest } = import.meta;" : "";
-        const text = `${head}${test}${faked(`${global} jest.useFakeTimers({ now: 0 });`, "jest.useRealTimers();")}`;
+        const text = `${head}${test}${createFakeTimersTest(`${global} jest.useFakeTimers({ now: 0 });`, "jest.useRealTimers();")}`;
         const shown = await used(jest, { [`door.test.${ending}`]: text }, argv, env);
         assert.match(shown, /^Tests: +2 passed, 2 total$/m);
         assert.doesNotMatch(shown, /did not exit|open handle/i);
@@ -195,7 +195,7 @@ describe("packed tarball in a user's project", { skip: runners.missing }, () => 
 
   for (const environment of ["node", "jsdom", "happy-dom"]) {
     it(`runs in Vitest with environment ${environment}`, async () => {
-      const fake = faked("vi.useFakeTimers(); vi.setSystemTime(0);", "vi.useRealTimers();");
+      const fake = createFakeTimersTest("vi.useFakeTimers(); vi.setSystemTime(0);", "vi.useRealTimers();");
       const text = `import { it, vi } from "vitest";${imports}${test}${fake}`;
       const argv = [bin("vitest/vitest.mjs"), "run", "--root", ".", "--environment", environment];
       assert.match(await used("vitest", { "door.test.mjs": text }, argv), /Tests +2 passed/);
@@ -247,6 +247,6 @@ export async function program(): Promise<string> {
   });
 });
 
-interface Printed {
+interface ProgramOutput {
   readonly stdout: string;
 }

@@ -15,14 +15,14 @@ const run = promisify(execFile);
 describe("packed tarball in an empty folder", () => {
   let folder: string;
   let told: string;
-  let ways: ReturnType<typeof waysOfReadme>;
+  let ways: ReturnType<typeof extractInstallCommands>;
   const svc = (...argv: string[]) => run(join(folder, "node_modules/.bin/svc"), argv, { cwd: folder });
 
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), "svc-packaged-"));
-    ways = waysOfReadme();
+    ways = extractInstallCommands();
     await writeFile(join(folder, "package.json"), JSON.stringify({ name: "elsewhere", private: true, type: "module" }));
-    told = (await typed(ways.dev, folder)).stderr;
+    told = (await runAsTyped(ways.dev, folder)).stderr;
   });
   after(() => rm(folder, { recursive: true, force: true }));
 
@@ -95,15 +95,15 @@ describe("packed tarball in an empty folder", () => {
 
   it("runs with every installation method in the README", async () => {
     const { version } = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
-    const here = await typed("npx svc --version && npx svc-toolkit --version", folder);
+    const here = await runAsTyped("npx svc --version && npx svc-toolkit --version", folder);
     assert.equal(here.stdout, `${version}\n${version}\n`);
     // The folder has no access to parent packages.
     const empty = await mkdtemp(join(folder, "empty-"));
     await writeFile(join(empty, "package.json"), JSON.stringify({ name: "empty", private: true }));
-    const everywhere = await typed(`${ways.global} > log 2>&1 && global/bin/svc --version`, empty);
+    const everywhere = await runAsTyped(`${ways.global} > log 2>&1 && global/bin/svc --version`, empty);
     assert.equal(everywhere.stdout, `${version}\n`);
     assert.ok(readPage("README.md").includes("`npx svc-toolkit`"));
-    assert.match((await typed("npx svc-toolkit tour", empty)).stdout, /svc contracts status/);
+    assert.match((await runAsTyped("npx svc-toolkit tour", empty)).stdout, /svc contracts status/);
   });
 
   it("runs the tour and each command that the tour prints", async () => {
@@ -136,14 +136,14 @@ describe("packed tarball in an empty folder", () => {
 });
 
 /** The installation commands of the README. */
-function waysOfReadme() {
+function extractInstallCommands() {
   const [dev, global, ...more] = extractShellCommands("README.md").filter((line) => line.startsWith("npm install "));
   assert.deepEqual(more, []);
   return { dev: dev!, global: global! };
 }
 
 /** Runs a line in the folder. The tarball replaces the package in the registry. */
-function typed(line: string, cwd: string) {
+function runAsTyped(line: string, cwd: string) {
   const { PATH, HOME } = process.env;
   const settings = {
     npm_config_offline: "true",

@@ -9,36 +9,36 @@ import { getBundleFolder, getSvcPath } from "../support/shipped.ts";
 
 describe("check of the help examples", () => {
   it("runs each example in a shell and its own folder", async () => {
-    const built = shippedCommandLine();
+    const built = loadShippedCommandLine();
     const pages = await Promise.all(
-      (await commands(built)).map(async (words) => (await runCli([...words, "--help"], { built })).out),
+      (await listCommands(built)).map(async (words) => (await runCli([...words, "--help"], { built })).out),
     );
-    const examples = typed(pages.map(examplesOn).join(""));
+    const examples = parseInShell(pages.map(extractExamples).join(""));
     assert.ok(examples.length > 300, `${examples.length} examples`);
     assert.deepEqual(await runExamples(examples, built), { wrong: {}, unused: [] });
   });
 });
 
 /** The bundled command line in this process, because hundreds of processes would take minutes. */
-function shippedCommandLine(): CliBuild {
+function loadShippedCommandLine(): CliBuild {
   const { main } = createRequire(import.meta.url)(join(getBundleFolder(), "main.cjs"));
   return { main, program: [process.execPath, getSvcPath()] };
 }
 
 /** Returns the words of every command, from `svc help --json`. */
-async function commands(built: CliBuild): Promise<string[][]> {
+async function listCommands(built: CliBuild): Promise<string[][]> {
   const { out } = await runCli("help --json", { built });
   return (JSON.parse(out) as { commands: { command: string }[] }).commands.map(({ command }) => command.split(" "));
 }
 
 /** The text below `Examples:`. Titles are shell comments. */
-const examplesOn = (page: string): string => /^Examples:\n((?: {2}.*\n)*)/m.exec(page)?.[1] ?? "";
+const extractExamples = (page: string): string => /^Examples:\n((?: {2}.*\n)*)/m.exec(page)?.[1] ?? "";
 
 /** Replaces the program and prints its arguments and stdin, each followed by a zero byte. */
 const telling = `svc() { printf '%s\\0' "$#" "$@"; if [ -p /dev/stdin ]; then cat; fi; printf '\\0'; }`;
 
 /** The shell's parse of pasted commands. */
-function typed(pasted: string): Example[] {
+function parseInShell(pasted: string): Example[] {
   const script = [telling, pasted].join("\n");
   const told = execFileSync("bash", ["-e", "-o", "pipefail", "-c", script], { stdio: ["ignore", "pipe", "inherit"] });
   const parts = told.toString("utf8").split("\0").slice(0, -1);

@@ -26,17 +26,17 @@ import { startReceiver } from "../support/receiver.ts";
 import { getBundleFolder } from "../support/shipped.ts";
 
 /** The words of a command line with quotes. */
-const wordsIn = (line: string): string[] =>
+const splitWords = (line: string): string[] =>
   (line.match(/'[^']*'|\S+/g) ?? []).map((word) => word.replace(/^'|'$/g, ""));
 
 /** The arguments of `npx svc …`. */
-function argumentsOf(command: string): string[] {
+function parseArguments(command: string): string[] {
   assert.match(command, /^npx svc /, `This test does not know how to run: ${command}`);
-  return wordsIn(command).slice(2);
+  return splitWords(command).slice(2);
 }
 
 /** Runs a command of a page and asserts success. */
-async function succeeds(command: string, run: Promise<RunResult>): Promise<void> {
+async function assertSucceeds(command: string, run: Promise<RunResult>): Promise<void> {
   const { exit, err } = await run;
   const isEmpty = err.includes("Nothing found");
   assert.deepEqual({ command, exit, error: exit === 0 && !isEmpty ? "" : err }, { command, exit: 0, error: "" });
@@ -47,7 +47,7 @@ const isInstalling = (command: string): boolean => /^npm (ci|test|install )/.tes
 const isConfiguring = (command: string): boolean => /^npx svc (config|doctor|auth)\b/.test(command);
 
 /** A folder where only npx finds the package through this PATH. */
-async function project(t: TestContext): Promise<{ cwd: string; path: string }> {
+async function createProject(t: TestContext): Promise<{ cwd: string; path: string }> {
   const [cwd, installed] = [await createTestFolder(t), await createTestFolder(t)];
   await installSvc(installed);
   await writeFile(join(cwd, "npx"), `#!/bin/sh\nshift\nexec "${join(installed, "svc")}" "$@"\n`, { mode: 0o755 });
@@ -58,13 +58,13 @@ async function project(t: TestContext): Promise<{ cwd: string; path: string }> {
 
 /** Runs commands in sequence in one folder, with an emulator that runs until stopped. */
 async function runInOrder(t: TestContext, commands: readonly string[]): Promise<void> {
-  const { cwd, path } = await project(t);
+  const { cwd, path } = await createProject(t);
   const svc: CliEmulator["svc"] = (argv, options) => runCli(argv, { cwd, env: { PATH: path }, ...options });
   let emulator: RunningCommand | undefined;
   for (const command of commands) {
-    const words = argumentsOf(command);
+    const words = parseArguments(command);
     if (words[0] !== "emulator" || words[1] !== "start") {
-      await succeeds(command, svc(words));
+      await assertSucceeds(command, svc(words));
       continue;
     }
     // Runs in this process on free ports, because the default ports may be in use. A new folder has no state.
@@ -98,15 +98,15 @@ async function configure(t: TestContext, commands: readonly string[]): Promise<v
     },
   };
   for (const command of commands) {
-    const words = argumentsOf(command).map((word) => real[word] ?? word);
+    const words = parseArguments(command).map((word) => real[word] ?? word);
     if (words.includes("client_secret")) words.push("--secret-file", "secret.txt");
-    await succeeds(command, runCli(words, options));
+    await assertSucceeds(command, runCli(words, options));
   }
 }
 
 /** Runs the lines that install a completion script in a separate bash. */
 async function complete(t: TestContext, block: string): Promise<void> {
-  const { cwd: home, path: PATH } = await project(t);
+  const { cwd: home, path: PATH } = await createProject(t);
   const [, place = ""] = /> ~\/(\S+)/.exec(block) ?? [];
   const script = `set -e\n${block}\nsource ~/${place}\ncomplete -p svc`;
   const { status, stdout, stderr } = spawnSync("bash", ["-c", script], { encoding: "utf8", env: { HOME: home, PATH } });
@@ -130,7 +130,7 @@ const runs: Readonly<Record<string, (t: TestContext, page: string) => Promise<vo
     const { svc, cwd } = await startCliEmulator(t);
     await writeFile(join(cwd, "contract.json"), JSON.stringify(contractDocument));
     await svc("contracts create --data contract.json");
-    for (const command of extractShellCommands(page)) await succeeds(command, svc(argumentsOf(command)));
+    for (const command of extractShellCommands(page)) await assertSucceeds(command, svc(parseArguments(command)));
   },
 
   async "docs/webhooks.md"(t, page) {
@@ -143,12 +143,15 @@ const runs: Readonly<Record<string, (t: TestContext, page: string) => Promise<vo
       if (command.includes(" certify ")) {
         await copyFile(join(root, "docs/receivers/receiver.mjs"), join(cwd, "receiver.mjs"));
         const env = { PATH: process.env.PATH };
-        await succeeds(command, svc(argumentsOf(command.replace("3000", String(await findFreePort()))), { env }));
+        await assertSucceeds(
+          command,
+          svc(parseArguments(command.replace("3000", String(await findFreePort()))), { env }),
+        );
         continue;
       }
-      const words = argumentsOf(command.replace("3000/", `${new URL(app.url).port}/`));
+      const words = parseArguments(command.replace("3000/", `${new URL(app.url).port}/`));
       if (!words.includes("listen")) {
-        await succeeds(command, svc(words));
+        await assertSucceeds(command, svc(words));
         continue;
       }
       listener = startCommand(svc, [...words, "--json"]);
@@ -171,8 +174,8 @@ const runs: Readonly<Record<string, (t: TestContext, page: string) => Promise<vo
     await svc("contracts create --data nda.json");
     for (const command of extractShellCommands(page)) {
       const [line = "", file] = command.split(" > ");
-      const run = svc(argumentsOf(line));
-      await succeeds(command, run);
+      const run = svc(parseArguments(line));
+      await assertSucceeds(command, run);
       if (file !== undefined) JSON.parse((await run).out);
     }
   },
@@ -185,7 +188,7 @@ const runs: Readonly<Record<string, (t: TestContext, page: string) => Promise<vo
     await writeFile(join(cwd, "check.mjs"), "process.exit(process.env.SVC_BASE_URL ? 0 : 1)");
     let proxy: RunningCommand | undefined;
     for (const command of extractShellCommands(page)) {
-      const words = argumentsOf(command.replace("https://api.example.com", url).replace("--port 8080", "--port 0"));
+      const words = parseArguments(command.replace("https://api.example.com", url).replace("--port 8080", "--port 0"));
       if (words[1] === "proxy" || words[1] === "listen") {
         const started = startCommand(svc, [...words, "--json"]);
         await started.saw('"ready"');
@@ -199,7 +202,7 @@ const runs: Readonly<Record<string, (t: TestContext, page: string) => Promise<vo
         }
         continue;
       }
-      await succeeds(command, svc(words[1] === "record" ? [...words, "--rate", "1000"] : words));
+      await assertSucceeds(command, svc(words[1] === "record" ? [...words, "--rate", "1000"] : words));
     }
     const recorded = (await readdir(join(cwd, "session"))).filter((name) => name.endsWith("CONTRACT_CREATED.http"));
     assert.equal(recorded.length, 1);
@@ -214,14 +217,15 @@ const runs: Readonly<Record<string, (t: TestContext, page: string) => Promise<vo
 
   async "docs/agents.md"(t, page) {
     const cwd = await createTestFolder(t);
-    for (const command of extractShellCommands(page)) await succeeds(command, runCli(argumentsOf(command), { cwd }));
+    for (const command of extractShellCommands(page))
+      await assertSucceeds(command, runCli(parseArguments(command), { cwd }));
   },
 
   async "docs/bulk-jobs.md"(t, page) {
     const { svc, cwd } = await startCliEmulator(t);
     const [write = "", ...commands] = extractShellCommands(page);
     spawnSync("sh", ["-c", write], { cwd });
-    for (const command of commands) await succeeds(command, svc(argumentsOf(command)));
+    for (const command of commands) await assertSucceeds(command, svc(parseArguments(command)));
   },
 };
 
@@ -252,7 +256,7 @@ describe("user documentation", () => {
     let played = "";
     for (const [, line = ""] of recording.matchAll(/^\$ svc (.*)$/gm)) {
       // Both streams on a terminal of 100 columns.
-      const { out, err } = await svc(wordsIn(line), { tty: true, env: { SVC_NO_COLOR: "1", SVC_NO_INPUT: "1" } });
+      const { out, err } = await svc(splitWords(line), { tty: true, env: { SVC_NO_COLOR: "1", SVC_NO_INPUT: "1" } });
       played += `$ svc ${line}\n${out}${err}`;
     }
     assertPageSection(page, `\`\`\`console\n${recording}\`\`\``, `\`\`\`console\n${played}\`\`\``);

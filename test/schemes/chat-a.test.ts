@@ -4,20 +4,20 @@ import vectors from "../../fixtures/vectors/signatures-and-protocols.json" with 
 import { signChatA, verifyChatA } from "../../src/schemes/chat-a.ts";
 
 const { signing_secret: signingSecret, vectors: good, negative, age_cases_s: ages } = vectors.chat_a;
-const signedAt = (timestamp: string) => Number(timestamp) * 1_000;
+const secondsToMs = (timestamp: string) => Number(timestamp) * 1_000;
 
 describe("chat_a signature", () => {
   for (const { id, timestamp, body, signature } of good) {
     it(`equals vector ${id}`, () => {
       assert.equal(signChatA({ signingSecret, timestamp, body }), signature);
-      const nowMs = signedAt(timestamp);
+      const nowMs = secondsToMs(timestamp);
       assert.deepEqual(verifyChatA({ signingSecret, timestamp, body, signature, nowMs }), { ok: true });
     });
   }
 
   for (const { id, why, timestamp, body, signature } of negative) {
     it(`rejects vector ${id}: ${why}`, () => {
-      const nowMs = signedAt(timestamp);
+      const nowMs = secondsToMs(timestamp);
       const verdict = verifyChatA({ signingSecret, timestamp, body, signature, nowMs });
       assert.deepEqual(verdict, { ok: false, reason: "mismatch" });
     });
@@ -25,14 +25,14 @@ describe("chat_a signature", () => {
 
   const verify = (change: Partial<Parameters<typeof verifyChatA>[0]>) => {
     const { timestamp, body, signature } = good[0]!;
-    return verifyChatA({ signingSecret, timestamp, body, signature, nowMs: signedAt(timestamp), ...change });
+    return verifyChatA({ signingSecret, timestamp, body, signature, nowMs: secondsToMs(timestamp), ...change });
   };
 
   for (const { age, ok } of ages) {
     it(`${ok ? "accepts" : "rejects"} a request that is ${age} seconds old`, () =>
       assert.deepEqual(
         // The last instant of that second: the age counts whole seconds.
-        verify({ nowMs: signedAt(good[0]!.timestamp) + age * 1_000 + 999 }),
+        verify({ nowMs: secondsToMs(good[0]!.timestamp) + age * 1_000 + 999 }),
         ok ? { ok: true } : { ok: false, reason: "stale" },
       ));
   }

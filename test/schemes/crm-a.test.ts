@@ -6,7 +6,7 @@ import { type CrmAVersion, signCrmA, verifyCrmA } from "../../src/schemes/crm.ts
 const { crm_a: crmA } = vectors;
 const v3 = crmA.vectors.find(({ id }) => id === "A7")!;
 
-const signed = (vector: (typeof crmA.vectors)[number]) => ({
+const createSignedRequest = (vector: (typeof crmA.vectors)[number]) => ({
   version: vector.version as CrmAVersion,
   clientSecret: vector.client_secret,
   method: vector.method ?? "",
@@ -16,20 +16,20 @@ const signed = (vector: (typeof crmA.vectors)[number]) => ({
 });
 
 const verify = (change: Partial<Parameters<typeof verifyCrmA>[0]>) =>
-  verifyCrmA({ ...signed(v3), signature: v3.signature, nowMs: Number(v3.timestamp), ...change });
+  verifyCrmA({ ...createSignedRequest(v3), signature: v3.signature, nowMs: Number(v3.timestamp), ...change });
 
 describe("crm_a signature", () => {
   for (const vector of crmA.vectors) {
     it(`equals vector ${vector.id} (${vector.version})`, () => {
-      assert.equal(signCrmA(signed(vector)), vector.signature);
+      assert.equal(signCrmA(createSignedRequest(vector)), vector.signature);
       const nowMs = Number(vector.timestamp ?? 0);
-      const verdict = verifyCrmA({ ...signed(vector), signature: vector.signature, nowMs });
+      const verdict = verifyCrmA({ ...createSignedRequest(vector), signature: vector.signature, nowMs });
       assert.deepEqual(verdict, { ok: true, version: vector.version });
     });
   }
 
   it("decodes exactly twelve percent-encoded characters for v3 in either case", () => {
-    const sign = (url: string) => signCrmA({ ...signed(v3), url });
+    const sign = (url: string) => signCrmA({ ...createSignedRequest(v3), url });
     for (const [written, meant] of Object.entries(crmA.decode_only_in_query)) {
       assert.equal(sign(`https://h/?a=${written}`), sign(`https://h/?a=${meant}`), written);
       assert.equal(sign(`https://h/?a=${written.toLowerCase()}`), sign(`https://h/?a=${meant}`), written);
@@ -53,7 +53,12 @@ describe("crm_a signature", () => {
 
   it("assumes v3 with a timestamp and v1 without one", () => {
     const v1 = crmA.vectors.find(({ id }) => id === "A4")!;
-    const guess = verify({ ...signed(v1), version: undefined, timestamp: undefined, signature: v1.signature });
+    const guess = verify({
+      ...createSignedRequest(v1),
+      version: undefined,
+      timestamp: undefined,
+      signature: v1.signature,
+    });
     assert.deepEqual(
       [verify({ version: undefined }), guess],
       [

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import vectors from "../../fixtures/vectors/signatures-and-protocols.json" with { type: "json" };
 import { formatBasicHeader, parseBasic } from "../../src/schemes/http-authorization.ts";
 
-const basic = (text: string) => `Basic ${Buffer.from(text).toString("base64")}`;
+const createBasicAuthorization = (text: string) => `Basic ${Buffer.from(text).toString("base64")}`;
 
 describe("Basic credentials parser", () => {
   for (const { header, parsed } of vectors.http_basic) {
@@ -14,7 +14,7 @@ describe("Basic credentials parser", () => {
 
   it("returns undefined for a missing, non-ASCII or unpadded value", () =>
     assert.deepEqual(
-      [undefined, "", "Basic", "Basic ", basic("jörg:x"), "Basic YTo"].map(parseBasic),
+      [undefined, "", "Basic", "Basic ", createBasicAuthorization("jörg:x"), "Basic YTo"].map(parseBasic),
       Array(6).fill(undefined),
     ));
 

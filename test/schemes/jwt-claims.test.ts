@@ -2,23 +2,23 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { readClusterClaim, readJwtClaims } from "../../src/schemes/http-authorization.ts";
 
-const token = (payload: string): string => `head.${Buffer.from(payload).toString("base64url")}.signature`;
+const createToken = (payload: string): string => `head.${Buffer.from(payload).toString("base64url")}.signature`;
 
 describe("JWT claims parser", () => {
   it("decodes claims without verification", () => {
     const claims = { sub: "1", cluster: "eu-1", name: "Zoë" };
-    assert.deepEqual(readJwtClaims(token(JSON.stringify(claims))), claims);
-    assert.equal(readClusterClaim(token(JSON.stringify(claims))), "eu-1");
+    assert.deepEqual(readJwtClaims(createToken(JSON.stringify(claims))), claims);
+    assert.equal(readClusterClaim(createToken(JSON.stringify(claims))), "eu-1");
   });
 
   for (const other of [
     "opaque",
     "two.parts",
-    `${token("{}")}.four`,
-    token("["),
-    token("[]"),
-    token("null"),
-    token("1"),
+    `${createToken("{}")}.four`,
+    createToken("["),
+    createToken("[]"),
+    createToken("null"),
+    createToken("1"),
   ]) {
     it(`returns no claims for ${other}`, () =>
       assert.deepEqual([readJwtClaims(other), readClusterClaim(other)], [undefined, undefined]));
@@ -26,7 +26,7 @@ describe("JWT claims parser", () => {
 
   it("returns the cluster only if the claim is a string", () =>
     assert.deepEqual(
-      ['{"cluster":1}', '{"cluster":null}', "{}"].map((payload) => readClusterClaim(token(payload))),
+      ['{"cluster":1}', '{"cluster":null}', "{}"].map((payload) => readClusterClaim(createToken(payload))),
       [undefined, undefined, undefined],
     ));
 });

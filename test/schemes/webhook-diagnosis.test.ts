@@ -87,21 +87,21 @@ const mistakes: Record<string, readonly Mistake[]> = {
   ],
 };
 
-const found = ({ body = "text", ...given }: Omit<Mistake, "code">) =>
+const diagnoseMistake = ({ body = "text", ...given }: Omit<Mistake, "code">) =>
   diagnose({ key, ...given, body: Buffer.from(body) });
 
 describe("signature diagnosis", () => {
   for (const [about, alike] of Object.entries(mistakes)) {
     for (const { code, ...given } of alike) {
       it(`finds ${code} for ${JSON.stringify({ ...given, signature: given.signature.slice(0, 12) })}`, () => {
-        const { explained, deviations } = found(given);
+        const { explained, deviations } = diagnoseMistake(given);
         assert.deepEqual([explained, deviations.map((one) => [one.about, one.code])], [true, [[about, code]]]);
       });
     }
   }
 
   it("describes the mistake and its correction", () =>
-    assert.deepEqual(found({ signature: sign("text", key) }), {
+    assert.deepEqual(diagnoseMistake({ signature: sign("text", key) }), {
       explained: true,
       deviations: [
         {
@@ -115,10 +115,10 @@ describe("signature diagnosis", () => {
     }));
 
   it("returns no mistake for a matching signature after one attempt", () =>
-    assert.deepEqual(found({ signature }), { explained: true, deviations: [], tried: 1 }));
+    assert.deepEqual(diagnoseMistake({ signature }), { explained: true, deviations: [], tried: 1 }));
 
   it("finds combined mistakes", () => {
-    const { deviations } = found({
+    const { deviations } = diagnoseMistake({
       body: json,
       signature: sign('{"b":{"z":"é","y":[1,{"d":2,"c":"a/b"}]},"a":null}', key, "sha256").toUpperCase(),
     });
@@ -177,7 +177,7 @@ describe("signature diagnosis", () => {
   });
 
   it("prefers a single mistake to two with the same result", () => {
-    const { deviations } = found({ body: "[1] ", signature: sign("[1]") });
+    const { deviations } = diagnoseMistake({ body: "[1] ", signature: sign("[1]") });
     assert.deepEqual(
       deviations.map(({ code }) => code),
       ["trimmed"],
@@ -187,6 +187,10 @@ describe("signature diagnosis", () => {
   for (const unexplained of ["", "?", "no signature at all", sign("other")]) {
     it(`finds no mistake for ${JSON.stringify(unexplained.slice(0, 20))} after trying all combinations`, () =>
       // Seven algorithms, six keys, and four bodies in four formats.
-      assert.deepEqual(found({ signature: unexplained }), { explained: false, deviations: [], tried: 7 * 6 * 8 }));
+      assert.deepEqual(diagnoseMistake({ signature: unexplained }), {
+        explained: false,
+        deviations: [],
+        tried: 7 * 6 * 8,
+      }));
   }
 });

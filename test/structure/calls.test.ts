@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { bannedCalls, bans } from "./calls.ts";
+import { bans, findBannedCalls } from "./calls.ts";
 import { sources } from "./repository.ts";
 
 describe("check for banned calls", () => {
@@ -18,7 +18,7 @@ describe("check for banned calls", () => {
   ];
 
   it("reports each banned call with line and remedy", () => {
-    const found = examples.map((line) => bannedCalls([{ path: "src/cli/x.ts", text: `/*\n*/\n${line}` }]));
+    const found = examples.map((line) => findBannedCalls([{ path: "src/cli/x.ts", text: `/*\n*/\n${line}` }]));
     assert.deepEqual(
       found,
       bans.map(({ what, instead }) => [`src/cli/x.ts:3 has ${what}; use ${instead}`]),
@@ -27,7 +27,7 @@ describe("check for banned calls", () => {
 
   it("allows calls in their home module, in comments, and with an explicit time", () =>
     assert.deepEqual(
-      bannedCalls([
+      findBannedCalls([
         { path: "src/base/x.ts", text: examples.slice(0, 5).join("\n") },
         { path: "bin/svc.js", text: "process.exit(1);" },
         { path: "src/cli/x.ts", text: "// Date.now()\n/* Date.now() */\nnew Date(0); socket.setTimeouts(1);" },
@@ -37,5 +37,5 @@ describe("check for banned calls", () => {
       [],
     ));
 
-  it("finds no banned call in the sources", () => assert.deepEqual(bannedCalls(sources), []));
+  it("finds no banned call in the sources", () => assert.deepEqual(findBannedCalls(sources), []));
 });

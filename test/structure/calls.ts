@@ -73,7 +73,7 @@ export const bans: readonly Ban[] = [
 ];
 
 /** Lists every banned call outside its home, with line and remedy. */
-export const bannedCalls = (files: readonly SourceFile[]): string[] =>
+export const findBannedCalls = (files: readonly SourceFile[]): string[] =>
   files.flatMap(({ path, text }) => {
     // Replaces comments with the same number of empty lines, to preserve line numbers.
     const lines = omitComments(

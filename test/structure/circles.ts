@@ -4,7 +4,7 @@ import type { Import } from "./imports.ts";
  * Finds cycles of imports, including type imports. Each group is sorted by path. Uses Tarjan's strongly connected
  * components.
  */
-export function circlesIn(imports: readonly Import[]): string[][] {
+export function findImportCycles(imports: readonly Import[]): string[][] {
   const targets = new Map<string, string[]>();
   for (const { from, target } of imports) targets.set(from, [...(targets.get(from) ?? []), target]);
 

@@ -1,18 +1,18 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { deadReferences, rowsOf } from "./citations.ts";
+import { findDeadReferences, parseRowIds } from "./citations.ts";
 import { allPaths, documents, rootFiles, sources, tests } from "./repository.ts";
 
 const decisions = "emulator/DECISIONS.md";
-const rows = rowsOf(documents.find(({ path }) => path === decisions)?.text ?? "");
+const rows = parseRowIds(documents.find(({ path }) => path === decisions)?.text ?? "");
 
 describe("check of decision references", () => {
   const found = (text: string, path = "src/a/b.ts") =>
-    deadReferences([{ path, text }], new Set(["R1", "R12", "C18"]), [decisions, "src/a/NOTES.md"]);
+    findDeadReferences([{ path, text }], new Set(["R1", "R12", "C18"]), [decisions, "src/a/NOTES.md"]);
 
   it("accepts references to rows of DECISIONS.md", () =>
     assert.deepEqual(
-      rowsOf("| # | about |\n|---|---|\n| R1 | one |\n| C18 | two, not R3 |\nR4 is no row\n"),
+      parseRowIds("| # | about |\n|---|---|\n| R1 | one |\n| C18 | two, not R3 |\nR4 is no row\n"),
       new Set(["R1", "C18"]),
     ));
 
@@ -60,6 +60,6 @@ describe("check of decision references", () => {
     const all = [...sources, ...rootFiles, ...documents, ...tests].filter(
       ({ path }) => path !== decisions && !path.startsWith("test/structure/citations"),
     );
-    assert.deepEqual(deadReferences(all, rows, allPaths), []);
+    assert.deepEqual(findDeadReferences(all, rows, allPaths), []);
   });
 });

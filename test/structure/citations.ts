@@ -1,5 +1,5 @@
 import { posix } from "node:path";
-import { proseOf, type SourceFile } from "./repository.ts";
+import { extractProse, type SourceFile } from "./repository.ts";
 
 const reference = /[RCFPLE]\d{1,2}/.source;
 const gap = /(?:\s*\n\s*(?:\*|\/\/)\s*|\s+)/.source;
@@ -7,24 +7,24 @@ const list = `${reference}(?:(?:,|,? and|,? to)${gap}${reference})*`;
 const cited = new RegExp(`DECISIONS\\.md,${gap}(${list})(?!\\d)`, "g");
 
 /** Returns the numbers of the rows of a page of decisions. */
-export const rowsOf = (page: string): Set<string> =>
+export const parseRowIds = (page: string): Set<string> =>
   new Set([...page.matchAll(new RegExp(`^\\| (${reference}) \\|`, "gm"))].map(([, row]) => row!));
 
 /** Lists the rows that a text cites, with their page. */
-export const citedRows = (text: string): string[] =>
+export const findCitedRows = (text: string): string[] =>
   [...text.matchAll(cited)].flatMap(([, found]) => found!.match(new RegExp(reference, "g"))!);
 
 /** Lists invalid references: to a missing row, to a row without its page (“C18”), and to a missing page. */
-export const deadReferences = (
+export const findDeadReferences = (
   files: readonly SourceFile[],
   rows: ReadonlySet<string>,
   paths: readonly string[],
 ): string[] =>
   files.flatMap(({ path, text }) => {
-    const unknown = citedRows(text)
+    const unknown = findCitedRows(text)
       .filter((row) => !rows.has(row))
       .map((row) => `${path} cites ${row}, which DECISIONS.md does not have`);
-    const prose = (path.endsWith(".md") ? text : proseOf(text)).replace(cited, "");
+    const prose = (path.endsWith(".md") ? text : extractProse(text)).replace(cited, "");
     const bare = [...prose.matchAll(new RegExp(`(?<![\\w%.-])${reference}(?![\\w%-])`, "g"))]
       .filter(([row]) => rows.has(row))
       .map(([row]) => `${path} cites ${row} without its page`);

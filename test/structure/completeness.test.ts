@@ -4,7 +4,7 @@ import { empty, type Operation } from "../../src/api/operation.ts";
 import { registry } from "../../src/api/registry.ts";
 import { contracts } from "../../src/api/services.ts";
 import { loadHandWrittenCommands } from "../support/cli/all-commands.ts";
-import { listOperationsWithoutCommand, listUnansweredOperations, listUntestedOperations } from "./completeness.ts";
+import { listOperationsWithoutCommand, listUnreturnedFailures, listUntestedOperations } from "./completeness.ts";
 import { tests } from "./repository.ts";
 
 const show: Operation = {
@@ -21,7 +21,7 @@ const show: Operation = {
   basis: "specified",
   examples: [],
 };
-const file = (text: string) => [{ path: "x.ts", text }];
+const createFiles = (text: string) => [{ path: "x.ts", text }];
 
 describe("completeness check of an operation", () => {
   it("requires the named command", () => {
@@ -39,12 +39,14 @@ describe("completeness check of an operation", () => {
       "get(`${url}/things/${id}/parts/?x=1`)",
     ];
     assert.deepEqual(
-      mentions.flatMap((text) => listUntestedOperations([show], file(text))),
+      mentions.flatMap((text) => listUntestedOperations([show], createFiles(text))),
       [],
     );
     const control = { ...show, id: "x", path: "/_emulator/things/{id}", cli: { by: "x" } };
-    assert.deepEqual(listUntestedOperations([control], file('ask("GET", "/things/1")')), []);
-    assert.deepEqual(listUntestedOperations([show], file('"/things/1/parts", "/things/1/2/parts/"')), ["things.show"]);
+    assert.deepEqual(listUntestedOperations([control], createFiles('ask("GET", "/things/1")')), []);
+    assert.deepEqual(listUntestedOperations([show], createFiles('"/things/1/parts", "/things/1/2/parts/"')), [
+      "things.show",
+    ]);
   });
 
   it("requires each declared failure in the format of its service", () => {
@@ -54,8 +56,8 @@ describe("completeness check of an operation", () => {
       { ...show, service, id: "things.list" },
     ];
     const answered = new Set(["things.show not-found", "contracts throttled", "others.list not-found"]);
-    assert.deepEqual(listUnansweredOperations(operations, answered), ["things.list not-found"]);
-    assert.deepEqual(listUnansweredOperations([{ ...show, service }], new Set()), [
+    assert.deepEqual(listUnreturnedFailures(operations, answered), ["things.list not-found"]);
+    assert.deepEqual(listUnreturnedFailures([{ ...show, service }], new Set()), [
       "things.show not-found",
       "contracts throttled",
     ]);

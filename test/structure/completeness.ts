@@ -19,19 +19,19 @@ export const listUntestedOperations = (operations: readonly Operation[], tests: 
             .split(" ")
             .map((word) => `"${word}"`)
             .join(", "),
-        ].some((words) => text.includes(words)) && !pathPattern(path).test(text)
+        ].some((words) => text.includes(words)) && !createPathPattern(path).test(text)
       );
     })
     .map(({ id }) => id);
 };
 
 /** Matches a path in a test, with a value or `${…}` in the position of each parameter. */
-function pathPattern(path: string): RegExp {
+function createPathPattern(path: string): RegExp {
   // Tests reach the control plane from its own base URL.
   const parts = path
     .replace("/_emulator/", "")
     .split(/\{[a-z_]+\}/)
-    .map(literal);
+    .map(escapeRegExp);
   return new RegExp(`["'\`/}]${parts.join("(?:\\$\\{[^}]*\\}|[^\"'`/\\s]+)")}["'\`?]`);
 }
 
@@ -39,13 +39,13 @@ function pathPattern(path: string): RegExp {
  * Name of a file in the folder of a run, with one line for each operation or service and each failure that its
  * emulators returned.
  */
-export const answeredFile = "answered.txt";
+export const returnedFailuresFile = "answered.txt";
 
 /**
  * Lists declared failures that were never returned, as `<operation> <failure>`, or `<service> <failure>` if all
  * operations of a service declare the failure. `answered` has the lines of the file.
  */
-export function listUnansweredOperations(operations: readonly Operation[], answered: ReadonlySet<string>): string[] {
+export function listUnreturnedFailures(operations: readonly Operation[], answered: ReadonlySet<string>): string[] {
   const services = new Map(operations.map(({ service }) => [service.name, service]));
   return [
     ...operations.flatMap(({ id, failures }) => failures.map((code) => `${id} ${code}`)),
@@ -53,4 +53,4 @@ export function listUnansweredOperations(operations: readonly Operation[], answe
   ].filter((line) => !answered.has(line));
 }
 
-const literal = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+const escapeRegExp = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");

@@ -6,25 +6,25 @@ import { activities } from "../../src/api/activities.ts";
 import type { Operation } from "../../src/api/operation.ts";
 import { registry } from "../../src/api/registry.ts";
 import { loadAllCommands } from "../support/cli/all-commands.ts";
-import { citedRows, rowsOf } from "./citations.ts";
-import { deadCommands, deadPaths, firstCommands } from "./documents.ts";
+import { findCitedRows, parseRowIds } from "./citations.ts";
+import { extractFirstCommands, findDeadCommands, findDeadPaths } from "./documents.ts";
 import { layers } from "./layers.ts";
 import { allPaths, documents, root, sources } from "./repository.ts";
 
 const packageManifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
-const page = (path: string) => documents.find((one) => one.path === path)?.text ?? "";
+const getPage = (path: string) => documents.find((one) => one.path === path)?.text ?? "";
 
 describe("check of the pages", () => {
   it("reports a missing path", () =>
     assert.deepEqual(
-      deadPaths(
+      findDeadPaths(
         [{ path: "src/a.md", text: "`src/b` `src/c.ts` [x](../d.md) [y](e.md#z) [w](https://x) `npm test`" }],
         ["src/b/x.ts", "src/e.md"],
       ),
       ["src/a.md names d.md", "src/a.md names src/c.ts"],
     ));
 
-  it("finds only existing paths", () => assert.deepEqual(deadPaths(documents, allPaths), []));
+  it("finds only existing paths", () => assert.deepEqual(findDeadPaths(documents, allPaths), []));
 
   it("finds every page for new users", () => {
     const wanted = [
@@ -39,22 +39,22 @@ describe("check of the pages", () => {
       "docs/quickstart.md",
     ];
     assert.deepEqual(
-      wanted.filter((path) => page(path) === ""),
+      wanted.filter((path) => getPage(path) === ""),
       [],
     );
   });
 
   it("requires the tour and the tests as the first two commands", () =>
-    assert.deepEqual(firstCommands(page("README.md")), ["npm ci && npx svc tour", "npm ci && npm test"]));
+    assert.deepEqual(extractFirstCommands(getPage("README.md")), ["npm ci && npx svc tour", "npm ci && npm test"]));
 
   it("finds the Node.js version and every entry point of the package", () => {
     const { engines, exports } = packageManifest;
-    assert.ok(page("README.md").includes(`Node.js ${engines.node.replace(">=", "")} or later`));
+    assert.ok(getPage("README.md").includes(`Node.js ${engines.node.replace(">=", "")} or later`));
     const doors = Object.keys(exports).filter((door) => door !== "./package.json");
     assert.deepEqual(
       doors
         .map((door) => `svc-toolkit${door.slice(1)}`)
-        .filter((door) => !page("docs/testing.md").includes(`\`${door}\``)),
+        .filter((door) => !getPage("docs/testing.md").includes(`\`${door}\``)),
       [],
     );
   });
@@ -62,14 +62,14 @@ describe("check of the pages", () => {
   it("limits the length of pages for new users", () => {
     const limits = { "README.md": 8000, "CHANGELOG.md": 2500 };
     assert.deepEqual(
-      Object.entries(limits).filter(([path, bytes]) => Buffer.byteLength(page(path)) > bytes),
+      Object.entries(limits).filter(([path, bytes]) => Buffer.byteLength(getPage(path)) > bytes),
       [],
     );
   });
 
   it("reports a missing command", () =>
     assert.deepEqual(
-      deadCommands(
+      findDeadCommands(
         [
           {
             path: "a.md",
@@ -84,7 +84,7 @@ describe("check of the pages", () => {
   it("finds only existing commands in pages and sources", async () => {
     const commands = (await loadAllCommands()).map(({ words }) => words.join(" "));
     const known = [...commands, "help", "completion", "complete"];
-    assert.deepEqual(deadCommands([...documents, ...sources], known), []);
+    assert.deepEqual(findDeadCommands([...documents, ...sources], known), []);
   });
 
   it("requires a description of each source and test folder", () => {
@@ -96,19 +96,19 @@ describe("check of the pages", () => {
     assert.deepEqual(
       ["src", "src/api", "src/cli", "src/derive", "emulator"]
         .flatMap(folders)
-        .filter((folder) => !page("ARCHITECTURE.md").includes(`\`${folder}\``)),
+        .filter((folder) => !getPage("ARCHITECTURE.md").includes(`\`${folder}\``)),
       [],
     );
     assert.deepEqual(
-      folders("emulator").filter((folder) => !page("emulator/README.md").includes(`\`${folder}\``)),
+      folders("emulator").filter((folder) => !getPage("emulator/README.md").includes(`\`${folder}\``)),
       [],
     );
     assert.deepEqual(
-      folders("test").filter((folder) => !page("test/README.md").includes(`\`${folder}\``)),
+      folders("test").filter((folder) => !getPage("test/README.md").includes(`\`${folder}\``)),
       [],
     );
     assert.deepEqual(
-      folders("fixtures").filter((folder) => !page("fixtures/README.md").includes(`\`${folder}\``)),
+      folders("fixtures").filter((folder) => !getPage("fixtures/README.md").includes(`\`${folder}\``)),
       [],
     );
   });
@@ -117,7 +117,7 @@ describe("check of the pages", () => {
     const citing = sources.filter(({ text }) =>
       /\(ARCHITECTURE\.md, Written by hand\)/.test(text.replaceAll(/\s+\*? ?/g, " ")),
     );
-    const [, table = ""] = page("ARCHITECTURE.md").split("## Written by hand");
+    const [, table = ""] = getPage("ARCHITECTURE.md").split("## Written by hand");
     const rows = table.split("\n## ")[0]!.split("\n");
     const listed = rows.flatMap((row) => [...row.matchAll(/`((?:src|emulator)\/[\w./-]+)`/g)].map(([, path]) => path!));
     assert.deepEqual(listed.toSorted(), citing.map(({ path }) => path).toSorted());
@@ -125,8 +125,8 @@ describe("check of the pages", () => {
 
   it("finds only decisions that a source cites", () => {
     // Facts, conventions of the command line and general rules of the emulator apply in many files.
-    const rows = [...rowsOf(page("emulator/DECISIONS.md"))].filter((row) => /^[RCP]/.test(row));
-    const cited = new Set(sources.flatMap(({ text }) => citedRows(text)));
+    const rows = [...parseRowIds(getPage("emulator/DECISIONS.md"))].filter((row) => /^[RCP]/.test(row));
+    const cited = new Set(sources.flatMap(({ text }) => findCitedRows(text)));
     assert.deepEqual(
       rows.filter((row) => !cited.has(row)),
       [],
@@ -138,7 +138,7 @@ describe("check of the pages", () => {
     const caused = new Set<string>(
       operations.flatMap(({ id, emits }) => (id === "activities.fire" ? [] : (emits ?? []))),
     );
-    const row = page("emulator/DECISIONS.md").match(/^\| C23 \|.*$/m)?.[0] ?? "";
+    const row = getPage("emulator/DECISIONS.md").match(/^\| C23 \|.*$/m)?.[0] ?? "";
     const words = new Set(row.match(/\w+/g));
     const named = (name: string) => {
       const [, kind, end] = /^(SIGNING|REDLINING)_EMAIL_(.+)$/.exec(name) ?? [];

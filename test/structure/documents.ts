@@ -2,7 +2,7 @@ import { posix } from "node:path";
 import type { SourceFile } from "./repository.ts";
 
 /** Lists missing paths that a page names, in links or as code. `<…>` matches any name. */
-export const deadPaths = (pages: readonly SourceFile[], paths: readonly string[]): string[] =>
+export const findDeadPaths = (pages: readonly SourceFile[], paths: readonly string[]): string[] =>
   pages.flatMap(({ path, text }) => {
     const folder = posix.dirname(path);
     const links = [...text.matchAll(/\]\((?!https?:|#)([^)#\s]+)/g)].map(([, link]) => posix.join(folder, link!));
@@ -16,14 +16,14 @@ export const deadPaths = (pages: readonly SourceFile[], paths: readonly string[]
   });
 
 /** Returns the lines of the first block of shell commands. */
-export const firstCommands = (text: string): string[] =>
+export const extractFirstCommands = (text: string): string[] =>
   /```sh\n([\s\S]*?)```/
     .exec(text)?.[1]
     ?.split("\n")
     .filter((line) => line !== "") ?? [];
 
 /** Lists commands that a text shows as code and that do not exist. */
-export const deadCommands = (files: readonly SourceFile[], commands: readonly string[]): string[] =>
+export const findDeadCommands = (files: readonly SourceFile[], commands: readonly string[]): string[] =>
   files.flatMap(({ path, text }) =>
     [...text.matchAll(/(?:[`$]\s*|npx |&& |^)svc((?: [a-z][a-z-]*)+)/gm)]
       .map(([, words]) => words!.trim())

@@ -7,7 +7,7 @@ import { strictChecks } from "../../src/api/strict-checks.ts";
 import { getBundleFolder } from "../support/shipped.ts";
 
 /** Lists the run-time names that published types declare. */
-const valuesIn = (types: string): string[] =>
+const listExportedValues = (types: string): string[] =>
   [...types.matchAll(/^export (?:declare )?(?:abstract )?(?:class|const|function) (\w+)/gm)].map(([, name]) => name!);
 
 describe("package entry point", () => {
@@ -17,7 +17,7 @@ describe("package entry point", () => {
       const imported = Object.keys(await import(`${bundle}.js`)).sort();
       const required = Object.keys(createRequire(import.meta.url)(`${bundle}.cjs`)).sort();
       for (const kind of ["ts", "cts"]) {
-        const published = valuesIn(readFileSync(`${bundle}.d.${kind}`, "utf8")).sort();
+        const published = listExportedValues(readFileSync(`${bundle}.d.${kind}`, "utf8")).sort();
         assert.deepEqual({ imported, required }, { imported: published, required: published });
       }
     });

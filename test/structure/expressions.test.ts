@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import * as z from "zod";
-import { expressionsIn, slowOnes } from "./expressions.ts";
+import { findExpressions, findSlowExpressions } from "./expressions.ts";
 import { sources } from "./repository.ts";
 
-const file = (...lines: readonly string[]) => ({ path: "src/x.ts", text: lines.join("\n") });
+const createFile = (...lines: readonly string[]) => ({ path: "src/x.ts", text: lines.join("\n") });
 
 describe("check of regular expressions", () => {
   it("finds expressions outside comments and strings", () =>
     assert.deepEqual(
-      expressionsIn([
-        file("// /a+$/", "const a = '/b+$/';", "const b = 4 / 2 / 1;", "if (/c+$/u.test(a)) b.split(/,/);"),
+      findExpressions([
+        createFile("// /a+$/", "const a = '/b+$/';", "const b = 4 / 2 / 1;", "if (/c+$/u.test(a)) b.split(/,/);"),
       ]),
       {
         literals: [
@@ -22,11 +22,16 @@ describe("check of regular expressions", () => {
     ));
 
   it("finds expressions created at run time", () =>
-    assert.deepEqual(expressionsIn([file("new RegExp(a);", 'RegExp("x");')]).made, ["src/x.ts:1", "src/x.ts:2"]));
+    assert.deepEqual(findExpressions([createFile("new RegExp(a);", 'RegExp("x");')]).made, [
+      "src/x.ts:1",
+      "src/x.ts:2",
+    ]));
 
   it("finds expressions that take quadratic or exponential time", () =>
     assert.deepEqual(
-      slowOnes(expressionsIn([file("/=+$/;", "/^=+$/;", "/(a|a)*b/;", "/\\s*\\n/;", "/^\\s*x/;")]).literals),
+      findSlowExpressions(
+        findExpressions([createFile("/=+$/;", "/^=+$/;", "/(a|a)*b/;", "/\\s*\\n/;", "/^\\s*x/;")]).literals,
+      ),
       [
         "src/x.ts:1 /=+$/ is 2nd degree polynomial",
         "src/x.ts:3 /(a|a)*b/ is exponential",
@@ -34,19 +39,19 @@ describe("check of regular expressions", () => {
       ],
     ));
 
-  const { literals, made } = expressionsIn(sources);
+  const { literals, made } = findExpressions(sources);
 
   it("finds no expression created at run time in the sources", () => assert.deepEqual(made, []));
 
   it("finds only linear-time expressions in the sources", () => {
     assert.ok(literals.length > 150, `${literals.length} were found`);
-    assert.deepEqual(slowOnes(literals), []);
+    assert.deepEqual(findSlowExpressions(literals), []);
   });
 
   it("finds only linear-time expressions in the schema library", () => {
     const { email, uuid } = z.regexes;
     const formats = { email, uuid: uuid(), datetime: z.regexes.datetime({ offset: true }) };
     const theirs = Object.entries(formats).map(([at, { source, flags }]) => ({ source, flags, at }));
-    assert.deepEqual(slowOnes(theirs), []);
+    assert.deepEqual(findSlowExpressions(theirs), []);
   });
 });

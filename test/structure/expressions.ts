@@ -17,7 +17,7 @@ export interface Expressions {
 }
 
 /** Finds all regular expressions in files. */
-export function expressionsIn(files: readonly SourceFile[]): Expressions {
+export function findExpressions(files: readonly SourceFile[]): Expressions {
   const literals: Expression[] = [];
   const made: string[] = [];
   for (const { path, text } of files) {
@@ -45,18 +45,18 @@ export function expressionsIn(files: readonly SourceFile[]): Expressions {
 const limits = { timeout: 60_000, attackTimeout: null, incubationTimeout: null };
 
 /** Lists expressions that can take more than linear time for some text. */
-export function slowOnes(literals: readonly Expression[]): string[] {
+export function findSlowExpressions(literals: readonly Expression[]): string[] {
   const results = new Map<string, string>();
   return literals.flatMap(({ source, flags, at }) => {
     const written = `/${source}/${flags}`;
     const known = results.get(written);
-    const result = known ?? resultOf(source, flags);
+    const result = known ?? checkExpression(source, flags);
     results.set(written, result);
     return result === "linear" ? [] : [`${at} ${written} is ${result}`];
   });
 }
 
-function resultOf(source: string, flags: string): string {
+function checkExpression(source: string, flags: string): string {
   const result = checkSync(source, flags, limits);
   if (result.status === "safe") return "linear";
   return result.status === "vulnerable" ? result.complexity.summary : `unknown (${result.error.kind})`;

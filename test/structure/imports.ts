@@ -12,7 +12,7 @@ const statics = /(?:^|[\n;])\s*(import|export)\s+(type\s+)?(?:[^"';]*?\sfrom\s*)
 const dynamics = /\bimport\(\s*["']([^"']+)["']\s*\)/g;
 
 /** Lists the imports of a file, including re-exports. */
-export function importsOf({ path, text }: SourceFile): Import[] {
+export function parseImports({ path, text }: SourceFile): Import[] {
   const code = omitComments(text);
   const resolve = (name: string) => (name.startsWith(".") ? posix.join(posix.dirname(path), name) : name);
   return [
@@ -33,7 +33,7 @@ export function importsOf({ path, text }: SourceFile): Import[] {
  * Returns the package name in `@scope/name/deep` or `name/deep`, or undefined for files of the project and built-in
  * modules.
  */
-export function packageOf(target: string, ourFolders: readonly string[]): string | undefined {
+export function getPackageName(target: string, ourFolders: readonly string[]): string | undefined {
   if (target.startsWith("node:") || ourFolders.some((folder) => target.startsWith(`${folder}/`))) return undefined;
   return target
     .split("/")

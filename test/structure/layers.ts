@@ -1,4 +1,4 @@
-import { type Import, packageOf } from "./imports.ts";
+import { getPackageName, type Import } from "./imports.ts";
 
 interface Layer {
   readonly path: string;
@@ -33,7 +33,7 @@ interface Part {
 }
 
 /** Creates layers from the bottom up. Each part can import the parts before it. */
-const stack = (folder: string, foundation: readonly string[], parts: readonly Part[]): readonly Layer[] =>
+const createLayers = (folder: string, foundation: readonly string[], parts: readonly Part[]): readonly Layer[] =>
   parts.map(({ name, only, not = [], also = [], lazily = [], io, homeOf }, at) => {
     const isFirst = !parts.slice(0, at).some((part) => part.only === undefined);
     const before = parts.slice(0, at).filter((part) => !not.includes(part.name));
@@ -48,7 +48,7 @@ const stack = (folder: string, foundation: readonly string[], parts: readonly Pa
     };
   });
 
-const emulatorParts = stack(
+const emulatorParts = createLayers(
   "emulator",
   ["src/base", "src/files", "src/schemes", "src/api", "src/derive"],
   [
@@ -74,7 +74,7 @@ const emulatorParts = stack(
   ],
 );
 
-const cliParts = stack(
+const cliParts = createLayers(
   "src/cli",
   ["src/base", "src/files", "src/schemes", "src/api", "src/client", "src/derive", "src/verify"],
   [
@@ -185,23 +185,23 @@ const ioModules =
   /^node:(fs|net|http|https|http2|tls|dgram|dns|child_process|cluster|worker_threads|readline|repl|process|os)(\/|$)/;
 
 /** Returns the layer with the longest path that matches. A file can be a layer. */
-export const layerOf = (path: string): Layer | undefined =>
+export const findLayer = (path: string): Layer | undefined =>
   layers.filter((layer) => `${path}/`.startsWith(`${layer.path}/`)).sort((a, b) => b.path.length - a.path.length)[0];
 
 /** Lists imports that the table does not allow, each as a message. */
-export const forbiddenImports = (imports: readonly Import[]): string[] =>
+export const findForbiddenImports = (imports: readonly Import[]): string[] =>
   imports.flatMap((one) => {
-    const why = refusal(one);
+    const why = explainForbiddenImport(one);
     return why === undefined ? [] : [`${one.from} imports ${one.target}: ${why}`];
   });
 
-function refusal({ from, target, kind }: Import): string | undefined {
-  const layer = layerOf(from);
+function explainForbiddenImport({ from, target, kind }: Import): string | undefined {
+  const layer = findLayer(from);
   if (!layer) return "the file is in no layer";
   if (target.startsWith("node:") && layer.inBrowser) return `${layer.path} runs in a browser`;
   if (target.startsWith("node:")) return !layer.io && ioModules.test(target) ? `${layer.path} does no I/O` : undefined;
 
-  const name = packageOf(target, [...layers.map(({ path }) => path), "dist", "fixtures"]);
+  const name = getPackageName(target, [...layers.map(({ path }) => path), "dist", "fixtures"]);
   if (name !== undefined) {
     const home = homes[name];
     if (!home) return "the package has no home in the table";
@@ -209,7 +209,7 @@ function refusal({ from, target, kind }: Import): string | undefined {
     return atHome || kind === "type" ? undefined : `its home is ${home.join(", ")}`;
   }
 
-  const other = layerOf(target)?.path ?? target.split("/")[0]!;
+  const other = findLayer(target)?.path ?? target.split("/")[0]!;
   if (other === layer.path || layer.mayImport.includes(other) || layer.mayImport.includes(target)) return undefined;
   if (kind === "type" && [other, target].some((place) => layer.typesOf?.includes(place))) return undefined;
   if (layer.mayImport.some((place) => isFolderWithin(place) && target.startsWith(`${place}/`))) return undefined;
@@ -222,7 +222,7 @@ function refusal({ from, target, kind }: Import): string | undefined {
 const isFolderWithin = (place: string): boolean => layers.every(({ path }) => path !== place);
 
 /** Formats the table as printed in ARCHITECTURE.md. */
-export const layerTable = (): string =>
+export const formatLayerTable = (): string =>
   [
     "| layer | may import | the only home of |",
     "|---|---|---|",

@@ -5,7 +5,7 @@ import { omitComments, type SourceFile } from "./repository.ts";
 const named = /(?<![\w`-]|var\()--([a-z][a-z0-9-]+)(?![\w-]*\s*:)/g;
 
 /** Lists options in strings of the project that no command has. */
-export function unknownOptions(
+export function findUnknownOptions(
   files: readonly SourceFile[],
   commands: readonly CommandDeclaration[],
   others: readonly string[],

@@ -26,18 +26,18 @@ export const allPaths: readonly string[] = [...walk("")].sort();
 const read = (path: string): SourceFile => ({ path, text: readFileSync(join(root, path), "utf8") });
 
 /** Reads the files in a folder with an extension. */
-export const filesIn = (folder: string, ending = ".ts"): SourceFile[] =>
+export const readFilesIn = (folder: string, ending = ".ts"): SourceFile[] =>
   allPaths.filter((path) => path.startsWith(`${folder}/`) && path.endsWith(ending)).map(read);
 
 /** The published code: the command line, the emulator, the console and the binary. */
 export const sources: readonly SourceFile[] = [
-  ...filesIn("src"),
-  ...filesIn("src/console", ".tsx"),
-  ...filesIn("emulator"),
-  ...filesIn("bin", ".js"),
+  ...readFilesIn("src"),
+  ...readFilesIn("src/console", ".tsx"),
+  ...readFilesIn("emulator"),
+  ...readFilesIn("bin", ".js"),
 ];
 
-export const tests: readonly SourceFile[] = filesIn("test");
+export const tests: readonly SourceFile[] = readFilesIn("test");
 
 /** The hand-written pages. */
 export const documents: readonly SourceFile[] = allPaths
@@ -56,5 +56,5 @@ const comment = /\/\*[\s\S]*?\*\/|(?:^|(?<=\s))\/\/.*$/;
 const parenthesised = /\((?:[\w-]+\.md, )?[A-Z]\d{1,2}(?:(?:, | and )[A-Z]\d{1,2})*\)/;
 
 /** Extracts comments, and references in parentheses within strings. */
-export const proseOf = (text: string): string =>
+export const extractProse = (text: string): string =>
   [...text.matchAll(new RegExp(`${comment.source}|${parenthesised.source}`, "gm"))].map(([found]) => found).join("\n");

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { allPaths, sources, tests } from "./repository.ts";
-import { drawersIn, sizesOf } from "./sizes.ts";
+import { findDrawers, measureSizes } from "./sizes.ts";
 
-const lines = (path: string, count: number) => ({ path, text: "x\n".repeat(count) });
+const createFileOfLines = (path: string, count: number) => ({ path, text: "x\n".repeat(count) });
 
 /** Files of more than 400 lines, with the reason why they are not split. */
 const longWithReason: Readonly<Record<string, string>> = {
@@ -12,25 +12,33 @@ const longWithReason: Readonly<Record<string, string>> = {
 
 describe("file size check", () => {
   it("counts lines", () =>
-    assert.deepEqual(sizesOf([lines("a", 10), lines("b", 20), lines("c", 400), lines("d", 401)]), {
-      median: 400,
-      p90: 401,
-      long: ["d"],
-    }));
+    assert.deepEqual(
+      measureSizes([
+        createFileOfLines("a", 10),
+        createFileOfLines("b", 20),
+        createFileOfLines("c", 400),
+        createFileOfLines("d", 401),
+      ]),
+      {
+        median: 400,
+        p90: 401,
+        long: ["d"],
+      },
+    ));
 
   it("allows a median of 131 lines and a 90th percentile of 250", () => {
-    const { median, p90 } = sizesOf(sources);
+    const { median, p90 } = measureSizes(sources);
     assert.ok(median <= 131 && p90 <= 250, `median ${median}, 90th percentile ${p90}`);
   });
 
   it("requires a reason for more than 400 lines", () =>
-    assert.deepEqual(sizesOf([...sources, ...tests]).long, Object.keys(longWithReason)));
+    assert.deepEqual(measureSizes([...sources, ...tests]).long, Object.keys(longWithReason)));
 });
 
 describe("file name check", () => {
   it("reports names that are too general", () =>
     assert.deepEqual(
-      drawersIn([
+      findDrawers([
         "src/utils/x.ts",
         "src/helpers.ts",
         "a/common/b.ts",
@@ -41,7 +49,7 @@ describe("file name check", () => {
       ["src/utils/x.ts", "src/helpers.ts", "a/common/b.ts", "misc.md"],
     ));
 
-  it("finds only specific names in the repository", () => assert.deepEqual(drawersIn(allPaths), []));
+  it("finds only specific names in the repository", () => assert.deepEqual(findDrawers(allPaths), []));
 
   it("allows only conventional names at the top level", () =>
     assert.deepEqual(

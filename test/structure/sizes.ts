@@ -7,16 +7,20 @@ export interface Sizes {
   readonly long: readonly string[];
 }
 
-const linesOf = ({ text }: SourceFile): number => text.split("\n").length - (text.endsWith("\n") ? 1 : 0);
+const countLines = ({ text }: SourceFile): number => text.split("\n").length - (text.endsWith("\n") ? 1 : 0);
 
 /** Computes the length of the files in lines. */
-export function sizesOf(files: readonly SourceFile[]): Sizes {
-  const counts = files.map(linesOf).sort((a, b) => a - b);
+export function measureSizes(files: readonly SourceFile[]): Sizes {
+  const counts = files.map(countLines).sort((a, b) => a - b);
   const at = (share: number) => counts[Math.min(counts.length - 1, Math.floor(counts.length * share))] ?? 0;
-  return { median: at(0.5), p90: at(0.9), long: files.filter((file) => linesOf(file) > 400).map(({ path }) => path) };
+  return {
+    median: at(0.5),
+    p90: at(0.9),
+    long: files.filter((file) => countLines(file) > 400).map(({ path }) => path),
+  };
 }
 
 const drawers = /(^|\/)(utils?|helpers?|common|misc|shared|lib)(\/|\.[a-z]+$)/;
 
 /** Lists paths with a name that is too general. */
-export const drawersIn = (paths: readonly string[]): string[] => paths.filter((path) => drawers.test(path));
+export const findDrawers = (paths: readonly string[]): string[] => paths.filter((path) => drawers.test(path));

@@ -2,8 +2,15 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { commandGroups } from "../../src/cli/command-tree/groups.ts";
 import { loadAllCommands } from "../support/cli/all-commands.ts";
-import { documents, filesIn, sources, tests } from "./repository.ts";
-import { badSummaries, retired, strayMarks, unclearHelp, unclearMessages, vendorWords } from "./words.ts";
+import { documents, readFilesIn, sources, tests } from "./repository.ts";
+import {
+  findBadSummaries,
+  findRetiredWords,
+  findStrayMarks,
+  findUnclearHelp,
+  findUnclearMessages,
+  findVendorWords,
+} from "./words.ts";
 
 // The vendor name is spelled backwards, so that this file passes the check.
 const vendor = [..."kcals"].reverse().join("");
@@ -36,7 +43,7 @@ const spoken = [
 describe("vocabulary check", () => {
   it("checks paths, identifiers, prose and strings, but not imports", () =>
     assert.deepEqual(
-      vendorWords([
+      findVendorWords([
         { path: `src/${vendor}.ts`, text: "" },
         {
           path: "a.ts",
@@ -48,11 +55,11 @@ describe("vocabulary check", () => {
 
   it("finds no vendor names", () => {
     const all = [...sources, ...documents, ...tests.filter(({ path }) => !path.startsWith("test/interop/"))];
-    assert.deepEqual(vendorWords(all.filter(({ path }) => !(path in wireConstants))), []);
+    assert.deepEqual(findVendorWords(all.filter(({ path }) => !(path in wireConstants))), []);
   });
 
   it("limits exceptions to files that need them", () => {
-    const guilty = new Set(vendorWords([...sources, ...tests]).map((line) => line.split(/[: ]/)[0]));
+    const guilty = new Set(findVendorWords([...sources, ...tests]).map((line) => line.split(/[: ]/)[0]));
     assert.deepEqual(
       Object.keys(wireConstants).filter((path) => !guilty.has(path)),
       [],
@@ -60,7 +67,7 @@ describe("vocabulary check", () => {
   });
 
   it("finds only standard terms in names, paths and prose", () => {
-    const found = (path: string, text: string) => retired([{ path, text }]);
+    const found = (path: string, text: string) => findRetiredWords([{ path, text }]);
     assert.deepEqual(
       found("a.ts", "type Asked = 1; const said = 2; // what was asked and said at HOME, indeed, on a plane"),
       ["a.ts says Asked for a noun, such as SignInRequest", "a.ts says said for a message or a reply"],
@@ -81,7 +88,7 @@ describe("vocabulary check", () => {
 
   it("finds no retired words", () =>
     assert.deepEqual(
-      retired(
+      findRetiredWords(
         [...sources, ...documents, ...tests].filter(
           // The glossary, this test and its list contain the words that they reject.
           ({ path }) => path !== "CONTRIBUTING.md" && !path.startsWith("test/structure/words"),
@@ -92,23 +99,26 @@ describe("vocabulary check", () => {
 
   it("requires summaries of at most 60 characters that start with a verb", async () => {
     const summaries = (...texts: string[]) =>
-      badSummaries(texts.map((summary) => ({ words: ["x"], summary, positionals: [], flags: [], examples: [] })));
+      findBadSummaries(texts.map((summary) => ({ words: ["x"], summary, positionals: [], flags: [], examples: [] })));
     assert.deepEqual(summaries("List, or follow", `List ${"x".repeat(56)}`, "Profiles: where", "Lists it"), [
       `svc x 61 characters: List ${"x".repeat(56)}`,
       "svc x begins with Profiles:: Profiles: where",
       "svc x is more than one phrase: Profiles: where",
       "svc x begins with Lists: Lists it",
     ]);
-    assert.deepEqual(badSummaries(await loadAllCommands()), []);
+    assert.deepEqual(findBadSummaries(await loadAllCommands()), []);
     const ofGroups = Object.entries(commandGroups).map(([name, { summary }]) => ({ words: [name], summary }));
-    assert.deepEqual(badSummaries(ofGroups.map((one) => ({ ...one, positionals: [], flags: [], examples: [] }))), []);
+    assert.deepEqual(
+      findBadSummaries(ofGroups.map((one) => ({ ...one, positionals: [], flags: [], examples: [] }))),
+      [],
+    );
   });
 
   it("requires a subject and rejects retired idioms in help texts", async () => {
     const help = { words: ["x"], summary: "List it", positionals: [], examples: [] };
     const flag = { flag: "y", type: "text", description: "Left out: whoever asks" } as const;
-    assert.deepEqual(unclearHelp([{ ...help, flags: [flag] }]), ["svc x says Left out: Left out: whoever asks"]);
-    assert.deepEqual(unclearHelp(await loadAllCommands()), []);
+    assert.deepEqual(findUnclearHelp([{ ...help, flags: [flag] }]), ["svc x says Left out: Left out: whoever asks"]);
+    assert.deepEqual(findUnclearHelp(await loadAllCommands()), []);
   });
 
   it("requires a named subject and rejects retired idioms in messages", () => {
@@ -119,29 +129,29 @@ describe("vocabulary check", () => {
       "const note = `$" + "{count} rows left out here: $" + "{why} is no address at all`;",
       'const fine = ["It is no longer there", "told", "There is no room left"];',
     ].join("\n");
-    assert.deepEqual(unclearMessages([{ path: "a.ts", text }]), [
+    assert.deepEqual(findUnclearMessages([{ path: "a.ts", text }]), [
       "a.ts:3 says Nobody: Nobody waits for it",
       "a.ts:4 says left out: rows left out here:",
       "a.ts:4 says is no: is no address at all",
     ]);
     const page = { path: "a.tsx", text: "const page = <p>What every webhook\n was told</p>;" };
-    assert.deepEqual(unclearMessages([page]), ["a.tsx:1 says told: What every webhook was told"]);
+    assert.deepEqual(findUnclearMessages([page]), ["a.tsx:1 says told: What every webhook was told"]);
     assert.deepEqual(
-      unclearMessages(sources.filter(({ path }) => spoken.some((folder) => path.startsWith(folder)))),
+      findUnclearMessages(sources.filter(({ path }) => spoken.some((folder) => path.startsWith(folder)))),
       [],
     );
   });
 
   it("finds no dependence on a machine or a date", () => {
     const text = ["cd /home/ann/project", "https://registry.npmjs.org/x", `// TO${"DO"}: later`].join("\n");
-    assert.deepEqual(strayMarks([{ path: "a.md", text }]), [
+    assert.deepEqual(findStrayMarks([{ path: "a.md", text }]), [
       "a.md:1 holds a machine path",
       "a.md:2 holds a registry host",
       "a.md:3 holds an unfinished thought",
     ]);
     assert.deepEqual(
-      strayMarks(
-        [...sources, ...documents, ...filesIn(".ci", ""), ...tests].filter(
+      findStrayMarks(
+        [...sources, ...documents, ...readFilesIn(".ci", ""), ...tests].filter(
           ({ path }) => !path.startsWith("test/structure/words"),
         ),
       ),

@@ -29,13 +29,13 @@ const vendors = new Set([
 
 const isVendor = (word: string): boolean => vendors.has(createHash("sha256").update(word).digest("hex").slice(0, 16));
 
-const wordsOf = (text: string): string[] => text.toLowerCase().match(/[a-z]+/g) ?? [];
+const splitIntoWords = (text: string): string[] => text.toLowerCase().match(/[a-z]+/g) ?? [];
 
 /** Lists every vendor name in a path or a text. Imports of third-party clients, which tests need, are skipped. */
-export const vendorWords = (files: readonly SourceFile[]): string[] =>
+export const findVendorWords = (files: readonly SourceFile[]): string[] =>
   files.flatMap(({ path, text }) =>
     [path, ...text.replace(/(?:from|import\(|import)\s*["'][^"'.][^"']*["']/g, "").split("\n")].flatMap((line, at) =>
-      wordsOf(line)
+      splitIntoWords(line)
         .filter(isVendor)
         .map((word) => `${path}${at === 0 ? "" : `:${at}`} says ${word}`),
     ),
@@ -94,20 +94,20 @@ const excused: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Splits a name into words in lower case. `deliveryLanes` and `delivery-lanes` contain `lanes`. */
-const partsOf = (name: string): string[] => name.match(/[A-Z]?[a-z]+|[A-Z]+(?![a-z])/g)?.map(toLower) ?? [];
+const splitName = (name: string): string[] => name.match(/[A-Z]?[a-z]+|[A-Z]+(?![a-z])/g)?.map(toLower) ?? [];
 const toLower = (word: string): string => word.toLowerCase();
 
 /** Matches the names that a file declares. Every used name is declared in some file. */
 const declaration = /(?<![{,] )\b(?:const|let|function\*?|class|interface|type) ([A-Za-z]\w*)/g;
 
 /** Lists every retired word in paths, names and prose, with its replacement. */
-export const retired = (files: readonly SourceFile[]): string[] =>
+export const findRetiredWords = (files: readonly SourceFile[]): string[] =>
   files.flatMap(({ path, text }) => {
     const names = [path, ...new Set(text.match(/[A-Za-z]+/g))];
     const declared = [...text.matchAll(declaration)].map(([, name]) => name!);
     const byName = declared.filter((name) => Object.hasOwn(retiredNames, name));
     const byWord = names
-      .flatMap(partsOf)
+      .flatMap(splitName)
       .filter((word) => Object.hasOwn(retiredWords, word) && !excused[path]?.includes(word));
     const astray = Object.keys(homes).filter((word) => declared.includes(word) && !homes[word]!.at.test(path));
     return [
@@ -124,7 +124,7 @@ const unclear =
   /\b(?:whoever|nobody|somebody|heed|mend|anew|amid|so many|so long|left out|of before|passed over|put off|for ever|in the place of|cannot both be given|cannot go with|goes with|means nothing)\b/i;
 
 /** Lists help texts with a retired word: the summary, the description, arguments, options and titles of a command. */
-export const unclearHelp = (commands: readonly CommandDeclaration[]): string[] =>
+export const findUnclearHelp = (commands: readonly CommandDeclaration[]): string[] =>
   commands.flatMap((command) => {
     const { words, summary, description = "", positionals, flags, examples } = command;
     const texts = [summary, description, ...[...positionals, ...flags].map((one) => one.description)];
@@ -139,7 +139,7 @@ const unclearInMessages =
   /\b(?:whoever|nobody|somebody|anybody|heed(?:s|ed)?|mend(?:s|ed)?|hasten|lacks?|tells?|told|twin|anew|amid|beside|left out|of before|passed over|put off|for ever|in the place of|so many|so long|it did not come|came near|goes on|takes back|cannot both be given|cannot go with|goes with|means nothing|(?<!there )is no (?!longer))\b/i;
 
 /** Extracts string literals, templates and JSX texts with at least three words, with their lines. */
-function messagesIn({ path, text }: SourceFile): { readonly words: string; readonly line: number }[] {
+function extractMessages({ path, text }: SourceFile): { readonly words: string; readonly line: number }[] {
   const kind = path.endsWith("x") ? ts.ScriptKind.TSX : ts.ScriptKind.TS;
   const file = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true, kind);
   const found: { words: string; line: number }[] = [];
@@ -162,9 +162,9 @@ function messagesIn({ path, text }: SourceFile): { readonly words: string; reado
 }
 
 /** Lists messages, hints, notes and page texts with a retired word. */
-export const unclearMessages = (files: readonly SourceFile[]): string[] =>
+export const findUnclearMessages = (files: readonly SourceFile[]): string[] =>
   files.flatMap((file) =>
-    messagesIn(file).flatMap(({ words, line }) => {
+    extractMessages(file).flatMap(({ words, line }) => {
       const [found] = unclearInMessages.exec(words) ?? [];
       return found === undefined ? [] : [`${file.path}:${line} says ${found.trim()}: ${words}`];
     }),
@@ -177,7 +177,7 @@ const isImperative = (word: string): boolean =>
   /^[A-Z][a-z]+$/.test(word) && (!/(?:s|ed|ing|tion)$/.test(word) || ["Process", "Pass"].includes(word));
 
 /** Lists summaries that are too long, end in a full stop, or do not start with a verb. */
-export const badSummaries = (commands: readonly CommandDeclaration[]): string[] =>
+export const findBadSummaries = (commands: readonly CommandDeclaration[]): string[] =>
   commands.flatMap(({ words, summary }) => {
     const [first = ""] = summary.split(/[\s,]/);
     return [
@@ -194,7 +194,7 @@ const machine = [
 ];
 
 /** Lists paths of one machine and dates of one day. */
-export const strayMarks = (files: readonly SourceFile[]): string[] =>
+export const findStrayMarks = (files: readonly SourceFile[]): string[] =>
   files.flatMap(({ path, text }) =>
     text
       .split("\n")

@@ -6,9 +6,9 @@ import { type Browser, type BrowserContextOptions, chromium, type Page } from "p
 /** Debian's Chromium if it is on the path, preferably the headless shell, which needs a fifth of the time for a tab. */
 export const browserExecutable = ["chromium-headless-shell", "chromium"]
   .flatMap((name) => (process.env.PATH ?? "").split(delimiter).map((folder) => join(folder, name)))
-  .find(runs);
+  .find(isExecutable);
 
-function runs(path: string): boolean {
+function isExecutable(path: string): boolean {
   try {
     accessSync(path, constants.X_OK);
     return true;
@@ -32,15 +32,15 @@ export interface Tab extends Page {
 let started: Promise<Browser> | undefined;
 
 /** Returns the browser of this process, launched with an empty profile at first use and after a crash. */
-function running(): Promise<Browser> {
+function getBrowser(): Promise<Browser> {
   started ??= chromium
     .launch({ executablePath: browserExecutable!, args: quiet })
     .then((launched) => launched.on("disconnected", () => (started = undefined)));
   return started;
 }
 
-async function opened(options?: BrowserContextOptions) {
-  const context = await (await running()).newContext(options);
+async function openPage(options?: BrowserContextOptions) {
+  const context = await (await getBrowser()).newContext(options);
   context.setDefaultTimeout(patienceMs);
   const page = await context.newPage();
   const complaints: string[] = [];
@@ -51,11 +51,11 @@ async function opened(options?: BrowserContextOptions) {
 
 const viewport = { width: 1280, height: 720 };
 
-let usedInTurn: ReturnType<typeof opened> | undefined;
+let usedInTurn: ReturnType<typeof openPage> | undefined;
 
 /** Creating a profile and a renderer costs more than opening a plain page in a shared tab. */
-async function tabInTurn(): Promise<Tab> {
-  if (!usedInTurn || (await usedInTurn).isClosed()) usedInTurn = opened({ viewport });
+async function reuseTab(): Promise<Tab> {
+  if (!usedInTurn || (await usedInTurn).isClosed()) usedInTurn = openPage({ viewport });
   const page = await usedInTurn;
   await page.context().clearCookies();
   await page.unrouteAll();
@@ -81,10 +81,10 @@ export function createTestBrowser(): {
   return {
     skip: browserExecutable === undefined && "Chromium is not on the path (Debian: apt-get install chromium)",
     async tab(t, options) {
-      const page = await opened(options);
+      const page = await openPage(options);
       t.after(() => page.context().close());
       return page;
     },
-    tabInTurn,
+    tabInTurn: reuseTab,
   };
 }

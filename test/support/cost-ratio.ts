@@ -1,5 +1,5 @@
 /** Returns the processor time of one run in µs, which is independent of other programs. */
-async function cost(work: () => unknown): Promise<number> {
+async function measureCpuMicroseconds(work: () => unknown): Promise<number> {
   const begun = process.cpuUsage();
   await work();
   const { user, system } = process.cpuUsage(begun);
@@ -16,8 +16,8 @@ export async function measureCostRatio(work: () => unknown, reference: () => unk
   let least = Number.POSITIVE_INFINITY;
   let usual = Number.POSITIVE_INFINITY;
   for (let round = 0; round < 8; round += 1) {
-    usual = Math.min(usual, await cost(reference));
-    least = Math.min(least, await cost(work));
+    usual = Math.min(usual, await measureCpuMicroseconds(reference));
+    least = Math.min(least, await measureCpuMicroseconds(work));
     if (least < below * usual) break;
   }
   return least / usual;

@@ -65,10 +65,14 @@ export function createSender(base: string, always: Readonly<Record<string, strin
     const isBytes = typeof body === "string" || body instanceof Uint8Array;
     const answer = await request(`${base}${path.startsWith("/") ? path : `/${path}`}`, {
       method: method as Dispatcher.HttpMethod,
-      headers: merged(modest, typeOf(body), always, headers),
+      headers: mergeHeaders(modest, typeOf(body), always, headers),
       ...(body === undefined ? {} : { body: isBytes ? body : JSON.stringify(body) }),
     });
-    return { status: answer.statusCode, headers: headersOf(answer.headers), body: parsed(await answer.body.text()) };
+    return {
+      status: answer.statusCode,
+      headers: createHeaders(answer.headers),
+      body: parseJsonOrText(await answer.body.text()),
+    };
   };
 }
 
@@ -79,12 +83,12 @@ function typeOf(body: unknown): Readonly<Record<string, string>> {
 }
 
 /** Merges headers. The last value of a name wins, independently of case, and is sent as spelled. */
-function merged(...all: readonly (Readonly<Record<string, string>> | undefined)[]): Record<string, string> {
+function mergeHeaders(...all: readonly (Readonly<Record<string, string>> | undefined)[]): Record<string, string> {
   const pairs = all.flatMap((headers) => Object.entries(headers ?? {}));
   return Object.fromEntries(new Map(pairs.map((pair) => [pair[0].toLowerCase(), pair])).values());
 }
 
-function headersOf(all: Dispatcher.ResponseData["headers"]): Headers {
+function createHeaders(all: Dispatcher.ResponseData["headers"]): Headers {
   const headers = new Headers();
   for (const [name, values] of Object.entries(all)) {
     for (const value of [values ?? []].flat()) headers.append(name, value);
@@ -92,7 +96,7 @@ function headersOf(all: Dispatcher.ResponseData["headers"]): Headers {
   return headers;
 }
 
-function parsed(text: string): unknown {
+function parseJsonOrText(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

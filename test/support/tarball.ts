@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { getCompiledPath } from "./program.ts";
 
-const told = JSON.parse(readFileSync(getCompiledPath("tarball.json"), "utf8")) as {
+const packResult = JSON.parse(readFileSync(getCompiledPath("tarball.json"), "utf8")) as {
   readonly filename: string;
   readonly files: readonly { readonly path: string }[];
 };
@@ -10,7 +10,7 @@ const told = JSON.parse(readFileSync(getCompiledPath("tarball.json"), "utf8")) a
  * Path of the tarball that `npm pack` creates from this checkout, including the build. It is packed once for all tests
  * of a run.
  */
-export const tarballPath = getCompiledPath(told.filename);
+export const tarballPath = getCompiledPath(packResult.filename);
 
 /** Paths of all files in the tarball. */
-export const packedFiles: readonly string[] = told.files.map(({ path }) => path);
+export const packedFiles: readonly string[] = packResult.files.map(({ path }) => path);

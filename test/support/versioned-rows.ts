@@ -12,7 +12,7 @@ export const splitNameMigration: Migration = ({ name, ...rest }) => ({
   ...rest,
   first_name: String(name).split(" ")[0],
 });
-const graded: Migration = (row) => ({ ...row, grade: 1 });
+const addGrade: Migration = (row) => ({ ...row, grade: 1 });
 export const secondMembers = defineRows<{ id: number; first_name: string }>({
   name: "members",
   version: 2,
@@ -24,7 +24,7 @@ export const secondMembers = defineRows<{ id: number; first_name: string }>({
 export const thirdMembers = defineRows<{ id: number; first_name: string; grade: number }, "grade">({
   name: "members",
   version: 3,
-  migrate: [splitNameMigration, graded],
+  migrate: [splitNameMigration, addGrade],
   schema: z.strictObject({ id: z.int(), first_name: z.string(), grade: z.int() }),
   key: (row) => row.id,
   indexes: { grade: (row) => row.grade },

@@ -93,7 +93,7 @@ export async function createDeliveryFixture(
       }),
     happen: (...activities) =>
       store.transaction("happen", async (tx) => {
-        for (const activity of activities) await emitEvent(tx, clock, occurrence(activity, clock.now()));
+        for (const activity of activities) await emitEvent(tx, clock, createOccurrence(activity, clock.now()));
       }),
     story: async () => {
       const { items } = await store.read((view) => listDeliveries(view, {}, { offset: 0, limit: 10_000 }));
@@ -150,7 +150,7 @@ export const createSubscription = (id: number, url: string): Webhook => ({
   created_at: initialTimeMs,
 });
 
-const occurrence = (activity: Activity, at: number) => ({
+const createOccurrence = (activity: Activity, at: number) => ({
   workspace_id: 1,
   activity,
   at,

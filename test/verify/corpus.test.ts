@@ -14,7 +14,7 @@ const response = {
   body: Buffer.from('{"items":[]}'),
 };
 
-async function corpusOf(t: TestContext, count = 2): Promise<string> {
+async function createCorpus(t: TestContext, count = 2): Promise<string> {
   const folder = join(await createTestFolder(t), "corpus");
   const recorder = await ExchangeRecorder.open(folder);
   for (let at = 0; at < count; at += 1) await recorder.add({ at: at * 1_000, durationMs: 1, request, response });
@@ -26,7 +26,7 @@ const first = "00001-templates.list.http";
 
 describe("recorded corpus", () => {
   it("contains a readable file for each exchange", async (t) => {
-    const folder = await corpusOf(t, 1);
+    const folder = await createCorpus(t, 1);
     assert.deepEqual((await readdir(folder)).sort(), [first, "index.ndjson"]);
     assert.equal(
       await readFile(join(folder, first), "utf8"),
@@ -53,7 +53,7 @@ describe("recorded corpus", () => {
   });
 
   it("contains the recorded exchanges in chronological order", async (t) => {
-    const { exchanges } = await readCorpus(await corpusOf(t));
+    const { exchanges } = await readCorpus(await createCorpus(t));
     assert.deepEqual(
       exchanges.map(({ file, at, operation }) => ({ file, at, operation })),
       [
@@ -116,14 +116,14 @@ describe("recorded corpus", () => {
   };
   for (const [name, [damage, message]] of Object.entries(damages)) {
     it(`is rejected with a message if it ${name}`, async (t) => {
-      const folder = await corpusOf(t);
+      const folder = await createCorpus(t);
       await damage(folder);
       await assert.rejects(readCorpus(folder), { name: "CorpusError", message });
     });
   }
 
   it("is rejected with a message if it has hostile content", async (t) => {
-    const folder = await corpusOf(t, 1);
+    const folder = await createCorpus(t, 1);
     const { createHash } = await import("node:crypto");
     const hostile = async (text: string) => {
       await rm(folder, { recursive: true });

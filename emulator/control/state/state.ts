@@ -31,19 +31,20 @@ export const stateHandlers = {
   },
 
   "state.reset": async (_, { store, clusters, ids, instance, runner, tokens, requestLog, faults, inboxes }) => {
-    const idPosition = ids.place();
+    const idPosition = ids.getPosition();
     const next = store.createEmptyStore();
     await next.transaction("state.reset", await instance.loadInitialState());
     const onRestored = () => {
       faults.clear();
       requestLog.rewindTo(0);
     };
-    await replaceState({ store, clusters, runner, tokens }, next, { onRestored, stood: { ids: ids.place() } }).catch(
-      (cause) => {
-        ids.moveTo(idPosition);
-        throw cause;
-      },
-    );
+    await replaceState({ store, clusters, runner, tokens }, next, {
+      onRestored,
+      stood: { ids: ids.getPosition() },
+    }).catch((cause) => {
+      ids.moveTo(idPosition);
+      throw cause;
+    });
     for (const inbox of inboxes.values()) inbox.clear();
     return undefined;
   },

@@ -57,7 +57,7 @@ export class StoredHistory implements History {
     this.#options = options;
   }
 
-  place(): LogPosition {
+  getPosition(): LogPosition {
     const { number, checksum } = this.#options.place();
     return { number, checksum };
   }
@@ -65,7 +65,7 @@ export class StoredHistory implements History {
   visit(visit: (commit: Commit) => boolean): Promise<HistoryStart | undefined> {
     return this.#options.withCheckpointsLocked(async () => {
       // Read before the wait, because some lines that are added meanwhile cannot be read yet.
-      const present = this.place();
+      const present = this.getPosition();
       await this.#options.waitUntilFlushed();
       const segments = await this.#options.listSegments();
       let end: LogPosition | undefined = present;

@@ -146,7 +146,7 @@ export class LiveStore implements Store {
     const epoch = this.#epoch;
     const entering = this.#acquireExclusive(name);
     if (entering) await entering;
-    if (epoch !== this.#epoch || cause?.isLeft?.()) {
+    if (epoch !== this.#epoch || cause?.isStateReplaced?.()) {
       this.#gate.releaseExclusive();
       throw new StateReplacedError(`${name} was waiting while its state was replaced`);
     }

@@ -32,7 +32,7 @@ const beatsPerLease = 6;
  * How long the beat must stand still, while the lock is free, before another process takes over. A live leader beats
  * earlier.
  */
-const quietMsWithoutLock = (leaseMs: number): number => (leaseMs * 1.5) / beatsPerLease;
+const getTakeoverDelayMs = (leaseMs: number): number => (leaseMs * 1.5) / beatsPerLease;
 
 const lookMs = 100;
 
@@ -149,7 +149,7 @@ export class Leadership {
         }
         const quietMs = now - seen.since;
         // More than the lease, in case our clock is faster than that of the other process.
-        const patienceMs = isLocked ? quietMsWithoutLock(leaseMs) : leaseMs * (1 + 2 / beatsPerLease);
+        const patienceMs = isLocked ? getTakeoverDelayMs(leaseMs) : leaseMs * (1 + 2 / beatsPerLease);
         if (isFree ? isLocked : quietMs > patienceMs) {
           // The previous leader no longer receives requests.
           onChange(null, row.token);

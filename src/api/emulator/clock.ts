@@ -40,7 +40,7 @@ const Target = requireExactlyOne(
   "until_idle",
 );
 
-const Advanced = z.strictObject({
+const AdvanceResult = z.strictObject({
   from: timestamp,
   to: timestamp,
   ran: z.array(z.strictObject({ at: timestamp, kind: z.string(), ref: z.string(), outcome: z.string() })),
@@ -85,7 +85,7 @@ export const advanceClock = defineOperation({
   method: "POST",
   path: "/_emulator/clock/advance",
   request: { body: json(Target) },
-  responses: { 200: json(Advanced) },
+  responses: { 200: json(AdvanceResult) },
   // The advance stops after two minutes (emulator/clock/runner.ts).
   maxDurationMs: 130_000,
   failures: ["time-in-past", "time-out-of-range", "advance-in-progress", "delivery-in-progress"],

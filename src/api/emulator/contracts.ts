@@ -184,7 +184,7 @@ const detailsBasis = createAssumption(
   "Only the application shows and changes it, no public route does. The control plane is part of the emulator.",
 );
 
-const Named = z.strictObject({ id: z.int(), name: z.string() });
+const IdAndName = z.strictObject({ id: z.int(), name: z.string() });
 
 export const listControlContracts = defineOperation({
   id: "emulator-contracts.list",
@@ -243,8 +243,8 @@ export const showContract = defineOperation({
         reviews: z.array(
           z.strictObject({
             by: z.enum(["internal", "counterparty"]),
-            user: Named.extend({ email: z.string() }).nullable(),
-            role: Named.nullable(),
+            user: IdAndName.extend({ email: z.string() }).nullable(),
+            role: IdAndName.nullable(),
             description: z.string(),
             requested_at: timestamp,
             completed_at: timestamp.nullable(),
@@ -253,8 +253,8 @@ export const showContract = defineOperation({
         access: z
           .array(
             z.strictObject({
-              user: Named.extend({ email: z.string() }).nullable(),
-              role: Named.nullable(),
+              user: IdAndName.extend({ email: z.string() }).nullable(),
+              role: IdAndName.nullable(),
               permission_name: z.enum(contractPermissions),
               note: z.string().nullable(),
               invited_at: timestamp,

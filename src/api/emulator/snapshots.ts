@@ -120,7 +120,7 @@ export const diffSnapshot = defineOperation({
   examples: [{ title: "Show the changes of a test", params: { name: "prepared" } }],
 });
 
-const Restored = z.strictObject({
+const RestoreResult = z.strictObject({
   name: z.string(),
   now: timestamp.describe("Virtual time of the restored state"),
   backup_snapshot: nullableString.describe("Snapshot of the previous state; null if it was identical"),
@@ -139,7 +139,7 @@ export const restoreSnapshot = defineOperation({
   path: "/_emulator/snapshots/{name}/restore",
   role: "admin",
   request: { params },
-  responses: { 200: json(Restored) },
+  responses: { 200: json(RestoreResult) },
   failures: ["no-such-snapshot", "unusable-snapshot"],
   cli: { command: "emulator snapshot restore", columns: ["name", "now", "backup_snapshot"] },
   examples: [{ title: "Restore the starting state", params: { name: "prepared" } }],
@@ -178,7 +178,7 @@ const Rewound = z.strictObject({
   now: timestamp.describe("Virtual time of the restored state"),
   backup_snapshot: nullableString.describe("Snapshot of the previous state; null if nothing was undone"),
   undone: z.int().describe("Number of undone requests and clock advances"),
-  dropped: Restored.shape.dropped,
+  dropped: RestoreResult.shape.dropped,
 });
 
 export const rewind = defineOperation({

@@ -146,7 +146,7 @@ export const exportState = defineOperation({
 /** The state reader validates the format, so this schema declares no field. */
 const Document = z.looseObject({});
 
-const Imported = z.strictObject({
+const ImportResult = z.strictObject({
   now: timestamp.describe("Virtual time of the restored state"),
   backup_snapshot: nullableString.describe("Snapshot of the previous state; null if it was identical"),
 });
@@ -162,7 +162,7 @@ export const importState = defineOperation({
   path: "/_emulator/state",
   role: "admin",
   request: { body: json(Document, { maxBytes: maxStateBytes }) },
-  responses: { 200: json(Imported) },
+  responses: { 200: json(ImportResult) },
   failures: ["invalid-state", "foreign-clusters"],
   cli: { command: "emulator state import", columns: ["now", "backup_snapshot"], confirm: "yes" },
   examples: [],

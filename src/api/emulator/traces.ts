@@ -31,7 +31,7 @@ const TraceNode = z.strictObject({
   error: nullableString.describe("Code of the error of an attempt"),
 });
 
-const Planned = z.strictObject({
+const PlannedEntry = z.strictObject({
   parent: z.string().describe("Future parent node"),
   due: timestamp.describe("Virtual time"),
   what: z.string(),
@@ -57,7 +57,7 @@ export const showTrace = defineOperation({
       z.strictObject({
         ref: z.string(),
         nodes: z.array(TraceNode),
-        planned: z.array(Planned).describe("Scheduled nodes"),
+        planned: z.array(PlannedEntry).describe("Scheduled nodes"),
         more: z.boolean().describe("True: the trace has more nodes"),
       }),
     ),

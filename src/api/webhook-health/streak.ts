@@ -168,17 +168,17 @@ export function explainNoDeliveries(
     // Deliveries are retained this long, so later activities would have one.
     reasons.push(
       last <= created
-        ? `${formatNumbers(before)} happened before it was created, the last at ${formatTime(last)}`
-        : `the deliveries of ${formatNumbers(before)} are no longer retained`,
+        ? `${formatActivityCounts(before)} happened before it was created, the last at ${formatTime(last)}`
+        : `the deliveries of ${formatActivityCounts(before)} are no longer retained`,
     );
   }
   for (const { workspace_id: id, workspace: name } of otherActivities.filter(isFirstOfItsWorkspace)) {
     const workspaceActivities = otherActivities.filter(({ workspace_id }) => workspace_id === id);
-    reasons.push(`${formatNumbers(workspaceActivities)} happened in workspace ${id} (${name})`);
+    reasons.push(`${formatActivityCounts(workspaceActivities)} happened in workspace ${id} (${name})`);
   }
   if (otherActivities.length > 0) reasons.push(`this webhook belongs to workspace ${ownId} (${workspace})`);
   if (before.length === 0 && other.length > 0) {
-    reasons.push(`in its workspace ${ownId} (${workspace}), only ${formatNumbers(other)} happened`);
+    reasons.push(`in its workspace ${ownId} (${workspace}), only ${formatActivityCounts(other)} happened`);
   }
   return reasons.length === 0 ? `${begin}, and none has happened.` : `${begin}, but ${reasons.join("; ")}.`;
 }
@@ -191,5 +191,5 @@ const formatActivities = (names: readonly string[]): string =>
     ? "no activity"
     : `${names.slice(0, maxShown).join(", ")}${names.length > maxShown ? ` and ${names.length - maxShown} more` : ""}`;
 
-const formatNumbers = (all: readonly ActivityHistory[number][]): string =>
+const formatActivityCounts = (all: readonly ActivityHistory[number][]): string =>
   formatActivities(all.map(({ count, activity }) => `${count} ${activity}`));

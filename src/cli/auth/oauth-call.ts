@@ -79,15 +79,15 @@ export function toSeconds(value: unknown): number | undefined {
 export function createOAuthError(what: string, { status, fields, error }: OAuthResponse): CommandFailedError {
   const own = toNonEmptyString(fields.error_description) ?? error ?? `status ${status}`;
   const clean = own.replace(/[^\x20-\x7e]/g, " ").slice(0, 300);
-  const isServerError = status >= 500 || status === 429;
+  const isTemporaryFailure = status >= 500 || status === 429;
   const isUnknown = error === "invalid_client" || status === 401 || status === 403;
-  const hint = isServerError
+  const hint = isTemporaryFailure
     ? "The server has a problem. Try again later."
     : isUnknown
       ? "Check --client-id. To create a client, run svc auth create-client."
       : "Check that the address is the routing service's or that of an OAuth server.";
   return new CommandFailedError(
-    isServerError ? "temporary" : error === undefined && !isUnknown ? "failed" : "forbidden",
+    isTemporaryFailure ? "temporary" : error === undefined && !isUnknown ? "failed" : "forbidden",
     error ?? `http_${status}`,
     `${what} failed (HTTP ${status}): ${clean}`,
     { hint },

@@ -38,8 +38,8 @@ const dev = defineCommand({
   async run(input, context) {
     const plan = createPlan(input, context);
     const { host, globals, output } = context;
-    const isText = output.format === "table";
-    const isInteractive = isText && host.stdout.isTTY === true && canPrompt(host, globals);
+    const isTable = output.format === "table";
+    const isInteractive = isTable && host.stdout.isTTY === true && canPrompt(host, globals);
     const screen = new SessionScreen(context, isInteractive);
     const own = createFolderContext(context, { ...output, warn: (line) => screen.showNotice(line) });
     const emulator = await startOrJoinEmulator(plan.port, own);
@@ -48,7 +48,7 @@ const dev = defineCommand({
     const receiver = await openSessionReceiver({ ...plan, onDelivery }, own);
     await session.subscribe(receiver);
     const ready = { emulator, receiverUrl: receiver.url, webhookId: session.webhookId, forwardTo: plan.forwardTo };
-    if (isText) await screen.print(...formatReadyLines(ready, isInteractive, host));
+    if (isTable) await screen.print(...formatReadyLines(ready, isInteractive, host));
     else await output.printDocument(toReadyDocument(ready));
     if (!isInteractive) await output.note("Press Ctrl-C to stop");
     await session.run();

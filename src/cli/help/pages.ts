@@ -100,7 +100,7 @@ function createCommandPage(command: DescribedCommand, below: readonly DescribedC
       ...createFlagTables(shown, bodyFrom),
       ...createCommandTables(words, below),
     ],
-    notes: [...(alsoTakes ? [formatAlsoTakes(alsoTakes)] : []), ...listOperationNotes(command), everyCommand],
+    notes: [...(alsoTakes ? [formatSharedOptions(alsoTakes)] : []), ...listOperationNotes(command), everyCommand],
   };
 }
 
@@ -168,7 +168,7 @@ function createCommandRow(
   return [term, [...(command ? [command.summary] : []), ...innerNote].join("; ")];
 }
 
-function formatAlsoTakes({ command, except }: NonNullable<DescribedCommand["alsoTakes"]>): string {
+function formatSharedOptions({ command, except }: NonNullable<DescribedCommand["alsoTakes"]>): string {
   const [last, ...first] = except.map((flag) => `--${flag}`).reverse();
   return `Also takes the options of svc ${command}, except ${first.reverse().join(", ")} and ${last}.`;
 }

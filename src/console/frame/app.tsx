@@ -160,7 +160,7 @@ function LastAction({ state, outcome, problem }: PerformedAction) {
     case "running":
       return <span class="muted">Running…</span>;
     case "done":
-      return <Done outcome={outcome ?? "Done"} />;
+      return <OutcomeMessage outcome={outcome ?? "Done"} />;
     case "failed":
       return (
         <>
@@ -171,7 +171,7 @@ function LastAction({ state, outcome, problem }: PerformedAction) {
   }
 }
 
-const Done = ({ outcome }: { readonly outcome: ActionOutcome }) =>
+const OutcomeMessage = ({ outcome }: { readonly outcome: ActionOutcome }) =>
   typeof outcome === "string" ? (
     <State tone="good">{outcome}</State>
   ) : (

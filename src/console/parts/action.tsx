@@ -91,19 +91,19 @@ export interface Question {
   readonly confirmLabel: string;
 }
 
-const openQuestion = signal<
+const pendingQuestion = signal<
   { readonly question: Question; readonly answer: (isConfirmed: boolean) => void } | undefined
 >(undefined);
 
 /** Resolves to true if the user confirms. */
 const askForConfirmation = (question: Question): Promise<boolean> =>
   new Promise((answer) => {
-    openQuestion.value = { question, answer };
+    pendingQuestion.value = { question, answer };
   });
 
 /** The single confirmation dialog of the page. */
 export function Confirm() {
-  const open = openQuestion.value;
+  const open = pendingQuestion.value;
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     if (open) dialog.current?.showModal();
@@ -113,7 +113,7 @@ export function Confirm() {
   const end = (isConfirmed: boolean) => {
     // The dialog closes while the pressed button still exists, so that the button gets the focus back.
     dialog.current?.close();
-    openQuestion.value = undefined;
+    pendingQuestion.value = undefined;
     open.answer(isConfirmed);
   };
   return (

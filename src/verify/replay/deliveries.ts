@@ -49,7 +49,7 @@ interface ComparedDelivery {
  * Detects the formatting of JSON: `compact`, `spaced` as by Python, or `indented`. Adds `escaped` if non-ASCII
  * characters are escaped.
  */
-function detectSpelling(text: string): string {
+function detectJsonFormatting(text: string): string {
   const bare = editJson(text, { editString: () => "", editNumber: () => "0" });
   const spacing = /[{[]\n/.test(bare) ? "indented" : /[:,] /.test(bare) ? "spaced" : "compact";
   return /\\u[0-9a-f]{4}/i.test(text) && !/[\u0080-\uffff]/.test(text) ? `${spacing}, escaped` : spacing;
@@ -154,7 +154,7 @@ export class ReplayReceiver {
     const [was, is] = [request.body.toString("utf8"), received.body.toString("utf8")];
     const found = compareValues(tryParseJson(was), tryParseJson(is), "", context);
     // Escapes are only detectable in a string with non-ASCII characters.
-    const [wasSpelled, isSpelled] = [detectSpelling(was), detectSpelling(is)];
+    const [wasSpelled, isSpelled] = [detectJsonFormatting(was), detectJsonFormatting(is)];
     if (wasSpelled !== isSpelled) found.push(createDifference("spelling", "", wasSpelled, isSpelled));
     const listCustomNames = ({ headers }: HttpMessage) =>
       new Set(headers.map(([name]) => name.toLowerCase()).filter((name) => name.startsWith("x-")));

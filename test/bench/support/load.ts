@@ -23,8 +23,8 @@ export async function sendLoad({ url, path, connections, count, status = 200, ..
   const one = async () => {
     while (sent < count) {
       const { method = "GET", headers = {}, body = null } = rest;
-      const at = turn(path, sent);
-      const own = body && turn(body, sent);
+      const at = pickInTurn(path, sent);
+      const own = body && pickInTurn(body, sent);
       sent += 1;
       const response = await pool.request({ path: at, method, headers, body: own });
       if (response.statusCode !== status) {
@@ -40,5 +40,5 @@ export async function sendLoad({ url, path, connections, count, status = 200, ..
   return took;
 }
 
-const turn = (given: string | readonly string[], at: number): string =>
+const pickInTurn = (given: string | readonly string[], at: number): string =>
   typeof given === "string" ? given : given[at % given.length]!;

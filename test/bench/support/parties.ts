@@ -10,8 +10,8 @@ import { type Load, sendLoad } from "./load.ts";
  * The program of `ProcessGroup`. It runs the role from the command line, reports when it is ready, and responds to
  * messages.
  */
-type Answers = Readonly<Record<string, (about: never) => unknown>>;
-type Role = (about: never) => Promise<{ readonly ready: object; readonly answers?: Answers }>;
+type PartyHandlers = Readonly<Record<string, (about: never) => unknown>>;
+type Role = (about: never) => Promise<{ readonly ready: object; readonly answers?: PartyHandlers }>;
 
 const roles: Readonly<Record<string, Role>> = {
   async emulator({ folder, options }: { folder: string; options: object }) {
@@ -69,12 +69,12 @@ const roles: Readonly<Record<string, Role>> = {
         tell = () => resolve(count);
         if (count >= enough) tell();
       });
-    const url = await listening(async (request, response) => {
+    const url = await startServer(async (request, response) => {
       count += 1;
       if (count === enough) tell();
       request.on("end", () => response.writeHead(status, { "content-type": "application/json" }).end(answer));
       if (first) request.resume();
-      else first = { headers: broughtBy(request), body: await text(request) };
+      else first = { headers: getForwardableHeaders(request), body: await text(request) };
     });
     return { ready: { url }, answers: { count: () => count, first: () => first, until } };
   },
@@ -86,33 +86,33 @@ const roles: Readonly<Record<string, Role>> = {
 };
 
 /** Returns the headers of a request without those that each client sets automatically. */
-function broughtBy({ headers }: IncomingMessage): Load["headers"] {
+function getForwardableHeaders({ headers }: IncomingMessage): Load["headers"] {
   const { host: _, connection: __, "content-length": ___, ...rest } = headers;
   return rest as Load["headers"];
 }
 
-async function listening(listener: RequestListener): Promise<string> {
+async function startServer(listener: RequestListener): Promise<string> {
   const server = createServer(listener);
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-function cpuMs(): number {
+function getCpuMs(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1_000;
 }
 
-function usage(): object {
+function measureUsage(): object {
   globalThis.gc?.();
   const { rss, heapUsed } = process.memoryUsage();
-  return { cpuMs: cpuMs(), rssMb: rss / 1_048_576, heapMb: heapUsed / 1_048_576 };
+  return { cpuMs: getCpuMs(), rssMb: rss / 1_048_576, heapMb: heapUsed / 1_048_576 };
 }
 
 const [role = "", about = "{}"] = process.argv.slice(2);
 const { ready, answers = {} } = await roles[role]!(JSON.parse(about) as never);
 process.on("message", async (asked: { question: string; about: never }) => {
-  const known: Answers = { usage, cpu: cpuMs, ...answers };
+  const known: PartyHandlers = { usage: measureUsage, cpu: getCpuMs, ...answers };
   process.send!(await known[asked.question]!(asked.about));
 });
 process.send!(ready);

@@ -37,7 +37,7 @@ export async function startProgram(args: string[], stops: (() => void)[], env = 
   const stop = () => void child.kill();
   stops.push(stop);
   const [line] = await once(createInterface({ input: child.stdout }), "line");
-  return { line, stop, cpuMs: () => cpuOf(child.pid!) };
+  return { line, stop, cpuMs: () => readCpuMs(child.pid!) };
 }
 
 /**
@@ -56,8 +56,8 @@ export async function measureProgram(
   let peakMb = 0;
   let cpuMs = 0;
   const look = setInterval(() => {
-    peakMb = Math.max(peakMb, peakOf(child.pid!));
-    cpuMs = Math.max(cpuMs, cpuOf(child.pid!));
+    peakMb = Math.max(peakMb, readPeakMb(child.pid!));
+    cpuMs = Math.max(cpuMs, readCpuMs(child.pid!));
   }, 20);
   const [code] = await once(child, "exit");
   clearInterval(look);
@@ -66,7 +66,7 @@ export async function measureProgram(
 }
 
 /** Returns the processor time of all threads in ms. One tick is 10 ms. */
-function cpuOf(pid: number): number {
+function readCpuMs(pid: number): number {
   try {
     const [user = 0, system = 0] = readFileSync(`/proc/${pid}/stat`, "utf8").split(" ").slice(13, 15).map(Number);
     return (user + system) * 10;
@@ -75,7 +75,7 @@ function cpuOf(pid: number): number {
   }
 }
 
-function peakOf(pid: number): number {
+function readPeakMb(pid: number): number {
   try {
     return Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0) / 1_024;
   } catch {

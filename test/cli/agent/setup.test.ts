@@ -9,7 +9,7 @@ import { enterKey, simulateUser } from "../../support/cli/simulated-user.ts";
 const skillFile = ".agents/skills/svc/SKILL.md";
 
 /** Splits a command line into the words after `svc`. Quotes group words. */
-const wordsIn = (line: string): string[] =>
+const splitWords = (line: string): string[] =>
   (line.match(/'[^']*'|\S+/g) ?? []).slice(1).map((word) => word.replace(/^'|'$/g, ""));
 
 describe("svc agent setup", () => {
@@ -77,7 +77,7 @@ describe("svc agent setup", () => {
     assert.ok(lines.length > 20);
 
     const folder = await createTestFolder(t);
-    const run = (line: string) => runCli(wordsIn(line), { cwd: folder, env: { SVC_CONFIG_DIR: folder } });
+    const run = (line: string) => runCli(splitWords(line), { cwd: folder, env: { SVC_CONFIG_DIR: folder } });
     const exits = new Map<string, number>();
     try {
       for (const line of lines) {

@@ -8,13 +8,13 @@ import { createMovedWallClock } from "../../support/clocks/moved-wall-clock.ts";
 import { decodeJwtPart } from "../../support/identity/sign-in.ts";
 
 /** An emulator whose clock follows the wall clock. A user decides after a number of polls. */
-async function beforeDevice(t: TestContext, decides: { status: "AUTHORIZED" | "DENIED"; after: number }) {
+async function startWithDecision(t: TestContext, decides: { status: "AUTHORIZED" | "DENIED"; after: number }) {
   const world = await startCliEmulator(t);
   const wall = createMovedWallClock(async (ms) => {
     await world.emulator.clock.advance({ by: ms });
     if (wall.slept.length !== decides.after) return;
     const { body } = await world.emulator.ask("GET", "state");
-    const [code] = Object.keys(grantsIn(body));
+    const [code] = Object.keys(findUserCodes(body));
     await world.emulator.ask("POST", `device-grants/${code}`, {
       body: { status: decides.status, cluster_id: "eu-1" },
     });
@@ -22,19 +22,19 @@ async function beforeDevice(t: TestContext, decides: { status: "AUTHORIZED" | "D
   return { ...world, wall };
 }
 
-const grantsIn = (state: unknown): Record<string, unknown> => {
+const findUserCodes = (state: unknown): Record<string, unknown> => {
   const text = JSON.stringify(state);
   return Object.fromEntries([...text.matchAll(/"user_code":"(\w+)"/g)].map(([, code]) => [code!, true]));
 };
 
-const stored = async ({ cwd }: Pick<CliEmulator, "cwd">) =>
+const readStoredTokens = async ({ cwd }: Pick<CliEmulator, "cwd">) =>
   JSON.parse(await readFile(join(cwd, "tokens.json"), "utf8"));
 
 const login = ["auth", "device-login", "--client-id", "demo-cli"];
 
 describe("svc auth device-login with the emulator", () => {
   it("shows address and code, waits, and stores the tokens without printing them", async (t) => {
-    const { svc, cwd, emulator, wall } = await beforeDevice(t, { status: "AUTHORIZED", after: 2 });
+    const { svc, cwd, emulator, wall } = await startWithDecision(t, { status: "AUTHORIZED", after: 2 });
     const { exit, out, err } = await svc(login, { wall });
     assert.deepEqual([exit, out], [0, ""]);
     assert.match(
@@ -43,7 +43,7 @@ describe("svc auth device-login with the emulator", () => {
     );
     assert.deepEqual(wall.slept, [5, 5]);
 
-    const { accounts } = await stored({ cwd });
+    const { accounts } = await readStoredTokens({ cwd });
     const account = accounts[emulator.routerUrl];
     const modes = await Promise.all(
       [cwd, join(cwd, "tokens.json")].map(async (path) => (await stat(path)).mode & 0o777),
@@ -72,7 +72,7 @@ describe("svc auth device-login with the emulator", () => {
   });
 
   it("prints the code before the wait and the outcome afterwards with --json", async (t) => {
-    const { svc, wall, emulator } = await beforeDevice(t, { status: "AUTHORIZED", after: 1 });
+    const { svc, wall, emulator } = await startWithDecision(t, { status: "AUTHORIZED", after: 1 });
     const sleptAtOutput: number[] = [];
     const { exit, out, err } = await svc([...login, "--json"], {
       wall,
@@ -111,22 +111,22 @@ describe("svc auth device-login with the emulator", () => {
   });
 
   it("exits with 4 when the sign-in is denied and stores nothing", async (t) => {
-    const { svc, wall, cwd } = await beforeDevice(t, { status: "DENIED", after: 1 });
+    const { svc, wall, cwd } = await startWithDecision(t, { status: "DENIED", after: 1 });
     const { exit, err } = await svc(login, { wall });
     assert.equal(exit, 4);
     assert.match(err, /error: The sign-in was denied\.\n {2}try: svc auth device-login\n$/);
-    await assert.rejects(stored({ cwd }), { code: "ENOENT" });
+    await assert.rejects(readStoredTokens({ cwd }), { code: "ENOENT" });
   });
 
   it("exits with 4 when the code expires without approval", async (t) => {
-    const { svc, wall } = await beforeDevice(t, { status: "DENIED", after: -1 });
+    const { svc, wall } = await startWithDecision(t, { status: "DENIED", after: -1 });
     const { exit, err } = await svc(login, { wall });
     assert.deepEqual([exit, wall.slept.length], [4, 179]);
     assert.match(err, /The code expired before it was approved/);
   });
 
   it("exits with 4 for an unknown client", async (t) => {
-    const { svc, wall } = await beforeDevice(t, { status: "DENIED", after: -1 });
+    const { svc, wall } = await startWithDecision(t, { status: "DENIED", after: -1 });
     const { exit, err } = await svc("auth device-login --client-id nobody", { wall });
     assert.equal(exit, 4);
     assert.match(err, /failed \(HTTP 400\): .*\n {2}Check --client-id/);

@@ -15,17 +15,17 @@ const challenge = {
 };
 const tokens = { access_token: "at", token_type: "Bearer", expires_in: 3600, scope: "" };
 
-type Answer = "cut" | { status: number; body: unknown; headers?: Record<string, string> };
-const error = (name: string, status = 400): Answer => ({ status, body: { error: name } });
-const signedIn: Answer = { status: 200, body: tokens };
+type PollResponse = "cut" | { status: number; body: unknown; headers?: Record<string, string> };
+const createErrorResponse = (name: string, status = 400): PollResponse => ({ status, body: { error: name } });
+const signedIn: PollResponse = { status: 200, body: tokens };
 
 /** Signs in at a server with this challenge and these responses to the polls. */
-async function signIn(t: TestContext, answers: readonly Answer[], changes: object = {}) {
+async function signIn(t: TestContext, answers: readonly PollResponse[], changes: object = {}) {
   const server = await startReceiver(t);
   const left = [...answers];
   server.answer((request, response) => {
     const isFirst = request.url.endsWith("/device/code/");
-    give(response, isFirst ? { status: 200, body: { ...challenge, ...changes } } : (left.shift() ?? "cut"));
+    sendResponse(response, isFirst ? { status: 200, body: { ...challenge, ...changes } } : (left.shift() ?? "cut"));
   });
   const wall = createMovedWallClock();
   const argv = ["auth", "device-login", "--client-id", "cli", "--base-url", server.url, "--debug"];
@@ -34,7 +34,7 @@ async function signIn(t: TestContext, answers: readonly Answer[], changes: objec
   return { ...result, slept: wall.slept, polls, server };
 }
 
-function give(response: ServerResponse, answer: Answer): void {
+function sendResponse(response: ServerResponse, answer: PollResponse): void {
   if (answer === "cut") return void response.destroy();
   response
     .writeHead(answer.status, { "content-type": "application/json", ...answer.headers })
@@ -43,29 +43,31 @@ function give(response: ServerResponse, answer: Answer): void {
 
 describe("device token polling", () => {
   it("starts after one interval and adds 5 s permanently per slow_down (RFC 8628, 3.5)", async (t) => {
-    const pending = error("authorization_pending");
-    const slow = error("slow_down");
+    const pending = createErrorResponse("authorization_pending");
+    const slow = createErrorResponse("slow_down");
     const { exit, slept } = await signIn(t, [pending, slow, pending, slow, pending, pending, signedIn]);
     assert.deepEqual([exit, slept], [0, [5, 5, 10, 10, 15, 15, 15]]);
   });
 
   it("adopts the interval of a slow_down that adds more than 5 s", async (t) => {
-    const slow = (interval: unknown): Answer => ({ status: 400, body: { error: "slow_down", interval } });
+    const slow = (interval: unknown): PollResponse => ({ status: 400, body: { error: "slow_down", interval } });
     const { exit, slept } = await signIn(t, [slow(20), slow(5), slow("soon"), signedIn]);
     assert.deepEqual([exit, slept], [0, [5, 20, 25, 30]]);
   });
 
   it("defaults to 5 s if the server sends no interval", async (t) => {
-    const { slept } = await signIn(t, [error("authorization_pending"), signedIn], { interval: undefined });
+    const { slept } = await signIn(t, [createErrorResponse("authorization_pending"), signedIn], {
+      interval: undefined,
+    });
     assert.deepEqual(slept, [5, 5]);
   });
 
   it("backs off while the server is unreachable or fails, then restores the interval", async (t) => {
-    const answers: Answer[] = [
+    const answers: PollResponse[] = [
       "cut",
       { status: 502, body: "<html>" },
       { status: 503, body: {}, headers: { "retry-after": "50" } },
-      error("authorization_pending"),
+      createErrorResponse("authorization_pending"),
       signedIn,
     ];
     const { exit, slept, err } = await signIn(t, answers);
@@ -92,22 +94,26 @@ describe("device token polling", () => {
   });
 
   it("reads the error of a response with any status", async (t) => {
-    const answers = [error("authorization_pending", 428), error("slow_down", 429), signedIn];
+    const answers = [
+      createErrorResponse("authorization_pending", 428),
+      createErrorResponse("slow_down", 429),
+      signedIn,
+    ];
     const { exit, slept } = await signIn(t, answers);
     assert.deepEqual([exit, slept], [0, [5, 5, 10]]);
   });
 
   it("stops at the expiry of the code", async (t) => {
-    const forever = Array.from({ length: 50 }, () => error("authorization_pending"));
+    const forever = Array.from({ length: 50 }, () => createErrorResponse("authorization_pending"));
     const { exit, polls, slept } = await signIn(t, forever, { expires_in: 60 });
     assert.deepEqual([exit, polls, slept.length], [4, 11, 11]);
   });
 
-  const ends: [string, Answer, number, RegExp][] = [
-    ["the sign-in was denied", error("access_denied"), 4, /The sign-in was denied/],
-    ["the server says that the code has expired", error("expired_token"), 4, /The code expired/],
-    ["the code is unknown", error("invalid_grant"), 4, / failed \(HTTP 400\): invalid_grant/],
-    ["the error is unknown", error("teapot"), 4, / failed \(HTTP 400\): teapot/],
+  const ends: [string, PollResponse, number, RegExp][] = [
+    ["the sign-in was denied", createErrorResponse("access_denied"), 4, /The sign-in was denied/],
+    ["the server says that the code has expired", createErrorResponse("expired_token"), 4, /The code expired/],
+    ["the code is unknown", createErrorResponse("invalid_grant"), 4, / failed \(HTTP 400\): invalid_grant/],
+    ["the error is unknown", createErrorResponse("teapot"), 4, / failed \(HTTP 400\): teapot/],
     ["the response is not an OAuth response", { status: 404, body: "<html>" }, 1, / failed \(HTTP 404\): status 404/],
     ["the response has no token", { status: 200, body: "<html>" }, 1, /no access token/],
     ["the token is of another type", { status: 200, body: { ...tokens, token_type: "mac" } }, 1, /not a bearer token/],

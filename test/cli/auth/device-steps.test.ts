@@ -8,7 +8,7 @@ import { createMovedWallClock } from "../../support/clocks/moved-wall-clock.ts";
 const begin = "auth device-login --client-id demo-cli --no-wait";
 
 /** An emulator whose clock follows the wall clock, and a user who decides. */
-async function stage(t: TestContext) {
+async function startDeviceEmulator(t: TestContext) {
   const world = await startCliEmulator(t);
   const wall = createMovedWallClock((ms) => world.emulator.clock.advance({ by: ms }));
   const svc = (argv: string) => world.svc(argv, { wall });
@@ -19,7 +19,7 @@ async function stage(t: TestContext) {
 
 describe("stepwise svc auth device-login", () => {
   it("exits with 8 until approval, then stores the tokens and removes the pending sign-in", async (t) => {
-    const { svc, decide, cwd, emulator } = await stage(t);
+    const { svc, decide, cwd, emulator } = await startDeviceEmulator(t);
     const begun = await svc(`${begin} --json`);
     assert.equal(begun.exit, 8);
     const { event, user_code, ...shown } = JSON.parse(begun.out);
@@ -48,7 +48,7 @@ describe("stepwise svc auth device-login", () => {
   });
 
   it("waits in the second step on request and ends with the code", async (t) => {
-    const { svc, cwd } = await stage(t);
+    const { svc, cwd } = await startDeviceEmulator(t);
     assert.equal((await svc(begin)).exit, 8);
     const { exit, err } = await svc("auth device-login --finish");
     assert.equal(exit, 4);
@@ -57,7 +57,7 @@ describe("stepwise svc auth device-login", () => {
   });
 
   it("ends when the sign-in is denied and removes the pending sign-in", async (t) => {
-    const { svc, decide, cwd } = await stage(t);
+    const { svc, decide, cwd } = await startDeviceEmulator(t);
     const { out } = await svc(`${begin} --json`);
     await decide(JSON.parse(out).user_code, "DENIED");
     const denied = await svc("auth device-login --finish --no-wait");

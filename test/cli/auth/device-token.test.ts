@@ -6,7 +6,7 @@ import { deviceGrantType, startDeviceAuthorization } from "../../support/identit
 import { startReceiver } from "../../support/receiver.ts";
 
 /** A device that waits for approval, and the two commands that poll for its tokens. */
-async function waiting(t: TestContext) {
+async function startPendingGrant(t: TestContext) {
   const { svc, emulator } = await startCliEmulator(t);
   const { device_code, decide } = await startDeviceAuthorization(emulator);
   const fields = ["--grant-type", deviceGrantType, "--device-code", device_code, "--client-id", "demo-cli"];
@@ -19,7 +19,7 @@ async function waiting(t: TestContext) {
 
 describe("single device token request", () => {
   it("exits with 8 until the code is approved, then prints the tokens", async (t) => {
-    const { poll, decide } = await waiting(t);
+    const { poll, decide } = await startPendingGrant(t);
     for (const command of ["auth device-token", "oidc token"] as const) {
       const { exit, out, err } = await poll(command);
       assert.deepEqual([exit, out], [8, ""]);
@@ -34,7 +34,7 @@ describe("single device token request", () => {
   });
 
   it("exits with 8 for a request that is too early and prints how to continue", async (t) => {
-    const { svc, poll, fields } = await waiting(t);
+    const { svc, poll, fields } = await startPendingGrant(t);
     await poll("auth device-token");
     const { exit, err } = await svc(["auth", "device-token", ...fields, "--json"]);
     assert.equal(exit, 8);
@@ -52,10 +52,10 @@ describe("single device token request", () => {
   });
 
   it("exits with 4 once the sign-in is denied or expired, like svc auth device-login", async (t) => {
-    const denied = await waiting(t);
+    const denied = await startPendingGrant(t);
     await denied.decide("DENIED");
     assert.equal((await denied.poll("auth device-token")).exit, 4);
-    const late = await waiting(t);
+    const late = await startPendingGrant(t);
     await late.emulator.clock.advance({ by: 15 * 60_000 });
     assert.equal((await late.poll("auth device-token")).exit, 4);
   });

@@ -41,7 +41,7 @@ async function signIn(
   return { ...result, asked, origin: server.url };
 }
 
-const metadata = (issuer: string, origin = issuer) => ({
+const createMetadata = (issuer: string, origin = issuer) => ({
   issuer,
   device_authorization_endpoint: `${origin}/device/`,
   token_endpoint: `${origin}/token/`,
@@ -54,16 +54,16 @@ const login = ["POST /device/", "POST /token/"];
 describe("issuer metadata discovery", () => {
   it("appends the path of OpenID Connect metadata to the issuer (Discovery, 4)", async (t) => {
     const { exit, asked } = await signIn(t, "/tenant/a", (origin) => ({
-      [`/tenant/a${openid}`]: metadata(`${origin}/tenant/a`, origin),
+      [`/tenant/a${openid}`]: createMetadata(`${origin}/tenant/a`, origin),
     }));
     assert.deepEqual([exit, asked], [0, [`GET /tenant/a${openid}`, ...login]]);
   });
 
   it("inserts the path of OAuth metadata before the issuer's path (RFC 8414, 3.1)", async (t) => {
     const { exit, asked } = await signIn(t, "/tenant/a", (origin) => ({
-      [`${oauth}/tenant/a`]: metadata(`${origin}/tenant/a/`, origin),
+      [`${oauth}/tenant/a`]: createMetadata(`${origin}/tenant/a/`, origin),
       // The metadata of another issuer on the same server.
-      [oauth]: metadata(origin),
+      [oauth]: createMetadata(origin),
     }));
     assert.deepEqual([exit, asked], [0, [`GET /tenant/a${openid}`, `GET ${oauth}/tenant/a`, ...login]]);
   });
@@ -82,7 +82,7 @@ describe("issuer metadata discovery", () => {
 
   it("skips a web page with any status and requests the next URL", async (t) => {
     const spa = { status: 200, body: page };
-    const found = await signIn(t, "", (origin) => ({ [oauth]: metadata(origin) }), spa);
+    const found = await signIn(t, "", (origin) => ({ [oauth]: createMetadata(origin) }), spa);
     assert.deepEqual([found.exit, found.asked], [0, [`GET ${openid}`, `GET ${oauth}`, ...login]]);
     const none = await signIn(t, "", () => ({}), spa);
     assert.equal(none.exit, 1);
@@ -96,17 +96,17 @@ describe("issuer metadata discovery", () => {
   it("prefers metadata with a device authorization endpoint", async (t) => {
     const { exit } = await signIn(t, "", (origin) => ({
       [openid]: { issuer: origin, token_endpoint: `${origin}/elsewhere` },
-      [oauth]: metadata(origin),
+      [oauth]: createMetadata(origin),
     }));
     assert.equal(exit, 0);
   });
 
   const refused: [string, (origin: string) => object, RegExp][] = [
-    ["of another issuer", () => metadata("https://other.example"), /has another issuer/],
+    ["of another issuer", () => createMetadata("https://other.example"), /has another issuer/],
     ["without a device login", (origin) => ({ issuer: origin }), /The server does not support device login/],
     [
       "with an endpoint that is not an http URL",
-      (origin) => ({ ...metadata(origin), token_endpoint: "file:///token" }),
+      (origin) => ({ ...createMetadata(origin), token_endpoint: "file:///token" }),
       /has a token_endpoint that is not an http URL/,
     ],
   ];

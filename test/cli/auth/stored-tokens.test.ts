@@ -9,10 +9,10 @@ import { signIn } from "../../support/identity/sign-in.ts";
 import { openSignInStore } from "../../support/identity/sign-ins.ts";
 import { startReceiver } from "../../support/receiver.ts";
 
-const hours = (count: number) => count * 3_600_000;
+const hoursToMs = (count: number) => count * 3_600_000;
 
 /** A machine with a sign-in at the emulator. Its wall clock and the emulator's clock agree. */
-async function signedIn(t: TestContext) {
+async function startSignedInCli(t: TestContext) {
   const world = await startCliEmulator(t);
   // Several commands sleep concurrently, so the advances run in sequence.
   let moved: Promise<unknown> = Promise.resolve();
@@ -26,8 +26,8 @@ async function signedIn(t: TestContext) {
 
 describe("refresh of an expiring token", () => {
   it("refreshes the token once for several concurrent commands", async (t) => {
-    const { svc, wall, tokens, account, emulator } = await signedIn(t);
-    await wall.sleep(hours(1));
+    const { svc, wall, tokens, account, emulator } = await startSignedInCli(t);
+    await wall.sleep(hoursToMs(1));
     const results = await Promise.all(Array.from({ length: 5 }, () => svc("auth token", { wall })));
     const { access_token, refresh_token, refreshed_at } = await account();
     assert.deepEqual(
@@ -46,21 +46,21 @@ describe("refresh of an expiring token", () => {
   });
 
   it("prints the token with its type and expiry for auth token --json", async (t) => {
-    const { svc, wall, tokens } = await signedIn(t);
+    const { svc, wall, tokens } = await startSignedInCli(t);
     const { exit, out } = await svc("auth token --json", { wall });
     const shown = { access_token: tokens.access_token, token_type: "Bearer", expires_at: "2031-01-02T04:04:05Z" };
     assert.deepEqual([exit, JSON.parse(out)], [0, shown]);
   });
 
   it("refreshes the token before a command that needs it", async (t) => {
-    const { svc, wall } = await signedIn(t);
-    await wall.sleep(hours(1));
+    const { svc, wall } = await startSignedInCli(t);
+    await wall.sleep(hoursToMs(1));
     const { exit, out } = await svc("oidc userinfo --json", { wall });
     assert.deepEqual([exit, JSON.parse(out).email], [0, "ada@northwind.example"]);
   });
 
   it("refreshes the token with auth refresh regardless of its expiry", async (t) => {
-    const { svc, wall, tokens, account } = await signedIn(t);
+    const { svc, wall, tokens, account } = await startSignedInCli(t);
     const { exit, out, err } = await svc("auth refresh --json", { wall });
     const after = await account();
     assert.deepEqual([exit, err, JSON.parse(out).expires_at], [0, "", after.expires_at]);
@@ -125,7 +125,7 @@ describe("refresh of an expiring token", () => {
 describe("stored sign-ins", () => {
   it("sends tokens only to the server that issued them", async (t) => {
     const other = await startReceiver(t);
-    const { svc, wall, emulator } = await signedIn(t);
+    const { svc, wall, emulator } = await startSignedInCli(t);
     const { exit, err } = await svc(["oidc", "userinfo", "--base-url", other.url], { wall });
     assert.deepEqual([exit, other.received.length], [4, 0]);
     assert.match(err, /Sign in with svc auth device-login, or set SVC_TOKEN/);
@@ -147,7 +147,7 @@ describe("stored sign-ins", () => {
   });
 
   it("prefers SVC_TOKEN", async (t) => {
-    const { svc, wall } = await signedIn(t);
+    const { svc, wall } = await startSignedInCli(t);
     const env = { SVC_TOKEN: "given" };
     assert.equal((await svc("auth token", { wall, env })).out, "given\n");
     const { out } = await svc("auth status --json=source,current", { wall, env });
@@ -158,7 +158,7 @@ describe("stored sign-ins", () => {
   });
 
   it("removes the sign-in with auth logout", async (t) => {
-    const { svc, wall, account, emulator } = await signedIn(t);
+    const { svc, wall, account, emulator } = await startSignedInCli(t);
     const { exit, out, err } = await svc("auth logout", { wall });
     assert.deepEqual([exit, out, err], [0, "", `Signed out of ${emulator.routerUrl}\n`]);
     assert.equal(await account(), undefined);

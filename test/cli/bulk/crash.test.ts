@@ -14,12 +14,12 @@ const wall: WallClock = { now: () => 0, monotonicNow: () => 0, sleep: async () =
 const started = JSON.stringify({ event: "started", at: "2031-01-02T03:04:05Z" });
 
 /** The state that was acknowledged as durable: the log, and the number of finished batches. */
-interface Acknowledged {
+interface AcknowledgedWork {
   created: boolean;
   batches: number;
 }
 
-const resultsOf = (batch: number): string =>
+const createResults = (batch: number): string =>
   batch % 2 === 0
     ? ""
     : formatResultLine({
@@ -31,7 +31,7 @@ const resultsOf = (batch: number): string =>
         moved_from: "",
       });
 
-const batchLine = (batch: number) => ({ batch, rows: 10, invalid: 0, failed: batch % 2, moved: 0 });
+const createBatch = (batch: number) => ({ batch, rows: 10, invalid: 0, failed: batch % 2, moved: 0 });
 
 /** Opens the job. Incomplete writes are expected and not reported. */
 async function open(disk: Disk, told: string[] = []): Promise<OpenJob> {
@@ -42,16 +42,16 @@ async function open(disk: Disk, told: string[] = []): Promise<OpenJob> {
 }
 
 /** Finishes batches, several of them concurrently. */
-async function work(job: OpenJob, from: number, to: number, acknowledged: Acknowledged): Promise<void> {
+async function finishBatches(job: OpenJob, from: number, to: number, acknowledged: AcknowledgedWork): Promise<void> {
   for (let batch = from; batch < to; batch += 1) {
-    await job.finish(batchLine(batch), resultsOf(batch));
+    await job.finish(createBatch(batch), createResults(batch));
     if (batch % 3 !== 2) continue;
     await job.note("stopped", "for a while");
     acknowledged.batches = batch + 1;
   }
 }
 
-type Life = (disk: Disk, acknowledged: Acknowledged) => Promise<void>;
+type Life = (disk: Disk, acknowledged: AcknowledgedWork) => Promise<void>;
 
 const lives: Record<string, Life> = {
   "that runs twice": async (disk, acknowledged) => {
@@ -63,46 +63,46 @@ const lives: Record<string, Life> = {
       [6, 12],
     ] as const) {
       const job = await open(disk);
-      await work(job, from, to, acknowledged);
+      await finishBatches(job, from, to, acknowledged);
       await job.close();
     }
   },
 };
 
 /** Runs a life on a disk that crashes before step `at`, then resumes. Returns true if the life ended earlier. */
-async function survive(life: Life, at: number, chance: RandomSource): Promise<boolean> {
+async function checkCrashAt(life: Life, at: number, chance: RandomSource): Promise<boolean> {
   const disk = new ForgetfulDisk();
   let steps = 0;
   disk.before = () => {
     if (steps === at) throw new DiskCrashedError();
     steps += 1;
   };
-  const acknowledged: Acknowledged = { created: false, batches: 0 };
+  const acknowledged: AcknowledgedWork = { created: false, batches: 0 };
   await life(disk, acknowledged).catch((error) => {
     if (!(error instanceof DiskCrashedError)) throw error;
   });
-  if (acknowledged.created) await goneOn(disk.crash(chance), acknowledged.batches);
+  if (acknowledged.created) await checkResumedJob(disk.crash(chance), acknowledged.batches);
   return steps < at;
 }
 
-async function goneOn(disk: ForgetfulDisk, batches: number): Promise<void> {
+async function checkResumedJob(disk: ForgetfulDisk, batches: number): Promise<void> {
   const told: string[] = [];
   const job = await open(disk, told);
   const found = Array.from({ length: 12 }, (_, batch) => batch).filter((batch) => job.finished.has(batch));
   const all = Array.from({ length: Math.max(batches, found.length) }, (_, batch) => batch);
   assert.deepEqual({ found, told }, { found: all, told: [] });
   assert.deepEqual(job.counts.rows, all.length * 10);
-  assert.equal(await textOf(disk, "results.csv"), resultsHeader + all.map(resultsOf).join(""));
-  await work(job, all.length, 12, { created: true, batches: 0 });
+  assert.equal(await readText(disk, "results.csv"), resultsHeader + all.map(createResults).join(""));
+  await finishBatches(job, all.length, 12, { created: true, batches: 0 });
   await job.note("finished");
   await job.close();
   const { finished, last } = (await readJobLog(folder, disk))!;
   assert.deepEqual({ count: finished.count, event: last?.event }, { count: 12, event: "finished" });
-  const everyRow = Array.from({ length: 12 }, (_, batch) => resultsOf(batch)).join("");
-  assert.equal(await textOf(disk, "results.csv"), resultsHeader + everyRow);
+  const everyRow = Array.from({ length: 12 }, (_, batch) => createResults(batch)).join("");
+  assert.equal(await readText(disk, "results.csv"), resultsHeader + everyRow);
 }
 
-async function textOf(disk: Disk, name: string): Promise<string> {
+async function readText(disk: Disk, name: string): Promise<string> {
   const file = await disk.open(join(folder, name), "read");
   const bytes = new Uint8Array(await file.size());
   await file.read(bytes, 0);
@@ -121,7 +121,7 @@ describe("disk that loses unsynced data", () => {
       let at = 0;
       for (let isOver = false; !isOver; at += 1) {
         for (const [number, chance] of chances.entries()) {
-          isOver = await survive(life, at, chance()).catch((error) => {
+          isOver = await checkCrashAt(life, at, chance()).catch((error) => {
             throw new Error(`dead before step ${at}, chance ${number}: ${error.message}`, { cause: error });
           });
         }
@@ -137,11 +137,11 @@ describe("full disk", () => {
     await makeFolderDurably(disk, folder);
     await createLog(disk, folder, started);
     const job = await open(disk);
-    await work(job, 0, 3, { created: true, batches: 0 });
+    await finishBatches(job, 0, 3, { created: true, batches: 0 });
     disk.before = () => {
       throw Object.assign(new Error("no space left on device"), { code: "ENOSPC" });
     };
-    for (const batch of [3, 4]) await job.finish(batchLine(batch), resultsOf(batch)).catch(() => {});
+    for (const batch of [3, 4]) await job.finish(createBatch(batch), createResults(batch)).catch(() => {});
     await assert.rejects(job.note("stopped"), { code: "ENOSPC" });
     const [counted, kept] = [job.counts.rows, job.durable.rows];
     await job.close();

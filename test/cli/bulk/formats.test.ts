@@ -5,7 +5,7 @@ import { describe, it } from "node:test";
 import { formatFirstLine } from "../../../src/files/log-line.ts";
 import { createBulkFixture, createNumberedIds } from "../../support/cli/bulk-stage.ts";
 
-const stopsAtThird = ({ number }: { number: number }) => (number === 3 ? { status: 503 } : undefined);
+const failThirdCall = ({ number }: { number: number }) => (number === 3 ? { status: 503 } : undefined);
 const run = "router map-clients rows.txt --batch-size 2 --concurrency 1 --cluster eu-1 --retries 0";
 
 describe("damaged job log", () => {
@@ -40,7 +40,7 @@ describe("damaged job log", () => {
   ];
   for (const [what, damage, reason] of damages) {
     it(`reports a log that is damaged ${what} and drops no rows`, async (t) => {
-      const { svc, jobs, sent } = await createBulkFixture(t, createNumberedIds(8), stopsAtThird);
+      const { svc, jobs, sent } = await createBulkFixture(t, createNumberedIds(8), failThirdCall);
       await svc(run);
       const [id] = await readdir(jobs);
       const log = join(jobs, id!, "job.log");
@@ -69,7 +69,7 @@ describe("damaged job log", () => {
 
 describe("damaged job results", () => {
   it("reports results that are shorter than the log states instead of padding them", async (t) => {
-    const { svc, jobs } = await createBulkFixture(t, ["c0", "c 1", "c2", "c3", "c4", "c5"], stopsAtThird);
+    const { svc, jobs } = await createBulkFixture(t, ["c0", "c 1", "c2", "c3", "c4", "c5"], failThirdCall);
     await svc(`${run} --skip-invalid`);
     const [id] = await readdir(jobs);
     const results = join(jobs, id!, "results.csv");

@@ -9,11 +9,11 @@ import { createBulkFixture, createNumberedIds } from "../../support/cli/bulk-sta
 
 const run = "router map-clients rows.txt --batch-size 2 --concurrency 1 --cluster eu-1";
 /** The second request fails, so one batch is finished. */
-const failsOnce = ({ number }: { number: number }) => (number === 2 ? { status: 503 } : undefined);
+const failSecondCall = ({ number }: { number: number }) => (number === 2 ? { status: 503 } : undefined);
 
 describe("bulk jobs", () => {
   it("prints the job ID first, lists jobs and shows their progress", async (t) => {
-    const { svc, service, cwd } = await createBulkFixture(t, createNumberedIds(6), failsOnce);
+    const { svc, service, cwd } = await createBulkFixture(t, createNumberedIds(6), failSecondCall);
     const { exit, err } = await svc(`${run} --retries 0`);
     const id = /^(job_\w+): map-clients, 6 rows, to http/.exec(err)?.[1] ?? "";
     assert.equal(exit, 75);
@@ -84,7 +84,7 @@ describe("bulk jobs", () => {
   });
 
   it("rejects a copied job folder under the name of the copy", async (t) => {
-    const { svc, jobs } = await createBulkFixture(t, createNumberedIds(6), failsOnce);
+    const { svc, jobs } = await createBulkFixture(t, createNumberedIds(6), failSecondCall);
     await svc(`${run} --retries 0`);
     const [id] = await readdir(jobs);
     await cp(join(jobs, id!), join(jobs, "job_copy"), { recursive: true });
@@ -97,7 +97,7 @@ describe("bulk jobs", () => {
   });
 
   it("skips finished jobs with resume --last", async (t) => {
-    const { svc } = await createBulkFixture(t, createNumberedIds(6), failsOnce);
+    const { svc } = await createBulkFixture(t, createNumberedIds(6), failSecondCall);
     const stopped = /^(job_\w+): map-clients/.exec((await svc(`${run} --retries 0`)).err)?.[1];
     const wall = { ...systemWallClock, now: () => Date.parse("2099-01-01T00:00:00Z") };
     const newest = /^(job_\w+): map-clients/.exec((await svc(run, { wall })).err)?.[1];
@@ -112,18 +112,18 @@ describe("bulk jobs", () => {
   });
 
   it("prints a resume command with the target and without secrets", async (t) => {
-    const { svc, service, jobs } = await createBulkFixture(t, createNumberedIds(6), failsOnce);
+    const { svc, service, jobs } = await createBulkFixture(t, createNumberedIds(6), failSecondCall);
     const env = { SVC_BASE_URL: undefined, SVC_CLUSTER_KEY: "very-secret" };
     const stopped = await svc(`${run} --retries 0 --base-url ${service.url}`, { env });
     const line = /Resume it with: svc (.*)\n/.exec(stopped.err)?.[1] ?? "";
     assert.match(line, /^router jobs resume job_\w+ --base-url http:\/\/127/);
     assert.deepEqual((await svc(line, { env })).exit, 0);
-    const kept = await readFile(join(await onlyJob(jobs), "job.json"), "utf8");
+    const kept = await readFile(join(await findOnlyJob(jobs), "job.json"), "utf8");
     assert.ok(kept.includes(service.url) && !kept.includes("very-secret") && !stopped.err.includes("very-secret"));
   });
 
   it("rejects a resume against another service or with a changed file", async (t) => {
-    const { svc, sent, write } = await createBulkFixture(t, createNumberedIds(6), failsOnce);
+    const { svc, sent, write } = await createBulkFixture(t, createNumberedIds(6), failSecondCall);
     const other = await startBulkService(t);
     await svc(`${run} --retries 0`);
     const elsewhere = await svc("router jobs resume --last", { env: { SVC_BASE_URL: other.url } });
@@ -135,7 +135,7 @@ describe("bulk jobs", () => {
   });
 
   it("resumes with a moved file at its new path", async (t) => {
-    const { svc, sent, cwd, write } = await createBulkFixture(t, createNumberedIds(6), failsOnce);
+    const { svc, sent, cwd, write } = await createBulkFixture(t, createNumberedIds(6), failSecondCall);
     await svc(`${run} --retries 0`);
     const before = sent().flat();
     await rename(join(cwd, "rows.txt"), join(cwd, "moved.txt"));
@@ -165,9 +165,9 @@ describe("bulk jobs", () => {
   });
 
   it("allows one process per job and takes over from a dead process", async (t) => {
-    const { svc, jobs } = await createBulkFixture(t, createNumberedIds(6), failsOnce);
+    const { svc, jobs } = await createBulkFixture(t, createNumberedIds(6), failSecondCall);
     await svc(`${run} --retries 0`);
-    const lock = join(await onlyJob(jobs), "lock");
+    const lock = join(await findOnlyJob(jobs), "lock");
     const held = { id: "x", pid: process.ppid, ...(await identifyMachine()) };
     await writeFile(lock, JSON.stringify(held));
     const busy = await svc("router jobs resume --last");
@@ -176,7 +176,7 @@ describe("bulk jobs", () => {
     assert.equal(JSON.parse((await svc("router jobs show --last --json")).out).status, "running");
     await writeFile(lock, JSON.stringify({ ...held, pid: 2 ** 22 + 1 }));
     assert.equal((await svc("router jobs resume --last")).exit, 0);
-    assert.deepEqual((await readdir(await onlyJob(jobs))).sort(), ["job.json", "job.log", "results.csv"]);
+    assert.deepEqual((await readdir(await findOnlyJob(jobs))).sort(), ["job.json", "job.log", "results.csv"]);
   });
 
   it("prunes only old successful jobs", async (t) => {
@@ -218,7 +218,7 @@ describe("bulk jobs", () => {
   it("retains files of other users in a removed job folder", async (t) => {
     const { svc, jobs } = await createBulkFixture(t, ["a"]);
     await svc(run);
-    const folder = await onlyJob(jobs);
+    const folder = await findOnlyJob(jobs);
     await writeFile(join(folder, "notes.txt"), "mine");
     await mkdir(join(folder, "more"));
     assert.equal((await svc("router jobs prune --older-than 0s")).exit, 0);
@@ -229,7 +229,7 @@ describe("bulk jobs", () => {
   it("restricts job files to their owner", async (t) => {
     const { svc, jobs } = await createBulkFixture(t, ["a", "b b"]);
     await svc(`${run} --skip-invalid`);
-    const folder = await onlyJob(jobs);
+    const folder = await findOnlyJob(jobs);
     const modes = await Promise.all(
       [folder, ...["job.json", "job.log", "results.csv"].map((name) => join(folder, name))].map(
         async (path) => (await stat(path)).mode & 0o777,
@@ -291,4 +291,4 @@ describe("bulk jobs", () => {
   });
 });
 
-const onlyJob = async (jobs: string): Promise<string> => join(jobs, (await readdir(jobs))[0]!);
+const findOnlyJob = async (jobs: string): Promise<string> => join(jobs, (await readdir(jobs))[0]!);

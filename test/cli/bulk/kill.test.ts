@@ -10,11 +10,11 @@ import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { startTestEmulator } from "../../support/emulator.ts";
 import { getSvcPath } from "../../support/shipped.ts";
 
-const address = (i: number) => `person.${i}@kill.example`;
-const text = (count: number) => Array.from({ length: count }, (_, i) => `${address(i)}\n`).join("");
+const createAddress = (i: number) => `person.${i}@kill.example`;
+const createInput = (count: number) => Array.from({ length: count }, (_, i) => `${createAddress(i)}\n`).join("");
 
 /** An emulator, and processes of the command line that use it. */
-async function stage(t: TestContext) {
+async function createKillableCli(t: TestContext) {
   const folder = await createTestFolder(t);
   const svc = getSvcPath();
   const twin = await startTestEmulator(t);
@@ -39,14 +39,14 @@ async function stage(t: TestContext) {
   return { folder, twin, start, mapped };
 }
 
-async function ended(child: ChildProcess): Promise<{ exit: number | null; out: string; err: string }> {
+async function waitForExit(child: ChildProcess): Promise<{ exit: number | null; out: string; err: string }> {
   const [out, err] = [child.stdout!, child.stderr!].map((stream) => stream.setEncoding("utf8").toArray());
   const [exit] = await once(child, "close");
   return { exit, out: (await out!).join(""), err: (await err!).join("") };
 }
 
 /** Waits until the job's log has this many finished batches or the process has ended. */
-async function loggedBatches(folder: string, count: number, child: ChildProcess): Promise<string> {
+async function waitForBatches(folder: string, count: number, child: ChildProcess): Promise<string> {
   const jobs = join(folder, "state", "jobs");
   for (;;) {
     const [id] = await readdir(jobs).catch(() => []);
@@ -58,7 +58,7 @@ async function loggedBatches(folder: string, count: number, child: ChildProcess)
 }
 
 /** The lines of finished batches in the log of a job. */
-const batchesIn = async (folder: string) =>
+const readBatches = async (folder: string) =>
   (await readFile(join(folder, "job.log"), "utf8"))
     .split("\n")
     .filter((line) => line.includes('{"batch"'))
@@ -67,28 +67,28 @@ const batchesIn = async (folder: string) =>
 describe("killed bulk job", () => {
   it("produces the table of an uninterrupted run after a resume", async (t) => {
     const count = 12_000;
-    const undisturbed = await stage(t);
-    await writeFile(join(undisturbed.folder, "rows.txt"), text(count));
-    await ended(undisturbed.start("router", "map-emails", "rows.txt", "--cluster", "us-1"));
+    const undisturbed = await createKillableCli(t);
+    await writeFile(join(undisturbed.folder, "rows.txt"), createInput(count));
+    await waitForExit(undisturbed.start("router", "map-emails", "rows.txt", "--cluster", "us-1"));
     const table = await undisturbed.mapped();
     assert.equal(table.length, count);
     for (const batches of [1, 9, 40]) {
-      const disturbed = await stage(t);
-      await writeFile(join(disturbed.folder, "rows.txt"), text(count));
+      const disturbed = await createKillableCli(t);
+      await writeFile(join(disturbed.folder, "rows.txt"), createInput(count));
       const args = ["rows.txt", "--cluster", "us-1", "--batch-size", "100"];
       const child = disturbed.start("router", "map-emails", ...args);
-      const folder = await loggedBatches(disturbed.folder, batches, child);
+      const folder = await waitForBatches(disturbed.folder, batches, child);
       child.kill("SIGKILL");
       await once(child, "close");
       const before = (await disturbed.mapped()).length;
       assert.ok(before >= batches * 100 && before < count, `killed in the middle, after ${before} rows`);
 
-      const resumed = await ended(disturbed.start("router", "jobs", "resume", "--last"));
+      const resumed = await waitForExit(disturbed.start("router", "jobs", "resume", "--last"));
       assert.deepEqual(resumed, { exit: 0, out: `Mapped ${count} e-mails to us-1\n`, err: "" });
 
       assert.deepEqual(await disturbed.mapped(), table);
 
-      const finished = await batchesIn(folder);
+      const finished = await readBatches(folder);
       assert.deepEqual(
         finished.map(({ batch }) => batch).sort((a, b) => a - b),
         Array.from({ length: count / 100 }, (_, i) => i),
@@ -98,13 +98,13 @@ describe("killed bulk job", () => {
   });
 
   it("is resumed by only one of two concurrent processes", async (t) => {
-    const { folder, start, mapped } = await stage(t);
-    await writeFile(join(folder, "rows.txt"), text(30_000));
+    const { folder, start, mapped } = await createKillableCli(t);
+    await writeFile(join(folder, "rows.txt"), createInput(30_000));
     const child = start("router", "map-emails", "rows.txt", "--cluster", "us-1", "--batch-size", "50");
-    const job = await loggedBatches(folder, 3, child);
+    const job = await waitForBatches(folder, 3, child);
     child.kill("SIGKILL");
     await once(child, "close");
-    const both = await Promise.all([1, 2].map(() => ended(start("router", "jobs", "resume", "--last"))));
+    const both = await Promise.all([1, 2].map(() => waitForExit(start("router", "jobs", "resume", "--last"))));
     const [winner, other] = both.sort((a, b) => b.out.length - a.out.length);
     assert.deepEqual([winner!.exit, winner!.out], [0, "Mapped 30000 e-mails to us-1\n"], winner!.err);
     // The second process succeeds if it starts after the job has finished.
@@ -114,56 +114,56 @@ describe("killed bulk job", () => {
         /^error: Job job_\w+ is already running in another process.\n {2}If no process runs it, remove /,
       );
     assert.deepEqual(
-      (await batchesIn(job)).map(({ batch }) => batch).sort((a, b) => a - b),
+      (await readBatches(job)).map(({ batch }) => batch).sort((a, b) => a - b),
       Array.from({ length: 600 }, (_, i) => i),
     );
     assert.equal((await mapped()).length, 30_000);
   });
 
   it("loses only an incomplete log line", async (t) => {
-    const { folder, start, mapped } = await stage(t);
-    await writeFile(join(folder, "rows.txt"), text(10_000));
+    const { folder, start, mapped } = await createKillableCli(t);
+    await writeFile(join(folder, "rows.txt"), createInput(10_000));
     const child = start("router", "map-emails", "rows.txt", "--cluster", "us-1", "--batch-size", "100");
-    const job = await loggedBatches(folder, 3, child);
+    const job = await waitForBatches(folder, 3, child);
     child.kill("SIGKILL");
     await once(child, "close");
     await appendFile(join(job, "job.log"), '1c2f8a03 00000000 {"batch":99,"rows":10');
     await appendFile(join(job, "results.csv"), "17,half a ro");
-    const killed = await ended(start("router", "jobs", "show", "--last", "--json=status,stopped_because"));
+    const killed = await waitForExit(start("router", "jobs", "show", "--last", "--json=status,stopped_because"));
     assert.deepEqual(JSON.parse(killed.out), {
       status: "interrupted",
       stopped_because: "The process was killed, or the machine went down.",
     });
-    const resumed = await ended(start("router", "jobs", "resume", "--last"));
+    const resumed = await waitForExit(start("router", "jobs", "resume", "--last"));
     assert.deepEqual([resumed.exit, (await mapped()).length], [0, 10_000]);
     assert.match(resumed.err, /^warning: .*job\.log ends with an incomplete write \(\d+ bytes\)/);
     assert.equal(await readFile(join(job, "results.csv"), "utf8"), "row,input,status,code,message,moved_from\r\n");
-    const shown = await ended(start("router", "jobs", "show", "--last", "--json=status,batches"));
+    const shown = await waitForExit(start("router", "jobs", "show", "--last", "--json=status,batches"));
     assert.deepEqual(JSON.parse(shown.out), { status: "done", batches: 100 });
   });
 
   it("resumes a pipe only with the same rows", async (t) => {
-    const { folder, start, mapped } = await stage(t);
+    const { folder, start, mapped } = await createKillableCli(t);
     const child = start("router", "map-emails", "-", "--cluster", "us-1", "--batch-size", "100");
     child.stdin!.on("error", () => {});
-    child.stdin!.write(text(20_000));
-    await loggedBatches(folder, 20, child);
+    child.stdin!.write(createInput(20_000));
+    await waitForBatches(folder, 20, child);
     child.kill("SIGKILL");
     await once(child, "close");
 
-    const nothing = await ended(start("router", "jobs", "resume", "--last"));
+    const nothing = await waitForExit(start("router", "jobs", "resume", "--last"));
     assert.equal(nothing.exit, 2);
     assert.match(nothing.err, /This job read a pipe\. Pipe the same rows again, with - as the file/);
     const other = start("router", "jobs", "resume", "--last", "-");
     other.stdin!.on("error", () => {});
-    other.stdin!.end(text(20_000).replace("person.5@", "somebody@"));
-    const refused = await ended(other);
+    other.stdin!.end(createInput(20_000).replace("person.5@", "somebody@"));
+    const refused = await waitForExit(other);
     assert.equal(refused.exit, 2);
     assert.match(refused.err, /The rows differ from those that this job started with: finished rows have changed\./);
 
     const again = start("router", "jobs", "resume", "--last", "-");
-    again.stdin!.end(text(20_000));
-    assert.deepEqual((await ended(again)).out, "Mapped 20000 e-mails to us-1\n");
+    again.stdin!.end(createInput(20_000));
+    assert.deepEqual((await waitForExit(again)).out, "Mapped 20000 e-mails to us-1\n");
     assert.equal((await mapped()).length, 20_000);
   });
 });

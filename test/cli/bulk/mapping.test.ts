@@ -7,13 +7,13 @@ import { hashEmail } from "../../../src/schemes/email-hash.ts";
 import { type CliEmulator, startCliEmulator } from "../../support/cli/cli-emulator.ts";
 
 /** The cluster of an address, or undefined. */
-async function clusterOf({ svc }: CliEmulator, address: string): Promise<string | undefined> {
+async function getClusterOf({ svc }: CliEmulator, address: string): Promise<string | undefined> {
   const { exit, out } = await svc(["router", "show-email", hashEmail(address), "--json"]);
   return exit === 0 ? JSON.parse(out).cluster_id : undefined;
 }
 
-const clustersOf = (cli: CliEmulator, ...addresses: string[]) =>
-  Promise.all(addresses.map((address) => clusterOf(cli, address)));
+const getClustersOf = (cli: CliEmulator, ...addresses: string[]) =>
+  Promise.all(addresses.map((address) => getClusterOf(cli, address)));
 
 describe("mapping from a file", () => {
   it("hashes addresses, forwards digests and skips empty lines", async (t) => {
@@ -21,7 +21,7 @@ describe("mapping from a file", () => {
     const stdin = `  New@One.example \r\n\n${hashEmail("new@two.example")}\nnew@three.example`;
     const { exit, out } = await cli.svc("router map-emails - --cluster us-1", { stdin });
     assert.deepEqual([exit, out], [0, "Mapped 3 e-mails to us-1\n"]);
-    assert.deepEqual(await clustersOf(cli, "new@one.example", "new@two.example", "new@three.example"), [
+    assert.deepEqual(await getClustersOf(cli, "new@one.example", "new@two.example", "new@three.example"), [
       "us-1",
       "us-1",
       "us-1",
@@ -52,7 +52,7 @@ describe("mapping from a file", () => {
       "gz@ip.example",
     ];
     assert.deepEqual(
-      await clustersOf(cli, ...mapped),
+      await getClustersOf(cli, ...mapped),
       mapped.map(() => "us-1"),
     );
   });
@@ -109,7 +109,7 @@ describe("mapping from a file", () => {
     const { exit, out, err } = await cli.svc("router map-emails - --cluster eu-1", { stdin });
     assert.deepEqual([exit, out], [2, ""]);
     assert.match(err, /Row 2 \(not an address\) is neither an e-mail address nor a SHA-256 digest/);
-    assert.equal(await clusterOf(cli, "fine@a.example"), undefined);
+    assert.equal(await getClusterOf(cli, "fine@a.example"), undefined);
   });
 
   it("skips and saves invalid rows on request and exits with 3", async (t) => {
@@ -127,7 +127,7 @@ describe("mapping from a file", () => {
         '2,"wrong, ""row""",invalid,invalid_identifier,"neither an e-mail address nor a SHA-256 digest: it contains "",""",\r\n',
       ].join(""),
     );
-    assert.equal(await clusterOf(cli, "fine@c.example"), "eu-1");
+    assert.equal(await getClusterOf(cli, "fine@c.example"), "eu-1");
   });
 
   it("unmaps only identifiers of the cluster and requires its name again for a pipe", async (t) => {
@@ -141,7 +141,7 @@ describe("mapping from a file", () => {
     const wrong = await cli.svc("router unmap-emails - --cluster eu-1 --confirm us-1", { stdin });
     assert.match(wrong.err, /--confirm must be eu-1, got "us-1"/);
     assert.equal((await cli.svc("router unmap-emails - --cluster eu-1 --confirm eu-1", { stdin })).exit, 0);
-    assert.deepEqual(await clustersOf(cli, "x@d.example", "y@d.example"), [undefined, "us-1"]);
+    assert.deepEqual(await getClustersOf(cli, "x@d.example", "y@d.example"), [undefined, "us-1"]);
   });
 
   it("maps rows to any table, and a few identifiers without a file", async (t) => {
@@ -160,9 +160,9 @@ describe("mapping from a file", () => {
     await writeFile(join(cli.cwd, "rows.txt"), "x@e.example\n");
     await cli.svc("router map-emails rows.txt --cluster eu-1");
     assert.match((await cli.svc("router unmap-emails rows.txt --cluster eu-1")).err, /--yes required/);
-    assert.equal(await clusterOf(cli, "x@e.example"), "eu-1");
+    assert.equal(await getClusterOf(cli, "x@e.example"), "eu-1");
     assert.equal((await cli.svc("router unmap-emails rows.txt --cluster eu-1 --yes")).exit, 0);
-    assert.equal(await clusterOf(cli, "x@e.example"), undefined);
+    assert.equal(await getClusterOf(cli, "x@e.example"), undefined);
     const few = "router unmap-clients --client-ids none --cluster eu-1";
     assert.match((await cli.svc(few)).err, /--yes required/);
     assert.equal((await cli.svc(`${few} --yes`)).exit, 0);
@@ -175,7 +175,7 @@ describe("mapping from a file", () => {
       [exit, out],
       [0, "Would map 1 e-mail to eu-1 in 1 call\nPOST /router/v1/cluster_emails/bulk\n  dry@run.example\n"],
     );
-    assert.equal(await clusterOf(cli, "dry@run.example"), undefined);
+    assert.equal(await getClusterOf(cli, "dry@run.example"), undefined);
   });
 
   for (const [what, argv, stdin, message] of [

@@ -11,7 +11,7 @@ import { enterKey, simulateUser } from "../../support/cli/simulated-user.ts";
 const asReal = { SVC_EMULATOR_URL: undefined, SVC_EMULATOR_TOKEN: undefined };
 
 /** An emulator that maps ada and bob to us-1. */
-async function moving(
+async function startWithMappedEmails(
   t: Parameters<typeof startCliEmulator>[0],
 ): Promise<CliEmulator & { where(): Promise<unknown[]> }> {
   const cli = await startCliEmulator(t);
@@ -27,7 +27,7 @@ const stdin = "ada@x.example\nbob@x.example\ncleo@x.example\n";
 
 describe("undo of moved identifiers", () => {
   it("restores the moves recorded with --results all", async (t) => {
-    const { svc, where, cwd } = await moving(t);
+    const { svc, where, cwd } = await startWithMappedEmails(t);
     const line = "router map-emails - --cluster eu-1 --results all --report report.csv";
     for (const env of [asReal, {}]) {
       await svc("router map-emails - --cluster us-1", { stdin: "ada@x.example\nbob@x.example\n" });
@@ -53,7 +53,7 @@ describe("undo of moved identifiers", () => {
   });
 
   it("skips identifiers that were mapped again later and runs only once", async (t) => {
-    const { svc, where } = await moving(t);
+    const { svc, where } = await startWithMappedEmails(t);
     const { err } = await svc("router map-emails - --cluster eu-1 --results all", { stdin });
     const [id = ""] = /job_\w+/.exec(err) ?? [];
     await svc("router map-emails --email-hash-list ada@x.example --cluster us-1");
@@ -66,7 +66,7 @@ describe("undo of moved identifiers", () => {
   });
 
   it("rejects a job without recorded moves", async (t) => {
-    const { svc } = await moving(t);
+    const { svc } = await startWithMappedEmails(t);
     await svc("router map-emails - --cluster eu-1", { stdin });
     const { exit, err } = await svc("router jobs undo --last --yes");
     assert.equal(exit, 1);

@@ -6,10 +6,10 @@ import { describe, it } from "node:test";
 import { promisify } from "node:util";
 import { createBulkFixture, createNumberedIds } from "../../support/cli/bulk-stage.ts";
 
-const text = (rows: readonly string[]) => rows.map((row) => `${row}\n`).join("");
+const joinRows = (rows: readonly string[]) => rows.map((row) => `${row}\n`).join("");
 const small = "--batch-size 2 --concurrency 1 --cluster eu-1";
 /** The fourth request fails, so three batches are finished. */
-const failsOnce = ({ number }: { number: number }) => (number === 4 ? { status: 503 } : undefined);
+const failFourthCall = ({ number }: { number: number }) => (number === 4 ? { status: 503 } : undefined);
 
 describe("bulk job with piped input", () => {
   for (const [what, rows] of [
@@ -19,10 +19,12 @@ describe("bulk job with piped input", () => {
     ["before the first batch", 0],
   ] as const) {
     it(`rejects a resume with too few rows: ${what}`, async (t) => {
-      const { svc, sent } = await createBulkFixture(t, [], failsOnce);
+      const { svc, sent } = await createBulkFixture(t, [], failFourthCall);
       const all = createNumberedIds(10);
-      await svc(`router map-clients - ${small} --retries 0`, { stdin: text(all) });
-      const { exit, out, err } = await svc("router jobs resume --last - --quiet", { stdin: text(all.slice(0, rows)) });
+      await svc(`router map-clients - ${small} --retries 0`, { stdin: joinRows(all) });
+      const { exit, out, err } = await svc("router jobs resume --last - --quiet", {
+        stdin: joinRows(all.slice(0, rows)),
+      });
       const difference = rows === 5 ? "finished rows have changed" : "the input ends before those rows";
       assert.deepEqual([exit, out, sent().length], [2, "", 4], err);
       assert.ok(
@@ -33,7 +35,7 @@ describe("bulk job with piped input", () => {
         err,
       );
       assert.equal(JSON.parse((await svc("router jobs show --last --json=status")).out).status, "interrupted");
-      const whole = await svc("router jobs resume --last -", { stdin: text(all) });
+      const whole = await svc("router jobs resume --last -", { stdin: joinRows(all) });
       assert.deepEqual(
         [whole.exit, whole.out, sent().slice(4)],
         [
@@ -49,8 +51,8 @@ describe("bulk job with piped input", () => {
   }
 
   it("resumes with a file of the same rows only", async (t) => {
-    const { svc, sent, write } = await createBulkFixture(t, createNumberedIds(8), failsOnce);
-    await svc(`router map-clients - ${small} --retries 0`, { stdin: text(createNumberedIds(8)) });
+    const { svc, sent, write } = await createBulkFixture(t, createNumberedIds(8), failFourthCall);
+    await svc(`router map-clients - ${small} --retries 0`, { stdin: joinRows(createNumberedIds(8)) });
     await write("other.txt", ["x", ...createNumberedIds(8)]);
     assert.equal((await svc("router jobs resume --last other.txt")).exit, 2);
     const { exit, out, err } = await svc("router jobs resume --last rows.txt");
@@ -60,7 +62,7 @@ describe("bulk job with piped input", () => {
   it("reports a consistent number of finished rows at an invalid row", async (t) => {
     for (const flags of ["--json", ""]) {
       const { svc, sent } = await createBulkFixture(t, []);
-      const stdin = text([...createNumberedIds(9), "wrong one", "c10"]);
+      const stdin = joinRows([...createNumberedIds(9), "wrong one", "c10"]);
       const run = `router map-clients - --batch-size 2 --concurrency 6 --cluster eu-1 ${flags} --quiet`;
       const { exit, err } = await svc(run, { stdin });
       const counts = [...err.matchAll(/(\d+) rows(?: before it are done|")/g)].map(([, count]) => Number(count));
@@ -84,8 +86,8 @@ describe("named pipe as input", { skip: process.platform === "win32" && "there a
   }
 
   it("is read once like standard input and resumes with new input", async (t) => {
-    const { svc, sent, filled } = await stage(t, failsOnce);
-    const content = text(createNumberedIds(8));
+    const { svc, sent, filled } = await stage(t, failFourthCall);
+    const content = joinRows(createNumberedIds(8));
     const [{ exit, err }] = await Promise.all([svc(`router map-clients pipe ${small} --retries 0`), filled(content)]);
     assert.equal(exit, 75, err);
     assert.match(
@@ -117,8 +119,8 @@ describe("named pipe as input", { skip: process.platform === "win32" && "there a
   });
 
   it("is rejected for the resume of a job with a file", async (t) => {
-    const { svc, cwd } = await stage(t, failsOnce);
-    await writeFile(join(cwd, "rows.txt"), text(createNumberedIds(8)));
+    const { svc, cwd } = await stage(t, failFourthCall);
+    await writeFile(join(cwd, "rows.txt"), joinRows(createNumberedIds(8)));
     await svc(`router map-clients rows.txt ${small} --retries 0`);
     for (const [input, name] of [
       ["./pipe", "./pipe"],
@@ -138,6 +140,6 @@ describe("named pipe as input", { skip: process.platform === "win32" && "there a
     assert.deepEqual([exit, sent()], [0, [createNumberedIds(3)]], err);
     const { input } = JSON.parse((await svc("router jobs show --last --json")).out);
     assert.equal(input, "-");
-    assert.equal(await readFile(join(cwd, "rows.txt"), "utf8"), text(createNumberedIds(3)));
+    assert.equal(await readFile(join(cwd, "rows.txt"), "utf8"), joinRows(createNumberedIds(3)));
   });
 });

@@ -5,7 +5,7 @@ import { createBulkFixture, createNumberedIds } from "../../support/cli/bulk-sta
 const run = "router map-clients rows.txt --batch-size 100 --concurrency 1 --cluster eu-1";
 
 /** A wall clock that advances with every request. */
-function passing(msPerCall: number) {
+function createPassingTime(msPerCall: number) {
   let now = Date.parse("2031-01-02T03:04:05Z");
   const wall = { now: () => now, monotonicNow: () => now, sleep: async () => {} };
   const script = () => {
@@ -20,7 +20,7 @@ const omitJobIdLine = (err: string) => err.split("\n").slice(1).join("\n");
 
 describe("progress of a bulk job", () => {
   it("rewrites one line on a terminal and clears it at the end", async (t) => {
-    const { wall, script } = passing(1_000);
+    const { wall, script } = createPassingTime(1_000);
     const { svc } = await createBulkFixture(t, createNumberedIds(400), script);
     const { err } = await svc(run, { wall, tty: true });
     const lines = omitJobIdLine(err).split("\r\x1b[K");
@@ -34,7 +34,7 @@ describe("progress of a bulk job", () => {
   });
 
   it("clears its line before the message at Ctrl-C", async (t) => {
-    const { wall, script } = passing(1_000);
+    const { wall, script } = createPassingTime(1_000);
     let interrupt = () => {};
     const { svc } = await createBulkFixture(t, createNumberedIds(400), (call) => {
       if (call.number === 3) interrupt();
@@ -59,7 +59,7 @@ describe("progress of a bulk job", () => {
   });
 
   it("prints a plain line every ten seconds without a terminal", async (t) => {
-    const { wall, script } = passing(4_000);
+    const { wall, script } = createPassingTime(4_000);
     const { svc } = await createBulkFixture(t, createNumberedIds(700), script);
     const { err } = await svc(run, { wall, env: { CI: "true" }, tty: true });
     assert.equal(
@@ -69,7 +69,7 @@ describe("progress of a bulk job", () => {
   });
 
   it("shows no percentage for a pipe", async (t) => {
-    const { wall, script } = passing(12_000);
+    const { wall, script } = createPassingTime(12_000);
     const { svc } = await createBulkFixture(t, [], script);
     const stdin = createNumberedIds(100).join("\n");
     const { err } = await svc(run.replace("rows.txt", "-"), { wall, stdin });
@@ -77,7 +77,7 @@ describe("progress of a bulk job", () => {
   });
 
   it("prints NDJSON to standard error with --format ndjson", async (t) => {
-    const { wall, script } = passing(12_000);
+    const { wall, script } = createPassingTime(12_000);
     const { svc } = await createBulkFixture(t, createNumberedIds(200), script);
     const { out, err } = await svc(`${run} --format ndjson`, { wall });
     const events = err
@@ -95,7 +95,7 @@ describe("progress of a bulk job", () => {
   });
 
   it("appears with --json but not with --quiet", async (t) => {
-    const { wall, script } = passing(12_000);
+    const { wall, script } = createPassingTime(12_000);
     const { svc } = await createBulkFixture(t, createNumberedIds(200), script);
     const { out, err } = await svc(`${run} --json`, { wall });
     assert.deepEqual(

@@ -6,7 +6,7 @@ import type { RunOptions } from "../../support/cli/run-cli.ts";
 const two = "router map-clients rows.txt --batch-size 1 --concurrency 2 --cluster eu-1";
 
 /** A promise with a function that resolves it. */
-function gate() {
+function createGate() {
   let open = () => {};
   const opened = new Promise<void>((resolve) => {
     open = resolve;
@@ -15,7 +15,7 @@ function gate() {
 }
 
 /** Captures the function that sends signals to a run. */
-function signals() {
+function createSignalSender() {
   let send: (name: "SIGINT" | "SIGTERM") => void = () => {};
   const onStart: RunOptions["onStart"] = ({ signal }) => {
     send = signal;
@@ -25,8 +25,8 @@ function signals() {
 
 describe("stopped bulk job", () => {
   it("ends requests in flight at Ctrl-C, prints how to continue and exits with 130", async (t) => {
-    const answers = gate();
-    const keys = signals();
+    const answers = createGate();
+    const keys = createSignalSender();
     const { svc, sent } = await createBulkFixture(t, createNumberedIds(9), async ({ number }) => {
       if (number === 2) {
         keys.send("SIGINT");
@@ -51,7 +51,7 @@ describe("stopped bulk job", () => {
   });
 
   it("finishes at Ctrl-C if no row is left to send", async (t) => {
-    const keys = signals();
+    const keys = createSignalSender();
     const { svc } = await createBulkFixture(t, createNumberedIds(2), async ({ number }) => {
       if (number === 2) keys.send("SIGINT");
       return undefined;
@@ -64,7 +64,7 @@ describe("stopped bulk job", () => {
 
   it("aborts slow requests at SIGTERM and sends them again after a resume", async (t) => {
     const never = new Promise<undefined>(() => {});
-    const keys = signals();
+    const keys = createSignalSender();
     const sleeps: number[] = [];
     const { svc, sent } = await createBulkFixture(t, createNumberedIds(3), ({ number }) => {
       if (number === 2) keys.send("SIGTERM");
@@ -80,7 +80,7 @@ describe("stopped bulk job", () => {
   });
 
   it("ends a wait for a retry", async (t) => {
-    const keys = signals();
+    const keys = createSignalSender();
     const { svc } = await createBulkFixture(t, createNumberedIds(1), () => ({
       status: 429,
       headers: { "retry-after": "50" },

@@ -8,7 +8,7 @@ import { createBulkFixture, createNumberedIds, type ResponseScript } from "../..
 import { ManualWallClock } from "../../support/clocks/manual-wall-clock.ts";
 
 const one = "--batch-size 2 --concurrency 1 --cluster eu-1";
-const fieldsRefused = { status: 422, body: { detail: [{ loc: ["body"], msg: "no", type: "x" }] } };
+const invalidFieldsResponse = { status: 422, body: { detail: [{ loc: ["body"], msg: "no", type: "x" }] } };
 
 describe("invalid rows in a bulk job", () => {
   const mixed = ["a", "b b", "c", "d d", "e"];
@@ -77,7 +77,7 @@ describe("invalid rows in a bulk job", () => {
 describe("bulk job with rejected requests", () => {
   it("continues after one rejected batch, stores its rows and exits with 3", async (t) => {
     const { svc, sent } = await createBulkFixture(t, createNumberedIds(6), ({ number }) =>
-      number === 2 ? fieldsRefused : undefined,
+      number === 2 ? invalidFieldsResponse : undefined,
     );
     const { exit, out, err } = await svc(`router map-clients rows.txt ${one} --errors-out bad.csv`);
     assert.deepEqual([exit, out, sent().length], [3, "Mapped 4 client ids to eu-1\n", 3]);
@@ -104,7 +104,7 @@ describe("bulk job with rejected requests", () => {
   }
 
   it("stops at a rejection of the first batch for reasons other than its rows", async (t) => {
-    const { svc, sent } = await createBulkFixture(t, createNumberedIds(6), () => fieldsRefused);
+    const { svc, sent } = await createBulkFixture(t, createNumberedIds(6), () => invalidFieldsResponse);
     const { exit, err } = await svc(`router map-clients rows.txt ${one}`);
     assert.deepEqual([exit, sent().length], [1, 1]);
     assert.match(err, /stopped\. Resume it with: svc router jobs resume job_\w+\nerror: .*\(HTTP 422\)/);

@@ -10,7 +10,7 @@ import { startCommand } from "../../support/cli/running-command.ts";
 const mebi = 2 ** 20;
 /** The capacity of the buffers on both sides of a connection, which counts as sent. */
 const between = 64 * mebi;
-const endless = (t: TestContext, head = "HTTP/1.1 200 OK\r\n\r\n", piece = "x") =>
+const startEndlessServer = (t: TestContext, head = "HTTP/1.1 200 OK\r\n\r\n", piece = "x") =>
   startMisbehavingServer(t, (play) => {
     play.write(head);
     play.flood(piece);
@@ -30,7 +30,7 @@ describe("endless response", () => {
     ["auth device-login --client-id app --no-browser", { SVC_TOKEN: undefined }, "The request may have taken effect. "],
   ] as readonly [string, RunOptions["env"], string?][]) {
     it(`ends svc ${line} at the limit and names the flag that changes the limit`, async (t) => {
-      const [server, cwd] = [await endless(t), await createTestFolder(t)];
+      const [server, cwd] = [await startEndlessServer(t), await createTestFolder(t)];
       const { exit, err } = await runCli([...line.split(" "), "--base-url", server.url, ...quick], {
         cwd,
         env: { ...credentials, ...env, SVC_EMULATOR_URL: server.url },
@@ -45,7 +45,7 @@ describe("endless response", () => {
   }
 
   it("ends doctor, which reports the response as a finding", async (t) => {
-    const server = await endless(t);
+    const server = await startEndlessServer(t);
     const { exit, out } = await runCli(["doctor", "--json", "--base-url", server.url, ...quick]);
     const rows = JSON.parse(out) as { check: string; detail: string }[];
     assert.deepEqual(
@@ -60,7 +60,7 @@ describe("endless response", () => {
       ["", "HTTP/1.1 103 Early\r\n\r\n", "it sent more than 100 interim responses"],
       ["HTTP/1.1 200 OK\r\nx: ", "x", "its headers are larger than 16 KiB"],
     ]) {
-      const server = await endless(t, head, piece);
+      const server = await startEndlessServer(t, head, piece);
       const { exit, err } = await runCli(["router", "health", "--base-url", server.url, ...quick]);
       assert.deepEqual([exit, err.split("\n")[0]], [1, `error: Failed to read from ${server.url}: ${message}.`]);
     }
@@ -68,7 +68,7 @@ describe("endless response", () => {
 
   it("counts as a failed delivery of the forwarding target", async (t) => {
     const { svc, emulator } = await startCliEmulator(t);
-    const app = await endless(t);
+    const app = await startEndlessServer(t);
     const listening = startCommand(svc, [
       "webhooks",
       "listen",

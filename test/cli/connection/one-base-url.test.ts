@@ -4,7 +4,7 @@ import { startCliEmulator } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 
 /** The command line with the address of the router for both services. */
-async function throughTheRouter(t: TestContext) {
+async function startCliAtRouter(t: TestContext) {
   const { emulator } = await startCliEmulator(t);
   const { clientId, clientSecret } = emulator.clusters[0]!;
   return (argv: string) =>
@@ -15,7 +15,7 @@ async function throughTheRouter(t: TestContext) {
 
 describe("single base URL for both services", () => {
   it("routes contract API requests to the cluster of the API key", async (t) => {
-    const svc = await throughTheRouter(t);
+    const svc = await startCliAtRouter(t);
     const templates = await svc("contracts templates list --json=id");
     assert.deepEqual([templates.exit, templates.err], [0, ""]);
     const intake = await svc("intake create --title Help --workflow-id 201 --json=reference_id");
@@ -23,7 +23,7 @@ describe("single base URL for both services", () => {
   });
 
   it("forwards rejections of the cluster and sends no misspelled request", async (t) => {
-    const svc = await throughTheRouter(t);
+    const svc = await startCliAtRouter(t);
     const { exit, out, err } = await svc("contracts status T-99 --json");
     assert.deepEqual([exit, out, JSON.parse(err).error.message], [5, "", "Contract T-99 not found (HTTP 404)"]);
   });

@@ -12,14 +12,14 @@ const password = "hunter2%secret";
 const encoded = encodeURIComponent(password);
 
 /** A service with a host name that only the proxy can resolve. */
-async function service(t: TestContext) {
+async function startService(t: TestContext) {
   const real = await startReceiver(t);
   real.answer((_, response) => response.end('{"database":true}'));
   return { url: real.url.replace("127.0.0.1", "service.example"), received: real.received };
 }
 
 /** A server that accepts connections and leaves them to `onConnection`. */
-async function socketServer(t: TestContext, onConnection: (socket: Socket) => void): Promise<string> {
+async function startSocketServer(t: TestContext, onConnection: (socket: Socket) => void): Promise<string> {
   const open = new Set<Socket>();
   const server = createServer((socket) => {
     open.add(socket.on("error", () => {}));
@@ -33,17 +33,17 @@ async function socketServer(t: TestContext, onConnection: (socket: Socket) => vo
   return `127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-const health = (url: string, env: RunOptions["env"], ...more: string[]): Promise<RunResult> =>
+const runHealth = (url: string, env: RunOptions["env"], ...more: string[]): Promise<RunResult> =>
   runCli(["router", "health", "--base-url", url, "--retries", "0", "--verbose", ...more], { env });
 
-const firstLine = ({ err }: RunResult): string => err.split("\n").find((line) => line.startsWith("error:")) ?? err;
+const getErrorLine = ({ err }: RunResult): string => err.split("\n").find((line) => line.startsWith("error:")) ?? err;
 
 describe("proxy from the environment", () => {
   it("receives absolute URLs of http services and is the only recipient of its credentials", async (t) => {
-    const [proxy, { url, received }] = [await startForwardProxy(t, password), await service(t)];
+    const [proxy, { url, received }] = [await startForwardProxy(t, password), await startService(t)];
     for (const value of [`http://ann:${encoded}@127.0.0.1:${proxy.port}`, `ann:${encoded}@127.0.0.1:${proxy.port}`]) {
       for (const name of ["HTTP_PROXY", "http_proxy"]) {
-        const { exit, out, err } = await health(url, { [name]: value }, "--json");
+        const { exit, out, err } = await runHealth(url, { [name]: value }, "--json");
         assert.deepEqual([exit, JSON.parse(out)], [0, { database: true }]);
         assert.doesNotMatch(`${out}${err}`, /hunter2|ann/);
       }
@@ -55,9 +55,9 @@ describe("proxy from the environment", () => {
 
   it("opens tunnels to https services with verified certificates", async (t) => {
     const [proxy, url] = [await startForwardProxy(t, password), await startTlsService(t)];
-    const result = await health(url, { HTTPS_PROXY: `http://ann:${encoded}@127.0.0.1:${proxy.port}` });
+    const result = await runHealth(url, { HTTPS_PROXY: `http://ann:${encoded}@127.0.0.1:${proxy.port}` });
     assert.deepEqual(
-      [result.exit, firstLine(result), proxy.seen],
+      [result.exit, getErrorLine(result), proxy.seen],
       [
         75,
         `error: Failed to reach ${url} through the proxy ${proxy.url}: its certificate is self-signed (DEPTH_ZERO_SELF_SIGNED_CERT).`,
@@ -67,7 +67,7 @@ describe("proxy from the environment", () => {
   });
 
   it("exits with 4 if the proxy rejects or requires credentials, without printing them", async (t) => {
-    const [proxy, { url, received }] = [await startForwardProxy(t, password), await service(t)];
+    const [proxy, { url, received }] = [await startForwardProxy(t, password), await startService(t)];
     const hint = "Add user and password to the proxy variable: http://user:password@proxy.example:3128.";
     for (const target of [url, url.replace("http:", "https:")]) {
       for (const [user, does] of [
@@ -75,9 +75,9 @@ describe("proxy from the environment", () => {
         ["ann:s3cret-wrong@", "rejected the credentials"],
       ]) {
         const value = `http://${user}127.0.0.1:${proxy.port}`;
-        const result = await health(target, { HTTP_PROXY: value, HTTPS_PROXY: value });
+        const result = await runHealth(target, { HTTP_PROXY: value, HTTPS_PROXY: value });
         assert.deepEqual(
-          [result.exit, firstLine(result)],
+          [result.exit, getErrorLine(result)],
           [4, `error: The proxy ${proxy.url} ${does} (407).`],
           `${target} ${user}`,
         );
@@ -89,10 +89,10 @@ describe("proxy from the environment", () => {
   });
 
   it("reports a proxy that is unreachable, hangs up, rejects the request or is silent", async (t) => {
-    const hangsUp = await socketServer(t, (socket) => socket.destroy());
-    const hangs = await socketServer(t, () => {});
+    const hangsUp = await startSocketServer(t, (socket) => socket.destroy());
+    const hangs = await startSocketServer(t, () => {});
     const refuses = (status: number) =>
-      socketServer(t, (socket) => socket.once("data", () => socket.end(`HTTP/1.1 ${status} No\r\n\r\n`)));
+      startSocketServer(t, (socket) => socket.once("data", () => socket.end(`HTTP/1.1 ${status} No\r\n\r\n`)));
     const [forbids, fails] = [await refuses(403), await refuses(502)];
     const [plain, safe] = ["http://service.example", "https://service.example"];
     const cases: readonly [url: string, proxy: string, exit: number, said: string][] = [
@@ -106,9 +106,9 @@ describe("proxy from the environment", () => {
       [safe, fails, 75, `The proxy http://${fails} does not connect to ${safe} (502).`],
     ];
     for (const [url, proxy, exit, message] of cases) {
-      const result = await health(url, { HTTP_PROXY: proxy, HTTPS_PROXY: proxy }, "--timeout", "700ms");
+      const result = await runHealth(url, { HTTP_PROXY: proxy, HTTPS_PROXY: proxy }, "--timeout", "700ms");
       assert.equal(result.exit, exit, `${url} ${proxy}: ${result.err}`);
-      assert.ok(firstLine(result).startsWith(`error: ${message}`), firstLine(result));
+      assert.ok(getErrorLine(result).startsWith(`error: ${message}`), getErrorLine(result));
     }
   });
 
@@ -120,9 +120,9 @@ describe("proxy from the environment", () => {
       "a b",
       "http://a%:s3cret@h",
     ]) {
-      const result = await health("http://service.example", { HTTP_PROXY: value });
+      const result = await runHealth("http://service.example", { HTTP_PROXY: value });
       assert.deepEqual(
-        [result.exit, firstLine(result)],
+        [result.exit, getErrorLine(result)],
         [2, "error: HTTP_PROXY is not the address of an HTTP proxy"],
         value,
       );
@@ -143,15 +143,15 @@ describe("proxy from the environment", () => {
       await svc("emulator status", { env: { ...env, SVC_EMULATOR_URL: control } }),
       await svc("doctor", { env }),
       await svc(["webhooks", "replay", "-", "--to", hook.url], { env, stdin: "{}" }),
-      await health(router, env),
-      await health(control, { ...env, NO_PROXY: "elsewhere.example" }),
+      await runHealth(router, env),
+      await runHealth(control, { ...env, NO_PROXY: "elsewhere.example" }),
     ];
     assert.deepEqual([done.map(({ exit }) => exit), proxy.seen], [done.map(() => 0), []]);
     assert.equal(hook.received.length, 1);
   });
 
   it("forwards deliveries to remote receivers", async (t) => {
-    const [proxy, { url, received }] = [await startForwardProxy(t), await service(t)];
+    const [proxy, { url, received }] = [await startForwardProxy(t), await startService(t)];
     const { svc } = await startCliEmulator(t);
     const { exit } = await svc(["webhooks", "replay", "-", "--to", url], {
       env: { HTTP_PROXY: proxy.url },
@@ -161,7 +161,7 @@ describe("proxy from the environment", () => {
   });
 
   it("is used and reported by doctor, including failures", async (t) => {
-    const [proxy, { url }] = [await startForwardProxy(t, password), await service(t)];
+    const [proxy, { url }] = [await startForwardProxy(t, password), await startService(t)];
     const rowOf = ({ out }: RunResult) => {
       const { status, detail } = JSON.parse(out).find(({ check }: { check: string }) => check === "proxy");
       return { status, detail };

@@ -14,7 +14,7 @@ interface Row {
   readonly at: string | null;
 }
 
-const brief = (rows: readonly Row[]) => rows.map(({ contract, activity, at }) => [contract, activity, at]);
+const summarizeRows = (rows: readonly Row[]) => rows.map(({ contract, activity, at }) => [contract, activity, at]);
 const minute = 60_000;
 
 describe("svc contracts reconcile", () => {
@@ -30,7 +30,7 @@ describe("svc contracts reconcile", () => {
     await requireContract(
       emulator.api("POST", "/api/v2.1/public/contracts/executed_contracts/", { body: await createExecutedImport() }),
     );
-    const found = brief(await json<Row[]>("contracts reconcile --since 30m"));
+    const found = summarizeRows(await json<Row[]>("contracts reconcile --since 30m"));
     const [sent, signed] = ["2031-01-02T04:04:05Z", "2031-01-02T04:05:05Z"];
     assert.deepEqual(found, [
       ["T-1", "CONTRACT_SIGNATURE_REQUESTED", sent],
@@ -41,7 +41,9 @@ describe("svc contracts reconcile", () => {
       ["H-3", "CONTRACT_CREATED", signed],
     ]);
     assert.deepEqual(
-      brief(await json<Row[]>("contracts reconcile --since 2031-01-02T04:05:05Z --activities contract_executed")),
+      summarizeRows(
+        await json<Row[]>("contracts reconcile --since 2031-01-02T04:05:05Z --activities contract_executed"),
+      ),
       [["T-1", "CONTRACT_EXECUTED", signed]],
     );
     assert.deepEqual(await svc("contracts reconcile --since 2031-01-03T00:00:00Z"), {

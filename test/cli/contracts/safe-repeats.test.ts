@@ -39,7 +39,7 @@ describe("svc contracts create --idempotent", () => {
   });
 
   it("is suggested after a creation with an unknown outcome", async (t) => {
-    const url = await hangingUp(t);
+    const url = await startHangUpServer(t);
     const { exit, err } = await runCli("contracts create --data - --retries 0", {
       stdin: ndaContractJson,
       env: { SVC_BASE_URL: url, SVC_CLIENT_ID: "a", SVC_CLIENT_SECRET: "b" },
@@ -68,7 +68,7 @@ describe("svc contracts import-executed --idempotent", () => {
 });
 
 /** A service that accepts a request and closes the connection. */
-async function hangingUp(t: TestContext): Promise<string> {
+async function startHangUpServer(t: TestContext): Promise<string> {
   const server = createServer((request) => request.resume().on("end", () => request.socket.destroy()));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   t.after(() => void server.close());

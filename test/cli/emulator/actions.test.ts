@@ -7,7 +7,15 @@ import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 
 const actions = { GITHUB_ACTIONS: "true" };
-const script = (text: string) => ["emulator", "exec", "--", process.execPath, "--input-type=module", "-e", text];
+const createExecArguments = (text: string) => [
+  "emulator",
+  "exec",
+  "--",
+  process.execPath,
+  "--input-type=module",
+  "-e",
+  text,
+];
 
 /** Looks up an unmapped email address and requests a contract with a wrong secret. */
 const visitor = `
@@ -44,7 +52,7 @@ describe("svc in GitHub Actions", () => {
     const cwd = await createTestFolder(t);
     const summary = join(cwd, "summary.md");
     await writeFile(summary, "before\n");
-    const { exit, out, err } = await runCli(script(visitor), {
+    const { exit, out, err } = await runCli(createExecArguments(visitor), {
       cwd,
       env: { ...actions, PATH: process.env.PATH, GITHUB_STEP_SUMMARY: summary },
     });
@@ -74,7 +82,7 @@ describe("svc in GitHub Actions", () => {
 
   it("groups the output of a command and leaves its workflow commands active", async (t) => {
     const cwd = await createTestFolder(t);
-    const { err } = await runCli(script('console.error("::error file=a.js::one test failed")'), {
+    const { err } = await runCli(createExecArguments('console.error("::error file=a.js::one test failed")'), {
       cwd,
       env: { ...actions, PATH: process.env.PATH },
     });
@@ -94,7 +102,10 @@ describe("svc in GitHub Actions", () => {
   });
 
   it("writes no workflow output outside of GitHub Actions", async (t) => {
-    const { err } = await runCli(script(visitor), { cwd: await createTestFolder(t), env: { PATH: process.env.PATH } });
+    const { err } = await runCli(createExecArguments(visitor), {
+      cwd: await createTestFolder(t),
+      env: { PATH: process.env.PATH },
+    });
     assert.equal(err, "");
   });
 });

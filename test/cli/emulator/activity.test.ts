@@ -7,7 +7,7 @@ import { createContractRequest } from "../../support/contracts.ts";
 import { createSender } from "../../support/emulator.ts";
 
 /** An emulator run by `svc emulator start`. `ended` resolves with its output after it has stopped. */
-async function started(t: TestContext, flags: string, options: RunOptions = {}) {
+async function startEmulatorCommand(t: TestContext, flags: string, options: RunOptions = {}) {
   const cwd = await createTestFolder(t);
   let signal: (name: "SIGTERM") => void = () => {};
   let seen = "";
@@ -43,11 +43,12 @@ async function started(t: TestContext, flags: string, options: RunOptions = {}) 
   };
 }
 
-const took = (text: string) => text.replace(/ +\d+ ms/g, " N ms").replace(/"duration_ms":[\d.]+/g, '"duration_ms":0');
+const maskDurations = (text: string) =>
+  text.replace(/ +\d+ ms/g, " N ms").replace(/"duration_ms":[\d.]+/g, '"duration_ms":0');
 
 describe("activity log of svc emulator start", () => {
   it("shows requests, attempts and clock advances without secrets", async (t) => {
-    const emulator = await started(t, "", { tty: true, columns: 120, env: { NO_COLOR: "1" } });
+    const emulator = await startEmulatorCommand(t, "", { tty: true, columns: 120, env: { NO_COLOR: "1" } });
     await emulator.router("GET", "/router/v1/clusters/by_token/very-secret-token/");
     await emulator.svc(`webhooks create --title Mine --url http://127.0.0.1:9/ --only-for-activities CONTRACT_CREATED`);
     await emulator.svc("contracts create --data -", JSON.stringify(createContractRequest()));
@@ -56,7 +57,7 @@ describe("activity log of svc emulator start", () => {
     await emulator.saw("attempt 2");
     await emulator.saw("clock.advance");
     const { out } = await emulator.ended();
-    const lines = took(out).split("Press Ctrl-C to stop it.\n")[1]!.split("\n");
+    const lines = maskDurations(out).split("Press Ctrl-C to stop it.\n")[1]!.split("\n");
     assert.equal(out.includes("very-secret-token"), false);
     const about = (word: string) => lines.filter((line) => line.includes(word));
     assert.deepEqual(
@@ -76,7 +77,7 @@ describe("activity log of svc emulator start", () => {
   });
 
   it("prints JSON documents with --json, the ready line first", async (t) => {
-    const emulator = await started(t, "--json");
+    const emulator = await startEmulatorCommand(t, "--json");
     await emulator.router("GET", "/router/v1/clusters/");
     await emulator.saw('"clusters.list"');
     const { out } = await emulator.ended();
@@ -111,17 +112,17 @@ describe("activity log of svc emulator start", () => {
       ["", /^2031-01-02T03:04:05\.000Z {2}200 N ms {2}GET {4}\/router\/v1\/clusters\/ {2}clusters\.list$/m],
       ["--quiet", undefined],
     ] as const) {
-      const emulator = await started(t, flags);
+      const emulator = await startEmulatorCommand(t, flags);
       await emulator.router("GET", "/router/v1/clusters/");
       if (wanted) await emulator.saw("clusters.list");
       const { out } = await emulator.ended();
-      if (wanted) assert.match(took(out), wanted);
+      if (wanted) assert.match(maskDurations(out), wanted);
       else assert.equal(out.split("Press Ctrl-C to stop it.\n")[1], "");
     }
   });
 
   it("counts the dropped lines of a flood", async (t) => {
-    const emulator = await started(t, "--json");
+    const emulator = await startEmulatorCommand(t, "--json");
     for (let i = 0; i < 10; i += 1) {
       await Promise.all(Array.from({ length: 100 }, () => emulator.router("GET", "/router/v1/clusters/")));
     }

@@ -21,7 +21,7 @@ interface Ready {
 }
 
 /** Runs the shipped `svc` in its own process group until it ends. */
-async function svc(
+async function runSvc(
   t: TestContext,
   argv: string,
   { cwd, stdin = "", env = {} }: { cwd: string; stdin?: string; env?: Record<string, string> },
@@ -31,13 +31,13 @@ async function svc(
     detached: true,
     env: { PATH: process.env.PATH, SVC_CONFIG_DIR: cwd, ...env },
   });
-  t.after(() => killed(child.pid!));
+  t.after(() => killIfRunning(child.pid!));
   child.stdin.end(stdin);
   const [out, err, [exit]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "close")]);
   return { exit: exit as number, out, err, group: child.pid! };
 }
 
-function killed(pid: number): void {
+function killIfRunning(pid: number): void {
   try {
     process.kill(pid, "SIGKILL");
   } catch {
@@ -47,28 +47,28 @@ function killed(pid: number): void {
 
 /** The process IDs to end with each folder. */
 const leftIn = new Map<string, Set<number>>();
-const endedWith = (cwd: string, pid: number) => void leftIn.get(cwd)?.add(pid);
+const killAfterTest = (cwd: string, pid: number) => void leftIn.get(cwd)?.add(pid);
 
 /** An empty folder. Processes that still run in it end before its removal. */
-async function folder(t: TestContext): Promise<string> {
+async function createFolder(t: TestContext): Promise<string> {
   const pids = new Set<number>();
-  t.after(() => pids.forEach(killed));
+  t.after(() => pids.forEach(killIfRunning));
   const cwd = await createTestFolder(t);
   leftIn.set(cwd, pids);
   return cwd;
 }
 
 /** A detached emulator that is killed when the test ends. */
-async function detached(t: TestContext, argv: string, options: Parameters<typeof svc>[2]) {
-  const { exit, out, err, group } = await svc(t, `emulator start --detach --port 0 --json ${argv}`.trim(), options);
+async function startDetached(t: TestContext, argv: string, options: Parameters<typeof runSvc>[2]) {
+  const { exit, out, err, group } = await runSvc(t, `emulator start --detach --port 0 --json ${argv}`.trim(), options);
   assert.deepEqual([exit, err], [0, ""]);
   const ready = JSON.parse(out) as Ready;
-  endedWith(options.cwd, ready.pid);
+  killAfterTest(options.cwd, ready.pid);
   return { ready, group };
 }
 
 /** Resolves once the file contains the text. */
-const holds = (path: string, wanted: string): Promise<void> =>
+const waitForFileText = (path: string, wanted: string): Promise<void> =>
   new Promise((resolve) => {
     const look = () => {
       if (!readFileSync(path, "utf8").includes(wanted)) return;
@@ -81,8 +81,8 @@ const holds = (path: string, wanted: string): Promise<void> =>
 
 describe("svc emulator start --detach", () => {
   it("returns when the emulator is ready and leaves it running until svc emulator stop", async (t) => {
-    const cwd = await folder(t);
-    const { ready, group } = await detached(t, "", { cwd });
+    const cwd = await createFolder(t);
+    const { ready, group } = await startDetached(t, "", { cwd });
     const file = join(cwd, ".svc/emulator.json");
     const { instance_id: _, ...told } = JSON.parse((await runCli("emulator status --json", { cwd })).out);
     assert.deepEqual([told.running, told.router_url, ready.file], [true, ready.router_url, file]);
@@ -96,34 +96,34 @@ describe("svc emulator start --detach", () => {
   });
 
   it("writes activity to a private log", async (t) => {
-    const cwd = await folder(t);
-    await detached(t, "", { cwd });
+    const cwd = await createFolder(t);
+    await startDetached(t, "", { cwd });
     const log = join(cwd, ".svc/emulator.json.log");
     await runCli("emulator clock advance --by PT5M", { cwd });
-    await holds(log, "clock.advance");
+    await waitForFileText(log, "clock.advance");
     await runCli("emulator stop", { cwd });
     assert.equal((await stat(log)).mode & 0o777, 0o600);
 
-    await detached(t, "", { cwd });
+    await startDetached(t, "", { cwd });
     assert.equal((await readFile(log, "utf8")).includes("clock.advance"), false);
   });
 
   it("reports how to run a second emulator in memory", async (t) => {
-    const cwd = await folder(t);
-    await detached(t, "", { cwd });
-    const { exit, err } = await svc(t, "emulator start --detach --port 0 --ephemeral", { cwd });
+    const cwd = await createFolder(t);
+    await startDetached(t, "", { cwd });
+    const { exit, err } = await runSvc(t, "emulator start --detach --port 0 --ephemeral", { cwd });
     assert.deepEqual(
       [exit, err.split("\n")[1]],
       [1, "  To run another one in memory in the background, set SVC_RUN_FILE to another file."],
     );
-    await detached(t, "--ephemeral", { cwd, env: { SVC_RUN_FILE: "second.run" } });
+    await startDetached(t, "--ephemeral", { cwd, env: { SVC_RUN_FILE: "second.run" } });
   });
 
   it("prints the output of start and how to stop the emulator", async (t) => {
-    const cwd = await folder(t);
-    const { exit, out, err } = await svc(t, "emulator start --detach --port 0 --file mine.json", { cwd });
+    const cwd = await createFolder(t);
+    const { exit, out, err } = await runSvc(t, "emulator start --detach --port 0 --file mine.json", { cwd });
     const { pid, router_url: router } = JSON.parse(await readFile(join(cwd, "mine.json.run"), "utf8"));
-    endedWith(cwd, pid);
+    killAfterTest(cwd, pid);
     assert.deepEqual([exit, err], [0, ""]);
     assert.deepEqual(
       out
@@ -153,10 +153,10 @@ describe("svc emulator start --detach", () => {
   });
 
   it("reports a running emulator in the folder and preserves its log", async (t) => {
-    const cwd = await folder(t);
-    const { ready } = await detached(t, "", { cwd });
+    const cwd = await createFolder(t);
+    const { ready } = await startDetached(t, "", { cwd });
     const { port } = new URL(ready.router_url);
-    const second = await svc(t, `emulator start --detach --port ${port}`, { cwd });
+    const second = await runSvc(t, `emulator start --detach --port ${port}`, { cwd });
     assert.deepEqual(
       [second.exit, second.out, second.err],
       [
@@ -168,22 +168,22 @@ describe("svc emulator start --detach", () => {
       ],
     );
     await runCli("emulator clock advance --by PT5M", { cwd });
-    await holds(join(cwd, ".svc/emulator.json.log"), "clock.advance");
+    await waitForFileText(join(cwd, ".svc/emulator.json.log"), "clock.advance");
   });
 
   it("exits with the messages and the code of an emulator that fails to start", async (t) => {
-    const cwd = await folder(t);
+    const cwd = await createFolder(t);
     await writeFile(join(cwd, "seed.json"), "{}");
     for (const more of ["", " --json"]) {
-      const alone = await svc(t, `emulator start --port 0 --seed seed.json${more}`, { cwd });
-      const behind = await svc(t, `emulator start --port 0 --seed seed.json${more} --detach`, { cwd });
+      const alone = await runSvc(t, `emulator start --port 0 --seed seed.json${more}`, { cwd });
+      const behind = await runSvc(t, `emulator start --port 0 --seed seed.json${more} --detach`, { cwd });
       assert.deepEqual([behind.exit, behind.out, behind.err], [2, "", alone.err]);
       assert.deepEqual(await readdir(cwd), ["seed.json"]);
     }
   });
 
   it("ends the starting emulator at Ctrl-C", async (t) => {
-    const cwd = await folder(t);
+    const cwd = await createFolder(t);
     const seed = join(cwd, "seed.json");
     execFileSync("mkfifo", [seed]);
     const run = await startSvcProcess(t, "emulator start --detach --port 0 --seed seed.json".split(" "), { cwd });
@@ -196,10 +196,10 @@ describe("svc emulator start --detach", () => {
   });
 
   it("passes the control token by the environment and a seed by standard input", async (t) => {
-    const cwd = await folder(t);
+    const cwd = await createFolder(t);
     const demo = await readFile(new URL("../../../fixtures/seeds/demo.json", import.meta.url), "utf8");
     const env = { SVC_EMULATOR_TOKEN: "a-token-of-my-own-choice" };
-    const { ready } = await detached(t, "--seed -", { cwd, env, stdin: demo });
+    const { ready } = await startDetached(t, "--seed -", { cwd, env, stdin: demo });
     assert.equal(JSON.parse(await readFile(`${ready.file}.run`, "utf8")).token, env.SVC_EMULATOR_TOKEN);
     const { stdout } = spawn("ps", ["-o", "args=", "-p", String(ready.pid)]);
     const args = (await buffer(stdout)).toString();
@@ -208,8 +208,8 @@ describe("svc emulator start --detach", () => {
   });
 
   it("works in memory with a ready file", async (t) => {
-    const cwd = await folder(t);
-    const { ready } = await detached(t, "--ephemeral --ready-file up.json", { cwd });
+    const cwd = await createFolder(t);
+    const { ready } = await startDetached(t, "--ephemeral --ready-file up.json", { cwd });
     const { token, instance_id: _, ...told } = JSON.parse(await readFile(join(cwd, "up.json"), "utf8"));
     assert.deepEqual([told, typeof token], [ready, "string"]);
     assert.equal(ready.file, null);
@@ -218,10 +218,10 @@ describe("svc emulator start --detach", () => {
   });
 
   it("makes an emulator in memory available to commands, env, stop and a second start", async (t) => {
-    const cwd = await folder(t);
-    const { exit, out, err } = await svc(t, "emulator start --detach --ephemeral --port 0", { cwd });
+    const cwd = await createFolder(t);
+    const { exit, out, err } = await runSvc(t, "emulator start --detach --ephemeral --port 0", { cwd });
     const running = JSON.parse(await readFile(join(cwd, ".svc/emulator.json.run"), "utf8"));
-    endedWith(cwd, running.pid);
+    killAfterTest(cwd, running.pid);
     assert.deepEqual(
       [exit, err, out.split("\n").slice(9)],
       [
@@ -242,7 +242,7 @@ describe("svc emulator start --detach", () => {
     assert.equal(env.SVC_BASE_URL, running.router_url);
     const templates = await runCli("contracts templates list --quiet --fields id", { cwd });
     assert.deepEqual([templates.exit, templates.out.split("\n")[0]], [0, "101"]);
-    const second = await svc(t, "emulator start --detach --ephemeral --port 0", { cwd });
+    const second = await runSvc(t, "emulator start --detach --ephemeral --port 0", { cwd });
     assert.deepEqual([second.exit, /An emulator is already running/.test(second.err)], [1, true], second.err);
 
     assert.equal((await runCli("emulator stop", { cwd })).exit, 0);
@@ -251,10 +251,10 @@ describe("svc emulator start --detach", () => {
   });
 
   it("masks secrets of the emulator for a runner and logs none", async (t) => {
-    const cwd = await folder(t);
-    const { exit, err } = await svc(t, "emulator start --detach --port 0", { cwd, env: { GITHUB_ACTIONS: "true" } });
+    const cwd = await createFolder(t);
+    const { exit, err } = await runSvc(t, "emulator start --detach --port 0", { cwd, env: { GITHUB_ACTIONS: "true" } });
     const { pid, token } = JSON.parse(await readFile(join(cwd, ".svc/emulator.json.run"), "utf8"));
-    endedWith(cwd, pid);
+    killAfterTest(cwd, pid);
     assert.deepEqual([exit, err.includes(`::add-mask::${token}\n`)], [0, true]);
     assert.equal((await readFile(join(cwd, ".svc/emulator.json.log"), "utf8")).includes(token), false);
   });

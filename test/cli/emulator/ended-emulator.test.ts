@@ -11,7 +11,7 @@ const state = ".svc/emulator.json";
 const ended = "http://127.0.0.1:9";
 
 /** A folder with a running emulator, and a shell with the variables of the previous one. */
-async function stage(t: TestContext) {
+async function startEmulatorAndCli(t: TestContext) {
   const cwd = await createTestFolder(t);
   const twin = await startTestEmulator(t, { file: join(cwd, state) });
   const env = {
@@ -31,7 +31,7 @@ async function stage(t: TestContext) {
 
 describe("shell with variables of an ended emulator", () => {
   it("receives the address of the running emulator from failing commands and from doctor", async (t) => {
-    const { svc, told } = await stage(t);
+    const { svc, told } = await startEmulatorAndCli(t);
     for (const line of ["contracts templates list --retries 0", "router clusters --retries 0"]) {
       const { exit, err } = await svc(line);
       assert.deepEqual([exit, err.split("\n").slice(1)], [75, [`  ${told("SVC_BASE_URL")}`, ""]], err);
@@ -45,7 +45,7 @@ describe("shell with variables of an ended emulator", () => {
   });
 
   it("receives a hint that another emulator may use the same address", async (t) => {
-    const { svc, twin } = await stage(t);
+    const { svc, twin } = await startEmulatorAndCli(t);
     const env = {
       SVC_BASE_URL: twin.routerUrl,
       SVC_CONTRACTS_URL: "",
@@ -62,7 +62,7 @@ describe("shell with variables of an ended emulator", () => {
   });
 
   it("receives no hint for a remote address or without a trace of an emulator", async (t) => {
-    const { svc, elsewhere } = await stage(t);
+    const { svc, elsewhere } = await startEmulatorAndCli(t);
     const usual = "  Check the address, and that the service is running.\n";
     for (const { err } of [
       await svc(`contracts templates list --retries 0 --base-url ${ended}`),
@@ -72,7 +72,7 @@ describe("shell with variables of an ended emulator", () => {
   });
 
   it("reports the emulator of a parent folder instead of stopping it", async (t) => {
-    const { svc, folder, twin } = await stage(t);
+    const { svc, folder, twin } = await startEmulatorAndCli(t);
     const below = join(folder, "below");
     await mkdir(below);
     const { exit, out, err } = await svc("emulator stop", {}, below);
@@ -95,7 +95,7 @@ describe("shell with variables of an ended emulator", () => {
   });
 
   it("reports the emulator of a parent folder once", async (t) => {
-    const { svc, folder } = await stage(t);
+    const { svc, folder } = await startEmulatorAndCli(t);
     const below = join(folder, "below");
     await mkdir(below);
     const { err } = await svc("emulator status", { SVC_EMULATOR_URL: "" }, below);
@@ -103,7 +103,7 @@ describe("shell with variables of an ended emulator", () => {
   });
 
   it("receives a suggestion to start an emulator if none is running", async (t) => {
-    const { svc, elsewhere } = await stage(t);
+    const { svc, elsewhere } = await startEmulatorAndCli(t);
     const { exit, err } = await svc("contracts templates list --retries 0", {}, elsewhere);
     assert.deepEqual(
       [exit, err.split("\n").slice(1)],
@@ -120,7 +120,7 @@ describe("shell with variables of an ended emulator", () => {
   });
 
   it("queries and stops the emulator of this folder", async (t) => {
-    const { svc, twin, told } = await stage(t);
+    const { svc, twin, told } = await startEmulatorAndCli(t);
     const status = await svc("emulator status --json");
     assert.deepEqual(
       [status.exit, JSON.parse(status.out).router_url, status.err],

@@ -10,7 +10,7 @@ import { hasProgram } from "../../support/cli/terminal.ts";
 import { startTestEmulator } from "../../support/emulator.ts";
 
 /** An emulator with the state of a folder, like svc emulator start. */
-async function runningIn(t: TestContext) {
+async function startEmulatorInFolder(t: TestContext) {
   const cwd = await createTestFolder(t);
   return { cwd, twin: await startTestEmulator(t, { file: join(cwd, ".svc/emulator.json") }) };
 }
@@ -30,7 +30,7 @@ const values = Object.values(awkward).map((value) => value ?? null);
 
 describe("svc emulator env", () => {
   it("prints the variables of svc emulator exec and unsets those of other services", async (t) => {
-    const { cwd, twin } = await runningIn(t);
+    const { cwd, twin } = await startEmulatorInFolder(t);
     const { exit, out, err } = await runCli("emulator env --json", { cwd });
     const [eu, us] = twin.clusters.map(({ id, url, clientId, clientSecret, clusterKey }) => ({
       id,
@@ -73,7 +73,7 @@ describe("svc emulator env", () => {
   });
 
   it("prints the variables of another workspace and lists all workspaces", async (t) => {
-    const { cwd, twin } = await runningIn(t);
+    const { cwd, twin } = await startEmulatorInFolder(t);
     const workspaces = (await twin.ask("GET", "workspaces")).body as Record<string, string | number>[];
     const { id, name, client_id, client_secret, hmac_key, cluster_id } = workspaces[1]!;
     const { url, clusterKey } = twin.clusters.find((cluster) => cluster.id === cluster_id)!;
@@ -124,7 +124,7 @@ describe("svc emulator env", () => {
   });
 
   it("prints commands that bash evaluates", { skip: !hasProgram("bash") }, async (t) => {
-    const { cwd } = await runningIn(t);
+    const { cwd } = await startEmulatorInFolder(t);
     const { out } = await runCli("emulator env --shell bash", { cwd });
     const seen = execFileSync("bash", ["--norc", "-c", `eval "$TEXT"; "$NODE" -p 'JSON.stringify(process.env)'`], {
       env: { TEXT: out, NODE: process.execPath, SVC_TOKEN: "real", PATH: process.env.PATH },
@@ -173,7 +173,7 @@ describe("svc emulator env", () => {
       formatVariables({ A: "x=y", B: "one\nend\ntwo", SVC_TOKEN: undefined }, "github"),
       "A=x=y\nB<<end_\none\nend\ntwo\nend_\nSVC_TOKEN=\n",
     );
-    const { cwd, twin } = await runningIn(t);
+    const { cwd, twin } = await startEmulatorInFolder(t);
     const { out, err } = await runCli("emulator env --shell github", { cwd, env: { GITHUB_ACTIONS: "true" } });
     const secrets = [twin.token, ...twin.clusters.flatMap((one) => [one.clientSecret, one.clusterKey, one.hmacKey])];
     assert.equal(err, secrets.map((secret) => `::add-mask::${secret}\n`).join(""));
@@ -181,7 +181,7 @@ describe("svc emulator env", () => {
   });
 
   it("prefers the emulator of this folder to an earlier emulator in the environment", async (t) => {
-    const { cwd, twin } = await runningIn(t);
+    const { cwd, twin } = await startEmulatorInFolder(t);
     const env = { SVC_EMULATOR_URL: "http://127.0.0.1:9/_emulator", SVC_EMULATOR_TOKEN: "of an earlier one" };
     assert.match((await runCli("emulator env --shell bash", { cwd, env })).out, new RegExp(`'${twin.token}'`));
   });

@@ -11,10 +11,10 @@ import { startTestEmulator } from "../../support/emulator.ts";
 const state = ".svc/emulator.json";
 
 /** A folder with a running emulator, a current profile, and a service that records its requests. */
-async function stage(t: TestContext) {
+async function startFolderEmulator(t: TestContext) {
   const cwd = await createTestFolder(t);
   const twin = await startTestEmulator(t, { file: join(cwd, state) });
-  const real = await spy(t);
+  const real = await startSpyServer(t);
   const config = await createTestFolder(t);
   const prod = { router_url: real.url, client_id: "real-id", client_secret: "real-secret" };
   await writeFile(join(config, "profiles.json"), JSON.stringify({ current: "prod", profiles: { prod } }));
@@ -24,7 +24,7 @@ async function stage(t: TestContext) {
 }
 
 /** A service that responds with 404 to every request. */
-async function spy(t: TestContext) {
+async function startSpyServer(t: TestContext) {
   const seen: string[] = [];
   const server = createServer((request, response) => {
     seen.push(`${request.url} ${request.headers["client-id"] ?? ""} ${request.headers.authorization ?? ""}`.trim());
@@ -37,7 +37,7 @@ async function spy(t: TestContext) {
 
 describe("command in the folder of a running emulator", () => {
   it("uses the emulator with its credentials and prints one notice", async (t) => {
-    const { svc, twin, real } = await stage(t);
+    const { svc, twin, real } = await startFolderEmulator(t);
     const env = { SVC_CLIENT_ID: "real-id", SVC_CLIENT_SECRET: "real-secret", SVC_CLUSTER_KEY: "real-key" };
     const { exit, out, err } = await svc("contracts templates list --fields id", { env });
     const note = `Using the emulator with the state ${state} (${twin.routerUrl}), not profile prod (to use it: --profile prod)\n`;
@@ -50,7 +50,7 @@ describe("command in the folder of a running emulator", () => {
   });
 
   it("prints a notice if the command requires an emulator, except in svc emulator", async (t) => {
-    const { svc, twin } = await stage(t);
+    const { svc, twin } = await startFolderEmulator(t);
     const note = `Using the emulator with the state ${state} (${twin.routerUrl})`;
     const saidBy = async (argv: string) => (await svc(argv)).err.split("\n")[0];
     assert.deepEqual(
@@ -63,7 +63,7 @@ describe("command in the folder of a running emulator", () => {
   });
 
   it("selects the workspace by the environment, with a secret that the emulator checks", async (t) => {
-    const { svc, twin } = await stage(t);
+    const { svc, twin } = await startFolderEmulator(t);
     const workspaces = (await twin.ask("GET", "workspaces")).body as Record<"client_id" | "client_secret", string>[];
     const [, { client_id, client_secret }] = workspaces as [unknown, (typeof workspaces)[number]];
     const env = { SVC_CLIENT_ID: client_id, SVC_CLIENT_SECRET: client_secret };
@@ -76,7 +76,7 @@ describe("command in the folder of a running emulator", () => {
   });
 
   it("recognizes variables of svc emulator env and withholds unknown credentials", async (t) => {
-    const { svc } = await stage(t);
+    const { svc } = await startFolderEmulator(t);
     const env = JSON.parse((await svc("emulator env --json")).out) as Record<string, string>;
     const { SVC_CLIENT_ID, SVC_CLIENT_SECRET, SVC_CLUSTER_KEY, SVC_CLUSTERS } = env;
     const own = { SVC_CLIENT_ID, SVC_CLIENT_SECRET, SVC_CLUSTER_KEY, SVC_CLUSTERS };
@@ -92,7 +92,7 @@ describe("command in the folder of a running emulator", () => {
   });
 
   it("reports that the emulator overrides a profile and how to select the profile", async (t) => {
-    const { svc } = await stage(t);
+    const { svc } = await startFolderEmulator(t);
     const { exit, err } = await svc("config use prod");
     assert.deepEqual(
       [exit, err],
@@ -104,7 +104,7 @@ describe("command in the folder of a running emulator", () => {
   });
 
   it("verifies, explains and signs webhooks with the emulator's key by default", async (t) => {
-    const { svc, cwd } = await stage(t);
+    const { svc, cwd } = await startFolderEmulator(t);
     await writeFile(join(cwd, "body.json"), "{}");
     const note = `Using the key from the emulator with the state ${state}\n`;
     const signed = await svc("webhooks sign body.json");
@@ -120,7 +120,7 @@ describe("command in the folder of a running emulator", () => {
   });
 
   it("separates the emulator's token and sign-in from those of a real service", async (t) => {
-    const { svc, twin } = await stage(t);
+    const { svc, twin } = await startFolderEmulator(t);
     const { err } = await svc("oidc userinfo", { env: { SVC_TOKEN: "real-token" } });
     assert.match(err, /token/i);
     const { body } = await twin.ask("GET", "requests");
@@ -142,7 +142,7 @@ describe("command in the folder of a running emulator", () => {
     ["SVC_PROFILE", "contracts templates list", { SVC_PROFILE: "prod" }],
   ] as const) {
     it(`prefers ${what} to the emulator and withholds the emulator's token`, async (t) => {
-      const { svc, twin, real } = await stage(t);
+      const { svc, twin, real } = await startFolderEmulator(t);
       const put = (text: string) => text.replace("REAL", real.url);
       const given = Object.fromEntries(Object.entries(env).map(([name, value]) => [name, put(value)]));
       const { err } = await svc(put(argv), { env: given });
@@ -153,7 +153,7 @@ describe("command in the folder of a running emulator", () => {
   }
 
   it("shows the origin of values in config list and doctor", async (t) => {
-    const { svc, twin } = await stage(t);
+    const { svc, twin } = await startFolderEmulator(t);
     const origin = `the emulator with the state ${state}`;
     const rows = JSON.parse((await svc("config list --json")).out) as { key: string; value: string; origin: string }[];
     assert.deepEqual(
@@ -171,7 +171,7 @@ describe("command in the folder of a running emulator", () => {
 
 describe("untrusted run file", () => {
   it("is skipped if its emulator is gone, even if another user has its port", async (t) => {
-    const { cwd, twin, svc, real } = await stage(t);
+    const { cwd, twin, svc, real } = await startFolderEmulator(t);
     const run = JSON.parse(await readFile(join(cwd, `${state}.run`), "utf8"));
     await twin.close();
     for (const routerUrl of [run.router_url, real.url]) {
@@ -192,7 +192,7 @@ describe("untrusted run file", () => {
   });
 
   it("prevents requests to other services while its emulator starts", async (t) => {
-    const { cwd, twin, svc, real } = await stage(t);
+    const { cwd, twin, svc, real } = await startFolderEmulator(t);
     await twin.close();
     const starting = createServer((_, response) => {
       response.writeHead(503, { "content-type": "application/json" }).end('{"instance_id":"y"}');

@@ -10,13 +10,13 @@ import { mountSmallDisk } from "../../support/files/small-disk.ts";
 import { getSvcPath } from "../../support/shipped.ts";
 
 /** Runs the shipped `svc` until it ends. */
-async function svc(cwd: string, ...argv: readonly string[]) {
+async function runSvc(cwd: string, ...argv: readonly string[]) {
   const child = spawn(process.execPath, [getSvcPath(), ...argv], { cwd, env: { PATH: process.env.PATH } });
   const [out, err, [exit]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "close")]);
   return { exit: exit as number, out, err };
 }
 
-async function diskOf(t: TestContext) {
+async function mountDisk(t: TestContext) {
   const cwd = await mountSmallDisk(t);
   if (cwd === undefined) return undefined;
   const filler = join(cwd, "filler");
@@ -30,10 +30,10 @@ async function diskOf(t: TestContext) {
 
 describe("svc emulator start --detach on a full disk", () => {
   it("serves reads, rejects changes and logs the number of missing lines", async (t) => {
-    const disk = await diskOf(t);
+    const disk = await mountDisk(t);
     if (disk === undefined) return t.skip("no small disk can be mounted here");
     const { cwd, run } = disk;
-    const started = await svc(cwd, "emulator", "start", "--detach", "--port", "0", "--clock", "manual", "--json");
+    const started = await runSvc(cwd, "emulator", "start", "--detach", "--port", "0", "--clock", "manual", "--json");
     assert.equal(started.exit, 0, started.err);
     const { pid } = JSON.parse(started.out) as { pid: number };
     t.after(() => {
@@ -62,18 +62,18 @@ describe("svc emulator start --detach on a full disk", () => {
   });
 
   it("fails to start and suggests a fix, in background and foreground", async (t) => {
-    const disk = await diskOf(t);
+    const disk = await mountDisk(t);
     if (disk === undefined) return t.skip("no small disk can be mounted here");
     const { cwd } = disk;
     await disk.fill();
-    assert.deepEqual(await svc(cwd, "emulator", "start", "--detach", "--port", "0"), {
+    assert.deepEqual(await runSvc(cwd, "emulator", "start", "--detach", "--port", "0"), {
       exit: 1,
       out: "",
       err:
         `error: Failed to write the log ${cwd}/.svc/emulator.json.log: no space is left on the disk (ENOSPC).\n` +
         "  Free some space. The log is next to the state. Choose another state with --file, or use --ephemeral without --detach.\n",
     });
-    assert.deepEqual(await svc(cwd, "emulator", "start", "--port", "0"), {
+    assert.deepEqual(await runSvc(cwd, "emulator", "start", "--port", "0"), {
       exit: 1,
       out: "",
       err:

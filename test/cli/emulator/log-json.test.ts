@@ -17,7 +17,7 @@ interface Line {
 }
 
 /** An emulator in its own process that logs JSON. */
-async function logged(
+async function startWithJsonLog(
   t: TestContext,
   argv: readonly string[] = [],
   cwd?: string,
@@ -47,7 +47,7 @@ async function logged(
 
 describe("svc emulator start --log json", () => {
   it("writes one document per request and state change without secrets", async (t) => {
-    const { run, lines, router, ask } = await logged(t);
+    const { run, lines, router, ask } = await startWithJsonLog(t);
     await router("GET", "/router/v1/clusters/by_token/very-secret-token/");
     await ask("POST", "/_emulator/reset");
     await ask("POST", "/_emulator/clock/advance", { body: { by: "PT5M" } });
@@ -99,7 +99,7 @@ describe("svc emulator start with SVC_GRACE", () => {
     await writeFile(join(cwd, "seed.json"), JSON.stringify(seed));
     const ended: Record<string, unknown> = {};
     for (const [grace, SVC_GRACE] of Object.entries({ none: "", long: "60s" })) {
-      const { run, router } = await logged(t, ["--seed", "seed.json"], cwd, { SVC_GRACE });
+      const { run, router } = await startWithJsonLog(t, ["--seed", "seed.json"], cwd, { SVC_GRACE });
       let stopped: ReturnType<typeof run.stopped> | undefined;
       backend.answer(async (_, response) => {
         stopped = run.stopped("SIGTERM");

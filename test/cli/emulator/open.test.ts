@@ -9,13 +9,13 @@ import { pickStatusAndBody, startTestEmulator } from "../../support/emulator.ts"
 import { runProgram } from "../../support/foreign/program.ts";
 
 /** An emulator with the state of a folder, like svc emulator start. */
-async function runningIn(t: TestContext) {
+async function startEmulatorInFolder(t: TestContext) {
   const cwd = await createTestFolder(t);
   return { cwd, twin: await startTestEmulator(t, { file: join(cwd, ".svc/emulator.json") }) };
 }
 
 /** A browser that records its argument in a file. */
-async function notingBrowser(folder: string) {
+async function createRecordingBrowser(folder: string) {
   const [program, told] = [join(folder, "browser"), join(folder, "told")];
   await writeFile(
     program,
@@ -29,20 +29,20 @@ async function notingBrowser(folder: string) {
   return { program, told: read };
 }
 
-const address = (url: string) => new RegExp(`^${url}/_emulator/ui/#code=[\\w-]{43}\\n$`);
+const createConsoleUrlPattern = (url: string) => new RegExp(`^${url}/_emulator/ui/#code=[\\w-]{43}\\n$`);
 const none = "No browser found. Open this address yourself within 60 seconds.\n";
 
 describe("svc emulator open", () => {
   it("opens an address that signs the browser in once and does not print the code", async (t) => {
-    const { cwd, twin } = await runningIn(t);
-    const browser = await notingBrowser(cwd);
+    const { cwd, twin } = await startEmulatorInFolder(t);
+    const browser = await createRecordingBrowser(cwd);
     const { exit, out, err } = await runCli("emulator open", {
       cwd,
       env: { BROWSER: browser.program, SVC_TOKEN: "s3" },
     });
     assert.deepEqual([exit, out, err], [0, "", `Opened ${twin.controlUrl}/ui/ in the browser\n`]);
     const [url = "", ...rest] = (await browser.told()).split("\n");
-    assert.match(`${url}\n`, address(twin.routerUrl));
+    assert.match(`${url}\n`, createConsoleUrlPattern(twin.routerUrl));
     assert.deepEqual(
       rest.filter((line) => line.startsWith("SVC_") || line.startsWith("http")),
       [],
@@ -53,16 +53,16 @@ describe("svc emulator open", () => {
   });
 
   it("prints the address without a browser and reports the missing browser", async (t) => {
-    const { cwd, twin } = await runningIn(t);
+    const { cwd, twin } = await startEmulatorInFolder(t);
     const { exit, out, err } = await runCli("emulator open", { cwd, env: { BROWSER: "none" } });
-    assert.match(out, address(twin.routerUrl));
+    assert.match(out, createConsoleUrlPattern(twin.routerUrl));
     assert.deepEqual([exit, err], [0, none]);
   });
 
   it("prints the address if the browser does not start and names the browser", async (t) => {
-    const { cwd, twin } = await runningIn(t);
+    const { cwd, twin } = await startEmulatorInFolder(t);
     const { exit, out, err } = await runCli("emulator open", { cwd, env: { BROWSER: "no-such-browser" } });
-    assert.match(out, address(twin.routerUrl));
+    assert.match(out, createConsoleUrlPattern(twin.routerUrl));
     assert.deepEqual(
       [exit, err],
       [0, "no-such-browser could not be started. Open this address yourself within 60 seconds.\n"],
@@ -70,18 +70,18 @@ describe("svc emulator open", () => {
   });
 
   it("prints the address if the browser fails after a moment, like xdg-open", async (t) => {
-    const { cwd, twin } = await runningIn(t);
+    const { cwd, twin } = await startEmulatorInFolder(t);
     const program = join(cwd, "opener");
     await writeFile(program, "#!/bin/sh\ncat /dev/null\nexit 3\n", { mode: 0o755 });
     const { exit, out, err } = await runCli("emulator open", { cwd, env: { BROWSER: program } });
-    assert.match(out, address(twin.routerUrl));
+    assert.match(out, createConsoleUrlPattern(twin.routerUrl));
     assert.deepEqual([exit, err], [0, `${program} could not open it. Open this address yourself within 60 seconds.\n`]);
     const asJson = await runCli("emulator open --json", { cwd, env: { BROWSER: program } });
     assert.equal(JSON.parse(asJson.out).opened, false);
   });
 
   it("treats a running browser as success", async (t) => {
-    const { cwd, twin } = await runningIn(t);
+    const { cwd, twin } = await startEmulatorInFolder(t);
     const wall = new ManualWallClock();
     const [program, end] = [join(cwd, "browser"), join(cwd, "end")];
     await runProgram("mkfifo", [end], { cwd });
@@ -96,22 +96,22 @@ describe("svc emulator open", () => {
   });
 
   it("prints the address with --url and opens no browser", async (t) => {
-    const { cwd, twin } = await runningIn(t);
+    const { cwd, twin } = await startEmulatorInFolder(t);
     const { exit, out, err } = await runCli("emulator open --url", { cwd, env: { BROWSER: "no-such-browser" } });
-    assert.match(out, address(twin.routerUrl));
+    assert.match(out, createConsoleUrlPattern(twin.routerUrl));
     assert.deepEqual([exit, err], [0, ""]);
     const asJson = await runCli("emulator open --url --json", { cwd });
     const { url, ...rest } = JSON.parse(asJson.out);
-    assert.match(`${url}\n`, address(twin.routerUrl));
+    assert.match(`${url}\n`, createConsoleUrlPattern(twin.routerUrl));
     assert.deepEqual(rest, { opened: false, expires_in: 60 });
   });
 
   it("finds the emulator by its state file from any folder", async (t) => {
-    const { twin } = await runningIn(t);
+    const { twin } = await startEmulatorInFolder(t);
     const { out } = await runCli(["emulator", "open", "--url", "--file", twin.file!], {
       cwd: await createTestFolder(t),
     });
-    assert.match(out, address(twin.routerUrl));
+    assert.match(out, createConsoleUrlPattern(twin.routerUrl));
   });
 
   it("rejects a missing emulator and an emulator that would end with the command", async (t) => {
@@ -124,7 +124,7 @@ describe("svc emulator open", () => {
   });
 
   it("preserves existing console sessions", async (t) => {
-    const { cwd, twin } = await runningIn(t);
+    const { cwd, twin } = await startEmulatorInFolder(t);
     const { out } = await runCli("emulator open --url", { cwd });
     const body = { code: out.trim().split("#code=")[1] };
     const begun = await twin.router("POST", "/_emulator/sessions", { body });

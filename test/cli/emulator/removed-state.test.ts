@@ -8,7 +8,7 @@ import { runCli } from "../../support/cli/run-cli.ts";
 import { startSvcProcess } from "../../support/cli/start-svc.ts";
 
 /** An emulator in its own process, and commands that find it only by its address. */
-async function started(t: TestContext) {
+async function startEmulatorProcess(t: TestContext) {
   const cwd = await createTestFolder(t);
   const emulator = await startSvcProcess(t, ["emulator", "start", "--port", "0", "--json", "--ready-file", "ready"], {
     cwd,
@@ -21,12 +21,12 @@ async function started(t: TestContext) {
 }
 
 /** The names of the tokens suffice to identify a state. */
-const names = async (run: (line: string) => ReturnType<typeof runCli>) =>
+const listTokenNames = async (run: (line: string) => ReturnType<typeof runCli>) =>
   (await run("emulator tokens list --format tsv --fields name")).out;
 
 describe("emulator with a removed folder", () => {
   it("restores its files, reports the removal and stores later changes", async (t) => {
-    const { cwd, emulator, run } = await started(t);
+    const { cwd, emulator, run } = await startEmulatorProcess(t);
     await run("emulator tokens create before --role read");
     await rm(join(cwd, ".svc"), { recursive: true });
     await run("emulator tokens create meanwhile --role read");
@@ -35,24 +35,27 @@ describe("emulator with a removed folder", () => {
 
     emulator.child.kill("SIGKILL");
     await once(emulator.child, "exit");
-    assert.equal(await names((line) => runCli(`${line} --emulator`, { cwd })), "name\nbefore\nmeanwhile\nafter\n");
+    assert.equal(
+      await listTokenNames((line) => runCli(`${line} --emulator`, { cwd })),
+      "name\nbefore\nmeanwhile\nafter\n",
+    );
   });
 
   it("restores its files at shutdown", async (t) => {
-    const { cwd, emulator, run } = await started(t);
+    const { cwd, emulator, run } = await startEmulatorProcess(t);
     await run("emulator tokens create before --role read");
     const ended = once(emulator.child, "exit");
     await rm(join(cwd, ".svc"), { recursive: true });
     const stopped = await run("emulator stop");
     await ended;
     assert.deepEqual([stopped.exit, stopped.err], [0, "Stopped\n"]);
-    assert.equal(await names((line) => runCli(`${line} --emulator`, { cwd })), "name\nbefore\n");
+    assert.equal(await listTokenNames((line) => runCli(`${line} --emulator`, { cwd })), "name\nbefore\n");
   });
 });
 
 describe("emulator with a replaced state file", () => {
   it("rejects changes, preserves the foreign file and continues after that file is moved away", async (t) => {
-    const { cwd, emulator, run } = await started(t);
+    const { cwd, emulator, run } = await startEmulatorProcess(t);
     const file = join(cwd, ".svc/emulator.json");
     await run("emulator tokens create before --role read");
     await copyFile(file, `${file}.copy`);
@@ -68,11 +71,11 @@ describe("emulator with a replaced state file", () => {
     const ended = once(emulator.child, "exit");
     assert.equal((await run("emulator stop")).exit, 0);
     await ended;
-    assert.equal(await names((line) => runCli(`${line} --emulator`, { cwd })), "name\nbefore\nafter\n");
+    assert.equal(await listTokenNames((line) => runCli(`${line} --emulator`, { cwd })), "name\nbefore\nafter\n");
   });
 
   it("reports unsaved data at shutdown", async (t) => {
-    const { cwd, emulator, run } = await started(t);
+    const { cwd, emulator, run } = await startEmulatorProcess(t);
     const file = join(cwd, ".svc/emulator.json");
     await copyFile(file, `${file}.copy`);
     await rename(`${file}.copy`, file);

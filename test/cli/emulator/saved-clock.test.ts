@@ -4,7 +4,7 @@ import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 
 /** The line about time in the output of `svc emulator start`, which is stopped once ready. */
-async function timeLine(cwd: string, flags: string): Promise<string | undefined> {
+async function readTimeLine(cwd: string, flags: string): Promise<string | undefined> {
   let stop = () => {};
   const { out } = await runCli(`emulator start --port 0 --no-color ${flags}`, {
     cwd,
@@ -23,11 +23,11 @@ describe("svc emulator start with a saved clock", () => {
     const cwd = await createTestFolder(t);
     const manual = "2031-01-02T03:04:05Z, is paused (to advance it: svc emulator clock advance)";
     const otherwise = " (for real time: svc emulator clock set --mode real --speed 1)";
-    assert.equal(await timeLine(cwd, "--clock manual --clock-start 2031-01-02T03:04:05Z"), manual + otherwise);
-    assert.equal(await timeLine(cwd, ""), manual + otherwise);
+    assert.equal(await readTimeLine(cwd, "--clock manual --clock-start 2031-01-02T03:04:05Z"), manual + otherwise);
+    assert.equal(await readTimeLine(cwd, ""), manual + otherwise);
     const fast = /^2031-01-02T03:0[\d:.]+Z, passes 60 times as fast as real time \(for real time: /;
-    assert.match(String(await timeLine(cwd, "--clock real --clock-speed 60")), fast);
-    assert.match(String(await timeLine(cwd, "")), fast);
-    assert.match(String(await timeLine(cwd, "--clock-speed 1")), /^2031-01-02T03:[\d:.]+Z, passes in real time$/);
+    assert.match(String(await readTimeLine(cwd, "--clock real --clock-speed 60")), fast);
+    assert.match(String(await readTimeLine(cwd, "")), fast);
+    assert.match(String(await readTimeLine(cwd, "--clock-speed 1")), /^2031-01-02T03:[\d:.]+Z, passes in real time$/);
   });
 });

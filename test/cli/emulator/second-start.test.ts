@@ -8,14 +8,14 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
-import { started } from "./started.ts";
+import { started as startEmulatorCommand } from "./started.ts";
 
-const inUse = (stop: string) =>
+const createInUseMessage = (stop: string) =>
   `An emulator is already running on this state (RUN FILE). Use it, stop it with "${stop}", or choose another file with --file.`;
 
 describe("second svc emulator start", () => {
   it("reports the running emulator of the folder, its address and how to inspect it", async (t) => {
-    const { cwd, url, port } = await started(t, "emulator start --port 0");
+    const { cwd, url, port } = await startEmulatorCommand(t, "emulator start --port 0");
     const state = join(cwd, ".svc/emulator.json");
     for (const line of [
       `emulator start --port ${port}`,
@@ -38,17 +38,17 @@ describe("second svc emulator start", () => {
 
   it("explains how two processes of a store share a folder", async (t) => {
     const env = { SVC_RUN_FILE: "svc.run" };
-    const { cwd } = await started(t, "emulator start --port 0", env);
+    const { cwd } = await startEmulatorCommand(t, "emulator start --port 0", env);
     const { exit, err } = await runCli("emulator start --port 0 --store postgres://a@127.0.0.1:9/db", { cwd, env });
     assert.equal(exit, 1);
     assert.equal(
       err.replace(/\(.*\)/, "(RUN FILE)"),
-      `error: ${inUse("svc emulator stop")}\n  To run a second process with the same store and folder, set SVC_RUN_FILE to another file.\n`,
+      `error: ${createInUseMessage("svc emulator stop")}\n  To run a second process with the same store and folder, set SVC_RUN_FILE to another file.\n`,
     );
   });
 
   it("reports that the emulator of another folder uses the ports", async (t) => {
-    const { cwd, port } = await started(t, "emulator start --port 0");
+    const { cwd, port } = await startEmulatorCommand(t, "emulator start --port 0");
     const { exit, err } = await runCli(`emulator start --port ${port}`, { cwd: await createTestFolder(t) });
     assert.equal(exit, 1);
     const [message, hint] = err.split("\n");
@@ -68,7 +68,7 @@ describe("second svc emulator start", () => {
 
 describe("svc emulator start with a port in use", () => {
   it("creates no files in the folder", async (t) => {
-    const { port } = await started(t, "emulator start --port 0");
+    const { port } = await startEmulatorCommand(t, "emulator start --port 0");
     for (const line of [`emulator start --port ${port}`, `emulator start --port ${port} --detach`]) {
       const cwd = await createTestFolder(t);
       assert.equal((await runCli(line, { cwd })).exit, 1, line);
@@ -77,7 +77,7 @@ describe("svc emulator start with a port in use", () => {
   });
 
   it("preserves an existing .svc folder and its files", async (t) => {
-    const { port } = await started(t, "emulator start --port 0");
+    const { port } = await startEmulatorCommand(t, "emulator start --port 0");
     const cwd = await createTestFolder(t);
     await mkdir(join(cwd, ".svc"));
     await writeFile(join(cwd, ".svc/notes.txt"), "mine");
@@ -88,7 +88,7 @@ describe("svc emulator start with a port in use", () => {
 
 describe("emulator with a removed .svc folder", () => {
   it("is named by its process ID if another emulator needs its port", async (t) => {
-    const { cwd, port } = await started(t, "emulator start --port 0");
+    const { cwd, port } = await startEmulatorCommand(t, "emulator start --port 0");
     await rm(join(cwd, ".svc"), { recursive: true });
     const ours = await runCli(`emulator start --port ${port}`, { cwd });
     const another = "Choose another port with --port, or use --port 0 for free ports.";
@@ -108,8 +108,8 @@ describe("emulator with a removed .svc folder", () => {
   });
 
   it("is named by failing commands if it listens at the default port", async (t) => {
-    if (await isTaken(4010)) return t.skip("something listens on port 4010 of this machine");
-    const { cwd } = await started(t, "emulator start");
+    if (await isPortInUse(4010)) return t.skip("something listens on port 4010 of this machine");
+    const { cwd } = await startEmulatorCommand(t, "emulator start");
     await rm(join(cwd, ".svc"), { recursive: true });
     for (const line of ["emulator stop", "emulator status", "emulator clock"]) {
       const { exit, err } = await runCli(line, { cwd });
@@ -132,7 +132,7 @@ describe("emulator with a removed .svc folder", () => {
 });
 
 /** Whether one of the three ports from this one on is in use. */
-async function isTaken(port: number): Promise<boolean> {
+async function isPortInUse(port: number): Promise<boolean> {
   const servers = [port, port + 1, port + 2].map((each) => createServer().listen(each, "127.0.0.1"));
   const taken = await Promise.all(
     servers.map((server) =>
@@ -148,7 +148,7 @@ async function isTaken(port: number): Promise<boolean> {
 
 describe("--ready-file", () => {
   it("is removed with the emulator", async (t) => {
-    const { cwd, run } = await started(t, "emulator start --port 0 --ephemeral --ready-file up.json");
+    const { cwd, run } = await startEmulatorCommand(t, "emulator start --port 0 --ephemeral --ready-file up.json");
     assert.equal(JSON.parse(await readFile(join(cwd, "up.json"), "utf8")).event, "ready");
     run.signal("SIGINT");
     await run.ended;
@@ -166,7 +166,7 @@ describe("--ready-file", () => {
   });
 
   it("survives a rejected second start next to a running emulator", async (t) => {
-    const { cwd, run } = await started(t, "emulator start --port 0 --ready-file up.json");
+    const { cwd, run } = await startEmulatorCommand(t, "emulator start --port 0 --ready-file up.json");
     const before = await readFile(join(cwd, "up.json"), "utf8");
     const { exit } = await runCli("emulator start --port 0 --ready-file up.json", { cwd });
     assert.deepEqual([exit, await readFile(join(cwd, "up.json"), "utf8")], [1, before]);
@@ -178,7 +178,7 @@ describe("--ready-file", () => {
   it("becomes private once the file contains a token", async (t) => {
     const cwd = await createTestFolder(t);
     await writeFile(join(cwd, "up.json"), "", { mode: 0o644 });
-    const { run } = await started(t, "emulator start --port 0 --ephemeral --ready-file up.json", {}, cwd);
+    const { run } = await startEmulatorCommand(t, "emulator start --port 0 --ephemeral --ready-file up.json", {}, cwd);
     assert.equal((await stat(join(cwd, "up.json"))).mode & 0o777, 0o600);
     run.signal("SIGINT");
     await run.ended;

@@ -14,7 +14,7 @@ import { getSvcPath } from "../../support/shipped.ts";
 const run = promisify(execFile);
 
 /** A folder whose state has a contract, a snapshot `prepared` of it, and a second, later contract. */
-async function prepared(t: TestContext) {
+async function createSnapshotFolder(t: TestContext) {
   const cwd = await createTestFolder(t);
   const file = join(cwd, ".svc/emulator.json");
   const on = await startTestEmulator(t, { file });
@@ -41,7 +41,7 @@ console.log(JSON.stringify({ base, found, made: (await made.json()).id }));
 `,
 ];
 
-const files = async (folder: string): Promise<Record<string, string>> => {
+const readFiles = async (folder: string): Promise<Record<string, string>> => {
   const names = (await readdir(folder, { recursive: true, withFileTypes: true })).filter((one) => one.isFile());
   return Object.fromEntries(
     await Promise.all(
@@ -52,9 +52,9 @@ const files = async (folder: string): Promise<Record<string, string>> => {
 
 describe("svc emulator exec --from", () => {
   it("runs four copies of one snapshot concurrently without changing the original", async (t) => {
-    const { cwd, on } = await prepared(t);
+    const { cwd, on } = await createSnapshotFolder(t);
     await on.close();
-    const before = await files(cwd);
+    const before = await readFiles(cwd);
     const argv = [getSvcPath(), "emulator", "exec", "--from", "prepared", ...child];
     const runs = await Promise.all(
       Array.from({ length: 4 }, () => run(process.execPath, argv, { cwd, env: { PATH: process.env.PATH } })),
@@ -64,11 +64,11 @@ describe("svc emulator exec --from", () => {
     for (const { base, ...rest } of told) {
       assert.deepEqual(rest, { found: [200, 404], made: "T-2" });
     }
-    assert.deepEqual(await files(cwd), before);
+    assert.deepEqual(await readFiles(cwd), before);
   });
 
   it("starts at the snapshot's time with the same clock mode", async (t) => {
-    const { on, svc } = await prepared(t);
+    const { on, svc } = await createSnapshotFolder(t);
     await on.clock.advance({ by: "PT5H" });
     const clock = [
       "--",
@@ -83,7 +83,7 @@ describe("svc emulator exec --from", () => {
   });
 
   it("accepts a copied snapshot, the state of a running emulator and an exported state", async (t) => {
-    const { cwd, file, svc, contract } = await prepared(t);
+    const { cwd, file, svc, contract } = await createSnapshotFolder(t);
     const found = async (from: string) => {
       const { exit, out, err } = await svc(`emulator exec --from ${from}`, child);
       assert.deepEqual([exit, err], [0, ""]);
@@ -99,7 +99,7 @@ describe("svc emulator exec --from", () => {
   });
 
   it("finds the snapshots of a reachable emulator whose state is in another folder", async (t) => {
-    const { on } = await prepared(t);
+    const { on } = await createSnapshotFolder(t);
     const cwd = await createTestFolder(t);
     const env = { SVC_EMULATOR_URL: `${on.routerUrl}/_emulator`, SVC_EMULATOR_TOKEN: on.token };
     const { exit, out, err } = await runCli(["emulator", "exec", "--from", "prepared", ...child], { cwd, env });
@@ -148,7 +148,7 @@ describe("svc emulator exec --from", () => {
   });
 
   it("rejects invalid combinations and changes nothing", async (t) => {
-    const { cwd, file, on, svc } = await prepared(t);
+    const { cwd, file, on, svc } = await createSnapshotFolder(t);
     await on.close();
     const snapshots = `${file}.snapshots`;
     const text = await readFile(join(snapshots, "prepared.json"), "utf8");
@@ -159,7 +159,7 @@ describe("svc emulator exec --from", () => {
     await put("newer", text.replace(svcVersion, "9.9.9").replace('"contracts":', '"contracts":9'));
     await put("hello", "hello\n");
     await rename(join(snapshots, "prepared.json"), join(snapshots, "renamed.json"));
-    const before = await files(cwd);
+    const before = await readFiles(cwd);
     const refused = async (argv: string): Promise<RunResult> => {
       const result = await svc(`emulator exec ${argv} -- true`);
       return {
@@ -199,13 +199,13 @@ describe("svc emulator exec --from", () => {
         "/.svc/emulator.json already contains a state. Nothing was changed. Use another file, or continue this state without --from.",
       ),
     );
-    assert.deepEqual(await files(cwd), { ...before, "prepared.json": text });
+    assert.deepEqual(await readFiles(cwd), { ...before, "prepared.json": text });
   });
 });
 
 describe("svc emulator start --from", () => {
   it("runs in memory next to the emulator of the snapshot", async (t) => {
-    const { cwd, on, contract } = await prepared(t);
+    const { cwd, on, contract } = await createSnapshotFolder(t);
     let end = () => {};
     const lines: Record<string, unknown>[] = [];
     const ended = runCli("emulator start --from prepared --json", {
@@ -228,7 +228,7 @@ describe("svc emulator start --from", () => {
 
 describe("completion of snapshots", () => {
   it("lists the snapshots of the folder's state", async (t) => {
-    const { cwd, on } = await prepared(t);
+    const { cwd, on } = await createSnapshotFolder(t);
     await on.snapshot("other");
     const complete = async (words: string) => (await runCli(["complete", "--", ...words.split(" ")], { cwd })).out;
     assert.equal(await complete("emulator exec --from p"), "prepared\n:0\n");

@@ -7,7 +7,7 @@ import type { Host } from "../../../src/cli/process/host.ts";
 import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 
-const hostWith = (env: Readonly<Record<string, string>>) => ({ env }) as unknown as Host;
+const createHost = (env: Readonly<Record<string, string>>) => ({ env }) as unknown as Host;
 
 describe("svc emulator start --store", () => {
   it("rejects invalid combinations and never prints a password", async (t) => {
@@ -46,14 +46,14 @@ describe("svc emulator start --store", () => {
       mode: 0o600,
     });
     const store = (url: string, env: Readonly<Record<string, string>>) =>
-      resolveStore({ store: url }, hostWith(env))?.store;
+      resolveStore({ store: url }, createHost(env))?.store;
     const file = { PGPASSFILE: path };
     assert.deepEqual(
       [
-        resolveStore({}, hostWith({ SVC_STORE: "postgres://me:own@h/db", PGPASSWORD: "other" })),
+        resolveStore({}, createHost({ SVC_STORE: "postgres://me:own@h/db", PGPASSWORD: "other" })),
         store("postgres://me@h/db", { SVC_STORE: "postgres://me:own@h/db", PGPASSWORD: "other" }),
         store("postgres://you@h/db", { SVC_STORE: "postgres://me:own@h/db" }),
-        resolveStore({ file: "x.json" }, hostWith({ SVC_STORE: "postgres://me:own@h/db" })),
+        resolveStore({ file: "x.json" }, createHost({ SVC_STORE: "postgres://me:own@h/db" })),
         store("postgres://me@h/db", { PGPASSWORD: "p/w", ...file }),
         store("postgres://me@h/db", file),
         store("postgres://me@/any?host=/run", file),

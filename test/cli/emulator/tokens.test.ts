@@ -60,7 +60,7 @@ describe("svc emulator tokens", () => {
 });
 
 /** A shared emulator, and another folder with profiles. */
-async function shared(t: TestContext) {
+async function startSharedEmulator(t: TestContext) {
   const { emulator, cwd, json } = await startCliEmulator(t);
   const { token } = await json<{ token: string }>("emulator tokens create ada --role read");
   const env = { SVC_CONFIG_DIR: cwd };
@@ -71,7 +71,7 @@ async function shared(t: TestContext) {
 
 describe("profile with a shared emulator", () => {
   it("directs commands to the emulator with its own token, which is never shown", async (t) => {
-    const { emulator, token, svc } = await shared(t);
+    const { emulator, token, svc } = await startSharedEmulator(t);
     assert.equal((await svc("emulator clock")).exit, 5);
     assert.equal((await svc(`config set emulator_url ${emulator.controlUrl}`)).exit, 0);
     assert.equal((await svc("config set emulator_token --secret-file token.txt")).exit, 0);
@@ -82,7 +82,7 @@ describe("profile with a shared emulator", () => {
   });
 
   it("yields to the environment and withholds its token from other services", async (t) => {
-    const { emulator, svc } = await shared(t);
+    const { emulator, svc } = await startSharedEmulator(t);
     const other = await startCliEmulator(t);
     await svc(`config set emulator_url ${emulator.controlUrl}`);
     await svc("config set emulator_token --secret-file token.txt");
@@ -120,7 +120,7 @@ describe("profile with a shared emulator", () => {
   });
 
   it("provides no variables to a token that cannot read the secrets", async (t) => {
-    const { emulator, svc } = await shared(t);
+    const { emulator, svc } = await startSharedEmulator(t);
     await svc(`config set emulator_url ${emulator.controlUrl}`);
     await svc("config set emulator_token --secret-file token.txt");
     assert.deepEqual(await svc("emulator env"), {

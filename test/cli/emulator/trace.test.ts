@@ -20,7 +20,7 @@ interface Node {
 }
 
 /** A contract with deliveries to a dead receiver, after an advance by `minutes`. */
-async function deadReceiver(t: TestContext, minutes: number): Promise<CliEmulator> {
+async function startWithDeadReceiver(t: TestContext, minutes: number): Promise<CliEmulator> {
   const on = await startCliEmulator(t, manual);
   await on.svc(create);
   await createDraftContract(on.emulator.api);
@@ -30,7 +30,7 @@ async function deadReceiver(t: TestContext, minutes: number): Promise<CliEmulato
 
 describe("svc emulator trace", () => {
   it("explains six attempts to reach a dead receiver within 155 minutes", async (t) => {
-    const { svc, json } = await deadReceiver(t, 155);
+    const { svc, json } = await startWithDeadReceiver(t, 155);
     const { nodes } = await json<{ nodes: readonly Node[] }>("emulator trace T-1");
     const deliveries = nodes.filter(({ kind }) => kind === "delivery");
     assert.deepEqual(
@@ -66,13 +66,13 @@ describe("svc emulator trace", () => {
   });
 
   it("names the attempt that disabled the webhook of a skipped delivery", async (t) => {
-    const { svc } = await deadReceiver(t, 400);
+    const { svc } = await startWithDeadReceiver(t, 400);
     const { out } = await svc("emulator trace delivery:1");
     assert.match(out, /delivery:1 .* skipped_disabled \(webhook disabled by attempt:1\.6\) {2}webhook 1 is subscribed/);
   });
 
   it("prints one line per node for programs", async (t) => {
-    const { svc } = await deadReceiver(t, 5);
+    const { svc } = await startWithDeadReceiver(t, 5);
     const { out } = await svc("emulator trace T-1 --format ndjson");
     const lines = out.trim().split("\n");
     assert.deepEqual(
@@ -82,7 +82,7 @@ describe("svc emulator trace", () => {
   });
 
   it("prints OpenTelemetry spans with their parents", async (t) => {
-    const { svc, json } = await deadReceiver(t, 5);
+    const { svc, json } = await startWithDeadReceiver(t, 5);
     const { nodes } = await json<{ nodes: readonly Node[] }>("emulator trace T-1");
     const { out } = await svc("emulator trace T-1 --format otlp");
     const document = JSON.parse(out) as Otlp;
@@ -138,7 +138,7 @@ describe("svc emulator trace", () => {
   });
 
   it("follows new nodes until stopped", async (t) => {
-    const { emulator, cwd } = await deadReceiver(t, 5);
+    const { emulator, cwd } = await startWithDeadReceiver(t, 5);
     const env = { SVC_EMULATOR_URL: emulator.controlUrl, SVC_EMULATOR_TOKEN: emulator.token };
     const run = await startSvcProcess(t, ["emulator", "trace", "T-1", "--follow"], { cwd, env });
     await run.saw("attempt:1.2 ");
@@ -157,7 +157,7 @@ describe("svc emulator trace", () => {
         `2031-01-02T03:04:05.000Z delivery:1 > attempt:1.1 attempt 1: ${refused}  the first attempt`,
         `2031-01-02T03:09:05.000Z delivery:1 > attempt:1.2 attempt 2: ${refused}  retry 1, 5 min after ${refused}; somebody advanced the clock`,
         `2031-01-02T03:19:05.000Z delivery:1 > attempt:1.3 attempt 3: ${refused}  retry 2, 10 min after ${refused}; somebody advanced the clock`,
-        `2031-01-02T03:19:05.000Z somebody > attempt:1.4 resend 1 of delivery:1: ${refused}  resent by ${resender(lines)}`,
+        `2031-01-02T03:19:05.000Z somebody > attempt:1.4 resend 1 of delivery:1: ${refused}  resent by ${findResendCause(lines)}`,
       ],
     );
   });
@@ -182,7 +182,7 @@ describe("svc emulator trace", () => {
 });
 
 /** The request that caused the resend. */
-const resender = (lines: readonly string[]): string =>
+const findResendCause = (lines: readonly string[]): string =>
   /resent by (request:\d+)/.exec(lines.join("\n"))?.[1] ?? "nobody";
 
 interface Otlp {

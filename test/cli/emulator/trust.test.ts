@@ -9,7 +9,7 @@ import { startTestEmulator } from "../../support/emulator.ts";
 import { startReceiver } from "../../support/receiver.ts";
 
 /** A browser that records its argument. */
-async function notingBrowser(folder: string) {
+async function createRecordingBrowser(folder: string) {
   const [program, told] = [join(folder, "browser"), join(folder, "told")];
   await writeFile(program, `#!/bin/sh\nprintf '%s\\n' "$@" > "${told}.new" && mv "${told}.new" "${told}"\n`);
   await chmod(program, 0o755);
@@ -37,7 +37,7 @@ describe("foreign folder with a run file", () => {
     const path = join(cwd, ".svc/emulator.json.run");
     await writeFile(path, JSON.stringify(run));
     await chmod(path, mode);
-    const browser = await notingBrowser(cwd);
+    const browser = await createRecordingBrowser(cwd);
     const exits: Record<string, number> = {};
     for (const argv of [
       "emulator status",
@@ -113,7 +113,7 @@ describe("svc emulator open", () => {
         const body = JSON.stringify({ code: "a b", url, expires_in: 60 });
         response.writeHead(201, { "content-type": "application/json" }).end(body);
       });
-      const browser = await notingBrowser(cwd);
+      const browser = await createRecordingBrowser(cwd);
       const env = { BROWSER: browser.program, SVC_EMULATOR_TOKEN: "t0ken" };
       await runCli(["emulator", "open", "--base-url", host.url], { cwd, env });
       assert.equal(await browser.told(), `${host.url}/_emulator/ui/#code=a%20b\n`);

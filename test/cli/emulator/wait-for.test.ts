@@ -13,7 +13,7 @@ async function withContract(t: TestContext) {
 }
 
 /** A request log with one request after dropped ones. */
-async function slowLog(t: TestContext) {
+async function startResyncingLog(t: TestContext) {
   const { emulator } = await startCliEmulator(t);
   await emulator.router("GET", "/router/v1/clusters/");
   const { body } = await emulator.ask("GET", "requests?operation=clusters.list");
@@ -239,7 +239,7 @@ describe("event stream with a slow reader", () => {
     ["emulator watch-requests", []],
   ] as const) {
     it(`reports the number of dropped events: svc ${line}`, async (t) => {
-      const { url, token } = await slowLog(t);
+      const { url, token } = await startResyncingLog(t);
       const { out, err } = await runCli(line.split(" "), {
         env: { SVC_EMULATOR_URL: `${url}/_emulator`, SVC_EMULATOR_TOKEN: token },
       });

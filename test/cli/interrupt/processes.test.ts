@@ -22,7 +22,7 @@ const graceMs = 1_000;
  * Ends the process by a signal within the time of ten starts of the same program (half a second on an idle machine),
  * plus `within` for cleanup. Both times are measured concurrently, because other load slows both.
  */
-async function ends(
+async function assertEndsInTime(
   run: SvcProcess,
   { name = "SIGINT", within = 0 }: { name?: SignalName; within?: number } = {},
 ): Promise<void> {
@@ -33,7 +33,7 @@ async function ends(
 }
 
 /** A service that never responds. `asked` resolves at the first request. */
-async function hanging(t: TestContext) {
+async function startHangingService(t: TestContext) {
   const service = await startReceiver(t);
   const asked = new Promise<void>((resolve) => service.answer(() => resolve()));
   return { url: service.url, asked };
@@ -57,12 +57,12 @@ const noNohup = process.platform === "linux" ? false : "whether a signal is igno
 
 describe("svc process at Ctrl-C", () => {
   it("exits while a service hangs", async (t) => {
-    const service = await hanging(t);
+    const service = await startHangingService(t);
     const run = await startSvcProcess(t, ["router", "health", "--base-url", service.url], {
       cwd: await createTestFolder(t),
     });
     await service.asked;
-    await ends(run);
+    await assertEndsInTime(run);
     assert.equal(run.out() + run.err(), "");
   });
 
@@ -71,7 +71,7 @@ describe("svc process at Ctrl-C", () => {
     const run = await startSvcProcess(t, ["api", "POST", "/api/contracts", "--data", "-"], { cwd, env });
     // The write exceeds the capacity of a pipe, so it completes only when the process reads.
     await new Promise<void>((resolve) => run.child.stdin!.write("x".repeat(1_000_000), () => resolve()));
-    await ends(run, { within: graceMs });
+    await assertEndsInTime(run, { within: graceMs });
   });
 
   it("exits during the read of a named pipe without a writer", { skip: process.platform === "win32" }, async (t) => {
@@ -82,7 +82,7 @@ describe("svc process at Ctrl-C", () => {
     // The open call returns when the process reads the pipe.
     const writer = await open(pipe, "w");
     t.after(() => writer.close());
-    await ends(run, { within: graceMs });
+    await assertEndsInTime(run, { within: graceMs });
   });
 
   it("exits at the second signal if the child of emulator exec ignores both signals", async (t) => {
@@ -92,7 +92,7 @@ describe("svc process at Ctrl-C", () => {
       await run.saw("deaf");
       run.child.kill(name);
       await run.saw(`heard ${name}`);
-      await ends(run, { name, within: graceMs });
+      await assertEndsInTime(run, { name, within: graceMs });
       // The child writes to the same pipe, so the pipe ends with the last process that holds it.
       await finished(run.child.stdout!);
     }
@@ -118,7 +118,7 @@ describe("svc process at Ctrl-C", () => {
     const run = await startSvcProcess(t, ["emulator", "start", "--json", "--port", "0"], { cwd, within: ["nohup"] });
     await run.saw('"ready"');
     run.child.kill("SIGHUP");
-    await ends(run, { name: "SIGTERM", within: graceMs });
+    await assertEndsInTime(run, { name: "SIGTERM", within: graceMs });
   });
 
   it("ends emulator start and closes the state cleanly", async (t) => {
@@ -126,7 +126,7 @@ describe("svc process at Ctrl-C", () => {
       const cwd = await createTestFolder(t);
       const run = await startSvcProcess(t, ["emulator", "start", "--json", "--port", "0"], { cwd });
       await run.saw('"ready"');
-      await ends(run, { name });
+      await assertEndsInTime(run, { name });
       assert.deepEqual((await readdir(join(cwd, ".svc"))).sort(), [
         ".gitignore",
         ".origin",
@@ -141,7 +141,7 @@ describe("svc process at Ctrl-C", () => {
     const { world, cwd, env } = await withEmulator(t);
     const run = await startSvcProcess(t, ["webhooks", "listen", "--json"], { cwd, env });
     await run.saw('"ready"');
-    await ends(run);
+    await assertEndsInTime(run);
     assert.deepEqual((await world.ask("GET", "webhooks")).body, []);
   });
 
@@ -166,14 +166,14 @@ describe("svc process at Ctrl-C", () => {
     };
     const run = await startSvcProcess(t, ["webhooks", "listen", "--json"], { cwd, env });
     await run.saw('"ready"');
-    await ends(run, { within: graceMs });
+    await assertEndsInTime(run, { within: graceMs });
   });
 
   it("exits while following the emulator's requests", async (t) => {
     const { cwd, env } = await withEmulator(t);
     const run = await startSvcProcess(t, ["emulator", "requests", "--follow"], { cwd, env });
     await run.saw("Following");
-    await ends(run);
+    await assertEndsInTime(run);
   });
 
   it("exits while polling for the tokens of a device", async (t) => {
@@ -183,7 +183,7 @@ describe("svc process at Ctrl-C", () => {
       env: { ...env, SVC_TOKEN: "" },
     });
     await run.saw("enter the code");
-    await ends(run);
+    await assertEndsInTime(run);
   });
 
   it("ends a job with hanging requests and prints how to continue", async (t) => {
@@ -200,7 +200,7 @@ describe("svc process at Ctrl-C", () => {
     const argv = ["router", "map-clients", "rows.txt", "--cluster", "eu-1", "--base-url", service.url, "--yes"];
     const run = await startSvcProcess(t, argv, { cwd, env: { SVC_CLUSTER_KEY: "k" } });
     await asked;
-    await ends(run, { within: graceMs });
+    await assertEndsInTime(run, { within: graceMs });
     assert.match(run.err(), /Resume it with: svc router jobs resume job_/);
   });
 });

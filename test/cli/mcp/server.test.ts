@@ -21,18 +21,22 @@ import {
 } from "../../support/cli/signed-receiver.ts";
 import { getProgramPath } from "../../support/program.ts";
 
-interface ToolAnswer {
+interface ToolResponse {
   readonly text: string;
   readonly isError: boolean;
 }
 
 interface Agent extends CliEmulator {
   readonly client: Client;
-  call(name: string, input?: Record<string, unknown>): Promise<ToolAnswer>;
+  call(name: string, input?: Record<string, unknown>): Promise<ToolResponse>;
 }
 
 /** An agent with `svc mcp` and an emulator: the protocol's own client on the streams of the command. */
-async function agent(t: TestContext, flags: readonly string[] = [], options: EmulatorOptions = {}): Promise<Agent> {
+async function startAgent(
+  t: TestContext,
+  flags: readonly string[] = [],
+  options: EmulatorOptions = {},
+): Promise<Agent> {
   const world = await startCliEmulator(t, options);
   const [toServer, fromServer] = [new PassThrough(), new PassThrough()];
   let seen = 0;
@@ -51,10 +55,10 @@ async function agent(t: TestContext, flags: readonly string[] = [], options: Emu
     assert.deepEqual(await run.then(({ exit, err }) => [exit, err]), [0, ""]);
     await client.close();
   });
-  return { ...world, client, call: callerOf(client) };
+  return { ...world, client, call: createCaller(client) };
 }
 
-const callerOf =
+const createCaller =
   (client: Client): Agent["call"] =>
   async (name, input = {}) => {
     const { content, isError } = await client.callTool({ name, arguments: input });
@@ -62,12 +66,12 @@ const callerOf =
     return { text, isError: isError === true };
   };
 
-const printed = async (run: Promise<{ out: string }>): Promise<ToolAnswer> => ({
+const getOutput = async (run: Promise<{ out: string }>): Promise<ToolResponse> => ({
   text: (await run).out,
   isError: false,
 });
 
-const errorOf = ({ text, isError }: ToolAnswer): string => {
+const requireErrorMessage = ({ text, isError }: ToolResponse): string => {
   assert.equal(isError, true);
   return JSON.parse(text).error.message;
 };
@@ -90,7 +94,7 @@ describe("svc mcp", () => {
     });
     const client = new Client({ name: "agent", version: "1" });
     await client.connect(transport);
-    assert.deepEqual(await callerOf(client)("clock"), await printed(svc("emulator clock --json")));
+    assert.deepEqual(await createCaller(client)("clock"), await getOutput(svc("emulator clock --json")));
     const { pid } = transport;
     await client.close();
     assert.throws(() => process.kill(pid!, 0), { code: "ESRCH" });
@@ -98,7 +102,7 @@ describe("svc mcp", () => {
 
   it("offers at most ten tools with schemas of at most 4 kB", async (t) => {
     for (const flags of [[], writes]) {
-      const { client } = await agent(t, flags);
+      const { client } = await startAgent(t, flags);
       const { tools } = await client.listTools();
       assert.ok(tools.length >= 9 && tools.length <= 10, `${tools.length} tools`);
       assert.ok(Buffer.byteLength(JSON.stringify(tools)) <= 4_096, `${JSON.stringify(tools).length} bytes`);
@@ -112,7 +116,7 @@ describe("svc mcp", () => {
   it("offers the tools listed in docs/agents.md", async (t) => {
     const rows = [...readPage("docs/agents.md").matchAll(/^\| `(\w+)` \|(.*)\|(.*)\|$/gm)];
     for (const flags of [[], writes]) {
-      const { tools } = await (await agent(t, flags)).client.listTools();
+      const { tools } = await (await startAgent(t, flags)).client.listTools();
       const offered = rows.filter(([, , reads = ""]) => flags === writes || reads.trim() !== "");
       assert.deepEqual(
         tools.map(({ name }) => name),
@@ -122,26 +126,26 @@ describe("svc mcp", () => {
   });
 
   it("declares every tool as read-only and rejects changes", async (t) => {
-    const { client, call, json } = await agent(t);
+    const { client, call, json } = await startAgent(t);
     const { tools } = await client.listTools();
     assert.deepEqual(
       tools.filter(({ annotations }) => annotations?.readOnlyHint !== true),
       [],
     );
     const created = await call("call", { operation: "webhooks.create", body: down });
-    assert.match(errorOf(created), /body/);
+    assert.match(requireErrorMessage(created), /body/);
     assert.equal(
-      errorOf(await call("call", { operation: "contracts.send", params: { composite_id: "T-1" } })),
+      requireErrorMessage(await call("call", { operation: "contracts.send", params: { composite_id: "T-1" } })),
       "svc contracts send changes something, and this server only reads",
     );
-    assert.match(errorOf(await call("clock", { by: "PT1H" })), /by/);
-    assert.match(errorOf(await call("snapshot", { action: "save", name: "x" })), /action/);
-    assert.match(errorOf(await call("certify", { to: "http://localhost:9" })), /Unknown tool/);
+    assert.match(requireErrorMessage(await call("clock", { by: "PT1H" })), /by/);
+    assert.match(requireErrorMessage(await call("snapshot", { action: "save", name: "x" })), /action/);
+    assert.match(requireErrorMessage(await call("certify", { to: "http://localhost:9" })), /Unknown tool/);
     assert.deepEqual(await json("emulator webhooks"), []);
   });
 
   it("finds, describes and calls an operation and returns the output of --json", async (t) => {
-    const { call, svc } = await agent(t, writes, { clock: { mode: "manual" } });
+    const { call, svc } = await startAgent(t, writes, { clock: { mode: "manual" } });
     const found = JSON.parse((await call("find", { query: "create a contract" })).text);
     const { commands } = JSON.parse((await runCli("help --json")).out);
     const ofManifest = (command: string) => commands.find((one: { command: string }) => one.command === command);
@@ -160,18 +164,18 @@ describe("svc mcp", () => {
     const params = { composite_id: "T-1" };
     assert.deepEqual(
       await call("call", { operation: "contracts.status", params }),
-      await printed(svc("contracts status T-1 --json")),
+      await getOutput(svc("contracts status T-1 --json")),
     );
     assert.deepEqual(
       await call("call", { operation: "contracts list", query: { limit: 1, page: 1 } }),
-      await printed(svc("contracts list --limit 1 --page 1 --json")),
+      await getOutput(svc("contracts list --limit 1 --page 1 --json")),
     );
   });
 
   it("moves a contract through its lifecycle in virtual time and explains its failed webhook", async (t) => {
-    const { call, svc, json } = await agent(t, writes, { clock: { mode: "manual" } });
+    const { call, svc, json } = await startAgent(t, writes, { clock: { mode: "manual" } });
     await call("call", { operation: "webhooks.create", body: down });
-    assert.deepEqual(await call("contract", { to: "SIGN" }), await printed(svc("contracts status T-1 --json")));
+    assert.deepEqual(await call("contract", { to: "SIGN" }), await getOutput(svc("contracts status T-1 --json")));
     assert.deepEqual(JSON.parse((await call("contract", { id: "T-1", to: "EXECUTED" })).text), {
       ...(await json("contracts status T-1")),
       contract_status: "EXECUTED",
@@ -187,26 +191,26 @@ describe("svc mcp", () => {
         "emulator requests --limit 3 --operation contracts.create",
       ],
     ] as const) {
-      assert.deepEqual(answer, await printed(svc(`${line} --json`)), line);
+      assert.deepEqual(answer, await getOutput(svc(`${line} --json`)), line);
     }
     assert.equal(JSON.parse((await call("why")).text).disabled.by, "attempt:1.6");
   });
 
   it("saves, compares and restores snapshots", async (t) => {
-    const { call, svc, json } = await agent(t, writes, { clock: { mode: "manual" } });
+    const { call, svc, json } = await startAgent(t, writes, { clock: { mode: "manual" } });
     await call("snapshot", { action: "save", name: "before" });
     await call("contract", { to: "DRAFT" });
     assert.deepEqual(
       await call("snapshot", { action: "diff", name: "before" }),
-      await printed(svc("emulator snapshot diff before --json")),
+      await getOutput(svc("emulator snapshot diff before --json")),
     );
     await call("snapshot", { action: "restore", name: "before" });
-    assert.deepEqual(await call("snapshot", { action: "list" }), await printed(svc("emulator snapshot list --json")));
+    assert.deepEqual(await call("snapshot", { action: "list" }), await getOutput(svc("emulator snapshot list --json")));
     assert.deepEqual((await json<{ results: unknown[] }>("contracts list")).results, []);
   });
 
   it("certifies a webhook receiver and names the failing checks but not the key", async (t) => {
-    const { call } = await agent(t, writes);
+    const { call } = await startAgent(t, writes);
     const grade = async ({ url, cwd }: SignedReceiver) => {
       const { text, isError } = await call("certify", { to: url, hmac_key_file: join(cwd, "hmac.key") });
       assert.equal(text.includes(hmacKey), false);
@@ -224,13 +228,13 @@ describe("svc mcp", () => {
   });
 
   it("returns errors in the format of the command line", async (t) => {
-    const { call, svc } = await agent(t);
+    const { call, svc } = await startAgent(t);
     const { exit, err } = await svc("contracts status T-9 --json");
     assert.deepEqual([await call("contract", { id: "T-9" }), exit], [{ text: err, isError: true }, 5]);
   });
 
   it("treats no argument of an agent as an option", async (t) => {
-    const { call } = await agent(t, writes);
+    const { call } = await startAgent(t, writes);
     for (const [name, input] of [
       ["contract", { id: "--base-url=http://localhost:9" }],
       ["trace", { ref: "--format=otlp" }],
@@ -246,7 +250,7 @@ describe("svc mcp", () => {
   });
 
   it("returns no secrets", async (t) => {
-    const { call, emulator } = await agent(t, writes);
+    const { call, emulator } = await startAgent(t, writes);
     const { clientSecret, hmacKey, clusterKey } = emulator.clusters[0]!;
     const secrets = [clientSecret!, hmacKey!, clusterKey!, emulator.token];
     await call("contract", { to: "SIGN" });
@@ -303,7 +307,7 @@ describe("svc mcp", () => {
   });
 
   it("names the missing parameters of a request in one sentence", async (t) => {
-    const { client } = await agent(t);
+    const { client } = await startAgent(t);
     const anything = z.unknown();
     await assert.rejects(client.request({ method: "tools/call" } as never, anything as never), {
       code: -32602,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, it } from "node:test";
-import { createCommandLines, wordsOf } from "../../support/cli/command-lines.ts";
+import { createCommandLines, getCommandName } from "../../support/cli/command-lines.ts";
 import { findFailingCases, formatRunResult } from "../../support/cli/failing-cases.ts";
 import { localCommands, prepareSendingLines, runPrepared } from "../../support/cli/prepared-lines.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
@@ -18,7 +18,7 @@ describe("request option", () => {
 
   for (const words of local) {
     it(`is rejected by svc ${words}, which sends no requests`, async () => {
-      const line = (await createCommandLines()).find(({ command }) => wordsOf(command) === words)!;
+      const line = (await createCommandLines()).find(({ command }) => getCommandName(command) === words)!;
       for (const flags of ["--timeout 3s", "--retries 1", "--max-wait 1s", "--max-answer 1MB"]) {
         const { exit, out, err } = await runCli([...line.argv, ...flags.split(" ")]);
         assert.deepEqual([exit, out], [2, ""]);

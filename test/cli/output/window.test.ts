@@ -7,7 +7,7 @@ import { startCliEmulator } from "../../support/cli/cli-emulator.ts";
 import { ndaContractJson } from "../../support/cli/nda.ts";
 
 /** Two webhooks with long URLs, one of them with wide characters in its title. */
-async function stage(t: Parameters<typeof startCliEmulator>[0]) {
+async function startWithWideTitles(t: Parameters<typeof startCliEmulator>[0]) {
   const world = await startCliEmulator(t);
   for (const [title, path] of [
     ["契約の通知を受け取る係", "contracts/events/of/every/kind"],
@@ -23,7 +23,7 @@ async function stage(t: Parameters<typeof startCliEmulator>[0]) {
 
 describe("window of unknown width", () => {
   it("adopts the width of COLUMNS unless the terminal reports its width", async (t) => {
-    const { show, svc } = await stage(t);
+    const { show, svc } = await startWithWideTitles(t);
     const known = await show(64);
     assert.deepEqual(await show(0, "", { COLUMNS: "64" }), known);
     assert.deepEqual(await show(64, "", { COLUMNS: "200" }), known);
@@ -110,7 +110,7 @@ describe("table on a terminal", () => {
   });
 
   it("shows the URLs of webhooks before their statistics", async (t) => {
-    const { svc } = await stage(t);
+    const { svc } = await startWithWideTitles(t);
     const { out } = await svc("webhooks list", { tty: true, columns: 80, env: { NO_COLOR: "1" } });
     assert.equal(
       out,
@@ -124,7 +124,7 @@ describe("table on a terminal", () => {
   });
 
   it("fits the window by priority, aligns numbers right and reports omissions", async (t) => {
-    const { show } = await stage(t);
+    const { show } = await startWithWideTitles(t);
     const at = Object.fromEntries(
       await Promise.all([120, 80, 60].map(async (columns) => [columns, await show(columns)] as const)),
     );
@@ -160,7 +160,7 @@ describe("table on a terminal", () => {
   });
 
   it("is complete with --wide and in a pipe, with every requested column", async (t) => {
-    const { show, svc } = await stage(t);
+    const { show, svc } = await startWithWideTitles(t);
     assert.equal((await show(60, "--wide")).out.includes("contracts/events/of/every/kind"), true);
     assert.equal((await svc("emulator webhooks")).out.includes("…"), false);
     const { out } = await show(24, "--fields id,url,status,title");
@@ -169,7 +169,7 @@ describe("table on a terminal", () => {
   });
 
   it("colors only states", async (t) => {
-    const { show } = await stage(t);
+    const { show } = await startWithWideTitles(t);
     const { out } = await show(80, "", { NO_COLOR: "", FORCE_COLOR: "1" });
     assert.equal(out.includes("\u001b[32mACTIVE\u001b[39m"), true);
     assert.equal(stripVTControlCharacters(out), (await show(80)).out);

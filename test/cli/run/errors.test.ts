@@ -144,7 +144,7 @@ describe("svc run with invalid files", () => {
   // SEED=7 npm test -- cli/run/errors uses other random damage.
   it("reports the line in 200 randomly damaged files", async (t) => {
     const cwd = await createTestFolder(t);
-    const random = seeded(Number(process.env.SEED ?? 43));
+    const random = createSeededRandom(Number(process.env.SEED ?? 43));
     const odd: string[] = [];
     for (let i = 0; i < 200; i += 1) {
       const broken = breakStory(random);
@@ -185,7 +185,7 @@ steps:
 type Random = () => number;
 
 /** A generator of numbers from 0 to 1, deterministic for a seed. */
-function seeded(seed: number): Random {
+function createSeededRandom(seed: number): Random {
   let state = seed;
   return () => {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;

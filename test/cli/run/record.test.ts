@@ -13,7 +13,7 @@ const contract = {
 };
 
 /** Sends requests of a program to the contract API and of a user to the control plane. */
-function caller({ emulator }: CliEmulator, url = emulator.clusters[0]!.url) {
+function createRequester({ emulator }: CliEmulator, url = emulator.clusters[0]!.url) {
   const { clientId, clientSecret } = emulator.clusters[0]!;
   const ask = createSender(`${url}/api/v2.1/public`, { "client-id": clientId!, "client-secret": clientSecret! });
   const send = async (method: string, path: string, body?: unknown) =>
@@ -26,7 +26,7 @@ const read = ({ cwd }: CliEmulator, name: string): Promise<string> => readFile(j
 describe("svc run --record", () => {
   it("reduces 200 requests to a story that fails with the same rejection", async (t) => {
     const stage = await startCliEmulator(t, { clock: { mode: "manual" } });
-    const { send, act } = caller(stage);
+    const { send, act } = createRequester(stage);
     await send("POST", "webhooks/", {
       title: "x",
       url: (await startReceiver(t)).url,
@@ -89,7 +89,7 @@ steps:
 
   it("prompts before the replacement of a file", async (t) => {
     const stage = await startCliEmulator(t, { clock: { mode: "manual" } });
-    await caller(stage).send("POST", "contracts/", contract);
+    await createRequester(stage).send("POST", "contracts/", contract);
     await writeFile(join(stage.cwd, "story.yaml"), "steps: [{ advance: PT1H }]\n");
     const refused = await stage.svc("run --record story.yaml");
     assert.deepEqual(
@@ -102,7 +102,7 @@ steps:
 
   it("escapes dollars in values", async (t) => {
     const stage = await startCliEmulator(t, { clock: { mode: "manual" } });
-    const { send, act } = caller(stage);
+    const { send, act } = createRequester(stage);
     const jo = { is_individual: true, poc_details: { first_name: `$Jo $\{x} $$`, email: "jo@acme.example" } };
     const { id } = await send("POST", "contracts/", { ...contract, counter_party_details: [jo] });
     await act(`contracts/${id}/sign`, { email: "$jo@acme.example" });
@@ -116,7 +116,7 @@ steps:
 
   it("opens a receiver for a created webhook and repeats the elapsed time", async (t) => {
     const stage = await startCliEmulator(t, { clock: { mode: "manual" } });
-    const { send } = caller(stage, stage.emulator.routerUrl);
+    const { send } = createRequester(stage, stage.emulator.routerUrl);
     const app = await startReceiver(t);
     app.answer(500);
     for (let i = 0; i < 5; i += 1) await send("POST", "contracts/", contract);
@@ -158,7 +158,7 @@ steps:
 
   it("refers to a created webhook by its receiver", async (t) => {
     const stage = await startCliEmulator(t, { clock: { mode: "manual" } });
-    const { send } = caller(stage);
+    const { send } = createRequester(stage);
     const webhook = { title: "x", url: "http://localhost:9/hooks", only_for_activities: ["CONTRACT_CREATED"] };
     await send("POST", "webhooks/", webhook);
     const { id } = await send("POST", "webhooks/", webhook);

@@ -12,7 +12,7 @@ const byHand = "It calls no operation. Run it in a shell.";
 const elsewhere = "A step runs against the emulator of its scenario.";
 
 /** Command lines that reach beyond the scenario, with the reason for each rejection. */
-const refused: readonly (readonly [line: string, why: string])[] = [
+const rejectedLines: readonly (readonly [line: string, why: string])[] = [
   [
     "config set contracts_url http://127.0.0.1:9 --profile prod",
     `svc config set cannot be run by a scenario. ${byHand}`,
@@ -39,21 +39,21 @@ const refused: readonly (readonly [line: string, why: string])[] = [
   ["run story.yaml", `svc run cannot be run by a scenario. ${byHand}`],
   ["dev", `svc dev cannot be run by a scenario. ${byHand}`],
   ["chat-a event --file x", "svc chat-a event cannot be run by a scenario. It acts for a person or a connected app."],
-  ["files upload /etc/passwd", outside("<path>", "/etc/passwd")],
-  ["files upload ../x", outside("<path>", "../x")],
-  ["intake create --file /etc/passwd", outside("--file", "/etc/passwd")],
-  ["contracts create --data /etc/passwd", outside("--data", "/etc/passwd")],
-  ["contracts create --data /etc/$client_id", outside("--data", "/etc/x")],
-  ["contracts import-executed --file-base64 @/etc/passwd", outside("--file-base64", "/etc/passwd")],
-  ["contracts download T-1 -o/tmp/x", outside("--output", "/tmp/x")],
-  ["webhooks verify /etc/passwd", outside("<body>", "/etc/passwd")],
-  ["webhooks sign - --key-file ../key", outside("--key-file", "../key")],
-  ["router map-emails ../people.csv", outside("<file>", "../people.csv")],
-  ["router map-emails x.csv --errors-out ../x", outside("--errors-out", "../x")],
-  ["contracts reconcile --received ../x", outside("--received", "../x")],
+  ["files upload /etc/passwd", createOutsideMessage("<path>", "/etc/passwd")],
+  ["files upload ../x", createOutsideMessage("<path>", "../x")],
+  ["intake create --file /etc/passwd", createOutsideMessage("--file", "/etc/passwd")],
+  ["contracts create --data /etc/passwd", createOutsideMessage("--data", "/etc/passwd")],
+  ["contracts create --data /etc/$client_id", createOutsideMessage("--data", "/etc/x")],
+  ["contracts import-executed --file-base64 @/etc/passwd", createOutsideMessage("--file-base64", "/etc/passwd")],
+  ["contracts download T-1 -o/tmp/x", createOutsideMessage("--output", "/tmp/x")],
+  ["webhooks verify /etc/passwd", createOutsideMessage("<body>", "/etc/passwd")],
+  ["webhooks sign - --key-file ../key", createOutsideMessage("--key-file", "../key")],
+  ["router map-emails ../people.csv", createOutsideMessage("<file>", "../people.csv")],
+  ["router map-emails x.csv --errors-out ../x", createOutsideMessage("--errors-out", "../x")],
+  ["contracts reconcile --received ../x", createOutsideMessage("--received", "../x")],
 ];
 
-function outside(place: string, file: string): string {
+function createOutsideMessage(place: string, file: string): string {
   return `${place} must be the name of a file of the scenario, without a folder, got "${file}".`;
 }
 
@@ -61,14 +61,14 @@ describe("svc run with untrusted files", () => {
   it("rejects command lines that reach beyond the scenario before anything runs", async (t) => {
     const cwd = await createTestFolder(t);
     const shown: (readonly [string, string])[] = [];
-    for (const [line] of refused) {
+    for (const [line] of rejectedLines) {
       await writeFile(join(cwd, "story.yaml"), `steps:\n  - svc: ${JSON.stringify(line)}\n`);
       const { exit, out, err } = await runCli("run story.yaml", { cwd });
       shown.push([line, exit === 2 && out === "" ? err.replace(hint, "") : `${exit} ${out}${err}`]);
     }
     assert.deepEqual(
       shown,
-      refused.map(([line, why]) => [line, `error: story.yaml:2:10: ${why}\n`]),
+      rejectedLines.map(([line, why]) => [line, `error: story.yaml:2:10: ${why}\n`]),
     );
     assert.deepEqual(await readdir(cwd), ["story.yaml"]);
   });

@@ -13,7 +13,7 @@ import { hasProgram, installSvc, openTerminal } from "../../support/cli/terminal
 const run = promisify(execFile);
 
 /** The response of svc to the shell: the candidates without descriptions, and the directive. */
-async function answer(words: readonly string[], env: Record<string, string> = {}): Promise<string[]> {
+async function completeWords(words: readonly string[], env: Record<string, string> = {}): Promise<string[]> {
   const { exit, out, err } = await runCli(["complete", "--", ...words], { env });
   assert.deepEqual([exit, err], [0, ""]);
   return out
@@ -43,22 +43,22 @@ describe("svc complete", () => {
     ["nothing for an unknown command", ["nonsense", ""], [":4"]],
   ];
   for (const [what, words, expected] of cases) {
-    it(`completes ${what}`, async () => assert.deepEqual(await answer(words), expected));
+    it(`completes ${what}`, async () => assert.deepEqual(await completeWords(words), expected));
   }
 
   it("completes profiles or nothing if the profile file is damaged", async (t) => {
     const folder = await createTestFolder(t);
     await writeFile(join(folder, "profiles.json"), '{"profiles":{"staging":{},"prod":{}}}');
-    assert.deepEqual(await answer(["config", "use", "st"], { SVC_CONFIG_DIR: folder }), ["staging", ":4"]);
-    assert.deepEqual(await answer(["--profile", ""], { SVC_CONFIG_DIR: folder }), ["staging", "prod", ":4"]);
+    assert.deepEqual(await completeWords(["config", "use", "st"], { SVC_CONFIG_DIR: folder }), ["staging", ":4"]);
+    assert.deepEqual(await completeWords(["--profile", ""], { SVC_CONFIG_DIR: folder }), ["staging", "prod", ":4"]);
     await writeFile(join(folder, "profiles.json"), "{");
-    assert.deepEqual(await answer(["config", "use", ""], { SVC_CONFIG_DIR: folder }), [":4"]);
+    assert.deepEqual(await completeWords(["config", "use", ""], { SVC_CONFIG_DIR: folder }), [":4"]);
   });
 
   it("omits names that a shell would evaluate", async (t) => {
     const folder = await createTestFolder(t);
     await writeFile(join(folder, "profiles.json"), '{"profiles":{"$(id>ran)":{},"two words":{},"prod":{}}}');
-    assert.deepEqual(await answer(["config", "use", ""], { SVC_CONFIG_DIR: folder }), ["prod", ":4"]);
+    assert.deepEqual(await completeWords(["config", "use", ""], { SVC_CONFIG_DIR: folder }), ["prod", ":4"]);
   });
 
   it("prints a script for each shell", async () => {
@@ -72,7 +72,7 @@ describe("svc complete", () => {
 });
 
 /** A folder with svc and the completion script of a shell. */
-async function machine(t: TestContext, shell: (typeof shells)[number]) {
+async function createShellFolder(t: TestContext, shell: (typeof shells)[number]) {
   const folder = await createTestFolder(t);
   await installSvc(folder);
   await writeFile(join(folder, "script"), createCompletionScript(shell));
@@ -80,8 +80,8 @@ async function machine(t: TestContext, shell: (typeof shells)[number]) {
 }
 
 /** A folder whose installed svc only npx finds. */
-async function project(t: TestContext, shell: (typeof shells)[number]) {
-  const folder = await machine(t, shell);
+async function createProjectFolder(t: TestContext, shell: (typeof shells)[number]) {
+  const folder = await createShellFolder(t, shell);
   await mkdir(join(folder, "installed"));
   await rename(join(folder, "svc"), join(folder, "installed/svc"));
   const npx = '#!/bin/sh\n[ "$1" = --no-install ] && shift\nshift\nexec "$(dirname "$0")/installed/svc" "$@"\n';
@@ -89,16 +89,16 @@ async function project(t: TestContext, shell: (typeof shells)[number]) {
   return folder;
 }
 
-const missing = (...programs: string[]) => {
+const describeMissingPrograms = (...programs: string[]) => {
   const absent = programs.filter((name) => !hasProgram(name));
   return absent.length > 0 ? `${absent.join(" and ")} not installed` : false;
 };
 
 describe("completion with Tab", () => {
   it("works in bash, even if loaded twice, and runs no typed text", {
-    skip: missing("bash", "tmux"),
+    skip: describeMissingPrograms("bash", "tmux"),
   }, async (t) => {
-    const folder = await machine(t, "bash");
+    const folder = await createShellFolder(t, "bash");
     const { keys, until } = await openTerminal(t, ["bash", "--norc", "--noprofile"], { folder });
     await keys("source script; source script; clear; echo loaded", "Enter");
     await until(/^loaded$/m);
@@ -115,9 +115,9 @@ describe("completion with Tab", () => {
   });
 
   it("works in bash after words with a colon, an equals sign or an at sign", {
-    skip: missing("bash", "tmux"),
+    skip: describeMissingPrograms("bash", "tmux"),
   }, async (t) => {
-    const folder = await machine(t, "bash");
+    const folder = await createShellFolder(t, "bash");
     const { keys, until } = await openTerminal(t, ["bash", "--norc", "--noprofile"], { folder });
     await keys("source script; clear; echo loaded", "Enter");
     await until(/^loaded$/m);
@@ -131,8 +131,8 @@ describe("completion with Tab", () => {
     await until("--fields=contract_name,contract_status");
   });
 
-  it("works in zsh and runs no typed text", { skip: missing("zsh", "tmux") }, async (t) => {
-    const folder = await machine(t, "zsh");
+  it("works in zsh and runs no typed text", { skip: describeMissingPrograms("zsh", "tmux") }, async (t) => {
+    const folder = await createShellFolder(t, "zsh");
     const { keys, until } = await openTerminal(t, ["zsh", "-f"], { folder });
     // The default Tab binding of zsh expands $(…) itself before completion.
     const bind = "bindkey '^I' complete-word";
@@ -160,9 +160,9 @@ describe("completion with Tab", () => {
 
   for (const shell of ["bash", "zsh"] as const) {
     it(`works for the svc function in projects in ${shell}`, {
-      skip: missing(shell, "tmux"),
+      skip: describeMissingPrograms(shell, "tmux"),
     }, async (t) => {
-      const folder = await project(t, shell);
+      const folder = await createProjectFolder(t, shell);
       const ready = { bash: "", zsh: "autoload -Uz compinit && compinit -u -D; " }[shell];
       const plain = { bash: ["--norc", "--noprofile"], zsh: ["-f"] }[shell];
       const { keys, until } = await openTerminal(t, [shell, ...plain], { folder });
@@ -173,8 +173,8 @@ describe("completion with Tab", () => {
     });
   }
 
-  it("works for the svc function in projects in fish", { skip: missing("fish") }, async (t) => {
-    const folder = await project(t, "fish");
+  it("works for the svc function in projects in fish", { skip: describeMissingPrograms("fish") }, async (t) => {
+    const folder = await createProjectFolder(t, "fish");
     const line = "function svc; npx svc $argv; end; source script; complete -C 'svc contracts stat'";
     const { stdout } = await run("fish", ["--no-config", "-c", line], {
       cwd: folder,
@@ -183,8 +183,8 @@ describe("completion with Tab", () => {
     assert.equal(stdout, "status\tShow a contract's status\n");
   });
 
-  it("works in fish", { skip: missing("fish") }, async (t) => {
-    const folder = await machine(t, "fish");
+  it("works in fish", { skip: describeMissingPrograms("fish") }, async (t) => {
+    const folder = await createShellFolder(t, "fish");
     const ask = async (line: string) => {
       const { stdout } = await run("fish", ["--no-config", "-c", `source script; complete -C '${line}'`], {
         cwd: folder,

@@ -11,7 +11,7 @@ import { startReceiver } from "../../support/receiver.ts";
 const skip = hasProgram("tmux") ? false : "tmux is not installed";
 
 /** A session at a terminal of that width that forwards to a receiver. */
-async function session(
+async function startDevSession(
   t: TestContext,
   columns: number,
   flags: readonly string[] = [],
@@ -28,7 +28,7 @@ async function session(
 describe("svc dev at a terminal", { skip }, () => {
   for (const columns of [40, 80, 200]) {
     it(`creates, signs, resends, fails, advances and diagnoses by keys in ${columns} columns`, async (t) => {
-      const { keys, until, written, folder } = await session(t, columns);
+      const { keys, until, written, folder } = await startDevSession(t, columns);
       await keys("c");
       await until("Created T-1.");
       await until(/verified\s+200 in/);
@@ -62,7 +62,7 @@ describe("svc dev at a terminal", { skip }, () => {
     const folder = await createTestFolder(t);
     const browser = join(folder, "browser");
     await writeFile(browser, `#!/bin/sh\necho "$1" > "${folder}/opened"\n`, { mode: 0o755 });
-    const { keys, until } = await session(t, 120, [], { BROWSER: browser, CI: "", SSH_CONNECTION: "" });
+    const { keys, until } = await startDevSession(t, 120, [], { BROWSER: browser, CI: "", SSH_CONNECTION: "" });
     await keys("o");
     const shown = await until(/Opened http:\S+ in the browser/);
     assert.match(shown, /\$ svc emulator open\n/);
@@ -74,7 +74,7 @@ describe("svc dev at a terminal", { skip }, () => {
   });
 
   it("fits its status line to a window that becomes narrower and wider", async (t) => {
-    const { keys, until, resize } = await session(t, 120);
+    const { keys, until, resize } = await startDevSession(t, 120);
     await until(/virtual date \d{4}-\d\d-\d\d/);
     await resize(40);
     await keys("?");
@@ -87,7 +87,7 @@ describe("svc dev at a terminal", { skip }, () => {
   });
 
   it("ends with its terminal and removes its webhook", async (t) => {
-    const { close, folder } = await session(t, 80);
+    const { close, folder } = await startDevSession(t, 80);
     await close();
     await waitUntilFileGone(join(folder, ".svc/emulator.json.run"));
     const { ask } = await startTestEmulator(t, { file: join(folder, ".svc/emulator.json") });
@@ -95,7 +95,7 @@ describe("svc dev at a terminal", { skip }, () => {
   });
 
   it("exits with 130 at Ctrl-C and restores the terminal", async (t) => {
-    const { keys, until, cursor, folder } = await session(t, 80);
+    const { keys, until, cursor, folder } = await startDevSession(t, 80);
     await keys("C-c");
     const end = await until("done");
     assert.match(end, /exit=130/);

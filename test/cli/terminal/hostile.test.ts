@@ -25,7 +25,7 @@ interface Visit {
 const credentials = { SVC_CLIENT_ID: "id", SVC_CLIENT_SECRET: "secret-of-tests", SVC_CLUSTER_KEY: "key-of-tests" };
 
 /** Runs the command at a real terminal and checks every byte written to the terminal. */
-async function visited(t: TestContext, argv: readonly string[], visit: Visit): Promise<string> {
+async function runVisit(t: TestContext, argv: readonly string[], visit: Visit): Promise<string> {
   const { files = {}, env, steps = [], meanwhile, exit } = visit;
   const folder = await createTestFolder(t);
   for (const [name, content] of Object.entries(files)) await writeFile(join(folder, name), content);
@@ -47,7 +47,7 @@ async function visited(t: TestContext, argv: readonly string[], visit: Visit): P
 /** A lone surrogate is dropped, because encoding would replace it with U+FFFD. */
 const attackSent = hostileText.replace("\ud800", "");
 
-const attribute = (more: object) => ({
+const createAttribute = (more: object) => ({
   variable: hostileText,
   display_label: hostileText,
   help_text: hostileText,
@@ -61,15 +61,15 @@ const attribute = (more: object) => ({
 });
 
 /** A response to every read (templates, contracts, attributes) and to a creation. */
-const everything = (count: number) => ({
+const createHostileBody = (count: number) => ({
   items: Array.from({ length: count }, (_, id) => ({ id, name: `${id} ${hostileText}` })),
   results: [{ id: "T-1", contract_name: hostileText, contract_status: hostileText }],
   attributes: [
-    attribute({ type: "string" }),
-    attribute({ type: "enum" }),
-    attribute({ type: "array of options" }),
-    attribute({ type: "boolean" }),
-    attribute({ type: "date", required: false }),
+    createAttribute({ type: "string" }),
+    createAttribute({ type: "enum" }),
+    createAttribute({ type: "array of options" }),
+    createAttribute({ type: "boolean" }),
+    createAttribute({ type: "date", required: false }),
   ],
   counter_party_kind: "Individual",
   id: hostileText,
@@ -80,24 +80,24 @@ const seen = /pwn\\n::stop-commands::/;
 
 describe("untrusted string at a terminal", { skip }, () => {
   it("is harmless as a template to select", async (t) => {
-    const { url } = (await startHostileTextService(t)).endpoint({ status: 200, body: everything(3) });
+    const { url } = (await startHostileTextService(t)).endpoint({ status: 200, body: createHostileBody(3) });
     const steps: Step[] = [["2  2 pwn", "Down", "Enter"]];
-    assert.match(await visited(t, ["contracts", "templates", "show", "--base-url", url], { steps, exit: 0 }), seen);
+    assert.match(await runVisit(t, ["contracts", "templates", "show", "--base-url", url], { steps, exit: 0 }), seen);
   });
 
   it("is harmless as a template to search", async (t) => {
-    const { url } = (await startHostileTextService(t)).endpoint({ status: 200, body: everything(18) });
+    const { url } = (await startHostileTextService(t)).endpoint({ status: 200, body: createHostileBody(18) });
     const steps: Step[] = [
       ["Template id", "17 pwn"],
       [/17 pwn\s+.*17 {2}17 pwn/, "Enter"],
     ];
-    assert.match(await visited(t, ["contracts", "templates", "show", "--base-url", url], { steps, exit: 0 }), seen);
+    assert.match(await runVisit(t, ["contracts", "templates", "show", "--base-url", url], { steps, exit: 0 }), seen);
   });
 
   it("is harmless as a contract", async (t) => {
-    const { url } = (await startHostileTextService(t)).endpoint({ status: 200, body: everything(1) });
+    const { url } = (await startHostileTextService(t)).endpoint({ status: 200, body: createHostileBody(1) });
     const steps: Step[] = [["T-1  pwn", "Enter"]];
-    assert.match(await visited(t, ["contracts", "status", "--base-url", url], { steps, exit: 0 }), seen);
+    assert.match(await runVisit(t, ["contracts", "status", "--base-url", url], { steps, exit: 0 }), seen);
   });
 
   it("is harmless as a cluster", async (t) => {
@@ -106,16 +106,16 @@ describe("untrusted string at a terminal", { skip }, () => {
     const steps: Step[] = [["Cluster id", "Enter"]];
     const argv = ["router", "map-clients", "--client-ids", "c-1", "--base-url", url];
     // Moves require a lookup of the client, which a list response does not contain.
-    assert.match(await visited(t, argv, { steps, exit: 1 }), seen);
+    assert.match(await runVisit(t, argv, { steps, exit: 1 }), seen);
   });
 
   it("is harmless as a profile", async (t) => {
     const files = { "profiles.json": JSON.stringify({ profiles: { [hostileText]: {} } }) };
-    assert.match(await visited(t, ["config", "use"], { files, steps: [["pwn", "Enter"]], exit: 0 }), seen);
+    assert.match(await runVisit(t, ["config", "use"], { files, steps: [["pwn", "Enter"]], exit: 0 }), seen);
   });
 
   it("is harmless as a question of a template", async (t) => {
-    const { url } = (await startHostileTextService(t)).endpoint({ status: 200, body: everything(1) });
+    const { url } = (await startHostileTextService(t)).endpoint({ status: 200, body: createHostileBody(1) });
     const steps: Step[] = [
       ["Contract template id", "Enter"],
       [/\? pwn/, "said", "Enter"],
@@ -127,13 +127,13 @@ describe("untrusted string at a terminal", { skip }, () => {
       ["Last name", "Doe", "Enter"],
       ["E-mail", "jo@acme.example", "Enter"],
     ];
-    const written = await visited(t, ["contracts", "create", "--base-url", url], { steps, exit: 0 });
+    const written = await runVisit(t, ["contracts", "create", "--base-url", url], { steps, exit: 0 });
     assert.match(written, /To run this without prompts/);
   });
 
   it("is harmless in the findings of doctor", async (t) => {
     const { url } = (await startHostileTextService(t)).endpoint({ status: 422, body: { detail: hostileText } });
-    assert.match(await visited(t, ["doctor", "--base-url", url], { exit: 1 }), seen);
+    assert.match(await runVisit(t, ["doctor", "--base-url", url], { exit: 1 }), seen);
   });
 
   it("is harmless in deliveries and in responses of the forwarding target", async (t) => {
@@ -141,7 +141,7 @@ describe("untrusted string at a terminal", { skip }, () => {
     program.answer((_, response) => response.writeHead(500, "pwn ::stop-commands::").end(attackSent));
     const env = { SVC_WEBHOOK_HMAC_KEY: Buffer.alloc(64, 7).toString("base64") };
     const argv = ["webhooks", "listen", "--no-register", "--forward-to", program.url];
-    const written = await visited(t, [...argv, "--base-url", program.url], {
+    const written = await runVisit(t, [...argv, "--base-url", program.url], {
       env,
       exit: 130,
       async meanwhile(terminal) {
@@ -161,7 +161,7 @@ describe("untrusted string at a terminal", { skip }, () => {
     const name = "pwn\n::stop-commands::\x1b[2J\u202e.json";
     const env = { SVC_WEBHOOK_HMAC_KEY: Buffer.alloc(64, 7).toString("base64") };
     const argv = ["webhooks", "replay", name, "--to", program.url];
-    assert.match(await visited(t, argv, { env, files: { [name]: "{}" }, exit: 1 }), seen);
+    assert.match(await runVisit(t, argv, { env, files: { [name]: "{}" }, exit: 1 }), seen);
   });
 
   it("is harmless in a seed and quoted in commands to copy", async (t) => {
@@ -176,12 +176,12 @@ describe("untrusted string at a terminal", { skip }, () => {
     });
     const argv = ["emulator", "start", "--ephemeral", "--port", "0", "--seed", "seed.json"];
     const steps: Step[] = [["Press Ctrl-C to stop it.", "C-c"]];
-    const written = await visited(t, argv, { files: { "seed.json": seed }, steps, exit: 130 });
+    const written = await runVisit(t, argv, { files: { "seed.json": seed }, steps, exit: 130 });
     assert.ok(written.includes("export SVC_CLIENT_ID='id; touch pwned'\r\n"), written);
     assert.ok(written.includes("export SVC_CLIENT_SECRET='$(touch pwned)'\r\n"), written);
   });
 
   it("is absent from the tour, which controls only its own lines", async (t) => {
-    assert.match(await visited(t, ["tour"], { exit: 0 }), /Tour complete/);
+    assert.match(await runVisit(t, ["tour"], { exit: 0 }), /Tour complete/);
   });
 });

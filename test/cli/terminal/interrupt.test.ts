@@ -11,7 +11,12 @@ import { startReceiver } from "../../support/receiver.ts";
 const skip = hasProgram("tmux") ? false : "tmux is not installed";
 
 /** svc at its own terminal with this service. */
-async function at(t: TestContext, argv: readonly string[], url: string, env: Readonly<Record<string, string>> = {}) {
+async function openTerminalAt(
+  t: TestContext,
+  argv: readonly string[],
+  url: string,
+  env: Readonly<Record<string, string>> = {},
+) {
   const folder = await createTestFolder(t);
   await writeFile(join(folder, "profiles.json"), '{"profiles":{"old":{}}}');
   const given = { SVC_BASE_URL: url, SVC_CLIENT_ID: "id", SVC_CLIENT_SECRET: "secret", SVC_CLUSTER_KEY: "key" };
@@ -27,7 +32,7 @@ async function isBack({ until, cursor }: Terminal): Promise<void> {
 }
 
 /** A service with this many templates, one of which requires options. */
-async function templates(t: TestContext, count: number): Promise<string> {
+async function startTemplateService(t: TestContext, count: number): Promise<string> {
   const service = await startReceiver(t);
   const options = [{ label: "Desk", value: 1 }];
   const asked = { variable: "v", display_label: "Furniture", required: true, default_value: null };
@@ -44,8 +49,8 @@ const nowhere = "http://127.0.0.1:1";
 
 describe("Ctrl-C at a terminal", { skip }, () => {
   const questions: readonly [string, string, (t: TestContext) => Promise<string> | string, string][] = [
-    ["a list", "contracts templates show", (t) => templates(t, 2), "Template 1"],
-    ["a searchable list", "contracts templates show", (t) => templates(t, 20), "Template 1"],
+    ["a list", "contracts templates show", (t) => startTemplateService(t, 2), "Template 1"],
+    ["a searchable list", "contracts templates show", (t) => startTemplateService(t, 20), "Template 1"],
     ["a line of text", "contracts templates show --retries 0", () => nowhere, "Template id"],
     ["a secret", "config set client_secret", () => nowhere, "client_secret"],
     ["a confirmation", "config remove old", () => nowhere, "(y/N)"],
@@ -53,7 +58,7 @@ describe("Ctrl-C at a terminal", { skip }, () => {
   ];
   for (const [what, line, service, shown] of questions) {
     it(`leaves a prompt for ${what}`, async (t) => {
-      const terminal = await at(t, line.split(" "), await service(t));
+      const terminal = await openTerminalAt(t, line.split(" "), await service(t));
       await terminal.until(shown);
       await terminal.keys("C-c");
       await isBack(terminal);
@@ -61,7 +66,7 @@ describe("Ctrl-C at a terminal", { skip }, () => {
   }
 
   it("leaves a prompt for several options after earlier prompts", async (t) => {
-    const terminal = await at(t, ["contracts", "create"], await templates(t, 1));
+    const terminal = await openTerminalAt(t, ["contracts", "create"], await startTemplateService(t, 1));
     await terminal.until("Template 0");
     await terminal.keys("Enter");
     await terminal.until("Desk");
@@ -72,7 +77,7 @@ describe("Ctrl-C at a terminal", { skip }, () => {
   it("ends a wait with a spinner in a window without a width", async (t) => {
     const service = await startReceiver(t);
     service.answer(() => {});
-    const terminal = await at(t, ["router", "health"], service.url);
+    const terminal = await openTerminalAt(t, ["router", "health"], service.url);
     await terminal.until("Check the health");
     await terminal.resize(0);
     await terminal.keys("C-c");
@@ -85,7 +90,7 @@ describe("Ctrl-C at a terminal", { skip }, () => {
     service.answer((_, response) => {
       answer = () => response.writeHead(200).end('{"database":true}');
     });
-    const terminal = await at(t, ["router", "health"], service.url);
+    const terminal = await openTerminalAt(t, ["router", "health"], service.url);
     await terminal.until("Check the health");
     await terminal.resize(0);
     answer();
@@ -117,7 +122,12 @@ describe("Ctrl-C in an editor", { skip }, () => {
     const env = { ...buildChildEnvironment(world, host), EDITOR: `${process.execPath} ${join(folder, "editor.cjs")}` };
     const made = { contract_template_id: 101, contract_data: {}, counter_party_details: [] };
     await world.api("POST", "/api/v2.1/public/contracts/", { body: made });
-    const terminal = await at(t, ["webhooks", "trigger", "CONTRACT_SIGNED", "--edit"], world.routerUrl, env);
+    const terminal = await openTerminalAt(
+      t,
+      ["webhooks", "trigger", "CONTRACT_SIGNED", "--edit"],
+      world.routerUrl,
+      env,
+    );
     await terminal.until("editing");
     return { terminal, sent: () => receiving.received.map(({ body }) => body.toString()) };
   }

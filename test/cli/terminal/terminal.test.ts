@@ -9,7 +9,7 @@ import { startReceiver } from "../../support/receiver.ts";
 const skip = hasProgram("tmux") ? false : "tmux is not installed";
 
 /** A shell at a real terminal with an emulator in its environment. */
-async function atShell(t: TestContext, size: { columns?: number } = {}) {
+async function openShell(t: TestContext, size: { columns?: number } = {}) {
   const folder = await createTestFolder(t);
   await installSvc(folder);
   const world = await startTestEmulator(t);
@@ -22,7 +22,7 @@ async function atShell(t: TestContext, size: { columns?: number } = {}) {
 
 describe("svc at a terminal", { skip }, () => {
   it("prompts, accepts arrow keys and prints only the response to the pipe", async (t) => {
-    const { keys, until, cursor } = await atShell(t);
+    const { keys, until, cursor } = await openShell(t);
     await keys("svc contracts templates show --json > out.json; echo exit=$?", "Enter");
     await until("Mutual NDA");
     await keys("Down", "Enter");
@@ -33,7 +33,7 @@ describe("svc at a terminal", { skip }, () => {
   });
 
   it("offers the workflows for an intake", async (t) => {
-    const { keys, until } = await atShell(t);
+    const { keys, until } = await openShell(t);
     await keys("svc intake create --json=id,title 2>/dev/tty > out.json; echo exit=$?", "Enter");
     await until("Title of the request");
     await keys("Review it", "Enter");
@@ -45,7 +45,7 @@ describe("svc at a terminal", { skip }, () => {
   });
 
   it("restores the terminal after Ctrl-C at a prompt and exits with 130", async (t) => {
-    const { keys, until, cursor } = await atShell(t);
+    const { keys, until, cursor } = await openShell(t);
     await keys("svc contracts templates show; echo exit=$?", "Enter");
     await until("Mutual NDA");
     await keys("C-c");
@@ -57,7 +57,7 @@ describe("svc at a terminal", { skip }, () => {
   });
 
   it("leaves a prompt at Ctrl-D and stops the emulator that it started", async (t) => {
-    const { keys, until, cursor } = await atShell(t);
+    const { keys, until, cursor } = await openShell(t);
     const aside = "SVC_ROUTER_URL= SVC_CONTRACTS_URL=";
     await keys(`${aside} svc contracts templates show --emulator; echo exit=$?`, "Enter");
     await until("Mutual NDA");
@@ -79,7 +79,7 @@ describe("svc at a terminal", { skip }, () => {
   });
 
   it("continues a prompt after Ctrl-Z and fg", async (t) => {
-    const { keys, until } = await atShell(t);
+    const { keys, until } = await openShell(t);
     await keys("svc contracts templates show; echo exit=$?", "Enter");
     await until("Mutual NDA");
     await keys("C-z");
@@ -93,7 +93,7 @@ describe("svc at a terminal", { skip }, () => {
   it("shows a spinner while a service is slow and clears the spinner after Ctrl-C", async (t) => {
     const slow = await startReceiver(t);
     slow.answer(() => {});
-    const { keys, until, cursor } = await atShell(t);
+    const { keys, until, cursor } = await openShell(t);
     await keys(`svc router health --base-url ${slow.url}; echo exit=$?`, "Enter");
     const turning = await until("Check the health of the routing service");
     assert.match(turning, /[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] Check the health/);
@@ -109,7 +109,7 @@ describe("svc at a terminal", { skip }, () => {
     slow.answer((_, response) => {
       answer = () => response.writeHead(200).end('{"database":true}');
     });
-    const { keys, until } = await atShell(t);
+    const { keys, until } = await openShell(t);
     await keys(`clear; svc router health --base-url ${slow.url}; echo exit=$?`, "Enter");
     await until("⠋ Check the health").catch(() => until("Check the health"));
     answer();
@@ -119,7 +119,7 @@ describe("svc at a terminal", { skip }, () => {
   });
 
   it("shows the awaited event and the elapsed time in wait-for only at a terminal", async (t) => {
-    const { keys, until } = await atShell(t);
+    const { keys, until } = await openShell(t);
     const line = "svc emulator wait-for --activity CONTRACT_SIGNED";
     await keys(`clear; ${line} --wait-timeout 5m; echo exit=$?`, "Enter");
     await until(/^. Waiting for CONTRACT_SIGNED \(1 s\)$/m);
@@ -133,7 +133,7 @@ describe("svc at a terminal", { skip }, () => {
   });
 
   it("fits a narrow window", async (t) => {
-    const { keys, until } = await atShell(t, { columns: 36 });
+    const { keys, until } = await openShell(t, { columns: 36 });
     await keys("svc config set --help", "Enter");
     const help = await until("Options of every command");
     assert.ok(help.split("\n").every((line) => line.length <= 36));
@@ -147,14 +147,14 @@ describe("svc at a terminal", { skip }, () => {
     const slow = await startReceiver(t);
     // The response takes longer than the delay of the spinner.
     slow.answer((_, response) => void setTimeout(() => response.writeHead(200).end('{"database":true}'), 1_000));
-    const { keys, until } = await atShell(t);
+    const { keys, until } = await openShell(t);
     await keys(`stty cols 0; svc router health --base-url ${slow.url}; echo exit=$?; stty cols 100`, "Enter");
     const screen = await until("exit=0");
     assert.equal(screen.includes("Check the health"), false, screen);
   });
 
   it("ends at Ctrl-C in a window of 0 columns, also at a prompt", async (t) => {
-    const { keys, until } = await atShell(t);
+    const { keys, until } = await openShell(t);
     await keys("stty cols 0; svc contracts templates show; echo exit=$?; stty cols 100", "Enter");
     await until("Mutual NDA");
     await keys("C-c");

@@ -5,7 +5,7 @@ import { type ExportedSpan, startCollector } from "../../support/collector.ts";
 import { startReceiver } from "../../support/receiver.ts";
 import { callerTrace, traceparent } from "../../support/trace-kinds.ts";
 
-const attributesOf = ({ attributes }: ExportedSpan) =>
+const getAttributes = ({ attributes }: ExportedSpan) =>
   Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value)[0]]));
 
 describe("span of a command", () => {
@@ -21,7 +21,7 @@ describe("span of a command", () => {
       own.map(({ name, parentSpanId }) => [name, parentSpanId]),
       [["svc contracts create", undefined]],
     );
-    assert.deepEqual(attributesOf(own[0]!), {
+    assert.deepEqual(getAttributes(own[0]!), {
       "svc.command": "contracts create",
       "process.exit.code": "2",
       "error.type": "usage",

@@ -10,7 +10,7 @@ const node = {
   ...{ contract: null, webhook_id: null, outcome: null, disabled_by: null, status: null, error: null },
 } as const;
 
-function printed(wallAt: string): string {
+function formatNode(wallAt: string): string {
   const lines = formatTree({ nodes: [{ ...node, wall_at: wallAt }], planned: [], more: false });
   return lines
     .flat()
@@ -20,8 +20,8 @@ function printed(wallAt: string): string {
 
 describe("trace line", () => {
   it("includes the wall-clock time if it differs by a second or more", () => {
-    assert.equal(printed("2026-11-23T10:00:00.000Z").endsWith("  [wall 2026-11-23T10:00:00.000Z]"), true);
-    assert.equal(printed("2031-01-02T03:04:06.000Z").includes("wall"), true);
+    assert.equal(formatNode("2026-11-23T10:00:00.000Z").endsWith("  [wall 2026-11-23T10:00:00.000Z]"), true);
+    assert.equal(formatNode("2031-01-02T03:04:06.000Z").includes("wall"), true);
   });
 
   it("includes the wall-clock time once for consecutive lines with the same time", () => {
@@ -45,7 +45,7 @@ describe("trace line", () => {
   });
 
   it("omits the wall-clock time if a real clock recorded the event slightly later", () => {
-    assert.equal(printed("2031-01-02T03:04:05.999Z").includes("wall"), false);
-    assert.equal(printed("2031-01-02T03:04:04.997Z").includes("wall"), false);
+    assert.equal(formatNode("2031-01-02T03:04:05.999Z").includes("wall"), false);
+    assert.equal(formatNode("2031-01-02T03:04:04.997Z").includes("wall"), false);
   });
 });

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { globalFlags } from "../../../src/cli/parse/globals.ts";
 import type { CommandDeclaration } from "../../../src/derive/command-spec.ts";
 import { loadAllCommands } from "../../support/cli/all-commands.ts";
-import { credentials, wordsOf } from "../../support/cli/command-lines.ts";
+import { credentials, getCommandName } from "../../support/cli/command-lines.ts";
 import { findJsonErrorDefect, findTextErrorDefect } from "../../support/cli/error-defects.ts";
 import { findFailingCases, formatRunResult } from "../../support/cli/failing-cases.ts";
 import { getNoRetryFlags } from "../../support/cli/prepared-lines.ts";
@@ -20,7 +20,7 @@ const commandsWithoutExample = new Set([
 const nowhere = ["--base-url", "http://127.0.0.1:1", "--yes"];
 
 /** Valid positionals, as far as they are checked first. */
-const positionalsOf = ({ positionals }: CommandDeclaration): string[] =>
+const createPositionals = ({ positionals }: CommandDeclaration): string[] =>
   positionals.map(({ name, choices, type }) => choices?.[0] ?? (type === "integer" ? "1" : name));
 
 const run = (argv: readonly string[]) => runCli([...argv, ...nowhere, ...getNoRetryFlags(argv)], { env: credentials });
@@ -30,7 +30,7 @@ describe("command with an invalid command line", () => {
     const expected = { exit: 2, message: /no-such-flag/ };
     const wrong = await findFailingCases(
       everywhere,
-      wordsOf,
+      getCommandName,
       async ({ words }) =>
         findTextErrorDefect(await run([...words, "--no-such-flag"]), expected) ??
         findJsonErrorDefect(await run([...words, "--no-such-flag", "--json"]), expected),
@@ -47,7 +47,7 @@ describe("command with an invalid command line", () => {
     const expected = { exit: 2, message: /required/ };
     const wrong = await findFailingCases(
       needy,
-      wordsOf,
+      getCommandName,
       async ({ words }) =>
         findTextErrorDefect(await run(words), expected) ??
         findJsonErrorDefect(await run([...words, "--json"]), expected),
@@ -57,8 +57,8 @@ describe("command with an invalid command line", () => {
 
   it("rejects an extra argument with exit 2", async () => {
     const fixed = everywhere.filter(({ positionals }) => !positionals.some(({ variadic }) => variadic));
-    const wrong = await findFailingCases(fixed, wordsOf, async (command) =>
-      findTextErrorDefect(await run([...command.words, ...positionalsOf(command), "one-too-many"]), {
+    const wrong = await findFailingCases(fixed, getCommandName, async (command) =>
+      findTextErrorDefect(await run([...command.words, ...createPositionals(command), "one-too-many"]), {
         exit: 2,
         // A group that is also a command parses the word as a subcommand.
         message: /too many arguments|unknown command/,
@@ -76,10 +76,10 @@ describe("command with an invalid command line", () => {
     assert.ok(cases.length > 80, String(cases.length));
     const wrong = await findFailingCases(
       cases,
-      ({ command, flag }) => `${wordsOf(command)} --${flag}`,
+      ({ command, flag }) => `${getCommandName(command)} --${flag}`,
       async ({ command, flag }) =>
         // The flag precedes the positionals, because exec forwards later flags to its command.
-        findTextErrorDefect(await run([...command.words, `--${flag}`, "nonsense", ...positionalsOf(command)]), {
+        findTextErrorDefect(await run([...command.words, `--${flag}`, "nonsense", ...createPositionals(command)]), {
           exit: 2,
           message: new RegExp(`--${flag}\\b.*nonsense`),
         }),
@@ -103,7 +103,7 @@ describe("command with an invalid command line", () => {
   });
 
   it("prints a help page with an example and exits with 0", async () => {
-    const wrong = await findFailingCases(everywhere, wordsOf, async ({ words, positionals, summary }) => {
+    const wrong = await findFailingCases(everywhere, getCommandName, async ({ words, positionals, summary }) => {
       const { exit, out, err } = await runCli([...words, "--help"]);
       const usage = `Usage: svc ${words.join(" ")}`;
       const isWhole =

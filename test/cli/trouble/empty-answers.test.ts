@@ -10,7 +10,7 @@ import { runCli } from "../../support/cli/run-cli.ts";
 const fileId = "4d0b0f5e-8f4b-4f43-9c4e-0a3c5a2f6f10";
 
 /** A service that sends this response to every request, except for a file lookup. */
-async function stage(t: TestContext, answer: (response: ServerResponse) => void) {
+async function startUploadService(t: TestContext, answer: (response: ServerResponse) => void) {
   const server = createServer((request, response) => {
     request.resume();
     if (!request.url!.includes(fileId)) return answer(response);
@@ -37,7 +37,7 @@ describe("empty response to a read", () => {
     ["blanks", (response: ServerResponse) => response.writeHead(200).end(" \n")],
   ] as const) {
     it(`fails the command: ${what}`, async (t) => {
-      const { svc } = await stage(t, answer);
+      const { svc } = await startUploadService(t, answer);
       for (const argv of [
         "contracts status T-1 --quiet",
         "contracts status T-1 --json --quiet",
@@ -52,7 +52,7 @@ describe("empty response to a read", () => {
 });
 
 it("an empty response to a write is reported without a response body", async (t) => {
-  const { svc } = await stage(t, (response) => response.writeHead(200).end());
+  const { svc } = await startUploadService(t, (response) => response.writeHead(200).end());
   const { exit, out, err } = await svc("contracts download-link T-1");
   assert.deepEqual(
     [exit, out, err.split("\n").at(-2)],
@@ -75,7 +75,7 @@ describe("incomplete download", () => {
   ];
   for (const [what, answer, message] of answers) {
     it(`preserves the previous file: ${what}`, async (t) => {
-      const { svc, kept } = await stage(t, answer);
+      const { svc, kept } = await startUploadService(t, answer);
       assert.deepEqual(await svc(`files download ${fileId} -o good.pdf --quiet`), {
         exit: 1,
         out: "",
@@ -87,7 +87,7 @@ describe("incomplete download", () => {
 
   it("preserves the previous file if the response breaks off, even without a length", async (t) => {
     for (const headers of [{}, { "content-length": "900" }]) {
-      const { svc, kept } = await stage(t, (response) => {
+      const { svc, kept } = await startUploadService(t, (response) => {
         response.writeHead(200, headers).write("part", () => response.destroy());
       });
       const { exit, err } = await svc(`files download ${fileId} -o good.pdf --quiet --retries 0`);
@@ -97,13 +97,15 @@ describe("incomplete download", () => {
   });
 
   it("preserves the previous file if a generated document is empty", async (t) => {
-    const { svc, kept } = await stage(t, (response) => response.writeHead(200).end());
+    const { svc, kept } = await startUploadService(t, (response) => response.writeHead(200).end());
     const { exit, err } = await svc("contracts download T-1 -o good.pdf --quiet");
     assert.deepEqual([exit, await kept()], [1, "good"], err);
   });
 
   it("stores an empty file if the file itself is empty", async (t) => {
-    const { svc, kept } = await stage(t, (response) => response.writeHead(200, { "content-length": 0 }).end());
+    const { svc, kept } = await startUploadService(t, (response) =>
+      response.writeHead(200, { "content-length": 0 }).end(),
+    );
     assert.deepEqual([(await svc(`files download ${fileId} -o good.pdf --quiet`)).exit, await kept()], [0, ""]);
   });
 });

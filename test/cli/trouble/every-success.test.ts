@@ -5,14 +5,14 @@ import { describe, it, type TestContext } from "node:test";
 import { findOperationAt } from "../../../src/api/operation.ts";
 import { registry } from "../../../src/api/registry.ts";
 import type { CommandSpec } from "../../../src/derive/command-spec.ts";
-import { wordsOf } from "../../support/cli/command-lines.ts";
+import { getCommandName } from "../../support/cli/command-lines.ts";
 import { findFailingCases, formatRunResult } from "../../support/cli/failing-cases.ts";
 import { ndaContractJson } from "../../support/cli/nda.ts";
 import { prepareSendingLines, runPrepared } from "../../support/cli/prepared-lines.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 
 /** A service that sends this status and body to every request. */
-async function serviceAnswering(t: TestContext, status: number, body: string) {
+async function startRespondingService(t: TestContext, status: number, body: string) {
   const answered: string[] = [];
   const server = createServer((request, response) => {
     request.resume().on("end", () => {
@@ -34,7 +34,7 @@ describe("successful 2xx response to a command", () => {
   for (const status of [200, 201, 202, 204]) {
     for (const body of status === 204 ? [""] : ['{"id":"C-1"}', ""]) {
       it(`is accepted with status ${status} ${body === "" ? "without a body" : "with a body"}`, async (t) => {
-        const service = await serviceAnswering(t, status, body);
+        const service = await startRespondingService(t, status, body);
         const wrong = await findFailingCases(
           derived,
           ({ shown }) => shown,
@@ -45,7 +45,7 @@ describe("successful 2xx response to a command", () => {
             const isTold = result.err.includes(
               `The response of ${spec.operation} differs from its declaration: status ${status} `,
             );
-            if (body === "" && asksForSomething(spec, status)) {
+            if (body === "" && requiresContent(spec, status)) {
               const message = `, but the service answered ${status} with an empty body.`;
               return result.exit === 1 && result.err.includes(message) ? undefined : formatRunResult(result);
             }
@@ -62,13 +62,13 @@ describe("successful 2xx response to a command", () => {
   it("causes no error in a hand-written command", async (t) => {
     const wrong: Record<string, string> = {};
     for (const status of [200, 201, 202, 204]) {
-      const service = await serviceAnswering(t, status, status === 204 ? "" : '{"id":"C-1"}');
+      const service = await startRespondingService(t, status, status === 204 ? "" : '{"id":"C-1"}');
       const found = await findFailingCases(
         lines.filter((one) => !derived.includes(one)),
         ({ shown }) => `${status} ${shown}`,
         async (one) => {
           // The auth commands require the statuses of OAuth.
-          if (wordsOf(one.line.command).startsWith("auth ")) return undefined;
+          if (getCommandName(one.line.command).startsWith("auth ")) return undefined;
           const { result } = await runPrepared(t, one, service, ["--json", "--timeout", "4s"]);
           return /refused/.test(result.err) ? formatRunResult(result) : undefined;
         },
@@ -79,7 +79,7 @@ describe("successful 2xx response to a command", () => {
   });
 
   it("prints a contract created with 200 and reports the difference in one line", async (t) => {
-    const { url } = await serviceAnswering(t, 200, '{"id":"C-1","new":true,"newer":1,"newest":2}');
+    const { url } = await startRespondingService(t, 200, '{"id":"C-1","new":true,"newer":1,"newest":2}');
     const run = (...flags: string[]) =>
       runCli(["contracts", "create", "--data", "-", "--json", ...flags], {
         env: { SVC_BASE_URL: url, SVC_CLIENT_ID: "a", SVC_CLIENT_SECRET: "b" },
@@ -102,7 +102,7 @@ describe("successful 2xx response to a command", () => {
 });
 
 /** Whether the operation only reads. */
-const asksForSomething = ({ method, answers }: CommandSpec, status: number): boolean =>
+const requiresContent = ({ method, answers }: CommandSpec, status: number): boolean =>
   Object.values(answers).some((one) =>
     one.kind === "bytes"
       ? status === 204 || /^application\/(?!octet-stream)/.test(one.mediaType)

@@ -8,8 +8,8 @@ import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import {
   credentials,
   findChangedFiles,
+  getCommandName,
   outputFileFlags,
-  wordsOf,
   writeFiles,
 } from "../../support/cli/command-lines.ts";
 import { findTextErrorDefect } from "../../support/cli/error-defects.ts";
@@ -31,19 +31,19 @@ const isState = ({ flag, placeholder }: FlagSpec): boolean =>
   (flag === "file" && placeholder === "FILE") || (flag === "from" && placeholder === "NAME|FILE");
 /** Removes the name of a file, or creates the folder (test/cli/agent). */
 const isOther = ({ flag }: FlagSpec): boolean => flag === "remove" || flag === "dir";
-const namesFile = (spec: FlagSpec | PositionalSpec): boolean =>
+const acceptsFile = (spec: FlagSpec | PositionalSpec): boolean =>
   isFlag(spec)
     ? /FILE|DIR|^PATH(\|-)?$/.test(spec.placeholder ?? "") && !isState(spec) && !isOther(spec)
     : /\bfiles?\b/i.test(spec.description);
 
 const places: readonly FileInput[] = (await loadAllCommands()).flatMap((command) =>
-  [...command.positionals, ...command.flags].filter(namesFile).map((spec) => ({
+  [...command.positionals, ...command.flags].filter(acceptsFile).map((spec) => ({
     command,
     spec,
     place: isFlag(spec) ? `--${spec.flag}` : `<${spec.name}>`,
   })),
 );
-const nameOf = ({ command, place }: FileInput): string => `${wordsOf(command)} ${place}`;
+const formatName = ({ command, place }: FileInput): string => `${getCommandName(command)} ${place}`;
 const isWritten = ({ spec }: FileInput): boolean => isFlag(spec) && outputFileFlags.has(spec.flag);
 const read = places.filter((one) => !isWritten(one));
 const written = places.filter(isWritten);
@@ -69,8 +69,8 @@ const besides: readonly (readonly [command: RegExp, words: string])[] = [
   [/^(emulator exec|auth certify)/, "-- true"],
 ];
 /** A command line with this file in this position and valid arguments elsewhere. */
-function lineOf({ command, place, spec }: FileInput, file: string): string[] {
-  const name = `${wordsOf(command)} ${place}`;
+function createLine({ command, place, spec }: FileInput, file: string): string[] {
+  const name = `${getCommandName(command)} ${place}`;
   const positionals = command.positionals.flatMap((one) => {
     if (one === spec) return [file];
     // All arguments after the first word belong to the command to run.
@@ -79,9 +79,9 @@ function lineOf({ command, place, spec }: FileInput, file: string): string[] {
       one.optional &&
       (isFlag(spec) || command.positionals.indexOf(one) > command.positionals.indexOf(spec as PositionalSpec))
     )
-      return needsRows(place) && one.name === "file" ? ["rows.txt"] : [];
+      return requiresRows(place) && one.name === "file" ? ["rows.txt"] : [];
     if (name.startsWith("config set")) return ["client_secret"];
-    return [one.choices?.[0] ?? (one.type === "integer" ? "1" : namesFile(one) ? "rows.txt" : one.name)];
+    return [one.choices?.[0] ?? (one.type === "integer" ? "1" : acceptsFile(one) ? "rows.txt" : one.name)];
   });
   const needed = command.flags
     .filter((flag) => flag.required && flag !== spec && (flag.target?.in !== "body" || place === "--output"))
@@ -94,12 +94,12 @@ function lineOf({ command, place, spec }: FileInput, file: string): string[] {
 }
 
 /** Whether the output requires input rows. */
-const needsRows = (place: string): boolean => ["--errors-out", "--html", "--plan-out", "--report"].includes(place);
+const requiresRows = (place: string): boolean => ["--errors-out", "--html", "--plan-out", "--report"].includes(place);
 
 const given = { "rows.txt": "ada@example.com\n", "kinds.txt": "client c-1\n", "empty.json": "", "bad.json": "{" };
 
 /** A folder with invalid files of each kind. */
-async function trap(t: TestContext): Promise<string> {
+async function createTrapFolder(t: TestContext): Promise<string> {
   const cwd = await createTestFolder(t);
   await writeFiles(cwd, given);
   await mkdir(join(cwd, "folder"));
@@ -120,9 +120,9 @@ const run = (argv: readonly string[], cwd: string, options: RunOptions = {}) => 
   return runCli([...argv.slice(0, rest), ...nowhere, ...argv.slice(rest)], { cwd, env, ...options });
 };
 
-async function look(t: TestContext, one: FileInput, file: string, message: RegExp, options: RunOptions = {}) {
-  const cwd = await trap(t);
-  const result = await run(lineOf(one, file), cwd, options);
+async function checkFileInput(t: TestContext, one: FileInput, file: string, message: RegExp, options: RunOptions = {}) {
+  const cwd = await createTrapFolder(t);
+  const result = await run(createLine(one, file), cwd, options);
   const names = result.err.includes(one.place) || result.err.includes(one.place.replaceAll("_", "-"));
   return (
     findTextErrorDefect(result, { exit: 2, message }) ??
@@ -131,17 +131,17 @@ async function look(t: TestContext, one: FileInput, file: string, message: RegEx
   );
 }
 
-const mayBeFolder = ({ command, spec }: FileInput): boolean =>
-  isFlag(spec) && (spec.placeholder === "DIR" || wordsOf(command) === "contracts reconcile");
+const canBeFolder = ({ command, spec }: FileInput): boolean =>
+  isFlag(spec) && (spec.placeholder === "DIR" || getCommandName(command) === "contracts reconcile");
 
 /** Whether the file may be empty, like a request body, a delivery or an upload. */
-const mayBeEmpty = ({ command, place, spec }: FileInput): boolean =>
+const canBeEmpty = ({ command, place, spec }: FileInput): boolean =>
   (isFlag(spec) && spec.isBase64 === true) ||
   ["raw", "stream"].includes((command as Partial<CommandSpec>).body ?? "") ||
   (["raw", "stream"].includes((command as { spec?: CommandSpec }).spec?.body ?? "") && place === "--file") ||
   // An empty state can be repaired, and a receiver may have received no deliveries.
   /^(files upload <path>|intake create --file|contracts reconcile --received|webhooks replay --from|emulator repair <file>|api --data|webhooks (sign|verify|explain) <body>|webhooks (verify|explain) --headers)$/.test(
-    `${wordsOf(command)} ${place}`,
+    `${getCommandName(command)} ${place}`,
   );
 
 describe("input file of a command line", () => {
@@ -149,9 +149,9 @@ describe("input file of a command line", () => {
 
   const cases: [string, string, RegExp, (one: FileInput) => boolean][] = [
     ["is missing", "none.json", /no such file|cannot read/, () => true],
-    ["is a folder", "folder", /is a folder, not a file/, (one) => !mayBeFolder(one)],
+    ["is a folder", "folder", /is a folder, not a file/, (one) => !canBeFolder(one)],
     ["cannot be read", "loop.json", /cannot read|ELOOP/, () => true],
-    ["is empty", "empty.json", /is empty|has no rows|must be a file written by --plan-out/, (one) => !mayBeEmpty(one)],
+    ["is empty", "empty.json", /is empty|has no rows|must be a file written by --plan-out/, (one) => !canBeEmpty(one)],
     [
       "is a file instead of a folder",
       "empty.json",
@@ -161,7 +161,9 @@ describe("input file of a command line", () => {
   ];
   for (const [what, file, message, concerns] of cases) {
     it(`is rejected with exit 2 and its name if it ${what}`, async (t) => {
-      const wrong = await findFailingCases(read.filter(concerns), nameOf, (one) => look(t, one, file, message));
+      const wrong = await findFailingCases(read.filter(concerns), formatName, (one) =>
+        checkFileInput(t, one, file, message),
+      );
       assert.deepEqual(wrong, {});
     });
   }
@@ -171,7 +173,9 @@ describe("input file of a command line", () => {
       isFlag(spec) ? (spec.placeholder ?? "").endsWith("|-") : /- for standard input/.test(spec.description),
     );
     assert.ok(piped.length > 100, String(piped.length));
-    const wrong = await findFailingCases(piped, nameOf, (one) => look(t, one, "-", /is a terminal/, { tty: true }));
+    const wrong = await findFailingCases(piped, formatName, (one) =>
+      checkFileInput(t, one, "-", /is a terminal/, { tty: true }),
+    );
     assert.deepEqual(wrong, {});
   });
 });
@@ -186,7 +190,7 @@ describe("output file of a command line", () => {
     it(`is rejected with exit 2 before anything is sent if it ${what}`, async (t) => {
       // --save creates a missing folder.
       const concerned = written.filter(({ place }) => place !== "--save" || what === "is below a file");
-      const wrong = await findFailingCases(concerned, nameOf, (one) => look(t, one, file, message));
+      const wrong = await findFailingCases(concerned, formatName, (one) => checkFileInput(t, one, file, message));
       assert.deepEqual(wrong, {});
     });
   }

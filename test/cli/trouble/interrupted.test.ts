@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { findChangedFiles, testSecret, wordsOf } from "../../support/cli/command-lines.ts";
+import { findChangedFiles, getCommandName, testSecret } from "../../support/cli/command-lines.ts";
 import { removeSecretWarning } from "../../support/cli/error-defects.ts";
 import { findFailingCases, formatRunResult } from "../../support/cli/failing-cases.ts";
 import { startHostileService } from "../../support/cli/hostile-service.ts";
@@ -8,11 +8,11 @@ import { type PreparedLine, prepareSendingLines, runPrepared } from "../../suppo
 import type { RunResult } from "../../support/cli/run-cli.ts";
 
 const lines = await prepareSendingLines();
-const nameOf = ({ line }: PreparedLine): string => wordsOf(line.command);
+const getLineName = ({ line }: PreparedLine): string => getCommandName(line.command);
 
 /** Whether the error reports completed work, also with --json: a started job, a removed sign-in. */
-function tellsWhatIsDone(one: PreparedLine, { err }: RunResult): boolean {
-  if (!isJob(one) && nameOf(one) !== "auth logout") return false;
+function reportsProgress(one: PreparedLine, { err }: RunResult): boolean {
+  if (!isJob(one) && getLineName(one) !== "auth logout") return false;
   const { error } = JSON.parse(err) as {
     error: { code: string; exitCode: number; details: string[]; next: { argv: string[] }[] };
   };
@@ -25,14 +25,14 @@ function tellsWhatIsDone(one: PreparedLine, { err }: RunResult): boolean {
 }
 
 const isJob = (one: PreparedLine): boolean =>
-  /^router ((un)?map-|jobs resume|offboard)/.test(nameOf(one)) &&
+  /^router ((un)?map-|jobs resume|offboard)/.test(getLineName(one)) &&
   !/--(email-hash-list|client-ids|\w+-tokens)/.test(one.shown);
 
-function wrongWith(one: PreparedLine, given: RunResult): string | undefined {
+function findDefect(one: PreparedLine, given: RunResult): string | undefined {
   const result = removeSecretWarning(given);
   const { exit, out, err } = result;
   if (`${out}${err}`.includes(testSecret) || exit !== 130 || out !== "") return formatRunResult(result);
-  return err === "" || tellsWhatIsDone(one, result) ? undefined : formatRunResult(result);
+  return err === "" || reportsProgress(one, result) ? undefined : formatRunResult(result);
 }
 
 describe("command that sends requests", () => {
@@ -50,8 +50,8 @@ describe("command that sends requests", () => {
           },
         });
         const mayChange = (path: string) =>
-          path.startsWith("state/jobs/") || (nameOf(one) === "auth logout" && path === "config/tokens.json");
-        return wrongWith(one, result) ?? (await findChangedFiles(cwd, files, mayChange));
+          path.startsWith("state/jobs/") || (getLineName(one) === "auth logout" && path === "config/tokens.json");
+        return findDefect(one, result) ?? (await findChangedFiles(cwd, files, mayChange));
       },
       50,
     );

@@ -57,7 +57,7 @@ describe("folder instead of a file", () => {
 });
 
 /** A port that does not speak HTTP. It sends `words` to every client. */
-async function strangePort(t: TestContext, words: string | undefined): Promise<string> {
+async function startStrangeServer(t: TestContext, words: string | undefined): Promise<string> {
   const server = createServer((socket) => {
     socket.on("error", () => {});
     if (words === undefined) socket.destroy();
@@ -79,7 +79,7 @@ describe("port of another protocol", () => {
   };
   for (const [name, words] of Object.entries(speakers)) {
     it(`is reported: ${name}`, async (t) => {
-      const url = await strangePort(t, words);
+      const url = await startStrangeServer(t, words);
       const { exit, err } = await runCli(["router", "clusters", "--base-url", url, "--retries", "0"]);
       assert.equal(exit, 75, err);
       assert.match(
@@ -92,7 +92,7 @@ describe("port of another protocol", () => {
 });
 
 it("svc explains a TLS mismatch for https without TLS and http with TLS", async (t) => {
-  const plain = await strangePort(t, "HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n");
+  const plain = await startStrangeServer(t, "HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n");
   const url = plain.replace("http:", "https:");
   const { exit, err } = await runCli(["router", "clusters", "--base-url", url, "--retries", "0"]);
   assert.equal(exit, 75, err);

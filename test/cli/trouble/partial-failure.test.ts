@@ -7,31 +7,31 @@ import { startHostileService } from "../../support/cli/hostile-service.ts";
 import { ndaContractJson } from "../../support/cli/nda.ts";
 import { startReceiver } from "../../support/receiver.ts";
 
-interface Told {
+interface ReportedError {
   readonly details: readonly string[];
   readonly exitCode: number;
   readonly retryable: boolean;
 }
 
 /** An emulator with a contract and two files. In `breaking`, requests fail after the first `passes`. */
-async function stage(t: TestContext) {
+async function startWithFailingService(t: TestContext) {
   const { svc, json, emulator, cwd } = await startCliEmulator(t);
   const server = await startHostileService(t);
   await json("contracts create --data -", { stdin: ndaContractJson });
   for (const name of ["a.txt", "b.txt"]) await writeFile(join(cwd, name), name);
   const to = [emulator.routerUrl, emulator.clusters[0]!.url];
-  const breaking = async (passes: number, argv: readonly string[]): Promise<Told> => {
+  const breaking = async (passes: number, argv: readonly string[]): Promise<ReportedError> => {
     const { url } = server.endpoint({ trouble: "hangs up", passes, to });
     const { out, err } = await svc([...argv, "--base-url", url, "--retries", "0", "--json", "--quiet"]);
     assert.equal(out, "");
-    return JSON.parse(err).error as Told;
+    return JSON.parse(err).error as ReportedError;
   };
   return { svc, json, emulator, breaking };
 }
 
 describe("command with several requests and a failing service", () => {
   it("reports the uploaded files", async (t) => {
-    const { breaking } = await stage(t);
+    const { breaking } = await startWithFailingService(t);
     const told = await breaking(2, ["files", "upload", "a.txt", "b.txt"]);
     assert.deepEqual([told.exitCode, told.retryable, told.details.length], [1, false, 1]);
     assert.match(told.details[0]!, /^a\.txt is uploaded: [\da-f-]{36}$/);
@@ -40,7 +40,7 @@ describe("command with several requests and a failing service", () => {
   });
 
   it("reports the uploaded files if the intake is not created", async (t) => {
-    const { breaking } = await stage(t);
+    const { breaking } = await startWithFailingService(t);
     const argv = ["intake", "create", "--title", "x", "--workflow-id", "201", "--file", "a.txt"];
     const told = await breaking(2, argv);
     assert.deepEqual([told.exitCode, told.details.length], [1, 1]);
@@ -48,14 +48,14 @@ describe("command with several requests and a failing service", () => {
   });
 
   it("reports that a contract is sent if the wait fails", async (t) => {
-    const { breaking, json } = await stage(t);
+    const { breaking, json } = await startWithFailingService(t);
     const told = await breaking(1, ["contracts", "send", "T-1", "--wait", "executed"]);
     assert.deepEqual([told.exitCode, told.details], [75, ["T-1 was sent, but the wait for EXECUTED failed"]]);
     assert.notEqual((await json<{ contract_status: string }>("contracts status T-1")).contract_status, "DRAFT");
   });
 
   it("continues the wait when run again for a sent contract", async (t) => {
-    const { svc } = await stage(t);
+    const { svc } = await startWithFailingService(t);
     const late = await svc("contracts send T-1 --wait executed --wait-timeout 1s --json --quiet");
     const { code, retryable } = JSON.parse(late.err).error;
     assert.deepEqual([late.exit, code, retryable], [75, "wait_timeout", true]);
@@ -71,7 +71,7 @@ describe("command with several requests and a failing service", () => {
   });
 
   it("reports triggered webhooks if their responses cannot be read", async (t) => {
-    const { breaking, svc } = await stage(t);
+    const { breaking, svc } = await startWithFailingService(t);
     const app = await startReceiver(t);
     await svc(["webhooks", "create", "--title", "x", "--url", app.url, "--only-for-activities", "CONTRACT_SIGNED"]);
     const told = await breaking(1, ["webhooks", "trigger", "CONTRACT_SIGNED", "--contract", "T-1"]);
@@ -80,7 +80,7 @@ describe("command with several requests and a failing service", () => {
   });
 
   it("reports how far virtual time was advanced", async (t) => {
-    const { breaking, json } = await stage(t);
+    const { breaking, json } = await startWithFailingService(t);
     const argv = ["emulator", "wait-for", "--activity", "CONTRACT_VOIDED", "--within", "PT1H"];
     // Four requests pass: clock, state, clock and advance. The next look fails.
     const told = await breaking(4, argv);

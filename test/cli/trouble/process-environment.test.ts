@@ -21,7 +21,7 @@ interface Surroundings {
 }
 
 /** Runs the shipped program as a process with exactly this environment. */
-async function svc(line: string, { cwd, env = {}, within = [], node = [] }: Surroundings) {
+async function runSvc(line: string, { cwd, env = {}, within = [], node = [] }: Surroundings) {
   const [program, ...words] = [...within, process.execPath, ...node, getSvcPath(), ...line.split(" ")];
   const child = spawn(program!, words, {
     cwd,
@@ -46,14 +46,14 @@ describe("svc in a removed working folder", () => {
   it("prints help, sends requests and reports an error if it needs the folder", async (t) => {
     const cwd = await createTestFolder(t);
     const gone = { cwd, within: inRemovedFolder, env: { SVC_CONFIG_DIR: cwd } };
-    const help = await svc("router health --help", gone);
+    const help = await runSvc("router health --help", gone);
     assert.deepEqual([help.exit, help.out.split("\n")[0], help.err], [0, "Usage: svc router health [options]", ""]);
 
     const { routerUrl } = await startTestEmulator(t);
-    const health = await svc(`router health --base-url ${routerUrl} --json`, gone);
+    const health = await runSvc(`router health --base-url ${routerUrl} --json`, gone);
     assert.deepEqual([health.exit, health.err], [0, ""]);
 
-    assert.deepEqual(await svc("webhooks verify body.json --signature x", gone), {
+    assert.deepEqual(await runSvc("webhooks verify body.json --signature x", gone), {
       exit: 1,
       out: "",
       err: [
@@ -68,7 +68,7 @@ describe("svc in a removed working folder", () => {
 describe("svc without a home folder", () => {
   it("uses the user database instead of the working folder for an empty HOME", async (t) => {
     const cwd = await createTestFolder(t);
-    const { out } = await svc("doctor --json", { cwd, env: { HOME: "" } });
+    const { out } = await runSvc("doctor --json", { cwd, env: { HOME: "" } });
     const files = JSON.parse(out).find(({ check }: { check: string }) => check === "files");
     assert.match(files.detail, new RegExp(`(^| )${join(userInfo().homedir, ".config/svc")}\\b`));
     assert.deepEqual(await readdir(cwd), []);
@@ -78,10 +78,10 @@ describe("svc without a home folder", () => {
     const cwd = await createTestFolder(t);
     const unknown = { cwd, within: unknownUser };
     const { routerUrl } = await startTestEmulator(t);
-    const health = await svc("router health --json", { ...unknown, env: { SVC_ROUTER_URL: routerUrl } });
+    const health = await runSvc("router health --json", { ...unknown, env: { SVC_ROUTER_URL: routerUrl } });
     assert.deepEqual([health.exit, health.err], [0, ""]);
-    assert.deepEqual(await svc("config list", unknown), { exit: 0, out: "", err: "No settings\n" });
-    assert.deepEqual(await svc("config set client_id x", unknown), {
+    assert.deepEqual(await runSvc("config list", unknown), { exit: 0, out: "", err: "No settings\n" });
+    assert.deepEqual(await runSvc("config set client_id x", unknown), {
       exit: 1,
       out: "",
       err: [
@@ -97,7 +97,7 @@ describe("svc process", () => {
   it("prints an exception from outside of a command and fails", async (t) => {
     const cwd = await createTestFolder(t);
     await writeFile(join(cwd, "throws.cjs"), 'setImmediate(() => { throw new Error("outside"); });');
-    const { exit, err } = await svc("config list", { cwd, node: ["--require", join(cwd, "throws.cjs")] });
+    const { exit, err } = await runSvc("config list", { cwd, node: ["--require", join(cwd, "throws.cjs")] });
     assert.notEqual(exit, 0);
     assert.match(err, /^Error: outside$/m);
   });
@@ -106,7 +106,7 @@ describe("svc process", () => {
     const cwd = await createTestFolder(t);
     const silent = 'const { Readable } = require("node:stream"); const stdin = new Readable({ read() {} });';
     await writeFile(join(cwd, "silent.cjs"), `${silent} Object.defineProperty(process, "stdin", { value: stdin });`);
-    const found = await svc("config set client_secret --secret-file -", {
+    const found = await runSvc("config set client_secret --secret-file -", {
       cwd,
       node: ["--require", join(cwd, "silent.cjs")],
     });

@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, it, type TestContext } from "node:test";
 import { registry } from "../../../src/api/registry.ts";
-import { wordsOf } from "../../support/cli/command-lines.ts";
+import { getCommandName } from "../../support/cli/command-lines.ts";
 import { findJsonErrorDefect } from "../../support/cli/error-defects.ts";
 import { findFailingCases, formatRunResult } from "../../support/cli/failing-cases.ts";
 import { prepareSendingLines, runPrepared, selectOneOfEachKind } from "../../support/cli/prepared-lines.ts";
@@ -44,7 +44,7 @@ const routes = registry.map(({ method, path, responses }) => ({
 }));
 
 /** A service that sends the declared success status and media type with this body. */
-async function service(t: TestContext, body: string): Promise<{ url: string }> {
+async function startService(t: TestContext, body: string): Promise<{ url: string }> {
   const server = createServer((request, response) => {
     const { pathname } = new URL(request.url ?? "", "http://any");
     const route = routes.find(({ methods, path }) => methods.includes(request.method ?? "") && path.test(pathname));
@@ -62,7 +62,7 @@ async function service(t: TestContext, body: string): Promise<{ url: string }> {
 }
 
 /** Accepts a forwarded response or a single reported failure. */
-function wrongWith(result: RunResult): string | undefined {
+function findDefect(result: RunResult): string | undefined {
   if (/Unexpected error|call stack/.test(result.out + result.err)) return formatRunResult(result);
   if (result.exit === 0) return undefined;
   return result.err === "" && result.out !== ""
@@ -73,14 +73,14 @@ function wrongWith(result: RunResult): string | undefined {
 describe("response with the right media type and the wrong shape", () => {
   for (const [name, body] of Object.entries(bodies)) {
     it(`causes no unexpected error in any command: ${name}`, async (t) => {
-      const at = await service(t, body);
+      const at = await startService(t, body);
       const wrong = await findFailingCases(
         // Every example runs with a response without fields.
         body === "{}" ? lines : selectOneOfEachKind(lines),
         ({ shown }) => shown,
         async (one) => {
           const { result } = await runPrepared(t, one, at, ["--json", "--quiet", "--timeout", "4s"]);
-          return wrongWith(result);
+          return findDefect(result);
         },
       );
       assert.deepEqual(wrong, {});
@@ -89,8 +89,8 @@ describe("response with the right media type and the wrong shape", () => {
 
   for (const [name, body] of Object.entries(bodies)) {
     it(`is reported when its fields are read: ${name}`, async (t) => {
-      const at = await service(t, body);
-      const read = lines.filter(({ line }) => readers.has(wordsOf(line.command)));
+      const at = await startService(t, body);
+      const read = lines.filter(({ line }) => readers.has(getCommandName(line.command)));
       const codes = new Map<string, string>();
       for (const one of read) {
         const { result } = await runPrepared(t, one, at, ["--json", "--quiet", "--timeout", "4s"]);
@@ -100,7 +100,7 @@ describe("response with the right media type and the wrong shape", () => {
       const isFine = (shown: string) => body === "[]" && /^(router jobs resume|webhooks (why|schedule))/.test(shown);
       const others = [...codes].filter(([shown, code]) => code !== "unreadable_answer" && !isFine(shown));
       assert.deepEqual(others, []);
-      assert.deepEqual(new Set(read.map(({ line }) => wordsOf(line.command))), readers);
+      assert.deepEqual(new Set(read.map(({ line }) => getCommandName(line.command))), readers);
     });
   }
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import type { CommandSpec } from "../../../src/derive/command-spec.ts";
 import { loadAllCommands } from "../../support/cli/all-commands.ts";
-import { findChangedFiles, testSecret, wordsOf } from "../../support/cli/command-lines.ts";
+import { findChangedFiles, getCommandName, testSecret } from "../../support/cli/command-lines.ts";
 import {
   type ExpectedError,
   findJsonErrorDefect,
@@ -22,10 +22,10 @@ import type { RunResult } from "../../support/cli/run-cli.ts";
 
 const lines = await prepareSendingLines();
 const nowhere = { url: "http://127.0.0.1:1" };
-type AnyTrouble = ServiceFault | "is unreachable";
+type AnyFault = ServiceFault | "is unreachable";
 
 /** The exit code and the message of a command for each failure of the service. */
-const outcomes: Readonly<Record<AnyTrouble, ExpectedError>> = {
+const outcomes: Readonly<Record<AnyFault, ExpectedError>> = {
   "is unreachable": { exit: 75, message: /connection refused/ },
   hangs: { exit: 75, message: /no response within/ },
   stalls: { exit: 75, message: /the response (was incomplete after|stopped in the middle|was slower than)/ },
@@ -41,7 +41,7 @@ const outcomes: Readonly<Record<AnyTrouble, ExpectedError>> = {
 };
 
 /** Commands with other outcomes. */
-const special: Readonly<Record<string, (result: RunResult, trouble: AnyTrouble) => boolean>> = {
+const special: Readonly<Record<string, (result: RunResult, trouble: AnyFault) => boolean>> = {
   // auth logout removes the sign-in regardless of the server's response to the revocation.
   "auth logout": ({ exit, out, err }) =>
     exit === 0 && out.includes('"revoked": false') && /^\S+ did not confirm that the tokens are revoked\.\n$/.test(err),
@@ -59,41 +59,43 @@ const special: Readonly<Record<string, (result: RunResult, trouble: AnyTrouble) 
   },
 };
 
-const isSilent = (trouble: AnyTrouble): boolean => trouble === "hangs" || trouble === "stalls";
-const nameOf = ({ line }: PreparedLine): string => wordsOf(line.command);
-const outputOf = ({ line: { command } }: PreparedLine): string =>
+const isSilent = (trouble: AnyFault): boolean => trouble === "hangs" || trouble === "stalls";
+const getLineName = ({ line }: PreparedLine): string => getCommandName(line.command);
+const getOutputKind = ({ line: { command } }: PreparedLine): string =>
   (command as Partial<CommandSpec>).output ?? (command as { spec?: CommandSpec }).spec?.output ?? "";
 /** Whether the command forwards HTML pages. */
-const takesPages = (one: PreparedLine): boolean =>
-  ["api", "emulator console asset"].includes(nameOf(one)) ||
-  (["passthrough", "html"].includes(outputOf(one)) && !one.line.argv.includes("--mint"));
+const acceptsPages = (one: PreparedLine): boolean =>
+  ["api", "emulator console asset"].includes(getLineName(one)) ||
+  (["passthrough", "html"].includes(getOutputKind(one)) && !one.line.argv.includes("--mint"));
 /** Whether the command prints its output while it arrives. */
-const streams = (one: PreparedLine): boolean =>
-  nameOf(one) === "api" || ["bytes", "events"].includes(outputOf(one)) || one.line.argv.includes("--follow");
+const isStreaming = (one: PreparedLine): boolean =>
+  getLineName(one) === "api" || ["bytes", "events"].includes(getOutputKind(one)) || one.line.argv.includes("--follow");
 /** Whether the command waits longer for events or receivers. See `interrupted.test.ts`. */
-const isPatient = (one: PreparedLine, trouble: AnyTrouble): boolean =>
-  (trouble === "stalls" && (outputOf(one) === "events" || one.line.argv.includes("--follow"))) ||
-  (isSilent(trouble) && nameOf(one) === "webhooks trigger");
+const isPatient = (one: PreparedLine, trouble: AnyFault): boolean =>
+  (trouble === "stalls" && (getOutputKind(one) === "events" || one.line.argv.includes("--follow"))) ||
+  (isSilent(trouble) && getLineName(one) === "webhooks trigger");
 
-function wrongWith(one: PreparedLine, given: RunResult, trouble: AnyTrouble): string | undefined {
+function findDefect(one: PreparedLine, given: RunResult, trouble: AnyFault): string | undefined {
   const result = removeSecretWarning(given);
   const { exit, out, err } = result;
   if (`${out}${err}`.includes(testSecret)) return `tells a secret: ${formatRunResult(result)}`;
-  if (special[nameOf(one)]?.(result, trouble)) return undefined;
-  if (trouble === "responds with HTML" && takesPages(one)) {
+  if (special[getLineName(one)]?.(result, trouble)) return undefined;
+  if (trouble === "responds with HTML" && acceptsPages(one)) {
     return exit === 0 && err === "" && out.includes("Welcome") ? undefined : formatRunResult(result);
   }
-  return findJsonErrorDefect(result, { ...outcomes[trouble], streams: streams(one) });
+  return findJsonErrorDefect(result, { ...outcomes[trouble], streams: isStreaming(one) });
 }
 
 /** The files that a failed command may leave: a reported job, and the sign-in to remove. */
-const mayLeave = (name: string) => (path: string) =>
+const createAllowedFileFilter = (name: string) => (path: string) =>
   path.startsWith("state/jobs/") || (name === "auth logout" && path === "config/tokens.json");
 
-async function look(t: TestContext, one: PreparedLine, trouble: AnyTrouble, service: { url: string }) {
+async function checkWithFault(t: TestContext, one: PreparedLine, trouble: AnyFault, service: { url: string }) {
   const soon = isSilent(trouble) ? ["--timeout", "4s"] : [];
   const { result, cwd, files } = await runPrepared(t, one, service, ["--json", "--quiet", ...soon]);
-  return wrongWith(one, result, trouble) ?? (await findChangedFiles(cwd, files, mayLeave(nameOf(one))));
+  return (
+    findDefect(one, result, trouble) ?? (await findChangedFiles(cwd, files, createAllowedFileFilter(getLineName(one))))
+  );
 }
 
 describe("command that sends requests", () => {
@@ -108,13 +110,15 @@ describe("command that sends requests", () => {
         if (endpoint.requests() === 0) return "sends nothing";
         // Plain output, like that for users.
         const isJson = one.line.argv.some((word) => word.startsWith("--json"));
-        const isOther = nameOf(one) in special || nameOf(one) === "api" || isJson;
+        const isOther = getLineName(one) in special || getLineName(one) === "api" || isJson;
         return isOther ? undefined : findTextErrorDefect(result, outcomes["responds with 500"]);
       },
     );
     assert.deepEqual(wrong, {});
-    const seen = new Set(lines.map(nameOf));
-    const unseen = (await loadAllCommands()).map(wordsOf).filter((name) => !seen.has(name) && !(name in localCommands));
+    const seen = new Set(lines.map(getLineName));
+    const unseen = (await loadAllCommands())
+      .map(getCommandName)
+      .filter((name) => !seen.has(name) && !(name in localCommands));
     assert.deepEqual(unseen, []);
   });
 
@@ -125,7 +129,7 @@ describe("command that sends requests", () => {
         // Every example runs without a service. The derived commands share one code for the other failures.
         (trouble === "is unreachable" ? lines : selectOneOfEachKind(lines)).filter((one) => !isPatient(one, trouble)),
         ({ shown }) => shown,
-        (one) => look(t, one, trouble, trouble === "is unreachable" ? nowhere : server.endpoint({ trouble })),
+        (one) => checkWithFault(t, one, trouble, trouble === "is unreachable" ? nowhere : server.endpoint({ trouble })),
         // A timeout is noticed a second late, so more examples run concurrently.
         isSilent(trouble) ? 150 : 16,
       );

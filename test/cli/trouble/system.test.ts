@@ -16,7 +16,7 @@ const isRoot = process.getuid?.() === 0;
 /** Root can write everywhere, so the tests run as another user. */
 const asNobody = isRoot ? ["setpriv", `--reuid=${nobody}`, `--regid=${nobody}`, "--clear-groups"] : [];
 
-const svcAsNobody = () => [...asNobody, process.execPath, getSvcPath()];
+const createUnprivilegedCommand = () => [...asNobody, process.execPath, getSvcPath()];
 
 interface Run {
   readonly exit: number | null;
@@ -58,7 +58,7 @@ const unlessLimits = { skip: has("prlimit", "--version") ? false : "prlimit is n
 const unlessFull = { skip: process.platform === "linux" ? false : "there is no /dev/full" };
 
 /** A folder with a subfolder that its user cannot write to. */
-async function walled(t: TestContext): Promise<string> {
+async function createReadOnlyFolder(t: TestContext): Promise<string> {
   const folder = await createTestFolder(t);
   await mkdir(join(folder, "wall"));
   await chmod(join(folder, "wall"), 0o555);
@@ -70,17 +70,23 @@ async function walled(t: TestContext): Promise<string> {
 
 describe("system error message with a hint", () => {
   it("explains a state that is not writable", unlessNobody, async (t) => {
-    const folder = await walled(t);
-    const { exit, err } = run(svcAsNobody(), ["emulator", "start", "--port", "0", "--file", "wall/state.json"], folder);
+    const folder = await createReadOnlyFolder(t);
+    const { exit, err } = run(
+      createUnprivilegedCommand(),
+      ["emulator", "start", "--port", "0", "--file", "wall/state.json"],
+      folder,
+    );
     assert.equal(exit, 1, err);
     assert.match(err, /^error: The state .*wall\/state\.json cannot be opened: permission is denied \(EACCES at /);
     assert.match(err, /Grant this user read and write access, choose another file with --file, or use --ephemeral\./);
   });
 
   it("explains an emulator that cannot create its folder", unlessNobody, async (t) => {
-    const folder = await walled(t);
+    const folder = await createReadOnlyFolder(t);
     const wall = join(folder, "wall");
-    const here = run(svcAsNobody(), ["contracts", "templates", "list", "--emulator"], wall, { SVC_BASE_URL: "" });
+    const here = run(createUnprivilegedCommand(), ["contracts", "templates", "list", "--emulator"], wall, {
+      SVC_BASE_URL: "",
+    });
     const state = join(wall, ".svc/emulator.json");
     assert.deepEqual(
       [here.exit, here.err.split(": ").slice(0, 3)],
@@ -93,7 +99,7 @@ describe("system error message with a hint", () => {
         ],
       ],
     );
-    const detached = run(svcAsNobody(), ["emulator", "start", "--detach", "--port", "0"], wall);
+    const detached = run(createUnprivilegedCommand(), ["emulator", "start", "--detach", "--port", "0"], wall);
     assert.deepEqual(detached, {
       exit: 1,
       err: `error: Failed to write the log ${state}.log: permission is denied (EACCES).\n  The log is next to the state. Choose another state with --file, or use --ephemeral without --detach.\n`,
@@ -101,9 +107,9 @@ describe("system error message with a hint", () => {
   });
 
   it("explains an emulator that cannot listen", unlessGuarded, async (t) => {
-    const folder = await walled(t);
+    const folder = await createReadOnlyFolder(t);
     const start = ["emulator", "start", "--ephemeral", "--port"];
-    assert.deepEqual(run(svcAsNobody(), [...start, "1"], folder), {
+    assert.deepEqual(run(createUnprivilegedCommand(), [...start, "1"], folder), {
       exit: 2,
       err: [
         "error: This user cannot listen on port 1 (EACCES)",
@@ -126,9 +132,9 @@ describe("system error message with a hint", () => {
   });
 
   it("explains a configuration that is not writable", unlessNobody, async (t) => {
-    const folder = await walled(t);
+    const folder = await createReadOnlyFolder(t);
     await mkdir(join(folder, "config"), { mode: 0o555 });
-    const { exit, err } = run(svcAsNobody(), ["config", "set", "client_id", "x"], folder);
+    const { exit, err } = run(createUnprivilegedCommand(), ["config", "set", "client_id", "x"], folder);
     assert.equal(exit, 1, err);
     assert.match(
       err,
@@ -137,13 +143,17 @@ describe("system error message with a hint", () => {
   });
 
   it("explains a response or deliveries that cannot be written", unlessNobody, async (t) => {
-    const folder = await walled(t);
-    const output = run(svcAsNobody(), ["files", "download", "x", "--output", "wall/x.pdf"], folder);
+    const folder = await createReadOnlyFolder(t);
+    const output = run(createUnprivilegedCommand(), ["files", "download", "x", "--output", "wall/x.pdf"], folder);
     assert.deepEqual(
       [output.exit, output.err.split("\n")[0]],
       [2, "error: --output: cannot write wall/x.pdf: permission is denied (EACCES)"],
     );
-    const save = run(svcAsNobody(), ["webhooks", "listen", "--save", "wall/saved", "--port", "0"], folder);
+    const save = run(
+      createUnprivilegedCommand(),
+      ["webhooks", "listen", "--save", "wall/saved", "--port", "0"],
+      folder,
+    );
     assert.deepEqual(
       [save.exit, save.err.split("\n")[0]],
       [2, `error: --save: cannot write ${join(folder, "wall", "saved")}: permission is denied (EACCES)`],

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import type { CommandSpec } from "../../../src/derive/command-spec.ts";
-import { wordsOf } from "../../support/cli/command-lines.ts";
+import { getCommandName } from "../../support/cli/command-lines.ts";
 import { findFailingCases } from "../../support/cli/failing-cases.ts";
 import {
   findRunnerCommand,
@@ -20,11 +20,11 @@ import type { RunOptions, RunResult } from "../../support/cli/run-cli.ts";
 const lines = await prepareSendingLines();
 
 type Spec = Partial<Pick<CommandSpec, "columns" | "rows" | "fields" | "output">>;
-const specOf = ({ line: { command } }: PreparedLine): Spec => (command as { spec?: Spec }).spec ?? (command as Spec);
+const getSpec = ({ line: { command } }: PreparedLine): Spec => (command as { spec?: Spec }).spec ?? (command as Spec);
 
 /** A response of the expected shape with the attack in every string and one extra field. */
-function answerFor(one: PreparedLine): unknown {
-  const { columns = [], fields = [], rows } = specOf(one);
+function createHostileResponse(one: PreparedLine): unknown {
+  const { columns = [], fields = [], rows } = getSpec(one);
   const row = Object.fromEntries(
     [...fields, ...columns.map((column) => (typeof column === "string" ? column : column.name)), "id", hostileText].map(
       (name) => [name.split(".")[0]!, hostileText],
@@ -34,7 +34,7 @@ function answerFor(one: PreparedLine): unknown {
 }
 
 /** Rejections in each format. */
-const refusals: Readonly<Record<string, unknown>> = {
+const hostileErrorBodies: Readonly<Record<string, unknown>> = {
   "a detail": { detail: hostileText, code: hostileText },
   "a list of details": {
     detail: [{ loc: ["body", hostileText], msg: hostileText, type: hostileText }, { msg: hostileText }],
@@ -46,10 +46,11 @@ const refusals: Readonly<Record<string, unknown>> = {
 
 /** Whether the content is forwarded unchanged to programs. */
 const isContent = (one: PreparedLine): boolean =>
-  ["api", "files download"].includes(wordsOf(one.line.command)) || ["bytes", "html"].includes(specOf(one).output ?? "");
+  ["api", "files download"].includes(getCommandName(one.line.command)) ||
+  ["bytes", "html"].includes(getSpec(one).output ?? "");
 
 /** Whether the output is a file, which must never change. */
-const isFile = (one: PreparedLine): boolean => wordsOf(one.line.command) !== "api" && isContent(one);
+const isFile = (one: PreparedLine): boolean => getCommandName(one.line.command) !== "api" && isContent(one);
 
 interface Surroundings {
   /** Whether all examples run there, including derived commands that differ only in their words. */
@@ -92,10 +93,10 @@ const surroundings: Readonly<Record<string, Surroundings>> = {
 };
 
 /** Whether the arguments select an output format. */
-const choosesFormat = ({ line: { argv } }: PreparedLine): boolean =>
+const selectsFormat = ({ line: { argv } }: PreparedLine): boolean =>
   argv.some((word) => /^--(json|format|fields)/.test(word));
 
-async function look(
+async function checkHostileResponses(
   t: TestContext,
   at: Surroundings,
   answer: (one: PreparedLine) => { status: number; body: unknown },
@@ -104,7 +105,7 @@ async function look(
   const service = await startHostileTextService(t);
   let reached = 0;
   const wrong = await findFailingCases(
-    tried.filter((one) => !choosesFormat(one)),
+    tried.filter((one) => !selectsFormat(one)),
     ({ shown }) => shown,
     async (one) => {
       const { result } = await runPrepared(t, one, service.endpoint(answer(one)), at.flags ?? [], at.options);
@@ -119,10 +120,10 @@ async function look(
 describe("untrusted response of a service", () => {
   for (const [where, at] of Object.entries(surroundings)) {
     it(`has no effect on a terminal or runner ${where}`, async (t) => {
-      const { wrong, reached } = await look(
+      const { wrong, reached } = await checkHostileResponses(
         t,
         at,
-        (one) => ({ status: 200, body: answerFor(one) }),
+        (one) => ({ status: 200, body: createHostileResponse(one) }),
         at.all ? lines : undefined,
       );
       assert.deepEqual(wrong, {});
@@ -130,9 +131,12 @@ describe("untrusted response of a service", () => {
     });
 
     it(`has no effect on a terminal or runner as a rejection ${where}`, async (t) => {
-      const all = Object.values(refusals);
+      const all = Object.values(hostileErrorBodies);
       let next = 0;
-      const { wrong, reached } = await look(t, at, () => ({ status: 422, body: all[next++ % all.length] }));
+      const { wrong, reached } = await checkHostileResponses(t, at, () => ({
+        status: 422,
+        body: all[next++ % all.length],
+      }));
       assert.deepEqual(wrong, {});
       assert.ok(reached > 100, `only ${reached} command lines printed it`);
     });

@@ -27,7 +27,7 @@ interface Report {
 }
 
 /** A recording of service A after a journey, and a function that replays it against any service. */
-async function recordedService(
+async function startRecordedService(
   t: TestContext,
 ): Promise<CliEmulator & { replay(service: TestEmulator, contractsUrl?: string): Promise<Report & { exit: number }> }> {
   const started = await startCliEmulator(t);
@@ -55,14 +55,14 @@ async function recordedService(
 
 describe("svc verify replay --against with a profile", () => {
   it("finds no drift in the recorded service, although the recording has changed it", async (t) => {
-    const { emulator: recorded, replay } = await recordedService(t);
+    const { emulator: recorded, replay } = await startRecordedService(t);
     const { exit, drift, compared, differences } = await replay(recorded);
     assert.deepEqual({ exit, drift, differences }, { exit: 0, drift: 0, differences: [] });
     assert.ok(compared > 40, `${compared}`);
   });
 
   it("finds no drift in a service with other keys, users and contracts", async (t) => {
-    const { replay } = await recordedService(t);
+    const { replay } = await startRecordedService(t);
     const other = await startTestEmulator(t, { clock: { mode: "manual", start: "2031-03-04T05:06:07Z" } });
     await populateService(other, 9);
     const { exit, drift, compared, differences } = await replay(other);
@@ -71,7 +71,7 @@ describe("svc verify replay --against with a profile", () => {
   });
 
   it("lists the skipped comparisons with reasons", async (t) => {
-    const { replay } = await recordedService(t);
+    const { replay } = await startRecordedService(t);
     const { incomparable } = await replay(await startTestEmulator(t));
     assert.deepEqual(incomparable.map(({ reason }) => reason).sort(), [
       "T-1 is not at this service",
@@ -90,7 +90,7 @@ describe("svc verify replay --against with a profile", () => {
   });
 
   it("finds every planted difference that reads can reveal", async (t) => {
-    const { replay } = await recordedService(t);
+    const { replay } = await startRecordedService(t);
     const other = await startTestEmulator(t);
     await populateService(other, 3);
     const { exit, differences } = await replay(
@@ -104,7 +104,7 @@ describe("svc verify replay --against with a profile", () => {
   });
 
   it("finds no drift if the credentials are rejected and reports the rejection", async (t) => {
-    const { replay, emulator: recorded } = await recordedService(t);
+    const { replay, emulator: recorded } = await startRecordedService(t);
     const [first] = recorded.clusters;
     const stranger = { ...recorded, clusters: [{ ...first!, clientSecret: "wrong", clusterKey: "wrong" }] };
     const { drift, incomparable } = await replay(stranger as TestEmulator);
@@ -113,7 +113,7 @@ describe("svc verify replay --against with a profile", () => {
   });
 
   it("reports a service that does not respond", async (t) => {
-    const { cwd, svc } = await recordedService(t);
+    const { cwd, svc } = await startRecordedService(t);
     const profile = { router_url: "http://127.0.0.1:9", contracts_url: "http://127.0.0.1:9" };
     await writeFile(join(cwd, "profiles.json"), JSON.stringify({ profiles: { other: profile } }), { mode: 0o600 });
     const { exit, err } = await svc("verify replay corpus --against other", { env });
@@ -124,7 +124,7 @@ describe("svc verify replay --against with a profile", () => {
   });
 
   it("applies no accepted differences, because accepted.json concerns the emulator", async (t) => {
-    const { svc } = await recordedService(t);
+    const { svc } = await startRecordedService(t);
     const { exit, err } = await svc("verify replay corpus --against other --accept a --reason b");
     assert.deepEqual(
       { exit, err: err.split("\n")[0] },

@@ -9,7 +9,7 @@ import { createContractRequest } from "../../support/contracts.ts";
 import { createSender } from "../../support/emulator.ts";
 import { populateService } from "../../support/verify/recorded-session.ts";
 
-const operationsIn = async (folder: string) => (await readCorpus(folder)).exchanges.map(({ operation }) => operation);
+const readOperations = async (folder: string) => (await readCorpus(folder)).exchanges.map(({ operation }) => operation);
 
 describe("svc verify record", () => {
   it("reads without changes and a replay confirms the emulator", async (t) => {
@@ -55,7 +55,7 @@ describe("svc verify record", () => {
     const { cwd, svc, json } = await startCliEmulator(t);
     const { exit, err } = await svc("verify record --out corpus --allow-writes --yes --rate 1000");
     assert.equal(exit, 0, err);
-    const operations = await operationsIn(join(cwd, "corpus"));
+    const operations = await readOperations(join(cwd, "corpus"));
     for (const operation of [
       "webhooks.create",
       "webhooks.delete",
@@ -139,7 +139,7 @@ describe("svc verify proxy with svc webhooks listen --save", () => {
     assert.equal((await listening.ended).exit, 0);
     await api("GET", "/api/v2.1/public/contracts/");
     assert.equal((await proxy.ended).exit, 0);
-    assert.deepEqual((await operationsIn(join(cwd, "corpus"))).sort(), [
+    assert.deepEqual((await readOperations(join(cwd, "corpus"))).sort(), [
       "CONTRACT_CREATED",
       "COUNTER_PARTY_CONTACT_CREATED",
       "COUNTER_PARTY_CREATED",

@@ -15,7 +15,7 @@ import { plantedResponses } from "../../support/verify/planted-deviations.ts";
 const base = "/api/v2.1/public";
 
 /** A corpus of five exchanges with a service that uses another list limit. */
-async function recorded(t: TestContext): Promise<CliEmulator> {
+async function startWithRecordedCorpus(t: TestContext): Promise<CliEmulator> {
   const started = await startCliEmulator(t);
   const { svc } = started;
   const first = started.emulator.clusters[0]!;
@@ -48,7 +48,7 @@ async function recorded(t: TestContext): Promise<CliEmulator> {
 
 describe("svc verify proxy", () => {
   it("records exchanges without secrets and personal data", async (t) => {
-    const { cwd, svc, emulator } = await recorded(t);
+    const { cwd, svc, emulator } = await startWithRecordedCorpus(t);
     const files = (await readdir(join(cwd, "corpus"))).sort();
     assert.deepEqual(
       files.map((name) => name.slice(6)),
@@ -108,7 +108,7 @@ describe("svc verify proxy", () => {
   });
 
   it("rejects a folder whose corpus is complete", async (t) => {
-    const { svc } = await recorded(t);
+    const { svc } = await startWithRecordedCorpus(t);
     const { exit, err } = await svc("verify proxy --to http://127.0.0.1:1 --out corpus");
     assert.equal(exit, 2);
     assert.match(err, /--out: .*corpus contains a complete corpus: choose another folder/);
@@ -117,7 +117,7 @@ describe("svc verify proxy", () => {
 
 describe("svc verify scan", () => {
   it("exits with 1 for a secret that a user added and hides the secret", async (t) => {
-    const { cwd, svc } = await recorded(t);
+    const { cwd, svc } = await startWithRecordedCorpus(t);
     const file = join(cwd, "corpus", "00005-contracts.status.http");
     const text = await readFile(file, "utf8");
     await writeFile(file, text.replace("accept: */*", "accept: */*\nx-owner: jane.doe@acme.com"));
@@ -137,7 +137,7 @@ describe("svc verify scan", () => {
 
 describe("svc verify scan --reindex", () => {
   it("accepts any edit, including added and removed files", async (t) => {
-    const { cwd, svc } = await recorded(t);
+    const { cwd, svc } = await startWithRecordedCorpus(t);
     const file = (name: string) => join(cwd, "corpus", name);
     const created = await readFile(file("00003-contracts.create.http"), "utf8");
     await writeFile(
@@ -155,7 +155,7 @@ describe("svc verify scan --reindex", () => {
   });
 
   it("completes a truncated index", async (t) => {
-    const { cwd, svc } = await recorded(t);
+    const { cwd, svc } = await startWithRecordedCorpus(t);
     const index = join(cwd, "corpus", "index.ndjson");
     const whole = await readFile(index, "utf8");
     await writeFile(index, whole.slice(0, -30));
@@ -165,7 +165,7 @@ describe("svc verify scan --reindex", () => {
   });
 
   it("reports a file that is no longer an exchange", async (t) => {
-    const { cwd, svc } = await recorded(t);
+    const { cwd, svc } = await startWithRecordedCorpus(t);
     const file = join(cwd, "corpus", "00004-contracts.list.http");
     await writeFile(file, (await readFile(file, "utf8")).replace("\nHTTP/1.1 200\n", "\n"));
     const { exit, err } = await svc("verify scan corpus --reindex");
@@ -176,7 +176,7 @@ describe("svc verify scan --reindex", () => {
 
 describe("svc verify scan of an interrupted recording", () => {
   it("checks existing files, including a file missing from the index", async (t) => {
-    const { cwd, svc } = await recorded(t);
+    const { cwd, svc } = await startWithRecordedCorpus(t);
     const index = join(cwd, "corpus", "index.ndjson");
     const lines = (await readFile(index, "utf8")).split("\n");
     await writeFile(index, `${lines.slice(0, 4).join("\n")}\n${lines[4]!.slice(0, 20)}`);
@@ -200,7 +200,7 @@ describe("svc verify scan of an interrupted recording", () => {
 
 describe("svc verify replay", () => {
   it("rejects a report within the corpus, also through a link", async (t) => {
-    const { cwd, svc } = await recorded(t);
+    const { cwd, svc } = await startWithRecordedCorpus(t);
     const file = join("corpus", "00001-templates.list.http");
     const before = await readFile(join(cwd, file), "utf8");
     await symlink(join(cwd, "corpus"), join(cwd, "link"));
@@ -235,7 +235,7 @@ describe("svc verify replay", () => {
   });
 
   it("exits with 3 on drift and with 0 once the drift is accepted with a reason", async (t) => {
-    const { cwd, svc } = await recorded(t);
+    const { cwd, svc } = await startWithRecordedCorpus(t);
     const drift = await svc("verify replay corpus --junit verify.xml --markdown verify.md");
     assert.equal(drift.exit, 3, drift.err);
     assert.match(
@@ -274,7 +274,7 @@ describe("svc verify replay", () => {
   });
 
   it("sends a service at most --rate requests per second", async (t) => {
-    const { cwd, svc } = await recorded(t);
+    const { cwd, svc } = await startWithRecordedCorpus(t);
     const times: number[] = [];
     const service = createServer((request, response) => {
       times.push(systemWallClock.monotonicNow());
@@ -299,7 +299,7 @@ describe("svc verify replay", () => {
   });
 
   it("explains why a folder is not a corpus", async (t) => {
-    const { cwd, svc } = await recorded(t);
+    const { cwd, svc } = await startWithRecordedCorpus(t);
     await rm(join(cwd, "corpus", "00001-templates.list.http"));
     const { exit, err } = await svc("verify replay corpus");
     assert.equal(exit, 2);
@@ -309,7 +309,7 @@ describe("svc verify replay", () => {
 
 describe("--observed", () => {
   it("works with the emulator in the background", async (t) => {
-    const { svc } = await recorded(t);
+    const { svc } = await startWithRecordedCorpus(t);
     const env = {
       SVC_BASE_URL: "",
       SVC_CONTRACTS_URL: "",
@@ -329,7 +329,7 @@ describe("--observed", () => {
   });
 
   it("makes svc emulator exec respond like the recorded service", async (t) => {
-    const { svc } = await recorded(t);
+    const { svc } = await startWithRecordedCorpus(t);
     const script = `fetch(process.env.SVC_CONTRACTS_URL + "${base}/contracts/", { headers: { "client-id": process.env.SVC_CLIENT_ID, "client-secret": process.env.SVC_CLIENT_SECRET } }).then((r) => r.json()).then(({ limit }) => console.log(limit))`;
     const { exit, out, err } = await svc([
       "emulator",
@@ -352,7 +352,7 @@ describe("--observed", () => {
   });
 
   it("appears in svc openapi, in the emulator's document and findings, and in the reference", async (t) => {
-    const { cwd, svc } = await recorded(t);
+    const { cwd, svc } = await startWithRecordedCorpus(t);
     const marked = (document: unknown) => {
       const { paths } = document as { paths: Record<string, { get: Record<string, unknown> }> };
       const { get } = paths[`${base}/contracts/`]!;

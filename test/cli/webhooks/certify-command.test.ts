@@ -40,7 +40,7 @@ const isOpen = (port: number): Promise<boolean> =>
     socket.once("connect", () => socket.destroy());
   });
 
-async function stage(t: TestContext) {
+async function createReceiverFolder(t: TestContext) {
   const cwd = await createTestFolder(t);
   await writeFile(join(cwd, "receiver.mjs"), program);
   const port = await findFreePort();
@@ -56,7 +56,7 @@ const node = `'${process.execPath}'`;
 
 describe("svc webhooks certify --command", () => {
   it("starts the receiver with its key, restarts it after a crash and ends it", async (t) => {
-    const { port, svc } = await stage(t);
+    const { port, svc } = await createReceiverFolder(t);
     const { exit, out } = await svc(`${node} receiver.mjs`, "--json");
     const { findings, language } = JSON.parse(out) as CertifyReport;
     assert.deepEqual(
@@ -68,7 +68,7 @@ describe("svc webhooks certify --command", () => {
 
   for (const responds of ["", "RESPONDS=yes "]) {
     it(`reports only that the receiver ended${responds && " after its response"}`, async (t) => {
-      const { svc } = await stage(t);
+      const { svc } = await createReceiverFolder(t);
       const { exit, out } = await svc(`EACH=5 ${responds}exec ${node} receiver.mjs`, "--skip", "parallel", "--json");
       const { findings, checks } = JSON.parse(out) as CertifyReport;
       const ended = checks.filter(({ receiver_end }) => receiver_end !== null);
@@ -86,7 +86,7 @@ describe("svc webhooks certify --command", () => {
   }
 
   it("reports the only delivery that ends a slow receiver with concurrent requests", async (t) => {
-    const { svc } = await stage(t);
+    const { svc } = await createReceiverFolder(t);
     const { out } = await svc(
       `DELAY=200 exec ${node} receiver.mjs`,
       "--skip",
@@ -107,13 +107,13 @@ describe("svc webhooks certify --command", () => {
   });
 
   it("ends all processes that the shell has started", async (t) => {
-    const { port, svc } = await stage(t);
+    const { port, svc } = await createReceiverFolder(t);
     const { exit } = await svc(`${node} receiver.mjs & sleep 1000 & wait`, "--only", "genuine");
     assert.deepEqual([exit, await isOpen(port)], [0, false]);
   });
 
   it("prints the output of a receiver that does not start", async (t) => {
-    const { svc } = await stage(t);
+    const { svc } = await createReceiverFolder(t);
     const ended = await svc("echo no database; exit 3");
     assert.deepEqual(
       [
@@ -136,7 +136,7 @@ describe("svc webhooks certify --command", () => {
   });
 
   it("reports the wait and stores the generated key with the deliveries", async (t) => {
-    const { cwd, svc } = await stage(t);
+    const { cwd, svc } = await createReceiverFolder(t);
     const { exit, err } = await svc(
       `sleep 1.2; exec ${node} receiver.mjs`,
       ...["--only", "genuine", "--keep", "kept", "--ready-timeout", "20s"],
@@ -152,7 +152,7 @@ describe("svc webhooks certify --command", () => {
   });
 
   it("continues the emulator and the receiver until Ctrl-C with --console", async (t) => {
-    const { cwd, port } = await stage(t);
+    const { cwd, port } = await createReceiverFolder(t);
     const argv = ["--to", String(port), "--command", `${node} receiver.mjs`, "--only", "genuine"];
     const { address, interrupt, ended } = await startCertifyConsole(argv, cwd);
     const { origin, hash } = new URL(address);
@@ -168,7 +168,7 @@ describe("svc webhooks certify --command", () => {
   });
 
   it("starts no receiver if another program already listens", async (t) => {
-    const { port, svc } = await stage(t);
+    const { port, svc } = await createReceiverFolder(t);
     const server = createServer((socket) => socket.destroy());
     await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
     t.after(() => server.close());

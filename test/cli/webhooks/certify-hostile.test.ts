@@ -11,7 +11,7 @@ import { hmacKey, impatientWall, runCertify } from "../../support/cli/signed-rec
 const ok = "HTTP/1.1 200 OK\r\n";
 
 /** Writes until the other side closes the connection. */
-function flood(socket: Socket, piece: string): void {
+function floodSocket(socket: Socket, piece: string): void {
   const write = () => {
     while (!socket.destroyed && socket.write(piece));
   };
@@ -25,7 +25,7 @@ const plays: Readonly<Record<string, readonly [play: (socket: Socket) => void, d
   "responds without end": [
     (socket) => {
       socket.write(`${ok}\r\n`);
-      flood(socket, "x".repeat(10_000));
+      floodSocket(socket, "x".repeat(10_000));
     },
     /^status 200, but the response is larger than 1 MiB$/,
   ],
@@ -39,7 +39,7 @@ const plays: Readonly<Record<string, readonly [play: (socket: Socket) => void, d
   ],
   "resets the connection": [(socket) => socket.resetAndDestroy(), /^the connection closed without a response$/],
   "sends 1xx without end": [
-    (socket) => flood(socket, "HTTP/1.1 102 Processing\r\n\r\n".repeat(100)),
+    (socket) => floodSocket(socket, "HTTP/1.1 102 Processing\r\n\r\n".repeat(100)),
     /^the receiver sends only 1xx responses$/,
   ],
   redirects: [
@@ -63,7 +63,7 @@ const otherMistakes: Readonly<Record<string, readonly string[]>> = {
   "cuts its response off": ["signature-unchecked", "broken-response"],
 };
 
-async function hostileReceiver(t: TestContext, play: (socket: Socket) => void): Promise<string> {
+async function startHostileReceiver(t: TestContext, play: (socket: Socket) => void): Promise<string> {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
     sockets.add(socket);
@@ -81,7 +81,7 @@ async function hostileReceiver(t: TestContext, play: (socket: Socket) => void): 
 describe("svc webhooks certify with a hostile receiver", () => {
   for (const [name, [play, detail]] of Object.entries(plays)) {
     it(`ends for a receiver that ${name}`, async (t) => {
-      const url = await hostileReceiver(t, play);
+      const url = await startHostileReceiver(t, play);
       const cwd = await createTestFolder(t);
       await writeFile(join(cwd, "hmac.key"), hmacKey);
       const { exit, out } = await runCertify(cwd, url, ["--json"], { wall: impatientWall });

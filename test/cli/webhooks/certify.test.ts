@@ -28,17 +28,17 @@ function isAlive(pid: string): boolean {
 }
 
 const reportOf = ({ out }: { out: string }) => JSON.parse(out) as CertifyReport;
-const resultsOf = ({ checks }: CertifyReport) => Object.fromEntries(checks.map(({ id, result }) => [id, result]));
-const mistakesOf = ({ findings }: CertifyReport) => findings.map(({ mistake, result }) => [mistake, result]);
+const getResults = ({ checks }: CertifyReport) => Object.fromEntries(checks.map(({ id, result }) => [id, result]));
+const getMistakes = ({ findings }: CertifyReport) => findings.map(({ mistake, result }) => [mistake, result]);
 
 /** The findings about a receiver with these rules. */
-async function findings(t: TestContext, rules: ReceiverRules) {
+async function certifyAndGetFindings(t: TestContext, rules: ReceiverRules) {
   const { certify } = await startSignedReceiver(t, rules);
   const run = await certify(["--skip", "parallel,outage,transfer.interrupted", "--json"]);
-  return [run.exit, mistakesOf(reportOf(run))];
+  return [run.exit, getMistakes(reportOf(run))];
 }
 
-const jsonOf = (body: Buffer) => JSON.parse(body.toString("utf8")) as Record<string, unknown>;
+const parseBody = (body: Buffer) => JSON.parse(body.toString("utf8")) as Record<string, unknown>;
 
 describe("svc webhooks certify", () => {
   it("finds no mistakes in a correct receiver", async (t) => {
@@ -52,7 +52,7 @@ describe("svc webhooks certify", () => {
   });
 
   it("reports the mistake of a receiver with a fix in the receiver's language", async (t) => {
-    const { certify } = await startSignedReceiver(t, { signed: (body) => JSON.stringify(jsonOf(body)) });
+    const { certify } = await startSignedReceiver(t, { signed: (body) => JSON.stringify(parseBody(body)) });
     const run = await certify(["--json", "--language", "python"]);
     assert.equal(run.exit, 1);
     assert.deepEqual(reportOf(run).findings, [
@@ -69,25 +69,28 @@ describe("svc webhooks certify", () => {
 
   it("reports one mistake, even if it fails several checks", async (t) => {
     const undecoded = { key: hmacKey };
-    assert.deepEqual(await findings(t, undecoded), [1, [["key-not-decoded", "failed"]]]);
-    assert.deepEqual(await findings(t, { digest: "sha256" }), [1, [["wrong-digest", "failed"]]]);
+    assert.deepEqual(await certifyAndGetFindings(t, undecoded), [1, [["key-not-decoded", "failed"]]]);
+    assert.deepEqual(await certifyAndGetFindings(t, { digest: "sha256" }), [1, [["wrong-digest", "failed"]]]);
     const both = [
       ["wrong-digest", "failed"],
       ["key-not-decoded", "failed"],
     ];
-    assert.deepEqual(await findings(t, { ...undecoded, digest: "sha256" }), [1, both]);
-    assert.deepEqual(await findings(t, { isGenuine: () => true }), [1, [["signature-unchecked", "failed"]]]);
-    assert.deepEqual(await findings(t, { isGenuine: () => false }), [1, [["header-case", "failed"]]]);
+    assert.deepEqual(await certifyAndGetFindings(t, { ...undecoded, digest: "sha256" }), [1, both]);
+    assert.deepEqual(await certifyAndGetFindings(t, { isGenuine: () => true }), [
+      1,
+      [["signature-unchecked", "failed"]],
+    ]);
+    assert.deepEqual(await certifyAndGetFindings(t, { isGenuine: () => false }), [1, [["header-case", "failed"]]]);
     const anyCase: ReceiverRules = { isGenuine: (given, expected) => given?.toLowerCase() === expected };
-    assert.deepEqual(await findings(t, anyCase), [0, [["case-insensitive", "warning"]]]);
+    assert.deepEqual(await certifyAndGetFindings(t, anyCase), [0, [["case-insensitive", "warning"]]]);
     const isPrefix: ReceiverRules = { isGenuine: (given, expected) => !!given && expected.startsWith(given) };
-    assert.deepEqual(await findings(t, isPrefix), [1, [["prefix-comparison", "failed"]]]);
+    assert.deepEqual(await certifyAndGetFindings(t, isPrefix), [1, [["prefix-comparison", "failed"]]]);
     const limited: ReceiverRules = {
       respond: (body, response) => response.writeHead(body.length > 100_000 ? 413 : 200).end(),
     };
-    assert.deepEqual(await findings(t, limited), [1, [["body-limit", "failed"]]]);
+    assert.deepEqual(await certifyAndGetFindings(t, limited), [1, [["body-limit", "failed"]]]);
     const moved: ReceiverRules = { respond: (_, response) => response.writeHead(302, { location: "/" }).end() };
-    assert.deepEqual(await findings(t, moved), [1, [["redirect", "failed"]]]);
+    assert.deepEqual(await certifyAndGetFindings(t, moved), [1, [["redirect", "failed"]]]);
   });
 
   it("runs checks selected by ID or by group", async (t) => {
@@ -101,7 +104,7 @@ describe("svc webhooks certify", () => {
       "duplicate.processed-once",
       "--json",
     ]);
-    assert.deepEqual(resultsOf(reportOf(run)), {
+    assert.deepEqual(getResults(reportOf(run)), {
       "signature.missing": "failed",
       duplicate: "passed",
       "duplicate.after-hang-up": "passed",
@@ -142,15 +145,15 @@ describe("svc webhooks certify", () => {
     await writeFile(join(cwd, "count"), "0");
     const only = ["--only", "probe,store,duplicate.processed-once,signature.not-processed", "--json"];
     const run = await certify([...only, "--probe", "cat count"]);
-    assert.deepEqual(resultsOf(reportOf(run)), {
+    assert.deepEqual(getResults(reportOf(run)), {
       probe: "passed",
       "store.before-response": "passed",
       "duplicate.processed-once": "failed",
       "signature.not-processed": "passed",
     });
-    assert.deepEqual(mistakesOf(reportOf(run)), [["no-dedupe", "failed"]]);
+    assert.deepEqual(getMistakes(reportOf(run)), [["no-dedupe", "failed"]]);
     const restless = reportOf(await certify([...only, "--probe", "date +%N"]));
-    assert.deepEqual(mistakesOf(restless), [["probe", "failed"]]);
+    assert.deepEqual(getMistakes(restless), [["probe", "failed"]]);
     const broken = await certify([...only, "--probe", "exit 3"]);
     assert.deepEqual([broken.exit, JSON.parse(broken.err).error.message], [1, "The command of --probe exits with 3."]);
   });
@@ -170,10 +173,10 @@ describe("svc webhooks certify", () => {
       ],
     );
     const all = await certify(["--only", "store,order.newest-wins", "--probe", "echo same", "--json"]);
-    assert.deepEqual([all.exit, mistakesOf(reportOf(all))], [1, [["probe", "failed"]]]);
+    assert.deepEqual([all.exit, getMistakes(reportOf(all))], [1, [["probe", "failed"]]]);
     const other = await startSignedReceiver(t, { respond: (_, response) => response.writeHead(404).end() });
     const missed = await other.certify(["--only", "signature.missing", "--json"]);
-    assert.deepEqual([missed.exit, mistakesOf(reportOf(missed))], [1, [["wrong-address", "failed"]]]);
+    assert.deepEqual([missed.exit, getMistakes(reportOf(missed))], [1, [["wrong-address", "failed"]]]);
   });
 
   it("accepts a receiver that handles events sequentially", async (t) => {
@@ -184,7 +187,7 @@ describe("svc webhooks certify", () => {
       },
     });
     const run = await certify(["--only", "parallel,outage", "--json"], { wall: impatientWall });
-    assert.deepEqual(resultsOf(reportOf(run)), { parallel: "not_checked", outage: "passed" });
+    assert.deepEqual(getResults(reportOf(run)), { parallel: "not_checked", outage: "passed" });
   });
 
   it("reports a receiver that never responds to concurrent events", async (t) => {
@@ -202,7 +205,7 @@ describe("svc webhooks certify", () => {
       },
     });
     const run = await certify(["--only", "parallel,outage", "--json"], { wall: impatientWall });
-    assert.deepEqual(resultsOf(reportOf(run)), { parallel: "failed", outage: "passed" });
+    assert.deepEqual(getResults(reportOf(run)), { parallel: "failed", outage: "passed" });
   });
 
   it("repeats the last run in the folder", async (t) => {

@@ -38,7 +38,7 @@ class FastWall implements WallClock {
 }
 
 /** An app that listens only while it runs, always at the same address. */
-async function app(t: TestContext) {
+async function createApp(t: TestContext) {
   let running: Server | undefined;
   let port = 0;
   const start = async (status: number) => {
@@ -61,7 +61,7 @@ async function app(t: TestContext) {
   return { start, stop, url: `http://127.0.0.1:${port}` };
 }
 
-async function listening(
+async function startListener(
   svc: CliEmulator["svc"],
   argv: readonly string[],
   wall = new FastWall(),
@@ -75,14 +75,14 @@ const failSixTimes = async (svc: CliEmulator["svc"]) => {
   for (let i = 0; i < 6; i += 1) await svc("webhooks trigger CONTRACT_SIGNED");
 };
 
-const typesOf = (listener: RunningCommand) => listener.events().map(({ type }) => type);
+const getEventTypes = (listener: RunningCommand) => listener.events().map(({ type }) => type);
 
 describe("svc webhooks listen without deliveries", () => {
   it("reports a disabled webhook and enables it once the app accepts connections", async (t) => {
     const { svc, json } = await startCliEmulator(t);
     await json("contracts create --data -", { stdin: ndaContractJson });
-    const { start, url } = await app(t);
-    const listener = await listening(svc, ["--forward-to", url]);
+    const { start, url } = await createApp(t);
+    const listener = await startListener(svc, ["--forward-to", url]);
     await failSixTimes(svc);
     await listener.saw("webhook_disabled");
     assert.match(
@@ -104,16 +104,16 @@ describe("svc webhooks listen without deliveries", () => {
     assert.equal((await svc("emulator webhooks resend 1")).exit, 0);
     listener.signal("SIGINT");
     assert.equal((await listener.ended).exit, 130);
-    assert.deepEqual(typesOf(listener).slice(-7), ["webhook_enabled", ...Array(6).fill("delivery")]);
+    assert.deepEqual(getEventTypes(listener).slice(-7), ["webhook_enabled", ...Array(6).fill("delivery")]);
   });
 
   it("enables the webhook of an app with error responses after a restart of the app", async (t) => {
     const { svc, json } = await startCliEmulator(t);
     await json("contracts create --data -", { stdin: ndaContractJson });
-    const { start, stop, url } = await app(t);
+    const { start, stop, url } = await createApp(t);
     await start(500);
     const wall = new FastWall();
-    const listener = await listening(svc, ["--forward-to", url], wall);
+    const listener = await startListener(svc, ["--forward-to", url], wall);
     await failSixTimes(svc);
     await listener.saw("webhook_disabled");
     assert.match(
@@ -132,8 +132,8 @@ describe("svc webhooks listen without deliveries", () => {
   it("leaves the webhook disabled with --no-enable and prints how to enable it", async (t) => {
     const { svc, json } = await startCliEmulator(t);
     await json("contracts create --data -", { stdin: ndaContractJson });
-    const { start, url } = await app(t);
-    const listener = await listening(svc, ["--forward-to", url, "--no-enable"]);
+    const { start, url } = await createApp(t);
+    const listener = await startListener(svc, ["--forward-to", url, "--no-enable"]);
     await failSixTimes(svc);
     await listener.saw("webhook_disabled");
     assert.match(listener.err(), /consecutive failures\. To enable it: svc emulator webhooks enable 1$/m);
@@ -147,7 +147,7 @@ describe("svc webhooks listen without deliveries", () => {
 
   it("reports that a user disabled or deleted the webhook or that another state lacks it", async (t) => {
     const { svc, json } = await startCliEmulator(t);
-    const listener = await listening(svc, []);
+    const listener = await startListener(svc, []);
     await json("emulator webhooks disable 1");
     await listener.saw("webhook_disabled");
     await json("emulator webhooks enable 1");
@@ -168,7 +168,7 @@ describe("svc webhooks listen without deliveries", () => {
     const cwd = await createTestFolder(t);
     const file = join(cwd, ".svc/emulator.json");
     const first = await startTestEmulator(t, { file });
-    const listener = await listening((argv, more) => runCli(argv, { cwd, ...more }), []);
+    const listener = await startListener((argv, more) => runCli(argv, { cwd, ...more }), []);
     await first.close();
     await listener.saw("emulator_ended");
     const second = await startTestEmulator(t, { file });
@@ -176,7 +176,7 @@ describe("svc webhooks listen without deliveries", () => {
     listener.signal("SIGINT");
     await listener.ended;
     assert.deepEqual((await second.ask("GET", "/webhooks")).body, []);
-    assert.deepEqual(typesOf(listener), ["version", "ready", "emulator_ended", "emulator_back"]);
+    assert.deepEqual(getEventTypes(listener), ["version", "ready", "emulator_ended", "emulator_back"]);
     const lines = listener
       .err()
       .replaceAll(/127\.0\.0\.1:\d+/g, "HOST")
@@ -191,7 +191,7 @@ describe("svc webhooks listen without deliveries", () => {
 
   it("reports that another emulator uses the address of the ended emulator", async (t) => {
     const { svc, emulator: first } = await startCliEmulator(t);
-    const listener = await listening(svc, []);
+    const listener = await startListener(svc, []);
     await first.close();
     await listener.saw("emulator_ended");
     const other = createServer((_, response) => void response.writeHead(401).end("{}"));

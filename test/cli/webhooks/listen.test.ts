@@ -172,7 +172,7 @@ describe("svc webhooks listen", () => {
   it("responds with 502 while the app is down, reports why and continues", async (t) => {
     const { svc } = await withContract(t);
     const listening = startCommand(svc, ["webhooks", "listen", "--forward-to", "1", "--count", "2"]);
-    await untilSubscribed(svc);
+    await waitForWebhook(svc);
     const first = await svc("webhooks trigger CONTRACT_SIGNED --json=status");
     const second = await svc("webhooks trigger CONTRACT_EXECUTED --json=status");
     assert.deepEqual([first.exit, first.out, second.out], [1, '[\n  {\n    "status": 502\n  }\n]\n', first.out]);
@@ -310,6 +310,6 @@ describe("svc webhooks listen", () => {
   });
 });
 
-async function untilSubscribed(svc: (argv: string) => Promise<{ out: string }>): Promise<void> {
+async function waitForWebhook(svc: (argv: string) => Promise<{ out: string }>): Promise<void> {
   while (JSON.parse((await svc("emulator webhooks --json")).out).length === 0);
 }

@@ -18,7 +18,7 @@ const body = '{"activity":"CONTRACT_SIGNED"}';
 let program: ChildProcess;
 
 /** A folder with `hmac.key` and `body.json`, and `svc` with the scheme of test/support/cli/svc-made-up-scheme.ts in it. */
-async function madeUp(t: TestContext) {
+async function createMadeUpSchemeCli(t: TestContext) {
   const cwd = await createTestFolder(t);
   await writeFile(join(cwd, "hmac.key"), hmacKey);
   await writeFile(join(cwd, "body.json"), body);
@@ -41,7 +41,7 @@ describe("svc with a scheme that was added to the list of schemes", () => {
   after(() => program.disconnect());
 
   it("signs with it, and verifies and explains its signatures", async (t) => {
-    const { cwd, svc, explain } = await madeUp(t);
+    const { cwd, svc, explain } = await createMadeUpSchemeCli(t);
     const signed = await svc("webhooks sign body.json --as-header --key-file hmac.key");
     const [, time = "", signature] = /^X-Made-Up-Time: (\d+)\nX-Made-Up-Signature: (.*)\n$/.exec(signed.out) ?? [];
     const sign = (text: string, digest = "sha256", key: string | Buffer = raw) =>
@@ -74,7 +74,7 @@ describe("svc with a scheme that was added to the list of schemes", () => {
   });
 
   it("certifies a receiver that verifies it, to which the emulator sends it", async (t) => {
-    const { svc } = await madeUp(t);
+    const { svc } = await createMadeUpSchemeCli(t);
     const hooks = await startReceiver(t);
     hooks.answer(({ headers, body: given }, response) => {
       const text = `${headers["x-made-up-time"]}:${given}`;
@@ -92,7 +92,7 @@ describe("svc with a scheme that was added to the list of schemes", () => {
   });
 
   it("finds that a receiver verifies another scheme", async (t) => {
-    const { svc } = await madeUp(t);
+    const { svc } = await createMadeUpSchemeCli(t);
     const { url } = await startSignedReceiver(t);
     const run = await svc(`webhooks certify --to ${url} --hmac-key-file hmac.key --json`);
     assert.equal(run.exit, 1);
@@ -109,7 +109,7 @@ describe("svc with a scheme that was added to the list of schemes", () => {
   });
 
   it("sends it in the emulator's deliveries, and the service's own scheme on request", async (t) => {
-    const { svc } = await madeUp(t);
+    const { svc } = await createMadeUpSchemeCli(t);
     const hooks = await startReceiver(t);
     const again = `"${process.execPath}" "${getSvcPath()}" webhooks`;
     const only = "--only-for-activities CONTRACT_SIGNED";

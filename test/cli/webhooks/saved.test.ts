@@ -6,14 +6,14 @@ import { openSavedDeliveries, readSavedHeaders } from "../../../src/cli/commands
 import type { Host } from "../../../src/cli/process/host.ts";
 import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 
-const delivery = (text: string) => ({ body: Buffer.from(text), headers: { "x-of": text } });
+const createDelivery = (text: string) => ({ body: Buffer.from(text), headers: { "x-of": text } });
 
 describe("saved deliveries", () => {
   it("stores deliveries with their own headers when two listeners share a folder", async (t) => {
     const cwd = await createTestFolder(t);
     const [one, other] = [await openSavedDeliveries(cwd), await openSavedDeliveries(cwd)];
     const texts = Array.from({ length: 10 }, (_, i) => `delivery ${i}`);
-    const paths = await Promise.all(texts.map((text, i) => (i % 2 ? one : other).add("SIGNED", delivery(text))));
+    const paths = await Promise.all(texts.map((text, i) => (i % 2 ? one : other).add("SIGNED", createDelivery(text))));
     assert.equal(new Set(paths).size, texts.length);
     assert.deepEqual(await Promise.all(paths.map((path) => readFile(path, "utf8"))), texts);
     const headers = await Promise.all(paths.map((path) => readSavedHeaders({ cwd } as Host, path)));
@@ -31,7 +31,7 @@ describe("saved deliveries", () => {
     await symlink("theirs", join(cwd, "0001-SIGNED.json"));
     await symlink("nowhere", join(cwd, "0002-SIGNED.headers"));
     await writeFile(join(cwd, "0003-SIGNED.headers"), "mine");
-    assert.equal(await saved.add("SIGNED", delivery("new")), join(cwd, "0004-SIGNED.json"));
+    assert.equal(await saved.add("SIGNED", createDelivery("new")), join(cwd, "0004-SIGNED.json"));
     assert.equal(await readFile(join(cwd, "theirs"), "utf8"), "mine");
     assert.equal(await readlink(join(cwd, "0002-SIGNED.headers")), "nowhere");
     const names = ["0001-SIGNED.json", "0002-SIGNED.headers", "0003-SIGNED.headers", "0004-SIGNED.headers"];

@@ -9,7 +9,7 @@ import { startCommand } from "../../support/cli/running-command.ts";
 import { enterKey, simulateUser } from "../../support/cli/simulated-user.ts";
 import { startReceiver } from "../../support/receiver.ts";
 
-const payloadOf = ({ body }: { body: Buffer }) => JSON.parse(body.toString("utf8")) as Record<string, unknown>;
+const parsePayload = ({ body }: { body: Buffer }) => JSON.parse(body.toString("utf8")) as Record<string, unknown>;
 
 describe("svc webhooks trigger", () => {
   it("lists the 39 activities with their groups", async () => {
@@ -39,7 +39,7 @@ describe("svc webhooks trigger", () => {
       next_attempt_at: null,
       response_body: "",
     });
-    const { contract_status, counterparties, contract_type_id, activity_data } = payloadOf(app.received[0]!);
+    const { contract_status, counterparties, contract_type_id, activity_data } = parsePayload(app.received[0]!);
     assert.deepEqual(
       [contract_status, (counterparties as { poc_email: string }[])[0]!.poc_email, contract_type_id],
       ["EXECUTED", "x@y.example", 7],
@@ -53,7 +53,7 @@ describe("svc webhooks trigger", () => {
     const trigger = ["webhooks", "trigger", "CONTRACT_SIGNED"];
     assert.equal((await svc([...trigger, "--add", "tags=[1]", "--remove", "counterparties[0].poc_email"])).exit, 0);
     assert.equal((await svc([...trigger, "--raw", "-", "--set", "a.b=2"], { stdin: '{"a":{"b":1}}' })).exit, 0);
-    const [amended, raw] = app.received.map(payloadOf);
+    const [amended, raw] = app.received.map(parsePayload);
     const [first] = amended!.counterparties as Record<string, unknown>[];
     assert.deepEqual([amended!.tags, "poc_email" in first!, raw], [[1], false, { a: { b: 2 } }]);
     for (const [flags, exit, message] of [
@@ -111,9 +111,9 @@ describe("svc webhooks trigger", () => {
     };
     const ada = simulateUser(["This is not JSON", `y${enterKey}`]);
     assert.deepEqual([(await edit(["{", '{"by":"hand"}'], ada)).exit, ada.waiting()], [0, []]);
-    assert.deepEqual(payloadOf(app.received[0]!), { by: "hand" });
+    assert.deepEqual(parsePayload(app.received[0]!), { by: "hand" });
     assert.equal((await edit([null], { tty: true })).exit, 0);
-    assert.equal(payloadOf(app.received[1]!).contract_title, "Lease");
+    assert.equal(parsePayload(app.received[1]!).contract_title, "Lease");
     const thought = await edit(["\n"], { tty: true });
     assert.deepEqual([thought.exit, thought.err.includes("error: Nothing was sent.")], [1, true]);
     const gone = await svc("webhooks trigger CONTRACT_SIGNED --edit", { tty: true, env: { EDITOR: "no-such-editor" } });

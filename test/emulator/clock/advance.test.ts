@@ -110,7 +110,7 @@ describe("clock advance", () => {
     await fc.assert(
       fc.asyncProperty(plans, fc.integer({ min: 1, max: 9 }), async (plan, cut) => {
         const whole = await traceOf(plan, [10]);
-        assert.deepEqual(whole, modelOf(plan, 10));
+        assert.deepEqual(whole, simulateAdvance(plan, 10));
         assert.deepEqual(await traceOf(plan, [cut, 10]), whole);
       }),
       { numRuns: 60 },
@@ -161,7 +161,7 @@ async function traceOf({ entries, adds }: Plan, stops: readonly number[]): Promi
 }
 
 /** The definition, over a plain list. */
-function modelOf({ entries, adds }: Plan, until: number): string[] {
+function simulateAdvance({ entries, adds }: Plan, until: number): string[] {
   let id = 0;
   const queue = entries.map(([due, name]) => ({ due, id: id++, name }));
   const seen: string[] = [];

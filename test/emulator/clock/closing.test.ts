@@ -17,7 +17,7 @@ async function withPatientWork(
   const store = openMemoryStore({ collections, wall });
   const clock = await VirtualClock.open(store, wall, { mode: "manual", now: begin });
   const troubles: string[] = [];
-  const working = signal();
+  const working = createSignal();
   const runner = new Runner({
     store,
     ...(closeSignal && { closeSignal }),
@@ -48,7 +48,7 @@ async function withPatientWork(
 describe("closing emulator", () => {
   it("leaves an aborted entry in the queue for the next start", async () => {
     const wall = new ManualWallClock();
-    const putDown = signal();
+    const putDown = createSignal();
     const { runner, store, troubles } = await withPatientWork(wall, { putDown: putDown.raised });
     let isClosed = false;
     const closed = runner.close().then(() => {
@@ -72,7 +72,7 @@ describe("closing emulator", () => {
   });
 });
 
-function signal(): { readonly raised: Promise<void>; raise(): void } {
+function createSignal(): { readonly raised: Promise<void>; raise(): void } {
   let raise = () => {};
   const raised = new Promise<void>((resolve) => {
     raise = resolve;

@@ -29,7 +29,7 @@ interface Workshop {
  * A runner whose work continues until it is released. `capacity` is the number of entries per concurrency key that may
  * run, or the error of reading it. Refs that start with `bad` cannot be prepared while `spoilt`.
  */
-async function workshop(
+async function createHeldRunner(
   t: TestContext,
   capacity: (key: string) => number = () => Number.POSITIVE_INFINITY,
   trial = { spoilt: false },
@@ -108,12 +108,13 @@ async function workshop(
   };
 }
 
-const many = (count: number, name: (i: number) => string): string[] => Array.from({ length: count }, (_, i) => name(i));
+const createNames = (count: number, name: (i: number) => string): string[] =>
+  Array.from({ length: count }, (_, i) => name(i));
 
 describe("concurrency key", () => {
   it("admits entries up to its capacity in order", async (t) => {
-    const shop = await workshop(t, () => 3);
-    await shop.add(0, ...many(6, (i) => `a a${i}`));
+    const shop = await createHeldRunner(t, () => 3);
+    await shop.add(0, ...createNames(6, (i) => `a a${i}`));
     assert.deepEqual(shop.begun, ["a0", "a1", "a2"]);
     await shop.letGo("a1");
     assert.deepEqual(shop.begun, ["a0", "a1", "a2", "a3"]);
@@ -125,8 +126,8 @@ describe("concurrency key", () => {
 
   it("starts no entry while its capacity is used up, and allows at least one", async (t) => {
     let capacity = 2;
-    const shop = await workshop(t, () => capacity);
-    await shop.add(0, ...many(4, (i) => `a a${i}`));
+    const shop = await createHeldRunner(t, () => capacity);
+    await shop.add(0, ...createNames(4, (i) => `a a${i}`));
     capacity = -5;
     await shop.letGo("a0");
     assert.deepEqual(shop.begun, ["a0", "a1"]);
@@ -137,7 +138,7 @@ describe("concurrency key", () => {
   });
 
   it("runs one entry at a time if its capacity is unknown", async (t) => {
-    const shop = await workshop(t, () => {
+    const shop = await createHeldRunner(t, () => {
       throw new Error("nobody knows");
     });
     await shop.add(0, "a a0", "a a1", "a a2", "b b0");
@@ -149,7 +150,7 @@ describe("concurrency key", () => {
 
   it("starts its next entry immediately after being empty", async (t) => {
     const keysAsked: string[] = [];
-    const shop = await workshop(t, (key) => keysAsked.push(key));
+    const shop = await createHeldRunner(t, (key) => keysAsked.push(key));
     await shop.add(0, "a a0");
     await shop.letGo("a0");
     await shop.add(1, "a a1");
@@ -159,11 +160,11 @@ describe("concurrency key", () => {
 
 describe("choice of the next entry", () => {
   it("reserves the last quarter of slots for keys without a running entry", async (t) => {
-    const shop = await workshop(t);
-    await shop.add(0, ...many(60, (i) => `crowd c${i}`));
+    const shop = await createHeldRunner(t);
+    await shop.add(0, ...createNames(60, (i) => `crowd c${i}`));
     assert.deepEqual(
       shop.begun,
-      many(48, (i) => `c${i}`),
+      createNames(48, (i) => `c${i}`),
     );
     await shop.add(1, "a a0", "a a1", "b b0");
     assert.deepEqual(shop.begun.slice(48), ["a0", "b0"]);
@@ -177,10 +178,10 @@ describe("choice of the next entry", () => {
   });
 
   it("prefers an entry that waited for capacity over later due ones", async (t) => {
-    const shop = await workshop(t, () => 1);
+    const shop = await createHeldRunner(t, () => 1);
     await shop.add(0, "a a0", "a a1", "b b0", "b b1");
-    await shop.add(1, ...many(70, (i) => `key${i} later${i}`));
-    const atFirst = ["a0", "b0", ...many(62, (i) => `later${i}`)];
+    await shop.add(1, ...createNames(70, (i) => `key${i} later${i}`));
+    const atFirst = ["a0", "b0", ...createNames(62, (i) => `later${i}`)];
     assert.deepEqual(shop.begun, atFirst);
     await shop.letGo("b0", "a0");
     assert.deepEqual(shop.begun.slice(64), ["a1", "b1"]);
@@ -189,18 +190,18 @@ describe("choice of the next entry", () => {
   });
 
   it("finds entries in a multi-page backlog and starts none twice", async (t) => {
-    const shop = await workshop(t);
-    const backlog = many(2_500, (i) => `l${i} e${i}`);
+    const shop = await createHeldRunner(t);
+    const backlog = createNames(2_500, (i) => `l${i} e${i}`);
     await shop.add(1, ...backlog);
     await shop.add(0, "first first");
     while (shop.atWork > 0) await shop.letGo(...shop.begun.slice(-shop.atWork));
     assert.deepEqual(
       [shop.begun.toSorted(), await shop.left()],
-      [["first", ...many(2_500, (i) => `e${i}`)].sort(), []],
+      [["first", ...createNames(2_500, (i) => `e${i}`)].sort(), []],
     );
     assert.deepEqual(
       shop.begun.filter((ref) => ref !== "first"),
-      many(2_500, (i) => `e${i}`),
+      createNames(2_500, (i) => `e${i}`),
     );
   });
 });
@@ -208,7 +209,7 @@ describe("choice of the next entry", () => {
 describe("failing entry", () => {
   it("does not affect entries prepared with it, and retries with a new state", async (t) => {
     const trial = { spoilt: true };
-    const shop = await workshop(t, undefined, trial);
+    const shop = await createHeldRunner(t, undefined, trial);
     await shop.add(0, "a good0", "b bad", "c odd", "d good1");
     assert.deepEqual(shop.begun, ["good0", "good1"]);
     assert.deepEqual(shop.troubles.toSorted(), [
@@ -229,7 +230,7 @@ describe("failing entry", () => {
 
 describe("caller that waits for an outcome", () => {
   it("receives the outcome of the run", async (t) => {
-    const shop = await workshop(t);
+    const shop = await createHeldRunner(t);
     const [entry] = await shop.add(2_000, "a a0");
     const outcome = shop.runner.waitForOutcome(entry!.id);
     const advanced = shop.runner.advance({ by: 1_000 });
@@ -239,7 +240,7 @@ describe("caller that waits for an outcome", () => {
   });
 
   it("receives a notification when the emulator closes", async (t) => {
-    const shop = await workshop(t);
+    const shop = await createHeldRunner(t);
     const [entry] = await shop.add(2_000, "a a0");
     const outcome = shop.runner.waitForOutcome(entry!.id);
     await shop.runner.close();

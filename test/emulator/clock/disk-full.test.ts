@@ -12,7 +12,7 @@ import { mountSmallDisk } from "../../support/files/small-disk.ts";
 import { startReceiver } from "../../support/receiver.ts";
 import { createRunnerFixture, initialTimeMs, toMilliseconds } from "../../support/runner-fixture.ts";
 import { createGatedDisk, createTemporaryFolder } from "../../support/store.ts";
-import { subscribed } from "../travel/travel.ts";
+import { createWebhook } from "../travel/travel.ts";
 
 /** An emulator whose disk can be filled and emptied. */
 async function onDisk(t: TestContext) {
@@ -37,7 +37,7 @@ async function onDisk(t: TestContext) {
   };
 }
 
-const refused = {
+const storeFailedResponse = {
   status: 503,
   body: {
     error: {
@@ -49,11 +49,11 @@ const refused = {
 };
 
 /** The last page of a file has space for some lines. */
-async function until503(ask: () => ReturnType<TestEmulator["ask"]>): Promise<void> {
+async function repeatUntil503(ask: () => ReturnType<TestEmulator["ask"]>): Promise<void> {
   while ((await ask()).status !== 503);
 }
 
-const clockOf = async ({ ask }: TestEmulator) => (await ask("GET", "clock")).body;
+const getClock = async ({ ask }: TestEmulator) => (await ask("GET", "clock")).body;
 
 describe("clock while the disk is full", () => {
   it("rejects an advance without moving time, even after a kill", async (t) => {
@@ -62,18 +62,18 @@ describe("clock while the disk is full", () => {
     const { on } = disk;
     const advance = () => on.ask("POST", "clock/advance", { body: { by: "PT1H" } });
     await disk.fill();
-    await until503(advance);
-    const before = await clockOf(on);
-    for (let i = 0; i < 3; i += 1) assert.deepEqual(pickStatusAndBody(await advance()), refused);
+    await repeatUntil503(advance);
+    const before = await getClock(on);
+    for (let i = 0; i < 3; i += 1) assert.deepEqual(pickStatusAndBody(await advance()), storeFailedResponse);
     const set = { body: { mode: "real", speed: 60 } };
-    assert.deepEqual(pickStatusAndBody(await on.ask("PUT", "clock", set)), refused);
-    assert.deepEqual(await clockOf(on), before);
+    assert.deepEqual(pickStatusAndBody(await on.ask("PUT", "clock", set)), storeFailedResponse);
+    assert.deepEqual(await getClock(on), before);
 
     await disk.makeRoom();
-    assert.deepEqual(await clockOf(on), before);
-    assert.deepEqual(await clockOf(await disk.afterKill()), before);
+    assert.deepEqual(await getClock(on), before);
+    assert.deepEqual(await getClock(await disk.afterKill()), before);
     assert.equal((await advance()).status, 200);
-    assert.deepEqual(await clockOf(await disk.afterKill()), await clockOf(on));
+    assert.deepEqual(await getClock(await disk.afterKill()), await getClock(on));
   });
 
   it("repeats a delivery whose outcome was not stored once space is available", async (t) => {
@@ -81,7 +81,7 @@ describe("clock while the disk is full", () => {
     if (disk === undefined) return t.skip("no small disk can be mounted here");
     const { on } = disk;
     const hook = await startReceiver(t);
-    await subscribed(on, hook.url);
+    await createWebhook(on, hook.url);
     const got = async (count: number) => {
       while (hook.received.length < count) await on.ask("GET", "ready");
     };
@@ -89,7 +89,7 @@ describe("clock while the disk is full", () => {
     let isFull = false;
     hook.answer(async (_, response) => {
       await disk.fill();
-      await until503(() => on.ask("PUT", "clock", { body: { speed: 2 } }));
+      await repeatUntil503(() => on.ask("PUT", "clock", { body: { speed: 2 } }));
       response.writeHead(500).end();
       isFull = true;
     });
@@ -101,8 +101,8 @@ describe("clock while the disk is full", () => {
     });
     await disk.makeRoom();
     await got(3);
-    while ((await outcomes(on))[0]?.outcome === "pending");
-    assert.deepEqual(await outcomes(on), [{ outcome: "delivered", attempts: [500, 200] }]);
+    while ((await listOutcomes(on))[0]?.outcome === "pending");
+    assert.deepEqual(await listOutcomes(on), [{ outcome: "delivered", attempts: [500, 200] }]);
   });
 
   it("waits in auto mode and resumes when space is available", async (t) => {
@@ -136,7 +136,7 @@ interface Delivery {
   readonly attempts: readonly { readonly status: number }[];
 }
 
-const outcomes = async ({ ask }: TestEmulator) =>
+const listOutcomes = async ({ ask }: TestEmulator) =>
   ((await ask("GET", "deliveries")).body as { items: Delivery[] }).items.map(({ outcome, attempts }) => ({
     outcome,
     attempts: attempts.map(({ status }) => status),

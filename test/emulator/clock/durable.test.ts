@@ -12,7 +12,7 @@ import { createRunnerFixture, initialTimeMs, toMilliseconds } from "../../suppor
 import { createGatedDisk, createTemporaryFolder } from "../../support/store.ts";
 
 /** A store on a disk whose syncs wait, from `hold` on, until `release`. */
-async function heldDisk(t: TestContext) {
+async function openStoreOnHeldDisk(t: TestContext) {
   let sync = Promise.resolve();
   let release = () => {};
   const disk = createGatedDisk((call) => (call === "datasync" ? sync : undefined));
@@ -28,7 +28,7 @@ async function heldDisk(t: TestContext) {
 }
 
 /** A store with some methods replaced. */
-const changed = (store: Store, difference: Partial<Store>): Store => ({
+const overrideStore = (store: Store, difference: Partial<Store>): Store => ({
   read: (work) => store.read(work),
   transaction: (name, work) => store.transaction(name, work),
   waitUntilDurable: () => store.waitUntilDurable(),
@@ -46,7 +46,7 @@ const changed = (store: Store, difference: Partial<Store>): Store => ({
 
 describe("due entry", () => {
   it("starts only after the entry is durable", async (t) => {
-    const { store, hold, release } = await heldDisk(t);
+    const { store, hold, release } = await openStoreOnHeldDisk(t);
     const { runner, seen } = await createRunnerFixture(t, {}, { store });
 
     hold();
@@ -63,13 +63,13 @@ describe("due entry", () => {
   });
 
   it("starts only after the advanced time is durable, despite concurrent writes", async (t) => {
-    const { store, hold, release } = await heldDisk(t);
+    const { store, hold, release } = await openStoreOnHeldDisk(t);
     let leave = () => {};
     const inside = new Promise<void>((resolve) => {
       leave = resolve;
     });
     let isHeld = false;
-    const busy = changed(store, {
+    const busy = overrideStore(store, {
       transaction(name, work) {
         // Another transaction is written whenever the clock moves.
         if (isHeld && name === "clock") void store.transaction("other", () => inside);
@@ -96,7 +96,7 @@ describe("due entry", () => {
 
   it("starts once if it is added while a user reads the queue", async (t) => {
     const store = openMemoryStore({ collections, wall: systemWallClock });
-    const slow = changed(store, {
+    const slow = overrideStore(store, {
       // The data arrives late, and others continue meanwhile.
       async read(work) {
         const found = await store.read(work);

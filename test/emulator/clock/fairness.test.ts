@@ -20,7 +20,7 @@ interface Queue {
   reached(count: number): Promise<void>;
 }
 
-async function queue(t: TestContext): Promise<Queue> {
+async function createQueue(t: TestContext): Promise<Queue> {
   const store = openMemoryStore({ collections, wall: systemWallClock });
   const clock = await VirtualClock.open(store, systemWallClock, { mode: "manual", now: begin });
   const begun: string[] = [];
@@ -72,19 +72,19 @@ async function queue(t: TestContext): Promise<Queue> {
 }
 
 /** The number of entries of one owner that started before the first of another. */
-const placeOf = (begun: readonly string[], owner: string): number => begun.indexOf(owner);
+const findPosition = (begun: readonly string[], owner: string): number => begun.indexOf(owner);
 
 describe("workspace with many ready entries", () => {
   for (const keys of [1, 20, 500]) {
     it(`does not delay another workspace with ${keys} concurrency keys`, async (t) => {
-      const { add, run, begun, reached } = await queue(t);
+      const { add, run, begun, reached } = await createQueue(t);
       await add("loud", 100_000, keys);
       run();
       await reached(5_000);
       const when = begun.length;
       await add("quiet", 3, 1);
       await reached(begun.length + 3_000);
-      const first = placeOf(begun, "quiet");
+      const first = findPosition(begun, "quiet");
       assert.notEqual(first, -1);
       // Of the 95,000 waiting entries, only the running ones and one page are in memory.
       assert.ok(first - when < 600, `${first - when} of the other came before`);
@@ -92,20 +92,20 @@ describe("workspace with many ready entries", () => {
   }
 
   it("shares the slots evenly with a second workspace", async (t) => {
-    const { add, run, begun, reached } = await queue(t);
+    const { add, run, begun, reached } = await createQueue(t);
     await add("one", 6_000, 50);
     await add("other", 6_000, 50);
     run();
     await reached(12_000);
     // Only after both were read, because the queue is read in pages.
-    const both = begun.slice(placeOf(begun, "other"));
+    const both = begun.slice(findPosition(begun, "other"));
     const shared = both.slice(0, 4_000).filter((owner) => owner === "other").length;
     assert.ok(shared >= 1_900 && shared <= 2_100, `${shared} of 4,000`);
     assert.equal(begun.filter((owner) => owner === "one").length, 6_000);
   });
 
   it("leaves slots for other workspaces when all its entries hang", async (t) => {
-    const { add, run, begun, reached } = await queue(t);
+    const { add, run, begun, reached } = await createQueue(t);
     await add("hanging", 1_000, 500);
     run((owner) => owner === "hanging");
     await reached(64);

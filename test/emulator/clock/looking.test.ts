@@ -11,7 +11,7 @@ import { waitForIdle } from "../../support/clocks/manual-wall-clock.ts";
 import { createRunnerFixture, initialTimeMs, toMilliseconds } from "../../support/runner-fixture.ts";
 
 /** A store that records the indexes by which its rows are listed. */
-function watched(store: Store, listed: unknown[]): Store {
+function createRecordingStore(store: Store, listed: unknown[]): Store {
   const noted = (view: View): View => ({
     get: (from, key) => view.get(from, key),
     getAll: (from, things, keyOf) => view.getAll(from, things, keyOf),
@@ -33,7 +33,7 @@ function watched(store: Store, listed: unknown[]): Store {
 }
 
 /** A barrier that holds all callers until it is open. */
-function gate() {
+function createGate() {
   let open = () => {};
   const opened = new Promise<void>((resolve) => {
     open = resolve;
@@ -42,7 +42,7 @@ function gate() {
 }
 
 /** A clock and a runner, ten minutes after the start. Each entry waits for `mayEnd`, then its outcome is `commit`. */
-async function running(
+async function startRunner(
   t: TestContext,
   store: Store,
   {
@@ -83,7 +83,7 @@ async function running(
 describe("schedule queue", () => {
   it("does not list the queue for entries that are due immediately", async (t) => {
     const listed: unknown[] = [];
-    const store = watched(openMemoryStore({ collections, wall: systemWallClock }), listed);
+    const store = createRecordingStore(openMemoryStore({ collections, wall: systemWallClock }), listed);
     const { runner, seen, add } = await createRunnerFixture(t, {}, { store });
     await runner.waitUntilIdle();
     listed.length = 0;
@@ -99,7 +99,7 @@ describe("schedule queue", () => {
 
   it("runs an entry again that becomes due before its last run ends", async (t) => {
     const inner = openMemoryStore({ collections, wall: systemWallClock });
-    const { opened, open } = gate();
+    const { opened, open } = createGate();
     const store = new Proxy(inner, {
       get(target, name) {
         const value = Reflect.get(target, name, target);
@@ -112,7 +112,7 @@ describe("schedule queue", () => {
         };
       },
     });
-    const { seen, add } = await running(t, store, {
+    const { seen, add } = await startRunner(t, store, {
       commit: (tx, entry) =>
         entry.due === initialTimeMs ? enqueue(tx, { ...entry, due: initialTimeMs + 1 }) : dequeue(tx, entry),
     });
@@ -125,9 +125,9 @@ describe("schedule queue", () => {
   });
 
   it("finds entries added at the front while a long backlog drains", async (t) => {
-    const { opened, open } = gate();
+    const { opened, open } = createGate();
     const store = openMemoryStore({ collections, wall: systemWallClock });
-    const { seen, add } = await running(t, store, { mayEnd: opened });
+    const { seen, add } = await startRunner(t, store, { mayEnd: opened });
     const backlog = Array.from({ length: 1_500 }, (_, i) => `n${i}`);
     await add(...backlog.map((name) => [toMilliseconds(5), name] as const));
     await waitForIdle();

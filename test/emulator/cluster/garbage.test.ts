@@ -37,15 +37,15 @@ const rawBodies: readonly string[] = [
 ];
 
 /** Variants of an example body, each with one value replaced by an unusual value. */
-function* spoiled(example: unknown): Generator<unknown> {
+function* generateInvalidVariants(example: unknown): Generator<unknown> {
   if (Array.isArray(example)) {
     for (const [index, item] of example.entries()) {
-      for (const worse of [...strange, ...spoiled(item)]) yield example.with(index, worse);
+      for (const worse of [...strange, ...generateInvalidVariants(item)]) yield example.with(index, worse);
     }
   } else if (typeof example === "object" && example !== null) {
     for (const name of [...Object.keys(example), "__proto__", "constructor", "unheard_of"]) {
       const inner = Object.hasOwn(example, name) ? (example as Record<string, unknown>)[name] : undefined;
-      for (const value of [...strange, ...spoiled(inner)]) {
+      for (const value of [...strange, ...generateInvalidVariants(inner)]) {
         // Assigning to __proto__ would change the prototype instead of adding a key.
         yield Object.defineProperty({ ...example }, name, { value, enumerable: true, configurable: true });
       }
@@ -71,7 +71,12 @@ const strangeIds = [
 ];
 
 /** Sends one request and returns the problem of the response. */
-async function problem(api: TestEmulator["api"], method: string, path: string, body?: string): Promise<string[]> {
+async function findServerError(
+  api: TestEmulator["api"],
+  method: string,
+  path: string,
+  body?: string,
+): Promise<string[]> {
   const headers = { "content-type": "application/json" };
   const { status } = await api(method, path, body === undefined ? {} : { body, headers });
   return status < 500 ? [] : [`${status} for ${method} ${path} ${body?.slice(0, 200)}`];
@@ -106,7 +111,8 @@ describe("garbage input to the contract API", () => {
       });
 
       const problems: string[] = [];
-      const ask = async (target: string, body?: string) => problems.push(...(await problem(api, verb, target, body)));
+      const ask = async (target: string, body?: string) =>
+        problems.push(...(await findServerError(api, verb, target, body)));
       for (const strangeId of strangeIds) {
         for (const name of names)
           await ask(path.replace(`{${name}}`, strangeId).replace(/\{\w+\}/g, "1"), verb === "GET" ? undefined : "{}");
@@ -123,7 +129,7 @@ describe("garbage input to the contract API", () => {
       if (request.body?.kind === "json") {
         for (const body of rawBodies) await ask(usual, body);
         for (const value of strange) await ask(usual, JSON.stringify(value));
-        for (const body of spoiled(example?.body ?? {})) await ask(usual, JSON.stringify(body));
+        for (const body of generateInvalidVariants(example?.body ?? {})) await ask(usual, JSON.stringify(body));
       }
       assert.deepEqual(problems, []);
     });

@@ -5,14 +5,14 @@ import { acme, createContractRequest, createUploadRequest, jo } from "../../supp
 import { startTestEmulator, type TestEmulator, type TestResponse } from "../../support/emulator.ts";
 
 /** The log entry of the newest request. */
-async function findings({ ask }: Pick<TestEmulator, "ask">) {
+async function getLastFindings({ ask }: Pick<TestEmulator, "ask">) {
   const { items } = (await ask("GET", "requests")).body as {
     items: { findings: { code: string; detail: string }[] }[];
   };
   return items.at(-1)?.findings.map(({ code, detail }) => `${code}: ${detail}`);
 }
 
-async function stage(t: TestContext) {
+async function startWithFindings(t: TestContext) {
   const on = await startTestEmulator(t);
   return {
     ...on,
@@ -20,7 +20,7 @@ async function stage(t: TestContext) {
     async noted(answer: Promise<TestResponse>) {
       const { status, body } = await answer;
       assert.ok(status < 300, JSON.stringify(body));
-      return findings(on);
+      return getLastFindings(on);
     },
   };
 }
@@ -29,7 +29,7 @@ const contracts = "/api/v2.1/public/contracts/";
 
 describe("request log", () => {
   it("reports unknown fields of a body with the nearest known name", async (t) => {
-    const { api, noted } = await stage(t);
+    const { api, noted } = await startWithFindings(t);
     const party = { ...acme, organisation_name: "Acme" };
     const body = createContractRequest({ contract_nmae: "NDA", counter_party_details: [party], colour: "red" });
     assert.deepEqual(await noted(api("POST", contracts, { body })), [
@@ -41,7 +41,7 @@ describe("request log", () => {
   });
 
   it("reports at most ten unknown fields with truncated names", async (t) => {
-    const { api, noted } = await stage(t);
+    const { api, noted } = await startWithFindings(t);
     const many = Object.fromEntries(Array.from({ length: 50 }, (_, at) => [`${"x".repeat(1_000)}${at}`, 1]));
     const told = (await noted(api("POST", contracts, { body: createContractRequest(many) })))!;
     assert.equal(told.length, 10);
@@ -49,7 +49,7 @@ describe("request log", () => {
   });
 
   it("reports unknown template answers on every route", async (t) => {
-    const { api, noted } = await stage(t);
+    const { api, noted } = await startWithFindings(t);
     const filled = { contract_template_id: 102, contract_data: { start_date: "2031-02-01", seats: 3, start_dat: "x" } };
     const signatories = [
       { name: "Ada", email: "ada@northwind.example", is_counterparty_signatory: false },
@@ -67,7 +67,7 @@ describe("request log", () => {
   });
 
   it("reports unknown intake form answers at creation and later", async (t) => {
-    const { api, noted } = await stage(t);
+    const { api, noted } = await startWithFindings(t);
     const body = await createUploadRequest({ contract_type_id: 301, intake_form_data: { purpose: "x", purpos: "y" } });
     assert.deepEqual(await noted(api("POST", `${contracts}upload_review_contracts/`, { body })), [
       "unknown-field: intake_form_data.purpos is unknown. Did you mean purpose?",
@@ -86,7 +86,7 @@ describe("request log", () => {
     ["Germany", false],
   ] as const) {
     it(`${isKnown ? "accepts the known country" : "reports the unknown country"} ${code}`, async (t) => {
-      const { api, noted } = await stage(t);
+      const { api, noted } = await startWithFindings(t);
       const address = { line_one: "Main St 1", city: "Berlin", country_iso_code: code };
       const body = createContractRequest({ counter_party_details: [{ ...acme, organization_details: { address } }] });
       const place = "counter_party_details[0].organization_details.address.country_iso_code";
@@ -96,7 +96,7 @@ describe("request log", () => {
   }
 
   it("reports invalid addresses of a trial", async (t) => {
-    const { router, noted } = await stage(t);
+    const { router, noted } = await startWithFindings(t);
     const signup = { email: "ada.example.com", captcha: "pass" };
     assert.deepEqual(await noted(router("POST", "/router/v1/trial/signup", { body: signup })), [
       "not-an-email: email is not an e-mail address",
@@ -120,24 +120,24 @@ describe("request log", () => {
   });
 
   it("reports invalid hashes of addresses", async (t) => {
-    const { router, clusters, ask } = await stage(t);
+    const { router, clusters, ask } = await startWithFindings(t);
     const headers = { "x-cluster-key": clusters[0]!.clusterKey! };
     const email_hash_list = [hashEmail(jo.email), "jo@acme.example", hashEmail(jo.email).toUpperCase()];
     const body = { cluster_id: "eu-1", email_hash_list };
     const problem = "is not a SHA-256 in 64 lower-case hexadecimal digits";
     await router("POST", "/router/v1/cluster_emails/bulk", { body, headers });
-    assert.deepEqual(await findings({ ask }), [
+    assert.deepEqual(await getLastFindings({ ask }), [
       `not-an-email-hash: email_hash_list[1] ${problem}`,
       `not-an-email-hash: email_hash_list[2] ${problem}`,
     ]);
     await router("GET", "/router/v1/cluster_emails/email/jo@acme.example", { headers });
-    assert.deepEqual(await findings({ ask }), [`not-an-email-hash: email_hash ${problem}`]);
+    assert.deepEqual(await getLastFindings({ ask }), [`not-an-email-hash: email_hash ${problem}`]);
     await router("GET", `/router/v1/cluster_emails/email/${hashEmail(jo.email)}`, { headers });
-    assert.deepEqual(await findings({ ask }), []);
+    assert.deepEqual(await getLastFindings({ ask }), []);
   });
 
   it("reports characters that the font of a document lacks", async (t) => {
-    const { api, noted } = await stage(t);
+    const { api, noted } = await startWithFindings(t);
     const body = createContractRequest({ contract_name: "Łódź – „Dom“ 5 € Договор 契約" });
     const { id } = (await api("POST", contracts, { body })).body as { id: string };
     const missing = [

@@ -10,7 +10,7 @@ const numbers =
   '{"big":12345678901234567890,"price":1.10,"power":1e5,"zero":-0,"list":[2.0,{"deep":7e12345}],"plain":5}';
 
 /** Sends a text body to the contract API and returns the response text. */
-async function text(
+async function requestText(
   world: TestEmulator,
   method: "GET" | "POST" | "PATCH",
   path: string,
@@ -38,9 +38,9 @@ describe("free-form value with numbers", () => {
     await world.api("POST", "/api/v2.1/public/webhooks/", {
       body: { title: "t", url: inbox.url, only_for_activities },
     });
-    await text(world, "POST", "/contracts/", contract);
+    await requestText(world, "POST", "/contracts/", contract);
     const put = `{"external_metadata":{"record_data":{"sum":99999999999999999999.50}}}`;
-    const changed = await text(world, "POST", "/contracts/T-1/external_metadata", put);
+    const changed = await requestText(world, "POST", "/contracts/T-1/external_metadata", put);
     assert.ok(changed.includes('"record_data":{"sum":99999999999999999999.50}'), changed);
     await world.ask("POST", "clock/advance", { body: { until_idle: true } });
     const [created, updated] = inbox.received.map(({ body }) => body.toString());
@@ -49,14 +49,14 @@ describe("free-form value with numbers", () => {
     await world.close();
 
     const again = await startTestEmulator(t, { file });
-    const shown = await text(again, "GET", "/contracts/T-1/external_metadata");
+    const shown = await requestText(again, "GET", "/contracts/T-1/external_metadata");
     assert.ok(shown.includes('"record_data":{"sum":99999999999999999999.50}'), shown);
   });
 
   it("preserves numbers in contract data and validates them as numbers", async (t) => {
     const world = await startTestEmulator(t);
-    await text(world, "POST", "/contracts/", contract);
-    const data = await text(world, "PATCH", "/contracts/T-1/contract_data", `{"data":${numbers}}`);
+    await requestText(world, "POST", "/contracts/", contract);
+    const data = await requestText(world, "PATCH", "/contracts/T-1/contract_data", `{"data":${numbers}}`);
     assert.ok(data.includes(`"price":1.10,"power":1e5`), data);
   });
 
@@ -64,8 +64,8 @@ describe("free-form value with numbers", () => {
     const world = await startTestEmulator(t);
     const forged = '{"id":"deal-42","record_data":{"x":{"\\u0000number":"1,\\"y\\":2"}}}';
     const body = contract.replace(metadata, forged);
-    await text(world, "POST", "/contracts/", body);
-    const shown = await text(world, "GET", "/contracts/T-1/external_metadata");
+    await requestText(world, "POST", "/contracts/", body);
+    const shown = await requestText(world, "GET", "/contracts/T-1/external_metadata");
     assert.deepEqual(JSON.parse(shown).external_metadata, JSON.parse(forged));
   });
 });

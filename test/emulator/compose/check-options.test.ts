@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { type EmulatorOptions, startEmulator } from "../../../emulator/index.ts";
 
-async function refusal(options: object): Promise<string> {
+async function startAndDescribeError(options: object): Promise<string> {
   try {
     const emulator = await startEmulator(options as EmulatorOptions);
     await emulator.close();
@@ -50,16 +50,16 @@ describe("validation of emulator options", () => {
   ];
   for (const [options, message] of cases) {
     it(`rejects ${JSON.stringify(options)} and names the invalid option`, async () => {
-      assert.equal(await refusal(options), `InvalidOptionsError: startEmulator: ${message}`);
+      assert.equal(await startAndDescribeError(options), `InvalidOptionsError: startEmulator: ${message}`);
     });
   }
 
   it("rejects invalid options of a seed", async () => {
     assert.equal(
-      await refusal({ seed: { clusters: [{ id: 5, label: "eu" }], clusterz: [] } }),
+      await startAndDescribeError({ seed: { clusters: [{ id: 5, label: "eu" }], clusterz: [] } }),
       'InvalidOptionsError: The seed is not valid: clusters[0].id: expected string, received number; Unrecognized key: "clusterz"',
     );
-    assert.match(await refusal({ seed: "demos" }), /^InvalidOptionsError: Seed "demos" not found/);
+    assert.match(await startAndDescribeError({ seed: "demos" }), /^InvalidOptionsError: Seed "demos" not found/);
   });
 
   it("rejects hosts that webhooks must not use", async () => {
@@ -72,10 +72,10 @@ describe("validation of emulator options", () => {
       "[fd00::1]:80",
       "my_app",
     ];
-    assert.equal(await refusal({ webhookAllow }), "it started");
+    assert.equal(await startAndDescribeError({ webhookAllow }), "it started");
   });
 
   it("accepts undefined as the default", async () => {
-    assert.equal(await refusal({ port: undefined, clock: undefined, strict: undefined }), "it started");
+    assert.equal(await startAndDescribeError({ port: undefined, clock: undefined, strict: undefined }), "it started");
   });
 });

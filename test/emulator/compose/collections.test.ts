@@ -10,7 +10,7 @@ import { members, membersWithoutMigration, owners, thirdMembers } from "../../su
 /** The form of each collection: its version and, for rows, their JSON Schema. */
 type Forms = Readonly<Record<string, { readonly version: number; readonly schema: unknown }>>;
 
-const formsOf = (all: readonly Collection[]): Forms =>
+const describeForms = (all: readonly Collection[]): Forms =>
   Object.fromEntries(
     [...all]
       .sort((a, b) => (a.name < b.name ? -1 : 1))
@@ -22,7 +22,7 @@ const formsOf = (all: readonly Collection[]): Forms =>
   );
 
 /** Changes that make existing states unreadable. */
-function broken(kept: Forms, found: Forms): string[] {
+function findBreakingChanges(kept: Forms, found: Forms): string[] {
   return Object.entries(kept).flatMap(([name, before]) => {
     const now = found[name];
     if (now === undefined) return [`${name} is gone: a state that holds it would be refused`];
@@ -37,22 +37,26 @@ const file = "collections.json";
 
 describe("row format of the state", () => {
   it("equals the format of released states or has a higher version", () => {
-    const found = formsOf(collections);
+    const found = describeForms(collections);
     const kept = JSON.parse(
       readFileSync(new URL(`../../../fixtures/golden/${file}`, import.meta.url), "utf8"),
     ) as Forms;
     // Before the golden file, so that UPDATE_GOLDEN=1 accepts additions and rejects breaking changes.
-    assert.deepEqual(broken(kept, JSON.parse(JSON.stringify(found))), []);
+    assert.deepEqual(findBreakingChanges(kept, JSON.parse(JSON.stringify(found))), []);
     assertGolden(file, `${JSON.stringify(found, null, 1)}\n`);
   });
 
   it("requires a new version when a schema changes", () => {
-    const first = formsOf([members, owners]);
-    assert.deepEqual(broken(first, formsOf([membersWithoutMigration, owners])), [
+    const first = describeForms([members, owners]);
+    assert.deepEqual(findBreakingChanges(first, describeForms([membersWithoutMigration, owners])), [
       "the schema of members has changed under version 1: raise the version and add a migration",
     ]);
-    assert.deepEqual(broken(first, formsOf([owners])), ["members is gone: a state that holds it would be refused"]);
-    assert.deepEqual(broken(formsOf([thirdMembers]), first), ["members goes back from version 3 to 1"]);
-    assert.deepEqual(broken(first, formsOf([thirdMembers, owners])), []);
+    assert.deepEqual(findBreakingChanges(first, describeForms([owners])), [
+      "members is gone: a state that holds it would be refused",
+    ]);
+    assert.deepEqual(findBreakingChanges(describeForms([thirdMembers]), first), [
+      "members goes back from version 3 to 1",
+    ]);
+    assert.deepEqual(findBreakingChanges(first, describeForms([thirdMembers, owners])), []);
   });
 });

@@ -7,7 +7,7 @@ import { createClient } from "../../../src/client/index.ts";
 import { startTestEmulator } from "../../support/emulator.ts";
 
 /** Never responds to the first request, and returns 204 for all others. */
-async function receiver(t: TestContext) {
+async function startHangingReceiver(t: TestContext) {
   let requests = 0;
   const server = createServer((_, response) => {
     requests += 1;
@@ -24,14 +24,17 @@ async function receiver(t: TestContext) {
 }
 
 /** Replaces the globals of a program while an emulator retries a delivery to a hanging receiver. */
-async function survives(t: TestContext, replace: () => () => void): Promise<void> {
-  const { url, second } = await receiver(t);
-  const hanging = await receiver(t);
+async function assertWorksWithFakeTimers(t: TestContext, replace: () => () => void): Promise<void> {
+  const { url, second } = await startHangingReceiver(t);
+  const hanging = await startHangingReceiver(t);
   // Loaded with a real clock, as programs do. The 5 minutes until the second attempt take 30 ms.
   const restore = replace();
   t.after(restore);
   const started = await startTestEmulator(t, { clock: { mode: "real", speed: 10_000 }, webhookResponseTimeoutMs: 100 });
-  assert.equal((await started.api("POST", "/api/v2.1/public/webhooks/", { body: subscription(url) })).status, 201);
+  assert.equal(
+    (await started.api("POST", "/api/v2.1/public/webhooks/", { body: createWebhookRequest(url) })).status,
+    201,
+  );
   assert.equal((await started.ask("POST", "activities", { body: { activity: "CONTRACT_CREATED" } })).status, 200);
   await second;
   const client = createClient({ baseUrls: { contracts: hanging.url }, credentials, retries: 0, timeoutMs: 100 });
@@ -42,18 +45,18 @@ async function survives(t: TestContext, replace: () => () => void): Promise<void
 }
 
 const credentials = { clientId: "id", clientSecret: "secret" };
-const subscription = (url: string) => ({ title: "app", url, only_for_activities: ["CONTRACT_CREATED"] });
+const createWebhookRequest = (url: string) => ({ title: "app", url, only_for_activities: ["CONTRACT_CREATED"] });
 
 describe("emulator inside a test process", () => {
   it("runs under fake timers and a fake Date", { timeout: 20_000 }, (t) =>
-    survives(t, () => {
+    assertWorksWithFakeTimers(t, () => {
       mock.timers.enable({ apis: ["setTimeout", "setInterval", "setImmediate", "Date"], now: 0 });
       return () => mock.timers.reset();
     }),
   );
 
   it("runs when Date is frozen or was set back, and fetch is stubbed", { timeout: 20_000 }, (t) =>
-    survives(t, () => {
+    assertWorksWithFakeTimers(t, () => {
       const hourAgo = Date.now() - 3_600_000;
       const mocks = [
         mock.method(Date, "now", () => hourAgo),

@@ -9,7 +9,7 @@ import { prepareEmulatorProcess } from "../../support/emulator-start.ts";
 import { getNamespaceCommand } from "../../support/files/lock-process.ts";
 
 /** A folder with a state behind a link, in a folder behind a link. */
-async function linked(t: TestContext): Promise<{ readonly folder: string; readonly state: string }> {
+async function createLinkedFolder(t: TestContext): Promise<{ readonly folder: string; readonly state: string }> {
   const folder = await createTestFolder(t);
   await mkdir(join(folder, "real"));
   await symlink("real", join(folder, "folder"));
@@ -19,7 +19,7 @@ async function linked(t: TestContext): Promise<{ readonly folder: string; readon
 
 describe("state with a single writer", () => {
   it("rejects a second emulator with any run file or path", async (t) => {
-    const { folder, state } = await linked(t);
+    const { folder, state } = await createLinkedFolder(t);
     const first = await prepareEmulatorProcess(t, { file: state, runFile: join(folder, "first.run") });
     assert.equal(await first.start(), "up");
     const names = [state, join(folder, "folder", "state.json"), join(folder, "real", "link.json"), "folder/link.json"];
@@ -68,7 +68,7 @@ describe("state with a single writer", () => {
   });
 
   it("is found by the commands under each of its paths", async (t) => {
-    const { folder, state } = await linked(t);
+    const { folder, state } = await createLinkedFolder(t);
     const emulator = await startEmulator({ port: 0, file: state });
     t.after(() => emulator.close());
     for (const file of ["real/state.json", "folder/link.json"]) {
@@ -83,7 +83,7 @@ describe("state with a single writer", () => {
 
 describe("state behind a symbolic link", () => {
   it("writes to the target and preserves the link", async (t) => {
-    const { folder, state } = await linked(t);
+    const { folder, state } = await createLinkedFolder(t);
     const link = join(folder, "real", "link.json");
     for (const _ of ["first start", "second start"]) {
       const emulator = await startEmulator({ port: 0, file: link });

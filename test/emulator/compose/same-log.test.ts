@@ -15,11 +15,11 @@ async function logOf(t: TestContext): Promise<readonly { readonly operation: str
     if (i === 2) assert.equal((await on.ask("POST", "contracts/T-1/void", { body: {} })).status, 200);
   }
   await on.ask("POST", "clock/advance", { body: { by: "PT1H" } });
-  const { items } = (await on.ask("GET", "requests")).body as { items: Logged[] };
+  const { items } = (await on.ask("GET", "requests")).body as { items: LogEntry[] };
   return items.map(({ wall_at: _, duration_ms: __, headers: ___, ...rest }) => rest);
 }
 
-interface Logged {
+interface LogEntry {
   readonly operation: string;
   readonly wall_at: string;
   readonly duration_ms: number;

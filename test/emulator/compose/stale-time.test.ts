@@ -6,31 +6,31 @@ import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { startTestEmulator } from "../../support/emulator.ts";
 
 /** The messages of an emulator that starts with a clock that differs by `ms` from the wall clock. */
-async function warnings(t: TestContext, ms: number, more: EmulatorOptions = {}): Promise<string[]> {
+async function startAndGetWarnings(t: TestContext, ms: number, more: EmulatorOptions = {}): Promise<string[]> {
   const lines: string[] = [];
   const start = new Date(Date.now() + ms).toISOString();
   await startTestEmulator(t, { clock: { mode: "manual", start }, log: (line) => lines.push(line), ...more });
   return lines;
 }
 
-const hours = (count: number): number => count * 3_600_000;
+const hoursToMs = (count: number): number => count * 3_600_000;
 const warning =
   /^virtual time is \S+Z, behind this machine's. Other programs treat the emulator's tokens as expired. Run `svc emulator clock advance --to \S+Z`$/;
 
 describe("virtual time far behind the wall clock", () => {
   it("causes a warning at startup once all tokens have expired by the wall clock", async (t) => {
-    assert.deepEqual(await warnings(t, hours(-0.9)), []);
-    assert.deepEqual(await warnings(t, hours(1_000)), []);
-    const [line, ...rest] = await warnings(t, hours(-1.1));
+    assert.deepEqual(await startAndGetWarnings(t, hoursToMs(-0.9)), []);
+    assert.deepEqual(await startAndGetWarnings(t, hoursToMs(1_000)), []);
+    const [line, ...rest] = await startAndGetWarnings(t, hoursToMs(-1.1));
     assert.match(line ?? "", warning);
     assert.deepEqual(rest, []);
   });
 
   it("causes a warning when it comes from an imported state", async (t) => {
     const file = join(await createTestFolder(t), "emulator.json");
-    const start = new Date(Date.now() - hours(48)).toISOString();
+    const start = new Date(Date.now() - hoursToMs(48)).toISOString();
     await (await startTestEmulator(t, { file, clock: { mode: "manual", start } })).close();
-    const [line] = await warnings(t, 0, { file, clock: {} });
+    const [line] = await startAndGetWarnings(t, 0, { file, clock: {} });
     assert.match(line ?? "", warning);
   });
 });

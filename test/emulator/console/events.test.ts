@@ -10,7 +10,7 @@ import { startReceiver } from "../../support/receiver.ts";
 const at = "2031-01-02T03:04:05.000Z";
 
 /** Kind and object of each event, without clock events, whose times depend on the schedule. */
-const inShort = (events: readonly StreamedEvent[]) =>
+const summarizeEvents = (events: readonly StreamedEvent[]) =>
   events.filter(({ event }) => event !== "clock").map(({ event, ref }) => (ref === null ? event : `${event} ${ref}`));
 
 const isRequest =
@@ -24,7 +24,7 @@ async function subscribe({ api }: TestEmulator, url: string): Promise<void> {
 }
 
 /** Follows the stream and skips the first event. */
-async function following(t: Parameters<typeof openEventStream>[0], world: TestEmulator) {
+async function openStartedStream(t: Parameters<typeof openEventStream>[0], world: TestEmulator) {
   const stream = await openEventStream(t, world);
   assert.equal((await stream.next()).event, "begin");
   return stream;
@@ -44,11 +44,11 @@ describe("console event stream", () => {
 
   it("emits a contract, its e-mails and the request", async (t) => {
     const world = await startTestEmulator(t);
-    const stream = await following(t, world);
+    const stream = await openStartedStream(t, world);
     await createSentContract(world.api);
     const events = await stream.until(isRequest("contracts.send"));
     assert.deepEqual(
-      inShort(events).filter((line) => !line.startsWith("request")),
+      summarizeEvents(events).filter((line) => !line.startsWith("request")),
       ["contract T-1", "contract T-1", "email email:1"],
     );
     assert.deepEqual(
@@ -65,7 +65,7 @@ describe("console event stream", () => {
     const sink = await startReceiver(t);
     sink.answer(503);
     await subscribe(world, sink.url);
-    const stream = await following(t, world);
+    const stream = await openStartedStream(t, world);
     await createDraftContract(world.api);
     await world.ask("POST", "clock/advance", { body: { by: "PT5M" } });
     sink.answer(200);
@@ -94,7 +94,7 @@ describe("console event stream", () => {
 
   it("emits the clock with the next due entry, faults, snapshots and device decisions", async (t) => {
     const world = await startTestEmulator(t);
-    const stream = await following(t, world);
+    const stream = await openStartedStream(t, world);
     const kind = (wanted: StreamedEvent["event"]) => async () =>
       (await stream.until(({ event }) => event === wanted)).at(-1)!;
     const [clock, faults, snapshots, devices] = (["clock", "faults", "snapshots", "device"] as const).map(kind);
@@ -129,7 +129,7 @@ describe("console event stream", () => {
     const world = await startTestEmulator(t);
     await world.ask("PUT", "snapshots/kept");
     const exported = (await world.ask("GET", "state")).body;
-    const stream = await following(t, world);
+    const stream = await openStartedStream(t, world);
     const isState = ({ event }: StreamedEvent) => event === "state";
     for (const change of [
       () => world.ask("POST", "snapshots/kept/restore"),
@@ -143,7 +143,7 @@ describe("console event stream", () => {
 
   it("does not emit reads of the control plane", async (t) => {
     const world = await startTestEmulator(t);
-    const stream = await following(t, world);
+    const stream = await openStartedStream(t, world);
     for (const path of ["clock", "requests", "deliveries", "faults"]) await world.ask("GET", path);
     await world.ask("DELETE", "requests");
     const { event, ref } = await stream.next();
@@ -152,7 +152,7 @@ describe("console event stream", () => {
 
   it("continues after the last event ID in the URL or header, without repetition", async (t) => {
     const world = await startTestEmulator(t);
-    const first = await following(t, world);
+    const first = await openStartedStream(t, world);
     await createDraftContract(world.api);
     const before = await first.until(isRequest("contracts.create"));
     await first.close();
@@ -161,7 +161,7 @@ describe("console event stream", () => {
     const { id } = before.at(-1)!;
     const after = await openEventStream(t, world, { after: id });
     const missed = await after.until(isRequest("contracts.create"));
-    assert.deepEqual(inShort(missed), ["contract T-2", "request request:3"]);
+    assert.deepEqual(summarizeEvents(missed), ["contract T-2", "request request:3"]);
 
     // A browser reconnects to the same URL and sends the last event ID in the header.
     const again = await openEventStream(t, world, { after: before[0]!.id, lastEventId: id });
@@ -170,7 +170,7 @@ describe("console event stream", () => {
 
   it("sends resync after a dropped, unknown or foreign event ID", async (t) => {
     const world = await startTestEmulator(t);
-    const stream = await following(t, world);
+    const stream = await openStartedStream(t, world);
     await createDraftContract(world.api);
     const { id } = (await stream.until(isRequest("contracts.create"))).at(-1)!;
     const other = await startTestEmulator(t);
@@ -183,13 +183,13 @@ describe("console event stream", () => {
 
   it("sends resync to a client that reconnects too late or reads too slowly", async (t) => {
     const world = await startTestEmulator(t);
-    const [gone, slow] = [await following(t, world), await following(t, world)];
+    const [gone, slow] = [await openStartedStream(t, world), await openStartedStream(t, world)];
     await createDraftContract(world.api);
     const { id } = (await gone.until(isRequest("contracts.create"))).at(-1)!;
     await gone.close();
     // A long target with few segments makes large events at low cost, because each segment is scanned for secrets.
     const long = `/${`${Array(4).fill("abcdefghijklmnopqrst").join(".")}/`.repeat(165)}`;
-    const rounds = Math.ceil((await systemBuffers()) / long.length / 20) + 10;
+    const rounds = Math.ceil((await readSystemBufferBytes()) / long.length / 20) + 10;
     for (let i = 0; i < rounds; i += 1) await Promise.all(Array.from({ length: 20 }, () => world.router("GET", long)));
     const back = await openEventStream(t, world, { after: id });
     assert.equal((await back.next()).event, "resync");
@@ -207,12 +207,12 @@ describe("console event stream", () => {
     await createDraftContract(world.api);
     const resumed = await openEventStream(t, world, { after: id });
     const events = await resumed.until(isRequest("contracts.create"));
-    assert.deepEqual(inShort(events), ["contract T-1", "request request:2"]);
+    assert.deepEqual(summarizeEvents(events), ["contract T-1", "request request:2"]);
   });
 
   it("serves seven clients with the same events and counts them as buffer usage", async (t) => {
     const world = await startTestEmulator(t);
-    const streams = await Promise.all(Array.from({ length: 7 }, () => following(t, world)));
+    const streams = await Promise.all(Array.from({ length: 7 }, () => openStartedStream(t, world)));
     const kept = async () => ((await world.ask("GET", "usage")).body as { events: { streams: number } }).events.streams;
     assert.equal(await kept(), 7);
     await createDraftContract(world.api);
@@ -224,7 +224,7 @@ describe("console event stream", () => {
 
   it("ends when the emulator closes", async (t) => {
     const world = await startTestEmulator(t);
-    const stream = await following(t, world);
+    const stream = await openStartedStream(t, world);
     const ends = assert.rejects(
       stream.until(() => false),
       /ended|terminated/,
@@ -249,7 +249,7 @@ const contractOne = {
 };
 
 /** The buffer size of a connection. A client is not too slow until the buffer is full. */
-async function systemBuffers(): Promise<number> {
+async function readSystemBufferBytes(): Promise<number> {
   const sizes = async (name: string) => {
     const text = await readFile(`/proc/sys/net/ipv4/${name}`, "utf8").catch(() => "4096 200000 4000000");
     return text.trim().split(/\s+/).map(Number);

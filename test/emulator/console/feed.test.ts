@@ -11,7 +11,7 @@ import { openMemoryStore } from "../../../emulator/store/memory-store.ts";
 import { ManualWallClock, waitForIdle } from "../../support/clocks/manual-wall-clock.ts";
 
 /** A feed with its own store, and a wall clock that the test advances. */
-async function scene(t: TestContext) {
+async function createFeed(t: TestContext) {
   const wall = new ManualWallClock();
   const store = openMemoryStore({ collections, wall });
   const clock = await VirtualClock.open(store, wall, { mode: "manual", now: 0 });
@@ -38,7 +38,7 @@ async function scene(t: TestContext) {
 }
 
 /** The event kinds in the next frames, with a heartbeat as `beat`. */
-async function next(stream: AsyncGenerator<{ readonly text: string }>): Promise<readonly string[]> {
+async function readNextEvents(stream: AsyncGenerator<{ readonly text: string }>): Promise<readonly string[]> {
   const { value } = await stream.next();
   const frames = String(value.text).split("\n\n").slice(0, -1);
   return frames.map((frame) => (frame === ":" ? "beat" : JSON.parse(frame.split("data: ")[1]!).event));
@@ -46,31 +46,31 @@ async function next(stream: AsyncGenerator<{ readonly text: string }>): Promise<
 
 describe("console event feed", () => {
   it("records no events before the first follower connects", async (t) => {
-    const { feed, send } = await scene(t);
+    const { feed, send } = await createFeed(t);
     await send();
     assert.deepEqual(feed.amount, { streams: 0, count: 0, bytes: 0, max_bytes: 2 * 1024 * 1024, dropped: 0 });
   });
 
   it("sends heartbeats while idle to prevent proxies from closing the stream", async (t) => {
-    const { feed, wall, send } = await scene(t);
+    const { feed, wall, send } = await createFeed(t);
     const stream = feed.follow(undefined, new AbortController().signal);
-    assert.deepEqual(await next(stream), ["begin"]);
+    assert.deepEqual(await readNextEvents(stream), ["begin"]);
     for (let i = 0; i < 3; i += 1) {
-      const beat = next(stream);
+      const beat = readNextEvents(stream);
       await waitForIdle();
       await wall.pass(15_000);
       assert.deepEqual(await beat, ["beat"]);
     }
-    const told = next(stream);
+    const told = readNextEvents(stream);
     await send();
     assert.deepEqual(await told, ["email"]);
   });
 
   it("records for a minute and a half after the last follower has left", async (t) => {
-    const { feed, wall, send } = await scene(t);
+    const { feed, wall, send } = await createFeed(t);
     const leave = async (after?: string) => {
       const stream = feed.follow(after, new AbortController().signal);
-      const first = await next(stream);
+      const first = await readNextEvents(stream);
       await stream.return(undefined);
       await waitForIdle();
       return first;
@@ -88,12 +88,12 @@ describe("console event feed", () => {
   });
 
   it("sends resync to followers after more than 4,000 simultaneous changes", async (t) => {
-    const { feed, wall, send } = await scene(t);
+    const { feed, wall, send } = await createFeed(t);
     const stream = feed.follow(undefined, new AbortController().signal);
-    assert.deepEqual(await next(stream), ["begin"]);
+    assert.deepEqual(await readNextEvents(stream), ["begin"]);
     await send(4_001);
-    assert.deepEqual(await next(stream), ["resync"]);
-    const told = next(stream);
+    assert.deepEqual(await readNextEvents(stream), ["resync"]);
+    const told = readNextEvents(stream);
     await send();
     await waitForIdle();
     await wall.pass(50);

@@ -5,7 +5,7 @@ import { brotliDecompressSync } from "node:zlib";
 import { startTestEmulator } from "../../support/emulator.ts";
 
 /** The headers that determine how browsers handle a page. */
-const headersOf = (headers: Headers, ...names: readonly string[]) =>
+const pickHeaders = (headers: Headers, ...names: readonly string[]) =>
   Object.fromEntries(names.map((name) => [name, headers.get(name)]));
 
 describe("console page", () => {
@@ -14,7 +14,7 @@ describe("console page", () => {
     const { status, headers, body } = await router("GET", "/_emulator/ui/");
     assert.equal(status, 200);
     assert.deepEqual(
-      headersOf(
+      pickHeaders(
         headers,
         "cache-control",
         "content-security-policy",
@@ -51,7 +51,7 @@ describe("console page", () => {
     assert.deepEqual(
       found.map(({ status, headers }) => [
         status,
-        headersOf(headers, "cache-control", "content-type", "x-content-type-options"),
+        pickHeaders(headers, "cache-control", "content-type", "x-content-type-options"),
       ]),
       ["image/svg+xml", "text/css; charset=utf-8", "text/javascript; charset=utf-8"].map((type) => [
         200,
@@ -68,14 +68,14 @@ describe("console page", () => {
     const { router, routerUrl } = await startTestEmulator(t);
     const page = String((await router("GET", "/_emulator/ui/")).body);
     const script = `${routerUrl}/_emulator/ui/${/assets\/main-\w+\.js/.exec(page)![0]}`;
-    const plain = await fileOf(script, {});
+    const plain = await downloadFile(script, {});
     for (const [accepted, isCompressed] of [
       ["gzip, deflate, br, zstd", true],
       ["br;q=0.5", true],
       ["gzip, br;q=0", false],
       ["identity", false],
     ] as const) {
-      const { encoding, vary, bytes } = await fileOf(script, { "accept-encoding": accepted });
+      const { encoding, vary, bytes } = await downloadFile(script, { "accept-encoding": accepted });
       assert.deepEqual([encoding, vary], [isCompressed ? "br" : undefined, "accept-encoding"], accepted);
       assert.ok((isCompressed ? brotliDecompressSync(bytes) : bytes).equals(plain.bytes), accepted);
       if (isCompressed) assert.ok(bytes.length < plain.bytes.length / 2);
@@ -94,7 +94,7 @@ describe("console page", () => {
     const { status, body } = await router("GET", "/_emulator/ui/assets/manifest.json");
     assert.deepEqual([status, body], [404, refused]);
     for (const name of ["..%2f..%2femulator.js", "%2e%2e/manifest.json", "constructor", "__proto__"]) {
-      const found = await statusOf(`${routerUrl}/_emulator/ui/assets/${name}`);
+      const found = await getStatus(`${routerUrl}/_emulator/ui/assets/${name}`);
       assert.equal(found, 404, name);
     }
   });
@@ -109,12 +109,12 @@ describe("console page", () => {
       ["a page that hides where it is from", { origin: "null" }, 403],
       ["another host", { host: "evil.example" }, 403],
     ];
-    for (const [what, headers, status] of asked) assert.equal(await statusOf(url, headers), status, what);
+    for (const [what, headers, status] of asked) assert.equal(await getStatus(url, headers), status, what);
   });
 });
 
 /** Sends the path unchanged, without normalization. */
-function statusOf(url: string, headers: Readonly<Record<string, string>> = {}): Promise<number> {
+function getStatus(url: string, headers: Readonly<Record<string, string>> = {}): Promise<number> {
   const { hostname, port } = new URL(url);
   return new Promise((resolve, reject) => {
     const path = url.slice(url.indexOf("/", "http://".length));
@@ -124,7 +124,7 @@ function statusOf(url: string, headers: Readonly<Record<string, string>> = {}): 
 }
 
 /** The raw bytes of a file, because fetch would decode them. */
-const fileOf = (url: string, headers: Record<string, string>) =>
+const downloadFile = (url: string, headers: Record<string, string>) =>
   new Promise<{ encoding: string | undefined; vary: string | undefined; bytes: Buffer }>((resolve, reject) => {
     const asked = request(url, { headers }, (answer) => {
       const pieces: Buffer[] = [];

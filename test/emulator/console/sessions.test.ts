@@ -7,7 +7,7 @@ import { createBrowserSession } from "../../support/console.ts";
 import { createSender, pickStatusAndBody, startTestEmulator, type TestEmulator } from "../../support/emulator.ts";
 import { unknownTokenResponse } from "../../support/rejections.ts";
 
-const refused = {
+const invalidCodeResponse = {
   status: 403,
   body: {
     error: {
@@ -18,7 +18,7 @@ const refused = {
   },
 };
 
-const stranger = {
+const unauthorizedResponse = {
   status: 401,
   body: {
     error: {
@@ -29,7 +29,7 @@ const stranger = {
   },
 };
 
-async function newCode({ ask }: TestEmulator): Promise<string> {
+async function createSignInCode({ ask }: TestEmulator): Promise<string> {
   return ((await ask("POST", "sessions/codes")).body as { code: string }).code;
 }
 
@@ -39,14 +39,14 @@ const begin = ({ router }: TestEmulator, code: string, headers: Readonly<Record<
 const owner = { name: "local", role: "admin", hash: undefined } as const;
 
 /** Requests of a signed-in browser. */
-async function signedIn(world: TestEmulator) {
+async function signInBrowser(world: TestEmulator) {
   const { token, headers } = await createBrowserSession(world);
   return { token, headers, ask: createSender(world.controlUrl, headers) };
 }
 
-const standing = async (t: TestContext) => {
+const startSignedInBrowser = async (t: TestContext) => {
   const world = await startTestEmulator(t);
-  return { world, browser: await signedIn(world) };
+  return { world, browser: await signInBrowser(world) };
 };
 
 describe("console session", () => {
@@ -74,11 +74,11 @@ describe("console session", () => {
 
   it("rejects a used or unknown code", async (t) => {
     const world = await startTestEmulator(t);
-    const code = await newCode(world);
+    const code = await createSignInCode(world);
     assert.equal((await begin(world, code)).status, 201);
-    assert.deepEqual(await begin(world, code).then(pickStatusAndBody), refused);
-    assert.deepEqual(await begin(world, "made-up").then(pickStatusAndBody), refused);
-    assert.deepEqual(await begin(world, world.token).then(pickStatusAndBody), refused);
+    assert.deepEqual(await begin(world, code).then(pickStatusAndBody), invalidCodeResponse);
+    assert.deepEqual(await begin(world, "made-up").then(pickStatusAndBody), invalidCodeResponse);
+    assert.deepEqual(await begin(world, world.token).then(pickStatusAndBody), invalidCodeResponse);
   });
 
   it("rejects a code older than a minute of wall-clock time", async () => {
@@ -96,7 +96,7 @@ describe("console session", () => {
 
   it("rejects another origin and a rebound host name", async (t) => {
     const world = await startTestEmulator(t);
-    const code = await newCode(world);
+    const code = await createSignInCode(world);
     const { host } = new URL(world.routerUrl);
     const tries: Readonly<Record<string, string>>[] = [
       { origin: "https://evil.example" },
@@ -111,13 +111,13 @@ describe("console session", () => {
   });
 
   it("rejects pages of other sites", async (t) => {
-    const { world, browser } = await standing(t);
+    const { world, browser } = await startSignedInBrowser(t);
     const get = (headers: Readonly<Record<string, string>>) => browser.ask("GET", "clock", { headers });
     assert.equal((await get({ origin: "https://evil.example" })).status, 403);
     assert.equal((await get({ "sec-fetch-site": "same-site" })).status, 403);
     const { authorization, cookie } = browser.headers;
     const asked = await world.router("GET", "/_emulator/clock", { headers: { cookie } });
-    assert.deepEqual(pickStatusAndBody(asked), stranger, "no cookie counts alone");
+    assert.deepEqual(pickStatusAndBody(asked), unauthorizedResponse, "no cookie counts alone");
     for (const other of [
       { cookie: "" },
       { cookie: `${cookie}x` },
@@ -127,40 +127,40 @@ describe("console session", () => {
       assert.deepEqual(pickStatusAndBody(half), unknownTokenResponse, "nor what the page has");
     }
     const inUrl = await world.router("GET", `/_emulator/clock?token=${browser.token}`);
-    assert.deepEqual(pickStatusAndBody(inUrl), stranger, "nor an address");
+    assert.deepEqual(pickStatusAndBody(inUrl), unauthorizedResponse, "nor an address");
   });
 
   it("ends on its own request without ending other sessions", async (t) => {
-    const { world, browser } = await standing(t);
-    const other = await signedIn(world);
+    const { world, browser } = await startSignedInBrowser(t);
+    const other = await signInBrowser(world);
     assert.equal((await browser.ask("DELETE", "sessions")).status, 204);
     assert.deepEqual(await browser.ask("GET", "clock").then(pickStatusAndBody), unknownTokenResponse);
     assert.equal((await other.ask("GET", "clock")).status, 200);
   });
 
   it("ends with all others and every code when the control token's owner requests it", async (t) => {
-    const { world, browser } = await standing(t);
-    const code = await newCode(world);
+    const { world, browser } = await startSignedInBrowser(t);
+    const code = await createSignInCode(world);
     assert.equal((await world.ask("DELETE", "sessions")).status, 204);
     assert.deepEqual(await browser.ask("GET", "clock").then(pickStatusAndBody), unknownTokenResponse);
-    assert.deepEqual(await begin(world, code).then(pickStatusAndBody), refused);
+    assert.deepEqual(await begin(world, code).then(pickStatusAndBody), invalidCodeResponse);
   });
 
   it("ends when the emulator closes, together with its codes", async (t) => {
     const token = "the-same-for-both";
     const first = await startTestEmulator(t, { token });
-    const browser = await signedIn(first);
-    const code = await newCode(first);
+    const browser = await signInBrowser(first);
+    const code = await createSignInCode(first);
     await first.close();
     const next = await startTestEmulator(t, { token });
     const ask = createSender(next.controlUrl, browser.headers);
     assert.deepEqual(await ask("GET", "clock").then(pickStatusAndBody), unknownTokenResponse);
-    assert.deepEqual(await begin(next, code).then(pickStatusAndBody), refused);
+    assert.deepEqual(await begin(next, code).then(pickStatusAndBody), invalidCodeResponse);
   });
 
   it("does not appear in any log", async (t) => {
-    const { world, browser } = await standing(t);
-    const code = await newCode(world);
+    const { world, browser } = await startSignedInBrowser(t);
+    const code = await createSignInCode(world);
     await begin(world, code);
     await browser.ask("GET", "clock");
     const log = JSON.stringify((await world.ask("GET", "requests")).body);

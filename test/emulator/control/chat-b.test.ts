@@ -12,7 +12,7 @@ const activity = {
   channelData: { tenant: { id: "tenant-northwind" } },
 };
 
-async function mint({ ask }: TestEmulator, body: object = {}): Promise<{ token: string; kid: string }> {
+async function mintToken({ ask }: TestEmulator, body: object = {}): Promise<{ token: string; kid: string }> {
   const answer = await ask("POST", "chat-b/token", { body });
   assert.equal(answer.status, 200);
   return answer.body as { token: string; kid: string };
@@ -21,7 +21,7 @@ async function mint({ ask }: TestEmulator, body: object = {}): Promise<{ token: 
 describe("issuer of bot-framework tokens", () => {
   it("issues a token that the router accepts for its activity", async (t) => {
     const world = await startTestEmulator(t);
-    const { token } = await mint(world, { service_url: activity.serviceUrl });
+    const { token } = await mintToken(world, { service_url: activity.serviceUrl });
     const headers = { authorization: `Bearer ${token}` };
     assert.deepEqual(pickStatusAndBody(await world.router("POST", path, { body: activity, headers })), {
       status: 200,
@@ -40,7 +40,7 @@ describe("issuer of bot-framework tokens", () => {
       { app_id: "else" },
       { claims: { serviceurl: "https://else.example" } },
     ]) {
-      const { token } = await mint(world, { service_url: activity.serviceUrl, ...change });
+      const { token } = await mintToken(world, { service_url: activity.serviceUrl, ...change });
       const headers = { authorization: `Bearer ${token}` };
       assert.equal((await world.router("POST", path, { body: activity, headers })).status, 401, JSON.stringify(change));
     }
@@ -54,7 +54,7 @@ describe("issuer of bot-framework tokens", () => {
       jwks_uri: `${world.controlUrl}/chat-b/keys`,
       id_token_signing_alg_values_supported: ["RS256"],
     });
-    const { token, kid } = await mint(world);
+    const { token, kid } = await mintToken(world);
     const { protectedHeader } = await jwtVerify(token, createRemoteJWKSet(new URL(metadata.jwks_uri)));
     assert.equal(protectedHeader.kid, kid);
     const { keys } = (await world.ask("GET", "chat-b/keys")).body as { keys: object[] };
@@ -70,9 +70,9 @@ describe("issuer of bot-framework tokens", () => {
     addCleanup(t, () => rm(folder, { recursive: true, force: true }));
     const file = `${folder}/emulator.json`;
     const first = await startTestEmulator(t, { file });
-    const { kid } = await mint(first);
+    const { kid } = await mintToken(first);
     await first.close();
-    assert.equal((await mint(await startTestEmulator(t, { file }))).kid, kid);
+    assert.equal((await mintToken(await startTestEmulator(t, { file }))).kid, kid);
   });
 
   it("is derived from the seed with --deterministic", async (t) => {
@@ -80,7 +80,7 @@ describe("issuer of bot-framework tokens", () => {
       await startTestEmulator(t, { deterministic: true }),
       await startTestEmulator(t, { deterministic: true }),
     ];
-    assert.equal((await mint(one)).kid, (await mint(two)).kid);
+    assert.equal((await mintToken(one)).kid, (await mintToken(two)).kid);
   });
 
   it("issues no token if the seed names another issuer", async (t) => {

@@ -9,7 +9,7 @@ const form = { "content-type": "application/x-www-form-urlencoded" };
 const quarter = 15 * 60_000;
 
 /** The subject and cluster of a device's tokens. */
-async function ownerOf(
+async function getOwner(
   { router }: TestEmulator,
   { poll }: Awaited<ReturnType<typeof startDeviceAuthorization>>,
 ): Promise<unknown> {
@@ -20,7 +20,7 @@ async function ownerOf(
   return body;
 }
 
-const refused = (code: string, message: string, hint?: string) => ({
+const createErrorBody = (code: string, message: string, hint?: string) => ({
   error: { code, message, ...(hint && { hint }) },
 });
 
@@ -55,7 +55,7 @@ describe("device approval on the control plane", () => {
       status: 200,
       body: { user_code: waiting.user_code, status: "AUTHORIZED", cluster_id: "us-1" },
     });
-    assert.deepEqual(await ownerOf(world, waiting), {
+    assert.deepEqual(await getOwner(world, waiting), {
       sub: "31",
       name: "Eli Stone",
       email: "eli@fabrikam.example",
@@ -73,7 +73,7 @@ describe("device approval on the control plane", () => {
       status: "AUTHORIZED",
       cluster_id: "eu-1",
     });
-    assert.equal(((await ownerOf(world, waiting)) as { sub: string }).sub, "11");
+    assert.equal(((await getOwner(world, waiting)) as { sub: string }).sub, "11");
   });
 
   it("issues client tokens if the cluster has no user", async (t) => {
@@ -81,7 +81,7 @@ describe("device approval on the control plane", () => {
     const world = await startTestEmulator(t, { seed: { clusters: [{ id: "eu-1", label: "eu" }], oauth_clients } });
     const waiting = await startDeviceAuthorization(world);
     await approve(world, waiting.user_code, { status: "AUTHORIZED", cluster_id: "eu-1" });
-    assert.deepEqual(await ownerOf(world, waiting), { sub: "demo-cli", cluster: "eu-1" });
+    assert.deepEqual(await getOwner(world, waiting), { sub: "demo-cli", cluster: "eu-1" });
   });
 
   it("accepts only the cluster that the code is bound to", async (t) => {
@@ -90,7 +90,7 @@ describe("device approval on the control plane", () => {
     await waiting.decide("PENDING", "us-1");
     await assertRejected(world, () => approve(world, waiting.user_code, { status: "AUTHORIZED", cluster_id: "eu-1" }), {
       status: 409,
-      body: refused(
+      body: createErrorBody(
         "user_code_bound",
         `The user code ${waiting.user_code} is bound to another cluster.`,
         "Run `svc emulator devices` to see the cluster.",
@@ -116,7 +116,7 @@ describe("device approval on the control plane", () => {
     const wrong = (code: string, body: object) => () => approve(world, code, { status: "AUTHORIZED", ...body });
     await assertRejected(world, wrong("BBBB-BBBB", {}), {
       status: 404,
-      body: refused(
+      body: createErrorBody(
         "no_such_user_code",
         "No device has the user code BBBB-BBBB.",
         "List the devices with `svc emulator devices`.",
@@ -124,7 +124,7 @@ describe("device approval on the control plane", () => {
     });
     await assertRejected(world, wrong(user_code, { cluster_id: "ap-9" }), {
       status: 404,
-      body: refused("no_such_cluster", "Cluster ap-9 not found. Known: eu-1, us-1."),
+      body: createErrorBody("no_such_cluster", "Cluster ap-9 not found. Known: eu-1, us-1."),
     });
     for (const [email, cluster_id] of [
       ["nobody@x.example", undefined],
@@ -133,19 +133,19 @@ describe("device approval on the control plane", () => {
     ]) {
       await assertRejected(world, wrong(user_code, { email, cluster_id }), {
         status: 404,
-        body: refused("no_such_user", `The cluster has no active user with the address ${email}.`),
+        body: createErrorBody("no_such_user", `The cluster has no active user with the address ${email}.`),
       });
     }
     await approve(world, user_code, { status: "DENIED" });
     await assertRejected(world, wrong(user_code, {}), {
       status: 409,
-      body: refused("user_code_decided", `The user code ${user_code} was already approved or denied.`),
+      body: createErrorBody("user_code_decided", `The user code ${user_code} was already approved or denied.`),
     });
     const late = await startDeviceAuthorization(world);
     await world.clock.advance({ by: quarter });
     await assertRejected(world, wrong(late.user_code, {}), {
       status: 410,
-      body: refused(
+      body: createErrorBody(
         "user_code_expired",
         `The user code ${late.user_code} has expired.`,
         "Request a new code on the device.",
@@ -177,7 +177,7 @@ describe("device page", () => {
     const done = await submit(world, text, fields, { origin: world.routerUrl, "sec-fetch-site": "same-origin" });
     assert.equal(done.status, 200);
     assert.match(String(done.body), /The device is approved/);
-    assert.equal(((await ownerOf(world, waiting)) as { sub: string }).sub, "31");
+    assert.equal(((await getOwner(world, waiting)) as { sub: string }).sub, "31");
   });
 
   it("denies a device", async (t) => {
@@ -217,7 +217,7 @@ describe("device page", () => {
     const fields = { status: "AUTHORIZED", cluster_id: "eu-1" };
     const stale = {
       status: 403,
-      body: refused("stale_form", "The form was not made by this emulator.", "Load the page again."),
+      body: createErrorBody("stale_form", "The form was not made by this emulator.", "Load the page again."),
     };
     await assertRejected(world, () => submit(world, text, { ...fields, form_token: "guess" }), stale);
     await assertRejected(world, () => submit(world, text, { ...fields, user_code: other.user_code }), stale);

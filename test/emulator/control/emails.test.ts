@@ -8,7 +8,7 @@ const at = "2031-01-02T03:04:05.000Z";
 const trial = "/router/v1/trial/signup";
 const form = { first_name: "Zoe", job_title: "GC", company_name: "Newco", industry: "Software", use_case: "Sales" };
 
-async function trialOn({ router }: TestEmulator, more: object = {}): Promise<string> {
+async function startTrial({ router }: TestEmulator, more: object = {}): Promise<string> {
   const { body } = await router("POST", trial, { body: { email: "zoe@newco.example", captcha: "yes" } });
   const { token } = body as { token: string };
   const invited_users = [{ email: "bob@newco.example", first_name: "Bob" }];
@@ -65,7 +65,7 @@ describe("platform e-mail", () => {
     await on.api("POST", `/api/v2.1/public/contracts/${shared.id}/send_to_counterparties`, {
       body: { cc_emails: ["cc@acme.example"] },
     });
-    await trialOn(on);
+    await startTrial(on);
     const found = async (query: string) => {
       const { items, total } = (await on.ask("GET", `emails?${query}`)).body as {
         items: { id: number; link: string | null; mode: string }[];
@@ -85,7 +85,7 @@ describe("platform e-mail", () => {
 
   it("contains the token of a trial or an invitation", async (t) => {
     const on = await startTestEmulator(t);
-    const token = await trialOn(on);
+    const token = await startTrial(on);
     const { items } = (await on.ask("GET", "emails")).body as { items: { token: string; cluster_id: unknown }[] };
     const [invitation, signup] = items;
     assert.deepEqual([signup?.token, signup?.cluster_id], [token, null]);
@@ -124,7 +124,7 @@ it("emails.blackhole returns the received mails, newest first", async (t) => {
 
 it("trials.list returns completed signups, newest first", async (t) => {
   const on = await startTestEmulator(t);
-  const token = await trialOn(on, { last_name: "Park", cluster_location: "us" });
+  const token = await startTrial(on, { last_name: "Park", cluster_location: "us" });
   await on.router("POST", trial, { body: { email: "al@newco.example", captcha: "yes" } });
   const { body } = await on.ask("GET", "trials");
   const { items, total } = body as { items: { token: string }[]; total: number };

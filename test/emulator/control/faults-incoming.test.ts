@@ -114,7 +114,7 @@ describe("fault for incoming requests", () => {
     const viaRouter = createSender(running.routerUrl, { "client-id": clientId, "client-secret": clientSecret });
     await running.ask("POST", "faults", { body: { direction: "incoming", path: "/api/*", status: 503, nth: 2 } });
     assert.equal((await viaRouter("POST", create, { body: createContractRequest() })).status, 201);
-    assert.deepEqual(await counts(running), [{ matched: 1, hit: 0 }]);
+    assert.deepEqual(await listFaultCounts(running), [{ matched: 1, hit: 0 }]);
     await running.ask("DELETE", "faults/1");
     // A fault with a service applies to the cluster behind the router.
     await running.ask("POST", "faults", { body: { direction: "incoming", service: "contracts", status: 503 } });
@@ -195,7 +195,7 @@ function withHeader(name: string, value: string) {
   return { direction: "incoming", status: 503, answer_headers: { [name]: value } } as const;
 }
 
-async function counts({ ask }: TestEmulator) {
+async function listFaultCounts({ ask }: TestEmulator) {
   const { body } = await ask("GET", "faults");
   return (body as { matched: number; hit: number }[]).map(({ matched, hit }) => ({ matched, hit }));
 }

@@ -13,7 +13,7 @@ interface Scene extends TestEmulator {
   log(): Promise<string[]>;
 }
 
-async function scene(t: TestContext, fault: object): Promise<Scene> {
+async function startWithFault(t: TestContext, fault: object): Promise<Scene> {
   const running = await startTestEmulator(t);
   const { api, ask } = running;
   const target = await startReceiver(t);
@@ -57,14 +57,15 @@ interface Item {
 }
 
 const hashHeader = contentHashHeader.toLowerCase();
-const activityOf = ({ body }: ReceivedRequest) => (JSON.parse(body.toString("utf8")) as { activity: string }).activity;
-const listReceived = ({ target }: Scene) => target.received.map(activityOf);
+const parseActivity = ({ body }: ReceivedRequest) =>
+  (JSON.parse(body.toString("utf8")) as { activity: string }).activity;
+const listReceived = ({ target }: Scene) => target.received.map(parseActivity);
 const isGenuine = ({ clusters }: Scene, { body, headers }: ReceivedRequest) =>
   contentHash(clusters[0]!.hmacKey!, body) === headers[hashHeader];
 
 describe("fault for outgoing webhooks", () => {
   it("sends the same bytes twice and counts them once with duplicate", async (t) => {
-    const world = await scene(t, { effect: "duplicate", count: 1 });
+    const world = await startWithFault(t, { effect: "duplicate", count: 1 });
     await world.happen("CONTRACT_SIGNED", "CONTRACT_EXECUTED");
     assert.deepEqual(listReceived(world), ["CONTRACT_SIGNED", "CONTRACT_SIGNED", "CONTRACT_EXECUTED"]);
     assert.deepEqual(world.target.received[1]!.body, world.target.received[0]!.body);
@@ -73,7 +74,7 @@ describe("fault for outgoing webhooks", () => {
   });
 
   it("sends nothing with drop, and retries on schedule", async (t) => {
-    const world = await scene(t, { effect: "drop", attempt: 1 });
+    const world = await startWithFault(t, { effect: "drop", attempt: 1 });
     await world.happen("CONTRACT_SIGNED");
     assert.deepEqual(listReceived(world), []);
     assert.deepEqual(await world.log(), ["CONTRACT_SIGNED retrying, +0 dropped"]);
@@ -83,7 +84,7 @@ describe("fault for outgoing webhooks", () => {
   });
 
   it("changes the body after signing with tamper", async (t) => {
-    const world = await scene(t, { effect: "tamper", count: 1 });
+    const world = await startWithFault(t, { effect: "tamper", count: 1 });
     await world.happen("CONTRACT_SIGNED", "CONTRACT_SIGNED");
     const [bad, good] = world.target.received;
     assert.equal(isGenuine(world, bad!), false);
@@ -93,7 +94,7 @@ describe("fault for outgoing webhooks", () => {
   });
 
   it("signs unchanged bytes with another key with wrong_key", async (t) => {
-    const world = await scene(t, { effect: "wrong_key", count: 1 });
+    const world = await startWithFault(t, { effect: "wrong_key", count: 1 });
     await world.happen("CONTRACT_SIGNED", "CONTRACT_SIGNED");
     const [bad, good] = world.target.received;
     assert.deepEqual(bad!.body, good!.body);
@@ -102,7 +103,7 @@ describe("fault for outgoing webhooks", () => {
   });
 
   it("sends once after the given virtual time with delay", async (t) => {
-    const world = await scene(t, { effect: "delay", delay: "PT3M" });
+    const world = await startWithFault(t, { effect: "delay", delay: "PT3M" });
     await world.happen("CONTRACT_SIGNED");
     assert.deepEqual(await world.log(), ["CONTRACT_SIGNED waiting"]);
     const { body } = await world.ask("POST", "clock/advance", { body: { by: "PT10M" } });
@@ -114,14 +115,14 @@ describe("fault for outgoing webhooks", () => {
   });
 
   it("does not delay a resend, whose caller waits for the response", async (t) => {
-    const world = await scene(t, { effect: "delay", activity: "CONTRACT_VOIDED" });
+    const world = await startWithFault(t, { effect: "delay", activity: "CONTRACT_VOIDED" });
     await world.happen("CONTRACT_VOIDED");
     await world.ask("POST", "deliveries/1/resend");
     assert.deepEqual(await world.log(), ["CONTRACT_VOIDED delivered, +0 200"]);
   });
 
   it("sends the next delivery first with reorder", async (t) => {
-    const world = await scene(t, { effect: "reorder", count: 1 });
+    const world = await startWithFault(t, { effect: "reorder", count: 1 });
     await world.happen("CONTRACT_SIGNED", "CONTRACT_EXECUTED");
     assert.deepEqual(listReceived(world), ["CONTRACT_EXECUTED"]);
     await world.ask("POST", "clock/advance", { body: { by: "PT1M" } });
@@ -129,7 +130,7 @@ describe("fault for outgoing webhooks", () => {
   });
 
   it("moves a waiting delivery directly after the next one with reorder", async (t) => {
-    const world = await scene(t, { effect: "reorder", attempt: 2, count: 1 });
+    const world = await startWithFault(t, { effect: "reorder", attempt: 2, count: 1 });
     world.target.answer(500);
     await world.happen("CONTRACT_SIGNED", "CONTRACT_EXECUTED");
     world.target.answer(200);
@@ -150,7 +151,7 @@ describe("fault for outgoing webhooks", () => {
   ];
   for (const matcher of spared) {
     it(`does not affect attempts that do not match ${JSON.stringify(matcher)}`, async (t) => {
-      const world = await scene(t, { effect: "drop", ...matcher });
+      const world = await startWithFault(t, { effect: "drop", ...matcher });
       await world.happen("CONTRACT_SIGNED");
       assert.deepEqual(listReceived(world), ["CONTRACT_SIGNED"]);
     });
@@ -158,14 +159,14 @@ describe("fault for outgoing webhooks", () => {
 
   for (const matcher of [{ webhook: 1 }, { activity: "CONTRACT_SIGNED" }, { contract: 1 }, { path: "/hooks/*" }]) {
     it(`matches attempts by ${JSON.stringify(matcher)}`, async (t) => {
-      const world = await scene(t, { effect: "drop", ...matcher });
+      const world = await startWithFault(t, { effect: "drop", ...matcher });
       await world.happen("CONTRACT_SIGNED");
       assert.deepEqual(listReceived(world), []);
     });
   }
 
   it("ends with a reset", async (t) => {
-    const { ask } = await scene(t, { effect: "drop" });
+    const { ask } = await startWithFault(t, { effect: "drop" });
     assert.equal((await ask("POST", "reset")).status, 204);
     assert.deepEqual((await ask("GET", "faults")).body, []);
   });

@@ -25,7 +25,7 @@ const accept = ({ ask }: TestEmulator, token: string) =>
   ask("POST", `invitations/by_token/${encodeURIComponent(token)}/accept`);
 
 /** A workspace of Zoe's, to which Bob is invited. */
-async function invited(on: TestEmulator): Promise<Row> {
+async function inviteUser(on: TestEmulator): Promise<Row> {
   const signup = { email: "zoe@newco.example", captcha: "yes" };
   const { token } = (await on.router("POST", "/router/v1/trial/signup", { body: signup })).body as { token: string };
   const form = { first_name: "Zoe", job_title: "GC", company_name: "Newco", industry: "Software", use_case: "Sales" };
@@ -37,7 +37,7 @@ async function invited(on: TestEmulator): Promise<Row> {
 describe("invitations.list", () => {
   it("lists users invited by clusters, newest first, then tokens of the seed", async (t) => {
     const on = await startTestEmulator(t);
-    const { token, link } = await invited(on);
+    const { token, link } = await inviteUser(on);
     const contract = await createSentContract(on.api);
     const { items, total } = await list(on);
     assert.equal(total, items.length);
@@ -93,7 +93,7 @@ describe("invitations.list", () => {
 
   it("filters by cluster, workspace, user, kind and state, in pages", async (t) => {
     const on = await startTestEmulator(t);
-    await invited(on);
+    await inviteUser(on);
     await createSentContract(on.api);
     const found = async (query: string) => {
       const { items, total } = await list(on, `?${query}`);
@@ -131,7 +131,7 @@ describe("invitations.list", () => {
 describe("invitations.accept", () => {
   it("activates the member, maps the address and ends the token", async (t) => {
     const on = await startTestEmulator(t);
-    const row = await invited(on);
+    const row = await inviteUser(on);
     const accepted = { ...row, state: "ACCEPTED" };
     assert.deepEqual(pickStatusAndBody(await accept(on, row.token)), { status: 200, body: accepted });
     await waitUntilIdle(on);
@@ -181,7 +181,7 @@ describe("invitations.accept", () => {
       "invitation-already-accepted",
       409,
       async (on) => {
-        const { token } = await invited(on);
+        const { token } = await inviteUser(on);
         assert.equal((await accept(on, token)).status, 200);
         await waitUntilIdle(on);
         return token;

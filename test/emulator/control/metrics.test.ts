@@ -8,7 +8,7 @@ const openMetrics = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 const plainText = "text/plain; version=0.0.4; charset=utf-8";
 
 /** The samples of an exposition by name and labels. */
-async function scraped({ ask }: TestEmulator): Promise<Map<string, number>> {
+async function scrapeMetrics({ ask }: TestEmulator): Promise<Map<string, number>> {
   const { status, body } = await ask("GET", "metrics", { headers: { accept: openMetrics } });
   assert.equal(status, 200);
   const lines = String(body).split("\n");
@@ -22,7 +22,7 @@ async function scraped({ ask }: TestEmulator): Promise<Map<string, number>> {
   );
 }
 
-const starting = (samples: ReadonlyMap<string, number>, ...names: readonly string[]) =>
+const pickByPrefix = (samples: ReadonlyMap<string, number>, ...names: readonly string[]) =>
   Object.fromEntries([...samples].filter(([name]) => names.some((start) => name.startsWith(start))));
 
 describe("GET /_emulator/metrics", () => {
@@ -32,13 +32,13 @@ describe("GET /_emulator/metrics", () => {
     await world.api("GET", "/api/v2.1/public/contracts/T-9/status");
     await world.api("GET", "/api/v2.1/public/contracts/T-8/status");
     for (const name of ["a", "b", "c"]) await world.api("GET", `/api/v2.1/public/nowhere/${name}`);
-    const samples = await scraped(world);
-    assert.deepEqual(starting(samples, 'svc_requests_total{service="contracts"'), {
+    const samples = await scrapeMetrics(world);
+    assert.deepEqual(pickByPrefix(samples, 'svc_requests_total{service="contracts"'), {
       'svc_requests_total{service="contracts",operation="templates.list",class="2xx"}': 1,
       'svc_requests_total{service="contracts",operation="contracts.status",class="4xx"}': 2,
       'svc_requests_total{service="contracts",operation="none",class="4xx"}': 3,
     });
-    const durations = starting(samples, 'svc_request_duration_seconds_bucket{service="contracts"');
+    const durations = pickByPrefix(samples, 'svc_request_duration_seconds_bucket{service="contracts"');
     const counts = Object.values(durations);
     assert.deepEqual([counts.length, counts.at(-1)], [15, 6]);
     assert.deepEqual(
@@ -56,8 +56,8 @@ describe("GET /_emulator/metrics", () => {
     await world.api("POST", "/api/v2.1/public/webhooks/", { body: hook((await startReceiver(t)).url) });
     await world.api("POST", "/api/v2.1/public/contracts/", { body: createContractRequest() });
     await world.ask("POST", "clock/advance", { body: { by: "PT5M" } });
-    const samples = await scraped(world);
-    assert.deepEqual(starting(samples, "svc_delivery", "svc_deliveries", "svc_schedule_entries"), {
+    const samples = await scrapeMetrics(world);
+    assert.deepEqual(pickByPrefix(samples, "svc_delivery", "svc_deliveries", "svc_schedule_entries"), {
       'svc_delivery_attempts_total{result="5xx"}': 2,
       'svc_delivery_attempts_total{result="2xx"}': 1,
       'svc_delivery_outcomes_total{outcome="retrying"}': 2,
@@ -66,7 +66,7 @@ describe("GET /_emulator/metrics", () => {
       'svc_deliveries_waiting{outcome="retrying"}': 1,
       svc_schedule_entries: 1,
     });
-    assert.deepEqual(starting(samples, "svc_clock_time", "svc_clock_mode", "svc_store"), {
+    assert.deepEqual(pickByPrefix(samples, "svc_clock_time", "svc_clock_mode", "svc_store"), {
       svc_clock_time_seconds: Date.parse("2031-01-02T03:09:05Z") / 1_000,
       'svc_clock_mode{mode="real"}': 0,
       'svc_clock_mode{mode="manual"}': 1,
@@ -80,7 +80,7 @@ describe("GET /_emulator/metrics", () => {
     await world.router("GET", "/router/v1/clusters/");
     await world.ask("POST", "reset");
     assert.equal(
-      (await scraped(world)).get('svc_requests_total{service="router",operation="clusters.list",class="2xx"}'),
+      (await scrapeMetrics(world)).get('svc_requests_total{service="router",operation="clusters.list",class="2xx"}'),
       1,
     );
   });

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { createDraftContract, getContractStatus } from "../../support/contracts.ts";
 import { pickStatusAndBody, startTestEmulator } from "../../support/emulator.ts";
 import { assertRejected } from "../../support/rejections.ts";
-import { subscribed } from "../travel/travel.ts";
+import { createWebhook } from "../travel/travel.ts";
 
 describe("whole state on the control plane", () => {
   it("restores its IDs and clock when exported and imported again", async (t) => {
@@ -39,7 +39,7 @@ describe("whole state on the control plane", () => {
 
   it("continues numbering after its highest numbers, regardless of sequences", async (t) => {
     const on = await startTestEmulator(t);
-    await subscribed(on, "https://receiver.example/");
+    await createWebhook(on, "https://receiver.example/");
     const first = await createDraftContract(on.api);
     const { body: exported } = await on.ask("GET", "state");
     for (const sequences of [{}, { contract: 0, delivery: 0, webhook: 0 }, undefined]) {
@@ -125,8 +125,8 @@ describe("whole state on the control plane", () => {
       [{ a: 1 }, /: The document is not an exported state: "svc_state" is missing$/],
       [{ svc_state: 99 }, /^This emulator cannot load the state: /],
       [{ svc_state: 1 }, /it has no clusters$/],
-      [without(exported, "apps"), /it has no apps$/],
-      [without(exported, "clock"), /it has no clock$/],
+      [omitRows(exported, "apps"), /it has no apps$/],
+      [omitRows(exported, "clock"), /it has no clock$/],
       [{ ...(exported as object), rows: 7 }, /^This emulator cannot load the state: /],
     ] as const) {
       const { status, body } = await on.ask("PUT", "state", { body: state });
@@ -211,7 +211,7 @@ describe("reset of the emulator", () => {
 });
 
 /** An exported state without one of its collections. */
-function without(state: unknown, name: string): object {
+function omitRows(state: unknown, name: string): object {
   const { rows, ...rest } = state as { rows: Record<string, unknown> };
   return { ...rest, rows: { ...rows, [name]: [] } };
 }

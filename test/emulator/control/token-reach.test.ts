@@ -14,21 +14,21 @@ interface Workspace {
   readonly counterparty_tokens: readonly string[];
 }
 
-const workspacesOf = async ({ ask }: Pick<TestEmulator, "ask">) =>
+const listWorkspaces = async ({ ask }: Pick<TestEmulator, "ask">) =>
   (await ask("GET", "workspaces")).body as readonly Workspace[];
 
 /** Returns functions that send requests with a new token. */
-async function bearer(world: TestEmulator, body: { readonly role: string; readonly workspace?: string }) {
+async function createTokenSender(world: TestEmulator, body: { readonly role: string; readonly workspace?: string }) {
   const made = await world.ask("POST", `tokens/${body.role}-${body.workspace ? "bound" : "free"}`, { body });
   assert.equal(made.status, 201, JSON.stringify(made.body));
   return createSender(world.controlUrl, { authorization: `Bearer ${(made.body as { token: string }).token}` });
 }
 
 /** Starts an emulator with a sent contract and its webhook in each of the first two workspaces. */
-async function shared(t: TestContext) {
+async function startSharedEmulator(t: TestContext) {
   const world = await startTestEmulator(t);
   const hooks = await startReceiver(t);
-  const [first, second] = (await workspacesOf(world)) as [Workspace, Workspace];
+  const [first, second] = (await listWorkspaces(world)) as [Workspace, Workspace];
   const apiOf = ({ client_id, client_secret }: Workspace) =>
     createSender(world.routerUrl, { "client-id": client_id, "client-secret": client_secret });
   const [one, two] = [apiOf(first), apiOf(second)];
@@ -48,11 +48,11 @@ const masked = "[hidden: requires the role operate]";
 
 describe("read-only token", () => {
   it("receives no keys, tokens or signing links from any operation", async (t) => {
-    const { world, first } = await shared(t);
+    const { world, first } = await startSharedEmulator(t);
     await world.router("POST", "/router/v1/oauth2.0/device/code/", { body: { client_id: "demo-cli" } });
     await world.ask("PUT", "snapshots/now");
-    const reads = await bearer(world, { role: "read" });
-    const operates = await bearer(world, { role: "operate" });
+    const reads = await createTokenSender(world, { role: "read" });
+    const operates = await createTokenSender(world, { role: "operate" });
     const paths = [
       "clusters",
       "workspaces",
@@ -94,12 +94,12 @@ describe("read-only token", () => {
       secrets.map((secret) => [shown.includes(secret), whole.includes(secret)]),
       secrets.map(() => [false, true]),
     );
-    const [workspace] = await workspacesOf({ ask: reads });
+    const [workspace] = await listWorkspaces({ ask: reads });
     assert.deepEqual([workspace!.client_id, workspace!.client_secret], [first.client_id, masked]);
   });
 
   it("receives no secrets in event streams", async (t) => {
-    const { world } = await shared(t);
+    const { world } = await startSharedEmulator(t);
     const made = await world.ask("POST", "tokens/viewer", { body: { role: "read" } });
     const headers = { authorization: `Bearer ${(made.body as { token: string }).token}` };
     const { body } = await fetch(`${world.controlUrl}/events`, { headers });
@@ -117,8 +117,8 @@ describe("read-only token", () => {
 
 describe("workspace token", () => {
   it("only reads data of its workspace", async (t) => {
-    const { world, first, second } = await shared(t);
-    const ask = await bearer(world, { role: "operate", workspace: second.name.toUpperCase() });
+    const { world, first, second } = await startSharedEmulator(t);
+    const ask = await createTokenSender(world, { role: "operate", workspace: second.name.toUpperCase() });
     const idsOf = async (path: string, field: string) => {
       const { body } = await ask("GET", path);
       const items = (Array.isArray(body) ? body : (body as { items: object[] }).items) as Record<string, unknown>[];
@@ -155,8 +155,8 @@ describe("workspace token", () => {
   });
 
   it("only changes data of its workspace", async (t) => {
-    const { world, second } = await shared(t);
-    const ask = await bearer(world, { role: "operate", workspace: String(second.id) });
+    const { world, second } = await startSharedEmulator(t);
+    const ask = await createTokenSender(world, { role: "operate", workspace: String(second.id) });
     const statusOf = async (method: string, path: string, body?: object) =>
       (await ask(method, path, body && { body })).status;
     for (const [method, path, body] of [
@@ -176,7 +176,7 @@ describe("workspace token", () => {
   });
 
   it("cannot use sandbox-wide operations, whatever its role", async (t) => {
-    const { world, second } = await shared(t);
+    const { world, second } = await startSharedEmulator(t);
     const refused = (token: string) => ({
       status: 403,
       body: {
@@ -188,8 +188,8 @@ describe("workspace token", () => {
       },
     });
     const asks = {
-      operate: await bearer(world, { role: "operate", workspace: second.name }),
-      admin: await bearer(world, { role: "admin", workspace: second.name }),
+      operate: await createTokenSender(world, { role: "operate", workspace: second.name }),
+      admin: await createTokenSender(world, { role: "admin", workspace: second.name }),
     };
     for (const [role, ask] of Object.entries(asks)) {
       for (const [method, path, body] of [
@@ -213,7 +213,7 @@ describe("workspace token", () => {
   it("becomes invalid when its workspace is removed or its number is reused", async (t) => {
     const world = await startTestEmulator(t);
     const team = (await world.ask("POST", "workspaces", { body: { name: "Team A" } })).body as Workspace;
-    const ask = await bearer(world, { role: "read", workspace: "Team A" });
+    const ask = await createTokenSender(world, { role: "read", workspace: "Team A" });
     assert.equal((await ask("GET", "contracts")).status, 200);
     await world.ask("POST", "reset");
     const other = (await world.ask("POST", "workspaces", { body: { name: "Team B" } })).body as Workspace;
@@ -227,7 +227,7 @@ describe("workspace token", () => {
   it("is deleted together with its workspace", async (t) => {
     const world = await startTestEmulator(t);
     const team = (await world.ask("POST", "workspaces", { body: { name: "Team A" } })).body as Workspace;
-    await bearer(world, { role: "read", workspace: "Team A" });
+    await createTokenSender(world, { role: "read", workspace: "Team A" });
     await createDraftContract(world.api);
     assert.equal((await world.ask("DELETE", `workspaces/${team.id}`)).status, 200);
     assert.deepEqual((await world.ask("GET", "tokens")).body, []);

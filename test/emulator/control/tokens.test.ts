@@ -15,16 +15,16 @@ import { unknownTokenResponse } from "../../support/rejections.ts";
 type Role = "read" | "operate" | "admin";
 
 /** Creates a token with the name, and returns functions that send requests with it. */
-async function made(world: TestEmulator, name: string, role: Role) {
+async function createToken(world: TestEmulator, name: string, role: Role) {
   const { status, body } = await world.ask("POST", `tokens/${name}`, { body: { role } });
   const { token, ...rest } = body as { token: string };
   assert.deepEqual([status, rest], [201, { name, role }]);
   return { token, ask: createSender(world.controlUrl, { authorization: `Bearer ${token}` }) };
 }
 
-const bearing = (token: string) => ({ authorization: `Bearer ${token}` });
+const createTokenHeader = (token: string) => ({ authorization: `Bearer ${token}` });
 
-const refusal = (token: string, role: Role, needs: Role) => ({
+const createInsufficientRoleResponse = (token: string, role: Role, needs: Role) => ({
   status: 403,
   body: {
     error: {
@@ -35,7 +35,7 @@ const refusal = (token: string, role: Role, needs: Role) => ({
   },
 });
 
-const callersOf = async ({ ask }: TestEmulator, method: string, path: string) => {
+const listCallers = async ({ ask }: TestEmulator, method: string, path: string) => {
   const { items } = (await ask("GET", "requests")).body as {
     items: { method: string; target: string; caller: string | null; status: number }[];
   };
@@ -44,11 +44,11 @@ const callersOf = async ({ ask }: TestEmulator, method: string, path: string) =>
     .map(({ caller, status }) => [caller, status]);
 };
 
-const names = async ({ ask }: TestEmulator) =>
+const listTokens = async ({ ask }: TestEmulator) =>
   ((await ask("GET", "tokens")).body as { name: string; role: Role }[]).map(({ name, role }) => `${name} ${role}`);
 
 /** Opens an event stream and waits for its beginning. `ended` resolves after its end. */
-async function streamOf(world: TestEmulator, headers: Readonly<Record<string, string>>, path = "events") {
+async function openStream(world: TestEmulator, headers: Readonly<Record<string, string>>, path = "events") {
   const { status, body } = await fetch(`${world.controlUrl}/${path}`, { headers });
   assert.equal(status, 200, path);
   const reader = body!.getReader();
@@ -61,16 +61,16 @@ async function streamOf(world: TestEmulator, headers: Readonly<Record<string, st
 describe("named control plane token", () => {
   it("loses its open event streams on revocation, as a session does at its end", async (t) => {
     const world = await startTestEmulator(t);
-    const [one, other] = [await made(world, "one", "read"), await made(world, "other", "read")];
+    const [one, other] = [await createToken(world, "one", "read"), await createToken(world, "other", "read")];
     const session = await createBrowserSession(world);
     await createDraftContract(world.api);
     const paths = ["events", "requests/events", "deliveries/events", "traces/T-1/events"];
     const streams = (headers: Readonly<Record<string, string>>) =>
-      Promise.all(paths.map((path) => streamOf(world, headers, path)));
+      Promise.all(paths.map((path) => openStream(world, headers, path)));
     const [followed, page, otherStream] = [
-      await streams(bearing(one.token)),
+      await streams(createTokenHeader(one.token)),
       await streams(session.headers),
-      await streamOf(world, bearing(other.token)),
+      await openStream(world, createTokenHeader(other.token)),
     ];
     const waiting = one.ask("GET", "wait?activity=CONTRACT_SIGNED&timeout_ms=60000");
     await world.ask("DELETE", "tokens/one");
@@ -85,30 +85,36 @@ describe("named control plane token", () => {
   it("allows only the operations of its role", async (t) => {
     const world = await startTestEmulator(t);
     const [reader, ci, boss] = [
-      await made(world, "reader", "read"),
-      await made(world, "ci", "operate"),
-      await made(world, "boss", "admin"),
+      await createToken(world, "reader", "read"),
+      await createToken(world, "ci", "operate"),
+      await createToken(world, "boss", "admin"),
     ];
     const move = { body: { by: "PT5M" } };
     assert.equal((await reader.ask("GET", "clock")).status, 200);
     assert.deepEqual(
       pickStatusAndBody(await reader.ask("POST", "clock/advance", move)),
-      refusal("reader", "read", "operate"),
+      createInsufficientRoleResponse("reader", "read", "operate"),
     );
     assert.equal((await ci.ask("POST", "clock/advance", move)).status, 200);
-    assert.deepEqual(pickStatusAndBody(await ci.ask("POST", "reset")), refusal("ci", "operate", "admin"));
-    assert.deepEqual(pickStatusAndBody(await ci.ask("GET", "tokens")), refusal("ci", "operate", "admin"));
+    assert.deepEqual(
+      pickStatusAndBody(await ci.ask("POST", "reset")),
+      createInsufficientRoleResponse("ci", "operate", "admin"),
+    );
+    assert.deepEqual(
+      pickStatusAndBody(await ci.ask("GET", "tokens")),
+      createInsufficientRoleResponse("ci", "operate", "admin"),
+    );
     assert.deepEqual(
       pickStatusAndBody(await ci.ask("POST", "tokens/more", { body: { role: "admin" } })),
-      refusal("ci", "operate", "admin"),
+      createInsufficientRoleResponse("ci", "operate", "admin"),
     );
     assert.equal((await boss.ask("POST", "reset")).status, 204);
-    assert.deepEqual(await names(world), ["reader read", "ci operate", "boss admin"]);
+    assert.deepEqual(await listTokens(world), ["reader read", "ci operate", "boss admin"]);
   });
 
   it("is required by every protected operation, with the declared role", async (t) => {
     const world = await startTestEmulator(t);
-    const { ask } = await made(world, "reader", "read");
+    const { ask } = await createToken(world, "reader", "read");
     const needs: Record<string, string[]> = { operate: [], admin: [] };
     const allowed: Record<string, string[]> = { operate: [], admin: [] };
     for (const operation of registry.filter(({ service }) => service.name === "emulator")) {
@@ -141,13 +147,16 @@ describe("named control plane token", () => {
 
   it("is rejected immediately after revocation, along with its sessions", async (t) => {
     const world = await startTestEmulator(t);
-    const { ask, token } = await made(world, "ci", "operate");
+    const { ask, token } = await createToken(world, "ci", "operate");
     const browser = createSender(
       world.controlUrl,
       (await createBrowserSession({ controlUrl: world.controlUrl, token })).headers,
     );
     assert.equal((await browser("POST", "clock/advance", { body: { by: "PT1S" } })).status, 200);
-    assert.deepEqual(pickStatusAndBody(await browser("POST", "reset")), refusal("ci", "operate", "admin"));
+    assert.deepEqual(
+      pickStatusAndBody(await browser("POST", "reset")),
+      createInsufficientRoleResponse("ci", "operate", "admin"),
+    );
 
     assert.equal((await world.ask("DELETE", "tokens/ci")).status, 204);
     const answers = async () => [
@@ -155,7 +164,7 @@ describe("named control plane token", () => {
       pickStatusAndBody(await browser("GET", "clock")),
     ];
     assert.deepEqual(await answers(), [unknownTokenResponse, unknownTokenResponse]);
-    await made(world, "ci", "admin");
+    await createToken(world, "ci", "admin");
     assert.deepEqual(await answers(), [unknownTokenResponse, unknownTokenResponse]);
   });
 
@@ -178,9 +187,9 @@ describe("named control plane token", () => {
   it("can end its own sessions, and other sessions only as an admin", async (t) => {
     const world = await startTestEmulator(t);
     const [one, other, boss] = [
-      await made(world, "one", "read"),
-      await made(world, "other", "read"),
-      await made(world, "boss", "admin"),
+      await createToken(world, "one", "read"),
+      await createToken(world, "other", "read"),
+      await createToken(world, "boss", "admin"),
     ];
     const signedIn = async ({ token }: { token: string }) =>
       createSender(world.controlUrl, (await createBrowserSession({ controlUrl: world.controlUrl, token })).headers);
@@ -194,13 +203,13 @@ describe("named control plane token", () => {
 
   it("appears by name in the request log", async (t) => {
     const world = await startTestEmulator(t);
-    const { ask } = await made(world, "ci", "operate");
+    const { ask } = await createToken(world, "ci", "operate");
     await ask("POST", "reset");
     await world.ask("POST", "clock/advance", { body: { by: "PT1S" } });
     await world.router("POST", "/_emulator/clock/advance", { body: { by: "PT1S" } });
     await world.api("GET", "/api/v2.1/public/contracts/templates/");
-    assert.deepEqual(await callersOf(world, "POST", "/_emulator/reset"), [["ci", 403]]);
-    assert.deepEqual(await callersOf(world, "POST", "/_emulator/clock/advance"), [
+    assert.deepEqual(await listCallers(world, "POST", "/_emulator/reset"), [["ci", 403]]);
+    assert.deepEqual(await listCallers(world, "POST", "/_emulator/clock/advance"), [
       ["local", 200],
       [null, 401],
     ]);
@@ -208,7 +217,7 @@ describe("named control plane token", () => {
 
   it("requires a unique name in plain characters, different from the run file's token", async (t) => {
     const world = await startTestEmulator(t);
-    await made(world, "ci", "read");
+    await createToken(world, "ci", "read");
     const again = (name: string) =>
       world.ask("POST", `tokens/${name}`, { body: { role: "read" } }).then(pickStatusAndBody);
     const taken = (name: string) => ({
@@ -234,35 +243,35 @@ describe("named control plane token", () => {
         },
       },
     });
-    assert.deepEqual(await names(world), ["ci read"]);
+    assert.deepEqual(await listTokens(world), ["ci read"]);
   });
 
   it("is random even with --deterministic", async (t) => {
     const tokens = [];
     for (const _ of [1, 2]) {
       const world = await startTestEmulator(t, { deterministic: true });
-      tokens.push((await made(world, "ci", "read")).token);
+      tokens.push((await createToken(world, "ci", "read")).token);
     }
     assert.notEqual(tokens[0], tokens[1]);
   });
 });
 
 /** Returns a state that was stored before one token was revoked and another one was created. */
-async function revokedSince(t: TestContext) {
+async function createStateBeforeRevocation(t: TestContext) {
   const file = join(await createTestFolder(t), "emulator.json");
   const world = await startTestEmulator(t, { file });
-  const gone = await made(world, "gone", "admin");
+  const gone = await createToken(world, "gone", "admin");
   await world.ask("PUT", "snapshots/prepared");
   const exported = (await world.ask("GET", "state")).body;
   await world.ask("DELETE", "tokens/gone");
-  const validToken = await made(world, "kept", "admin");
+  const validToken = await createToken(world, "kept", "admin");
   const statuses = async () => [(await gone.ask("GET", "clock")).status, (await validToken.ask("GET", "clock")).status];
   return { world, file, exported, validToken, statuses };
 }
 
 describe("named token across state changes", () => {
   it("survives a reset, and stays revoked after a restore, import or rewind", async (t) => {
-    const { world, exported, validToken, statuses } = await revokedSince(t);
+    const { world, exported, validToken, statuses } = await createStateBeforeRevocation(t);
     const seen: Record<string, unknown> = {};
     const ways = {
       reset: () => validToken.ask("POST", "reset"),
@@ -271,12 +280,12 @@ describe("named token across state changes", () => {
     };
     for (const [name, go] of Object.entries(ways)) {
       const { status } = await go();
-      seen[name] = [status, ...(await statuses()), ...(await names(world))];
+      seen[name] = [status, ...(await statuses()), ...(await listTokens(world))];
     }
     await world.ask("PUT", "clock", { body: { mode: "manual" } });
     await validToken.ask("POST", "clock/advance", { body: { by: "PT5M" } });
     const { status } = await validToken.ask("POST", "rewind", { body: { steps: 1 } });
-    seen.rewind = [status, ...(await statuses()), ...(await names(world))];
+    seen.rewind = [status, ...(await statuses()), ...(await listTokens(world))];
     const after = [401, 200, "kept admin"];
     assert.deepEqual(seen, {
       reset: [204, ...after],
@@ -287,14 +296,14 @@ describe("named token across state changes", () => {
   });
 
   it("is excluded from the diff of two states", async (t) => {
-    const { world } = await revokedSince(t);
+    const { world } = await createStateBeforeRevocation(t);
     const { status, body } = await world.ask("GET", "snapshots/prepared/diff");
     assert.equal(status, 200);
     assert.equal(JSON.stringify(body).includes("control_tokens"), false);
   });
 
   it("is not copied with a state", async (t) => {
-    const { world, validToken, file } = await revokedSince(t);
+    const { world, validToken, file } = await createStateBeforeRevocation(t);
     const fork = await world.fork();
     t.after(() => fork.close());
     await world.close();
@@ -308,7 +317,7 @@ describe("named token across state changes", () => {
   it("survives a restart with its last use, and is stored as a hash", async (t) => {
     const file = join(await createTestFolder(t), "emulator.json");
     const first = await startTestEmulator(t, { file });
-    const { token, ask } = await made(first, "ci", "read");
+    const { token, ask } = await createToken(first, "ci", "read");
     await ask("GET", "clock");
     const used = async (world: TestEmulator) =>
       ((await world.ask("GET", "tokens")).body as { last_used_at: string | null }[]).map(

@@ -7,10 +7,13 @@ import { startReceiver } from "../../support/receiver.ts";
 const now = "2031-01-02T03:04:05.000Z";
 const long = "timeout_ms=20000";
 
-const fire = ({ ask }: TestEmulator, activity: string) => ask("POST", "activities", { body: { activity } });
+const triggerActivity = ({ ask }: TestEmulator, activity: string) => ask("POST", "activities", { body: { activity } });
 
 /** Sends a wait request, and checks that it is still pending after the responses to later requests. */
-async function pending({ ask }: TestEmulator, query: string): Promise<{ readonly answer: Promise<TestResponse> }> {
+async function startPendingWait(
+  { ask }: TestEmulator,
+  query: string,
+): Promise<{ readonly answer: Promise<TestResponse> }> {
   let isAnswered = false;
   const answer = ask("GET", `wait?${query}&timeout_ms=20000`).finally(() => {
     isAnswered = true;
@@ -39,8 +42,8 @@ describe("GET /_emulator/wait", () => {
   it("waits for an activity, even without a webhook", async (t) => {
     const running = await startTestEmulator(t);
     await createDraftContract(running.api);
-    const { answer } = await pending(running, "activity=CONTRACT_VOIDED");
-    await fire(running, "CONTRACT_VOIDED");
+    const { answer } = await startPendingWait(running, "activity=CONTRACT_VOIDED");
+    await triggerActivity(running, "CONTRACT_VOIDED");
     const { body } = await answer;
     assert.deepEqual((body as { reached: boolean }).reached, true);
   });
@@ -50,7 +53,7 @@ describe("GET /_emulator/wait", () => {
     await createDraftContract(running.api);
     await running.ask("POST", "clock/advance", { body: { by: "PT1M" } });
     const since = "2031-01-02T03:05:05Z";
-    const { answer } = await pending(running, `activity=CONTRACT_CREATED&count=2&since=${since}`);
+    const { answer } = await startPendingWait(running, `activity=CONTRACT_CREATED&count=2&since=${since}`);
     await createDraftContract(running.api);
     await createDraftContract(running.api);
     const { activities } = (await answer).body as { activities: { contract_id: number }[] };
@@ -77,7 +80,7 @@ describe("GET /_emulator/wait", () => {
         contract: { ...shown, contract_status: "SIGN" },
       },
     });
-    const { answer } = await pending(running, status);
+    const { answer } = await startPendingWait(running, status);
     await running.ask("POST", `contracts/${contract.id}/sign`, { body: {} });
     assert.deepEqual(((await answer).body as { contract: object }).contract, { ...shown, contract_status: "EXECUTED" });
   });
@@ -97,7 +100,7 @@ describe("GET /_emulator/wait", () => {
       status: 200,
       body: { reached: false, now, activities: [], deliveries: [{ ...row, outcome: "retrying" }], contract: null },
     });
-    const { answer } = await pending(running, "outcome=delivered&activity=CONTRACT_CREATED");
+    const { answer } = await startPendingWait(running, "outcome=delivered&activity=CONTRACT_CREATED");
     target.answer(200);
     await running.ask("POST", "clock/advance", { body: { by: "PT5M" } });
     const { reached, deliveries } = (await answer).body as { reached: boolean; deliveries: object[] };
@@ -123,7 +126,7 @@ describe("GET /_emulator/wait", () => {
 
   it("ends when the emulator stops", async (t) => {
     const running = await startTestEmulator(t);
-    const { answer } = await pending(running, "activity=CONTRACT_SIGNED");
+    const { answer } = await startPendingWait(running, "activity=CONTRACT_SIGNED");
     await Promise.allSettled([running.close(), answer]);
   });
 

@@ -7,7 +7,7 @@ import { subscribe } from "../../support/delivered-events.ts";
 import { startTestEmulator, type TestEmulator } from "../../support/emulator.ts";
 
 /** Returns the payload without undeclared fields. */
-function declared(payload: { readonly activity: string }): unknown {
+function parseDeclaredPayload(payload: { readonly activity: string }): unknown {
   const schema = webhookPayloads.get(payload.activity as (typeof activities)[number])!;
   const { activity_data, ...rest } = schema.shape as Record<string, z.ZodObject>;
   return z.strictObject({ ...rest, activity_data: z.strictObject(activity_data!.shape) }).parse(payload);
@@ -37,7 +37,7 @@ describe("webhook payload", () => {
     for (const activity of activities) {
       const { body } = await started.ask("POST", "activities", { body: { activity, preview: true } });
       const { payload } = body as { payload: { activity: string } };
-      assert.deepEqual(declared(payload), payload);
+      assert.deepEqual(parseDeclaredPayload(payload), payload);
     }
   });
 
@@ -57,6 +57,6 @@ describe("webhook payload", () => {
     await ask("POST", "contracts/T-1/sign", { body: {} });
     const payloads = await readPayloads();
     assert.ok(payloads.length >= 8, `only ${payloads.length} were told`);
-    for (const payload of payloads) assert.deepEqual(declared(payload), payload);
+    for (const payload of payloads) assert.deepEqual(parseDeclaredPayload(payload), payload);
   });
 });

@@ -21,7 +21,7 @@ interface Workspace {
 }
 
 /** Creates a workspace, and returns functions that send requests with its API key. */
-async function team(world: TestEmulator, body: object) {
+async function createTeam(world: TestEmulator, body: object) {
   const { status, body: made } = await world.ask("POST", "workspaces", { body });
   assert.equal(status, 201);
   const workspace = made as Workspace;
@@ -35,7 +35,7 @@ async function team(world: TestEmulator, body: object) {
 describe("POST /_emulator/workspaces", () => {
   it("creates a workspace with keys, templates and webhooks, also through the router", async (t) => {
     const world = await startTestEmulator(t);
-    const { workspace, api, templates, key } = await team(world, { name: "Team A" });
+    const { workspace, api, templates, key } = await createTeam(world, { name: "Team A" });
     assert.deepEqual([workspace.name, workspace.cluster_id], ["Team A", "eu-1"]);
     const [first] = await templates();
     const inbox = await startReceiver(t);
@@ -60,13 +60,13 @@ describe("POST /_emulator/workspaces", () => {
 
   it("omits templates on request, and uses the named cluster", async (t) => {
     const world = await startTestEmulator(t);
-    const { workspace, templates } = await team(world, { name: "Bare", template: "empty", cluster_id: "us-1" });
+    const { workspace, templates } = await createTeam(world, { name: "Bare", template: "empty", cluster_id: "us-1" });
     assert.deepEqual([workspace.cluster_id, await templates()], ["us-1", []]);
   });
 
   it("rejects a name in use in any cluster, and names its workspace", async (t) => {
     const world = await startTestEmulator(t);
-    const { workspace } = await team(world, { name: "Team A" });
+    const { workspace } = await createTeam(world, { name: "Team A" });
     const again = () => world.ask("POST", "workspaces", { body: { name: "team a", cluster_id: "us-1" } });
     await assertRejected(world, again, {
       status: 409,
@@ -106,16 +106,16 @@ describe("POST /_emulator/workspaces", () => {
   });
 });
 
-interface Exported {
+interface ExportedState {
   readonly rows: Readonly<Record<string, readonly object[]>>;
   readonly mappings: Readonly<Record<string, Readonly<Record<string, string>>>>;
 }
 
-const exported = async ({ ask }: TestEmulator) => (await ask("GET", "state")).body as Exported;
+const exportState = async ({ ask }: TestEmulator) => (await ask("GET", "state")).body as ExportedState;
 
 /** Creates data of every kind in a workspace. */
-async function atWork(world: TestEmulator, inbox: string) {
-  const one = await team(world, { name: "Team A" });
+async function createBusyTeam(world: TestEmulator, inbox: string) {
+  const one = await createTeam(world, { name: "Team A" });
   const { api, templates } = one;
   const hook = { title: "Ours", url: inbox, only_for_activities: ["CONTRACT_CREATED"] };
   assert.equal((await api("POST", "/webhooks/", { body: hook })).status, 201);
@@ -136,15 +136,15 @@ describe("DELETE /_emulator/workspaces/{workspace_id}", () => {
     const world = await startTestEmulator(t);
     const inbox = await startReceiver(t);
     await world.ask("POST", "clock/advance", { body: { until_idle: true } });
-    const before = await exported(world);
-    const { workspace, api } = await atWork(world, inbox.url);
+    const before = await exportState(world);
+    const { workspace, api } = await createBusyTeam(world, inbox.url);
     const { status, body } = await world.ask("DELETE", `workspaces/${workspace.id}`);
     const counts = { contracts: 1, webhooks: 1, deliveries: 1 };
     assert.deepEqual([status, body], [200, { id: workspace.id, cluster_id: "eu-1", name: "Team A", ...counts }]);
     assert.equal((await api("GET", "/templates/")).status, 401);
     await world.ask("POST", "clock/advance", { body: { until_idle: true } });
-    const after = await exported(world);
-    const own = (state: Exported) => {
+    const after = await exportState(world);
+    const own = (state: ExportedState) => {
       // The router retains signatories, because no cluster reports their removal.
       const { causes, clock, signatories, ...rows } = state.rows;
       return { rows, mappings: state.mappings };
@@ -154,8 +154,8 @@ describe("DELETE /_emulator/workspaces/{workspace_id}", () => {
 
   it("removes the devices that users of the workspace approved", async (t) => {
     const world = await startTestEmulator(t);
-    const { workspace } = await team(world, { name: "Team A" });
-    const users = (await exported(world)).rows.users as readonly { workspace_id: number; email: string }[];
+    const { workspace } = await createTeam(world, { name: "Team A" });
+    const users = (await exportState(world)).rows.users as readonly { workspace_id: number; email: string }[];
     const { email } = users.find(({ workspace_id }) => workspace_id === workspace.id)!;
     const waiting = await startDeviceAuthorization(world);
     const body = { status: "AUTHORIZED", email };
@@ -167,8 +167,8 @@ describe("DELETE /_emulator/workspaces/{workspace_id}", () => {
 
   it("revokes the access tokens of its users", async (t) => {
     const world = await startTestEmulator(t);
-    const { workspace } = await team(world, { name: "Team A" });
-    const users = (await exported(world)).rows.users as readonly { workspace_id: number; email: string }[];
+    const { workspace } = await createTeam(world, { name: "Team A" });
+    const users = (await exportState(world)).rows.users as readonly { workspace_id: number; email: string }[];
     const { email } = users.find(({ workspace_id }) => workspace_id === workspace.id)!;
     const waiting = await startDeviceAuthorization(world);
     const body = { status: "AUTHORIZED", email };
@@ -178,7 +178,7 @@ describe("DELETE /_emulator/workspaces/{workspace_id}", () => {
     const userinfo = async () => (await world.router("GET", "/api/v1/oauth/userinfo/", { headers })).status;
     assert.equal(await userinfo(), 200);
     assert.equal((await world.ask("DELETE", `workspaces/${workspace.id}`)).status, 200);
-    await team(world, { name: "Team B" });
+    await createTeam(world, { name: "Team B" });
     const renewed = await world.router("POST", "/api/v1/oauth/token/", {
       body: `grant_type=refresh_token&client_id=demo-cli&refresh_token=${tokens.refresh_token}`,
       headers: { "content-type": "application/x-www-form-urlencoded" },
@@ -190,11 +190,11 @@ describe("DELETE /_emulator/workspaces/{workspace_id}", () => {
     const file = join(await createTestFolder(t), "emulator.json");
     const world = await startTestEmulator(t, { file });
     const inbox = await startReceiver(t);
-    const { workspace, api } = await atWork(world, inbox.url);
-    const { rows, mappings } = await exported(world);
+    const { workspace, api } = await createBusyTeam(world, inbox.url);
+    const { rows, mappings } = await exportState(world);
     assert.equal((await world.ask("DELETE", `workspaces/${workspace.id}`)).status, 200);
     assert.equal((await world.ask("POST", "rewind", { body: { steps: 1 } })).status, 200);
-    const back = await exported(world);
+    const back = await exportState(world);
     assert.deepEqual([back.rows.contracts, back.mappings], [rows.contracts, mappings]);
     assert.equal((await api("GET", "/templates/")).status, 200);
   });
@@ -248,7 +248,7 @@ describe("DELETE /_emulator/workspaces/{workspace_id}", () => {
 describe("workspace with unresponsive receivers", () => {
   it("does not delay other workspaces", async (t) => {
     const world = await startTestEmulator(t, { clock: { mode: "real" }, graceMs: 0 });
-    const [loud, quiet] = [await team(world, { name: "Loud" }), await team(world, { name: "Quiet" })];
+    const [loud, quiet] = [await createTeam(world, { name: "Loud" }), await createTeam(world, { name: "Quiet" })];
     const create = async ({ api, templates }: typeof loud) => {
       const [first] = await templates();
       const { status } = await api("POST", "/contracts/", {

@@ -7,15 +7,15 @@ import { StateReplacedError, StoreFailedError } from "../../../emulator/store/po
 import { fail } from "../../../src/api/failures.ts";
 import { toIsoMillis } from "../../../src/base/clock.ts";
 import {
-  alone,
   bytes,
   contracts,
+  createOperation,
+  createSingleOperationPart,
   empty,
   emulator,
   events,
   html,
   json,
-  made,
   passthrough,
   raw,
   redirect,
@@ -23,17 +23,20 @@ import {
   type TestHandler,
   z,
 } from "./made-up.ts";
-import { deferred, now, read, serving, stateless, talk } from "./serving.ts";
+import { createDeferred, exchangeBytes, now, read, startTestServer, stateless } from "./serving.ts";
 
 const jsonType = { "content-type": "application/json" };
 const strict = { 200: json(z.strictObject({ a: z.string(), b: z.int().optional() })) };
 
-const answering = (responses: ReturnType<typeof made>["responses"], handler: TestHandler, service = router as never) =>
-  alone(made(service, "GET", "/made", {}, { responses }), handler);
+const createRespondingPart = (
+  responses: ReturnType<typeof createOperation>["responses"],
+  handler: TestHandler,
+  service = router as never,
+) => createSingleOperationPart(createOperation(service, "GET", "/made", {}, { responses }), handler);
 
 describe("HTTP response", () => {
   it("is JSON without a charset, in declared order, with both timestamps", async (t) => {
-    const { origin } = await serving(t, [answering(strict, () => ({ b: 1, a: "é" }))]);
+    const { origin } = await startTestServer(t, [createRespondingPart(strict, () => ({ b: 1, a: "é" }))]);
     const answer = await fetch(`${origin}/made`);
     assert.equal(await answer.text(), '{"a":"é","b":1}');
     assert.equal(answer.headers.get("content-type"), "application/json");
@@ -101,7 +104,7 @@ describe("HTTP response", () => {
     ],
   ] as const) {
     it(`can be ${kind}`, async (t) => {
-      const { send, bugs } = await serving(t, [answering(response, () => result)]);
+      const { send, bugs } = await startTestServer(t, [createRespondingPart(response, () => result)]);
       assert.deepEqual(await send("GET", "/made"), expected);
       assert.deepEqual(bugs, []);
     });
@@ -109,10 +112,12 @@ describe("HTTP response", () => {
 
   it("has one length and one virtual time, whatever the upstream server sent", async (t) => {
     const given = ["X-SVC-Time", "0", "Content-Length", "2"];
-    const { origin } = await serving(t, [
-      answering({ 200: passthrough() }, () => new Passthrough(200, given, Buffer.from("no"))),
+    const { origin } = await startTestServer(t, [
+      createRespondingPart({ 200: passthrough() }, () => new Passthrough(200, given, Buffer.from("no"))),
     ]);
-    const text = String(await talk(origin, ["GET /made HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n"]));
+    const text = String(
+      await exchangeBytes(origin, ["GET /made HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n"]),
+    );
     const lines = text.toLowerCase().split("\r\n");
     assert.deepEqual(
       lines.filter((line) => /^(x-svc-time|content-length):/.test(line)),
@@ -129,22 +134,24 @@ describe("HTTP response", () => {
       yield Buffer.from("one,");
       throw new Error("upstream reset");
     }
-    const whole = await serving(t, [answering({ 200: bytes("text/plain") }, some)]);
+    const whole = await startTestServer(t, [createRespondingPart({ 200: bytes("text/plain") }, some)]);
     assert.equal(await (await fetch(`${whole.origin}/made`)).text(), "one,two");
-    const cut = await serving(t, [answering({ 200: passthrough() }, () => new Passthrough(200, [], broken()))]);
+    const cut = await startTestServer(t, [
+      createRespondingPart({ 200: passthrough() }, () => new Passthrough(200, [], broken())),
+    ]);
     await assert.rejects(async () => (await fetch(`${cut.origin}/made`)).text());
   });
 
   it("can be an event stream until the client disconnects or the listener closes", async (t) => {
     const ended: string[] = [];
-    const list = made(
+    const list = createOperation(
       emulator,
       "GET",
       "/_emulator/made",
       {},
       { id: "made.list", responses: { 200: json(z.string()) } },
     );
-    const watch = made(
+    const watch = createOperation(
       emulator,
       "GET",
       "/_emulator/made/events",
@@ -154,7 +161,7 @@ describe("HTTP response", () => {
         responses: { 200: events(z.any()) },
       },
     );
-    const { origin, listener } = await serving(t, [
+    const { origin, listener } = await startTestServer(t, [
       createPart({
         operations: [list, watch],
         handlers: {
@@ -189,7 +196,7 @@ describe("HTTP response", () => {
 
 describe("error handling of emulator bugs", () => {
   const words = "The emulator has a bug in made.get. This is not a response of the service. See its stderr.";
-  const undeclared = made(router, "GET", "/made", {}, { responses: strict });
+  const undeclared = createOperation(router, "GET", "/made", {}, { responses: strict });
   for (const [what, operation, handler, message] of [
     ["an undeclared field", undeclared, () => ({ a: "x", c: 1 }), "The response is not as declared"],
     ["an undeclared failure", undeclared, () => fail("not-found"), "It fails with not-found, which is undeclared"],
@@ -214,7 +221,7 @@ describe("error handling of emulator bugs", () => {
     ],
   ] as const) {
     it(`reports ${what} without sending details to the client`, async (t) => {
-      const { send, bugs } = await serving(t, [alone(operation, handler)]);
+      const { send, bugs } = await startTestServer(t, [createSingleOperationPart(operation, handler)]);
       assert.deepEqual(await send("GET", "/made"), {
         status: 500,
         headers: jsonType,
@@ -243,7 +250,9 @@ describe("failing disk", () => {
       const refuse = () => {
         throw new StoreFailedError("disk full");
       };
-      const { send, log } = await serving(t, [alone(made(service, "GET", path), refuse)]);
+      const { send, log } = await startTestServer(t, [
+        createSingleOperationPart(createOperation(service, "GET", path), refuse),
+      ]);
       assert.deepEqual(await send("GET", path), {
         status: 503,
         headers: { ...jsonType, "x-svc-unchanged": "true" },
@@ -266,8 +275,10 @@ describe("state replacement during a request", () => {
     ["an undeclared path that a cluster serves", contracts, "/forwarded", { detail: message }],
   ] as const) {
     it(`causes a retryable 503 response and a finding for ${what}`, async (t) => {
-      const parts = [alone(made(service, "GET", service === emulator ? path : "/made"), late)] as const;
-      const { send, log, bugs } = await serving(t, parts, { fallback: late });
+      const parts = [
+        createSingleOperationPart(createOperation(service, "GET", service === emulator ? path : "/made"), late),
+      ] as const;
+      const { send, log, bugs } = await startTestServer(t, parts, { fallback: late });
       assert.deepEqual(await send("GET", path), {
         status: 503,
         headers: { ...jsonType, "retry-after": "1", "x-svc-unchanged": "true" },
@@ -284,7 +295,7 @@ describe("state replacement during a request", () => {
 
 describe("order of request checks", () => {
   const operation = (service: typeof router | typeof contracts) =>
-    made(
+    createOperation(
       service as never,
       "POST",
       "/made",
@@ -316,7 +327,7 @@ describe("order of request checks", () => {
     [contracts, [401, 401, 400, 400, 200]],
   ] as const) {
     it(`matches the documented order of ${service.name}`, async (t) => {
-      const { send } = await serving(t, parts(service));
+      const { send } = await startTestServer(t, parts(service));
       const answers = [];
       for (const sent of sends) answers.push((await send("POST", "/made", sent)).status);
       assert.deepEqual(answers, statuses);
@@ -326,15 +337,15 @@ describe("order of request checks", () => {
 
 describe("disconnected client", () => {
   it("is detected by a waiting handler and recorded in the log", async (t) => {
-    const started = deferred();
-    const left = deferred();
+    const started = createDeferred();
+    const left = createDeferred();
     const waits: TestHandler = async (_, { request: { signal } }) => {
       started.resolve();
       await new Promise((resolve) => signal.addEventListener("abort", resolve));
       left.resolve();
       return "late";
     };
-    const { origin, bugs } = await serving(t, [answering({ 200: json(z.string()) }, waits)]);
+    const { origin, bugs } = await startTestServer(t, [createRespondingPart({ 200: json(z.string()) }, waits)]);
     const abort = new AbortController();
     const asked = fetch(`${origin}/made`, { signal: abort.signal }).catch(() => "aborted");
     await started.promise;
@@ -346,9 +357,9 @@ describe("disconnected client", () => {
 
   it("receives no response and reaches no handler if its body is incomplete", async (t) => {
     let ran = false;
-    const operation = made(router, "POST", "/made", { body: raw() });
-    const { origin, log } = await serving(t, [
-      alone(operation, () => {
+    const operation = createOperation(router, "POST", "/made", { body: raw() });
+    const { origin, log } = await startTestServer(t, [
+      createSingleOperationPart(operation, () => {
         ran = true;
       }),
     ]);
@@ -367,7 +378,7 @@ describe("disconnected client", () => {
   });
 
   it("receives a 400 if its request is not HTTP", async (t) => {
-    const { origin } = await serving(t, [answering(strict, () => ({ a: "x" }))]);
-    assert.equal(read(await talk(origin, ["hello\r\n\r\n"])).status, 400);
+    const { origin } = await startTestServer(t, [createRespondingPart(strict, () => ({ a: "x" }))]);
+    assert.equal(read(await exchangeBytes(origin, ["hello\r\n\r\n"])).status, 400);
   });
 });

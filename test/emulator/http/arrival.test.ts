@@ -4,25 +4,25 @@ import { describe, it, type TestContext } from "node:test";
 import { defaultBodyReadTimeouts } from "../../../emulator/http/bodies/request-body-reader.ts";
 import { createPart } from "../../../emulator/http/handler.ts";
 import { ManualWallClock, waitForIdle } from "../../support/clocks/manual-wall-clock.ts";
-import { contracts, emulator, json, made, raw, router, stream, z } from "./made-up.ts";
-import { read, serving, stateless } from "./serving.ts";
+import { contracts, createOperation, emulator, json, raw, router, stream, z } from "./made-up.ts";
+import { read, startTestServer, stateless } from "./serving.ts";
 
 const { bodyMs, paceMs, paceBytes } = defaultBodyReadTimeouts;
 
 /** Starts a listener with a stopped wall clock. `uploaded` returns how many bytes of its upload have arrived. */
-async function stage(t: TestContext) {
+async function startUploadServer(t: TestContext) {
   const wall = new ManualWallClock();
   let uploaded = 0;
-  const server = await serving(
+  const server = await startTestServer(
     t,
     [
       createPart({
         operations: [
-          made(contracts, "POST", "/json", { body: json(z.object({ a: z.string() })) }, { id: "json" }),
-          made(router, "POST", "/raw", { body: raw() }, { id: "raw" }),
-          made(emulator, "POST", "/_emulator/json", { body: json(z.object({})) }, { id: "control" }),
-          made(contracts, "POST", "/nothing", {}, { id: "nothing" }),
-          made(contracts, "PUT", "/upload", { body: stream({ maxBytes: 2 ** 30 }) }, { id: "upload" }),
+          createOperation(contracts, "POST", "/json", { body: json(z.object({ a: z.string() })) }, { id: "json" }),
+          createOperation(router, "POST", "/raw", { body: raw() }, { id: "raw" }),
+          createOperation(emulator, "POST", "/_emulator/json", { body: json(z.object({})) }, { id: "control" }),
+          createOperation(contracts, "POST", "/nothing", {}, { id: "nothing" }),
+          createOperation(contracts, "PUT", "/upload", { body: stream({ maxBytes: 2 ** 30 }) }, { id: "upload" }),
         ],
         handlers: {
           json: () => "json",
@@ -43,7 +43,7 @@ async function stage(t: TestContext) {
 }
 
 /** Opens a connection that a test writes to in steps. */
-async function connected(origin: string, method: string, target: string, length: number) {
+async function openConnection(origin: string, method: string, target: string, length: number) {
   const { port, host } = new URL(origin);
   const socket = net.connect(Number(port), "127.0.0.1");
   const got: Buffer[] = [];
@@ -58,7 +58,7 @@ async function connected(origin: string, method: string, target: string, length:
 }
 
 /** Waits for an event that does not depend on the wall clock. */
-async function until(come: () => boolean): Promise<void> {
+async function waitUntil(come: () => boolean): Promise<void> {
   while (!come()) await waitForIdle();
 }
 
@@ -71,10 +71,10 @@ describe("slow request body", () => {
     ["/_emulator/json", { error: { code: "request_timeout", message: late } }],
   ] as const) {
     it(`receives a 408 after two minutes at ${target}`, async (t) => {
-      const { origin, wall, log, bugs } = await stage(t);
-      const drip = await connected(origin, "POST", target, 100);
+      const { origin, wall, log, bugs } = await startUploadServer(t);
+      const drip = await openConnection(origin, "POST", target, 100);
       drip.socket.write("{");
-      await until(() => wall.sleeping.length > 0);
+      await waitUntil(() => wall.sleeping.length > 0);
       await wall.pass(bodyMs / 2);
       drip.socket.write('"');
       await wall.pass(bodyMs / 2 - 1);
@@ -95,9 +95,9 @@ describe("slow request body", () => {
   }
 
   it("does not keep its connection open if no handler reads it", async (t) => {
-    const { origin, wall } = await stage(t);
-    const drip = await connected(origin, "POST", "/nothing", 100);
-    await until(() => drip.hasAnswer() && wall.sleeping.length > 0);
+    const { origin, wall } = await startUploadServer(t);
+    const drip = await openConnection(origin, "POST", "/nothing", 100);
+    await waitUntil(() => drip.hasAnswer() && wall.sleeping.length > 0);
     drip.socket.write("{");
     await wall.pass(bodyMs);
     await drip.closed;
@@ -105,13 +105,13 @@ describe("slow request body", () => {
   });
 
   it("leaves no timer after it ends", async (t) => {
-    const { origin, wall } = await stage(t);
-    const whole = await connected(origin, "POST", "/json", 9);
+    const { origin, wall } = await startUploadServer(t);
+    const whole = await openConnection(origin, "POST", "/json", 9);
     whole.socket.write('{"a":');
-    await until(() => wall.sleeping.length > 0);
+    await waitUntil(() => wall.sleeping.length > 0);
     await wall.pass(bodyMs - 1);
     whole.socket.write('"b"}');
-    await until(whole.hasAnswer);
+    await waitUntil(whole.hasAnswer);
     await wall.pass(bodyMs * 2);
     assert.deepEqual([whole.answer().status, whole.socket.destroyed], [200, false]);
     whole.socket.destroy();
@@ -120,31 +120,31 @@ describe("slow request body", () => {
 
 describe("upload", () => {
   it("has no time limit while it makes progress", async (t) => {
-    const { origin, wall, uploaded } = await stage(t);
+    const { origin, wall, uploaded } = await startUploadServer(t);
     const minutes = 30;
-    const upload = await connected(origin, "PUT", "/upload", minutes * paceBytes);
+    const upload = await openConnection(origin, "PUT", "/upload", minutes * paceBytes);
     for (let minute = 1; minute <= minutes; minute += 1) {
       upload.socket.write(Buffer.alloc(paceBytes));
-      await until(() => uploaded() === minute * paceBytes && wall.sleeping.length > 0);
+      await waitUntil(() => uploaded() === minute * paceBytes && wall.sleeping.length > 0);
       if (minute < minutes) await wall.pass(paceMs);
     }
-    await until(upload.hasAnswer);
+    await waitUntil(upload.hasAnswer);
     assert.deepEqual([upload.answer().status, upload.answer().body], [200, String(minutes * paceBytes)]);
     upload.socket.destroy();
   });
 
   it("is aborted without a bug report if it nearly stalls", async (t) => {
-    const { origin, wall, uploaded, log, bugs } = await stage(t);
-    const upload = await connected(origin, "PUT", "/upload", 100 * paceBytes);
+    const { origin, wall, uploaded, log, bugs } = await startUploadServer(t);
+    const upload = await openConnection(origin, "PUT", "/upload", 100 * paceBytes);
     upload.socket.write(Buffer.alloc(paceBytes));
-    await until(() => uploaded() === paceBytes && wall.sleeping.length > 0);
+    await waitUntil(() => uploaded() === paceBytes && wall.sleeping.length > 0);
     await wall.pass(paceMs);
     upload.socket.write(Buffer.alloc(paceBytes - 1));
-    await until(() => uploaded() === 2 * paceBytes - 1);
+    await waitUntil(() => uploaded() === 2 * paceBytes - 1);
     await wall.pass(paceMs);
     await upload.closed;
     assert.equal(upload.hasAnswer(), false);
-    await until(() => log.amount.count > 0);
+    await waitUntil(() => log.amount.count > 0);
     assert.deepEqual(
       log.list().map(({ status }) => status),
       [0],
@@ -156,7 +156,7 @@ describe("upload", () => {
 describe("slow request head", () => {
   it("receives a 408 at its timeout", async (t) => {
     // Node checks this timeout with the real clock.
-    const { origin } = await serving(t, [createPart({ operations: [], handlers: {}, context: stateless })], {
+    const { origin } = await startTestServer(t, [createPart({ operations: [], handlers: {}, context: stateless })], {
       arrival: { ...defaultBodyReadTimeouts, headMs: 20 },
     });
     const { port } = new URL(origin);

@@ -1,15 +1,30 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { measureCostRatio } from "../../support/cost-ratio.ts";
-import { alone, contracts, echo, emulator, form, json, jsonOrForm, made, raw, router, stream, z } from "./made-up.ts";
-import { serving } from "./serving.ts";
+import {
+  contracts,
+  createOperation,
+  createSingleOperationPart,
+  echo,
+  emulator,
+  form,
+  json,
+  jsonOrForm,
+  raw,
+  router,
+  stream,
+  z,
+} from "./made-up.ts";
+import { startTestServer } from "./serving.ts";
 
 const jsonType = { "content-type": "application/json" };
 const formType = { "content-type": "application/x-www-form-urlencoded" };
 
 /** Posts a body to an operation of the router and returns status and parsed response. */
 async function post(t: TestContext, schema: z.ZodType, body: string | Buffer, headers = jsonType) {
-  const { send } = await serving(t, [alone(made(router, "POST", "/made", { body: json(schema) }), echo)]);
+  const { send } = await startTestServer(t, [
+    createSingleOperationPart(createOperation(router, "POST", "/made", { body: json(schema) }), echo),
+  ]);
   const answer = await send("POST", "/made", { headers, body });
   return { status: answer.status, body: answer.body };
 }
@@ -108,8 +123,12 @@ describe("JSON body", () => {
   ] as const) {
     it(`is rejected by ${service.name} without parsing if it is 10 MB of ${of}`, async (t) => {
       const body = Buffer.alloc(10_000_000, byte);
-      const taking = await serving(t, [alone(made(service, "POST", "/made", { body: raw() }), () => null)]);
-      const reading = await serving(t, [alone(made(service, "POST", "/made", { body: json(anything) }), echo)]);
+      const taking = await startTestServer(t, [
+        createSingleOperationPart(createOperation(service, "POST", "/made", { body: raw() }), () => null),
+      ]);
+      const reading = await startTestServer(t, [
+        createSingleOperationPart(createOperation(service, "POST", "/made", { body: json(anything) }), echo),
+      ]);
       const post = ({ send }: typeof taking) => send("POST", "/made", { headers: jsonType, body });
       const { detail } = JSON.parse((await post(reading)).body);
       assert.deepEqual(service === router ? { loc: detail[0].loc, error: detail[0].ctx.error } : detail, says);
@@ -140,7 +159,9 @@ describe("JSON value of a wrong type", () => {
   ] as const) {
     it(`is converted as in pydantic: ${JSON.stringify(sent)}`, async (t) => {
       for (const service of [router, contracts]) {
-        const { send } = await serving(t, [alone(made(service, "POST", "/made", { body: json(schema) }), echo)]);
+        const { send } = await startTestServer(t, [
+          createSingleOperationPart(createOperation(service, "POST", "/made", { body: json(schema) }), echo),
+        ]);
         const answer = await send("POST", "/made", { headers: jsonType, body: JSON.stringify(sent) });
         assert.deepEqual([answer.status, JSON.parse(answer.body).body], [200, read], service.name);
       }
@@ -148,7 +169,9 @@ describe("JSON value of a wrong type", () => {
   }
 
   it("is converted within rows and quoted unchanged in errors", async (t) => {
-    const { send } = await serving(t, [alone(made(contracts, "POST", "/made", { body: json(rows) }), echo)]);
+    const { send } = await startTestServer(t, [
+      createSingleOperationPart(createOperation(contracts, "POST", "/made", { body: json(rows) }), echo),
+    ]);
     const taken = await send("POST", "/made", { headers: jsonType, body: '{"rows":[{"id":1},{"id":"2"}]}' });
     assert.deepEqual(JSON.parse(taken.body).body, { rows: [{ id: 1 }, { id: 2 }] });
     const refused = await send("POST", "/made", { headers: jsonType, body: '{"rows":[{"id":"2"},{"id":"1e3"}]}' });
@@ -158,7 +181,9 @@ describe("JSON value of a wrong type", () => {
   });
 
   it("is rejected by the control plane", async (t) => {
-    const { send } = await serving(t, [alone(made(emulator, "POST", "/_emulator/made", { body: json(schema) }), echo)]);
+    const { send } = await startTestServer(t, [
+      createSingleOperationPart(createOperation(emulator, "POST", "/_emulator/made", { body: json(schema) }), echo),
+    ]);
     const answer = await send("POST", "/_emulator/made", { headers: jsonType, body: '{"n":"201"}' });
     assert.equal(answer.status, 400);
     assert.equal(
@@ -172,13 +197,17 @@ describe("form body", () => {
   const schema = z.object({ a: z.string(), b: z.string().optional() });
 
   it("uses the decoded last value of a repeated field", async (t) => {
-    const { send } = await serving(t, [alone(made(router, "POST", "/made", { body: form(schema) }), echo)]);
+    const { send } = await startTestServer(t, [
+      createSingleOperationPart(createOperation(router, "POST", "/made", { body: form(schema) }), echo),
+    ]);
     const answer = await send("POST", "/made", { headers: formType, body: "a=1&a=x%2By+z%zz&b=&__proto__=1" });
     assert.deepEqual(JSON.parse(answer.body).body, { a: "x+y z%zz" });
   });
 
   it("can be multipart, but only with a boundary", async (t) => {
-    const { send } = await serving(t, [alone(made(router, "POST", "/made", { body: form(schema) }), echo)]);
+    const { send } = await startTestServer(t, [
+      createSingleOperationPart(createOperation(router, "POST", "/made", { body: form(schema) }), echo),
+    ]);
     const body = '--x\r\ncontent-disposition: form-data; name="a"\r\n\r\nhello\r\n--x--\r\n';
     const sent = await send("POST", "/made", { headers: { "content-type": "multipart/form-data; boundary=x" }, body });
     assert.deepEqual(JSON.parse(sent.body).body, { a: "hello" });
@@ -187,7 +216,9 @@ describe("form body", () => {
   });
 
   it("rejects a file part instead of a string", async (t) => {
-    const { send } = await serving(t, [alone(made(router, "POST", "/made", { body: form(schema) }), echo)]);
+    const { send } = await startTestServer(t, [
+      createSingleOperationPart(createOperation(router, "POST", "/made", { body: form(schema) }), echo),
+    ]);
     const body = '--x\r\ncontent-disposition: form-data; name="a"; filename="a.txt"\r\n\r\nhello\r\n--x--\r\n';
     const sent = await send("POST", "/made", { headers: { "content-type": "multipart/form-data; boundary=x" }, body });
     const problem = { type: "string_type", loc: ["body", "a"], msg: "Input should be a valid string" };
@@ -196,9 +227,9 @@ describe("form body", () => {
   });
 
   it("is accepted instead of JSON unless bodies are strict", async (t) => {
-    const operation = made(router, "POST", "/made", { body: jsonOrForm(schema) });
-    const lenient = await serving(t, [alone(operation, echo)]);
-    const strict = await serving(t, [alone(operation, echo)], {
+    const operation = createOperation(router, "POST", "/made", { body: jsonOrForm(schema) });
+    const lenient = await startTestServer(t, [createSingleOperationPart(operation, echo)]);
+    const strict = await startTestServer(t, [createSingleOperationPart(operation, echo)], {
       settings: { strict: new Set(["bodies"]), lenientSlashes: false },
     });
     const taken = await lenient.send("POST", "/made", { headers: formType, body: "a=1" });
@@ -216,9 +247,13 @@ describe("form body", () => {
 
   it("is accepted with strict bodies if the specification declares a form", async (t) => {
     const body = jsonOrForm(schema, { formIsStandard: true });
-    const { send } = await serving(t, [alone(made(router, "POST", "/made", { body }), echo)], {
-      settings: { strict: new Set(["bodies"]), lenientSlashes: false },
-    });
+    const { send } = await startTestServer(
+      t,
+      [createSingleOperationPart(createOperation(router, "POST", "/made", { body }), echo)],
+      {
+        settings: { strict: new Set(["bodies"]), lenientSlashes: false },
+      },
+    );
     const taken = await send("POST", "/made", { headers: formType, body: "a=1" });
     assert.deepEqual(JSON.parse(taken.body).body, { a: "1" });
   });
@@ -227,9 +262,9 @@ describe("form body", () => {
 describe("raw body", () => {
   it("arrives unchanged, whatever its content type", async (t) => {
     const seen: Buffer[] = [];
-    const operation = made(router, "POST", "/made", { body: raw() });
-    const { send } = await serving(t, [
-      alone(operation, ({ body }: { body: Buffer }) => {
+    const operation = createOperation(router, "POST", "/made", { body: raw() });
+    const { send } = await startTestServer(t, [
+      createSingleOperationPart(operation, ({ body }: { body: Buffer }) => {
         seen.push(body);
         return null;
       }),
@@ -241,8 +276,8 @@ describe("raw body", () => {
   });
 
   it("is joined from its chunks", async (t) => {
-    const operation = made(router, "POST", "/made", { body: json(z.any()) });
-    const { origin } = await serving(t, [alone(operation, echo)]);
+    const operation = createOperation(router, "POST", "/made", { body: json(z.any()) });
+    const { origin } = await startTestServer(t, [createSingleOperationPart(operation, echo)]);
     const answer = await fetch(`${origin}/made`, {
       method: "POST",
       headers: jsonType,
@@ -253,9 +288,9 @@ describe("raw body", () => {
   });
 
   it("streams to the handler while it arrives, without the body limit", async (t) => {
-    const operation = made(router, "PUT", "/made", { body: stream({ maxBytes: 1 }) });
-    const { send } = await serving(t, [
-      alone(operation, async ({ body }: { body: AsyncIterable<Buffer> }) => {
+    const operation = createOperation(router, "PUT", "/made", { body: stream({ maxBytes: 1 }) });
+    const { send } = await startTestServer(t, [
+      createSingleOperationPart(operation, async ({ body }: { body: AsyncIterable<Buffer> }) => {
         let size = 0;
         for await (const chunk of body) size += chunk.length;
         return size;
@@ -266,8 +301,8 @@ describe("raw body", () => {
   });
 
   it("is not read for a GET request", async (t) => {
-    const operation = made(router, "GET", "/made");
-    const { send } = await serving(t, [alone(operation, echo)]);
+    const operation = createOperation(router, "GET", "/made");
+    const { send } = await startTestServer(t, [createSingleOperationPart(operation, echo)]);
     assert.equal((await send("GET", "/made", { headers: jsonType, body: "{" })).status, 200);
   });
 });
@@ -282,8 +317,8 @@ describe("body over 64 MiB", () => {
   for (const [service, body] of cases) {
     it(`is rejected by ${service.name} in its error format`, async (t) => {
       const path = service === emulator ? "/_emulator/made" : "/made";
-      const operation = made(service, "POST", path, { body: json(z.any()) });
-      const { origin } = await serving(t, [alone(operation, echo)]);
+      const operation = createOperation(service, "POST", path, { body: json(z.any()) });
+      const { origin } = await startTestServer(t, [createSingleOperationPart(operation, echo)]);
       const announced = await fetch(origin + path, { method: "POST", headers: jsonType, body: tooLarge });
       assert.deepEqual([announced.status, await announced.text()], [413, body]);
       const chunked = await fetch(origin + path, {

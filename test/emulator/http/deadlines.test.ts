@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { DeadlineList } from "../../../emulator/http/outgoing/deadlines.ts";
 import { ManualWallClock, waitForIdle } from "../../support/clocks/manual-wall-clock.ts";
 
-function stage() {
+function createDeadlines() {
   const wall = new ManualWallClock();
   const late: string[] = [];
   const deadlines = new DeadlineList<string>(wall, 1_000, (name) => late.push(`${name} at ${wall.now()}`));
@@ -12,7 +12,7 @@ function stage() {
 
 describe("deadline queue", () => {
   it("expires entries in order, with one sleep for all of them", async () => {
-    const { wall, late, deadlines } = stage();
+    const { wall, late, deadlines } = createDeadlines();
     deadlines.enter("a");
     deadlines.enter("b");
     await wall.pass(400);
@@ -27,7 +27,7 @@ describe("deadline queue", () => {
   });
 
   it("expires entries that are added after all others left", async () => {
-    const { wall, late, deadlines } = stage();
+    const { wall, late, deadlines } = createDeadlines();
     const leave = deadlines.enter("a");
     leave();
     await wall.pass(1_000);
@@ -38,7 +38,7 @@ describe("deadline queue", () => {
   });
 
   it("expires every entry except removed ones", async () => {
-    const { wall, late, deadlines } = stage();
+    const { wall, late, deadlines } = createDeadlines();
     deadlines.enter("a");
     const leave = deadlines.enter("b");
     deadlines.enter("c");
@@ -50,7 +50,7 @@ describe("deadline queue", () => {
   });
 
   it("ends all entries at once, oldest first", async () => {
-    const { wall, late, deadlines } = stage();
+    const { wall, late, deadlines } = createDeadlines();
     for (const name of ["a", "b", "c"]) deadlines.enter(name);
     assert.deepEqual([...deadlines.clear()], ["a", "b", "c"]);
     assert.deepEqual([...deadlines.clear()], []);
@@ -59,7 +59,7 @@ describe("deadline queue", () => {
   });
 
   it("expires no entry after it is stopped, and leaves no sleep pending", async () => {
-    const { wall, late, deadlines } = stage();
+    const { wall, late, deadlines } = createDeadlines();
     deadlines.enter("a");
     deadlines.stop();
     await waitForIdle();

@@ -6,14 +6,14 @@ import { describe, it, type TestContext } from "node:test";
 import { defaultSettings } from "../../../emulator/domain/settings.ts";
 import { createPart } from "../../../emulator/http/handler.ts";
 import { waitForIdle } from "../../support/clocks/manual-wall-clock.ts";
-import { bytes, made, router } from "./made-up.ts";
-import { deferred, serving, stateless } from "./serving.ts";
+import { bytes, createOperation, router } from "./made-up.ts";
+import { createDeferred, startTestServer, stateless } from "./serving.ts";
 
 /** Larger than the system's buffer for a client that does not read. */
 const large = Buffer.alloc(32 * 1024 * 1024, "x");
 
 /** Starts a listener with a large response. `made` counts the responses. Node measures with the real clock. */
-async function stage(t: TestContext, unreadAnswerTimeoutMs?: number) {
+async function startLargeResponseServer(t: TestContext, unreadAnswerTimeoutMs?: number) {
   let count = 0;
   const whole = () => {
     count += 1;
@@ -23,13 +23,13 @@ async function stage(t: TestContext, unreadAnswerTimeoutMs?: number) {
     for (let at = 0; at < large.length; at += 65_536) yield large.subarray(at, at + 65_536);
   }
   const responses = { 200: bytes("text/plain") };
-  const server = await serving(
+  const server = await startTestServer(
     t,
     [
       createPart({
         operations: [
-          made(router, "GET", "/whole", {}, { id: "whole", responses }),
-          made(router, "GET", "/pieces", {}, { id: "pieces", responses }),
+          createOperation(router, "GET", "/whole", {}, { id: "whole", responses }),
+          createOperation(router, "GET", "/pieces", {}, { id: "pieces", responses }),
         ],
         handlers: { whole, pieces: inPieces },
         context: stateless,
@@ -41,7 +41,7 @@ async function stage(t: TestContext, unreadAnswerTimeoutMs?: number) {
 }
 
 /** Opens a connection that sends all requests at once and reads nothing until `read`. */
-function connected(origin: string, target: string, requests = 1) {
+function openConnection(origin: string, target: string, requests = 1) {
   const { port, host } = new URL(origin);
   const socket = net.connect(Number(port), "127.0.0.1");
   socket.on("error", () => {});
@@ -54,7 +54,7 @@ function connected(origin: string, target: string, requests = 1) {
 }
 
 /** Waits for an event that does not depend on the wall clock. */
-async function until(come: () => boolean): Promise<void> {
+async function waitUntil(come: () => boolean): Promise<void> {
   while (!come()) await waitForIdle();
 }
 
@@ -76,10 +76,10 @@ function watchConnections(t: TestContext, origin: string, watch: (socket: net.So
 describe("unread response", () => {
   for (const target of ["/whole", "/pieces"]) {
     it(`closes its connection at ${target} after a limited time`, async (t) => {
-      const { origin } = await stage(t, 50);
-      const cut = deferred();
+      const { origin } = await startLargeResponseServer(t, 50);
+      const cut = createDeferred();
       watchConnections(t, origin, (socket) => socket.once("close", cut.resolve));
-      const caller = connected(origin, target);
+      const caller = openConnection(origin, target);
       await cut.promise;
       caller.read();
       await caller.closed;
@@ -88,23 +88,23 @@ describe("unread response", () => {
   }
 
   it("is sent completely if the client starts to read in time", async (t) => {
-    const { origin, made } = await stage(t);
-    const caller = connected(origin, "/whole");
-    await until(() => made() > 0);
+    const { origin, made } = await startLargeResponseServer(t);
+    const caller = openConnection(origin, "/whole");
+    await waitUntil(() => made() > 0);
     caller.read();
-    await until(() => caller.received() > large.length);
+    await waitUntil(() => caller.received() > large.length);
     assert.equal(caller.socket.destroyed, false);
     caller.socket.destroy();
   });
 
   it("delays the next pipelined response", async (t) => {
-    const { origin, made } = await stage(t);
-    const caller = connected(origin, "/whole", 3);
-    await until(() => made() > 0);
+    const { origin, made } = await startLargeResponseServer(t);
+    const caller = openConnection(origin, "/whole", 3);
+    await waitUntil(() => made() > 0);
     for (let turn = 0; turn < 10; turn += 1) await waitForIdle();
     assert.equal(made(), 1);
     caller.read();
-    await until(() => caller.received() > 3 * large.length);
+    await waitUntil(() => caller.received() > 3 * large.length);
     assert.equal(made(), 3);
     caller.socket.destroy();
   });
@@ -112,18 +112,18 @@ describe("unread response", () => {
 
 describe("slow response", () => {
   it("is not aborted before it contains data", async (t) => {
-    const enough = deferred();
-    const begun = deferred();
+    const enough = createDeferred();
+    const begun = createDeferred();
     let waiting = 0;
     const begin = () => {
       waiting += 1;
       if (waiting === 2) begun.resolve();
     };
-    const { origin } = await serving(t, [
+    const { origin } = await startTestServer(t, [
       createPart({
         operations: [
-          made(router, "GET", "/slow", {}, { id: "slow" }),
-          made(router, "GET", "/pieces", {}, { id: "pieces", responses: { 200: bytes("text/plain") } }),
+          createOperation(router, "GET", "/slow", {}, { id: "slow" }),
+          createOperation(router, "GET", "/pieces", {}, { id: "pieces", responses: { 200: bytes("text/plain") } }),
         ],
         handlers: {
           slow: async () => {
@@ -154,7 +154,7 @@ describe("slow response", () => {
 });
 
 /** Counts the maximum number of requests to a port that Node has read without a response. */
-function countUnanswered(t: TestContext, origin: string) {
+function countPendingRequests(t: TestContext, origin: string) {
   let now = 0;
   let most = 0;
   const isHere = (message: unknown) => isOf(origin, message);
@@ -183,17 +183,17 @@ describe("HTTP pipelining", () => {
   ] as const) {
     it(`limits pending requests to one socket read: ${requests} requests, responses of ${size} bytes`, async (t) => {
       const answer = Buffer.alloc(size, "x");
-      const { origin } = await serving(t, [
+      const { origin } = await startTestServer(t, [
         createPart({
-          operations: [made(router, "GET", "/x", {}, { id: "x", responses: { 200: bytes("text/plain") } })],
+          operations: [createOperation(router, "GET", "/x", {}, { id: "x", responses: { 200: bytes("text/plain") } })],
           handlers: { x: () => answer },
           context: stateless,
         }),
       ]);
-      const most = countUnanswered(t, origin);
-      const caller = connected(origin, "/x", requests);
+      const most = countPendingRequests(t, origin);
+      const caller = openConnection(origin, "/x", requests);
       caller.read();
-      await until(() => caller.received() > requests * size);
+      await waitUntil(() => caller.received() > requests * size);
       caller.socket.destroy();
       const length = `GET /x HTTP/1.1\r\nhost: ${new URL(origin).host}\r\n\r\n`.length;
       // The first request of a read may have started in the previous read.

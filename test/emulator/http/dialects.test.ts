@@ -1,7 +1,17 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { alone, contracts, echo, emulator, form, json, made, router, z } from "./made-up.ts";
-import { serving } from "./serving.ts";
+import {
+  contracts,
+  createOperation,
+  createSingleOperationPart,
+  echo,
+  emulator,
+  form,
+  json,
+  router,
+  z,
+} from "./made-up.ts";
+import { startTestServer } from "./serving.ts";
 
 const jsonType = { "content-type": "application/json" };
 
@@ -31,9 +41,11 @@ const intake = z.strictObject({
     .optional(),
 });
 
-async function refused(t: TestContext, service: typeof contracts | typeof emulator, body: unknown) {
+async function sendInvalidBody(t: TestContext, service: typeof contracts | typeof emulator, body: unknown) {
   const path = service === emulator ? "/_emulator/made" : "/made";
-  const { send, log } = await serving(t, [alone(made(service, "POST", path, { body: json(intake) }), echo)]);
+  const { send, log } = await startTestServer(t, [
+    createSingleOperationPart(createOperation(service, "POST", path, { body: json(intake) }), echo),
+  ]);
   const text = typeof body === "string" ? body : JSON.stringify(body);
   const answer = await send("POST", path, { headers: jsonType, body: text });
   return { status: answer.status, failure: log.list()[0]!.failure, body: JSON.parse(answer.body) };
@@ -115,7 +127,11 @@ describe("contract API validation error", () => {
     ],
   ] as const) {
     it(`reports ${what}`, async (t) => {
-      assert.deepEqual(await refused(t, contracts, body), { status: 400, failure: "invalid-fields", body: fields });
+      assert.deepEqual(await sendInvalidBody(t, contracts, body), {
+        status: 400,
+        failure: "invalid-fields",
+        body: fields,
+      });
     });
   }
 });
@@ -127,7 +143,7 @@ describe("unreadable body in the contract API", () => {
     ["[[".repeat(600), "The document is nested too deeply"],
   ] as const) {
     it(`is rejected with a parse error: ${JSON.stringify(body.slice(0, 20))}`, async (t) => {
-      assert.deepEqual(await refused(t, contracts, body), {
+      assert.deepEqual(await sendInvalidBody(t, contracts, body), {
         status: 400,
         failure: "json-parse-error",
         body: { detail: `JSON parse error - ${says}` },
@@ -136,7 +152,9 @@ describe("unreadable body in the contract API", () => {
   }
 
   it("is rejected because of its content type", async (t) => {
-    const { send } = await serving(t, [alone(made(contracts, "POST", "/made", { body: json(intake) }), echo)]);
+    const { send } = await startTestServer(t, [
+      createSingleOperationPart(createOperation(contracts, "POST", "/made", { body: json(intake) }), echo),
+    ]);
     const answers = [];
     for (const type of ["text/plain", "application/x-www-form-urlencoded", undefined]) {
       const { status, body } = await send("POST", "/made", {
@@ -156,15 +174,17 @@ describe("unreadable body in the contract API", () => {
 describe("invalid ID in a path", () => {
   const params = { params: z.object({ id: z.int() }) };
   it("is reported as not found if the operation declares that failure", async (t) => {
-    const operation = made(contracts, "GET", "/made/{id}", params, { failures: ["not-found"] });
-    const { send } = await serving(t, [alone(operation, echo)]);
+    const operation = createOperation(contracts, "GET", "/made/{id}", params, { failures: ["not-found"] });
+    const { send } = await startTestServer(t, [createSingleOperationPart(operation, echo)]);
     const answer = await send("GET", "/made/T-1");
     assert.deepEqual([answer.status, answer.body], [404, '{"detail":"Not found."}']);
     assert.deepEqual(JSON.parse((await send("GET", "/made/17")).body).params, { id: 17 });
   });
 
   it("is reported as an invalid field otherwise", async (t) => {
-    const { send } = await serving(t, [alone(made(contracts, "GET", "/made/{id}", params), echo)]);
+    const { send } = await startTestServer(t, [
+      createSingleOperationPart(createOperation(contracts, "GET", "/made/{id}", params), echo),
+    ]);
     const answer = await send("GET", "/made/T-1");
     const message = "Input should be a valid integer, unable to parse string as an integer";
     assert.deepEqual([answer.status, JSON.parse(answer.body)], [400, { id: [message] }]);
@@ -183,7 +203,7 @@ describe("control plane validation error", () => {
     ["a missing body", "", "body: Field required"],
   ] as const) {
     it(`reports ${what}`, async (t) => {
-      assert.deepEqual(await refused(t, emulator, body), {
+      assert.deepEqual(await sendInvalidBody(t, emulator, body), {
         status: 400,
         failure: "invalid-control-input",
         body: { error: { code: "invalid_input", message } },
@@ -192,12 +212,12 @@ describe("control plane validation error", () => {
   }
 
   it("reports invalid content types, queries and paths", async (t) => {
-    const operation = made(emulator, "POST", "/_emulator/made/{id}", {
+    const operation = createOperation(emulator, "POST", "/_emulator/made/{id}", {
       params: z.object({ id: z.int() }),
       query: z.object({ limit: z.int() }),
       body: json(z.object({}).optional()),
     });
-    const { send } = await serving(t, [alone(operation, echo)]);
+    const { send } = await startTestServer(t, [createSingleOperationPart(operation, echo)]);
     const wrong = await send("POST", "/_emulator/made/x?limit=y");
     const integer = "Input should be a valid integer, unable to parse string as an integer";
     assert.equal(JSON.parse(wrong.body).error.message, `path id: ${integer}; query limit: ${integer}`);
@@ -212,13 +232,13 @@ describe("control plane validation error", () => {
 
 describe("router validation error", () => {
   it("lists path, query, header and body errors in this order", async (t) => {
-    const operation = made(router, "POST", "/made/{kind}", {
+    const operation = createOperation(router, "POST", "/made/{kind}", {
       params: z.object({ kind: z.enum(["A", "B"]) }),
       query: z.object({ q: z.string() }),
       headers: z.object({ "x-req": z.string() }),
       body: json(z.object({ rows: z.array(z.object({ id: z.string(), type: z.enum(["T"]) })) })),
     });
-    const { send } = await serving(t, [alone(operation, echo)]);
+    const { send } = await startTestServer(t, [createSingleOperationPart(operation, echo)]);
     const answer = await send("POST", "/made/C", { headers: jsonType, body: '{"rows":[{"id":1.0},7]}' });
     const expected = { expected: "'A' or 'B'" };
     assert.equal(
@@ -243,7 +263,9 @@ describe("router validation error", () => {
 
   it("describes a nullable field without its union type", async (t) => {
     const schema = z.object({ last_name: z.string().nullish(), users: z.array(z.string()).nullable() });
-    const { send } = await serving(t, [alone(made(router, "POST", "/made", { body: json(schema) }), echo)]);
+    const { send } = await startTestServer(t, [
+      createSingleOperationPart(createOperation(router, "POST", "/made", { body: json(schema) }), echo),
+    ]);
     const wrong = await send("POST", "/made", { headers: jsonType, body: '{"last_name":1,"users":[2]}' });
     assert.deepEqual(JSON.parse(wrong.body).detail, [
       { type: "string_type", loc: ["body", "last_name"], msg: "Input should be a valid string", input: 1 },
@@ -254,7 +276,9 @@ describe("router validation error", () => {
 
   it("quotes a form as it was sent", async (t) => {
     const schema = z.object({ kind: z.enum(["A"]), b: z.string() });
-    const { send } = await serving(t, [alone(made(router, "POST", "/made", { body: form(schema) }), echo)]);
+    const { send } = await startTestServer(t, [
+      createSingleOperationPart(createOperation(router, "POST", "/made", { body: form(schema) }), echo),
+    ]);
     const headers = { "content-type": "application/x-www-form-urlencoded" };
     const answer = await send("POST", "/made", { headers, body: "kind=x&c=1" });
     assert.deepEqual(JSON.parse(answer.body).detail, [

@@ -8,7 +8,7 @@ import type { Operation } from "../../../src/api/operation.ts";
 import { registry } from "../../../src/api/registry.ts";
 import { parseBasic } from "../../../src/schemes/http-authorization.ts";
 import type { TestHandler } from "./made-up.ts";
-import { type Serving, serving, stateless } from "./serving.ts";
+import { startTestServer, stateless, type TestServer } from "./serving.ts";
 
 interface Case {
   readonly name: string;
@@ -40,15 +40,15 @@ const syntax: { readonly cases: readonly { python_repr: string; pos: number; err
 const operations = (registry as readonly Operation[]).filter(({ service }) => service.name === "router");
 
 /** Every operation succeeds with an empty page, because the test is about the checks before it. */
-const succeed: TestHandler = () => new Passthrough(200, ["content-type", "application/json"], Buffer.from("true"));
-const handlers = Object.fromEntries(operations.map(({ id }) => [id, succeed]));
+const respondTrue: TestHandler = () => new Passthrough(200, ["content-type", "application/json"], Buffer.from("true"));
+const handlers = Object.fromEntries(operations.map(({ id }) => [id, respondTrue]));
 const passing = operations.map((operation) => ({
   ...operation,
   responses: { 200: { kind: "passthrough" as const } },
 }));
 
-const router = (t: TestContext): Promise<Serving> =>
-  serving(t, [
+const startRouter = (t: TestContext): Promise<TestServer> =>
+  startTestServer(t, [
     createPart({
       operations: passing,
       handlers,
@@ -62,7 +62,7 @@ const router = (t: TestContext): Promise<Serving> =>
     }),
   ]);
 
-async function ask({ send }: Serving, { request }: Case) {
+async function ask({ send }: TestServer, { request }: Case) {
   const body = request.body_base64 === undefined ? request.body : Buffer.from(request.body_base64, "base64");
   return send(request.method, request.path, {
     headers: { ...(request.content_type && { "content-type": request.content_type }), ...request.headers },
@@ -73,7 +73,7 @@ async function ask({ send }: Serving, { request }: Case) {
 describe("FastAPI-compatible validation", () => {
   for (const recorded of validation) {
     it(`matches the FastAPI response for the case "${recorded.name}"`, async (t) => {
-      const answer = await ask(await router(t), recorded);
+      const answer = await ask(await startRouter(t), recorded);
       const { status, headers, body } = recorded.response;
       // The recorded successes come from a stub, so only their success counts.
       if (status === 200) assert.equal(answer.status, 200);
@@ -85,7 +85,7 @@ describe("FastAPI-compatible validation", () => {
 describe("catch-all for unmatched requests", () => {
   for (const recorded of http.routing) {
     it(`matches the FastAPI response for the case "${recorded.name}"`, async (t) => {
-      const serving = await router(t);
+      const serving = await startRouter(t);
       const answer = await ask(serving, recorded);
       assert.equal(answer.status, recorded.response.status);
       if (answer.status === 200) {
@@ -101,7 +101,7 @@ describe("catch-all for unmatched requests", () => {
   it("receives the decoded path as one parameter", async (t) => {
     const seen: unknown[] = [];
     const catchAll = operations.filter(({ id }) => id === "catch-all");
-    const { send } = await serving(t, [
+    const { send } = await startTestServer(t, [
       createPart({
         operations: catchAll,
         handlers: {
@@ -131,7 +131,7 @@ describe("JSON parse error of the router", () => {
       const text = python_repr.slice(1, -1).replaceAll("\\\\", "\\");
       // An empty body never reaches the parser, but a single blank does.
       const body = text === "" ? " " : text;
-      const { send } = await router(t);
+      const { send } = await startRouter(t);
       const answer = await send("POST", "/router/v1/cluster_emails/bulk", {
         headers: { "content-type": "application/json" },
         body,

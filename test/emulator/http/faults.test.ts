@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { RequestFault } from "../../../emulator/http/handler.ts";
-import { alone, made, router, type TestHandler } from "./made-up.ts";
-import { deferred, serving, stateless } from "./serving.ts";
+import { createOperation, createSingleOperationPart, router, type TestHandler } from "./made-up.ts";
+import { createDeferred, startTestServer, stateless } from "./serving.ts";
 
-const operation = made(router, "GET", "/made");
-const answer = { message: "a whole answer" };
+const operation = createOperation(router, "GET", "/made");
+const wholeResponse = { message: "a whole answer" };
 
 describe("scripted fault", () => {
   it("is evaluated once after routing, with or without an operation", async (t) => {
     const asked: unknown[] = [];
-    const { send } = await serving(t, [alone(operation, () => answer)], {
+    const { send } = await startTestServer(t, [createSingleOperationPart(operation, () => wholeResponse)], {
       faultFor: ({ method, target, headers }, matched) => {
         asked.push([method, target, headers["x-a"], matched?.id]);
         return undefined;
@@ -30,7 +30,7 @@ describe("scripted fault", () => {
       ran += 1;
     };
     const fault: RequestFault = { status: 503, headers: { "retry-after": "7" }, body: { detail: "later" } };
-    const { send } = await serving(t, [alone(operation, count)], { faultFor: () => fault });
+    const { send } = await startTestServer(t, [createSingleOperationPart(operation, count)], { faultFor: () => fault });
     assert.deepEqual(await send("GET", "/made"), {
       status: 503,
       headers: { "content-type": "application/json", "retry-after": "7" },
@@ -44,7 +44,9 @@ describe("scripted fault", () => {
     const count: TestHandler = () => {
       ran += 1;
     };
-    const { origin, log } = await serving(t, [alone(operation, count)], { faultFor: () => ({ reset: true }) });
+    const { origin, log } = await startTestServer(t, [createSingleOperationPart(operation, count)], {
+      faultFor: () => ({ reset: true }),
+    });
     await assert.rejects(
       fetch(`${origin}/made`),
       ({ cause }: Error) => (cause as { code: string }).code === "ECONNRESET",
@@ -57,17 +59,17 @@ describe("scripted fault", () => {
   });
 
   it("truncates a response", async (t) => {
-    const { send, origin } = await serving(t, [alone(operation, () => answer)], {
+    const { send, origin } = await startTestServer(t, [createSingleOperationPart(operation, () => wholeResponse)], {
       faultFor: () => ({ truncated: true }),
     });
-    const whole = JSON.stringify(answer);
+    const whole = JSON.stringify(wholeResponse);
     assert.equal((await send("GET", "/made")).body, whole.slice(0, Math.floor(whole.length / 2)));
     await assert.rejects(async () => (await fetch(`${origin}/made`)).text());
   });
 
   it("delays a response by the wall clock until the client disconnects", async (t) => {
     const slept: number[] = [];
-    const aborted = deferred();
+    const aborted = createDeferred();
     const wall = {
       ...stateless.wall,
       sleep: async (ms: number, signal?: AbortSignal) => {
@@ -79,7 +81,7 @@ describe("scripted fault", () => {
       },
     };
     let latencyMs = 250;
-    const { send, origin } = await serving(t, [alone(operation, () => answer)], {
+    const { send, origin } = await startTestServer(t, [createSingleOperationPart(operation, () => wholeResponse)], {
       wall,
       faultFor: () => ({ latencyMs }),
     });

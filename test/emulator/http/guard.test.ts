@@ -4,20 +4,23 @@ import { defaultSettings } from "../../../emulator/domain/settings.ts";
 import { createListener } from "../../../emulator/http/listener.ts";
 import { RequestLog } from "../../../emulator/http/request-log/request-log.ts";
 import { systemWallClock } from "../../../src/base/clock.ts";
-import { alone, echo, emulator, html, made, router } from "./made-up.ts";
-import { read, serving, talk } from "./serving.ts";
+import { createOperation, createSingleOperationPart, echo, emulator, html, router } from "./made-up.ts";
+import { exchangeBytes, read, startTestServer } from "./serving.ts";
 
 const open = () =>
   [
-    alone(made(router, "GET", "/made"), () => "in"),
-    alone(made(emulator, "GET", "/_emulator/page", {}, { responses: { 200: html() } }), () => "<p>page</p>"),
-    alone(made(emulator, "POST", "/_emulator/act", {}, { id: "act" }), echo),
+    createSingleOperationPart(createOperation(router, "GET", "/made"), () => "in"),
+    createSingleOperationPart(
+      createOperation(emulator, "GET", "/_emulator/page", {}, { responses: { 200: html() } }),
+      () => "<p>page</p>",
+    ),
+    createSingleOperationPart(createOperation(emulator, "POST", "/_emulator/act", {}, { id: "act" }), echo),
   ] as const;
 
 describe("Host header", () => {
   for (const host of ["localhost", "LOCALHOST:80", "app.localhost:4010", "127.0.0.1", "[::1]:4010", "twin.test:1"]) {
     it(`is accepted if it is ${host}`, async (t) => {
-      const { send } = await serving(t, open(), { allowedHosts: ["Twin.test"] });
+      const { send } = await startTestServer(t, open(), { allowedHosts: ["Twin.test"] });
       assert.equal((await send("GET", "/made", { headers: { host } })).status, 200);
     });
   }
@@ -38,7 +41,7 @@ describe("Host header", () => {
     `${"a".repeat(400)}.localhost`,
   ]) {
     it(`is rejected if it is ${JSON.stringify(host.slice(0, 40))}`, async (t) => {
-      const { send, log } = await serving(t, open());
+      const { send, log } = await startTestServer(t, open());
       const answer = await send("GET", "/made", { headers: { host } });
       assert.equal(answer.status, 403);
       assert.match(answer.body, /^\{"detail":"Host .* start it with --allowed-host\."\}$/);
@@ -50,11 +53,11 @@ describe("Host header", () => {
   }
 
   it("is checked on every path and rejected if repeated", async (t) => {
-    const { origin, send } = await serving(t, open());
+    const { origin, send } = await startTestServer(t, open());
     const twice = "GET /made HTTP/1.1\r\nHost: localhost\r\nhost: evil.example\r\nconnection: close\r\n\r\n";
-    assert.equal(read(await talk(origin, [twice])).status, 403);
+    assert.equal(read(await exchangeBytes(origin, [twice])).status, 403);
     assert.equal((await send("GET", "/nowhere", { headers: { host: "evil.example" } })).status, 403);
-    assert.equal(read(await talk(origin, ["GET /made HTTP/1.0\r\n\r\n"])).status, 403);
+    assert.equal(read(await exchangeBytes(origin, ["GET /made HTTP/1.0\r\n\r\n"])).status, 403);
   });
 });
 
@@ -69,7 +72,7 @@ describe("cross-site page", () => {
     { "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "iframe" },
   ] as Record<string, string>[]) {
     it(`cannot use the control plane: ${JSON.stringify(headers)}`, async (t) => {
-      const { send } = await serving(t, open());
+      const { send } = await startTestServer(t, open());
       for (const [method, path] of [
         ["POST", "/_emulator/act"],
         ["GET", "/_emulator/page"],
@@ -86,7 +89,7 @@ describe("cross-site page", () => {
   }
 
   it("can link to an open page and use the services", async (t) => {
-    const { send, origin } = await serving(t, open());
+    const { send, origin } = await startTestServer(t, open());
     const link = { "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate" };
     assert.equal((await send("GET", "/_emulator/page", { headers: link })).body, "<p>page</p>");
     assert.equal((await send("POST", "/_emulator/act", { headers: { origin } })).status, 200);
@@ -100,21 +103,24 @@ describe("page loaded through a proxy", () => {
   const origin = "https://router.example";
 
   it("can submit forms from the public URL, whatever Host the proxy sends", async (t) => {
-    const { send } = await serving(t, open(), { publicUrl: `${origin}/twin` });
+    const { send } = await startTestServer(t, open(), { publicUrl: `${origin}/twin` });
     assert.equal((await send("POST", "/_emulator/act", { headers: { origin } })).status, 200);
     const other = { headers: { origin: "https://other.example" } };
     assert.equal((await send("POST", "/_emulator/act", other)).status, 403);
   });
 
   it("counts as cross-site without a configured public URL", async (t) => {
-    const { send } = await serving(t, open());
+    const { send } = await startTestServer(t, open());
     assert.equal((await send("POST", "/_emulator/act", { headers: { origin } })).status, 403);
   });
 });
 
 describe("listener during startup", () => {
   it("serves only its startup routes", async (t) => {
-    const ready = alone(made(emulator, "GET", "/_emulator/ready", {}, { id: "emulator.ready" }), () => false);
+    const ready = createSingleOperationPart(
+      createOperation(emulator, "GET", "/_emulator/ready", {}, { id: "emulator.ready" }),
+      () => false,
+    );
     const log = new RequestLog();
     const shared = { name: "router", wall: systemWallClock, log, settings: defaultSettings, whileStarting: [ready] };
     const listener = createListener(shared);

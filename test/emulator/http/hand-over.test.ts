@@ -1,17 +1,17 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createPart } from "../../../emulator/http/handler.ts";
-import { made, router } from "./made-up.ts";
-import { deferred, read, serving, stateless, talk } from "./serving.ts";
+import { createOperation, router } from "./made-up.ts";
+import { createDeferred, exchangeBytes, read, startTestServer, stateless } from "./serving.ts";
 
 describe("listener during a handover", () => {
   it("responds to pending requests, then rejects pipelined ones", async (t) => {
-    const [begun, enough] = [deferred(), deferred()];
-    const { origin, listener, log } = await serving(
+    const [begun, enough] = [createDeferred(), createDeferred()];
+    const { origin, listener, log } = await startTestServer(
       t,
       [
         createPart({
-          operations: [made(router, "GET", "/slow", {}, { id: "slow" })],
+          operations: [createOperation(router, "GET", "/slow", {}, { id: "slow" })],
           handlers: {
             slow: async () => {
               begun.resolve();
@@ -26,7 +26,7 @@ describe("listener during a handover", () => {
     );
     const { host } = new URL(origin);
     const get = (more: string) => `GET /slow HTTP/1.1\r\nhost: ${host}\r\n${more}\r\n`;
-    const answers = talk(origin, [get(""), get("connection: close\r\n")]);
+    const answers = exchangeBytes(origin, [get(""), get("connection: close\r\n")]);
     await begun.promise;
     const handedOver = listener.handOver().then(() => log.list().length);
     enough.resolve();

@@ -4,23 +4,35 @@ import fc from "fast-check";
 import { parsePythonJson, toPlainValue } from "../../../emulator/http/bodies/python-json.ts";
 import { createPart } from "../../../emulator/http/handler.ts";
 import { Passthrough } from "../../../emulator/http/reply.ts";
-import { contracts, echo, emulator, form, json, jsonOrForm, made, passthrough, raw, router, z } from "./made-up.ts";
-import { read, serving, stateless, talk } from "./serving.ts";
+import {
+  contracts,
+  createOperation,
+  echo,
+  emulator,
+  form,
+  json,
+  jsonOrForm,
+  passthrough,
+  raw,
+  router,
+  z,
+} from "./made-up.ts";
+import { exchangeBytes, read, startTestServer, stateless } from "./serving.ts";
 
 const schema = z.object({ a: z.array(z.string()), b: z.record(z.string(), z.int()).optional() });
 const paths = ["/made", "/form", "/either", "/_emulator/made", "/other", "/contracts"];
 
 /** Starts one listener with an operation for each way to read a body. */
-const everything = (t: TestContext) =>
-  serving(t, [
+const startAllOperations = (t: TestContext) =>
+  startTestServer(t, [
     createPart({
       operations: [
-        made(router, "POST", "/made", { body: json(schema) }, { id: "json" }),
-        made(router, "POST", "/form", { body: form(z.object({ a: z.string() })) }, { id: "form" }),
-        made(router, "POST", "/either", { body: jsonOrForm(z.object({ a: z.string() })) }, { id: "either" }),
-        made(emulator, "POST", "/_emulator/made", { body: json(schema) }, { id: "control" }),
-        made(contracts, "POST", "/contracts", { body: json(schema) }, { id: "contract" }),
-        made(
+        createOperation(router, "POST", "/made", { body: json(schema) }, { id: "json" }),
+        createOperation(router, "POST", "/form", { body: form(z.object({ a: z.string() })) }, { id: "form" }),
+        createOperation(router, "POST", "/either", { body: jsonOrForm(z.object({ a: z.string() })) }, { id: "either" }),
+        createOperation(emulator, "POST", "/_emulator/made", { body: json(schema) }, { id: "control" }),
+        createOperation(contracts, "POST", "/contracts", { body: json(schema) }, { id: "contract" }),
+        createOperation(
           router,
           ["GET", "POST"],
           "/{full_path}",
@@ -64,7 +76,7 @@ const types = [
 
 describe("server under hostile input", () => {
   it("responds to any body with a status below 500 and no bug", async (t) => {
-    const { send, bugs } = await everything(t);
+    const { send, bugs } = await startAllOperations(t);
     const body = fc.oneof(
       almostJson.map((text) => Buffer.from(text)),
       fc.uint8Array({ maxLength: 60 }).map((bytes) => Buffer.from(bytes)),
@@ -83,7 +95,7 @@ describe("server under hostile input", () => {
   });
 
   it("responds to any target or header with a status below 500 and no bug", async (t) => {
-    const { origin, bugs } = await everything(t);
+    const { origin, bugs } = await startAllOperations(t);
     const piece = fc.constantFrom(
       "/",
       "..",
@@ -106,7 +118,7 @@ describe("server under hostile input", () => {
       fc.asyncProperty(fc.array(piece, { maxLength: 8 }), fc.string({ maxLength: 20 }), async (pieces, value) => {
         const header = Buffer.from(value.replace(/[\r\n\0]/g, " "));
         const answer = read(
-          await talk(origin, [
+          await exchangeBytes(origin, [
             Buffer.from(`GET /${pieces.join("")} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\nx-a: `),
             header,
             "\r\n\r\n",
@@ -127,8 +139,8 @@ describe("exact JSON parser", () => {
         // Python accepts number words that JSON does not include.
         fc.pre(!/NaN|Infinity/.test(text));
         assert.deepEqual(
-          outcome(() => toPlainValue(parsePythonJson(text))),
-          outcome(() => JSON.parse(text)),
+          parseOrReject(() => toPlainValue(parsePythonJson(text))),
+          parseOrReject(() => JSON.parse(text)),
         );
       }),
       { numRuns: 3_000 },
@@ -136,7 +148,7 @@ describe("exact JSON parser", () => {
   });
 });
 
-function outcome(parse: () => unknown): unknown {
+function parseOrReject(parse: () => unknown): unknown {
   try {
     return { value: parse() };
   } catch {

@@ -12,7 +12,7 @@ export { z };
 export type TestHandler = PartHandler<typeof stateless>;
 
 /** A small operation of a service, for tests of the HTTP layer. */
-export const made = (
+export const createOperation = (
   service: Service,
   method: Operation["method"],
   path: string,
@@ -35,7 +35,7 @@ export const made = (
 });
 
 /** One operation with its handler. */
-export const alone = (operation: Operation, handler: TestHandler) =>
+export const createSingleOperationPart = (operation: Operation, handler: TestHandler) =>
   createPart({ operations: [operation], handlers: { [operation.id]: handler }, context: stateless });
 
 /** Returns its input as a document. */

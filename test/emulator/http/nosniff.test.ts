@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { it } from "node:test";
 import { startTestEmulator } from "../../support/emulator.ts";
-import { talk } from "./serving.ts";
+import { exchangeBytes } from "./serving.ts";
 
 it("every response of every listener disables content type sniffing", async (t) => {
   const { routerUrl, clusters } = await startTestEmulator(t);
@@ -25,7 +25,7 @@ it("every response of every listener disables content type sniffing", async (t) 
   };
   for (const origin of [routerUrl, ...clusters.map(({ url }) => url)]) {
     for (const [what, request] of Object.entries(requests)) {
-      const answer = (await talk(origin, [request])).toString("latin1");
+      const answer = (await exchangeBytes(origin, [request])).toString("latin1");
       const sent = answer.match(/^x-content-type-options: (.*)\r$/gim);
       assert.deepEqual(sent, ["x-content-type-options: nosniff\r"], `${what} at ${origin}: ${answer}`);
     }

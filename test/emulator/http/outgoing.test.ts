@@ -22,7 +22,10 @@ const limits = {
 };
 
 /** Returns the webhook sender with its default limits. The sender is closed when the test ends. */
-function poster(t: TestContext, options: Partial<WebhookSenderOptions> = {}): (url: string) => Promise<PostResult> {
+function createPoster(
+  t: TestContext,
+  options: Partial<WebhookSenderOptions> = {},
+): (url: string) => Promise<PostResult> {
   const outgoing = createWebhookSender({ allow: [], strict: false, wall: systemWallClock, ...limits, ...options });
   t.after(() => outgoing.close());
   return (url) => outgoing.post({ url, headers: {}, body: Buffer.from("{}") });
@@ -39,7 +42,7 @@ describe("webhook sender", () => {
     });
     const lookedUp = ((_name: string, _options: unknown, found: (...said: unknown[]) => void) =>
       found(null, [{ address: "127.0.0.1", family: 4 }])) as unknown as typeof lookup;
-    const post = poster(t, { lookup: lookedUp, allow: ["service.example"] });
+    const post = createPoster(t, { lookup: lookedUp, allow: ["service.example"] });
     const answer = await post(sink.url.replace("127.0.0.1", "service.example"));
     assert.deepEqual([answer, proxy.seen], [{ status: 200, body: Buffer.alloc(0) }, []]);
   });
@@ -58,7 +61,7 @@ describe("TLS error message of an attempt", () => {
   }
 
   it("names the failing side and explains how to trust a certificate", async (t) => {
-    const post = poster(t);
+    const post = createPoster(t);
     const [plain, safe] = [await startReceiver(t), await tlsServer(t)];
     assert.deepEqual(
       [await post(plain.url.replace("http:", "https:")), await post(`http://${safe}/`), await post(`https://${safe}/`)],
@@ -93,7 +96,7 @@ describe("TLS error message of an attempt", () => {
     const refuses = createServer((socket) => void socket.once("data", () => socket.end(alert))).listen(0, "127.0.0.1");
     await once(refuses, "listening");
     t.after(() => void refuses.close());
-    const answer = await poster(t)(`https://127.0.0.1:${(refuses.address() as AddressInfo).port}/`);
+    const answer = await createPoster(t)(`https://127.0.0.1:${(refuses.address() as AddressInfo).port}/`);
     assert.match(
       JSON.stringify(answer),
       /^{"error":{"code":"tls_error","message":"TLS with the receiver failed: tlsv1 alert protocol version \(\w+\)"}}$/,
@@ -108,7 +111,7 @@ describe("timeout of a webhook attempt", () => {
 
   it("permits a response after 59 seconds, but not after 61", async (t) => {
     const wall = new ManualWallClock();
-    const post = poster(t, { wall });
+    const post = createPoster(t, { wall });
     const sink = await startReceiver(t);
     let answer = () => {};
     const asked = () =>
@@ -138,7 +141,7 @@ describe("timeout of a webhook attempt", () => {
     // The TLS handshake belongs to the connection. Without TLS the kernel connects for any listener.
     const silent = createServer((socket) => void socket.on("error", () => {})).listen(0, "127.0.0.1");
     await once(silent, "listening");
-    const post = poster(t, { connectTimeoutMs: 50 });
+    const post = createPoster(t, { connectTimeoutMs: 50 });
     t.after(() => void silent.close());
     assert.deepEqual(await post(`https://127.0.0.1:${(silent.address() as AddressInfo).port}`), {
       error: { code: "connect_timeout", message: "The receiver did not accept a connection within 0.05 s." },
@@ -152,11 +155,11 @@ describe("host name of a receiver", () => {
     const asked: string[] = [];
     // The first address is the one at the check. A second lookup would return the other one.
     const rebinding = [["127.0.0.1"], ["169.254.169.254"]];
-    const lookup = names((name) => {
+    const lookup = createLookup((name) => {
       asked.push(name);
       return rebinding.shift()!;
     });
-    const post = poster(t, { allow: ["hooks.example"], lookup });
+    const post = createPoster(t, { allow: ["hooks.example"], lookup });
     const { port } = new URL(sink.url);
     assert.deepEqual(await post(`http://hooks.example:${port}/x`), { status: 200, body: Buffer.alloc(0) });
     assert.deepEqual([asked, sink.received[0]?.headers.host], [["hooks.example"], `hooks.example:${port}`]);
@@ -170,7 +173,7 @@ describe("host name of a receiver", () => {
   ];
   for (const [what, options, addresses] of cases) {
     it(`is rejected if it resolves to ${what}`, async (t) => {
-      const post = poster(t, { ...options, lookup: names(() => addresses) });
+      const post = createPoster(t, { ...options, lookup: createLookup(() => addresses) });
       const refused = await post("https://hooks.example:1/");
       assert.equal("error" in refused && refused.error.code, "address_not_allowed");
     });
@@ -179,7 +182,7 @@ describe("host name of a receiver", () => {
   it("causes a failed attempt if it cannot be resolved", async (t) => {
     const unknown = (_: string, __: object, callback: (error: Error) => void) =>
       callback(Object.assign(new Error("getaddrinfo ENOTFOUND hooks.example"), { code: "ENOTFOUND" }));
-    const post = poster(t, { allow: ["hooks.example"], lookup: unknown as unknown as typeof lookup });
+    const post = createPoster(t, { allow: ["hooks.example"], lookup: unknown as unknown as typeof lookup });
     assert.deepEqual(await post("https://hooks.example/"), {
       error: { code: "name_not_found", message: "The receiver's host name has no address." },
     });
@@ -187,7 +190,7 @@ describe("host name of a receiver", () => {
 });
 
 /** Returns a lookup function for invented names. */
-const names = (addressesOf: (name: string) => readonly string[]): typeof lookup =>
+const createLookup = (addressesOf: (name: string) => readonly string[]): typeof lookup =>
   ((name: string, _: object, callback: (error: null, addresses: { address: string; family: number }[]) => void) =>
     callback(
       null,

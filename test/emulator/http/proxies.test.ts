@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { startTestEmulator, type TestEmulator } from "../../support/emulator.ts";
 
-const told = {
+const forwardedHeaders = {
   "x-forwarded-for": "203.0.113.9, 198.51.100.7",
   "x-forwarded-host": "sandbox.example",
   "x-forwarded-proto": "https",
 };
 
 /** Returns the response status, the URL in the emulator's link, and the client address that the cluster receives. */
-async function understood({ ask, router }: TestEmulator, headers: Readonly<Record<string, string>>) {
+async function readForwardedInfo({ ask, router }: TestEmulator, headers: Readonly<Record<string, string>>) {
   const { status, body } = await ask("POST", "sessions/codes", { headers });
   const { url } = body as { url?: string };
   await router("GET", "/somewhere", { headers: { ...headers, "client-id": "demo-client" } });
@@ -25,13 +25,13 @@ describe("X-Forwarded-* handling", () => {
       trustedProxies: ["127.0.0.0/8", "198.51.100.0/24"],
       allowedHosts: ["sandbox.example"],
     });
-    assert.deepEqual(await understood(world, told), {
+    assert.deepEqual(await readForwardedInfo(world, forwardedHeaders), {
       status: 201,
       at: "https://sandbox.example/_emulator/ui/",
       for: "203.0.113.9, 198.51.100.7",
     });
-    const forged = { ...told, "x-forwarded-for": "10.9.9.9, 203.0.113.9, 198.51.100.7" };
-    assert.equal((await understood(world, forged)).for, "203.0.113.9, 198.51.100.7");
+    const forged = { ...forwardedHeaders, "x-forwarded-for": "10.9.9.9, 203.0.113.9, 198.51.100.7" };
+    assert.equal((await readForwardedInfo(world, forged)).for, "203.0.113.9, 198.51.100.7");
   });
 
   it("produces the configured public URL of the listener", async (t) => {
@@ -39,23 +39,23 @@ describe("X-Forwarded-* handling", () => {
       trustedProxies: ["127.0.0.1"],
       publicUrl: "https://sandbox.example/twin",
     });
-    assert.equal((await understood(world, told)).at, "https://sandbox.example/twin/_emulator/ui/");
+    assert.equal((await readForwardedInfo(world, forwardedHeaders)).at, "https://sandbox.example/twin/_emulator/ui/");
   });
 
   it("rejects a disallowed host, whatever the proxy", async (t) => {
     const world = await startTestEmulator(t, { trustedProxies: ["127.0.0.1"] });
-    assert.equal((await understood(world, told)).status, 403);
+    assert.equal((await readForwardedInfo(world, forwardedHeaders)).status, 403);
   });
 
   it("removes the headers of untrusted proxies, and has no effect by default", async (t) => {
     const strict = await startTestEmulator(t, { trustedProxies: ["198.51.100.7"] });
-    assert.deepEqual(await understood(strict, told), {
+    assert.deepEqual(await readForwardedInfo(strict, forwardedHeaders), {
       status: 201,
       at: `${strict.controlUrl}/ui/`,
       for: "127.0.0.1",
     });
     const usual = await startTestEmulator(t);
-    assert.deepEqual(await understood(usual, told), {
+    assert.deepEqual(await readForwardedInfo(usual, forwardedHeaders), {
       status: 201,
       at: `${usual.controlUrl}/ui/`,
       for: "203.0.113.9, 198.51.100.7",
@@ -85,7 +85,8 @@ describe("X-Forwarded-* handling", () => {
     const world = await startTestEmulator(t, { trustedProxies: ["127.0.0.1"], allowedHosts: ["sandbox.example"] });
     const { host } = new URL(world.routerUrl);
     const from = async (origin: string) =>
-      (await world.ask("GET", "clock", { headers: { ...told, origin, "sec-fetch-site": "same-origin" } })).status;
+      (await world.ask("GET", "clock", { headers: { ...forwardedHeaders, origin, "sec-fetch-site": "same-origin" } }))
+        .status;
     assert.deepEqual(
       [
         await from("https://sandbox.example"),

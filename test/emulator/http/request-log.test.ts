@@ -6,7 +6,7 @@ import { createDraftContract } from "../../support/contracts.ts";
 import { createSender, pickStatusAndBody, startTestEmulator } from "../../support/emulator.ts";
 
 /** Returns the log entry of a request that has just received its response. */
-const answered = (log: RequestLog, target: string, rawHeaders: readonly string[] = []): LoggedRequest => ({
+const createLoggedRequest = (log: RequestLog, target: string, rawHeaders: readonly string[] = []): LoggedRequest => ({
   id: log.nextNumber(),
   listener: "router",
   service: "router",
@@ -22,12 +22,12 @@ const answered = (log: RequestLog, target: string, rawHeaders: readonly string[]
   wallAt: 0,
   durationMs: 0,
 });
-const targets = (log: RequestLog) => log.list().map(({ id, target }) => `${id} ${target}`);
+const listTargets = (log: RequestLog) => log.list().map(({ id, target }) => `${id} ${target}`);
 
 describe("request log", () => {
   it("retains the newest requests up to a byte limit and counts dropped ones", () => {
     const log = new RequestLog(5_000);
-    for (let i = 1; i <= 20; i += 1) log.add(answered(log, `/${i}`.padEnd(600, "x")));
+    for (let i = 1; i <= 20; i += 1) log.add(createLoggedRequest(log, `/${i}`.padEnd(600, "x")));
     const { bytes, ...amount } = log.amount;
     assert.deepEqual(amount, { count: 5, max_bytes: 5_000, dropped: 15 });
     assert.ok(bytes > 5 * 600 && bytes <= 5_000, String(bytes));
@@ -36,23 +36,23 @@ describe("request log", () => {
       [16, 17, 18, 19, 20],
     );
     log.clear();
-    log.add(answered(log, "/f"));
-    assert.deepEqual([log.amount.count, log.amount.dropped, targets(log)], [1, 0, ["21 /f"]]);
+    log.add(createLoggedRequest(log, "/f"));
+    assert.deepEqual([log.amount.count, log.amount.dropped, listTargets(log)], [1, 0, ["21 /f"]]);
   });
 
   it("stores no part of a request over its limit", () => {
     const log = new RequestLog(5_000);
-    log.add(answered(log, "/before"));
-    log.add(answered(log, "/", log.internHeaders(["x-a", "y".repeat(10_000)])));
+    log.add(createLoggedRequest(log, "/before"));
+    log.add(createLoggedRequest(log, "/", log.internHeaders(["x-a", "y".repeat(10_000)])));
     assert.deepEqual(log.amount, { count: 0, bytes: 0, max_bytes: 5_000, dropped: 2 });
-    log.add(answered(log, "/small"));
-    assert.deepEqual(targets(log), ["3 /small"]);
+    log.add(createLoggedRequest(log, "/small"));
+    assert.deepEqual(listTargets(log), ["3 /small"]);
   });
 
   it("counts the size of findings", () => {
     const log = new RequestLog(5_000);
     const findings = [{ code: "mapping-moved", detail: "z".repeat(2_000) }];
-    for (let i = 0; i < 3; i += 1) log.add({ ...answered(log, "/"), findings });
+    for (let i = 0; i < 3; i += 1) log.add({ ...createLoggedRequest(log, "/"), findings });
     assert.equal(log.amount.count, 2);
   });
 
@@ -60,9 +60,9 @@ describe("request log", () => {
     const log = new RequestLog();
     const seen: string[] = [];
     const end = log.watch(({ target }) => seen.push(target));
-    log.add(answered(log, "/a"));
+    log.add(createLoggedRequest(log, "/a"));
     end();
-    log.add(answered(log, "/b"));
+    log.add(createLoggedRequest(log, "/b"));
     assert.deepEqual(seen, ["/a"]);
   });
 

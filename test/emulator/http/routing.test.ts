@@ -3,32 +3,46 @@ import { describe, it } from "node:test";
 import { createPart } from "../../../emulator/http/handler.ts";
 import { Passthrough } from "../../../emulator/http/reply.ts";
 import { storage } from "../../../src/api/services.ts";
-import { alone, contracts, echo, emulator, made, passthrough, raw, router, z } from "./made-up.ts";
-import { serving, stateless } from "./serving.ts";
+import {
+  contracts,
+  createOperation,
+  createSingleOperationPart,
+  echo,
+  emulator,
+  passthrough,
+  raw,
+  router,
+  z,
+} from "./made-up.ts";
+import { startTestServer, stateless } from "./serving.ts";
 
 const named = { params: z.object({ name: z.string() }) };
-const catchAll = made(
+const catchAll = createOperation(
   router,
   ["GET", "POST", "PUT", "PATCH", "DELETE"],
   "/{full_path}",
   { params: z.object({ full_path: z.string() }), body: raw() },
   { id: "catch-all", responses: { 200: passthrough() } },
 );
-const pass = ({ params }: { params: unknown }) => new Passthrough(200, [], Buffer.from(JSON.stringify(params)));
+const respondWithParameters = ({ params }: { params: unknown }) =>
+  new Passthrough(200, [], Buffer.from(JSON.stringify(params)));
 
 /** A router with one named path, the catch-all, and a control plane with one path. */
-const routerParts = () =>
+const createRouterParts = () =>
   [
     createPart({
       operations: [
-        made(router, "GET", "/things/{name}", named, { id: "things.get" }),
-        made(router, "POST", "/things/{name}", named, { id: "things.post" }),
+        createOperation(router, "GET", "/things/{name}", named, { id: "things.get" }),
+        createOperation(router, "POST", "/things/{name}", named, { id: "things.post" }),
         catchAll,
       ],
-      handlers: { "things.get": echo, "things.post": echo, "catch-all": pass },
+      handlers: { "things.get": echo, "things.post": echo, "catch-all": respondWithParameters },
       context: stateless,
     }),
-    alone(made(emulator, "GET", "/_emulator/clock", {}, { id: "clock.show" }), () => "tick"),
+    createSingleOperationPart(
+      createOperation(emulator, "GET", "/_emulator/clock", {}, { id: "clock.show" }),
+      () => "tick",
+    ),
   ] as const;
 
 describe("router path", () => {
@@ -42,7 +56,7 @@ describe("router path", () => {
     ["http://127.0.0.1/things/x", "x"],
   ] as const) {
     it(`is decoded before matching: ${target.slice(0, 40)}`, async (t) => {
-      const { send } = await serving(t, routerParts());
+      const { send } = await startTestServer(t, createRouterParts());
       const answer = await send("GET", target);
       assert.equal(answer.headers["x-svc-matched"], undefined);
       assert.deepEqual(JSON.parse(answer.body).params, { name });
@@ -62,7 +76,7 @@ describe("router path", () => {
     ["GET", "/_emulators", "_emulators"],
   ] as const) {
     it(`reaches the catch-all if it is unmatched: ${method} ${target}`, async (t) => {
-      const { send } = await serving(t, routerParts());
+      const { send } = await startTestServer(t, createRouterParts());
       const answer = await send(method, target);
       assert.deepEqual(answer, {
         status: 200,
@@ -80,7 +94,7 @@ describe("router path", () => {
     ["OPTIONS", "*", "DELETE, GET, PATCH, POST, PUT"],
   ] as const) {
     it(`returns 405 for ${method} ${target}`, async (t) => {
-      const { send } = await serving(t, routerParts());
+      const { send } = await startTestServer(t, createRouterParts());
       assert.deepEqual(await send(method, target), {
         status: 405,
         headers: { "content-type": "application/json", allow },
@@ -92,7 +106,7 @@ describe("router path", () => {
 
 describe("control plane path", () => {
   it("never reaches the catch-all", async (t) => {
-    const { send } = await serving(t, routerParts());
+    const { send } = await startTestServer(t, createRouterParts());
     assert.deepEqual(await send("GET", "/_emulator/clok"), {
       status: 404,
       headers: { "content-type": "application/json", "x-svc-nearest": "clock.show GET /_emulator/clock" },
@@ -117,8 +131,10 @@ describe("control plane path", () => {
 
 describe("contract API path", () => {
   const operations = [
-    made(contracts, "GET", "/api/v2.1/public/contracts/{id}/status", { params: z.object({ id: z.string() }) }),
-    made(contracts, "POST", "/api/v2.1/public/contracts/", {}, { id: "made.post" }),
+    createOperation(contracts, "GET", "/api/v2.1/public/contracts/{id}/status", {
+      params: z.object({ id: z.string() }),
+    }),
+    createOperation(contracts, "POST", "/api/v2.1/public/contracts/", {}, { id: "made.post" }),
   ];
   const parts = () =>
     [createPart({ operations, handlers: { "made.get": echo, "made.post": echo }, context: stateless })] as const;
@@ -132,13 +148,13 @@ describe("contract API path", () => {
     ],
   ] as const) {
     it(`redirects ${method} ${target} to the documented spelling`, async (t) => {
-      const { send } = await serving(t, parts());
+      const { send } = await startTestServer(t, parts());
       assert.deepEqual(await send(method, target), { status: 302, headers: { location }, body: "" });
     });
   }
 
   it("is served with and without a slash if slashes are lenient", async (t) => {
-    const { send, log } = await serving(t, parts(), { settings: { strict: new Set(), lenientSlashes: true } });
+    const { send, log } = await startTestServer(t, parts(), { settings: { strict: new Set(), lenientSlashes: true } });
     const answer = await send("GET", "/api/v2.1/public/contracts/T-1/status/");
     assert.deepEqual(JSON.parse(answer.body).params, { id: "T-1" });
     await send("GET", "/api/v2.1/public/contracts/T-1/status");
@@ -149,7 +165,7 @@ describe("contract API path", () => {
   });
 
   it("lists its allowed methods", async (t) => {
-    const { send, log } = await serving(t, parts());
+    const { send, log } = await startTestServer(t, parts());
     assert.deepEqual(await send("PATCH", "/api/v2.1/public/contracts/"), {
       status: 405,
       headers: { "content-type": "application/json", allow: "POST" },
@@ -163,7 +179,7 @@ describe("contract API path", () => {
   });
 
   it("returns a suggestion if it is unknown", async (t) => {
-    const { send, log } = await serving(t, parts());
+    const { send, log } = await startTestServer(t, parts());
     assert.deepEqual(await send("GET", "/api/v2/public/contract/T-1/status"), {
       status: 404,
       headers: {
@@ -187,7 +203,7 @@ describe("contract API path", () => {
   });
 
   it("reaches the fallback of its listener first if it is unknown", async (t) => {
-    const { send } = await serving(t, parts(), {
+    const { send } = await startTestServer(t, parts(), {
       fallback: ({ method, target, body }) =>
         target.startsWith("/api/") ? undefined : new Passthrough(201, ["x-a", "b"], Buffer.from(`${method} ${body}`)),
     });
@@ -202,8 +218,8 @@ describe("contract API path", () => {
 
 describe("signed storage URL", () => {
   it("allows a CORS preflight before an upload", async (t) => {
-    const operation = made(storage, "PUT", "/_storage/{key}", { params: z.object({ key: z.string() }) });
-    const { send } = await serving(t, [alone(operation, echo)]);
+    const operation = createOperation(storage, "PUT", "/_storage/{key}", { params: z.object({ key: z.string() }) });
+    const { send } = await startTestServer(t, [createSingleOperationPart(operation, echo)]);
     assert.deepEqual(await send("OPTIONS", "/_storage/x", { headers: { origin: "https://app.example" } }), {
       status: 204,
       headers: {
@@ -219,7 +235,7 @@ describe("signed storage URL", () => {
 });
 
 describe("request parameter", () => {
-  const operation = made(router, "GET", "/made", {
+  const operation = createOperation(router, "GET", "/made", {
     query: z.object({
       count: z.int().optional(),
       price: z.number().optional(),
@@ -232,7 +248,7 @@ describe("request parameter", () => {
   });
 
   it("is converted to its schema type, with the last value if repeated", async (t) => {
-    const { send } = await serving(t, [alone(operation, echo)]);
+    const { send } = await startTestServer(t, [createSingleOperationPart(operation, echo)]);
     const target = "/made?count=1&count=%202%20&price=1.5&open=YES&tags=a&tags=b&sizes=1_000&word=07&other=1";
     const answer = await send("GET", target, { headers: { "x-limit": "9", "x-other": "1" } });
     assert.deepEqual(JSON.parse(answer.body), {
@@ -243,7 +259,7 @@ describe("request parameter", () => {
   });
 
   it("is rejected as in pydantic, the query before headers", async (t) => {
-    const { send } = await serving(t, [alone(operation, echo)]);
+    const { send } = await startTestServer(t, [createSingleOperationPart(operation, echo)]);
     const answer = await send("GET", "/made?count=1.5&price=x&open=maybe&sizes=1&sizes=y", {
       headers: { "x-limit": "z" },
     });

@@ -25,19 +25,19 @@ export const stateless = {
 };
 
 /** One complete response. `headers` lacks those that Node and the connection add. */
-export interface Answered {
+export interface ReceivedResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
 
-export interface Serving {
+export interface TestServer {
   readonly origin: string;
   readonly log: RequestLog;
   readonly bugs: readonly EmulatorBugError[];
   readonly listener: Listener;
   /** Sends raw bytes over a new socket and returns the response of the server. */
-  send(method: string, target: string, sent?: Sent): Promise<Answered>;
+  send(method: string, target: string, sent?: Sent): Promise<ReceivedResponse>;
 }
 
 export interface Sent {
@@ -46,11 +46,11 @@ export interface Sent {
 }
 
 /** A listener on a free port, for one test. */
-export async function serving(
+export async function startTestServer(
   t: Pick<TestContext, "after">,
   parts: readonly [ListenerPart, ...ListenerPart[]],
   options: Partial<Omit<ListenerOptions, "log"> & Omit<ServedParts, "parts">> = {},
-): Promise<Serving> {
+): Promise<TestServer> {
   const log = new RequestLog();
   const bugs: EmulatorBugError[] = [];
   const { faultFor, fallback, clock = stateless.clock, ...bound } = options;
@@ -74,11 +74,11 @@ async function send(origin: string, method: string, target: string, { headers = 
   const all: Record<string, string> = { host, connection: "close", ...headers };
   if (body !== undefined) all["content-length"] ??= String(bytes.length);
   const head = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
-  return read(await talk(origin, [`${method} ${target} HTTP/1.1\r\n${head.join("")}\r\n`, bytes]));
+  return read(await exchangeBytes(origin, [`${method} ${target} HTTP/1.1\r\n${head.join("")}\r\n`, bytes]));
 }
 
 /** Writes raw bytes to a new connection and collects the response until the other side closes it. */
-export function talk(origin: string, chunks: readonly (string | Buffer)[]): Promise<Buffer> {
+export function exchangeBytes(origin: string, chunks: readonly (string | Buffer)[]): Promise<Buffer> {
   const { port, hostname } = new URL(origin);
   return new Promise((resolve, reject) => {
     const got: Buffer[] = [];
@@ -98,7 +98,7 @@ const added = new Set([
 ]);
 
 /** Parses a raw HTTP/1.1 response. */
-export function read(bytes: Buffer): Answered {
+export function read(bytes: Buffer): ReceivedResponse {
   const end = bytes.indexOf("\r\n\r\n");
   const [first = "", ...lines] = bytes.toString("utf8", 0, end).split("\r\n");
   const headers: Record<string, string> = {};
@@ -111,7 +111,7 @@ export function read(bytes: Buffer): Answered {
 }
 
 /** A promise and its resolver, because Node 20 lacks Promise.withResolvers. */
-export function deferred(): { readonly promise: Promise<void>; resolve(): void } {
+export function createDeferred(): { readonly promise: Promise<void>; resolve(): void } {
   let resolve = () => {};
   const promise = new Promise<void>((done) => {
     resolve = done;

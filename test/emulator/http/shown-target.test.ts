@@ -4,7 +4,7 @@ import { startTestEmulator, type TestEmulator } from "../../support/emulator.ts"
 import { startDeviceAuthorization } from "../../support/identity/devices.ts";
 import { startReceiver } from "../../support/receiver.ts";
 
-const targetsOf = async (on: TestEmulator): Promise<string[]> =>
+const listTargets = async (on: TestEmulator): Promise<string[]> =>
   ((await on.ask("GET", "requests")).body as { items: { target: string }[] }).items.map(({ target }) => target);
 
 describe("secret under an undeclared name", () => {
@@ -33,7 +33,7 @@ describe("secret under an undeclared name", () => {
     await on.ask("POST", "clock/advance", { body: { by: "PT1H" } });
     const { causes } = ((await on.ask("GET", "state")).body as { rows: { causes: readonly { id: string }[] } }).rows;
     const told = [
-      ...(await targetsOf(on)),
+      ...(await listTargets(on)),
       ...(await Promise.all(causes.map(async ({ id }) => JSON.stringify((await on.ask("GET", `traces/${id}`)).body)))),
     ].join("\n");
     assert.ok(causes.length >= secrets.length && told.includes("/nowhere/[redacted]"));
@@ -53,7 +53,7 @@ describe("secret under an undeclared name", () => {
       ["/api/v2.1/nope/s3cr3t/12/token/mine", "/api/v2.1/nope/[redacted]/12/token/[redacted]"],
     ] as const;
     for (const [target] of targets) await on.api("GET", target);
-    const shown = (await targetsOf(on)).filter((target) => target.startsWith("/api/"));
+    const shown = (await listTargets(on)).filter((target) => target.startsWith("/api/"));
     assert.deepEqual(
       shown,
       targets.map(([target, expected]) => expected ?? target),

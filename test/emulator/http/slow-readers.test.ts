@@ -9,7 +9,7 @@ const tooMany = 2_000;
 const long = "&abcdefghijklmnopqrst".repeat(400);
 
 /** Opens an event stream, reads its head and pauses until `readUntil`. */
-async function slowReader(t: TestContext, { routerUrl, token }: TestEmulator, path: string) {
+async function openSlowReader(t: TestContext, { routerUrl, token }: TestEmulator, path: string) {
   const { port, host } = new URL(routerUrl);
   const socket = net.connect(Number(port), "127.0.0.1");
   t.after(() => socket.destroy());
@@ -35,7 +35,7 @@ async function slowReader(t: TestContext, { routerUrl, token }: TestEmulator, pa
 }
 
 /** Sends all requests at once over one connection, and waits for the last response. */
-function flood({ routerUrl }: TestEmulator, count: number): Promise<void> {
+function sendManyRequests({ routerUrl }: TestEmulator, count: number): Promise<void> {
   const { port, host } = new URL(routerUrl);
   const socket = net.connect(Number(port), "127.0.0.1");
   for (let i = 1; i <= count; i += 1) {
@@ -48,8 +48,8 @@ function flood({ routerUrl }: TestEmulator, count: number): Promise<void> {
 describe("slow reader of the request log", () => {
   it("receives the number of missed requests, then the next ones", async (t) => {
     const on = await startTestEmulator(t);
-    const reader = await slowReader(t, on, "requests/events?operation=clusters.list");
-    await flood(on, tooMany);
+    const reader = await openSlowReader(t, on, "requests/events?operation=clusters.list");
+    await sendManyRequests(on, tooMany);
     const text = await reader.readUntil((sofar) => sofar.includes(`?${tooMany}&`));
 
     const shown = [...text.matchAll(/"target":"\/router\/v1\/clusters\/\?(\d+)&/g)].map(([, number]) => Number(number));

@@ -11,12 +11,12 @@ import { clusterKeys, startRoutedEmulator } from "../../support/routed-emulator.
 const operations = registry as readonly Operation[];
 
 /** Returns the first example of an operation, with the cluster instead of eu-1. */
-function exampleOf({ method, path, examples }: Operation, cluster: string) {
+function createExampleRequest({ method, path, examples }: Operation, cluster: string) {
   const [{ params = {}, body } = {}] = JSON.parse(JSON.stringify(examples).replaceAll('"eu-1"', `"${cluster}"`));
   return { method: [method].flat()[0]!, target: fillTemplate(path, params), ...(body !== undefined && { body }) };
 }
 
-const refusal = (code: keyof typeof failures, data: unknown) => {
+const createFailureResponse = (code: keyof typeof failures, data: unknown) => {
   const { status, body } = failures[code] as Failure<unknown>;
   return { status, body: body(data) };
 };
@@ -34,10 +34,10 @@ describe("declared failure of a cluster key", () => {
       const declaring = operations.filter(({ id, failures }) => failures.includes(code) && id !== "billing.event");
       assert.ok(declaring.length > 10);
       for (const operation of declaring) {
-        const { method, target, ...sent } = exampleOf(operation, cluster);
+        const { method, target, ...sent } = createExampleRequest(operation, cluster);
         const headers: Record<string, string> = key === undefined ? {} : { "x-cluster-key": key };
         const answer = await router(method, target, { ...sent, headers });
-        assert.deepEqual(pickStatusAndBody(answer), refusal(code, { cluster }), operation.id);
+        assert.deepEqual(pickStatusAndBody(answer), createFailureResponse(code, { cluster }), operation.id);
       }
     });
   }

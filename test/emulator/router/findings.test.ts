@@ -7,15 +7,15 @@ import { deviceGrantType } from "../../support/identity/devices.ts";
 import { formHeaders } from "../../support/identity/sign-in.ts";
 import { type RoutedEmulator, startRoutedEmulator } from "../../support/routed-emulator.ts";
 
-interface Logged {
+interface RequestPage {
   readonly items: readonly { readonly findings: readonly object[] }[];
 }
 
 const virtualNow = Date.parse("2031-01-02T03:04:05Z");
 
 /** Returns the findings of the newest request to the router. */
-const newest = async (world: RoutedEmulator) =>
-  ((await world.ask("GET", "requests?service=router")).body as Logged).items.at(-1)?.findings;
+const getNewestFindings = async (world: RoutedEmulator) =>
+  ((await world.ask("GET", "requests?service=router")).body as RequestPage).items.at(-1)?.findings;
 
 describe("request log of the routing service", () => {
   it("reports a missing cluster key and moved identifiers", async (t) => {
@@ -27,9 +27,9 @@ describe("request log of the routing service", () => {
       string,
     ];
     await world.map("emails", "eu-1", [ada, bob]);
-    assert.deepEqual(await newest(world), [noKey]);
+    assert.deepEqual(await getNewestFindings(world), [noKey]);
     await world.map("emails", "us-1", [ada, bob, cy]);
-    assert.deepEqual(await newest(world), [
+    assert.deepEqual(await getNewestFindings(world), [
       noKey,
       { code: "mapping-moved", detail: "2 of cluster_emails belonged to another cluster" },
     ]);
@@ -39,13 +39,16 @@ describe("request log of the routing service", () => {
     const world = await startRoutedEmulator(t);
     const asked = { code: "asked-several", detail: "eu-1, us-1" };
     await world.router("GET", "/x");
-    assert.deepEqual(await newest(world), [
+    assert.deepEqual(await getNewestFindings(world), [
       asked,
       { code: "answer-dropped", detail: "us-1 responded 200, not the first" },
     ]);
     world.eu.answer((_, response) => response.destroy());
     await world.router("GET", "/x");
-    assert.deepEqual(await newest(world), [asked, { code: "cluster-unreachable", detail: "eu-1: UND_ERR_SOCKET" }]);
+    assert.deepEqual(await getNewestFindings(world), [
+      asked,
+      { code: "cluster-unreachable", detail: "eu-1: UND_ERR_SOCKET" },
+    ]);
   });
 
   it("reports a late response", async (t) => {
@@ -59,10 +62,13 @@ describe("request log of the routing service", () => {
     });
     await world.router("GET", "/x");
     const asked = { code: "asked-several", detail: "eu-1, us-1" };
-    assert.deepEqual(await newest(world), [asked]);
+    assert.deepEqual(await getNewestFindings(world), [asked]);
     finish();
     await finished;
-    assert.deepEqual(await newest(world), [asked, { code: "answer-dropped", detail: "us-1 responded 200, late" }]);
+    assert.deepEqual(await getNewestFindings(world), [
+      asked,
+      { code: "answer-dropped", detail: "us-1 responded 200, late" },
+    ]);
   });
 
   it("reports a form instead of declared JSON, unless the standard requires a form", async (t) => {
@@ -74,17 +80,17 @@ describe("request log of the routing service", () => {
       ["/api/v1/oauth/token/", "grant_type=refresh_token", []],
     ] as const) {
       await world.router("POST", path, { body: fields, headers: formHeaders });
-      assert.deepEqual(await newest(world), expected);
+      assert.deepEqual(await getNewestFindings(world), expected);
     }
     await world.router("POST", "/router/v1/oauth2.0/device/code/", { body: { client_id: "demo-cli" } });
-    assert.deepEqual(await newest(world), []);
+    assert.deepEqual(await getNewestFindings(world), []);
   });
 
   it("reports an unchecked chat_a signature", async (t) => {
     const world = await startRoutedEmulator(t);
     await world.map("teams", "us-1", ["T1"]);
     await world.router("POST", "/router/v1/integrations/chat_a/webhook/event/", { body: { team_id: "T1" } });
-    assert.deepEqual(await newest(world), [
+    assert.deepEqual(await getNewestFindings(world), [
       { code: "signature-unchecked", detail: "the seed has no signing secret of chat_a" },
     ]);
   });
@@ -107,7 +113,7 @@ describe("request log of the routing service", () => {
         "x-chat-a-signature": signChatA({ signingSecret, timestamp, body }),
       };
       const { status } = await world.router("POST", "/router/v1/integrations/chat_a/webhook/event/", { body, headers });
-      assert.deepEqual([status, await newest(world)], [200, expected]);
+      assert.deepEqual([status, await getNewestFindings(world)], [200, expected]);
     }
   });
 
@@ -126,7 +132,7 @@ describe("request log of the routing service", () => {
         "x-crm-a-signature-timestamp": signed.timestamp,
       };
       const { status } = await world.router("GET", path, { headers });
-      assert.deepEqual([status, await newest(world)], [200, expected]);
+      assert.deepEqual([status, await getNewestFindings(world)], [200, expected]);
     }
   });
 });

@@ -14,7 +14,7 @@ const operations = (registry as readonly Operation[]).filter(({ service }) => se
 const catchAll = operations.find(({ id }) => id === "catch-all")!;
 
 /** Returns the permitted statuses of an operation: the declared ones, and 200 of the cluster behind it. */
-function declared({ responses, failures: own, service }: Operation): Set<number> {
+function listDeclaredStatuses({ responses, failures: own, service }: Operation): Set<number> {
   const catalogue = failures as Readonly<Record<string, Failure<unknown>>>;
   const refusals = [...own, ...service.failures].map((code) => catalogue[code]!.status);
   return new Set([...Object.keys(responses).map(Number), ...refusals]);
@@ -57,7 +57,7 @@ interface Stage {
   attack(operation: Operation, hostile: Hostile): Promise<void>;
 }
 
-async function stage(t: TestContext): Promise<Stage> {
+async function startHostileRouter(t: TestContext): Promise<Stage> {
   const bugs: string[] = [];
   const world = await startRoutedEmulator(t, {
     log: (line) => bugs.push(line),
@@ -76,9 +76,12 @@ async function stage(t: TestContext): Promise<Stage> {
     bugs,
     async attack(operation, hostile) {
       const method = [operation.method].flat().at(-1) === "DELETE" ? "DELETE" : String([operation.method].flat()[0]);
-      const { status, matched, names } = await send(world.routerUrl, method, { path: target(operation), ...hostile });
+      const { status, matched, names } = await send(world.routerUrl, method, {
+        path: createTarget(operation),
+        ...hostile,
+      });
       // A path that no longer matches the operation reaches the catch-all.
-      const allowed = declared(matched === "catch-all" ? catchAll : operation);
+      const allowed = listDeclaredStatuses(matched === "catch-all" ? catchAll : operation);
       const { body = "", ...rest } = hostile;
       const what = `${operation.id} ${JSON.stringify(rest).slice(0, 200)} ${Buffer.from(body).subarray(0, 80)}`;
       assert.ok(allowed.has(status), `${what} answered ${status}, declared are ${[...allowed].join(", ")}`);
@@ -90,7 +93,7 @@ async function stage(t: TestContext): Promise<Stage> {
   };
 }
 
-const target = ({ path }: Operation, value = "default"): string =>
+const createTarget = ({ path }: Operation, value = "default"): string =>
   fillTemplate(path, Object.fromEntries(findPlaceholders(path).map((name) => [name, value])));
 
 const long = "a".repeat(8_000);
@@ -115,7 +118,7 @@ describe("hostile router input", () => {
     long,
   ];
   it("causes no bug in a path", async (t) => {
-    const { bugs, attack } = await stage(t);
+    const { bugs, attack } = await startHostileRouter(t);
     for (const operation of operations.filter(({ path }) => findPlaceholders(path).length > 0)) {
       for (const segment of segments) {
         const path = operation.path.replaceAll(/\{[^}]+\}/g, () => segment);
@@ -139,9 +142,9 @@ describe("hostile router input", () => {
     "email=%ff&email_hash=%00&cluster_id=..%2f&client_id=%",
   ];
   it("causes no bug in a query", async (t) => {
-    const { bugs, attack } = await stage(t);
+    const { bugs, attack } = await startHostileRouter(t);
     for (const operation of operations) {
-      for (const query of queries) await attack(operation, { path: `${target(operation)}?${query}` });
+      for (const query of queries) await attack(operation, { path: `${createTarget(operation)}?${query}` });
     }
     assert.deepEqual(bugs, []);
   });
@@ -167,7 +170,7 @@ describe("hostile router input", () => {
     { "content-type": ";;;,=", accept: "\t", te: "trailers", connection: "x-forwarded-for, authorization" },
   ];
   it("causes no bug in headers", async (t) => {
-    const { bugs, attack, world } = await stage(t);
+    const { bugs, attack, world } = await startHostileRouter(t);
     for (const operation of operations) {
       for (const hostile of headers) await attack(operation, { headers: hostile });
     }
@@ -192,7 +195,7 @@ describe("hostile router input", () => {
   ];
   for (const type of ["application/json", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", ""]) {
     it(`causes no bug in a body of type ${type || "none"}`, async (t) => {
-      const { bugs, attack } = await stage(t);
+      const { bugs, attack } = await startHostileRouter(t);
       const credentials = { authorization: formatBasicHeader({ user: "u", password: "p" }) };
       for (const operation of operations.filter(({ method }) => method !== "GET")) {
         for (const body of bodies) {
@@ -204,7 +207,7 @@ describe("hostile router input", () => {
   }
 
   it("causes no bug as a body of 10 MB of zeros", async (t) => {
-    const { bugs, attack } = await stage(t);
+    const { bugs, attack } = await startHostileRouter(t);
     // hostile.test.ts sends bodies of this size to the operations that parse or forward them.
     const others = operations.filter(({ request: { body } }) => body?.kind !== "json" && body?.kind !== "raw");
     for (const operation of others) await attack(operation, { body: new Uint8Array(10_000_000) });

@@ -9,7 +9,8 @@ import { startRoutedEmulator } from "../../support/routed-emulator.ts";
 
 const operations: readonly Operation[] = registry;
 const built = operations.filter(({ service }) => service.name === "router");
-const taking = (...kinds: string[]) => built.filter(({ request }) => kinds.includes(request.body?.kind ?? ""));
+const findOperationsByBody = (...kinds: string[]) =>
+  built.filter(({ request }) => kinds.includes(request.body?.kind ?? ""));
 
 const garbage: Record<string, Uint8Array | string> = {
   "no bytes": "",
@@ -34,7 +35,7 @@ describe("hostile body", () => {
     it(`is rejected by every JSON operation without changes: ${name}`, async (t) => {
       const world = await startRoutedEmulator(t, { apps: { billing: { username: "u", password: "p" } } });
       const before = (await world.ask("GET", "state")).body;
-      for (const { id, method, path } of taking("json", "jsonOrForm")) {
+      for (const { id, method, path } of findOperationsByBody("json", "jsonOrForm")) {
         const target = fillTemplate(path, Object.fromEntries(findPlaceholders(path).map((name) => [name, "eu-1"])));
         const headers = {
           "content-type": "application/json",
@@ -51,7 +52,7 @@ describe("hostile body", () => {
 
     it(`is forwarded unread by every forwarding operation: ${name}`, async (t) => {
       const world = await startRoutedEmulator(t);
-      for (const { id, method, path } of taking("raw")) {
+      for (const { id, method, path } of findOperationsByBody("raw")) {
         const target = fillTemplate(path, Object.fromEntries(findPlaceholders(path).map((name) => [name, "default"])));
         const verb = [method].flat().find((one) => one !== "GET") ?? "GET";
         const { status } = await world.router(verb, target, { body, headers: { "content-type": "application/json" } });

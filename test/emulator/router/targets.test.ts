@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { startRoutedEmulator } from "../../support/routed-emulator.ts";
-import { read, talk } from "../http/serving.ts";
+import { exchangeBytes, read } from "../http/serving.ts";
 
 /** Returns the head of a request with this first line, unchanged. */
-const first = (line: string, host: string): string => `${line} HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`;
+const createRequestHead = (line: string, host: string): string =>
+  `${line} HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`;
 
 const noTarget = { detail: "The request target must be a path or an http URL." };
 
@@ -24,7 +25,7 @@ describe("request target", () => {
     it(`is rejected by the router with ${status}: ${line}`, async (t) => {
       const world = await startRoutedEmulator(t);
       const { host } = new URL(world.routerUrl);
-      const answer = read(await talk(world.routerUrl, [first(line, host)]));
+      const answer = read(await exchangeBytes(world.routerUrl, [createRequestHead(line, host)]));
       assert.equal(answer.status, status);
       if (body) assert.deepEqual(JSON.parse(answer.body), body);
       assert.deepEqual(world.reached(), [], "no cluster is asked");
@@ -44,7 +45,7 @@ describe("request target", () => {
     it(`is accepted and forwarded to a cluster: ${JSON.stringify(line)}`, async (t) => {
       const world = await startRoutedEmulator(t);
       const { host } = new URL(world.routerUrl);
-      const answer = read(await talk(world.routerUrl, [Buffer.from(first(line, host), "latin1")]));
+      const answer = read(await exchangeBytes(world.routerUrl, [Buffer.from(createRequestHead(line, host), "latin1")]));
       assert.equal(answer.status, 200);
       const seen = reached === "/" && line.startsWith("GET //") ? "//x/y" : reached;
       assert.deepEqual(new Set(world.reached()), new Set([`eu GET ${seen}`, `us GET ${seen}`]));
@@ -55,7 +56,7 @@ describe("request target", () => {
     it(`is rejected if it is ambiguous: ${path}`, async (t) => {
       const world = await startRoutedEmulator(t);
       const { host } = new URL(world.routerUrl);
-      const { status, body } = read(await talk(world.routerUrl, [first(`GET ${path}`, host)]));
+      const { status, body } = read(await exchangeBytes(world.routerUrl, [createRequestHead(`GET ${path}`, host)]));
       assert.deepEqual(
         [status, JSON.parse(body)],
         [
@@ -78,7 +79,7 @@ describe("request target", () => {
     it(`is rejected if it is an absolute URL of another host: ${target}`, async (t) => {
       const world = await startRoutedEmulator(t);
       const { host } = new URL(world.routerUrl);
-      const { status, body } = read(await talk(world.routerUrl, [first(`GET ${target}`, host)]));
+      const { status, body } = read(await exchangeBytes(world.routerUrl, [createRequestHead(`GET ${target}`, host)]));
       const named = target.split("/")[2];
       assert.deepEqual(
         [status, JSON.parse(body)],
@@ -95,7 +96,9 @@ describe("request target", () => {
 
   it("determines the forwarded host if it is absolute", async (t) => {
     const world = await startRoutedEmulator(t);
-    const answer = read(await talk(world.routerUrl, [first("GET http://named.localhost:1/x", "localhost")]));
+    const answer = read(
+      await exchangeBytes(world.routerUrl, [createRequestHead("GET http://named.localhost:1/x", "localhost")]),
+    );
     assert.equal(answer.status, 200);
     assert.deepEqual(world.eu.received[0]?.headers["x-forwarded-host"], "named.localhost:1");
   });
@@ -103,7 +106,7 @@ describe("request target", () => {
   for (const host of ["localhost:99999", "localhost:65536"]) {
     it(`is rejected with the invalid host ${host}`, async (t) => {
       const world = await startRoutedEmulator(t);
-      assert.equal(read(await talk(world.routerUrl, [first("GET /x", host)])).status, 403);
+      assert.equal(read(await exchangeBytes(world.routerUrl, [createRequestHead("GET /x", host)])).status, 403);
       assert.deepEqual(world.reached(), []);
     });
   }
@@ -112,14 +115,17 @@ describe("request target", () => {
     const world = await startRoutedEmulator(t);
     const { host } = new URL(world.routerUrl);
     for (const line of [`GET http://${host}`, `GET http://${host}?x=1`, "GET /"]) {
-      assert.equal(read(await talk(world.routerUrl, [first(line, host)])).status, 200, line);
+      assert.equal(read(await exchangeBytes(world.routerUrl, [createRequestHead(line, host)])).status, 200, line);
     }
     assert.deepEqual(world.reached(), []);
   });
 
   it("is accepted with invalid punycode in the host", async (t) => {
     const world = await startRoutedEmulator(t);
-    assert.equal(read(await talk(world.routerUrl, [first("GET /x", "xn--a.localhost")])).status, 200);
+    assert.equal(
+      read(await exchangeBytes(world.routerUrl, [createRequestHead("GET /x", "xn--a.localhost")])).status,
+      200,
+    );
   });
 });
 
@@ -131,7 +137,7 @@ describe("invalid request target at a cluster", () => {
     const { host } = new URL(url);
     const lines = ["GET *", "GET ftp://files.example/x", "OPTIONS *", "CONNECT example.com:443"];
     const statuses: number[] = [];
-    for (const line of lines) statuses.push(read(await talk(url, [first(line, host)])).status);
+    for (const line of lines) statuses.push(read(await exchangeBytes(url, [createRequestHead(line, host)])).status);
     assert.deepEqual(statuses, [400, 400, 405, 501]);
     const { body } = await world.ask("GET", `clusters/${id}/inbox`);
     assert.equal((body as { total: number }).total, 0);

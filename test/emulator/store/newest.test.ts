@@ -7,13 +7,13 @@ import { evictOldest, maxUnauthenticatedRows } from "../../../emulator/store/ret
 import { systemWallClock } from "../../../src/base/clock.ts";
 import { startTestEmulator } from "../../support/emulator.ts";
 
-const row = (state: string) => ({ state, provider: "ProviderA" as const });
+const createRow = (state: string) => ({ state, provider: "ProviderA" as const });
 
 describe("eviction of old rows", () => {
   it("retains the newest rows and protected ones", async () => {
     const store = openMemoryStore({ collections, wall: systemWallClock });
     const left = await store.transaction("test", async (tx) => {
-      for (const state of ["a", "b", "c", "d", "e"]) tx.put(trialStates, row(state));
+      for (const state of ["a", "b", "c", "d", "e"]) tx.put(trialStates, createRow(state));
       await evictOldest(tx, trialStates, { max: 2, stays: ({ state }) => state === "b" });
       return (await tx.list(trialStates)).map(({ state }) => state);
     });
@@ -32,7 +32,7 @@ describe("unauthenticated data", () => {
       ...before,
       rows: {
         ...before.rows,
-        trial_states: many.map(row),
+        trial_states: many.map(createRow),
         trial_signups: many.map((token, i) => ({ id: i + 2, token, email: `${token}@x.example`, ...signup })),
         provider_states: many.map((state) => ({ state, cluster_id, provider: "ProviderA", flow: "login" })),
       },

@@ -16,11 +16,11 @@ interface Node {
   readonly what: string;
 }
 
-const nodesOf = async ({ ask }: TestEmulator, ref: string) =>
+const listTraceNodes = async ({ ask }: TestEmulator, ref: string) =>
   ((await ask("GET", `traces/${ref}`)).body as { nodes: readonly Node[] }).nodes;
 
 /** Returns a summary of each cause in the state. */
-async function causesOf({ ask }: TestEmulator): Promise<readonly string[]> {
+async function listCauses({ ask }: TestEmulator): Promise<readonly string[]> {
   const { rows } = (await ask("GET", "state")).body as { rows: { causes: readonly { what: string }[] } };
   return rows.causes.map(({ what }) => what);
 }
@@ -38,7 +38,7 @@ describe("user action on a page", () => {
     const on = await startTestEmulator(t);
     const contract = await createSentContract(on.api);
     await submitSuccessfully(await getSigningLink(on, contract, "jo@acme.example"), { act: "sign", text: "" });
-    const nodes = await nodesOf(on, "T-1");
+    const nodes = await listTraceNodes(on, "T-1");
     const signed = nodes.find(({ what }) => what.startsWith("CONTRACT_SIGNED"));
     const cause = nodes.find(({ id }) => id === signed?.parent);
     assert.match(String(cause?.what), /^POST \/\S+$/);
@@ -52,7 +52,7 @@ describe("user action on a page", () => {
     const { body } = await on.router("GET", "/router/v1/trial/signup/oauth");
     const { authorization_url } = body as { authorization_url: string };
     await submit(on, authorization_url, "/_emulator/provider", { email: "zoe@newco.example", name: "Zoe" });
-    const causes = await causesOf(on);
+    const causes = await listCauses(on);
     for (const act of [/ POST \/_emulator\/device$/, / POST \/_emulator\/provider$/]) {
       assert.equal(causes.filter((what) => act.test(what)).length, 1, causes.join("\n"));
     }
@@ -77,7 +77,7 @@ describe("traceparent header", () => {
       const webhook = { title: "a", url: "http://127.0.0.1:9/", only_for_activities: ["CONTRACT_SIGNED"] };
       const answer = await on.api("POST", "/api/v2.1/public/webhooks/", { body: webhook, headers: { traceparent } });
       assert.equal(answer.status, 201);
-      const [{ trace: own, ...node } = assert.fail()] = (await nodesOf(on, "request:1")) as readonly (Node & {
+      const [{ trace: own, ...node } = assert.fail()] = (await listTraceNodes(on, "request:1")) as readonly (Node & {
         readonly parent_span: string | null;
       })[];
       assert.deepEqual([node.parent_span, own === trace, /^[0-9a-f]{32}$/.test(own)], [null, false, true]);
@@ -89,6 +89,6 @@ describe("traceparent header", () => {
     const webhook = { title: "a", url: "http://127.0.0.1:9/", only_for_activities: ["CONTRACT_SIGNED"] };
     const headers = { traceparent: `cc-${trace}-${span}-01-what-the-future-brings` };
     await on.api("POST", "/api/v2.1/public/webhooks/", { body: webhook, headers });
-    assert.equal((await nodesOf(on, trace))[0]?.id, "request:1");
+    assert.equal((await listTraceNodes(on, trace))[0]?.id, "request:1");
   });
 });

@@ -5,7 +5,7 @@ import { startCollector } from "../../support/collector.ts";
 import { createDraftContract } from "../../support/contracts.ts";
 import { startTestEmulator } from "../../support/emulator.ts";
 
-type Logged = { readonly status: number; readonly fault?: string };
+type LogEntry = { readonly status: number; readonly fault?: string };
 
 describe("traced request", () => {
   it("is exported as a span after its response", async (t) => {
@@ -52,7 +52,9 @@ describe("traced request", () => {
     await assert.rejects(createDraftContract(on.api));
     await createDraftContract(on.api);
     await createDraftContract(on.api);
-    const { items } = (await on.ask("GET", "requests?operation=contracts.create")).body as { items: readonly Logged[] };
+    const { items } = (await on.ask("GET", "requests?operation=contracts.create")).body as {
+      items: readonly LogEntry[];
+    };
     assert.deepEqual(
       items.map(({ status, fault }) => [status, fault]),
       [

@@ -13,11 +13,11 @@ import { waitUntilIdle } from "../../support/rejections.ts";
 import { bulkOperations, createBulkBody } from "../../support/routed-emulator.ts";
 import { callerTrace, listTraceNodes, triggerAllTraceKinds } from "../../support/trace-kinds.ts";
 
-const spansOf = (document: ReturnType<typeof buildOtlpDocument>) => document.resourceSpans[0]!.scopeSpans[0]!.spans;
-const sorted = <Span extends { readonly spanId: string }>(spans: readonly Span[]) =>
+const getSpans = (document: ReturnType<typeof buildOtlpDocument>) => document.resourceSpans[0]!.scopeSpans[0]!.spans;
+const sortSpans = <Span extends { readonly spanId: string }>(spans: readonly Span[]) =>
   spans.toSorted((a, b) => (a.spanId < b.spanId ? -1 : 1));
 
-interface Logged {
+interface LogEntry {
   readonly id: number;
   readonly status: number;
   readonly duration_ms: number;
@@ -30,13 +30,13 @@ describe("trace export", () => {
     await triggerAllTraceKinds(t, on);
     await waitUntilIdle(on);
     const nodes = await listTraceNodes(on);
-    const { items } = (await on.ask("GET", "requests")).body as { items: readonly Logged[] };
+    const { items } = (await on.ask("GET", "requests")).body as { items: readonly LogEntry[] };
     const answers = new Map(items.map(({ id, status, duration_ms }) => [`request:${id}`, { status, duration_ms }]));
     await on.close();
     const spans = sink.spans();
     // A stored node omits the response, which only its span contains.
     const told = nodes.map((node) => toSpan({ ...node, ...answers.get(node.id) }));
-    assert.deepEqual(sorted(spans), sorted(spansOf(buildOtlpDocument(told, {}, { name: "svc", version: "" }))));
+    assert.deepEqual(sortSpans(spans), sortSpans(getSpans(buildOtlpDocument(told, {}, { name: "svc", version: "" }))));
     assert.deepEqual([...new Set(nodes.map(({ kind }) => kind))].sort(), [
       "attempt",
       "delivery",
@@ -69,7 +69,7 @@ describe("trace export", () => {
     await createDraftContract(on.api);
     await last;
     const sent = new Set(sink.spans().map(({ spanId }) => spanId));
-    const expected = spansOf(buildOtlpDocument(nodes.map(toSpan), {}, { name: "svc", version: "" }));
+    const expected = getSpans(buildOtlpDocument(nodes.map(toSpan), {}, { name: "svc", version: "" }));
     assert.deepEqual(
       expected.filter(({ spanId }) => !sent.has(spanId)).map(({ name }) => name),
       [],
@@ -186,13 +186,13 @@ setFlagsFromString("--expose-gc");
 const collectGarbage = runInNewContext("gc") as () => void;
 
 /** Returns the size of the heap after garbage collection. */
-function heldBytes(): number {
+function measureHeapBytes(): number {
   collectGarbage();
   return process.memoryUsage().heapUsed;
 }
 
 /** Starts a collector that accepts requests and never responds. */
-async function silent(t: TestContext): Promise<string> {
+async function startSilentReceiver(t: TestContext): Promise<string> {
   const sink = await startReceiver(t);
   sink.answer(() => {});
   return sink.url;
@@ -200,7 +200,7 @@ async function silent(t: TestContext): Promise<string> {
 
 describe("unresponsive collector", () => {
   it("delays no client, and causes dropped events to be counted", async (t) => {
-    const on = await startTestEmulator(t, { otel: { OTEL_EXPORTER_OTLP_ENDPOINT: await silent(t) } });
+    const on = await startTestEmulator(t, { otel: { OTEL_EXPORTER_OTLP_ENDPOINT: await startSilentReceiver(t) } });
     const closeSignal = new AbortController();
     const [{ id, clusterKey }] = on.clusters as unknown as [{ id: string; clusterKey: string }];
     const pool = new Pool(on.routerUrl, { connections: 8 });
@@ -225,9 +225,9 @@ describe("unresponsive collector", () => {
       await Promise.all(Array.from({ length: 8 }, each));
     };
     await some(2_000);
-    const before = heldBytes();
+    const before = measureHeapBytes();
     await some(10_000);
-    const grown = heldBytes() - before;
+    const grown = measureHeapBytes() - before;
     assert.deepEqual([...statuses], [200]);
     assert.ok(grown < 20_000_000, `${grown} bytes`);
     const { body } = await on.ask("GET", "usage");

@@ -15,7 +15,7 @@ interface Node {
   readonly because: string;
 }
 
-async function nodesOf({ ask }: Pick<TestEmulator, "ask">, ref: string): Promise<readonly Node[]> {
+async function listTraceNodes({ ask }: Pick<TestEmulator, "ask">, ref: string): Promise<readonly Node[]> {
   const { status, body } = await ask("GET", `traces/${ref}`);
   assert.equal(status, 200, JSON.stringify(body));
   return (body as { nodes: readonly Node[] }).nodes;
@@ -28,7 +28,7 @@ describe("forwarded request in a trace", () => {
     const headers = { "client-id": clientId, "client-secret": clientSecret, traceparent };
     const made = await on.router("POST", "/api/v2.1/public/contracts/", { body: createContractRequest(), headers });
     assert.equal(made.status, 201, JSON.stringify(made.body));
-    const nodes = await nodesOf(on, callerTrace.trace);
+    const nodes = await listTraceNodes(on, callerTrace.trace);
     const [first, second] = nodes;
     assert.deepEqual(
       [first, second].map((node) => [node?.id, node?.parent, node?.parent_span, node?.because]),
@@ -40,7 +40,7 @@ describe("forwarded request in a trace", () => {
     assert.match(String(first?.what), /^catch-all POST /);
     assert.match(String(second?.what), /^contracts\.create POST /);
     assert.ok(nodes.slice(2).every(({ parent }) => parent !== null && parent !== "request:1"));
-    assert.deepEqual(await nodesOf(on, "request:1"), nodes);
+    assert.deepEqual(await listTraceNodes(on, "request:1"), nodes);
   });
 
   it("preserves its trace headers, including those of other tracing systems", async (t) => {
@@ -78,7 +78,7 @@ describe("cluster report to the router", () => {
     const on = await startTestEmulator(t);
     await createSentContract(on.api);
     await waitUntilIdle(on);
-    const nodes = await nodesOf(on, "request:2");
+    const nodes = await listTraceNodes(on, "request:2");
     const reports = nodes.filter(({ id, what }) => id.startsWith("request:") && what.includes("/router/v1/"));
     assert.ok(reports.length > 0);
     assert.deepEqual([...new Set(reports.map(({ parent }) => parent))], ["request:2"]);

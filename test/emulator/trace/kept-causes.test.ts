@@ -21,7 +21,7 @@ interface Rows {
   readonly schedule: readonly { readonly kind: string; readonly cause: string }[];
 }
 
-async function rowsOf({ ask }: Pick<TestEmulator, "ask">): Promise<Rows> {
+async function getRows({ ask }: Pick<TestEmulator, "ask">): Promise<Rows> {
   const { body } = await ask("GET", "state");
   return (body as { rows: Rows }).rows;
 }
@@ -30,7 +30,7 @@ async function rowsOf({ ask }: Pick<TestEmulator, "ask">): Promise<Rows> {
 const summarizeCauses = ({ causes }: Pick<Rows, "causes">) =>
   causes.map(({ id, what, before, moved_by }) => [id, what, before, moved_by].filter(Boolean).join(" | "));
 
-const eventsOf = ({ webhook_events }: Rows) => webhook_events.map(({ activity, cause }) => `${cause} ${activity}`);
+const formatEvents = ({ webhook_events }: Rows) => webhook_events.map(({ activity, cause }) => `${cause} ${activity}`);
 
 const opening = [
   "request:1 | webhooks.create POST /api/v2.1/public/webhooks/",
@@ -39,7 +39,7 @@ const opening = [
 ];
 
 /** Sends a contract for signature, with a webhook whose receiver does not exist. */
-async function outForSignature(t: TestContext, options = {}): Promise<TestEmulator> {
+async function startWithSentContract(t: TestContext, options = {}): Promise<TestEmulator> {
   const on = await startTestEmulator(t, { ...manual, ...options });
   await on.api("POST", "/api/v2.1/public/webhooks/", { body: dead });
   await createSentContract(on.api);
@@ -48,29 +48,29 @@ async function outForSignature(t: TestContext, options = {}): Promise<TestEmulat
 
 describe("an effect of a request", () => {
   it("records the request as its cause", async (t) => {
-    const on = await outForSignature(t);
-    const waiting = (await rowsOf(on)).schedule.filter(({ kind }) => kind === "email-delivery");
+    const on = await startWithSentContract(t);
+    const waiting = (await getRows(on)).schedule.filter(({ kind }) => kind === "email-delivery");
     assert.deepEqual(
       waiting.map(({ cause }) => cause),
       ["request:3"],
     );
     await on.ask("POST", "contracts/T-1/sign", { body: {} });
     await on.ask("GET", "webhooks");
-    const rows = await rowsOf(on);
+    const rows = await getRows(on);
     assert.deepEqual(summarizeCauses(rows).slice(0, 3), opening);
     const signing = rows.causes.find(
       ({ what }) => what === "emulator-contracts.sign POST /_emulator/contracts/T-1/sign",
     );
     assert.ok(signing);
-    const events = eventsOf(rows);
+    const events = formatEvents(rows);
     assert.ok(events.includes("request:2 CONTRACT_CREATED"), events.join());
     assert.ok(events.includes(`${signing.id} CONTRACT_SIGNED`), events.join());
   });
 
   it("records the clock advance that made it due", async (t) => {
-    const on = await outForSignature(t, { autoSignMs: 600_000 });
+    const on = await startWithSentContract(t, { autoSignMs: 600_000 });
     await on.clock.advance({ by: "PT15M" });
-    const rows = await rowsOf(on);
+    const rows = await getRows(on);
     const moved = rows.causes.find(({ id }) => id.startsWith("advance:"))?.id;
     assert.deepEqual(
       summarizeCauses(rows).filter((line) => line.startsWith("timer:")),
@@ -79,7 +79,7 @@ describe("an effect of a request", () => {
         `timer:3 | auto-sign | request:3 | ${moved}`,
       ],
     );
-    assert.ok(eventsOf(rows).includes("timer:3 CONTRACT_SIGNED"));
+    assert.ok(formatEvents(rows).includes("timer:3 CONTRACT_SIGNED"));
     assert.deepEqual(
       rows.webhook_attempts.map(({ cause, moved_by, at }) => [cause, moved_by, (at - Date.parse(start)) / 60_000]),
       [
@@ -104,7 +104,7 @@ describe("an effect of a request", () => {
       const headers = traceparent === undefined ? undefined : { traceparent };
       await on.api("POST", "/api/v2.1/public/webhooks/", { body: dead, ...(headers && { headers }) });
     }
-    const { causes } = await rowsOf(on);
+    const { causes } = await getRows(on);
     assert.deepEqual(
       causes.map((row) => [row.trace === trace, row.parent_span]),
       [
@@ -125,23 +125,23 @@ describe("an effect of a request", () => {
     for (const query of ["", "", "?x=s3cr3t", "?y=1", ""]) await on.api("POST", `${path}${query}`, { body: dead });
     const shown = ["", "", "?x=[redacted]", "?y=[redacted]", ""].map((query) => `webhooks.create POST ${path}${query}`);
     assert.deepEqual(
-      (await rowsOf(on)).causes.map(({ what }) => what),
+      (await getRows(on)).causes.map(({ what }) => what),
       shown,
     );
   });
 
   it("never refers to a reused request number after a restart or import", async (t) => {
     const file = join(await createTemporaryFolder(t), "emulator.json");
-    const first = await outForSignature(t, { file });
+    const first = await startWithSentContract(t, { file });
     const before = await first.ask("GET", "state");
     await first.close();
     const second = await startTestEmulator(t, { ...manual, file });
     await second.api("POST", "/api/v2.1/public/webhooks/", { body: dead });
-    const after = summarizeCauses(await rowsOf(second));
+    const after = summarizeCauses(await getRows(second));
     assert.deepEqual(after.slice(0, 3), opening);
     const fresh = await startTestEmulator(t, manual);
     await fresh.ask("PUT", "state", { body: before.body });
     await fresh.api("POST", "/api/v2.1/public/webhooks/", { body: dead });
-    assert.deepEqual(summarizeCauses(await rowsOf(fresh)).slice(0, 3), opening);
+    assert.deepEqual(summarizeCauses(await getRows(fresh)).slice(0, 3), opening);
   });
 });

@@ -6,7 +6,7 @@ import { startReceiver } from "../../support/receiver.ts";
 
 const caller = { trace: "4bf92f3577b34da6a3ce929d0e0e4736", span: "00f067aa0ba902b7" };
 const other = { trace: "0af7651916cd43dd8448eb211c80319c", span: "b7ad6b7169203331" };
-const headerOf = ({ trace, span }: typeof caller) => ({ traceparent: `00-${trace}-${span}-01` });
+const createTraceHeader = ({ trace, span }: typeof caller) => ({ traceparent: `00-${trace}-${span}-01` });
 
 interface Node {
   readonly id: string;
@@ -28,15 +28,15 @@ async function deliver(t: TestContext, options: object) {
   await on.ask("GET", "clock");
   sink.answer(503);
   const body = { activity: "CONTRACT_CREATED", contract_id: number };
-  await on.ask("POST", "activities", { body, headers: headerOf(caller) });
+  await on.ask("POST", "activities", { body, headers: createTraceHeader(caller) });
   await on.ask("POST", "clock/advance", { body: { by: "PT5M" } });
-  await on.ask("POST", "deliveries/2/resend", { headers: headerOf(other) });
+  await on.ask("POST", "deliveries/2/resend", { headers: createTraceHeader(other) });
   const { nodes } = (await on.ask("GET", "traces/delivery:2")).body as { nodes: readonly Node[] };
   return { nodes, got: sink.received.slice(-3) };
 }
 
 /** The whole request, except the port of the receiver. */
-const bytesOf = (got: Awaited<ReturnType<typeof deliver>>["got"]) =>
+const getRequestBytes = (got: Awaited<ReturnType<typeof deliver>>["got"]) =>
   got.map(({ method, url, rawHeaders, body }) => {
     const host = rawHeaders.findIndex((name, i) => i % 2 === 0 && name.toLowerCase() === "host");
     return [method, url, rawHeaders.filter((_, i) => i !== host + 1), body.toString("latin1")];
@@ -50,7 +50,7 @@ describe("webhook receiver and traces", () => {
       assert.ok(at >= 0);
       return { ...rest, rawHeaders: rawHeaders.filter((_, i) => i !== at && i !== at + 1) };
     });
-    assert.deepEqual(bytesOf(without), bytesOf(silent.got));
+    assert.deepEqual(getRequestBytes(without), getRequestBytes(silent.got));
   });
 
   it("receives only the service's headers by default", async (t) => {

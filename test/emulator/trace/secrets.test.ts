@@ -11,10 +11,10 @@ const jo = "jo@acme.example";
 const own = ["s3cret-in-the-query", "s3cret-in-the-address", "s3cret-in-a-header", "s3cret-of-an-invitation"];
 
 /** Every string of the state whose field name denotes a secret. */
-function secretsIn(value: unknown, name = ""): string[] {
-  if (Array.isArray(value)) return value.flatMap((one) => secretsIn(one, name));
+function collectSecrets(value: unknown, name = ""): string[] {
+  if (Array.isArray(value)) return value.flatMap((one) => collectSecrets(one, name));
   if (typeof value === "object" && value !== null) {
-    return Object.entries(value).flatMap(([key, inner]) => secretsIn(inner, key));
+    return Object.entries(value).flatMap(([key, inner]) => collectSecrets(inner, key));
   }
   const isSecret = /(?:secret|token|tokens|hmac_key|^key|password|code)$/.test(name) && !/country|object/.test(name);
   return isSecret && typeof value === "string" && value.length >= 8 ? [value] : [];
@@ -44,7 +44,7 @@ describe("trace of a whole contract journey", () => {
     const key = new URL(link).searchParams;
     const secrets = new Set([
       ...own,
-      ...secretsIn({ ...state, on: on.token }),
+      ...collectSecrets({ ...state, on: on.token }),
       on.token,
       ...[...key.values()].filter((value) => !value.includes("@")),
     ]);

@@ -4,7 +4,7 @@ import { createDraftContract, createSentContract } from "../../support/contracts
 import { startTestEmulator, type TestEmulator } from "../../support/emulator.ts";
 import { startReceiver } from "../../support/receiver.ts";
 import { waitUntilIdle } from "../../support/rejections.ts";
-import { restore, save, subscribed } from "./travel.ts";
+import { createWebhook, restore, save } from "./travel.ts";
 
 interface Diff {
   readonly same: boolean;
@@ -12,13 +12,13 @@ interface Diff {
   readonly items: readonly { readonly what: string; readonly fields: readonly object[] }[];
 }
 
-async function diff({ ask }: TestEmulator, query: string): Promise<Diff> {
+async function getDiff({ ask }: TestEmulator, query: string): Promise<Diff> {
   const { status, body } = await ask("GET", `snapshots/${query}`);
   assert.equal(status, 200, JSON.stringify(body));
   return body as Diff;
 }
 
-const whats = ({ items }: Diff): readonly string[] => items.map(({ what }) => what);
+const listChanges = ({ items }: Diff): readonly string[] => items.map(({ what }) => what);
 
 describe("diff since a snapshot", () => {
   it("is empty after a restore", async (t) => {
@@ -27,16 +27,16 @@ describe("diff since a snapshot", () => {
     await save(on, "drafted");
     await createDraftContract(on.api);
     await on.ask("POST", "clock/advance", { body: { by: "PT1H" } });
-    assert.equal((await diff(on, "drafted/diff")).same, false);
+    assert.equal((await getDiff(on, "drafted/diff")).same, false);
     await restore(on, "drafted");
-    assert.deepEqual(await diff(on, "drafted/diff"), { from: "drafted", to: null, same: true, items: [], total: 0 });
+    assert.deepEqual(await getDiff(on, "drafted/diff"), { from: "drafted", to: null, same: true, items: [], total: 0 });
   });
 
   it("describes a signature by its contract, event, delivery and schedule", async (t) => {
     const on = await startTestEmulator(t);
     const sink = await startReceiver(t);
     sink.answer(503);
-    await subscribed(on, sink.url, "CONTRACT_SIGNED");
+    await createWebhook(on, sink.url, "CONTRACT_SIGNED");
     const { id } = await createSentContract(on.api);
     // The e-mails were sent.
     await on.ask("POST", "clock/advance", { body: { until_idle: true } });
@@ -45,8 +45,8 @@ describe("diff since a snapshot", () => {
     assert.equal((await on.ask("POST", `contracts/${id}/sign`, { body: jo })).status, 200);
     await on.ask("GET", "wait?outcome=retrying&timeout_ms=20000");
     await waitUntilIdle(on);
-    const changes = await diff(on, "sent/diff");
-    assert.deepEqual(whats(changes), [
+    const changes = await getDiff(on, "sent/diff");
+    assert.deepEqual(listChanges(changes), [
       "contract T-1: SIGN → EXECUTED",
       "event 9: CONTRACT_SIGNED of T-1",
       "event 10: CONTRACT_PROCESS_METRIC_UPDATED of T-1",
@@ -78,8 +78,8 @@ describe("diff since a snapshot", () => {
   it("is empty if only time has passed", async (t) => {
     const on = await startTestEmulator(t, { clock: { mode: "real", speed: 1_000 } });
     await save(on, "begun");
-    assert.equal((await diff(on, "begun/diff")).same, true);
+    assert.equal((await getDiff(on, "begun/diff")).same, true);
     await on.ask("PUT", "clock", { body: { mode: "manual" } });
-    assert.equal((await diff(on, "begun/diff")).same, false);
+    assert.equal((await getDiff(on, "begun/diff")).same, false);
   });
 });

@@ -13,7 +13,7 @@ const kills = Number(process.env.KILLS ?? 12);
 /** The maximum delay of a kill after the request. Some precede its start, some follow its response. */
 const maxDurationMs = 120;
 
-const rowsIn = async ({ ask }: Pick<EmulatorProcess, "ask">): Promise<unknown> =>
+const getRows = async ({ ask }: Pick<EmulatorProcess, "ask">): Promise<unknown> =>
   ((await ask("GET", "state")).body as { rows: unknown }).rows;
 
 describeForEachStore("kill -9 during save, restore and rewind", (place) => {
@@ -22,14 +22,14 @@ describeForEachStore("kill -9 during save, restore and rewind", (place) => {
     const first = await startTestEmulator(t, options);
     await createDraftContract(first.api);
     await first.snapshot("begun");
-    const begun = await rowsIn(first);
+    const begun = await getRows(first);
     await first.close();
     const outcomes = { old: 0, new: 0 };
     let killed = await startEmulatorProcess(t, options);
     for (let kill = 0; kill < kills; kill += 1) {
-      const before = await rowsIn(killed);
+      const before = await getRows(killed);
       await createDraftContract(killed.api);
-      const old = await rowsIn(killed);
+      const old = await getRows(killed);
       const [ask, next] = (
         [
           [() => killed.ask("PUT", `snapshots/kept-${kill}`), old],
@@ -42,18 +42,18 @@ describeForEachStore("kill -9 during save, restore and rewind", (place) => {
       await killed.kill();
       await request;
       killed = await startEmulatorProcess(t, options);
-      outcomes[await found(killed, { old, next })] += 1;
+      outcomes[await checkFoundState(killed, { old, next })] += 1;
     }
     t.diagnostic(`${kills} kills: ${JSON.stringify(outcomes)}`);
   });
 });
 
 /** The state that a start finds. Fails for any other state and for an incomplete snapshot. */
-async function found(
+async function checkFoundState(
   on: EmulatorProcess,
   { old, next }: { readonly old: unknown; readonly next: unknown },
 ): Promise<"old" | "new"> {
-  const rows = await rowsIn(on);
+  const rows = await getRows(on);
   const isOld = isDeepStrictEqual(rows, old);
   if (!isOld) assert.deepEqual(rows, next);
   const names = ((await on.ask("GET", "snapshots")).body as { name: string }[]).map(({ name }) => name);

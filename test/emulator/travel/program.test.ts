@@ -6,7 +6,7 @@ import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { createDraftContract, createSentContract, getContractStatus } from "../../support/contracts.ts";
 import { createSender, startTestEmulator, type TestEmulator } from "../../support/emulator.ts";
 import { startReceiver } from "../../support/receiver.ts";
-import { bytesSince, stateOf, subscribed } from "./travel.ts";
+import { createWebhook, getRequestBytesSince, getState } from "./travel.ts";
 
 describe("snapshot API of the library", () => {
   it("saves the state and restores it by name or by the returned value", async (t) => {
@@ -14,7 +14,7 @@ describe("snapshot API of the library", () => {
     const contract = await createDraftContract(on.api);
     const at = on.clock.now();
     assert.deepEqual(await on.snapshot("drafted"), { name: "drafted", at });
-    const drafted = await stateOf(on);
+    const drafted = await getState(on);
     const unnamed = await on.snapshot();
     assert.deepEqual(unnamed, { name: "snapshot-1", at });
     assert.deepEqual(await on.snapshot(), { name: "snapshot-2", at });
@@ -22,12 +22,12 @@ describe("snapshot API of the library", () => {
     await on.clock.advance({ by: "PT1H" });
     const other = await createDraftContract(on.api);
     assert.deepEqual(await on.restore("drafted"), { backupSnapshot: "before-1" });
-    assert.deepEqual([await stateOf(on), on.clock.now()], [drafted, at]);
+    assert.deepEqual([await getState(on), on.clock.now()], [drafted, at]);
     assert.deepEqual(await on.restore("before-1"), { backupSnapshot: "before-2" });
     assert.equal(await getContractStatus(on.api, other), "DRAFT");
     assert.deepEqual(await on.restore(unnamed), { backupSnapshot: "before-3" });
     assert.equal(await getContractStatus(on.api, contract), "DRAFT");
-    assert.deepEqual(await stateOf(on), drafted);
+    assert.deepEqual(await getState(on), drafted);
   });
 
   it("rejects an existing, empty or reserved name and a missing snapshot", async (t) => {
@@ -66,9 +66,9 @@ describe("fork of an emulator", () => {
     const on = await startTestEmulator(t, { file: join(await createTestFolder(t), "emulator.json") });
     const contract = await createSentContract(on.api);
     await on.clock.advance({ by: "PT1M" });
-    const state = await stateOf(on);
-    const fork = await forked(t, on);
-    assert.deepEqual(await stateOf(fork), state);
+    const state = await getState(on);
+    const fork = await forkEmulator(t, on);
+    assert.deepEqual(await getState(fork), state);
     assert.deepEqual([fork.file, fork.clock.mode, fork.clock.now()], [undefined, "manual", on.clock.now()]);
     const places = ({ routerUrl, clusters, token }: Emulator) => [routerUrl, token, ...clusters.map(({ url }) => url)];
     assert.deepEqual(
@@ -82,7 +82,7 @@ describe("fork of an emulator", () => {
       [await getContractStatus(fork.api, contract), await getContractStatus(on.api, contract)],
       ["EXECUTED", "SIGN"],
     );
-    assert.deepEqual(await stateOf(on), state);
+    assert.deepEqual(await getState(on), state);
     const { body: snapshots } = await on.ask("GET", "snapshots");
     assert.deepEqual(snapshots, []);
   });
@@ -91,15 +91,15 @@ describe("fork of an emulator", () => {
     const on = await startTestEmulator(t, { deterministic: true });
     const sink = await startReceiver(t);
     sink.answer(503);
-    await subscribed(on, sink.url);
+    await createWebhook(on, sink.url);
     await createDraftContract(on.api);
-    const fork = await forked(t, on);
+    const fork = await forkEmulator(t, on);
     const goOn = async (one: TestEmulator) => {
       const from = sink.received.length;
       const advanced = await one.clock.advance({ by: "PT2H35M" });
       const made = await createDraftContract(one.api);
       await one.clock.advance({ untilIdle: true });
-      return { advanced, made, bytes: bytesSince(sink, from) };
+      return { advanced, made, bytes: getRequestBytesSince(sink, from) };
     };
     const first = await goOn(on);
     await on.close();
@@ -119,7 +119,7 @@ describe("fork of an emulator", () => {
     await on.ask("POST", "faults", {
       body: { direction: "incoming", operation: "contracts.create", status: 503, count: 1 },
     });
-    const fork = await forked(t, on);
+    const fork = await forkEmulator(t, on);
     const shown = await fork.api("GET", `/api/v2.1/public/workspace/files/${file_id}/`);
     const { signed_url } = shown.body as { signed_url: string };
     assert.ok(signed_url.startsWith(fork.clusters[0]!.url), signed_url);
@@ -143,15 +143,15 @@ describe("fork of an emulator", () => {
   it("can be forked again, several times concurrently", async (t) => {
     const on = await startTestEmulator(t);
     const contract = await createDraftContract(on.api);
-    const forks = await Promise.all([forked(t, on), forked(t, on), forked(t, on)]);
-    const again = await forked(t, forks[0]);
+    const forks = await Promise.all([forkEmulator(t, on), forkEmulator(t, on), forkEmulator(t, on)]);
+    const again = await forkEmulator(t, forks[0]);
     for (const fork of [...forks, again]) assert.equal(await getContractStatus(fork.api, contract), "DRAFT");
     assert.equal(new Set([...forks, again].map(({ routerUrl }) => routerUrl)).size, 4);
   });
 });
 
 /** A fork that closes at the end of the test. */
-async function forked(t: TestContext, on: Emulator): Promise<TestEmulator> {
+async function forkEmulator(t: TestContext, on: Emulator): Promise<TestEmulator> {
   const fork = await on.fork();
   t.after(() => fork.close());
   const [{ url, clientId, clientSecret }] = fork.clusters as [Emulator["clusters"][number]];

@@ -10,12 +10,12 @@ import { pickStatusAndBody, startTestEmulator, type TestResponse } from "../../s
 import { assertRejected } from "../../support/rejections.ts";
 import { save } from "./travel.ts";
 
-const refusal = (status: number, code: string, message: string, hint?: string) => ({
+const createErrorResponse = (status: number, code: string, message: string, hint?: string) => ({
   status,
   body: { error: { code, message, ...(hint !== undefined && { hint }) } },
 });
-const unusable = (name: string, reason: string) =>
-  refusal(
+const createUnusableSnapshotResponse = (name: string, reason: string) =>
+  createErrorResponse(
     409,
     "unusable_snapshot",
     `Cannot use snapshot ${name}: ${reason}. Nothing was changed.`,
@@ -23,7 +23,7 @@ const unusable = (name: string, reason: string) =>
   );
 
 /** The line number depends on the demo seed. */
-async function anyLine(answer: Promise<TestResponse>): Promise<TestResponse> {
+async function maskLineNumber(answer: Promise<TestResponse>): Promise<TestResponse> {
   const { body, ...rest } = await answer;
   return { ...rest, body: JSON.parse(JSON.stringify(body).replace(/line \d+/, "line N")) };
 }
@@ -32,7 +32,7 @@ describe("missing snapshot", () => {
   it("returns no-such-snapshot when shown, restored, compared or removed", async (t) => {
     const on = await startTestEmulator(t);
     const there = (known: string) =>
-      refusal(
+      createErrorResponse(
         404,
         "no_such_snapshot",
         `Snapshot gone not found. Known: ${known}.`,
@@ -63,7 +63,7 @@ describe("special file next to snapshots", () => {
     );
     for (const name of ["dir", "fifo"]) {
       const hint = "List them with `svc emulator snapshot list`.";
-      const missing = refusal(404, "no_such_snapshot", `Snapshot ${name} not found. Known: good.`, hint);
+      const missing = createErrorResponse(404, "no_such_snapshot", `Snapshot ${name} not found. Known: good.`, hint);
       await assertRejected(on, () => on.ask("POST", `snapshots/${name}/restore`), missing);
       assert.deepEqual(pickStatusAndBody(await on.ask("DELETE", `snapshots/${name}`)), missing);
     }
@@ -76,7 +76,7 @@ describe("snapshot name", () => {
     const on = await startTestEmulator(t, { file: join(await createTestFolder(t), "emulator.json") });
     await save(on, "Prepared");
     const hint = "Choose another name, or use --replace.";
-    const taken = refusal(409, "snapshot_exists", "Snapshot Prepared already exists.", hint);
+    const taken = createErrorResponse(409, "snapshot_exists", "Snapshot Prepared already exists.", hint);
     assert.deepEqual(pickStatusAndBody(await on.ask("PUT", "snapshots/prepared")), taken);
     assert.equal((await on.ask("PUT", "snapshots/prepared?replace=true")).status, 201);
     const { body } = await on.ask("GET", "snapshots");
@@ -129,9 +129,17 @@ describe("modified snapshot file", () => {
       await save(on, "harmed");
       await createDraftContract(on.api);
       await change(join(`${file}.snapshots`, "harmed.json"));
-      await assertRejected(on, () => anyLine(on.ask("POST", "snapshots/harmed/restore")), unusable("harmed", reason));
+      await assertRejected(
+        on,
+        () => maskLineNumber(on.ask("POST", "snapshots/harmed/restore")),
+        createUnusableSnapshotResponse("harmed", reason),
+      );
       for (const read of ["snapshots/harmed", "snapshots/harmed/diff"]) {
-        assert.deepEqual(pickStatusAndBody(await anyLine(on.ask("GET", read))), unusable("harmed", reason), read);
+        assert.deepEqual(
+          pickStatusAndBody(await maskLineNumber(on.ask("GET", read))),
+          createUnusableSnapshotResponse("harmed", reason),
+          read,
+        );
       }
       assert.deepEqual(((await on.ask("GET", "snapshots")).body as { name: string }[]).length, 1);
     });
@@ -143,7 +151,11 @@ describe("modified snapshot file", () => {
     await save(on, "one");
     await rename(join(`${folder}.snapshots`, "one.json"), join(`${folder}.snapshots`, "two.json"));
     const reason = "it is the renamed snapshot one; rename it back";
-    await assertRejected(on, () => on.ask("POST", "snapshots/two/restore"), unusable("two", reason));
+    await assertRejected(
+      on,
+      () => on.ask("POST", "snapshots/two/restore"),
+      createUnusableSnapshotResponse("two", reason),
+    );
   });
 
   it("returns an error for an exported state", async (t) => {
@@ -168,6 +180,10 @@ describe("modified snapshot file", () => {
     await save(on, "foreign");
     await rename(join(`${one}.snapshots`, "foreign.json"), join(`${two}.snapshots`, "foreign.json"));
     const reason = "it has the clusters in-1, but this emulator runs eu-1, us-1";
-    await assertRejected(on, () => on.ask("POST", "snapshots/foreign/restore"), unusable("foreign", reason));
+    await assertRejected(
+      on,
+      () => on.ask("POST", "snapshots/foreign/restore"),
+      createUnusableSnapshotResponse("foreign", reason),
+    );
   });
 });

@@ -5,14 +5,14 @@ import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { createDraftContract, createSentContract, getContractStatus } from "../../support/contracts.ts";
 import { startTestEmulator } from "../../support/emulator.ts";
 import { startReceiver } from "../../support/receiver.ts";
-import { bytesSince, restore, save, stateOf, subscribed } from "./travel.ts";
+import { createWebhook, getRequestBytesSince, getState, restore, save } from "./travel.ts";
 
 describe("snapshot restore", () => {
   it("repeats the same run byte for byte, with the same time, IDs and retries", async (t) => {
     const on = await startTestEmulator(t, { deterministic: true });
     const sink = await startReceiver(t);
     sink.answer(503);
-    await subscribed(on, sink.url);
+    await createWebhook(on, sink.url);
     const contract = await createSentContract(on.api);
     await save(on, "sent");
 
@@ -22,7 +22,12 @@ describe("snapshot restore", () => {
       const advanced = await on.ask("POST", "clock/advance", { body: { by: "PT2H35M" } });
       const made = await createDraftContract(on.api);
       const details = await on.api("GET", `/api/v2.1/public/contracts/${made.id}/`);
-      return { signed: signed.body, advanced: advanced.body, details: details.body, bytes: bytesSince(sink, from) };
+      return {
+        signed: signed.body,
+        advanced: advanced.body,
+        details: details.body,
+        bytes: getRequestBytesSince(sink, from),
+      };
     };
     const first = await goOn();
     assert.equal(first.bytes.length, 5);
@@ -34,10 +39,10 @@ describe("snapshot restore", () => {
     const on = await startTestEmulator(t);
     const contract = await createDraftContract(on.api);
     await save(on, "drafted");
-    const saved = await stateOf(on);
+    const saved = await getState(on);
     await on.ask("POST", "clock/advance", { body: { by: "PT1H" } });
     const other = await createDraftContract(on.api);
-    const left = await stateOf(on);
+    const left = await getState(on);
 
     assert.deepEqual(await restore(on, "drafted"), {
       name: "drafted",
@@ -45,9 +50,9 @@ describe("snapshot restore", () => {
       backup_snapshot: "before-1",
       dropped: [],
     });
-    assert.deepEqual(await stateOf(on), saved);
+    assert.deepEqual(await getState(on), saved);
     assert.equal((await restore(on, "before-1")).backup_snapshot, "before-2");
-    assert.deepEqual(await stateOf(on), left);
+    assert.deepEqual(await getState(on), left);
     assert.deepEqual(
       [await getContractStatus(on.api, contract), await getContractStatus(on.api, other)],
       ["DRAFT", "DRAFT"],

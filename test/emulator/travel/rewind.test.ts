@@ -7,7 +7,14 @@ import { createDraftContract } from "../../support/contracts.ts";
 import { pickStatusAndBody, startTestEmulator } from "../../support/emulator.ts";
 import { placeInFile } from "../../support/postgres/each-store.ts";
 import { assertRejected } from "../../support/rejections.ts";
-import { advance, keptBesides, refusal, rewind, testRejectedRewind, testRewind } from "./rewinds.ts";
+import {
+  advance,
+  refusal as createErrorResponse,
+  rewind,
+  keptBesides as savedStatesHint,
+  testRejectedRewind,
+  testRewind,
+} from "./rewinds.ts";
 
 describe("rewind, in a file", () => testRewind(placeInFile));
 describe("what a rewind is refused for, while nothing is changed, in a file", () => testRejectedRewind(placeInFile));
@@ -57,14 +64,14 @@ describe("stored history", () => {
       await advance(on, { by: "PT1H" });
     }
     await rewind(on, { steps: 2 });
-    const more = `Start with a larger SVC_HISTORY to retain more. ${keptBesides}`;
+    const more = `Start with a larger SVC_HISTORY to retain more. ${savedStatesHint}`;
     const cases: [object, string][] = [
       [{ steps: 10 }, "10 steps: the history is empty"],
       [{ to: "2031-01-02T04:30:00Z" }, "to 2031-01-02T04:30:00Z: the history does not include that time"],
     ];
     for (const [body, lacks] of cases) {
       const message = `Cannot rewind ${lacks}. It reaches back to 2031-01-02T05:04:05.000Z. Nothing was changed.`;
-      const expected = refusal(409, "rewind_out_of_range", message, more);
+      const expected = createErrorResponse(409, "rewind_out_of_range", message, more);
       await assertRejected(on, () => on.ask("POST", "rewind", { body }), expected);
     }
     const { now, undone } = await rewind(on, { to: "2031-01-02T05:04:05Z" });

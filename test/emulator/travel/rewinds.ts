@@ -6,7 +6,7 @@ import { pickStatusAndBody, startTestEmulator, type TestEmulator } from "../../s
 import type { StoreOptionsFactory } from "../../support/postgres/each-store.ts";
 import { startReceiver } from "../../support/receiver.ts";
 import { assertRejected } from "../../support/rejections.ts";
-import { bytesSince, restore, stateOf, subscribed } from "./travel.ts";
+import { createWebhook, getRequestBytesSince, getState, restore } from "./travel.ts";
 
 /** An emulator with a stored state and a stopped clock. */
 async function keptAt(place: StoreOptionsFactory, t: TestContext, more: EmulatorOptions = {}) {
@@ -81,7 +81,7 @@ export function testRewind(place: StoreOptionsFactory): void {
   it("does not count reads of the log as steps", async (t) => {
     const { on } = await keptAt(place, t);
     const sink = await startReceiver(t);
-    await subscribed(on, sink.url);
+    await createWebhook(on, sink.url);
     await createDraftContract(on.api);
     await advance(on, { until_idle: true });
     const there = await exported(on);
@@ -96,7 +96,7 @@ export function testRewind(place: StoreOptionsFactory): void {
     const { on } = await keptAt(place, t);
     const sink = await startReceiver(t);
     sink.answer(503);
-    await subscribed(on, sink.url);
+    await createWebhook(on, sink.url);
     const contract = await createSentContract(on.api);
     await advance(on, { until_idle: true });
     const there = await exported(on);
@@ -105,10 +105,10 @@ export function testRewind(place: StoreOptionsFactory): void {
       const signed = await on.ask("POST", `contracts/${contract.id}/sign`, { body: {} });
       const advanced = await advance(on, { by: "PT2H35M" });
       const made = await createDraftContract(on.api);
-      return { signed: signed.body, advanced: advanced.body, made, bytes: bytesSince(sink, from) };
+      return { signed: signed.body, advanced: advanced.body, made, bytes: getRequestBytesSince(sink, from) };
     };
     const first = await goOn();
-    const left = await stateOf(on);
+    const left = await getState(on);
     const before = await requestFor(on, "emulator-contracts.sign");
     const { undone, ...rest } = await rewind(on, { before });
     assert.deepEqual(rest, { now: "2031-01-02T08:19:05.000Z", backup_snapshot: "before-1", dropped: [] });
@@ -117,7 +117,7 @@ export function testRewind(place: StoreOptionsFactory): void {
     assert.equal(await exported(on), there);
     assert.deepEqual(await goOn(), first);
     await restore(on, "before-1");
-    assert.deepEqual(await stateOf(on), left);
+    assert.deepEqual(await getState(on), left);
   });
 
   it("undoes one request or clock advance at a time, also after restarts", async (t) => {
@@ -180,7 +180,7 @@ export function testRewind(place: StoreOptionsFactory): void {
     const { on } = await keptAt(place, t);
     const sink = await startReceiver(t);
     sink.answer(503);
-    await subscribed(on, sink.url);
+    await createWebhook(on, sink.url);
     await createDraftContract(on.api);
     await advance(on, { by: "PT9M" });
     const there = JSON.parse(await exported(on)).rows;
@@ -230,12 +230,12 @@ export function testRewind(place: StoreOptionsFactory): void {
     await createDraftContract(on.api);
     await rewind(on, { steps: 1 });
     await createDraftContract(on.api);
-    const state = await stateOf(on);
+    const state = await getState(on);
     const now = "2031-01-02T03:04:05.000Z";
     for (let i = 0; i < 11; i += 1) {
       assert.deepEqual(await rewind(on, { to: now }), { now, backup_snapshot: null, undone: 0, dropped: [] });
     }
-    assert.deepEqual(await stateOf(on), state);
+    assert.deepEqual(await getState(on), state);
     assert.deepEqual(
       (await names(on)).map(({ name }) => name),
       ["before-1"],
@@ -244,10 +244,10 @@ export function testRewind(place: StoreOptionsFactory): void {
 
   it("is available to programs", async (t) => {
     const { on } = await keptAt(place, t);
-    const state = await stateOf(on);
+    const state = await getState(on);
     await createDraftContract(on.api);
     assert.deepEqual(await on.rewind({ steps: 1 }), { backupSnapshot: "before-1" });
-    assert.deepEqual(await stateOf(on), state);
+    assert.deepEqual(await getState(on), state);
     for (const target of [{ steps: 0 }, { before: "T 1" }, { to: "yesterday" }]) {
       await assert.rejects(on.rewind(target), { name: "InvalidOptionsError" });
     }

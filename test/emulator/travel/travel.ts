@@ -3,7 +3,7 @@ import { pickStatusAndBody, type TestEmulator } from "../../support/emulator.ts"
 import type { Receiver } from "../../support/receiver.ts";
 
 /** Subscribes a receiver to activities of contracts, and returns the ID of the webhook. */
-export async function subscribed(
+export async function createWebhook(
   { api }: TestEmulator,
   url: string,
   ...activities: readonly string[]
@@ -22,13 +22,13 @@ export async function save({ ask }: TestEmulator, name: string): Promise<void> {
 }
 
 /** Restores a snapshot, and returns the response. */
-export async function restore({ ask }: TestEmulator, name: string): Promise<Restored> {
+export async function restore({ ask }: TestEmulator, name: string): Promise<RestoreResult> {
   const { status, body } = pickStatusAndBody(await ask("POST", `snapshots/${name}/restore`));
   assert.equal(status, 200, JSON.stringify(body));
-  return body as Restored;
+  return body as RestoreResult;
 }
 
-interface Restored {
+interface RestoreResult {
   readonly name: string;
   readonly now: string;
   readonly backup_snapshot: string | null;
@@ -36,8 +36,9 @@ interface Restored {
 }
 
 /** Returns the exported state. */
-export const stateOf = async ({ ask }: Pick<TestEmulator, "ask">): Promise<unknown> => (await ask("GET", "state")).body;
+export const getState = async ({ ask }: Pick<TestEmulator, "ask">): Promise<unknown> =>
+  (await ask("GET", "state")).body;
 
 /** Returns the target, the raw headers and the body of each request that a receiver got from an index on. */
-export const bytesSince = ({ received }: Receiver, from: number): readonly string[] =>
+export const getRequestBytesSince = ({ received }: Receiver, from: number): readonly string[] =>
   received.slice(from).map(({ url, rawHeaders, body }) => [url, ...rawHeaders, body.toString("latin1")].join("\n"));

@@ -8,16 +8,16 @@ import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { acme, createDraftContract, createSentContract, jo } from "../../support/contracts.ts";
 import { createSender, pickStatusAndBody, startTestEmulator, type TestEmulator } from "../../support/emulator.ts";
 import { startReceiver } from "../../support/receiver.ts";
-import { restore, save, stateOf, subscribed } from "./travel.ts";
+import { createWebhook, getState, restore, save } from "./travel.ts";
 
 describe("running work at a restore", () => {
   it("leaves a note without an outcome for a running attempt", async (t) => {
     const lines: string[] = [];
     const on = await startTestEmulator(t, { log: (line) => lines.push(line) });
     const sink = await startReceiver(t);
-    await subscribed(on, sink.url);
+    await createWebhook(on, sink.url);
     await save(on, "quiet");
-    const quiet = await stateOf(on);
+    const quiet = await getState(on);
     const pendingResponse = new Promise<ServerResponse>((resolve) => sink.answer((_, response) => resolve(response)));
     await createDraftContract(on.api);
     const response = await pendingResponse;
@@ -29,13 +29,13 @@ describe("running work at a restore", () => {
       "The state was replaced while deliver 1 was in progress. Its outcome belongs to the previous state",
     ]);
     assert.deepEqual(await on.ask("GET", "deliveries").then(({ body }) => body), { items: [], total: 0 });
-    assert.deepEqual(await stateOf(on), quiet);
+    assert.deepEqual(await getState(on), quiet);
   });
 
   it("stops a clock advance", async (t) => {
     const on = await startTestEmulator(t);
     const sink = await startReceiver(t);
-    await subscribed(on, sink.url);
+    await createWebhook(on, sink.url);
     await save(on, "quiet");
     const pendingResponse = new Promise<ServerResponse>((resolve) => sink.answer((_, response) => resolve(response)));
     await createDraftContract(on.api);
@@ -50,62 +50,62 @@ describe("running work at a restore", () => {
 
 describe("cluster report of an undone contract", () => {
   it("has no effect if it was already sent", async (t) => {
-    const on = await keptInRealTime(t);
+    const on = await startStoredRealTimeEmulator(t);
     const slow = { direction: "incoming", operation: "signatories.add", latency_ms: 200, count: 1 };
     await on.ask("POST", "faults", { body: slow });
-    const before = await tablesOf(on);
+    const before = await readTables(on);
     await createSentContract(on.api);
-    await until(async () => ((await on.ask("GET", "faults")).body as { hit: number }[])[0]?.hit === 1);
+    await waitUntil(async () => ((await on.ask("GET", "faults")).body as { hit: number }[])[0]?.hit === 1);
     assert.equal((await on.ask("POST", "rewind", { body: { steps: 2 } })).status, 200);
     const reports = async () =>
-      ((await on.ask("GET", "requests?operation=signatories.add")).body as { items: Logged[] }).items;
-    await until(async () => (await reports()).length > 0);
+      ((await on.ask("GET", "requests?operation=signatories.add")).body as { items: LogEntry[] }).items;
+    await waitUntil(async () => (await reports()).length > 0);
     assert.deepEqual(
       (await reports()).map(({ status, findings }) => [status, ...findings.map(({ code }) => code)]),
       [[503, "state-replaced"]],
     );
-    assert.deepEqual(await tablesOf(on), before);
+    assert.deepEqual(await readTables(on), before);
   });
 
   it("is removed from a waiting batch", async (t) => {
-    const on = await keptInRealTime(t);
+    const on = await startStoredRealTimeEmulator(t);
     for (let round = 0; round < 5; round += 1) {
-      await createSentContract(on.api, signedBy("left@acme.example"));
+      await createSentContract(on.api, createCounterparty("left@acme.example"));
       assert.equal((await on.ask("POST", "rewind", { body: { steps: 2 } })).status, 200);
     }
-    await createSentContract(on.api, signedBy("kept@acme.example"));
-    await until(async () => {
-      const { tokens, signatories } = await tablesOf(on);
+    await createSentContract(on.api, createCounterparty("kept@acme.example"));
+    await waitUntil(async () => {
+      const { tokens, signatories } = await readTables(on);
       return signatories.length > 0 && tokens.length > 0;
     });
-    const { rows } = (await stateOf(on)) as { rows: { invitations: { token: string }[] } };
-    assert.deepEqual(await tablesOf(on), {
+    const { rows } = (await getState(on)) as { rows: { invitations: { token: string }[] } };
+    assert.deepEqual(await readTables(on), {
       signatories: [hashEmail("kept@acme.example")],
       tokens: rows.invitations.map(({ token }) => token),
     });
   });
 });
 
-interface Logged {
+interface LogEntry {
   readonly status: number;
   readonly findings: readonly { readonly code: string }[];
 }
 
 /** An emulator whose clusters report immediately, with a history to rewind. */
-const keptInRealTime = async (t: TestContext) =>
+const startStoredRealTimeEmulator = async (t: TestContext) =>
   startTestEmulator(t, {
     deterministic: false,
     clock: { mode: "real" },
     file: join(await createTestFolder(t), "emulator.json"),
   });
 
-const signedBy = (email: string) => ({
+const createCounterparty = (email: string) => ({
   counter_party_details: [{ ...acme, poc_details: { ...jo, email } }],
 });
 
 /** The router's signatory hashes and invitation tokens, without those of the seed. */
-async function tablesOf(on: TestEmulator): Promise<{ readonly signatories: string[]; readonly tokens: string[] }> {
-  const { rows, mappings } = (await stateOf(on)) as {
+async function readTables(on: TestEmulator): Promise<{ readonly signatories: string[]; readonly tokens: string[] }> {
+  const { rows, mappings } = (await getState(on)) as {
     rows: { signatories: { signatory_hash: string }[] };
     mappings: { counterparty_tokens: object };
   };
@@ -114,7 +114,7 @@ async function tablesOf(on: TestEmulator): Promise<{ readonly signatories: strin
   return { signatories, tokens };
 }
 
-async function until(isSo: () => Promise<boolean>): Promise<void> {
+async function waitUntil(isSo: () => Promise<boolean>): Promise<void> {
   while (!(await isSo()));
 }
 
@@ -151,7 +151,7 @@ describe("data outside the rows of the state", () => {
     const second = await startTestEmulator(t, options);
     await restore(second, "uploaded");
     const sha256 = createHash("sha256").update("bytes").digest("hex");
-    assert.match(JSON.stringify(await stateOf(second)), new RegExp(sha256));
+    assert.match(JSON.stringify(await getState(second)), new RegExp(sha256));
   });
 
   it("preserves the request log", async (t) => {

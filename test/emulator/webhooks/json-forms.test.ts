@@ -11,7 +11,7 @@ import { startReceiver } from "../../support/receiver.ts";
 const title = "Düsseldorf";
 
 /** The bodies of three events in this form, each checked against its signature. */
-async function bodiesOf(t: TestContext, webhookJson: EmulatorOptions["webhookJson"]) {
+async function collectBodies(t: TestContext, webhookJson: EmulatorOptions["webhookJson"]) {
   const { emulator, json } = await startCliEmulator(t, { deterministic: true, ...(webhookJson && { webhookJson }) });
   const app = await startReceiver(t);
   const activity = "CONTRACT_SIGNED";
@@ -27,7 +27,7 @@ async function bodiesOf(t: TestContext, webhookJson: EmulatorOptions["webhookJso
   return app.received.map(({ body }) => body.toString("utf8"));
 }
 
-const formOf = (body: string): string =>
+const detectJsonForm = (body: string): string =>
   body.startsWith('{"activity": ') ? "spaced" : body.includes("D\\u00fcsseldorf") ? "escaped" : "compact";
 
 describe("--webhook-json", () => {
@@ -52,7 +52,7 @@ describe("--webhook-json", () => {
     assert.equal((await svc(create)).exit, 0);
     assert.equal((await svc("webhooks trigger CONTRACT_SIGNED")).exit, 0);
     assert.deepEqual(
-      app.received.map(({ body }) => formOf(body.toString("utf8"))),
+      app.received.map(({ body }) => detectJsonForm(body.toString("utf8"))),
       ["spaced"],
     );
     const { exit, err } = await svc("emulator exec --webhook-json loose -- true");
@@ -60,21 +60,21 @@ describe("--webhook-json", () => {
   });
 
   it("writes the same events in different formats", async (t) => {
-    const compact = await bodiesOf(t, undefined);
+    const compact = await collectBodies(t, undefined);
     for (const form of ["spaced", "escaped"] as const) {
-      const bodies = await bodiesOf(t, form);
-      assert.deepEqual(bodies.map(formOf), [form, form, form]);
+      const bodies = await collectBodies(t, form);
+      assert.deepEqual(bodies.map(detectJsonForm), [form, form, form]);
       assert.deepEqual(
         bodies.map((body) => JSON.parse(body)),
         compact.map((body) => JSON.parse(body)),
       );
     }
-    assert.deepEqual(compact.map(formOf), ["compact", "compact", "compact"]);
+    assert.deepEqual(compact.map(detectJsonForm), ["compact", "compact", "compact"]);
   });
 
   it("rotates through the formats in the same order in each run", async (t) => {
-    const mixed = await bodiesOf(t, "mixed");
-    assert.deepEqual(mixed.map(formOf), ["spaced", "escaped", "compact"]);
-    assert.deepEqual(await bodiesOf(t, "mixed"), mixed);
+    const mixed = await collectBodies(t, "mixed");
+    assert.deepEqual(mixed.map(detectJsonForm), ["spaced", "escaped", "compact"]);
+    assert.deepEqual(await collectBodies(t, "mixed"), mixed);
   });
 });

@@ -12,7 +12,7 @@ const subscribe = ({ api }: EmulatorProcess, url: string) =>
   });
 
 /** Runs work for 1 to `count`, this many at a time. */
-async function eachAtOnce(count: number, atOnce: number, work: (n: number) => Promise<void>): Promise<void> {
+async function runConcurrently(count: number, atOnce: number, work: (n: number) => Promise<void>): Promise<void> {
   let next = 1;
   const worker = async () => {
     while (next <= count) await work(next++);
@@ -21,7 +21,7 @@ async function eachAtOnce(count: number, atOnce: number, work: (n: number) => Pr
 }
 
 /** The number of waiting entries in the schedule, and the last due time. */
-async function queueOf({ ask }: EmulatorProcess) {
+async function getQueue({ ask }: EmulatorProcess) {
   const { pending, next_due } = (await ask("GET", "clock")).body as { pending: number; next_due: string };
   return { pending, next_due };
 }
@@ -29,7 +29,7 @@ async function queueOf({ ask }: EmulatorProcess) {
 const advance = ({ ask }: EmulatorProcess, by: string) => ask("POST", "clock/advance", { body: { by } });
 
 /** The only delivery in short form: outcome, minutes to the next attempt, and attempts as `+minutes status`. */
-async function told({ ask }: EmulatorProcess) {
+async function listDeliveries({ ask }: EmulatorProcess) {
   const minutes = (time: string) => (Date.parse(time) - Date.parse(initialTime)) / 60_000;
   const { body } = await ask("GET", "deliveries");
   const { items } = body as {
@@ -60,18 +60,18 @@ describe("webhook schedule after kill -9", () => {
       await on.kill();
       on = await start();
       const next = planned[made]!;
-      assert.deepEqual(await told(on), [{ outcome: "retrying", next, attempts: attempts.slice(0, made) }]);
+      assert.deepEqual(await listDeliveries(on), [{ outcome: "retrying", next, attempts: attempts.slice(0, made) }]);
       await advance(on, `PT${next - planned[made - 1]!}M`);
     }
 
     await on.kill();
     on = await start();
-    assert.deepEqual(await told(on), [{ outcome: "retrying", next: 315, attempts }]);
+    assert.deepEqual(await listDeliveries(on), [{ outcome: "retrying", next: 315, attempts }]);
     const { body } = await on.ask("GET", "webhooks");
     const [{ status, failure_count }] = body as [{ status: string; failure_count: number }];
     assert.deepEqual({ status, failure_count }, { status: "DISABLED_BY_ERROR", failure_count: 6 });
     await advance(on, "PT3H");
-    assert.deepEqual(await told(on), [{ outcome: "skipped_disabled", next: null, attempts }]);
+    assert.deepEqual(await listDeliveries(on), [{ outcome: "skipped_disabled", next: null, attempts }]);
     assert.equal(sink.received.length, 6);
   });
 
@@ -94,7 +94,9 @@ describe("webhook schedule after kill -9", () => {
     sink.answer(200);
     const after = await start();
     await advance(after, "PT10M");
-    assert.deepEqual(await told(after), [{ outcome: "delivered", next: null, attempts: ["+0 500", "+5 200"] }]);
+    assert.deepEqual(await listDeliveries(after), [
+      { outcome: "delivered", next: null, attempts: ["+0 500", "+5 200"] },
+    ]);
     const bodies = new Set(sink.received.map(({ body }) => body.toString()));
     assert.deepEqual([sink.received.length, bodies.size], [3, 1]);
   });
@@ -108,7 +110,7 @@ describe("webhook schedule after kill -9", () => {
 
     sink.answer(500);
     const first = await start();
-    await eachAtOnce(receivers, 16, async (n) => {
+    await runConcurrently(receivers, 16, async (n) => {
       assert.equal((await subscribe(first, `${sink.url}/${n}`)).status, 201);
     });
     // One failure less than the limit; the retries come due half a minute apart.
@@ -120,7 +122,7 @@ describe("webhook schedule after kill -9", () => {
     assert.equal(sink.received.length, retries);
 
     const second = await start();
-    assert.deepEqual(await queueOf(second), {
+    assert.deepEqual(await getQueue(second), {
       pending: retries,
       next_due: initialTime.replace("04:05Z", "09:05.000Z"),
     });
@@ -137,7 +139,7 @@ describe("webhook schedule after kill -9", () => {
 
     const third = await start();
     await advance(third, "PT1H");
-    assert.deepEqual(await queueOf(third), { pending: 0, next_due: null });
+    assert.deepEqual(await getQueue(third), { pending: 0, next_due: null });
     // The position of each retry in the queue: by contract, then by receiver.
     const places = sink.received.slice(retries).map(({ url, body }) => {
       const { contract_id } = JSON.parse(body.toString()) as { contract_id: number };

@@ -13,10 +13,10 @@ import { setWebhookEnabled, webhookRows } from "../../../emulator/webhooks/webho
 import { startReceiver } from "../../support/receiver.ts";
 import { createDeliveryFixture, type DeliveryFixture, toMilliseconds } from "../../support/webhooks.ts";
 
-const days = (count: number): number => toMilliseconds(count * 24 * 60);
+const daysToMs = (count: number): number => toMilliseconds(count * 24 * 60);
 
 /** Resends a delivery and waits for its outcome. */
-async function again({ store, clock, runner }: DeliveryFixture, id: number): Promise<string> {
+async function resendDelivery({ store, clock, runner }: DeliveryFixture, id: number): Promise<string> {
   const { outcome } = await store.transaction("again", async (tx) => {
     const delivery = await tx.get(deliveries, id);
     return { outcome: runner.waitForOutcome(scheduleResend(tx, delivery!, clock.now()).id) };
@@ -40,10 +40,10 @@ describe("resend of a delivery", () => {
     await office.happen("CONTRACT_CREATED");
     await office.runner.advance({ by: toMilliseconds(1) });
 
-    assert.equal(await again(office, 1), "retrying");
+    assert.equal(await resendDelivery(office, 1), "retrying");
     assert.deepEqual(await office.subscription(id), { status: "ACTIVE", failure_count: 2 });
     sink.answer(200);
-    assert.equal(await again(office, 1), "delivered");
+    assert.equal(await resendDelivery(office, 1), "delivered");
     assert.deepEqual(await office.story(), [
       { webhook: id, outcome: "delivered", attempts: ["+0 500", "+1 500", "+1 200"] },
     ]);
@@ -58,7 +58,7 @@ describe("resend of a delivery", () => {
     await office.subscribe(sink.url);
     await office.happen("CONTRACT_CREATED");
     await office.runner.advance({ by: toMilliseconds(1) });
-    await again(office, 1);
+    await resendDelivery(office, 1);
     await office.runner.advance({ by: toMilliseconds(14) });
     assert.deepEqual(
       (await office.story()).map(({ attempts: made }) => made),
@@ -73,7 +73,7 @@ describe("resend of a delivery", () => {
     await office.happen("CONTRACT_CREATED");
     await office.runner.waitUntilIdle();
     assert.equal(sink.received.length, 0);
-    assert.equal(await again(office, 1), "delivered");
+    assert.equal(await resendDelivery(office, 1), "delivered");
     assert.deepEqual(await office.subscription(id), { status: "DISABLED_BY_ERROR", failure_count: 0 });
   });
 
@@ -89,7 +89,7 @@ describe("resend of a delivery", () => {
       const row = await tx.get(webhookRows, id);
       tx.put(webhookRows, { ...row!, status: "ACTIVE", failure_count: 5 });
     });
-    assert.equal(await again(office, 1), "skipped_disabled");
+    assert.equal(await resendDelivery(office, 1), "skipped_disabled");
     assert.deepEqual(await office.subscription(id), { status: "DISABLED_BY_ERROR", failure_count: 6 });
   });
 
@@ -100,7 +100,7 @@ describe("resend of a delivery", () => {
     await office.happen("CONTRACT_CREATED");
     await office.runner.waitUntilIdle();
     await office.store.transaction("delete", (tx) => tx.delete(webhookRows, id));
-    assert.equal(await again(office, 1), "skipped_deleted");
+    assert.equal(await resendDelivery(office, 1), "skipped_deleted");
     assert.deepEqual(await office.story(), [{ webhook: id, outcome: "delivered", attempts: ["+0 200"] }]);
   });
 
@@ -188,10 +188,10 @@ describe("delivery log", () => {
       return countOf(office.store);
     };
     const from = to - toMilliseconds(5);
-    assert.deepEqual(await at(from + days(30) - 1), { deliveries: 2, attempts: 2, events: 2 });
-    assert.deepEqual(await at(from + days(30)), { deliveries: 1, attempts: 1, events: 2 });
-    assert.deepEqual(await at(to + days(90) - 1), { deliveries: 1, attempts: 1, events: 2 });
-    assert.deepEqual(await at(to + days(90)), { deliveries: 0, attempts: 0, events: 0 });
+    assert.deepEqual(await at(from + daysToMs(30) - 1), { deliveries: 2, attempts: 2, events: 2 });
+    assert.deepEqual(await at(from + daysToMs(30)), { deliveries: 1, attempts: 1, events: 2 });
+    assert.deepEqual(await at(to + daysToMs(90) - 1), { deliveries: 1, attempts: 1, events: 2 });
+    assert.deepEqual(await at(to + daysToMs(90)), { deliveries: 0, attempts: 0, events: 0 });
   });
 
   it("skips due deliveries of a deleted webhook", async (t) => {

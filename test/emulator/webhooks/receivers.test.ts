@@ -114,8 +114,8 @@ describe("delivery attempt", () => {
 
   it("fails when the receiver hangs up or uses another protocol", async (t) => {
     const { subscribe, happen, runner, story } = await createDeliveryFixture(t);
-    const silent = await tcpServer(t, (socket) => void socket.once("data", () => socket.destroy()));
-    const chatty = await tcpServer(
+    const silent = await startTcpServer(t, (socket) => void socket.once("data", () => socket.destroy()));
+    const chatty = await startTcpServer(
       t,
       (socket) => void socket.once("data", () => socket.end("220 mail.example ready\r\n")),
     );
@@ -166,7 +166,7 @@ describe("delivery attempt", () => {
 
   it("fails when the certificate is not trusted", async (t) => {
     const { subscribe, happen, runner, story } = await createDeliveryFixture(t);
-    const server = createTls(selfSigned(), (_, response) => response.end());
+    const server = createTls(readSelfSignedCertificate(), (_, response) => response.end());
     server.listen(0, "127.0.0.1");
     await once(server, "listening");
     t.after(() => server.close());
@@ -291,7 +291,7 @@ describe("webhook destination check", () => {
 
 type After = Parameters<typeof startReceiver>[0];
 
-async function tcpServer(t: After, talk: (socket: import("node:net").Socket) => void): Promise<string> {
+async function startTcpServer(t: After, talk: (socket: import("node:net").Socket) => void): Promise<string> {
   const server = createTcp((socket) => {
     socket.on("error", () => {});
     talk(socket);
@@ -302,7 +302,7 @@ async function tcpServer(t: After, talk: (socket: import("node:net").Socket) => 
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-const selfSigned = () => ({
+const readSelfSignedCertificate = () => ({
   key: readFileSync(new URL("../../../fixtures/tls/self-signed.key.pem", import.meta.url)),
   cert: readFileSync(new URL("../../../fixtures/tls/self-signed.cert.pem", import.meta.url)),
 });

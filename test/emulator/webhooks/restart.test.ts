@@ -11,7 +11,7 @@ import { addCleanup } from "../../support/cleanup.ts";
 import { startReceiver } from "../../support/receiver.ts";
 import { createDeliveryFixture, toMilliseconds } from "../../support/webhooks.ts";
 
-async function stateFile(t: TestContext): Promise<() => Promise<Store>> {
+async function createStoreOpener(t: TestContext): Promise<() => Promise<Store>> {
   const folder = await mkdtemp(join(tmpdir(), "svc-"));
   addCleanup(t, () => rm(folder, { recursive: true }));
   return () => openFileStore({ path: join(folder, "emulator.json"), collections, wall: systemWallClock });
@@ -19,7 +19,7 @@ async function stateFile(t: TestContext): Promise<() => Promise<Store>> {
 
 describe("webhook schedule after a restart", () => {
   it("continues from its last state", async (t) => {
-    const open = await stateFile(t);
+    const open = await createStoreOpener(t);
     const sink = await startReceiver(t);
     sink.answer(500);
     const before = await createDeliveryFixture(t, { store: await open() });
@@ -41,7 +41,7 @@ describe("webhook schedule after a restart", () => {
   });
 
   it("repeats an attempt without a recorded outcome", async (t) => {
-    const open = await stateFile(t);
+    const open = await createStoreOpener(t);
     const sink = await startReceiver(t);
     const reached = new Promise<void>((resolve) => sink.answer(() => resolve()));
     const before = await createDeliveryFixture(t, { store: await open(), wall: impatient });

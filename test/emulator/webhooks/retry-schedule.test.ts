@@ -7,7 +7,7 @@ import { startTestEmulator } from "../../support/emulator.ts";
 import { startReceiver } from "../../support/receiver.ts";
 
 /** The attempts for one contract at a dead receiver, by the minute. */
-async function attemptsAt(t: TestContext, options: EmulatorOptions) {
+async function listAttemptTimes(t: TestContext, options: EmulatorOptions) {
   const { api, ask, clock } = await startTestEmulator(t, options);
   const sink = await startReceiver(t);
   sink.answer(500);
@@ -45,28 +45,28 @@ const seedWith = (retry_schedule: readonly string[]) => ({
 
 describe("retry schedule of a workspace", () => {
   it("follows the specification by default", async (t) =>
-    assert.deepEqual(await attemptsAt(t, {}), {
+    assert.deepEqual(await listAttemptTimes(t, {}), {
       retry_schedule: ["5m", "10m", "20m", "40m", "80m", "160m"],
       status: "DISABLED_BY_ERROR",
       deliveries: [{ outcome: "skipped_disabled", max_attempts: 7, seconds: [0, 300, 900, 2_100, 4_500, 9_300] }],
     }));
 
   it("follows the option, and a delivery ends after its last retry", async (t) =>
-    assert.deepEqual(await attemptsAt(t, { retrySchedule: ["30s", "PT2M"] }), {
+    assert.deepEqual(await listAttemptTimes(t, { retrySchedule: ["30s", "PT2M"] }), {
       retry_schedule: ["30s", "PT2M"],
       status: "ACTIVE",
       deliveries: [{ outcome: "failed", max_attempts: 3, seconds: [0, 30, 150] }],
     }));
 
   it("follows the seed if the seed defines it", async (t) =>
-    assert.deepEqual(await attemptsAt(t, { seed: seedWith(["10s"]), retrySchedule: ["30s", "2m"] }), {
+    assert.deepEqual(await listAttemptTimes(t, { seed: seedWith(["10s"]), retrySchedule: ["30s", "2m"] }), {
       retry_schedule: ["10s"],
       status: "ACTIVE",
       deliveries: [{ outcome: "failed", max_attempts: 2, seconds: [0, 10] }],
     }));
 
   it("may contain no retries", async (t) =>
-    assert.deepEqual(await attemptsAt(t, { retrySchedule: [] }), {
+    assert.deepEqual(await listAttemptTimes(t, { retrySchedule: [] }), {
       retry_schedule: [],
       status: "ACTIVE",
       deliveries: [{ outcome: "failed", max_attempts: 1, seconds: [0] }],

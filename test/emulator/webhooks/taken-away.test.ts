@@ -7,7 +7,7 @@ import { startReceiver } from "../../support/receiver.ts";
 import { createDeliveryFixture, type DeliveryFixture, initialTimeMs, toMilliseconds } from "../../support/webhooks.ts";
 
 /** A receiver that responds only on command, and its pending requests. */
-async function hanging(t: Parameters<typeof startReceiver>[0]) {
+async function startHeldReceiver(t: Parameters<typeof startReceiver>[0]) {
   const sink = await startReceiver(t);
   const held: ((status: number) => void)[] = [];
   let arrived = () => {};
@@ -22,7 +22,7 @@ async function hanging(t: Parameters<typeof startReceiver>[0]) {
   return { ...sink, held, next };
 }
 
-const queued = ({ store }: DeliveryFixture) =>
+const listQueue = ({ store }: DeliveryFixture) =>
   store.read(async (view) =>
     (await view.list(schedule, { by: "turn" })).map(({ id, kind, due }) => [id, kind, (due - initialTimeMs) / 60_000]),
   );
@@ -30,7 +30,7 @@ const queued = ({ store }: DeliveryFixture) =>
 describe("running attempt", () => {
   it("leaves no trace in the queue when its delivery was dropped", async (t) => {
     const office = await createDeliveryFixture(t);
-    const sink = await hanging(t);
+    const sink = await startHeldReceiver(t);
     const id = await office.subscribe(sink.url);
     const reached = sink.next();
     await office.happen("CONTRACT_CREATED");
@@ -38,13 +38,13 @@ describe("running attempt", () => {
     await office.store.transaction("drop", (tx) => tx.delete(deliveries, 1));
     sink.held[0]!(500);
     await office.runner.waitUntilIdle();
-    assert.deepEqual([await office.story(), await queued(office)], [[], []]);
+    assert.deepEqual([await office.story(), await listQueue(office)], [[], []]);
     assert.deepEqual(await office.subscription(id), { status: "ACTIVE", failure_count: 0 });
   });
 
   it("does not change an entry that replaced its own", async (t) => {
     const office = await createDeliveryFixture(t);
-    const sink = await hanging(t);
+    const sink = await startHeldReceiver(t);
     await office.subscribe(sink.url);
     const reached = sink.next();
     await office.happen("CONTRACT_CREATED");
@@ -56,12 +56,12 @@ describe("running attempt", () => {
     });
     sink.held[0]!(200);
     await office.runner.waitUntilIdle();
-    assert.deepEqual(await queued(office), [[1, "deliver", 7]]);
+    assert.deepEqual(await listQueue(office), [[1, "deliver", 7]]);
   });
 
   it("changes nothing after a successful resend", async (t) => {
     const office = await createDeliveryFixture(t);
-    const sink = await hanging(t);
+    const sink = await startHeldReceiver(t);
     const id = await office.subscribe(sink.url);
     const first = sink.next();
     await office.happen("CONTRACT_CREATED");
@@ -77,7 +77,7 @@ describe("running attempt", () => {
     sink.held[0]!(500);
     await office.runner.waitUntilIdle();
     assert.deepEqual(await office.story(), [{ webhook: id, outcome: "delivered", attempts: ["+0 200", "+0 500"] }]);
-    assert.deepEqual(await queued(office), []);
+    assert.deepEqual(await listQueue(office), []);
     assert.deepEqual(await office.subscription(id), { status: "ACTIVE", failure_count: 1 });
   });
 });
@@ -86,7 +86,7 @@ describe("attempt waiting for capacity", () => {
   /** Two events of a receiver that gets one at a time; the first hangs. */
   async function waiting(t: Parameters<typeof startReceiver>[0]) {
     const office = await createDeliveryFixture(t);
-    const sink = await hanging(t);
+    const sink = await startHeldReceiver(t);
     const id = await office.subscribe(sink.url, { failure_count: 5 });
     const reached = sink.next();
     await office.happen("CONTRACT_CREATED", "CONTRACT_SIGNED");
@@ -103,7 +103,7 @@ describe("attempt waiting for capacity", () => {
       { webhook: id, outcome: "delivered", attempts: ["+0 200"] },
       { webhook: id, outcome: "waiting", attempts: [] },
     ]);
-    assert.deepEqual([sink.received.length, await queued(office)], [1, []]);
+    assert.deepEqual([sink.received.length, await listQueue(office)], [1, []]);
   });
 
   it("is not made after its delivery was dropped", async (t) => {
@@ -112,7 +112,7 @@ describe("attempt waiting for capacity", () => {
     sink.held[0]!(200);
     await office.runner.waitUntilIdle();
     assert.deepEqual(await office.story(), [{ webhook: id, outcome: "delivered", attempts: ["+0 200"] }]);
-    assert.deepEqual([sink.received.length, await queued(office)], [1, []]);
+    assert.deepEqual([sink.received.length, await listQueue(office)], [1, []]);
   });
 
   it("is made once at its new time after it was postponed", async (t) => {
@@ -123,7 +123,7 @@ describe("attempt waiting for capacity", () => {
     });
     sink.held[0]!(200);
     await office.runner.waitUntilIdle();
-    assert.deepEqual(await queued(office), [[2, "deliver", 9]]);
+    assert.deepEqual(await listQueue(office), [[2, "deliver", 9]]);
     sink.answer(200);
     await office.runner.advance({ untilIdle: true });
     assert.deepEqual(await office.story(), [

@@ -11,9 +11,9 @@ import { systemWallClock } from "../../../src/base/clock.ts";
 import { startReceiver } from "../../support/receiver.ts";
 import { createDeliveryFixture, toMilliseconds } from "../../support/webhooks.ts";
 
-const days = (count: number): number => toMilliseconds(count * 24 * 60);
+const daysToMs = (count: number): number => toMilliseconds(count * 24 * 60);
 
-const idsOf = (store: Store) =>
+const listIds = (store: Store) =>
   store.read(async (view) => ({
     deliveries: (await view.list(deliveries)).map(({ id }) => id),
     attempts: (await view.list(attempts)).map(({ delivery_id, number }) => `${delivery_id}/${number}`),
@@ -33,10 +33,10 @@ describe("removal of expired records", () => {
       if (byMs > 0) await office.runner.advance({ by: byMs });
       await office.happen("CONTRACT_SIGNED");
       await office.runner.waitUntilIdle();
-      return idsOf(office.store);
+      return listIds(office.store);
     };
-    await attempt(days(30) - 1);
-    assert.equal((await idsOf(office.store)).deliveries.length, 61);
+    await attempt(daysToMs(30) - 1);
+    assert.equal((await listIds(office.store)).deliveries.length, 61);
     // Fifty records expire per virtual time, however many attempts it has, and the others at the next one.
     assert.deepEqual((await attempt(1)).deliveries, [...Array.from({ length: 10 }, (_, i) => 51 + i), 61, 62]);
     assert.deepEqual((await attempt(0)).deliveries, [...Array.from({ length: 10 }, (_, i) => 51 + i), 61, 62, 63]);
@@ -46,7 +46,7 @@ describe("removal of expired records", () => {
       attempts: ["61/1", "62/1", "63/1", "64/1"],
       events: [61, 62, 63, 64, 65],
     });
-    assert.deepEqual(await attempt(days(60)), { deliveries: [65], attempts: ["65/1"], events: [66] });
+    assert.deepEqual(await attempt(daysToMs(60)), { deliveries: [65], attempts: ["65/1"], events: [66] });
   });
 
   it("removes all expired records before the log is read", async (t) => {
@@ -60,11 +60,11 @@ describe("removal of expired records", () => {
       const kept = await tx.get(deliveries, 2);
       tx.put(deliveries, { ...kept!, keep_until: kept!.keep_until! + 1 });
     });
-    const now = office.clock.now() + days(30);
+    const now = office.clock.now() + daysToMs(30);
     await deleteExpiredRecords(office.store, now);
-    assert.deepEqual(await idsOf(office.store), { deliveries: [2], attempts: ["2/1"], events: [1] });
+    assert.deepEqual(await listIds(office.store), { deliveries: [2], attempts: ["2/1"], events: [1] });
     await deleteExpiredRecords(office.store, now + 1);
-    assert.deepEqual(await idsOf(office.store), { deliveries: [], attempts: [], events: [] });
+    assert.deepEqual(await listIds(office.store), { deliveries: [], attempts: [], events: [] });
   });
 });
 

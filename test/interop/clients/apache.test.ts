@@ -16,7 +16,7 @@ const isThere = (await canRun("apache2", "-v")) && (await canRun("test", "-r", j
 const skip = isThere ? false : "needs Debian's apache2 and libapache2-mod-auth-openidc";
 
 /** A free port, because a server with a configured port cannot report an automatic one. */
-async function freePort(): Promise<number> {
+async function findFreePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
@@ -26,13 +26,13 @@ async function freePort(): Promise<number> {
 }
 
 /** Apache in front of one page for signed-in users, as in the module's first example. */
-async function apache(t: TestContext, issuer: string): Promise<string> {
+async function startApache(t: TestContext, issuer: string): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "svc-apache-"));
   await chmod(folder, 0o755);
   await writeFile(join(folder, "page.txt"), "for members\n");
   const log = join(folder, "log");
   await writeFile(log, "");
-  const port = await freePort();
+  const port = await findFreePort();
   const own = `http://127.0.0.1:${port}`;
   const loaded = ["mpm_event", "authn_core", "authz_core", "authz_user", "headers", "auth_openidc"];
   const configuration = [
@@ -80,7 +80,7 @@ async function apache(t: TestContext, issuer: string): Promise<string> {
 
 it("Debian's mod_auth_openidc signs a user in before serving an Apache page", { skip }, async (t) => {
   const world = await startSignInEmulator(t);
-  const own = await apache(t, world.routerUrl);
+  const own = await startApache(t, world.routerUrl);
   const cookies = new Map<string, string>();
   // The module treats the User-Agent of Node's fetch as a script, and does not redirect scripts to sign in.
   const ask = async (url: string | URL) => {

@@ -48,11 +48,11 @@ it("the Prometheus client library parses the metrics in both formats", { skip: m
     assert.equal(counted, sum("svc_request_duration_seconds_count", durations, service), service);
   }
   assert.notEqual(sum("svc_requests_total", svc_requests, "contracts"), 0);
-  assert.deepEqual(outlined(read.text), outlined(read.openmetrics));
+  assert.deepEqual(summarizeFamilies(read.text), summarizeFamilies(read.openmetrics));
 });
 
 /** Everything except units, which the text format omits, and values, which change with time. */
-const outlined = (families: Read) =>
+const summarizeFamilies = (families: Read) =>
   Object.entries(families).map(([name, { type, help, samples }]) => ({
     ...{ name, type, help },
     samples: samples.map(([sample, labels]) => [sample, labels]),

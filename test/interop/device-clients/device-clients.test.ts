@@ -6,14 +6,14 @@ import { certifyDeviceClient, getOwnClientCommand } from "../../support/device-c
 import { installPrograms, installPythonPackages } from "../../support/foreign/installation.ts";
 import { getProgramPath } from "../../support/program.ts";
 
-const beside = (file: string): string => fileURLToPath(new URL(file, import.meta.url));
+const resolvePath = (file: string): string => fileURLToPath(new URL(file, import.meta.url));
 const python = await installPythonPackages("authlib==1.9.9", "requests==2.32.5");
 const go = await installPrograms({
   name: "device-client-x-oauth2-0.33.0-params",
   needs: ["go", "version"],
   steps: [
     ["go", "mod", "init", "example.test/device"],
-    ["cp", beside("go/main.go"), "main.go"],
+    ["cp", resolvePath("go/main.go"), "main.go"],
     ["go", "get", "golang.org/x/oauth2@v0.33.0"],
     ["go", "build", "-o", "device", "."],
   ],
@@ -38,7 +38,7 @@ describe("svc auth certify", { concurrency: 3 }, () => {
   });
 
   it("passes openid-client", async (t) => {
-    const { exit, findings, err } = await certifyDeviceClient(t, [process.execPath, beside("openid-client.mjs")]);
+    const { exit, findings, err } = await certifyDeviceClient(t, [process.execPath, resolvePath("openid-client.mjs")]);
     assert.deepEqual([exit, findings], [0, givesUp], err);
   });
 
@@ -52,13 +52,13 @@ describe("svc auth certify", { concurrency: 3 }, () => {
     if (python.missing !== undefined) return;
     const { exit, findings, err } = await certifyDeviceClient(t, [
       join(python.folder, "bin/python"),
-      beside("sign_in.py"),
+      resolvePath("sign_in.py"),
     ]);
     assert.deepEqual([exit, findings], [0, {}], err);
   });
 
   it("reports that @octokit/auth-oauth-device forgets a slow_down", async (t) => {
-    const { exit, findings, err } = await certifyDeviceClient(t, [process.execPath, beside("octokit.mjs")]);
+    const { exit, findings, err } = await certifyDeviceClient(t, [process.execPath, resolvePath("octokit.mjs")]);
     const expected = {
       "request.encoding": "warning",
       "slow-down.for-good": "failed",

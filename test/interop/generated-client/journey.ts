@@ -4,7 +4,7 @@ import type { paths as Contracts } from "./contracts.ts";
 import type { paths as Emulator } from "./emulator.ts";
 import type { paths as Router } from "./router.ts";
 
-export interface Started {
+export interface JourneyAddresses {
   readonly routerUrl: string;
   readonly contractsUrl: string;
   readonly clientId: string;
@@ -14,7 +14,7 @@ export interface Started {
 }
 
 /** Runs the journey from an uploaded file to an executed contract. Returns the results of its steps. */
-export async function journey(started: Started) {
+export async function runJourney(started: JourneyAddresses) {
   const key = { "client-id": started.clientId, "client-secret": started.clientSecret };
   const contracts = createClient<Contracts>({ baseUrl: started.contractsUrl, headers: key });
   const router = createClient<Router>({ baseUrl: started.routerUrl });
@@ -23,8 +23,8 @@ export async function journey(started: Started) {
     headers: { authorization: `Bearer ${started.token}` },
   });
 
-  const clusters = given(await router.GET("/router/v1/clusters/", {}));
-  const webhook = given(
+  const clusters = requireData(await router.GET("/router/v1/clusters/", {}));
+  const webhook = requireData(
     await contracts.POST("/api/v2.1/public/webhooks/", {
       body: {
         title: "All",
@@ -34,7 +34,7 @@ export async function journey(started: Started) {
     }),
   );
 
-  const uploads = given(
+  const uploads = requireData(
     await contracts.POST("/api/v2.1/public/workspace/files/uploads/", {
       body: { files: [{ filename: "brief.txt", content_type: "text/plain" }] },
     }),
@@ -45,13 +45,13 @@ export async function journey(started: Started) {
     headers: { "content-type": "text/plain" },
     body: "hello",
   });
-  const intake = given(
+  const intake = requireData(
     await contracts.POST("/api/v1/public/legal_intake/", {
       body: { title: "Please draft", workflow_id: 201, file_ids: [file.file_id] },
     }),
   );
 
-  const created = given(
+  const created = requireData(
     await contracts.POST("/api/v2.1/public/contracts/", {
       body: {
         contract_template_id: 101,
@@ -68,25 +68,29 @@ export async function journey(started: Started) {
     }),
   );
   const path = { composite_id: created.id };
-  given(
+  requireData(
     await contracts.POST("/api/v2.1/public/contracts/{composite_id}/send_to_counterparties", {
       params: { path },
       body: {},
     }),
   );
-  const sent = given(await contracts.GET("/api/v2.1/public/contracts/{composite_id}/status", { params: { path } }));
-  const recipients = given(
+  const sent = requireData(
+    await contracts.GET("/api/v2.1/public/contracts/{composite_id}/status", { params: { path } }),
+  );
+  const recipients = requireData(
     await contracts.GET("/api/v2.1/public/contracts/{composite_id}/recipients/", { params: { path } }),
   );
-  given(
+  requireData(
     await emulator.POST("/_emulator/contracts/{id}/sign", {
       params: { path: { id: created.id } },
       body: { email: "bill@initech.example" },
     }),
   );
-  const executed = given(await contracts.GET("/api/v2.1/public/contracts/{composite_id}/status", { params: { path } }));
-  given(await emulator.POST("/_emulator/clock/advance", { body: { until_idle: true } }));
-  const deliveries = given(
+  const executed = requireData(
+    await contracts.GET("/api/v2.1/public/contracts/{composite_id}/status", { params: { path } }),
+  );
+  requireData(await emulator.POST("/_emulator/clock/advance", { body: { until_idle: true } }));
+  const deliveries = requireData(
     await emulator.GET("/_emulator/deliveries", { params: { query: { webhook: webhook.id, outcome: "delivered" } } }),
   );
 
@@ -111,7 +115,7 @@ export async function journey(started: Started) {
 }
 
 /** Returns the body of a success. Throws otherwise. */
-function given<T>({ data, error, response }: { data?: T; error?: unknown; response: Response }): T {
+function requireData<T>({ data, error, response }: { data?: T; error?: unknown; response: Response }): T {
   if (!response.ok) throw new Error(`${response.url}: ${response.status} ${JSON.stringify(error)}`);
   return data as T;
 }

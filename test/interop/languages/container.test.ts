@@ -7,7 +7,7 @@ import { extractCodeBlocks } from "../../support/cli/pages.ts";
 import { installNpmPackages, installPrograms, installPythonPackages } from "../../support/foreign/installation.ts";
 import { canRun, runProgram } from "../../support/foreign/program.ts";
 
-const recipe = (language: string): string => extractCodeBlocks("docs/container.md", language)[0] ?? "";
+const extractRecipe = (language: string): string => extractCodeBlocks("docs/container.md", language)[0] ?? "";
 
 const node = await installNpmPackages("testcontainers@11.0.3", "typescript@5.9.3", "@types/node@20.19.43");
 const python = await installPythonPackages("testcontainers==4.15.0", "mypy==1.18.2");
@@ -28,7 +28,7 @@ const java = await installPrograms({
 describe("Testcontainers recipe", () => {
   it("works with Node.js", { skip: node.missing }, async () => {
     if (node.missing !== undefined) return;
-    await writeFile(join(node.folder, "recipe.mts"), recipe("js"));
+    await writeFile(join(node.folder, "recipe.mts"), extractRecipe("js"));
     const options = ["--noEmit", "--strict", "--skipLibCheck", "--module", "nodenext", "--target", "es2022"];
     await runProgram(join(node.folder, "node_modules/.bin/tsc"), [...options, "recipe.mts"], { cwd: node.folder });
   });
@@ -36,14 +36,14 @@ describe("Testcontainers recipe", () => {
   it("works with Python", { skip: python.missing }, async (t) => {
     if (python.missing !== undefined) return;
     const cwd = await createTestFolder(t);
-    await writeFile(join(cwd, "recipe.py"), recipe("python"));
+    await writeFile(join(cwd, "recipe.py"), extractRecipe("python"));
     const out = await runProgram(join(python.folder, "bin/mypy"), ["--cache-dir", cwd, "recipe.py"], { cwd });
     assert.match(out, /^Success/);
   });
 
   it("works with Go", { skip: goSkipReason }, async (t) => {
     const cwd = await createTestFolder(t);
-    await writeFile(join(cwd, "sandbox_test.go"), recipe("go"));
+    await writeFile(join(cwd, "sandbox_test.go"), extractRecipe("go"));
     await runProgram("go", ["mod", "init", "example.test/sandbox"], { cwd });
     await runProgram("go", ["get", testcontainersOfGo], { cwd });
     await runProgram("go", ["mod", "tidy"], { cwd });
@@ -53,7 +53,7 @@ describe("Testcontainers recipe", () => {
   it("works with Java", { skip: java.missing }, async (t) => {
     if (java.missing !== undefined) return;
     const cwd = await createTestFolder(t);
-    await writeFile(join(cwd, "Sandbox.java"), recipe("java"));
+    await writeFile(join(cwd, "Sandbox.java"), extractRecipe("java"));
     await runProgram("javac", ["-d", ".", "-cp", join(java.folder, "*"), "Sandbox.java"], { cwd });
   });
 });

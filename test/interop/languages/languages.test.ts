@@ -47,7 +47,7 @@ const documented = {
 } as const;
 
 /** A copy of a language's fixtures with its documented example, and the environment for `svc`. */
-async function workshop(t: TestContext, language: keyof typeof documented) {
+async function createExampleFolder(t: TestContext, language: keyof typeof documented) {
   const folder = await createTestFolder(t);
   const cwd = join(folder, language);
   await cp(join(languages, language), cwd, { recursive: true });
@@ -57,11 +57,11 @@ async function workshop(t: TestContext, language: keyof typeof documented) {
 }
 
 /** Starts a program that waits forever with two emulators, kills it, and waits until both have exited. */
-async function killed(
+async function runAndKill(
   t: TestContext,
   program: string,
   argv: readonly string[],
-  { cwd, env }: Awaited<ReturnType<typeof workshop>>,
+  { cwd, env }: Awaited<ReturnType<typeof createExampleFolder>>,
 ): Promise<void> {
   const child = spawn(program, argv, { cwd, env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "ignore"] });
   t.after(() => child.kill("SIGKILL"));
@@ -83,27 +83,27 @@ async function killed(
 
 describe("fixtures for other languages", () => {
   it("runs the pytest example", { skip: python.missing }, async (t) => {
-    const { cwd, env } = await workshop(t, "python");
+    const { cwd, env } = await createExampleFolder(t, "python");
     const argv = ["-m", "pytest", "--quiet", "-p", "no:cacheprovider"];
     const out = await runProgram(pythonProgram, argv, { cwd: join(cwd, "example"), env });
     assert.match(out, /\n5 passed in /);
   });
 
   it("stops the emulator when pytest is killed", { skip: python.missing }, async (t) => {
-    const place = await workshop(t, "python");
+    const place = await createExampleFolder(t, "python");
     const test = 'import time\n\n\ndef test_waits(svc):\n    print("stuck", flush=True)\n    time.sleep(600)\n';
     await writeFile(join(place.cwd, "example/test_waits.py"), test);
     const argv = ["-m", "pytest", "-s", "-p", "no:cacheprovider", "example/test_waits.py"];
-    await killed(t, pythonProgram, argv, place);
+    await runAndKill(t, pythonProgram, argv, place);
   });
 
   it("runs the Go example", { skip: goSkipReason }, async (t) => {
-    const { cwd, env } = await workshop(t, "go");
+    const { cwd, env } = await createExampleFolder(t, "go");
     assert.match(await runProgram("go", ["test", "-count=1", "./..."], { cwd, env }), /^ok\s+svctest\/example/m);
   });
 
   it("stops the emulator when the Go tests are killed", { skip: goSkipReason }, async (t) => {
-    const place = await workshop(t, "go");
+    const place = await createExampleFolder(t, "go");
     const test = `package example
 
 import (
@@ -119,11 +119,11 @@ func TestStuck(t *testing.T) {
 `;
     await writeFile(join(place.cwd, "example/stuck_test.go"), test);
     await runProgram("go", ["test", "-c", "-o", "stuck", "./example"], { cwd: place.cwd });
-    await killed(t, join(place.cwd, "stuck"), ["-test.run", "Stuck"], place);
+    await runAndKill(t, join(place.cwd, "stuck"), ["-test.run", "Stuck"], place);
   });
 
   it("runs the JUnit example", { skip: java.missing }, async (t) => {
-    const { cwd, env } = await workshop(t, "java");
+    const { cwd, env } = await createExampleFolder(t, "java");
     await runProgram("mvn", ["--offline", "--batch-mode", "--quiet", "test"], { cwd, env });
     const reports = ["ContractsTest", "DeliveryTest"].map((name) =>
       readFileSync(join(cwd, `target/surefire-reports/example.${name}.txt`), "utf8"),
@@ -133,7 +133,7 @@ func TestStuck(t *testing.T) {
   });
 
   it("stops the emulator when the JUnit tests are killed", { skip: java.missing }, async (t) => {
-    const place = await workshop(t, "java");
+    const place = await createExampleFolder(t, "java");
     const program = `import svctest.Emulator;
 
 class Stuck {
@@ -147,6 +147,6 @@ class Stuck {
     await writeFile(join(place.cwd, "Stuck.java"), program);
     const source = "src/main/java/svctest/Emulator.java";
     await runProgram("javac", ["-d", "classes", "-cp", gson, source], { cwd: place.cwd });
-    await killed(t, "java", ["-cp", ["classes", gson].join(delimiter), "Stuck.java"], place);
+    await runAndKill(t, "java", ["-cp", ["classes", gson].join(delimiter), "Stuck.java"], place);
   });
 });

@@ -23,16 +23,16 @@ const python = await installPythonPackages("flask==3.1.3", "fastapi==0.165.0", "
 
 /** The receivers of fixtures/receivers, built once for all tests of a run. */
 export const receivers = {
-  express: await nodeReceiver("express.mjs"),
-  fastify: await nodeReceiver("fastify.mjs"),
-  flask: pythonReceiver(python, "flask_receiver.py"),
-  fastapi: pythonReceiver(python, "fastapi_receiver.py"),
+  express: await buildNodeReceiver("express.mjs"),
+  fastify: await buildNodeReceiver("fastify.mjs"),
+  flask: createPythonReceiver(python, "flask_receiver.py"),
+  fastapi: createPythonReceiver(python, "fastapi_receiver.py"),
   go: await buildGoReceiver(join(fixtures, "go")),
-  java: await javaReceiver(join(fixtures, "java"), "Receiver"),
+  java: await buildJavaReceiver(join(fixtures, "java"), "Receiver"),
 } as const;
 
 /** Copies a receiver next to the packages, because Node resolves packages from the location of the file. */
-async function nodeReceiver(file: string): Promise<BuiltReceiver> {
+async function buildNodeReceiver(file: string): Promise<BuiltReceiver> {
   if (nodePackages.missing !== undefined) return nodePackages;
   const folder = join(root, "node");
   const isNew = (await mkdir(folder, { recursive: true })) !== undefined;
@@ -43,7 +43,7 @@ async function nodeReceiver(file: string): Promise<BuiltReceiver> {
   return { command: `exec '${process.execPath}' '${join(folder, file)}'` };
 }
 
-function pythonReceiver(installed: Installation, file: string): BuiltReceiver {
+function createPythonReceiver(installed: Installation, file: string): BuiltReceiver {
   if (installed.missing !== undefined) return installed;
   return { command: `exec '${join(installed.folder, "bin/python")}' -B '${join(fixtures, "python", file)}'` };
 }
@@ -56,7 +56,7 @@ export async function buildGoReceiver(folder: string, ...files: readonly string[
   return { command: `exec '${program}'` };
 }
 
-export async function javaReceiver(folder: string, name: string): Promise<BuiltReceiver> {
+export async function buildJavaReceiver(folder: string, name: string): Promise<BuiltReceiver> {
   if (!(await canRun("javac", "-version"))) return { missing: "A JDK is not installed." };
   const classes = await mkdtemp(join(root, "java-"));
   await runProgram("javac", ["-d", classes, join(folder, `${name}.java`)], { cwd: folder });

@@ -6,7 +6,7 @@ import { describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { installPythonPackages } from "../../support/foreign/installation.ts";
 import { canRun, runProgram } from "../../support/foreign/program.ts";
-import { type BuiltReceiver, buildGoReceiver, getReceiverCommand, javaReceiver } from "./built.ts";
+import { type BuiltReceiver, buildGoReceiver, buildJavaReceiver, getReceiverCommand } from "./built.ts";
 import { certifyReceiver } from "./certified.ts";
 
 const folder = fileURLToPath(new URL("../../../docs/receivers/", import.meta.url));
@@ -15,10 +15,10 @@ const maxLines = 40;
 /** The receivers of docs/receivers with the commands in their first lines. */
 const documented: Readonly<Record<string, BuiltReceiver>> = Object.freeze({
   "receiver.mjs": { command: `exec '${process.execPath}' '${join(folder, "receiver.mjs")}'` },
-  "receiver.py": await pythonReceiver(),
+  "receiver.py": await installPythonReceiver(),
   "receiver.go": await buildGoReceiver(folder, "receiver.go"),
-  "Receiver.java": await javaReceiver(folder, "Receiver"),
-  "Receiver.cs": await csharpReceiver(),
+  "Receiver.java": await buildJavaReceiver(folder, "Receiver"),
+  "Receiver.cs": await buildCsharpReceiver(),
 });
 
 describe("folder docs/receivers", () => {
@@ -42,14 +42,14 @@ describe("folder docs/receivers", () => {
   });
 });
 
-async function pythonReceiver(): Promise<BuiltReceiver> {
+async function installPythonReceiver(): Promise<BuiltReceiver> {
   const installed = await installPythonPackages("flask==3.1.3", "fastapi==0.165.0", "uvicorn==0.54.0");
   if (installed.missing !== undefined) return installed;
   return { command: `exec '${join(installed.folder, "bin/python")}' -B '${join(folder, "receiver.py")}'` };
 }
 
 /** Runs with .NET, or with Mono, which accepts the same source. */
-async function csharpReceiver(): Promise<BuiltReceiver> {
+async function buildCsharpReceiver(): Promise<BuiltReceiver> {
   const project = await mkdtemp(join(tmpdir(), "svc-receiver-cs-"));
   if (await canRun("dotnet", "--version")) {
     await runProgram("dotnet", ["new", "console", "--name", "receiver", "--output", project], { cwd: project });

@@ -10,7 +10,7 @@ import { startTestEmulator, type TestEmulator } from "../../support/emulator.ts"
 import { installPythonPackages } from "../../support/foreign/installation.ts";
 import accepted from "./accepted.json" with { type: "json" };
 
-const here = (name: string) => fileURLToPath(new URL(name, import.meta.url));
+const resolvePath = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 
 /** `npm run fuzz` sends many more requests, which differ in each run. */
 const isLong = process.env.FUZZ === "long";
@@ -30,7 +30,7 @@ const always = [
 type Service = (typeof documentedServices)[number];
 
 /** Requests to the contract API act as a known user, because most would otherwise fail with an unknown address. */
-const credentials = ({ clusters, token }: TestEmulator): Readonly<Record<Service, readonly string[]>> => ({
+const createCredentialHeaders = ({ clusters, token }: TestEmulator): Readonly<Record<Service, readonly string[]>> => ({
   router: [],
   contracts: [
     `client-id: ${clusters[0]?.clientId}`,
@@ -55,8 +55,8 @@ describe("schemathesis check of the OpenAPI documents", {
       const document = `${started.controlUrl}/openapi/${service}.json`;
       const { exit, report, met } = await run(t, join(installed.folder, "bin/schemathesis"), service, [
         document,
-        ...["--url", await firstServer(document)],
-        ...credentials(started)[service].flatMap((header) => ["--header", header]),
+        ...["--url", await getFirstServerUrl(document)],
+        ...createCredentialHeaders(started)[service].flatMap((header) => ["--header", header]),
         ...leftOut.flatMap(({ operation }) => ["--exclude-operation-id", operation]),
         ...amount,
         ...always,
@@ -70,7 +70,7 @@ describe("schemathesis check of the OpenAPI documents", {
 });
 
 /** The server address in the document. The default of schemathesis is the document's own address. */
-async function firstServer(document: string): Promise<string> {
+async function getFirstServerUrl(document: string): Promise<string> {
   const { servers } = (await (await fetch(document)).json()) as { servers: readonly { url: string }[] };
   return servers[0]?.url ?? "";
 }
@@ -80,7 +80,7 @@ async function run(t: TestContext, program: string, service: Service, argv: read
   const cwd = await mkdtemp(join(tmpdir(), "svc-schemathesis-"));
   t.after(() => rm(cwd, { recursive: true, force: true }));
   const met = join(cwd, "met.txt");
-  const env = { ...process.env, SCHEMATHESIS_HOOKS: here("hooks.py"), SERVICE: service, MET: met };
+  const env = { ...process.env, SCHEMATHESIS_HOOKS: resolvePath("hooks.py"), SERVICE: service, MET: met };
   const told = await new Promise<{ exit: number; report: string }>((resolve) => {
     const options = { cwd, env, maxBuffer: 2 ** 28 };
     const child = execFile(program, ["run", ...argv], options, (_, out, err) =>

@@ -5,7 +5,7 @@ import type { CommandDeclaration, CommandSpec, FlagSpec } from "../../../src/der
 import { deriveSpecs } from "../../../src/derive/specs.ts";
 import { loadAllCommands } from "./all-commands.ts";
 
-export const wordsOf = ({ words }: CommandDeclaration): string => words.join(" ");
+export const getCommandName = ({ words }: CommandDeclaration): string => words.join(" ");
 
 /** A valid command line with its input files. */
 export interface CommandLine {
@@ -51,7 +51,7 @@ export async function createCommandLines(): Promise<readonly CommandLine[]> {
   const specs = new Map(
     Object.values(deriveSpecs())
       .flat()
-      .map((spec) => [wordsOf(spec), spec]),
+      .map((spec) => [getCommandName(spec), spec]),
   );
   const commands = await loadAllCommands();
   return Promise.all(
@@ -60,7 +60,7 @@ export async function createCommandLines(): Promise<readonly CommandLine[]> {
         command,
         argv,
         stdin,
-        files: await filesOf(argv, command.flags, specs.get(wordsOf(command))),
+        files: await createFiles(argv, command.flags, specs.get(getCommandName(command))),
       })),
     ),
   );
@@ -68,7 +68,7 @@ export async function createCommandLines(): Promise<readonly CommandLine[]> {
 
 const state = { svc_state: 1 };
 
-async function filesOf(argv: readonly string[], flags: readonly FlagSpec[], spec: CommandSpec | undefined) {
+async function createFiles(argv: readonly string[], flags: readonly FlagSpec[], spec: CommandSpec | undefined) {
   const [example] = spec ? ((await loadOperation(spec)).examples as readonly { body?: unknown }[]) : [];
   const body = example?.body;
   const bytes = typeof body === "string" || body instanceof Uint8Array ? body : JSON.stringify(body ?? state);
@@ -92,7 +92,7 @@ export async function writeFiles(folder: string, files: CommandLine["files"]): P
 }
 
 /** Returns all files of a folder with their content. */
-async function contentOf(folder: string): Promise<Record<string, string>> {
+async function readContents(folder: string): Promise<Record<string, string>> {
   const found = await readdir(folder, { recursive: true, withFileTypes: true });
   const files = found.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
   const pairs = files.sort().map(async (path) => [path.slice(folder.length + 1), await readFile(path, "latin1")]);
@@ -105,7 +105,7 @@ export async function findChangedFiles(
   before: CommandLine["files"],
   mayChange: (path: string) => boolean = () => false,
 ): Promise<string | undefined> {
-  const after = await contentOf(folder);
+  const after = await readContents(folder);
   const was = (path: string) =>
     before[path] === undefined ? undefined : Buffer.from(before[path] as string).toString("latin1");
   const paths = [...new Set([...Object.keys(after), ...Object.keys(before)])];

@@ -2,7 +2,7 @@ import { testSecret } from "./command-lines.ts";
 import { formatRunResult } from "./failing-cases.ts";
 import type { RunResult } from "./run-cli.ts";
 
-interface Told {
+interface ErrorDocument {
   readonly error: {
     readonly message: string;
     readonly hint: string | null;
@@ -40,7 +40,7 @@ export function findJsonErrorDefect(
   if (`${out}${err}`.includes(testSecret)) return `tells a secret: ${formatRunResult(result)}`;
   const isOneLine = err.indexOf("\n") === err.length - 1 && err.startsWith('{"error":');
   if (!isOneLine || (out !== "" && !streams)) return formatRunResult(result);
-  const { error } = JSON.parse(err) as Told;
+  const { error } = JSON.parse(err) as ErrorDocument;
   // A failure with an unknown outcome must not be retried without a check, so it exits with 1.
   const due = error.hint?.includes("may have taken effect") ? 1 : exit;
   const isTold = message.test(error.message) && !hasStack(error.message) && error.exitCode === due;

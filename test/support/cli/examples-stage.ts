@@ -24,7 +24,7 @@ const approval = "--set approvals.0.name=x --set approvals.0.notes=x --set appro
 const keyPointer = "--set key_pointers.0.key_pointer_field_name=expiry_date --set key_pointers.0.value=2032-01-01";
 const activities = "--only-for-activities CONTRACT_SIGNED --only-for-activities CONTRACT_VOIDED";
 const subscribed = [create, `webhooks create --title x --url RECEIVER ${activities}`];
-const told = [...subscribed, "webhooks trigger CONTRACT_SIGNED"];
+const triggeringCommands = [...subscribed, "webhooks trigger CONTRACT_SIGNED"];
 const job = "router map-clients clients.csv --column id --cluster eu-1";
 const staging = "config set router_url ROUTER --profile staging";
 const recording = "verify record --out corpus --rate 1000";
@@ -76,8 +76,8 @@ const setupCommands: Readonly<Record<string, readonly string[]>> = {
   "emulator approve": [create, `contracts approvals create T-1 ${approval}`],
   "emulator complete-review": [paper],
   "emulator decline": sent,
-  "emulator deliveries": told,
-  "emulator deliveries resend": [...told, "webhooks trigger CONTRACT_SIGNED"],
+  "emulator deliveries": triggeringCommands,
+  "emulator deliveries resend": [...triggeringCommands, "webhooks trigger CONTRACT_SIGNED"],
   "emulator device approve": [deviceCode],
   "emulator device deny": [deviceCode],
   "emulator fault remove": ["emulator fault add --direction outgoing --effect duplicate"],
@@ -89,7 +89,7 @@ const setupCommands: Readonly<Record<string, readonly string[]>> = {
   "emulator resume": [create, "emulator hold T-1"],
   "emulator sign": sent,
   "emulator unmark": sent,
-  "emulator wait-for --activity": told,
+  "emulator wait-for --activity": triggeringCommands,
   "emulator wait-for --contract": [...sent, "emulator sign T-1"],
   "emulator webhooks": subscribed,
   intake: ["intake create --title Help --workflow-id 201"],
@@ -104,10 +104,10 @@ const setupCommands: Readonly<Record<string, readonly string[]>> = {
   "verify replay corpus --against": [recording, staging],
   "verify scan": [recording],
   "webhooks delete": subscribed,
-  "webhooks re-trigger": [...told, create, "webhooks trigger CONTRACT_SIGNED --contract T-2"],
-  "webhooks replay": told,
+  "webhooks re-trigger": [...triggeringCommands, create, "webhooks trigger CONTRACT_SIGNED --contract T-2"],
+  "webhooks replay": triggeringCommands,
   "webhooks trigger": subscribed,
-  "webhooks why": told,
+  "webhooks why": triggeringCommands,
 };
 
 /** Secrets of the demo's connected apps. */
@@ -117,7 +117,7 @@ const team = { team: { id: "T-NORTHWIND" } };
 const saved = "hooks/0001-CONTRACT_SIGNED";
 
 /** Creates the files that the examples mention. */
-function files({ emulator: { clusters } }: CliEmulator): Record<string, string | Buffer> {
+function createFiles({ emulator: { clusters } }: CliEmulator): Record<string, string | Buffer> {
   const { hmacKey } = clusters[0]!;
   return {
     "activity.json": JSON.stringify({ ...receiveActivity.examples[0].body, serviceUrl: "https://chat-b.example/eu" }),
@@ -202,7 +202,7 @@ const reactions: readonly { readonly reads: RegExp; react(found: string, svc: Sv
 ];
 
 /** Simulates a user at the terminal who performs each action once. */
-function attended(svc: Svc): RunOptions & { readonly hasStopped: () => boolean } {
+function createAttendedOptions(svc: Svc): RunOptions & { readonly hasStopped: () => boolean } {
   const left = new Set(reactions);
   let signalled = false;
   let stop = () => {};
@@ -229,7 +229,7 @@ function attended(svc: Svc): RunOptions & { readonly hasStopped: () => boolean }
   };
 }
 
-interface Staged extends RunResult {
+interface ExampleResult extends RunResult {
   /** Whether Ctrl-C ended the example. */
   readonly stopped: boolean;
 }
@@ -238,7 +238,11 @@ interface Staged extends RunResult {
  * Runs an example on an emulator with the demo seed, after the commands that the example requires. A simulated user
  * responds to prompts, and Ctrl-C ends endless commands.
  */
-async function staged(t: Pick<TestContext, "after">, { argv, stdin }: Example, built: CliBuild): Promise<Staged> {
+async function runExample(
+  t: Pick<TestContext, "after">,
+  { argv, stdin }: Example,
+  built: CliBuild,
+): Promise<ExampleResult> {
   const stage = await startCliEmulator(t);
   const { cwd, emulator } = stage;
   const svc: CliEmulator["svc"] = (words, options) => stage.svc(words, { ...options, built });
@@ -252,7 +256,7 @@ async function staged(t: Pick<TestContext, "after">, { argv, stdin }: Example, b
   await mkdir(join(cwd, "hooks"));
   await mkdir(join(cwd, "bin"));
   for (const [name, content] of Object.entries(programs)) await writeFile(join(cwd, name), content, { mode: 0o755 });
-  for (const [name, content] of Object.entries(files(stage))) {
+  for (const [name, content] of Object.entries(createFiles(stage))) {
     if ([...story, line].some((one) => one.includes(name.replace(".headers", ""))))
       await writeFile(join(cwd, name), content);
   }
@@ -268,7 +272,7 @@ async function staged(t: Pick<TestContext, "after">, { argv, stdin }: Example, b
   }
   const [start] = Object.keys(here).filter((words) => line.startsWith(words));
   const own = start === undefined ? argv : [...here[start]!.split(" "), ...argv.slice(start.split(" ").length)];
-  const someone = attended(svc);
+  const someone = createAttendedOptions(svc);
   const result = await svc(["--yes", ...own.map((word) => real(word.replace("localhost:3000/hooks", address)))], {
     env: { ...env, PATH: [join(cwd, "bin"), process.env.PATH].join(delimiter), EDITOR: "true" },
     tty: line.endsWith("--edit"),
@@ -324,7 +328,7 @@ export async function runExamples(examples: readonly Example[], built: CliBuild)
   const unused = new Set(beginnings.map(({ start }) => start));
   for (const example of examples) {
     const line = example.argv.join(" ");
-    const { exit, err, stopped } = await onItsOwn((t) => staged(t, example, built));
+    const { exit, err, stopped } = await onItsOwn((t) => runExample(t, example, built));
     const other = beginnings.find(({ start }) => line.startsWith(start));
     if (other) unused.delete(other.start);
     const expected = stopped ? signalCodes.SIGINT : (other?.exit ?? 0);

@@ -6,15 +6,15 @@ const json = { "content-type": "application/json" };
 const html = { "content-type": "text/html" };
 const page = "<!doctype html><html><body>Welcome";
 
-const half = (response: ServerResponse, type: string) =>
+const sendTruncatedHead = (response: ServerResponse, type: string) =>
   response.writeHead(200, { "content-type": type, "content-length": 999 });
 
 /** Faults of a service or of an intermediary. `type` is the media type of the expected response. */
 const plays = {
   hangs: () => {},
-  stalls: (response, type) => half(response, type).write("{"),
+  stalls: (response, type) => sendTruncatedHead(response, type).write("{"),
   "hangs up": (response) => response.destroy(),
-  "truncates its response": (response, type) => half(response, type).write("{", () => response.destroy()),
+  "truncates its response": (response, type) => sendTruncatedHead(response, type).write("{", () => response.destroy()),
   "responds with HTML": (response) => response.writeHead(200, html).end(page),
   "responds with 502 and HTML": (response) => response.writeHead(502, html).end(page),
   "responds with 500": (response) => response.writeHead(500, json).end("{}"),
@@ -68,7 +68,7 @@ export async function startHostileService(
       let count = 0;
       endpoints.set(String(endpoints.size + 1), (path, asked, response) => {
         count += 1;
-        if (count <= passes) return passedOn({ path, asked, response, to, url });
+        if (count <= passes) return forwardRequest({ path, asked, response, to, url });
         asked.resume();
         const isStream = asked.headers.accept === "text/event-stream";
         plays[trouble](response, isStream ? "text/event-stream" : "application/json");
@@ -83,7 +83,7 @@ export async function startHostileService(
  * Forwards a request to a real service and replaces its addresses in the response, so that all requests come to the
  * endpoint.
  */
-function passedOn(of: {
+function forwardRequest(of: {
   path: string;
   asked: IncomingMessage;
   response: ServerResponse;

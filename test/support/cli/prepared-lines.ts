@@ -5,7 +5,14 @@ import type { CommandDeclaration, CommandSpec } from "../../../src/derive/comman
 import { createMovedWallClock } from "../clocks/moved-wall-clock.ts";
 import { loadAllCommands } from "./all-commands.ts";
 import { createTestFolder } from "./cli-emulator.ts";
-import { type CommandLine, createCommandLines, credentials, testSecret, wordsOf, writeFiles } from "./command-lines.ts";
+import {
+  type CommandLine,
+  createCommandLines,
+  credentials,
+  getCommandName,
+  testSecret,
+  writeFiles,
+} from "./command-lines.ts";
 import type { HostileEndpoint } from "./hostile-service.ts";
 import { type RunOptions, type RunResult, runCli } from "./run-cli.ts";
 
@@ -54,7 +61,7 @@ export const getNoRetryFlags = (argv: readonly string[]): readonly string[] =>
 
 /** Reports whether a command line of another command sends nothing either, such as lists, rules and plans. */
 const isLocal = ({ argv, command }: CommandLine): boolean =>
-  wordsOf(command) in localCommands ||
+  getCommandName(command) in localCommands ||
   argv.includes("--plan-out") ||
   argv.includes("--plan") ||
   argv.includes("--rule") ||
@@ -64,7 +71,7 @@ const isLocal = ({ argv, command }: CommandLine): boolean =>
   // An editor is opened first.
   argv.includes("--edit") ||
   // Replays go to a receiver, not to the service (test/cli/webhooks).
-  (wordsOf(command) === "webhooks replay" && !argv.includes("--last"));
+  (getCommandName(command) === "webhooks replay" && !argv.includes("--last"));
 
 /** Replacements for examples that are unsuitable here. `URL` is the service. */
 const changed: Readonly<Record<string, string>> = {
@@ -129,7 +136,7 @@ export function selectOneOfEachKind(lines: readonly PreparedLine[]): readonly Pr
 const isDerived = (command: CommandDeclaration): command is CommandSpec => "operation" in command;
 
 /** Removes the format flags of an example if the line requests JSON, because only one format is allowed. */
-const inOneFormat = (argv: readonly string[], flags: readonly string[]): readonly string[] =>
+const removeOtherFormat = (argv: readonly string[], flags: readonly string[]): readonly string[] =>
   flags.includes("--json") ? argv.filter((word, i) => word !== "--format" && argv[i - 1] !== "--format") : argv;
 
 /** Runs a line in a new folder against a service. Returns the folder. */
@@ -141,11 +148,11 @@ export async function runPrepared(
   options: Pick<RunOptions, "onStart" | "env" | "tty"> = {},
 ): Promise<{ result: RunResult; cwd: string; files: CommandLine["files"] }> {
   const cwd = await createTestFolder(t);
-  const name = wordsOf(line.command);
+  const name = getCommandName(line.command);
   const files = {
     ...line.files,
-    ...(name.startsWith("auth ") ? { "config/tokens.json": signedIn(url) } : {}),
-    ...(line.argv.includes("--finish") ? { "config/device-login.json": begunSignIn(url) } : {}),
+    ...(name.startsWith("auth ") ? { "config/tokens.json": createSignedInFile(url) } : {}),
+    ...(line.argv.includes("--finish") ? { "config/device-login.json": createPendingSignInFile(url) } : {}),
     ...(name === "router jobs resume" ? { "rows.txt": "c0\n" } : {}),
   };
   await writeFiles(cwd, files);
@@ -158,7 +165,7 @@ export async function runPrepared(
     ...(/^auth (device-login|token|refresh|logout|status)$/.test(name) ? { SVC_TOKEN: "" } : {}),
   };
   const run = (argv: readonly string[], more: RunOptions = {}, service = url) =>
-    runCli([...inOneFormat(argv, flags), "--base-url", service, "--retries", "0", "--yes", ...flags], {
+    runCli([...removeOtherFormat(argv, flags), "--base-url", service, "--retries", "0", "--yes", ...flags], {
       cwd,
       env,
       wall: createMovedWallClock(),
@@ -187,7 +194,7 @@ async function moveJobs(folder: string, from: string, to: string): Promise<void>
 }
 
 /** Returns a sign-in at this server that must be refreshed. */
-const signedIn = (url: string): string =>
+const createSignedInFile = (url: string): string =>
   JSON.stringify({
     accounts: {
       [url]: {
@@ -204,7 +211,7 @@ const signedIn = (url: string): string =>
   });
 
 /** Returns a sign-in at this server that is not yet approved. */
-const begunSignIn = (url: string): string =>
+const createPendingSignInFile = (url: string): string =>
   JSON.stringify({
     client_id: "tool",
     device_code: testSecret,

@@ -41,14 +41,14 @@ export interface RunResult {
 
 /** Runs `svc` with these arguments through its entry point, in this process but without this process's environment. */
 export async function runCli(argv: string | readonly string[], options: RunOptions = {}): Promise<RunResult> {
-  const out = collector(options);
-  const err = collector({ ...options, onOutput: options.onError });
+  const out = createCollector(options);
+  const err = createCollector({ ...options, onOutput: options.onError });
   const listeners = new Set<(name: "SIGINT" | "SIGTERM") => void>();
   const built = options.built ?? { main, program: [process.execPath, getProgramPath("svc")] as const };
   const host: Host = {
     env: { SVC_CONFIG_DIR: "/nonexistent", ...options.env },
     cwd: options.cwd ?? "/nonexistent",
-    stdin: Object.assign(stdinOf(options), { isTTY: options.tty === true }),
+    stdin: Object.assign(createStdin(options), { isTTY: options.tty === true }),
     stdout: out.stream,
     stderr: err.stream,
     wall: options.wall ?? systemWallClock,
@@ -74,14 +74,14 @@ export async function runCli(argv: string | readonly string[], options: RunOptio
   return { exit, out: out.text(), err: err.text() };
 }
 
-function stdinOf({ stdin, tty }: RunOptions): Readable {
+function createStdin({ stdin, tty }: RunOptions): Readable {
   if (stdin === undefined) return tty ? new PassThrough() : new PassThrough().end();
   return typeof stdin === "string" || stdin instanceof Uint8Array
     ? Readable.from([Buffer.from(stdin)])
     : Readable.from(stdin);
 }
 
-function collector({
+function createCollector({
   tty,
   columns,
   onOutput,

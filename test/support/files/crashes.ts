@@ -41,7 +41,7 @@ export interface StoreLife {
 const path = "/data/.svc/emulator.json";
 
 /** Returns the content of a store as a string to compare. */
-async function holds(store: Store): Promise<string> {
+async function serializeContents(store: Store): Promise<string> {
   const { sequences, rows, mappings } = await exportContent(store);
   const sorted = Object.entries(mappings).map(([name, owners]) => [name, Object.entries(owners).sort()]);
   const fields = Object.entries(rows).map(([name, list]) => [name, list.map((row) => Object.entries(row).sort())]);
@@ -51,7 +51,7 @@ async function holds(store: Store): Promise<string> {
 /** Runs the actions in memory first, to record the expected states. */
 export async function recordStoreLife(actions: readonly StoreAction[], historyBytes?: number): Promise<StoreLife> {
   const store = openMemoryStore({ collections, wall: systemWallClock });
-  const history = [await holds(store)];
+  const history = [await serializeContents(store)];
   /** States in the history of the current state, which is the last. */
   let way = [await exportDocument(store)];
   let kept = way;
@@ -71,12 +71,12 @@ export async function recordStoreLife(actions: readonly StoreAction[], historyBy
     } else {
       for (const write of action) {
         await store.transaction("write", write);
-        history.push(await holds(store));
+        history.push(await serializeContents(store));
         way.push(await exportDocument(store));
       }
       continue;
     }
-    history.push(await holds(store));
+    history.push(await serializeContents(store));
   }
   return { actions, history, historyBytes };
 }
@@ -84,10 +84,10 @@ export async function recordStoreLife(actions: readonly StoreAction[], historyBy
 const open = (disk: ForgetfulDisk, { historyBytes }: StoreLife): Promise<Store> =>
   openFileStore({ path, collections, wall: systemWallClock, disk, compactAfterBytes: 300, historyBytes });
 
-const snapshotsOn = (disk: ForgetfulDisk) => openFileSnapshotStore({ folder: getSnapshotFolder(path), disk });
+const openSnapshotStore = (disk: ForgetfulDisk) => openFileSnapshotStore({ folder: getSnapshotFolder(path), disk });
 
 /** Runs the actions on a disk. Returns the number of commits that were acknowledged before the disk crashed. */
-async function live(life: StoreLife, disk: ForgetfulDisk, died = () => false): Promise<number> {
+async function runLife(life: StoreLife, disk: ForgetfulDisk, died = () => false): Promise<number> {
   let acknowledged = 0;
   let store: Store | undefined;
   let past: LogPosition | undefined;
@@ -98,16 +98,16 @@ async function live(life: StoreLife, disk: ForgetfulDisk, died = () => false): P
         await store.close();
         store = await open(disk, life);
       } else if (action === "keep") {
-        past = store.history?.place();
-        await (await snapshotsOn(disk)).put("kept", addChecksum(store.export()));
+        past = store.history?.getPosition();
+        await (await openSnapshotStore(disk)).put("kept", addChecksum(store.export()));
       } else if (action === "go back") {
-        const snapshotStore = await snapshotsOn(disk);
+        const snapshotStore = await openSnapshotStore(disk);
         const { store: next } = await store.load((await snapshotStore.open("kept"))!);
         await store.takeOver(next, { keep: (present) => snapshotStore.put("left", addChecksum(present)), past });
         acknowledged += 1;
       } else if (action === "rewind") {
         const history = store.history!;
-        const [last] = await commitsOf(history);
+        const [last] = await listCommits(history);
         const before = await history.restoreAfter(last! - 1);
         await store.takeOver(before.store, { past: before.past });
         acknowledged += 1;
@@ -143,7 +143,7 @@ export async function listDiskSteps(life: StoreLife): Promise<[at: number, step:
   const steps: string[] = [];
   const disk = new ForgetfulDisk();
   disk.before = (step, at) => void steps.push(`${step} ${at}`);
-  await live(life, disk);
+  await runLife(life, disk);
   const between = (at: number) =>
     /^write .*\.svc-tmp$/.test(steps[at]!) && steps[at - 1] === steps[at] && steps[at + 1] === steps[at];
   return [...steps.entries()].filter(([at]) => !between(at));
@@ -169,7 +169,7 @@ export async function assertSurvivesCrash(
 ): Promise<void> {
   const first = new ForgetfulDisk();
   prepare(first);
-  const acknowledged = await live(life, first, crashDiskAt(first, crash.at));
+  const acknowledged = await runLife(life, first, crashDiskAt(first, crash.at));
   let disk = first.crash(crash.chance);
   prepare(disk);
   if (crash.again !== undefined) {
@@ -180,22 +180,22 @@ export async function assertSurvivesCrash(
     disk = disk.crash(crash.chance);
     prepare(disk);
   }
-  const found = await written(disk, life, 1_001);
+  const found = await writeAndSerialize(disk, life, 1_001);
   const at = life.history.indexOf(found, acknowledged);
   assert.ok(at >= acknowledged, `acknowledged ${life.history[acknowledged]}, found ${found}`);
   // No unsynced change survives this crash.
   const next = disk.crash(() => 0.99);
   prepare(next);
-  const more = await written(next, life, 1_002);
+  const more = await writeAndSerialize(next, life, 1_002);
   assert.ok(more.includes('["id",1001]'), `acknowledged after the crash, and lost: ${more}`);
 }
 
 /** Starts a store, writes one acknowledged row and leaves the store open. Returns the content at the start. */
-async function written(disk: ForgetfulDisk, life: StoreLife, id: number): Promise<string> {
+async function writeAndSerialize(disk: ForgetfulDisk, life: StoreLife, id: number): Promise<string> {
   const store = await open(disk, life);
-  const found = await holds(store);
+  const found = await serializeContents(store);
   await checkHistory(store, life);
-  const snapshotStore = await snapshotsOn(disk);
+  const snapshotStore = await openSnapshotStore(disk);
   for (const name of ["kept", "left"]) {
     // A snapshot must be complete or absent.
     const document = await snapshotStore.open(name);
@@ -212,15 +212,15 @@ async function written(disk: ForgetfulDisk, life: StoreLife, id: number): Promis
 async function checkHistory(store: Store, life: StoreLife): Promise<void> {
   const { history } = store;
   if (!history) return;
-  for (const [i, number] of (await commitsOf(history)).entries()) {
-    const after = await holds((await history.restoreAfter(number)).store);
-    if (i === 0) assert.equal(after, await holds(store));
+  for (const [i, number] of (await listCommits(history)).entries()) {
+    const after = await serializeContents((await history.restoreAfter(number)).store);
+    if (i === 0) assert.equal(after, await serializeContents(store));
     else assert.ok(life.history.includes(after), `after line ${number}: ${after}`);
   }
 }
 
 /** Returns the numbers of the commits that led to the current state, newest first. */
-async function commitsOf(history: History): Promise<number[]> {
+async function listCommits(history: History): Promise<number[]> {
   const numbers: number[] = [];
   await history.visit(({ number }) => numbers.push(number) > 0);
   return numbers;

@@ -21,12 +21,12 @@ interface Inode {
 
 type Entries = Map<string, Inode>;
 /** A change of a folder, such as a rename, which survives entirely or not at all. */
-type Renaming = ReadonlyMap<string, Inode | undefined>;
+type RenamedEntries = ReadonlyMap<string, Inode | undefined>;
 
 interface Folder {
   entries: Entries;
   durable: Entries;
-  unsynced: Renaming[];
+  unsynced: RenamedEntries[];
 }
 
 const sector = 16;
@@ -44,7 +44,7 @@ export class ForgetfulDisk implements Disk {
   before: (step: DiskCall, path: string) => void = () => {};
   #crashed = false;
 
-  constructor(folders: Map<string, Folder> = new Map([["/", emptyFolder()]]), newFolders = new Set<string>()) {
+  constructor(folders: Map<string, Folder> = new Map([["/", createEmptyFolder()]]), newFolders = new Set<string>()) {
     this.#folders = folders;
     this.#newFolders = newFolders;
   }
@@ -74,7 +74,7 @@ export class ForgetfulDisk implements Disk {
 
   async create(path: string): Promise<DiskFile> {
     this.#step("create", path);
-    if (this.#folder(path).entries.has(path)) throw systemError("EEXIST", path);
+    if (this.#folder(path).entries.has(path)) throw createSystemError("EEXIST", path);
     const inode = { content: new Uint8Array(), durable: new Uint8Array(), unsynced: [] };
     this.#rename(path, new Map([[path, inode]]));
     return this.#fileOf(inode, path);
@@ -116,7 +116,7 @@ export class ForgetfulDisk implements Disk {
   async makeFolder(path: string): Promise<string | undefined> {
     if (this.#folders.has(path)) return undefined;
     const above = await this.makeFolder(dirname(path));
-    this.#folders.set(path, emptyFolder());
+    this.#folders.set(path, createEmptyFolder());
     this.#newFolders.add(path);
     return above ?? path;
   }
@@ -146,8 +146,8 @@ export class ForgetfulDisk implements Disk {
         const kept = Uint8Array.from(bytes);
         change(
           "write",
-          (content, chance) => overlaid(content, kept, position, chance),
-          (content) => overlaid(content, kept, position, () => 0),
+          (content, chance) => applyPartialWrite(content, kept, position, chance),
+          (content) => applyPartialWrite(content, kept, position, () => 0),
         );
       },
       read: async (into, position) => {
@@ -171,7 +171,7 @@ export class ForgetfulDisk implements Disk {
     this.before(step, path);
   }
 
-  #rename(path: string, renaming: Renaming): void {
+  #rename(path: string, renaming: RenamedEntries): void {
     const folder = this.#folder(path);
     folder.unsynced.push(renaming);
     rename(folder.entries, renaming);
@@ -179,7 +179,7 @@ export class ForgetfulDisk implements Disk {
 
   #inode(path: string): Inode {
     const inode = this.#folder(path).entries.get(path);
-    if (inode === undefined) throw systemError("ENOENT", path);
+    if (inode === undefined) throw createSystemError("ENOENT", path);
     return inode;
   }
 
@@ -189,14 +189,14 @@ export class ForgetfulDisk implements Disk {
 
   #folderAt(path: string): Folder {
     const folder = this.#folders.get(path);
-    if (folder === undefined) throw systemError("ENOENT", path);
+    if (folder === undefined) throw createSystemError("ENOENT", path);
     return folder;
   }
 }
 
-const emptyFolder = (): Folder => ({ entries: new Map(), durable: new Map(), unsynced: [] });
+const createEmptyFolder = (): Folder => ({ entries: new Map(), durable: new Map(), unsynced: [] });
 
-function rename(entries: Entries, renaming: Renaming): void {
+function rename(entries: Entries, renaming: RenamedEntries): void {
   for (const [name, inode] of renaming) {
     if (inode) entries.set(name, inode);
     else entries.delete(name);
@@ -207,7 +207,7 @@ function rename(entries: Entries, renaming: Renaming): void {
  * Applies a write as a crash can leave it: none of it, all of it, its beginning, or any of its sectors. The other
  * sectors read as zeros.
  */
-function overlaid(content: Uint8Array, bytes: Uint8Array, position: number, chance: RandomSource): Uint8Array {
+function applyPartialWrite(content: Uint8Array, bytes: Uint8Array, position: number, chance: RandomSource): Uint8Array {
   const fate = chance();
   if (fate >= 0.75) return content;
   const end = fate < 0.25 ? bytes.byteLength : Math.floor(chance() * (bytes.byteLength + 1));
@@ -223,4 +223,4 @@ function overlaid(content: Uint8Array, bytes: Uint8Array, position: number, chan
   return grown;
 }
 
-const systemError = (code: string, path: string): Error => Object.assign(new Error(`${code}: ${path}`), { code });
+const createSystemError = (code: string, path: string): Error => Object.assign(new Error(`${code}: ${path}`), { code });

@@ -24,7 +24,7 @@ export async function installPrograms({ name, needs, steps }: InstallOptions): P
   const mark = join(folder, ".installed");
   const [needed, ...argv] = needs;
   if (!(await canRun(needed, ...argv))) return { missing: `${name} needs ${needs.join(" ")} to work here.` };
-  if (await exists(mark)) return { folder };
+  if (await canAccess(mark)) return { folder };
   try {
     await rm(folder, { recursive: true, force: true });
     await mkdir(folder, { recursive: true });
@@ -37,7 +37,7 @@ export async function installPrograms({ name, needs, steps }: InstallOptions): P
   }
 }
 
-const exists = (path: string): Promise<boolean> =>
+const canAccess = (path: string): Promise<boolean> =>
   access(path).then(
     () => true,
     () => false,
@@ -49,7 +49,7 @@ const maxName = 120;
 /**
  * Joins all names and versions, so that any other version is installed separately, such as `jest-30.0.5-mocha-11.7.1`.
  */
-function nameOf(pinned: readonly string[]): string {
+function formatInstallationName(pinned: readonly string[]): string {
   const name = pinned
     .join("-")
     .replaceAll(/[^\w.]+/g, "-")
@@ -64,7 +64,7 @@ function nameOf(pinned: readonly string[]): string {
  */
 export const installNpmPackages = (...packages: readonly string[]): Promise<Installation> =>
   installPrograms({
-    name: nameOf(packages),
+    name: formatInstallationName(packages),
     needs: ["npm", "--version"],
     steps: [
       ["npm", "init", "--yes"],
@@ -78,7 +78,7 @@ const isNewEnough = ["-c", "import sys, venv, ensurepip; sys.exit(sys.version_in
 
 /** Installs Python packages, each as `name==version`, in a virtual environment. */
 export async function installPythonPackages(...packages: readonly string[]): Promise<Installation> {
-  const name = nameOf(packages);
+  const name = formatInstallationName(packages);
   for (const python of pythons) {
     if (!(await canRun(python, ...isNewEnough))) continue;
     const environment = [python, "-m", "venv", "."] as const;

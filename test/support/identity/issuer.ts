@@ -3,7 +3,7 @@ import { exportJWK, type JWTPayload, SignJWT } from "jose";
 import { type Receiver, startReceiver } from "../receiver.ts";
 import { getKeyPair } from "./key-pairs.ts";
 
-interface Published {
+interface PublishedKey {
   readonly kid?: string;
   readonly [member: string]: unknown;
 }
@@ -21,7 +21,7 @@ export interface Issuer extends Receiver {
   readonly metadataUrl: string;
   readonly issuer: string;
   /** Replaces members of the published key. Undefined removes a member. */
-  publish(changes: Published): void;
+  publish(changes: PublishedKey): void;
   token(changes?: TokenChanges): Promise<string>;
 }
 

@@ -12,7 +12,7 @@ import { promisify } from "node:util";
 const many = 8;
 const bits = 2048;
 const pairs: Promise<KeyPairKeyObjectResult>[] = [];
-let taken = 0;
+let requestedCount = 0;
 
 const { generateKeyPair } = crypto;
 const made = promisify(generateKeyPair) as (
@@ -20,16 +20,19 @@ const made = promisify(generateKeyPair) as (
   options: RSAKeyPairKeyObjectOptions,
 ) => Promise<KeyPairKeyObjectResult>;
 
-function inTurn(type: "rsa", options: RSAKeyPairKeyObjectOptions): Promise<KeyPairKeyObjectResult> {
+function reuseKeyPair(type: "rsa", options: RSAKeyPairKeyObjectOptions): Promise<KeyPairKeyObjectResult> {
   if (type !== "rsa" || options.modulusLength !== bits || Object.keys(options).length > 1) return made(type, options);
-  const turn = taken % many;
-  taken += 1;
-  pairs[turn] ??= madeOnce(turn, options);
+  const turn = requestedCount % many;
+  requestedCount += 1;
+  pairs[turn] ??= loadOrGenerateKeyPair(turn, options);
   return pairs[turn];
 }
 
 /** Reads the pair that another process of this run stored for the turn, or generates and stores it. */
-async function madeOnce(turn: number, options: RSAKeyPairKeyObjectOptions): Promise<KeyPairKeyObjectResult> {
+async function loadOrGenerateKeyPair(
+  turn: number,
+  options: RSAKeyPairKeyObjectOptions,
+): Promise<KeyPairKeyObjectResult> {
   const folder = process.env.SVC_TEST_COMPILED;
   if (folder === undefined) return made("rsa", options);
   const path = join(folder, `key-pair-${turn}.pem`);
@@ -44,9 +47,9 @@ async function madeOnce(turn: number, options: RSAKeyPairKeyObjectOptions): Prom
 }
 
 /** Returns the next pair, for signatures by the test. */
-export const getKeyPair = (): Promise<KeyPairKeyObjectResult> => inTurn("rsa", { modulusLength: bits });
+export const getKeyPair = (): Promise<KeyPairKeyObjectResult> => reuseKeyPair("rsa", { modulusLength: bits });
 
 Object.assign(crypto, {
-  generateKeyPair: Object.assign(generateKeyPair.bind(crypto), { [promisify.custom]: inTurn }),
+  generateKeyPair: Object.assign(generateKeyPair.bind(crypto), { [promisify.custom]: reuseKeyPair }),
 });
 syncBuiltinESMExports();

@@ -12,7 +12,7 @@ export interface RecipientPage {
   readonly text: string;
 }
 
-async function shown(response: Response): Promise<RecipientPage> {
+async function readPage(response: Response): Promise<RecipientPage> {
   const html = await response.text();
   const [, main = ""] = /<main>(.*)<\/main>/s.exec(html) ?? [];
   const text = main
@@ -25,7 +25,7 @@ async function shown(response: Response): Promise<RecipientPage> {
 }
 
 export const openPage = async (link: string, headers: Record<string, string> = {}): Promise<RecipientPage> =>
-  shown(await fetch(link, { headers }));
+  readPage(await fetch(link, { headers }));
 
 /** Returns the labels of the buttons of a page. */
 export const getButtons = ({ html }: RecipientPage): string[] =>
@@ -39,7 +39,7 @@ export async function submitForm(
 ): Promise<RecipientPage> {
   const { html } = await openPage(link);
   const body = new URLSearchParams({ ...getHiddenFields(html), ...fields });
-  return shown(await fetch(link, { method: "POST", body, headers, redirect: "manual" }));
+  return readPage(await fetch(link, { method: "POST", body, headers, redirect: "manual" }));
 }
 
 /** Submits a form that must succeed, and returns the next page. */

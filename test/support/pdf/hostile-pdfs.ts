@@ -46,27 +46,27 @@ export const createDrawingPdf = (contents: Buffer, resources = "", more: readonl
     ...more,
   ]);
 
-const form = (resources: string, operators: string) =>
+const createForm = (resources: string, operators: string) =>
   createStreamObject(`/Type /XObject /Subtype /Form /BBox [0 0 9 9] /Resources << ${resources} >>`, operators);
 
 /** Creates a form that draws itself. Such a file of 573 bytes once ended the process. */
 export const createSelfDrawingPdf = (): Buffer =>
   createDrawingPdf(createStreamObject("", "/F Do"), "/XObject << /F 5 0 R >>", [
-    form("/XObject << /F 5 0 R >>", "/F Do"),
+    createForm("/XObject << /F 5 0 R >>", "/F Do"),
   ]);
 
 /** Creates two forms that draw each other. */
 export const createMutuallyDrawingPdf = (): Buffer =>
   createDrawingPdf(createStreamObject("", "/F Do"), "/XObject << /F 5 0 R >>", [
-    form("/XObject << /G 6 0 R >>", "/G Do /G Do"),
-    form("/XObject << /F 5 0 R >>", "/F Do /F Do"),
+    createForm("/XObject << /G 6 0 R >>", "/G Do /G Do"),
+    createForm("/XObject << /F 5 0 R >>", "/F Do /F Do"),
   ]);
 
 /** Creates forms without a cycle, each of which draws the next twice, for 2^`depth` drawings. */
 export const createDoublingPdf = (depth: number): Buffer =>
   createDrawingPdf(createStreamObject("", "/F Do"), "/XObject << /F 5 0 R >>", [
-    ...Array.from({ length: depth }, (_, at) => form(`/XObject << /F ${at + 6} 0 R >>`, "/F Do /F Do")),
-    form(`/Font << /F ${depth + 6} 0 R >>`, "BT /F 9 Tf (a) Tj ET"),
+    ...Array.from({ length: depth }, (_, at) => createForm(`/XObject << /F ${at + 6} 0 R >>`, "/F Do /F Do")),
+    createForm(`/Font << /F ${depth + 6} 0 R >>`, "BT /F 9 Tf (a) Tj ET"),
     font,
   ]);
 
@@ -75,7 +75,7 @@ export const createDoublingPdf = (depth: number): Buffer =>
  * kilobytes.
  */
 export function createInflatingPdf(bytes: number): Buffer {
-  const twice = deflateSync(packedBlanks(bytes), { level: 9 });
+  const twice = deflateSync(compressBlanks(bytes), { level: 9 });
   return createDrawingPdf(createStreamObject("/Filter [/FlateDecode /FlateDecode]", twice));
 }
 
@@ -83,7 +83,7 @@ export function createInflatingPdf(bytes: number): Buffer {
  * Returns this many blanks in zlib format, where the count is a power of two from 2^20. One compressed megabyte is
  * repeated.
  */
-function packedBlanks(count: number): Buffer {
+function compressBlanks(count: number): Buffer {
   const megabyte = 2 ** 20;
   const blanks = Buffer.alloc(megabyte, " ");
   const packed = deflateRawSync(blanks, { level: 9, finishFlush: constants.Z_FULL_FLUSH });
@@ -148,12 +148,12 @@ export const createLongTextPdf = (length: number): Buffer =>
     "/Font << /F 5 0 R >>",
     [
       "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /ToUnicode 6 0 R >>",
-      createStreamObject("", manyFor("a", 120)),
+      createStreamObject("", createRepeatingCharacterMap("a", 120)),
     ],
   );
 
 /** Returns the mapping of one character code to this many characters (PDF 1.7, 9.10.3). */
-const manyFor = (letter: string, count: number): string =>
+const createRepeatingCharacterMap = (letter: string, count: number): string =>
   [
     "/CIDInit /ProcSet findresource begin 12 dict begin begincmap /CMapName /Many def /CMapType 2 def",
     "1 begincodespacerange <00> <FF> endcodespacerange",

@@ -11,13 +11,13 @@ import postgres from "postgres";
 const debian = "/usr/lib/postgresql";
 
 /** Returns the user that runs the server, because the server rejects root. Undefined means the current user. */
-function serverUser(): { readonly uid: number; readonly gid: number } | undefined {
+function getServerUser(): { readonly uid: number; readonly gid: number } | undefined {
   if (process.getuid?.() !== 0) return undefined;
   const idOf = (kind: string) => Number(execFileSync("id", [kind, "postgres"], { stdio: "pipe" }).toString());
   return { uid: idOf("-u"), gid: idOf("-g") };
 }
 
-function binaries(): string | undefined {
+function findBinaries(): string | undefined {
   const versions = existsSync(debian) ? readdirSync(debian).sort((a, b) => Number(b) - Number(a)) : [];
   const found = versions.map((version) => join(debian, version, "bin")).find((bin) => existsSync(join(bin, "initdb")));
   if (found) return found;
@@ -28,13 +28,13 @@ function binaries(): string | undefined {
   }
 }
 
-const bin = binaries();
+const bin = findBinaries();
 
 /** Reason to skip the tests that need PostgreSQL, or false. */
 export const postgresSkipReason: string | false =
   bin === undefined ? "PostgreSQL is not installed here (Debian: apt-get install postgresql)" : false;
 
-type User = ReturnType<typeof serverUser>;
+type User = ReturnType<typeof getServerUser>;
 
 let fresh: string | undefined;
 
@@ -42,7 +42,7 @@ let fresh: string | undefined;
  * Returns the data folder of a server that was never started. It is initialized once per process, because a copy takes
  * a twentieth of the time.
  */
-function freshData(user: User): string {
+function createFreshData(user: User): string {
   if (fresh !== undefined) return fresh;
   const folder = mkdtempSync(join(tmpdir(), "svc-pg-fresh-"));
   process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
@@ -57,7 +57,7 @@ function freshData(user: User): string {
 /** A PostgreSQL server of the tests, in a temporary folder, on a Unix socket only. */
 export class PostgresServer {
   readonly folder = mkdtempSync(join(tmpdir(), "svc-pg-"));
-  readonly #user = serverUser();
+  readonly #user = getServerUser();
   readonly #settings: readonly string[];
   #process: ChildProcess | undefined;
   #schemas = 0;
@@ -69,7 +69,7 @@ export class PostgresServer {
   constructor(settings: readonly string[] = ["fsync=off"]) {
     this.#settings = settings;
     if (this.#user) chownSync(this.folder, this.#user.uid, this.#user.gid);
-    execFileSync("cp", ["-a", freshData(this.#user), this.#data], { ...this.#user, cwd: this.folder });
+    execFileSync("cp", ["-a", createFreshData(this.#user), this.#data], { ...this.#user, cwd: this.folder });
   }
 
   get #data(): string {

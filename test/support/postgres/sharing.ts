@@ -7,7 +7,7 @@ import { createSender, type TestResponse } from "../emulator.ts";
 import { getProgramPath } from "../program.ts";
 import { bulkOperations, createBulkBody } from "../routed-emulator.ts";
 
-interface Told {
+interface SharingMessage {
   readonly role?: "leader" | "standby";
   readonly routerUrl?: string;
   readonly log?: string;
@@ -28,7 +28,7 @@ export class SharingProcess {
     this.child = spawn(process.execPath, argv, { stdio: ["ignore", "pipe", "inherit"] });
     this.gone = once(this.child, "close");
     createInterface({ input: this.child.stdout! }).on("line", (line) => {
-      const { role, routerUrl, log } = JSON.parse(line) as Told;
+      const { role, routerUrl, log } = JSON.parse(line) as SharingMessage;
       this.role = role ?? this.role;
       this.url = routerUrl ?? this.url;
       if (log !== undefined) this.log.push(log);

@@ -27,7 +27,7 @@ const listen = async (t: Pick<TestContext, "after">, server: Server): Promise<st
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 };
 
-const jsonOf = (text: string): unknown => {
+const parseJsonIfValid = (text: string): unknown => {
   try {
     return JSON.parse(text);
   } catch {
@@ -51,10 +51,10 @@ export async function startDeviatingService(
       const { host: _, connection: __, "content-length": ___, ...headers } = incoming.headers as Record<string, string>;
       const body = sent.toString();
       const request: InterceptedMessage = {
-        what: String((jsonOf(body) as { activity?: string })?.activity),
+        what: String((parseJsonIfValid(body) as { activity?: string })?.activity),
         status: 0,
         headers,
-        json: jsonOf(body),
+        json: parseJsonIfValid(body),
       };
       if (changes === "requests") deviate(request);
       if (request.isDropped) return void outgoing.writeHead(200).end("ok");
@@ -76,7 +76,7 @@ export async function startDeviatingService(
         what: `${method} ${url.split("?")[0]}`,
         status: answer.status,
         headers: others,
-        json: jsonOf(bytes.toString()),
+        json: parseJsonIfValid(bytes.toString()),
       };
       if (changes === "responses") deviate(passing);
       outgoing.writeHead(passing.status, passing.headers);

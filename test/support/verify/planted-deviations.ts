@@ -1,66 +1,70 @@
 import type { Deviation, InterceptedMessage } from "./deviating-service.ts";
 
 type Row = Record<string, unknown>;
-const rows = (json: unknown, name: string): Row[] => (json as Record<string, Row[]>)[name]!;
-const reversed = (row: Row): Row => Object.fromEntries(Object.entries(row).reverse());
-const at = (passing: InterceptedMessage, method: string, path: RegExp, status: number): boolean =>
+const getRows = (json: unknown, name: string): Row[] => (json as Record<string, Row[]>)[name]!;
+const reverseFields = (row: Row): Row => Object.fromEntries(Object.entries(row).reverse());
+const matchesMessage = (passing: InterceptedMessage, method: string, path: RegExp, status: number): boolean =>
   passing.status === status && new RegExp(`^${method} .*${path.source}$`).test(passing.what);
 
 /** Differences between the planted service and the emulator that do not contradict the specification. */
 export const plantedResponses: Readonly<Record<string, Deviation>> = {
   "counterparties.create:201:status"(p) {
-    if (at(p, "POST", /counter_parties\//, 201)) p.status = 200;
+    if (matchesMessage(p, "POST", /counter_parties\//, 201)) p.status = 200;
   },
   "contracts.status:not-found:404:status"(p) {
-    if (at(p, "GET", /\/status/, 404)) p.status = 410;
+    if (matchesMessage(p, "GET", /\/status/, 404)) p.status = 410;
   },
   "contracts.list:200:results[].reference_id:absent"(p) {
-    if (at(p, "GET", /public\/contracts\//, 200)) for (const row of rows(p.json, "results")) delete row.reference_id;
+    if (matchesMessage(p, "GET", /public\/contracts\//, 200))
+      for (const row of getRows(p.json, "results")) delete row.reference_id;
   },
   "contracts.list:200:results[].is_archived:added"(p) {
-    if (at(p, "GET", /public\/contracts\//, 200)) for (const row of rows(p.json, "results")) row.is_archived = false;
+    if (matchesMessage(p, "GET", /public\/contracts\//, 200))
+      for (const row of getRows(p.json, "results")) row.is_archived = false;
   },
   "contracts.list:200:results[].contract_type_id:type"(p) {
-    if (at(p, "GET", /public\/contracts\//, 200))
-      for (const row of rows(p.json, "results")) row.contract_type_id = String(row.contract_type_id);
+    if (matchesMessage(p, "GET", /public\/contracts\//, 200))
+      for (const row of getRows(p.json, "results")) row.contract_type_id = String(row.contract_type_id);
   },
   "templates.list:200:items[].tags:type"(p) {
-    if (at(p, "GET", /templates\//, 200)) for (const row of rows(p.json, "items") ?? []) row.tags = null;
+    if (matchesMessage(p, "GET", /templates\//, 200)) for (const row of getRows(p.json, "items") ?? []) row.tags = null;
   },
   "contracts.list:200:results[].contract_status:enumeration"(p) {
-    if (at(p, "GET", /public\/contracts\//, 200))
-      for (const row of rows(p.json, "results")) row.contract_status = String(row.contract_status).toLowerCase();
+    if (matchesMessage(p, "GET", /public\/contracts\//, 200))
+      for (const row of getRows(p.json, "results")) row.contract_status = String(row.contract_status).toLowerCase();
   },
   "users.roles:200:active_roles[]:order"(p) {
-    if (at(p, "GET", /auth\/roles\//, 200)) p.json = { active_roles: rows(p.json, "active_roles").map(reversed) };
+    if (matchesMessage(p, "GET", /auth\/roles\//, 200))
+      p.json = { active_roles: getRows(p.json, "active_roles").map(reverseFields) };
   },
   "contract-types.list:200:item-order"(p) {
-    if (at(p, "GET", /contract_types\//, 200)) p.json = (p.json as Row[]).toReversed();
+    if (matchesMessage(p, "GET", /contract_types\//, 200)) p.json = (p.json as Row[]).toReversed();
   },
   "contracts.recipients:not-found:404:detail:wording"(p) {
-    if (at(p, "GET", /recipients\//, 404)) p.json = { detail: "No contract matches the given query." };
+    if (matchesMessage(p, "GET", /recipients\//, 404)) p.json = { detail: "No contract matches the given query." };
   },
   "comments.create:invalid-fields:400:code:added"(p) {
-    if (at(p, "POST", /comments\//, 400)) p.json = { ...(p.json as Row), code: "invalid" };
+    if (matchesMessage(p, "POST", /comments\//, 400)) p.json = { ...(p.json as Row), code: "invalid" };
   },
   "templates.list:200:header.cache-control:header"(p) {
-    if (at(p, "GET", /templates\//, 200)) p.headers["cache-control"] = "no-store";
+    if (matchesMessage(p, "GET", /templates\//, 200)) p.headers["cache-control"] = "no-store";
   },
   "organizations.types:200:header.content-type:header"(p) {
-    if (at(p, "GET", /organizations\/types\//, 200)) p.headers["content-type"] = "application/json; charset=utf-8";
+    if (matchesMessage(p, "GET", /organizations\/types\//, 200))
+      p.headers["content-type"] = "application/json; charset=utf-8";
   },
   "contracts.list:200:results[].created:time-format"(p) {
-    if (at(p, "GET", /public\/contracts\//, 200))
-      for (const row of rows(p.json, "results")) row.created = String(row.created).replace("Z", ".000+00:00");
+    if (matchesMessage(p, "GET", /public\/contracts\//, 200))
+      for (const row of getRows(p.json, "results")) row.created = String(row.created).replace("Z", ".000+00:00");
   },
   "files.initialize:200:files[].expires_at:time"(p) {
-    if (at(p, "POST", /uploads\//, 200))
-      for (const row of rows(p.json, "files")) {
+    if (matchesMessage(p, "POST", /uploads\//, 200))
+      for (const row of getRows(p.json, "files")) {
         row.expires_at = new Date(Date.parse(String(row.expires_at)) + 45 * 60_000).toISOString().replace(".000Z", "Z");
       }
   },
   "contracts.list:200:limit:value"(p) {
-    if (at(p, "GET", /public\/contracts\//, 200)) (p.json as Row).limit = 25;
+    if (matchesMessage(p, "GET", /public\/contracts\//, 200)) (p.json as Row).limit = 25;
   },
 };
 
@@ -83,8 +87,8 @@ export const plantedWebhooks: Readonly<Record<string, Deviation>> = {
 
 /** Applies differences that contradict the specification, in a status and in the type of a field. */
 export const contradictInResponses: Deviation = (p) => {
-  if (at(p, "POST", /public\/contracts\//, 201)) p.status = 202;
-  if (at(p, "GET", /\/status/, 200)) (p.json as Row).contract_status = 7;
+  if (matchesMessage(p, "POST", /public\/contracts\//, 201)) p.status = 202;
+  if (matchesMessage(p, "GET", /\/status/, 200)) (p.json as Row).contract_status = 7;
 };
 export const contradictInWebhooks: Deviation = (p) => {
   if (p.what === "CONTRACT_CREATED") (p.json as Row).contract_id = String((p.json as Row).contract_id);

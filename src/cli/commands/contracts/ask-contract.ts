@@ -30,7 +30,7 @@ const checkList: PromptValidator = (text) =>
   Array.isArray(tryParseJson(text)) || 'This must be a JSON list ([{"item": "Desk"}]).';
 
 /** Prompts for the attributes of the chosen template and the counterparty, as --set would provide them. */
-export async function askContract(input: ContractInput, context: Context): Promise<ContractInput> {
+export async function promptForContract(input: ContractInput, context: Context): Promise<ContractInput> {
   const template_id = Number(input.flags["contract-template-id"]);
   const { attributes, counter_party_kind } = await withSpinner(context, "Reading the template", async () => {
     const client = await context.client("contracts");
@@ -59,7 +59,7 @@ export async function askForRejectedFields(
     await context.output.warn(`The service rejected the request: ${message}`);
     const chosen = await askOtherTemplate(input.flags["contract-template-id"], context);
     if (chosen === undefined) return undefined;
-    return askContract({ ...input, flags: { ...input.flags, "contract-template-id": chosen } }, context);
+    return promptForContract({ ...input, flags: { ...input.flags, "contract-template-id": chosen } }, context);
   }
   if (!/creator/i.test(message) || set.some((one) => one.startsWith("signatories="))) return undefined;
   await context.output.warn(`The service requires more data: ${message}`);

@@ -79,7 +79,7 @@ export const contractsCreate = defineCommand({
     const isInteractive = flags.data === undefined && flags.set === undefined;
     const asks = isInteractive && canPrompt(context.host, context.globals);
     const questions = asks ? await import("./ask-contract.ts") : undefined;
-    let input = questions ? await questions.askContract(given, context) : given;
+    let input = questions ? await questions.promptForContract(given, context) : given;
     let response: ApiResponse | undefined;
     while (response === undefined) {
       const prepared = await prepareRequest(spec!, input, context);

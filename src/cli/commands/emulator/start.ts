@@ -97,13 +97,13 @@ export const emulatorStart = defineCommand({
     const ephemeral = inDatabase === undefined && isStateless(input.flags);
     const isFound = !ephemeral && inDatabase === undefined && input.flags.file === undefined;
     if (isFound) await requireTrust(resolveStateFile(host, undefined), input.flags["trust-state"] === true, context);
-    const stopsWithInput = isSwitchedOn(host.env[inputVariable]);
-    if (stopsWithInput && input.flags.detach) throw new UsageError(`${inputVariable} cannot be used with --detach`);
-    if (stopsWithInput && input.flags.seed === "-")
+    const stopsAtStdinEnd = isSwitchedOn(host.env[inputVariable]);
+    if (stopsAtStdinEnd && input.flags.detach) throw new UsageError(`${inputVariable} cannot be used with --detach`);
+    if (stopsAtStdinEnd && input.flags.seed === "-")
       throw new UsageError(`${inputVariable} cannot be used with --seed -`);
     if (input.flags.detach && host.starter === undefined) return startDetached({ ...input.flags, ephemeral }, context);
     limitHeapGrowth();
-    const inputEnded = stopsWithInput ? waitForInputEnd(context) : neverSettled;
+    const inputEnded = stopsAtStdinEnd ? waitForInputEnd(context) : neverSettled;
     const { "ready-file": readyPath } = input.flags;
     const graceMs = host.env.SVC_GRACE ? parseDurationFlag(host.env.SVC_GRACE, "SVC_GRACE") : undefined;
     const given = {
@@ -157,7 +157,7 @@ export const emulatorStart = defineCommand({
     await report(started);
     announceLeadership = () => void report({ ...started, banner: leadershipRegainedLines }).catch(() => {});
     await log?.logLifecycle("ready", { router_url: emulator.routerUrl, instance_id: emulator.instanceId });
-    const unwatch = log ? logActivity(emulator, log) : await showActivity(emulator, lasting);
+    const unwatch = log ? logActivity(emulator, log) : await printEvents(emulator, lasting);
 
     await Promise.race([emulator.closed, waitUntilAborted(signal), inputEnded]).catch((error) => {
       throw toStateError(error);
@@ -179,7 +179,7 @@ export const emulatorStart = defineCommand({
 const limitHeapGrowth = (): void => setFlagsFromString("--heap-growing-percent=100");
 
 /** Prints one line per request, attempt and clock advance, or one document, unless --quiet is given. */
-async function showActivity(emulator: Emulator, { globals, host, output }: Context): Promise<() => Promise<void>> {
+async function printEvents(emulator: Emulator, { globals, host, output }: Context): Promise<() => Promise<void>> {
   if (globals.quiet) return async () => {};
   return emulator.watch(async (events) => {
     if (output.format === "table") {

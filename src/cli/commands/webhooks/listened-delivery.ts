@@ -76,9 +76,9 @@ export const formatVerdict = ({ reason }: VerifiedDelivery) =>
 /** Formats `--> 03:04:05 CONTRACT_SIGNED [T-12] verified`, and `<-- 200 in 12 ms` for a forwarded delivery. */
 export function formatListenedDelivery(listened: ListenedDelivery): StyledLine[] {
   const { at, activity, composite_id: contract, forwarded, file } = listened;
-  const about = contract === null ? "" : ` [${contract}]`;
+  const contractLabel = contract === null ? "" : ` [${contract}]`;
   const savedAs = file === null ? [] : [" ", dim(file)];
-  const start = `--> ${at.slice(11, 19)} ${activity ?? "not a webhook"}${about} `;
+  const start = `--> ${at.slice(11, 19)} ${activity ?? "not a webhook"}${contractLabel} `;
   const first = [start, formatVerdict(listened), ...savedAs];
   if (!forwarded) return [first];
   const paint = isSuccessfulPost(forwarded) ? green : red;

@@ -4,7 +4,7 @@ import { pickStatusAndBody, startTestEmulator } from "../../../support/emulator.
 
 const status = "/api/v2.1/public/contracts/";
 
-async function stage(t: TestContext) {
+async function startBillingApp(t: TestContext) {
   const on = await startTestEmulator(t);
   const authorization = `Basic ${Buffer.from("billing:demo-billing-password").toString("base64")}`;
   return {
@@ -26,7 +26,7 @@ async function stage(t: TestContext) {
   };
 }
 
-const event = (event_type: string, subscription?: object, more: object = {}) => ({
+const createBillingEvent = (event_type: string, subscription?: object, more: object = {}) => ({
   event_type,
   content: { customer: { id: "eu-1_1" }, ...(subscription && { subscription }) },
   ...more,
@@ -34,15 +34,18 @@ const event = (event_type: string, subscription?: object, more: object = {}) => 
 
 describe("billing event at an emulated cluster", () => {
   it("stores the plan of the workspace", async (t) => {
-    const { bill, plans } = await stage(t);
-    assert.deepEqual(await bill(event("subscription_created", { plan_id: "business", status: "active" })), []);
+    const { bill, plans } = await startBillingApp(t);
+    assert.deepEqual(
+      await bill(createBillingEvent("subscription_created", { plan_id: "business", status: "active" })),
+      [],
+    );
     assert.deepEqual(await plans(), [
       [1, "business", false],
       [2, null, false],
       [3, null, false],
     ]);
     const items = { status: "active", subscription_items: [{ item_price_id: "team-EUR-yearly" }] };
-    await bill(event("subscription_changed", items));
+    await bill(createBillingEvent("subscription_changed", items));
     assert.deepEqual((await plans())[0], [1, "team-EUR-yearly", false]);
   });
 
@@ -51,30 +54,31 @@ describe("billing event at an emulated cluster", () => {
     ["subscription_paused", undefined, "subscription_resumed"],
   ] as const) {
     it(`suspends the workspace's API after ${event_type} until ${end}`, async (t) => {
-      const { bill, api, plans } = await stage(t);
+      const { bill, api, plans } = await startBillingApp(t);
       assert.equal((await api("GET", status)).status, 200);
-      await bill(event(event_type, subscription));
+      await bill(createBillingEvent(event_type, subscription));
       assert.equal((await plans())[0]?.[2], true);
       assert.deepEqual(pickStatusAndBody(await api("GET", status)), {
         status: 403,
         body: { detail: "This workspace is suspended." },
       });
-      await bill(event(end));
+      await bill(createBillingEvent(end));
       assert.equal((await api("GET", status)).status, 200);
     });
   }
 
   it("ignores an event older than the last one", async (t) => {
-    const { bill, plans } = await stage(t);
-    await bill(event("subscription_cancelled", { status: "cancelled" }, { occurred_at: 2_000 }));
-    assert.deepEqual(await bill(event("subscription_activated", { status: "active" }, { occurred_at: 1_000 })), [
-      "late-billing-event: A later event of the workspace arrived first",
-    ]);
+    const { bill, plans } = await startBillingApp(t);
+    await bill(createBillingEvent("subscription_cancelled", { status: "cancelled" }, { occurred_at: 2_000 }));
+    assert.deepEqual(
+      await bill(createBillingEvent("subscription_activated", { status: "active" }, { occurred_at: 1_000 })),
+      ["late-billing-event: A later event of the workspace arrived first"],
+    );
     assert.equal((await plans())[0]?.[2], true);
   });
 
   it("does not change the plan for an invoice", async (t) => {
-    const { bill, plans } = await stage(t);
+    const { bill, plans } = await startBillingApp(t);
     const before = await plans();
     await bill({ event_type: "payment_failed", content: { customer: { id: "eu-1_1" }, invoice: { id: "7" } } });
     assert.deepEqual(await plans(), before);
@@ -82,7 +86,7 @@ describe("billing event at an emulated cluster", () => {
 
   for (const customer of ["eu-1_99", "eu-1_3", "eu-1_northwind"]) {
     it(`records a finding for the unknown workspace of ${customer}`, async (t) => {
-      const { bill, plans } = await stage(t);
+      const { bill, plans } = await startBillingApp(t);
       const before = await plans();
       const unknown = { event_type: "subscription_created", content: { customer: { id: customer } } };
       assert.deepEqual(await bill(unknown), [`unknown-workspace: eu-1 has no workspace for the customer ${customer}`]);

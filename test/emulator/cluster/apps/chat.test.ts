@@ -7,7 +7,7 @@ import { pickStatusAndBody, startTestEmulator, type TestResponse } from "../../.
 const chatA = "/router/v1/integrations/chat_a/webhook";
 
 /** Contract T-1 and its comments from chats. */
-async function stage(t: TestContext) {
+async function startChatApp(t: TestContext) {
   const on = await startTestEmulator(t);
   const told = await subscribe(t, on, ["CONTRACT_ACTIVITY_LOG_COMMENT_CREATED"]);
   await createDraftContract(on.api);
@@ -50,7 +50,7 @@ const nothing = { status: 200, body: {} };
 
 describe("message that names a contract", () => {
   it("creates a comment from chat_a", async (t) => {
-    const { event, comments, told } = await stage(t);
+    const { event, comments, told } = await startChatApp(t);
     const text = "<@U1> what about T-1?";
     assert.deepEqual(pickStatusAndBody(await event({ type: "app_mention", user: "U7", text })), added);
     assert.deepEqual(await comments(), [text]);
@@ -59,7 +59,7 @@ describe("message that names a contract", () => {
   });
 
   it("creates a comment from chat_b", async (t) => {
-    const { activity, comments } = await stage(t);
+    const { activity, comments } = await startChatApp(t);
     assert.deepEqual(pickStatusAndBody(await activity({ type: "message", text: "T-1 is urgent" })), {
       status: 200,
       body: { type: "message", text: "Comment added to T-1." },
@@ -68,7 +68,7 @@ describe("message that names a contract", () => {
   });
 
   it("ignores messages without a contract and messages from a bot", async (t) => {
-    const { event, activity, comments, findings } = await stage(t);
+    const { event, activity, comments, findings } = await startChatApp(t);
     assert.deepEqual(pickStatusAndBody(await event({ type: "app_mention", text: "hello" })), nothing);
     assert.deepEqual(pickStatusAndBody(await event({ type: "message", bot_id: "B1", text: "T-1" })), nothing);
     assert.deepEqual(pickStatusAndBody(await activity({ type: "typing" })), nothing);
@@ -95,7 +95,7 @@ describe("interaction that names a contract", () => {
   ];
   for (const [what, payload, comment] of interactions) {
     it(`creates a comment from ${what} of chat_a`, async (t) => {
-      const { interact, comments, told } = await stage(t);
+      const { interact, comments, told } = await startChatApp(t);
       assert.deepEqual(pickStatusAndBody(await interact(payload)), added);
       assert.deepEqual(await comments(), [comment]);
       assert.deepEqual(listActivityNames(await told()), ["CONTRACT_ACTIVITY_LOG_COMMENT_CREATED"]);
@@ -103,7 +103,7 @@ describe("interaction that names a contract", () => {
   }
 
   it("creates a comment from a card of chat_b", async (t) => {
-    const { activity, comments } = await stage(t);
+    const { activity, comments } = await startChatApp(t);
     const value = { action: { verb: "comment", data: { contract_id: "T-1", comment: "Signed on paper" } } };
     assert.equal((await activity({ type: "invoke", name: "adaptiveCard/action", value })).status, 200);
     assert.deepEqual(await comments(), ["Signed on paper"]);
@@ -116,7 +116,7 @@ describe("interaction that names a contract", () => {
     ["a contract in a team of no workspace", "T-1", "T-OTHER", "unknown-workspace: no workspace of eu-1 has T-OTHER"],
   ] as const) {
     it(`records a finding for an interaction with ${what}`, async (t) => {
-      const { interact, router, clusters, comments, findings } = await stage(t);
+      const { interact, router, clusters, comments, findings } = await startChatApp(t);
       const teams = { cluster_id: "eu-1", chat_a_team_id_list: ["T-OTHER"] };
       const headers = { "x-cluster-key": clusters[0]!.clusterKey };
       await router("POST", "/router/v1/cluster_chat_a_teams/bulk", { body: teams, headers });
@@ -127,7 +127,7 @@ describe("interaction that names a contract", () => {
   }
 
   it("does not find contracts of another workspace's team", async (t) => {
-    const { interact, comments } = await stage(t);
+    const { interact, comments } = await startChatApp(t);
     await interact({ type: "block_actions", actions: [button] }, "T-FABRIKAM");
     assert.deepEqual(await comments(), []);
   });
@@ -138,7 +138,7 @@ describe("options menu of chat_a", () => {
   const listed = (answer: TestResponse) => (answer.body as { options: object[] }).options;
 
   it("lists the workspace's contracts that match the query, newest first", async (t) => {
-    const { api, options } = await stage(t);
+    const { api, options } = await startChatApp(t);
     await createDraftContract(api, { contract_name: "Order form with Acme" });
     await createDraftContract(api, { contract_name: "NDA with Globex" });
     assert.deepEqual(listed(await options("nda")), [option("T-3", "NDA with Globex"), option("T-1", "NDA with Acme")]);
@@ -149,7 +149,7 @@ describe("options menu of chat_a", () => {
   });
 
   it("lists at most 100 contracts with displayable names", async (t) => {
-    const { api, options } = await stage(t);
+    const { api, options } = await startChatApp(t);
     for (let at = 0; at < 101; at += 1) await createDraftContract(api, { contract_name: "x".repeat(200) });
     const all = listed(await options("x")) as { text: { text: string } }[];
     assert.deepEqual([all.length, all[0]?.text.text.length], [100, 75]);

@@ -13,11 +13,11 @@ const invite = ({ api }: TestEmulator, items: unknown, contract: number | string
 const done = { status: 200, body: "" };
 const read = { permission_name: "CONTRACT.READ" };
 
-const accessOn = async ({ ask }: TestEmulator) =>
+const getAccess = async ({ ask }: TestEmulator) =>
   ((await ask("GET", "contracts/T-1")).body as { access: unknown }).access;
 
 /** Whether Ben sees the contract with Enforce-User-Scoping. */
-async function benSees({ api }: TestEmulator): Promise<boolean> {
+async function canBenRead({ api }: TestEmulator): Promise<boolean> {
   const headers = { "user-email": "ben@northwind.example", "enforce-user-scoping": "true" };
   return (await api("GET", "/api/v2.1/public/contracts/T-1/status", { headers })).status === 200;
 }
@@ -26,9 +26,9 @@ describe("contract-details.invite", () => {
   it("grants a user access with the most recently assigned permission", async (t) => {
     const on = await startTestEmulator(t);
     await createDraftContract(on.api);
-    assert.equal(await benSees(on), false);
+    assert.equal(await canBenRead(on), false);
     assert.deepEqual(pickStatusAndBody(await invite(on, [{ user_id: 12, ...read, note: "Please look" }])), done);
-    assert.equal(await benSees(on), true);
+    assert.equal(await canBenRead(on), true);
     const row = {
       user: { id: 12, name: "Ben Okafor", email: "ben@northwind.example" },
       role: null,
@@ -36,19 +36,19 @@ describe("contract-details.invite", () => {
       note: "Please look",
       invited_at: at,
     };
-    assert.deepEqual(await accessOn(on), [row]);
+    assert.deepEqual(await getAccess(on), [row]);
     await invite(on, [{ user_id: 12, permission_name: "CONTRACT.SIGN" }]);
-    assert.deepEqual(await accessOn(on), [{ ...row, permission_name: "CONTRACT.SIGN", note: null }]);
+    assert.deepEqual(await getAccess(on), [{ ...row, permission_name: "CONTRACT.SIGN", note: null }]);
   });
 
   it("grants access to all users with a role", async (t) => {
     const on = await startTestEmulator(t);
     await createDraftContract(on.api);
     assert.deepEqual(pickStatusAndBody(await invite(on, [{ role_id: 1, ...read }])), done);
-    assert.equal(await benSees(on), false);
+    assert.equal(await canBenRead(on), false);
     await invite(on, [{ role_id: 2, ...read }]);
-    assert.equal(await benSees(on), true);
-    assert.deepEqual(await accessOn(on), [
+    assert.equal(await canBenRead(on), true);
+    assert.deepEqual(await getAccess(on), [
       { user: null, role: { id: 1, name: "Legal" }, ...read, note: null, invited_at: at },
       { user: null, role: { id: 2, name: "Reviewer" }, ...read, note: null, invited_at: at },
     ]);
@@ -79,7 +79,7 @@ describe("contract-details.invite", () => {
     assert.deepEqual(owners, [{ table: "creator_tokens", key: token, cluster_id: "eu-1" }]);
     const emails = (await on.ask("GET", `emails?recipient=${max}`)).body as { items: object[] };
     assert.equal(emails.items.length, 1);
-    const access = (await accessOn(on)) as { user: { email: string }; permission_name: string }[];
+    const access = (await getAccess(on)) as { user: { email: string }; permission_name: string }[];
     assert.deepEqual(
       access.map(({ user, permission_name }) => [user.email, permission_name]),
       [

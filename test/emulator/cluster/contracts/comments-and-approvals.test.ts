@@ -7,12 +7,12 @@ import { createWorkspaceApi } from "../../../support/workspace-api.ts";
 
 const base = "/api/v2.1/public/contracts";
 
-interface Created {
+interface CreatedContract {
   readonly id: string;
   readonly contract_id: number;
 }
 
-async function contractIn(api: TestEmulator["api"], template = 101): Promise<Created> {
+async function createContract(api: TestEmulator["api"], template = 101): Promise<CreatedContract> {
   const poc_details = { first_name: "Jo", last_name: "Diaz", email: "jo@acme.example" };
   const answer = await api("POST", `${base}/`, {
     body: {
@@ -22,18 +22,18 @@ async function contractIn(api: TestEmulator["api"], template = 101): Promise<Cre
     },
   });
   assert.equal(answer.status, 201, JSON.stringify(answer.body));
-  return answer.body as Created;
+  return answer.body as CreatedContract;
 }
 
 const performed_by = { name: "Ada Keller", email: "ada@northwind.example" };
 const timestamp = "2031-01-02T03:04:05.000000Z";
 
 describe("comments API", () => {
-  const comments = ({ contract_id }: Created) => `${base}/${contract_id}/comments/`;
+  const comments = ({ contract_id }: CreatedContract) => `${base}/${contract_id}/comments/`;
 
   it("adds comments, lists them newest first and emits each one", async (t) => {
     const on = await startTestEmulator(t);
-    const contract = await contractIn(on.api);
+    const contract = await createContract(on.api);
     const told = await subscribe(t, on, ["CONTRACT_ACTIVITY_LOG_COMMENT_CREATED"]);
     const first = { id: 1, contract_id: contract.contract_id, comment: "Hello !!@12!!", replies: [] };
     const answer = await on.api("POST", comments(contract), { body: { comment: "Hello !!@12!!" } });
@@ -65,7 +65,7 @@ describe("comments API", () => {
 
   it("rejects an empty comment", async (t) => {
     const on = await startTestEmulator(t);
-    const contract = await contractIn(on.api);
+    const contract = await createContract(on.api);
     await assertRejected(on, () => on.api("POST", comments(contract), { body: { comment: "" } }), {
       status: 400,
       body: { comment: ["String should have at least 1 character"] },
@@ -81,7 +81,7 @@ describe("key-pointers API", () => {
 
   it("creates and updates key pointers by field name or ID, emitting each change", async (t) => {
     const on = await startTestEmulator(t);
-    const { id } = await contractIn(on.api);
+    const { id } = await createContract(on.api);
     const told = await subscribe(t, on, ["CONTRACT_KEY_POINTER_CREATION", "CONTRACT_KEY_POINTER_UPDATION"]);
     assert.deepEqual(pickStatusAndBody(await on.api("GET", pointers(id))), { status: 200, body: [] });
 
@@ -130,7 +130,7 @@ describe("key-pointers API", () => {
 
   it("validates every row and stores none if one is invalid", async (t) => {
     const on = await startTestEmulator(t);
-    const { id } = await contractIn(on.api);
+    const { id } = await createContract(on.api);
     const key_pointers = [
       { key_pointer_field_name: "purpose", value: "fine" },
       { value: "whose?" },
@@ -153,8 +153,8 @@ describe("key-pointers API", () => {
 
   it("rejects key pointers of another contract or type", async (t) => {
     const on = await startTestEmulator(t);
-    const { id } = await contractIn(on.api);
-    const second = await contractIn(on.api);
+    const { id } = await createContract(on.api);
+    const second = await createContract(on.api);
     const key_pointers = [{ key_pointer_field_name: "purpose", value: "x" }];
     await on.api("POST", `${pointers(id)}/bulk`, { body: { key_pointers } });
 
@@ -216,7 +216,7 @@ describe("approvals API", () => {
 
   it("requests approvals in order and records decisions of the approvers", async (t) => {
     const on = await startTestEmulator(t);
-    const { id, contract_id } = await contractIn(on.api);
+    const { id, contract_id } = await createContract(on.api);
     const told = await subscribe(t, on, ["CONTRACT_APPROVAL_REQUESTED", "CONTRACT_APPROVAL_COMPLETED"]);
     const asked = await on.api("POST", approvals(id), { body: { approvals: [finance, legal] } });
     assert.deepEqual(pickStatusAndBody(asked), {
@@ -267,7 +267,7 @@ describe("approvals API", () => {
 
   it("rejects an approval while an earlier group is pending", async (t) => {
     const on = await startTestEmulator(t);
-    const { id } = await contractIn(on.api);
+    const { id } = await createContract(on.api);
     await on.api("POST", approvals(id), { body: { approvals: [finance] } });
     const message = "Another approval group is in progress.";
     await assertRejected(on, () => on.api("POST", approvals(id), { body: { approvals: [legal] } }), {
@@ -280,7 +280,7 @@ describe("approvals API", () => {
 
   it("requires exactly one approver who belongs to the workspace", async (t) => {
     const on = await startTestEmulator(t);
-    const { id } = await contractIn(on.api);
+    const { id } = await createContract(on.api);
     const row = { name: "Finance", notes: "" };
     const body = {
       approvals: [
@@ -312,7 +312,7 @@ describe("approvals API", () => {
 
   it("rejects approvals once the contract is out for signature", async (t) => {
     const on = await startTestEmulator(t);
-    const { id } = await contractIn(on.api);
+    const { id } = await createContract(on.api);
     assert.equal((await on.api("POST", `${base}/${id}/send_to_counterparties`, { body: {} })).status, 200);
     const message = "A contract in status SIGN cannot be sent for approval.";
     await assertRejected(on, () => on.api("POST", approvals(id), { body: { approvals: [finance] } }), {
@@ -340,7 +340,7 @@ describe("contract of another workspace", () => {
   for (const [operation, method, path, body] of byNumber) {
     it(`returns 404 from ${operation}`, async (t) => {
       const on = await startTestEmulator(t);
-      const { contract_id } = await contractIn(on.api);
+      const { contract_id } = await createContract(on.api);
       const other = await createWorkspaceApi(on, 2);
       await assertRejected(on, () => other(method, path(contract_id), { body }), notFoundResponse);
       await assertRejected(on, () => on.api(method, path(999), { body }), notFoundResponse);
@@ -350,7 +350,7 @@ describe("contract of another workspace", () => {
   for (const [operation, method, path, body] of byComposite) {
     it(`returns 404 from ${operation}, even for a bare number or another ID prefix`, async (t) => {
       const on = await startTestEmulator(t);
-      const { id } = await contractIn(on.api);
+      const { id } = await createContract(on.api);
       const set = { body: { key_pointers } };
       assert.equal((await on.api("POST", `${base}/${id}/key_pointers/bulk`, set)).status, 200);
       const other = await createWorkspaceApi(on, 2);
@@ -365,8 +365,8 @@ describe("contract of another workspace", () => {
 describe("counterparty activity", () => {
   it("includes the newest contract of the counterparty", async (t) => {
     const on = await startTestEmulator(t);
-    await contractIn(on.api);
-    const newest = await contractIn(on.api);
+    await createContract(on.api);
+    const newest = await createContract(on.api);
     const told = await subscribe(t, on, ["COUNTER_PARTY_UPDATED"]);
     await on.api("PATCH", "/api/v2.1/public/counter_parties/1", { body: { brand_name: "ACME" } });
     const [event] = await told();

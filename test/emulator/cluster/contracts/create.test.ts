@@ -15,7 +15,7 @@ import { subscribe } from "../../../support/delivered-events.ts";
 import { pickStatusAndBody, startTestEmulator } from "../../../support/emulator.ts";
 import { assertRejected } from "../../../support/rejections.ts";
 
-const unknown = (id: unknown) => `Invalid pk "${id}" - object does not exist.`;
+const createUnknownPkMessage = (id: unknown) => `Invalid pk "${id}" - object does not exist.`;
 
 describe("creating a contract from a template", () => {
   it("returns the whole record in status DRAFT", async (t) => {
@@ -132,11 +132,15 @@ describe("creating a contract from a template", () => {
   const service = { contract_template_id: 102, contract_data: { start_date: "2031-02-01", seats: 3 } };
 
   const refusals: readonly (readonly [string, object, { status: number; body: unknown }])[] = [
-    ["an unknown template", { contract_template_id: 999 }, createFieldErrors({ contract_template_id: [unknown(999)] })],
+    [
+      "an unknown template",
+      { contract_template_id: 999 },
+      createFieldErrors({ contract_template_id: [createUnknownPkMessage(999)] }),
+    ],
     [
       "another workspace's template",
       { contract_template_id: 103 },
-      createFieldErrors({ contract_template_id: [unknown(103)] }),
+      createFieldErrors({ contract_template_id: [createUnknownPkMessage(103)] }),
     ],
     [
       "a template that cannot be signed",
@@ -201,7 +205,7 @@ describe("creating a contract from a template", () => {
     [
       "another workspace's entity",
       { entity_reference_id: "CT-FR" },
-      createFieldErrors({ entity_reference_id: [unknown("CT-FR")] }),
+      createFieldErrors({ entity_reference_id: [createUnknownPkMessage("CT-FR")] }),
     ],
     [
       "a creator-side signatory that the template does not allow",
@@ -267,7 +271,7 @@ describe("template of a custom seed", () => {
   ];
   const seed = { ...namedSeeds.demo, templates };
   const refusals: readonly (readonly [string, object, object])[] = [
-    ["that is archived", { contract_template_id: 111 }, { contract_template_id: [unknown(111)] }],
+    ["that is archived", { contract_template_id: 111 }, { contract_template_id: [createUnknownPkMessage(111)] }],
     [
       "for individuals, with an organization",
       { contract_template_id: 112 },

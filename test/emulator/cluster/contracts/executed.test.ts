@@ -14,7 +14,7 @@ import { assertRejected } from "../../../support/rejections.ts";
 
 const path = "/api/v2.1/public/contracts/executed_contracts/";
 
-const request = (more: object = {}) =>
+const createImportRequest = (more: object = {}) =>
   createExecutedImport({ external_metadata: { id: "doc-7", integration_name: "archive" }, ...more });
 
 describe("import of an executed contract", () => {
@@ -26,7 +26,7 @@ describe("import of an executed contract", () => {
       "CONTRACT_SIGNED",
       "CONTRACT_EXTERNAL_METADATA_CREATED",
     ]);
-    assert.deepEqual(pickStatusAndBody(await on.api("POST", path, { body: await request() })), {
+    assert.deepEqual(pickStatusAndBody(await on.api("POST", path, { body: await createImportRequest() })), {
       status: 201,
       body: {
         id: "H-1",
@@ -69,13 +69,13 @@ describe("import of an executed contract", () => {
 
   it("prefers the specification's field name if both are sent", async (t) => {
     const { api } = await startTestEmulator(t);
-    const body = await request({ file_content: "nonsense", organization_entity_id: 999 });
+    const body = await createImportRequest({ file_content: "nonsense", organization_entity_id: 999 });
     assert.equal((await api("POST", path, { body })).status, 201);
   });
 
   it("returns the uploaded bytes", async (t) => {
     const { api } = await startTestEmulator(t);
-    const body = await request();
+    const body = await createImportRequest();
     await api("POST", path, { body });
     assert.equal(await getContractStatus(api, { id: "H-1", number: 1 }), "EXECUTED");
     const link = await api("POST", "/api/v2.1/public/contracts/H-1/download_link", { body: {} });
@@ -139,7 +139,7 @@ describe("import of an executed contract", () => {
   for (const [what, more, problems] of refusals) {
     it(`rejects ${what}`, async (t) => {
       const on = await startTestEmulator(t);
-      const body = await request(more);
+      const body = await createImportRequest(more);
       await assertRejected(on, () => on.api("POST", path, { body }), createFieldErrors(problems));
     });
   }
@@ -147,7 +147,7 @@ describe("import of an executed contract", () => {
   it("rejects object configurations, because the workspace has none", async (t) => {
     const on = await startTestEmulator(t);
     const object_configuration_id = "0b8f9f0e-3b1b-4b6e-9c5d-2f4b8f9d1c11";
-    const body = await request({ external_metadata: { id: "1", object_configuration_id } });
+    const body = await createImportRequest({ external_metadata: { id: "1", object_configuration_id } });
     const message = "Object configuration not found.";
     await assertRejected(on, () => on.api("POST", path, { body }), {
       status: 404,

@@ -13,7 +13,7 @@ import { pickStatusAndBody, startTestEmulator } from "../../../support/emulator.
 import { assertRejected, notFoundResponse } from "../../../support/rejections.ts";
 import { createWorkspaceApi } from "../../../support/workspace-api.ts";
 
-const forbidden = (status: string, words: string) =>
+const createForbiddenError = (status: string, words: string) =>
   createDomainError("SVC_ASSUMED_101", `A contract in status ${status} cannot be ${words}.`);
 
 describe("marking for execution", () => {
@@ -35,7 +35,7 @@ describe("marking for execution", () => {
     assert.deepEqual(pickStatusAndBody(await mark()), { status: 200, body: "" });
     assert.deepEqual(await listRecipients(on.api, contract), ["jo@acme.example IN_PROGRESS"]);
     assert.deepEqual(listActivityNames(await told()), ["CONTRACT_MARK_FOR_EXECUTION", "CONTRACT_SIGNATURE_REQUESTED"]);
-    await assertRejected(on, mark, forbidden("SIGN", "marked for execution"));
+    await assertRejected(on, mark, createForbiddenError("SIGN", "marked for execution"));
 
     assert.deepEqual(pickStatusAndBody(await unmark()), { status: 200, body: "" });
     assert.equal(await getContractStatus(on.api, contract), "REDLINING");
@@ -90,7 +90,7 @@ describe("voiding through the API", () => {
     assert.deepEqual(pickStatusAndBody(await voided(contract.id, { note: "Deal lost" })), { status: 204, body: "" });
     assert.equal(await getContractStatus(on.api, contract), "VOIDED");
     assert.deepEqual(listActivityNames(await told()), ["CONTRACT_VOIDED"]);
-    await assertRejected(on, () => voided(contract.id, { note: "again" }), forbidden("VOIDED", "voided"));
+    await assertRejected(on, () => voided(contract.id, { note: "again" }), createForbiddenError("VOIDED", "voided"));
 
     const executed = await createSentContract(on.api);
     await on.ask("POST", `contracts/${executed.id}/sign`);
@@ -143,7 +143,7 @@ describe("review request", () => {
     await assertRejected(on, ask({ assignee_user_id: 13 }), createFieldErrors({ assignee_user_id: noPk(13) }));
     await assertRejected(on, ask({ assignee_role_id: 3 }), createFieldErrors({ assignee_role_id: noPk(3) }));
     await on.api("POST", `/api/v2.1/public/contracts/${contract.id}/send_to_counterparties`);
-    await assertRejected(on, ask({ assignee_role_id: 1 }), forbidden("SIGN", "sent for review"));
+    await assertRejected(on, ask({ assignee_role_id: 1 }), createForbiddenError("SIGN", "sent for review"));
   });
 });
 
@@ -169,7 +169,11 @@ describe("resending the signing e-mail", () => {
     const resend = (id: string, email_id: string) => () =>
       on.api("POST", `/api/v2.1/public/contracts/${id}/signatories/resend_email/`, { body: { email_id } });
     const waiting = await createDraftContract(on.api);
-    await assertRejected(on, resend(waiting.id, "jo@acme.example"), forbidden("DRAFT", "sent for signature again"));
+    await assertRejected(
+      on,
+      resend(waiting.id, "jo@acme.example"),
+      createForbiddenError("DRAFT", "sent for signature again"),
+    );
     const contract = await createSentContract(on.api, {
       signatories: ["jo", "kim"].map((name) => ({
         name,

@@ -4,7 +4,7 @@ import { type ContractIds, createDraftContract } from "../../../support/contract
 import { subscribe } from "../../../support/delivered-events.ts";
 import { startTestEmulator, type TestEmulator } from "../../../support/emulator.ts";
 
-const act = async ({ ask }: TestEmulator, verb: string, { id }: ContractIds) => {
+const performAction = async ({ ask }: TestEmulator, verb: string, { id }: ContractIds) => {
   const { status, body } = await ask("POST", `contracts/${id}/${verb}`, { body: {} });
   assert.equal(status, 200, JSON.stringify(body));
 };
@@ -18,8 +18,8 @@ async function onHold(t: TestContext, more: object = {}) {
     "REDLINING_EMAIL_DELIVERED",
   ]);
   const contract = await createDraftContract(on.api, more);
-  await act(on, "send", contract);
-  await act(on, "hold", contract);
+  await performAction(on, "send", contract);
+  await performAction(on, "hold", contract);
   const later = async (by: string) => {
     await on.ask("POST", "clock/advance", { body: { by } });
     return (await told()).map(({ activity, contract_status, activity_data: { email_event_data: mail } }) => [
@@ -39,11 +39,11 @@ describe("pending e-mail of a contract on hold", () => {
     it(`is delivered once, a minute after the contract resumes in ${status}`, async (t) => {
       const { on, contract, later } = await onHold(t, { contract_template_id: template });
       assert.deepEqual(await later("PT1H"), []);
-      await act(on, "resume", contract);
+      await performAction(on, "resume", contract);
       assert.deepEqual(await later("PT50S"), []);
       assert.deepEqual(await later("PT1H"), [[activity, status, "jo@acme.example"]]);
-      await act(on, "hold", contract);
-      await act(on, "resume", contract);
+      await performAction(on, "hold", contract);
+      await performAction(on, "resume", contract);
       assert.deepEqual(await later("PT1H"), []);
     });
   }
@@ -54,7 +54,7 @@ describe("pending e-mail of a contract on hold", () => {
     const [{ metadata: Metadata }] = (body as { items: [{ metadata: object }] }).items;
     await on.router("POST", "/api/v1/emails/mailer/webhook", { body: { RecordType: "Bounce", Metadata } });
     assert.deepEqual(await later("PT1H"), [["SIGNING_EMAIL_NOT_DELIVERED", "ON_HOLD", "jo@acme.example"]]);
-    await act(on, "resume", contract);
+    await performAction(on, "resume", contract);
     assert.deepEqual(await later("PT1H"), []);
   });
 });

@@ -13,7 +13,11 @@ import { listActivityNames, subscribe } from "../../../support/delivered-events.
 import { pickStatusAndBody, startTestEmulator, type TestEmulator } from "../../../support/emulator.ts";
 import { assertRejected, notFoundResponse } from "../../../support/rejections.ts";
 
-const uploaded = async ({ api }: TestEmulator, route: "review" | "sign", more: object = {}): Promise<ContractIds> =>
+const uploadContract = async (
+  { api }: TestEmulator,
+  route: "review" | "sign",
+  more: object = {},
+): Promise<ContractIds> =>
   requireContract(
     api("POST", `/api/v2.1/public/contracts/upload_${route}_contracts/`, {
       body: await createUploadRequest({
@@ -24,13 +28,13 @@ const uploaded = async ({ api }: TestEmulator, route: "review" | "sign", more: o
     }),
   );
 
-const closed = (reason: string) =>
+const createClosedFormError = (reason: string) =>
   createDomainError("SVC_ASSUMED_112", `The intake form cannot be changed: ${reason}.`);
 
 describe("change of intake form answers", () => {
   it("updates single answers and emits the change", async (t) => {
     const on = await startTestEmulator(t);
-    const { id, number } = await uploaded(on, "review");
+    const { id, number } = await uploadContract(on, "review");
     const told = await subscribe(t, on, ["CONTRACT_DATA_UPDATED"]);
     const answer = await on.api("PATCH", `/api/v2.1/public/contracts/${id}/intake_form/response`, {
       body: { value: { type: "USD", value: 12 }, region: "EU" },
@@ -62,32 +66,36 @@ describe("change of intake form answers", () => {
 
   it("accepts changes to direct-signature paper until a user signs", async (t) => {
     const on = await startTestEmulator(t);
-    const { id } = await uploaded(on, "sign");
+    const { id } = await uploadContract(on, "sign");
     const patch = (body: object) => on.api("PATCH", `/api/v2.1/public/contracts/${id}/intake_form/response`, { body });
     assert.equal((await patch({ purpose: "Other project" })).status, 200);
     await on.ask("POST", `contracts/${id}/sign`, { body: {} });
-    await assertRejected(on, () => patch({ purpose: "Third" }), closed("a signatory has signed"));
+    await assertRejected(on, () => patch({ purpose: "Third" }), createClosedFormError("a signatory has signed"));
     await on.ask("POST", `contracts/${id}/sign`, { body: {} });
-    await assertRejected(on, () => patch({ purpose: "Third" }), closed("the contract is in status EXECUTED"));
+    await assertRejected(
+      on,
+      () => patch({ purpose: "Third" }),
+      createClosedFormError("the contract is in status EXECUTED"),
+    );
   });
 
   it("rejects changes in signature after review, or without an editable workflow", async (t) => {
     const on = await startTestEmulator(t);
     const patch = (id: string) => () =>
       on.api("PATCH", `/api/v2.1/public/contracts/${id}/intake_form/response`, { body: { purpose: "x" } });
-    const reviewed = await uploaded(on, "review");
+    const reviewed = await uploadContract(on, "review");
     await on.ask("POST", `contracts/${reviewed.id}/complete-review`, { body: {} });
     await on.api("POST", `/api/v2.1/public/contracts/${reviewed.id}/mark_for_execution/`, { body: {} });
-    await assertRejected(on, patch(reviewed.id), closed("the contract is in status SIGN"));
-    const fixed = await uploaded(on, "review", { contract_type_id: 302 });
-    await assertRejected(on, patch(fixed.id), closed("its workflow has no editable response"));
+    await assertRejected(on, patch(reviewed.id), createClosedFormError("the contract is in status SIGN"));
+    const fixed = await uploadContract(on, "review", { contract_type_id: 302 });
+    await assertRejected(on, patch(fixed.id), createClosedFormError("its workflow has no editable response"));
     const template = await createDraftContract(on.api);
-    await assertRejected(on, patch(template.id), closed("its workflow has no editable response"));
+    await assertRejected(on, patch(template.id), createClosedFormError("its workflow has no editable response"));
   });
 
   it("validates answers against their questions", async (t) => {
     const on = await startTestEmulator(t);
-    const { id, number } = await uploaded(on, "review");
+    const { id, number } = await uploadContract(on, "review");
     const patch = (body: unknown) => () =>
       on.api("PATCH", `/api/v2.1/public/contracts/${id}/intake_form/response`, { body });
     await assertRejected(

@@ -23,7 +23,7 @@ import { createSeededIds } from "../../../../src/base/ids.ts";
 const at = Date.parse("2031-01-02T03:04:05Z");
 
 /** A contract and a scheduled entry for it. */
-async function waiting() {
+async function createScheduledContract() {
   const store = openMemoryStore({ collections, wall: systemWallClock });
   const entry = await store.transaction("prepare", async (tx): Promise<ScheduledEntry> => {
     applySeed(tx, parseSeed(namedSeeds.demo), createSeededIds("test"));
@@ -52,7 +52,7 @@ async function waiting() {
 
 describe("scheduled job of a contract", () => {
   it("emits the delivery once and removes its entry", async () => {
-    const { run, told, queued, row } = await waiting();
+    const { run, told, queued, row } = await createScheduledContract();
     const contract = await row();
     assert.equal(await run(), "told");
     // The contract is not rewritten, because each of a thousand signatories causes an e-mail.
@@ -64,7 +64,7 @@ describe("scheduled job of a contract", () => {
   });
 
   it("emits no activity if the contract changed status during the job", async () => {
-    const { run, told, queued, leave } = await waiting();
+    const { run, told, queued, leave } = await createScheduledContract();
     await leave();
     assert.equal(await run(), "ended");
     assert.deepEqual(await told(), []);

@@ -22,7 +22,7 @@ const signatory = {
   action: null,
 };
 
-const contract = (more: Partial<Contract> = {}): Contract => ({
+const createContract = (more: Partial<Contract> = {}): Contract => ({
   id: 7,
   cluster_id: "eu-1",
   workspace_id: 1,
@@ -56,7 +56,7 @@ const contract = (more: Partial<Contract> = {}): Contract => ({
   ...more,
 });
 
-const review = (by: ContractReview["by"], completed_at: number | null = null): ContractReview => ({
+const createReview = (by: ContractReview["by"], completed_at: number | null = null): ContractReview => ({
   id: 1,
   by,
   reviewer_user_id: null,
@@ -66,7 +66,7 @@ const review = (by: ContractReview["by"], completed_at: number | null = null): C
   completed_at,
 });
 
-const approval = (status: "PENDING" | "APPROVED"): Contract["approvals"][number] => ({
+const createApproval = (status: "PENDING" | "APPROVED"): Contract["approvals"][number] => ({
   id: 1,
   name: "Finance",
   notes: "",
@@ -80,7 +80,7 @@ const approval = (status: "PENDING" | "APPROVED"): Contract["approvals"][number]
 });
 
 /** The next status, or the failure of a rejected transition. */
-function next(row: Contract, trigger: Trigger): string {
+function getNextStatus(row: Contract, trigger: Trigger): string {
   const outcome = applyMove(row, trigger, at);
   if (outcome.refused !== undefined) return outcome.refused;
   return outcome.contract.deleted_at === null ? outcome.contract.status : "(deleted)";
@@ -125,73 +125,80 @@ describe("contract lifecycle", () => {
   for (const trigger of moving) {
     it(`${trigger}: ${(expected[trigger] ?? []).join(", ")}`, () => {
       const row = (status: ContractStatus) =>
-        contract({ status, held_from: status === "ON_HOLD" ? "REDLINING" : null });
+        createContract({ status, held_from: status === "ON_HOLD" ? "REDLINING" : null });
       assert.deepEqual(
-        statuses.map((status) => next(row(status), trigger)),
+        statuses.map((status) => getNextStatus(row(status), trigger)),
         expected[trigger],
       );
     });
   }
 
   it("starts the counterparty's review if the template requires it", () => {
-    const outcome = applyMove(contract({ counterparty_review: true }), "send", at);
+    const outcome = applyMove(createContract({ counterparty_review: true }), "send", at);
     assert.ok(outcome.refused === undefined);
     assert.equal(outcome.contract.status, "REDLINING");
-    assert.deepEqual(outcome.contract.reviews, [review("counterparty")]);
+    assert.deepEqual(outcome.contract.reviews, [createReview("counterparty")]);
   });
 
   const blocked: readonly (readonly [string, Partial<Contract>, string])[] = [
     ["no signatory exists", { signatories: [] }, "no-signatories"],
-    ["a review is open", { reviews: [review("internal")] }, "review-open"],
-    ["an approval is pending", { approvals: [approval("PENDING")] }, "approvals-pending"],
+    ["a review is open", { reviews: [createReview("internal")] }, "review-open"],
+    ["an approval is pending", { approvals: [createApproval("PENDING")] }, "approvals-pending"],
   ];
   for (const [what, more, code] of blocked) {
     it(`neither sends nor marks a contract while ${what}`, () => {
-      assert.equal(next(contract(more), "send"), code);
-      assert.equal(next(contract({ ...more, status: "REDLINING" }), "mark-for-execution"), code);
+      assert.equal(getNextStatus(createContract(more), "send"), code);
+      assert.equal(getNextStatus(createContract({ ...more, status: "REDLINING" }), "mark-for-execution"), code);
     });
   }
 
   it("completes an internal review without requesting signatures", () => {
-    const row = contract({ status: "REDLINING", kind: "THIRD_PARTY_CONTRACT", reviews: [review("internal")] });
+    const row = createContract({
+      status: "REDLINING",
+      kind: "THIRD_PARTY_CONTRACT",
+      reviews: [createReview("internal")],
+    });
     const outcome = applyMove(row, "complete-review", at);
     assert.ok(outcome.refused === undefined);
     assert.deepEqual(outcome.appliedMove.emits, ["CONTRACT_REVIEW_COMPLETED"]);
     assert.equal(outcome.contract.status, "REDLINING");
-    assert.equal(next(outcome.contract, "mark-for-execution"), "SIGN");
+    assert.equal(getNextStatus(outcome.contract, "mark-for-execution"), "SIGN");
   });
 
   it("begins signature after the counterparty's review if no approval is pending", () => {
-    const row = contract({ status: "REDLINING", reviews: [review("counterparty")] });
-    assert.equal(next(row, "complete-review"), "SIGN");
-    assert.equal(next({ ...row, signatories: [] }, "complete-review"), "no-signatories");
+    const row = createContract({ status: "REDLINING", reviews: [createReview("counterparty")] });
+    assert.equal(getNextStatus(row, "complete-review"), "SIGN");
+    assert.equal(getNextStatus({ ...row, signatories: [] }, "complete-review"), "no-signatories");
   });
 
   it("waits for the last approval after the counterparty's review", () => {
-    const row = contract({
+    const row = createContract({
       status: "REDLINING",
-      reviews: [review("counterparty")],
-      approvals: [approval("PENDING")],
+      reviews: [createReview("counterparty")],
+      approvals: [createApproval("PENDING")],
     });
     const reviewed = applyMove(row, "complete-review", at);
     assert.ok(reviewed.refused === undefined);
     assert.equal(reviewed.contract.status, "REDLINING");
-    assert.equal(next(reviewed.contract, "approve"), "SIGN");
-    const two = { ...reviewed.contract, approvals: [approval("PENDING"), { ...approval("PENDING"), id: 2 }] };
-    assert.equal(next(two, "approve"), "REDLINING");
+    assert.equal(getNextStatus(reviewed.contract, "approve"), "SIGN");
+    const two = {
+      ...reviewed.contract,
+      approvals: [createApproval("PENDING"), { ...createApproval("PENDING"), id: 2 }],
+    };
+    assert.equal(getNextStatus(two, "approve"), "REDLINING");
   });
 
   it("returns declined paper to REDLINING and a template contract to DRAFT", () => {
     for (const kind of ["THIRD_PARTY_CONTRACT", "SIGN_CONTRACT"] as const) {
-      assert.equal(next(contract({ kind, status: "SIGN" }), "decline"), "REDLINING");
+      assert.equal(getNextStatus(createContract({ kind, status: "SIGN" }), "decline"), "REDLINING");
     }
   });
 
   it("resumes in the status before the hold", () => {
     for (const status of ["DRAFT", "REDLINING", "SIGN"] as const) {
-      const held = applyMove(contract({ status }), "hold", at);
+      const held = applyMove(createContract({ status }), "hold", at);
       assert.ok(held.refused === undefined);
-      assert.equal(next(held.contract, "resume"), status);
+      assert.equal(getNextStatus(held.contract, "resume"), status);
     }
   });
 

@@ -13,25 +13,28 @@ import { startTestEmulator, type TestEmulator } from "../../../support/emulator.
 import { assertRejected } from "../../../support/rejections.ts";
 import { createWorkspaceApi } from "../../../support/workspace-api.ts";
 
-interface Listed {
+interface ContractPage {
   readonly page: number;
   readonly limit: number;
   readonly total_results: number;
   readonly results: readonly { readonly id: string }[];
 }
 
-const list = async (api: TestEmulator["api"], query = ""): Promise<Listed> => {
+const list = async (api: TestEmulator["api"], query = ""): Promise<ContractPage> => {
   const { status, body } = await api("GET", `/api/v2.1/public/contracts/${query}`);
   assert.equal(status, 200, JSON.stringify(body));
-  return body as Listed;
+  return body as ContractPage;
 };
 
-const idsOf = async (api: TestEmulator["api"], query: string): Promise<string> =>
+const listIds = async (api: TestEmulator["api"], query: string): Promise<string> =>
   (await list(api, query)).results.map(({ id }) => id).join(" ");
 
-const foundBy = async (api: TestEmulator["api"], queries: readonly string[]): Promise<Record<string, string>> => {
+const listIdsByQuery = async (
+  api: TestEmulator["api"],
+  queries: readonly string[],
+): Promise<Record<string, string>> => {
   const found: Record<string, string> = {};
-  for (const query of queries) found[query] = await idsOf(api, query);
+  for (const query of queries) found[query] = await listIds(api, query);
   return found;
 };
 
@@ -60,9 +63,9 @@ describe("contract list", () => {
       external_metadata: {},
       reference_id: "SVC-12",
     });
-    assert.equal(await idsOf(on.api, "?page=2"), "T-2 T-1");
-    assert.equal(await idsOf(on.api, "?page=4&limit=3"), "T-3 T-2 T-1");
-    assert.equal(await idsOf(on.api, "?page=9"), "");
+    assert.equal(await listIds(on.api, "?page=2"), "T-2 T-1");
+    assert.equal(await listIds(on.api, "?page=4&limit=3"), "T-3 T-2 T-1");
+    assert.equal(await listIds(on.api, "?page=9"), "");
     assert.equal((await list(await createWorkspaceApi(on, 2))).total_results, 0);
   });
 
@@ -114,7 +117,7 @@ describe("contract list", () => {
       counter_party_details: [{ is_individual: true, poc_details: kim }],
     });
     await on.ask("POST", `contracts/${third.id}/void`);
-    assert.deepEqual(await foundBy(on.api, Object.keys(filters)), filters);
+    assert.deepEqual(await listIdsByQuery(on.api, Object.keys(filters)), filters);
   });
 
   // T-1: executed. T-2: declined. T-3: in review and approval, of a template with a tag.
@@ -140,7 +143,7 @@ describe("contract list", () => {
     await on.api("POST", `/api/v2.1/public/contracts/${number}/review_request/`, { body: { assignee_user_id: 12 } });
     const approvals = [{ name: "Budget", notes: "", approver_user_id: 12 }];
     await on.api("POST", `/api/v2.1/public/contracts/approvals/${id}/`, { body: { approvals } });
-    assert.deepEqual(await foundBy(on.api, Object.keys(worked)), worked);
+    assert.deepEqual(await listIdsByQuery(on.api, Object.keys(worked)), worked);
   });
 
   it("rejects unknown fields, operators and values", async (t) => {
@@ -163,24 +166,26 @@ describe("contract list", () => {
 
   it("combines filters by intersection", async (t) => {
     const on = await startTestEmulator(t);
-    await severalContracts(on);
-    const every = ids(await all(on.api));
+    await createSeveralContracts(on);
+    const every = getIds(await listAll(on.api));
     const alone = new Map<string, readonly string[]>();
     for (const filter of some) {
-      alone.set(filter, ids(await all(on.api, filter)));
+      alone.set(filter, getIds(await listAll(on.api, filter)));
       const pages = [1, 2, 3, 4, 5].map((page) => list(on.api, `?${filter}&limit=5&page=${page}`));
-      assert.deepEqual(ids((await Promise.all(pages)).flatMap(({ results }) => results)), alone.get(filter));
+      assert.deepEqual(getIds((await Promise.all(pages)).flatMap(({ results }) => results)), alone.get(filter));
     }
     for (const [a, b] of some.flatMap((one, i) => some.slice(i).map((other) => [one, other] as const))) {
       const both = alone.get(a)!.filter((id) => alone.get(b)!.includes(id));
-      if (a.split("=")[0] !== b.split("=")[0]) assert.deepEqual(ids(await all(on.api, `${a}&${b}`)), both, `${a} ${b}`);
+      if (a.split("=")[0] !== b.split("=")[0])
+        assert.deepEqual(getIds(await listAll(on.api, `${a}&${b}`)), both, `${a} ${b}`);
       const [key, one] = a.split("=");
       if (/^filter__\w+$/.test(key!)) {
         const others = every.filter((id) => !alone.get(a)!.includes(id));
-        assert.deepEqual(ids(await all(on.api, `${key}[$ne]=${one}`)), others, `${key} is not ${one}`);
+        assert.deepEqual(getIds(await listAll(on.api, `${key}[$ne]=${one}`)), others, `${key} is not ${one}`);
         const [of, other] = b.split("=");
         const either = every.filter((id) => alone.get(a)!.includes(id) || alone.get(b)!.includes(id));
-        if (key === of) assert.deepEqual(ids(await all(on.api, `${key}[$in]=${one},${other}`)), either, `${a} or ${b}`);
+        if (key === of)
+          assert.deepEqual(getIds(await listAll(on.api, `${key}[$in]=${one},${other}`)), either, `${a} or ${b}`);
       }
     }
   });
@@ -189,7 +194,7 @@ describe("contract list", () => {
     const on = await startTestEmulator(t);
     await createDraftContract(on.api);
     const rare = await createSentContract(on.api, { contract_template_id: 104 });
-    await multiply(on, 20_000);
+    await multiplyContracts(on, 20_000);
     const times = (query: string, below?: number) =>
       measureCostRatio(
         () => list(on.api, query),
@@ -215,8 +220,8 @@ describe("contract list", () => {
   });
 });
 
-const ids = (results: Listed["results"]): string[] => results.map(({ id }) => id);
-const all = async (api: TestEmulator["api"], query = "") => (await list(api, `?limit=100&${query}`)).results;
+const getIds = (results: ContractPage["results"]): string[] => results.map(({ id }) => id);
+const listAll = async (api: TestEmulator["api"], query = "") => (await list(api, `?limit=100&${query}`)).results;
 
 /** Filters that match some, but not all, of `severalContracts`. */
 const some = [
@@ -236,7 +241,7 @@ const some = [
 ];
 
 /** 24 contracts of two types, three statuses and several parties, one a day; two of them deleted. */
-async function severalContracts({ api, ask }: TestEmulator): Promise<void> {
+async function createSeveralContracts({ api, ask }: TestEmulator): Promise<void> {
   const kim = { is_individual: true, poc_details: { ...jo, first_name: "Kim", email: "kim@solo.example" } };
   const globex = { ...acme, organization_name: "Globex" };
   const parties = [[acme], [globex, kim], [kim], [acme, globex]];
@@ -250,7 +255,7 @@ async function severalContracts({ api, ask }: TestEmulator): Promise<void> {
 }
 
 /** Adds this many copies of the first contract, a month older than later contracts. */
-async function multiply({ ask }: TestEmulator, count: number): Promise<void> {
+async function multiplyContracts({ ask }: TestEmulator, count: number): Promise<void> {
   const { body } = await ask("GET", "state");
   const state = body as {
     sequences: Record<string, number>;

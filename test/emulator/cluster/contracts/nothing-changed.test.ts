@@ -15,7 +15,7 @@ const party = `${base}/counter_parties/1`;
 const office = { line_one: "2 High Street", city_name: "Leeds", country_name: "United Kingdom" };
 
 /** A contract of each kind whose data can be changed, with a counterparty and a key pointer. */
-async function arranged({ api }: TestEmulator): Promise<void> {
+async function createContracts({ api }: TestEmulator): Promise<void> {
   await createDraftContract(api, bilateralSigning);
   const body = await createUploadRequest({ intake_form_data: { purpose: "Joint project" } });
   await requireContract(api("POST", `${base}/contracts/upload_review_contracts/`, { body }));
@@ -46,7 +46,7 @@ describe("request without changes", () => {
   for (const [method, path, body] of requests) {
     it(`does not write or emit for ${method} ${path} ${JSON.stringify(body)}`, async (t) => {
       const on = await startTestEmulator(t);
-      await arranged(on);
+      await createContracts(on);
       const { status, body: answer } = await on.api(method, path, { body });
       assert.equal(status, 200, JSON.stringify(answer));
       await assertRejected(on, () => on.api(method, path, { body }), { status, body: answer });

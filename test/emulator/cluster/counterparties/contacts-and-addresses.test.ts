@@ -5,14 +5,14 @@ import { pickStatusAndBody, startTestEmulator } from "../../../support/emulator.
 import { assertRejected, notFoundResponse } from "../../../support/rejections.ts";
 
 const counterpartiesPath = "/api/v2.1/public/counter_parties/";
-const at = (id: number) => `${counterpartiesPath}${id}`;
+const getCounterpartyPath = (id: number) => `${counterpartiesPath}${id}`;
 
 const acme = { is_individual: false, organization_name: "Acme Corp" };
 const office = { line_one: "2 High Street", city_name: "Leeds", country_name: "United Kingdom" };
 const list = (...results: unknown[]) => ({ page: 1, limit: 10, total_results: results.length, results });
 
 describe("counterparty-contacts API", () => {
-  const contacts = `${at(1)}/contacts`;
+  const contacts = `${getCounterpartyPath(1)}/contacts`;
   const jo = { name: "Jo Diaz", email: "jo@acme.example" };
   const kim = { name: "Kim Lee", email: "kim@acme.example" };
 
@@ -95,7 +95,7 @@ describe("counterparty-contacts API", () => {
 });
 
 describe("counterparty-addresses API", () => {
-  const addresses = `${at(1)}/addresses/`;
+  const addresses = `${getCounterpartyPath(1)}/addresses/`;
 
   it("creates and updates addresses, and shows the primary one with the counterparty", async (t) => {
     const on = await startTestEmulator(t);
@@ -118,7 +118,7 @@ describe("counterparty-addresses API", () => {
     const changed = { ...second, country_name: "Germany" };
     const answer = await on.api("PATCH", `${addresses}2/`, { body: { country_iso_code: "DE", is_primary: true } });
     assert.deepEqual(pickStatusAndBody(answer), { status: 200, body: changed });
-    const { body } = await on.api("GET", at(1));
+    const { body } = await on.api("GET", getCounterpartyPath(1));
     assert.deepEqual((body as { primary_address: unknown }).primary_address, changed);
     assert.deepEqual(listActivityNames(await told()), [
       "COUNTER_PARTY_ADDRESS_CREATED",

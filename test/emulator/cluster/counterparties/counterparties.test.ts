@@ -7,7 +7,7 @@ import { assertRejected, notFoundResponse } from "../../../support/rejections.ts
 import { createWorkspaceApi } from "../../../support/workspace-api.ts";
 
 const counterpartiesPath = "/api/v2.1/public/counter_parties/";
-const at = (id: number) => `${counterpartiesPath}${id}`;
+const getCounterpartyPath = (id: number) => `${counterpartiesPath}${id}`;
 
 const acme = { is_individual: false, organization_name: "Acme Corp" };
 const office = { line_one: "2 High Street", city_name: "Leeds", country_name: "United Kingdom" };
@@ -43,7 +43,7 @@ describe("counterparties.create", () => {
       brand_name: "ACME",
     };
     assert.deepEqual(pickStatusAndBody(answer), { status: 201, body: record });
-    assert.deepEqual(pickStatusAndBody(await on.api("GET", at(1))), { status: 200, body: record });
+    assert.deepEqual(pickStatusAndBody(await on.api("GET", getCounterpartyPath(1))), { status: 200, body: record });
 
     const by = { performed_by: { name: "Ada Keller", email: "ada@northwind.example" } };
     const timestamp = "2031-01-02T03:04:05.000000Z";
@@ -136,7 +136,7 @@ describe("counterparty activities of a contract", () => {
       ["COUNTER_PARTY_CONTACT_CREATED", 2, 2],
       ["CONTRACT_CREATED", 1],
     ]);
-    const { body } = await on.api("GET", at(1));
+    const { body } = await on.api("GET", getCounterpartyPath(1));
     assert.deepEqual((body as { primary_address: object }).primary_address, {
       id: 1,
       line_one: "2 High Street, Floor 3",
@@ -217,7 +217,9 @@ describe("counterparties.list, counterparties.show and counterparties.update", (
     const on = await startTestEmulator(t);
     await on.api("POST", counterpartiesPath, { body: { ...acme, brand_name: "ACME", custom_fields: { a: 1, b: 2 } } });
     const told = await subscribe(t, on, ["COUNTER_PARTY_UPDATED"]);
-    const answer = await on.api("PATCH", at(1), { body: { name: "Acme Inc.", custom_fields: { b: 3 } } });
+    const answer = await on.api("PATCH", getCounterpartyPath(1), {
+      body: { name: "Acme Inc.", custom_fields: { b: 3 } },
+    });
     const record = {
       id: 1,
       name: "Acme Inc.",
@@ -228,7 +230,7 @@ describe("counterparties.list, counterparties.show and counterparties.update", (
       brand_name: "ACME",
     };
     assert.deepEqual(pickStatusAndBody(answer), { status: 200, body: record });
-    assert.deepEqual((await on.api("GET", at(1))).body, record);
+    assert.deepEqual((await on.api("GET", getCounterpartyPath(1))).body, record);
     assert.deepEqual(listActivityNames(await told()), ["COUNTER_PARTY_UPDATED"]);
   });
 
@@ -236,7 +238,7 @@ describe("counterparties.list, counterparties.show and counterparties.update", (
     const on = await startTestEmulator(t);
     await (await createWorkspaceApi(on, 2))("POST", counterpartiesPath, { body: acme });
     assert.deepEqual((await on.api("GET", counterpartiesPath)).body, list());
-    await assertRejected(on, () => on.api("PATCH", at(1), { body: { name: "" } }), {
+    await assertRejected(on, () => on.api("PATCH", getCounterpartyPath(1), { body: { name: "" } }), {
       status: 400,
       body: { name: ["String should have at least 1 character"] },
     });
@@ -246,16 +248,21 @@ describe("counterparties.list, counterparties.show and counterparties.update", (
 describe("counterparty of another workspace", () => {
   const jo = { name: "Jo Diaz", email: "jo@acme.example" };
   const calls: [operation: string, method: string, path: (id: number) => string, body?: object][] = [
-    ["counterparties.show", "GET", at],
-    ["counterparties.update", "PATCH", at, { name: "Mine" }],
-    ["counterparty-contacts.list", "GET", (id) => `${at(id)}/contacts`],
-    ["counterparty-contacts.create", "POST", (id) => `${at(id)}/contacts`, jo],
-    ["counterparty-contacts.update-many", "PATCH", (id) => `${at(id)}/contacts/bulk/`, { contacts: [{ id: 1 }] }],
-    ["counterparty-contacts.update", "PATCH", (id) => `${at(id)}/contacts/1/`, jo],
-    ["counterparty-contacts.delete", "DELETE", (id) => `${at(id)}/contacts/1/`],
-    ["counterparty-addresses.list", "GET", (id) => `${at(id)}/addresses/`],
-    ["counterparty-addresses.create", "POST", (id) => `${at(id)}/addresses/`, office],
-    ["counterparty-addresses.update", "PATCH", (id) => `${at(id)}/addresses/1/`, { line_one: "Mine" }],
+    ["counterparties.show", "GET", getCounterpartyPath],
+    ["counterparties.update", "PATCH", getCounterpartyPath, { name: "Mine" }],
+    ["counterparty-contacts.list", "GET", (id) => `${getCounterpartyPath(id)}/contacts`],
+    ["counterparty-contacts.create", "POST", (id) => `${getCounterpartyPath(id)}/contacts`, jo],
+    [
+      "counterparty-contacts.update-many",
+      "PATCH",
+      (id) => `${getCounterpartyPath(id)}/contacts/bulk/`,
+      { contacts: [{ id: 1 }] },
+    ],
+    ["counterparty-contacts.update", "PATCH", (id) => `${getCounterpartyPath(id)}/contacts/1/`, jo],
+    ["counterparty-contacts.delete", "DELETE", (id) => `${getCounterpartyPath(id)}/contacts/1/`],
+    ["counterparty-addresses.list", "GET", (id) => `${getCounterpartyPath(id)}/addresses/`],
+    ["counterparty-addresses.create", "POST", (id) => `${getCounterpartyPath(id)}/addresses/`, office],
+    ["counterparty-addresses.update", "PATCH", (id) => `${getCounterpartyPath(id)}/addresses/1/`, { line_one: "Mine" }],
   ];
   for (const [operation, method, path, body] of calls) {
     it(`returns 404 from ${operation}`, async (t) => {

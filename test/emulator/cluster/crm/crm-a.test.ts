@@ -37,7 +37,7 @@ interface Cards {
   readonly primaryAction?: { readonly uri: string };
 }
 
-async function crm(t: TestContext) {
+async function startCrm(t: TestContext) {
   const world = await startTestEmulator(t);
   const ask = asCrm(world);
   return {
@@ -53,7 +53,7 @@ async function crm(t: TestContext) {
 
 describe("crm_a card list for a record", () => {
   it("shows a card for each contract that names the record, with a working link", async (t) => {
-    const { ask, cluster, contractOf } = await crm(t);
+    const { ask, cluster, contractOf } = await startCrm(t);
     const { id, number } = await contractOf("9", { record_type: "deal" }, "<b>Lease</b>");
     const page = `${cluster}/contracts/${id}`;
     const frame = (label: string, uri: string) => ({ type: "IFRAME", width: 890, height: 748, uri, label });
@@ -84,7 +84,7 @@ describe("crm_a card list for a record", () => {
   });
 
   it("shows the newest five contracts of the record's ID and type", async (t) => {
-    const { cards, contractOf } = await crm(t);
+    const { cards, contractOf } = await startCrm(t);
     await contractOf("8");
     await contractOf("9", { record_type: "CONTACT" }, "a contact");
     for (const name of ["1", "2", "3", "4", "5", "6"]) await contractOf("9", {}, name);
@@ -94,7 +94,7 @@ describe("crm_a card list for a record", () => {
   });
 
   it("shows only contracts in workspaces of the acting CRM user", async (t) => {
-    const { ask, cluster, cards, contractOf } = await crm(t);
+    const { ask, cluster, cards, contractOf } = await startCrm(t);
     const { number } = await contractOf("9");
     assert.deepEqual(
       (await cards(deal)).results.map(({ title }) => title),
@@ -111,7 +111,7 @@ describe("crm_a card list for a record", () => {
   });
 
   it("returns no card without contracts, without a record, or for another cluster", async (t) => {
-    const { cards, contractOf } = await crm(t);
+    const { cards, contractOf } = await startCrm(t);
     await contractOf("9");
     for (const query of ["associatedObjectId=10", "portalId=1", `cluster_id=us-1&${deal}`]) {
       assert.deepEqual(await cards(query), { results: [] }, query);
@@ -121,7 +121,7 @@ describe("crm_a card list for a record", () => {
 
 describe("embedded app of crm_a", () => {
   it("redirects to the page of the named contract by either ID", async (t) => {
-    const { ask, cluster, contractOf } = await crm(t);
+    const { ask, cluster, contractOf } = await startCrm(t);
     const { id, number } = await contractOf("9");
     for (const named of [id, String(number)]) {
       const answer = await ask(`${iframe}?contract_id=${named}&${acting}`);
@@ -130,13 +130,13 @@ describe("embedded app of crm_a", () => {
   });
 
   it("escapes the contract ID within the path of its page", async (t) => {
-    const { ask, cluster } = await crm(t);
+    const { ask, cluster } = await startCrm(t);
     const { headers } = await ask(`${iframe}?contract_id=${encodeURIComponent("../..//evil\r\nx: 1")}`);
     assert.equal(headers.get("location"), `${cluster}/contracts/..%2F..%2F%2Fevil%0D%0Ax%3A%201`);
   });
 
   it("escapes the record's markup in a page that may be framed", async (t) => {
-    const { ask } = await crm(t);
+    const { ask } = await startCrm(t);
     const attack = "</script><script>alert(1)</script>";
     const query = new URLSearchParams({ portalId: attack, associatedObjectId: "245", associatedObjectType: "CONTACT" });
     const answer = await ask(`${iframe}?${query}`);
@@ -156,7 +156,7 @@ describe("embedded app of crm_a", () => {
   });
 
   it("records the unchanged request in the cluster's inbox", async (t) => {
-    const { world, ask } = await crm(t);
+    const { world, ask } = await startCrm(t);
     await ask(`${iframe}?${deal}`);
     const { body } = await world.ask("GET", "clusters/eu-1/inbox");
     const [{ method, target }] = (body as { items: { method: string; target: string }[] }).items as [never];

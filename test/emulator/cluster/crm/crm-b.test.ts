@@ -12,22 +12,23 @@ const envelope = {
   context: { user: { fullName: "Ada </script><b>Keller" }, organization: { name: "Northwind" } },
 };
 
-const signed = (value: unknown = envelope, secret = "demo-crm-b-secret") => signCrmB(secret, JSON.stringify(value));
+const signEnvelope = (value: unknown = envelope, secret = "demo-crm-b-secret") =>
+  signCrmB(secret, JSON.stringify(value));
 
 const open = ({ router }: Pick<TestEmulator, "router">, signedRequest: string, query = "") =>
   router("POST", path + query, { body: `signed_request=${encodeURIComponent(signedRequest)}`, headers: form });
 
-const contextIn = (page: unknown): unknown => {
+const parseContext = (page: unknown): unknown => {
   const [, context] = /<script type="application\/json" id="context">(.*)<\/script>/.exec(String(page)) ?? [];
   return context === undefined ? undefined : JSON.parse(context);
 };
 
 describe("crm_b canvas page", () => {
   it("contains the context of the signed request without the CRM's tokens", async (t) => {
-    const answer = await open(await startTestEmulator(t), signed());
+    const answer = await open(await startTestEmulator(t), signEnvelope());
     assert.equal(answer.status, 200);
     assert.equal(answer.headers.get("content-type"), "text/html; charset=utf-8");
-    assert.deepEqual(contextIn(answer.body), envelope.context);
+    assert.deepEqual(parseContext(answer.body), envelope.context);
     assert.ok(!String(answer.body).includes("secret-token"));
     assert.ok(!String(answer.body).includes("<b>Keller"));
   });
@@ -35,23 +36,23 @@ describe("crm_b canvas page", () => {
   it("accepts multipart form data and a request without a context", async (t) => {
     const world = await startTestEmulator(t);
     const parts = new FormData();
-    parts.set("signed_request", signed({ issuedAt: null }));
+    parts.set("signed_request", signEnvelope({ issuedAt: null }));
     const answer = await fetch(world.routerUrl + path, { method: "POST", body: parts });
-    assert.deepEqual([answer.status, contextIn(await answer.text())], [200, {}]);
+    assert.deepEqual([answer.status, parseContext(await answer.text())], [200, {}]);
   });
 
   it("responds to a GET without a context", async (t) => {
     const { status, body } = await (await startTestEmulator(t)).router("GET", path);
     assert.equal(status, 200);
     assert.match(String(body), /<h1>Contracts in crm_b<\/h1>/);
-    assert.equal(contextIn(body), undefined);
+    assert.equal(parseContext(body), undefined);
   });
 
   it("rejects an invalid signed request that bypassed the router", async (t) => {
     const world = await startTestEmulator(t);
     const router = createSender(world.clusters[0]!.url);
     const expected = { status: 401, body: { detail: "Invalid signed request" } };
-    assert.deepEqual(pickStatusAndBody(await open({ router }, signed(envelope, "else"))), expected);
+    assert.deepEqual(pickStatusAndBody(await open({ router }, signEnvelope(envelope, "else"))), expected);
     assert.deepEqual(pickStatusAndBody(await router("POST", path, { body: "", headers: form })), expected);
   });
 
@@ -59,7 +60,7 @@ describe("crm_b canvas page", () => {
     const world = await startTestEmulator(t);
     const at = (url: string) => `?index_url_override=${encodeURIComponent(url)}`;
     for (const answer of [
-      await open(world, signed(), at("https://front.example/app/?v=2")),
+      await open(world, signEnvelope(), at("https://front.example/app/?v=2")),
       await world.router("GET", path + at("https://front.example/app/?v=2")),
     ]) {
       assert.equal(answer.status, 200);

@@ -18,11 +18,11 @@ interface Email {
   readonly events: readonly { readonly type: string; readonly detail: string | null }[];
 }
 
-async function emailsOn({ ask }: TestEmulator): Promise<readonly Email[]> {
+async function listEmails({ ask }: TestEmulator): Promise<readonly Email[]> {
   return ((await ask("GET", "emails")).body as { items: Email[] }).items;
 }
 
-async function findingsOn({ ask }: TestEmulator): Promise<string[]> {
+async function listFindings({ ask }: TestEmulator): Promise<string[]> {
   const { body } = await ask("GET", "requests");
   const { items } = body as { items: { listener: string; findings: { code: string }[] }[] };
   return items
@@ -30,7 +30,7 @@ async function findingsOn({ ask }: TestEmulator): Promise<string[]> {
     .flatMap(({ findings }) => findings.map(({ code }) => code));
 }
 
-const told = [
+const emailActivities = [
   "MAILER_EMAIL_EVENT",
   "SIGNING_EMAIL_DELIVERED",
   "SIGNING_EMAIL_NOT_DELIVERED",
@@ -41,8 +41,8 @@ describe("event of the e-mail provider", () => {
   it("stores the event with the e-mail's metadata and emits an activity", async (t) => {
     const on = await startTestEmulator(t);
     await createSentContract(on.api);
-    const next = await subscribe(t, on, told);
-    const [{ metadata: Metadata }] = (await emailsOn(on)) as [Email];
+    const next = await subscribe(t, on, emailActivities);
+    const [{ metadata: Metadata }] = (await listEmails(on)) as [Email];
     const answer = await on.router("POST", path, {
       body: { RecordType: "Open", Metadata, Recipient: "jo@acme.example" },
     });
@@ -65,7 +65,9 @@ describe("event of the e-mail provider", () => {
       { activity: "MAILER_EMAIL_EVENT", ...of, email_event_data, mailer_event: { type: "Open", purpose: "signing" } },
       { activity: "SIGNING_EMAIL_OPENED", ...of, email_event_data },
     ]);
-    assert.deepEqual((await emailsOn(on))[0]?.events, [{ type: "Open", at: "2031-01-02T03:04:05.000Z", detail: null }]);
+    assert.deepEqual((await listEmails(on))[0]?.events, [
+      { type: "Open", at: "2031-01-02T03:04:05.000Z", detail: null },
+    ]);
   });
 
   it("matches the newest e-mail by recipient, contract and purpose without an ID", async (t) => {
@@ -77,7 +79,7 @@ describe("event of the e-mail provider", () => {
         body: { RecordType: "Click", Metadata: { cluster_id: "eu-1", ...Metadata }, ...more },
       });
     const clicked = async () =>
-      (await emailsOn(on)).map(({ id, events }) => [id, ...events.map(({ detail }) => detail)]);
+      (await listEmails(on)).map(({ id, events }) => [id, ...events.map(({ detail }) => detail)]);
     await of({}, { Recipient: "JO@acme.example", OriginalLink: "https://x.example/1" });
     await of({ contract_id: "T-1", recipient: "jo@acme.example", purpose: "signing" }, { OriginalLink: "2" });
     assert.deepEqual(await clicked(), [
@@ -90,7 +92,7 @@ describe("event of the e-mail provider", () => {
     await of({ email_id: "01" }, {});
     await of({}, {});
     assert.equal((await clicked()).flat().length, 4);
-    assert.deepEqual(await findingsOn(on), Array(4).fill("unknown-email"));
+    assert.deepEqual(await listFindings(on), Array(4).fill("unknown-email"));
   });
 
   it("accepts an unknown or invalid event with a finding, without changes", async (t) => {
@@ -112,14 +114,14 @@ describe("event of the e-mail provider", () => {
       "unreadable-mailer-event",
       "unknown-mailer-event",
     ];
-    assert.deepEqual(await findingsOn(on), codes);
+    assert.deepEqual(await listFindings(on), codes);
   });
 
   it("emits a bounce instead of the delivery, and a repeated bounce twice", async (t) => {
     const on = await startTestEmulator(t);
     await createSentContract(on.api);
-    const next = await subscribe(t, on, told);
-    const [{ metadata: Metadata }] = (await emailsOn(on)) as [Email];
+    const next = await subscribe(t, on, emailActivities);
+    const [{ metadata: Metadata }] = (await listEmails(on)) as [Email];
     for (let time = 0; time < 2; time += 1) {
       await on.router("POST", path, { body: { RecordType: "Bounce", Metadata, Description: "No such mailbox" } });
     }
@@ -131,20 +133,20 @@ describe("event of the e-mail provider", () => {
       "SIGNING_EMAIL_NOT_DELIVERED",
     ]);
     const bounced = { type: "Bounce", at: "2031-01-02T03:04:05.000Z", detail: "No such mailbox" };
-    assert.deepEqual((await emailsOn(on))[0]?.events, [bounced, bounced]);
+    assert.deepEqual((await listEmails(on))[0]?.events, [bounced, bounced]);
   });
 
   it("stores the event of a deleted contract silently, and retains the last hundred", async (t) => {
     const on = await startTestEmulator(t);
     await createSentContract(on.api);
-    const [{ metadata: Metadata }] = (await emailsOn(on)) as [Email];
+    const [{ metadata: Metadata }] = (await listEmails(on)) as [Email];
     await on.ask("POST", "contracts/T-1/delete", { body: {} });
-    const next = await subscribe(t, on, told);
+    const next = await subscribe(t, on, emailActivities);
     for (let time = 0; time < 103; time += 1) {
       await on.router("POST", path, { body: { RecordType: "Click", Metadata, OriginalLink: String(time) } });
     }
     assert.deepEqual(await next(), []);
-    const details = (await emailsOn(on))[0]!.events.map(({ detail }) => detail);
+    const details = (await listEmails(on))[0]!.events.map(({ detail }) => detail);
     assert.deepEqual([details.length, details[0], details.at(-1)], [100, "3", "102"]);
   });
 });
@@ -155,7 +157,7 @@ it("opened link of a signatory or contact counts as clicked", async (t) => {
   await createDraftContract(on.api, { contract_template_id: 104 });
   await on.api("POST", "/api/v2.1/public/contracts/T-2/send_to_counterparties", { body: {} });
   const next = await subscribe(t, on, ["SIGNING_EMAIL_LINK_CLICKED", "REDLINING_EMAIL_LINK_CLICKED"]);
-  const [redlining, signing] = await emailsOn(on);
+  const [redlining, signing] = await listEmails(on);
   const { origin } = new URL(signing!.link);
   for (const link of [
     redlining!.link,
@@ -168,7 +170,7 @@ it("opened link of a signatory or contact counts as clicked", async (t) => {
     assert.equal((await fetch(link)).status, 200);
   }
   assert.deepEqual(
-    (await emailsOn(on)).map(({ events }) => events.map(({ type, detail }) => [type, detail])),
+    (await listEmails(on)).map(({ events }) => events.map(({ type, detail }) => [type, detail])),
     [redlining, signing].map((email) => [["Click", email!.link.replace(origin, "")]]),
   );
   assert.deepEqual(listActivityNames(await next()), ["REDLINING_EMAIL_LINK_CLICKED", "SIGNING_EMAIL_LINK_CLICKED"]);
@@ -196,13 +198,13 @@ it("lookup of the e-mail behind a link reads no other e-mail", async (t) => {
 it("reminder is a separate e-mail, and a draft sends none", async (t) => {
   const on = await startTestEmulator(t);
   await createDraftContract(on.api);
-  assert.deepEqual(await emailsOn(on), []);
+  assert.deepEqual(await listEmails(on), []);
   await on.api("POST", "/api/v2.1/public/contracts/T-1/send_to_counterparties", { body: {} });
   await on.api("POST", "/api/v2.1/public/contracts/T-1/signatories/resend_email/", {
     body: { email_id: "jo@acme.example" },
   });
   assert.deepEqual(
-    (await emailsOn(on)).map(({ recipient }) => recipient),
+    (await listEmails(on)).map(({ recipient }) => recipient),
     ["jo@acme.example", "jo@acme.example"],
   );
 });

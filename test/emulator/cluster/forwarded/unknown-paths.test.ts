@@ -99,7 +99,7 @@ describe("unknown path at a cluster", () => {
   });
 
   it("decodes the path before matching: an escaped slash is a separator", async (t) => {
-    const on = await startTestEmulator(t, { seed: { ...namedSeeds.demo, apps: { answers } } });
+    const on = await startTestEmulator(t, { seed: { ...namedSeeds.demo, apps: { answers: scriptedResponses } } });
     const redirect = "/router/v1/oauth2.0/external";
     const echo = (path: string) => ({ cluster_id: "eu-1", method: "GET", path });
     const divided = await on.router("GET", `${redirect}/a%2Fb/redirect`);
@@ -123,7 +123,7 @@ describe("unknown path at a cluster", () => {
 });
 
 /** Paths of a seed, plain and escaped. */
-const answers = [
+const scriptedResponses = [
   { method: "GET", path: "/scripted/ä b", status: 200, body: { plain: true } },
   { method: "GET", path: "/scripted/%C3%A4+c", status: 200, body: { escaped: true } },
 ];

@@ -20,8 +20,8 @@ const [{ client_id, client_secret }] = confidentialClientSeed.oauth_clients;
 const [{ email }] = confidentialClientSeed.users;
 const parametersWithoutPkce = { client_id, code_challenge: undefined, code_challenge_method: undefined };
 const back = { "": callbackUrl, state: authorizationRequest.state };
-const invalid = (error_description: string) => ({ error: "invalid_request", error_description });
-const proven = (code: string, changes: ParameterChanges = {}) => ({
+const createInvalidRequestBody = (error_description: string) => ({ error: "invalid_request", error_description });
+const createSecretExchangeFields = (code: string, changes: ParameterChanges = {}) => ({
   ...createExchangeFields(code),
   client_id,
   client_secret,
@@ -36,41 +36,48 @@ describe("confidential client", () => {
     assert.deepEqual(await listFindings(world, "eu-1"), [
       { code: "no-pkce", detail: "demo portal sent no code_challenge" },
     ]);
-    const { status } = await requestToken(world, proven(code));
+    const { status } = await requestToken(world, createSecretExchangeFields(code));
     assert.equal(status, 200);
   });
 
   it("rejects a verifier for a code issued without a challenge", async (t) => {
     const world = await startTestEmulator(t, { seed: confidentialClientSeed });
     const code = await getAuthorizationCode(world, email, parametersWithoutPkce);
-    await assertRejected(world, () => requestToken(world, proven(code, { code_verifier: pkceVerifier })), {
-      status: 400,
-      body: { error: "invalid_grant", error_description: "The authorization request had no code_challenge" },
-    });
+    await assertRejected(
+      world,
+      () => requestToken(world, createSecretExchangeFields(code, { code_verifier: pkceVerifier })),
+      {
+        status: 400,
+        body: { error: "invalid_grant", error_description: "The authorization request had no code_challenge" },
+      },
+    );
   });
 
   it("requires the verifier after a challenge, without a finding", async (t) => {
     const world = await startTestEmulator(t, { seed: confidentialClientSeed });
     const code = await getAuthorizationCode(world, email, { client_id });
-    await assertRejected(world, () => requestToken(world, proven(code)), {
+    await assertRejected(world, () => requestToken(world, createSecretExchangeFields(code)), {
       status: 400,
-      body: invalid("code_verifier is missing"),
+      body: createInvalidRequestBody("code_verifier is missing"),
     });
-    assert.equal((await requestToken(world, proven(code, { code_verifier: pkceVerifier }))).status, 200);
+    assert.equal(
+      (await requestToken(world, createSecretExchangeFields(code, { code_verifier: pkceVerifier }))).status,
+      200,
+    );
     assert.deepEqual(await listFindings(world, "eu-1"), []);
   });
 
   it("requires a challenge if the request names a method", async (t) => {
     const world = await startTestEmulator(t, { seed: confidentialClientSeed });
     const answer = await authorize(world, { ...parametersWithoutPkce, code_challenge_method: "S256", svc_user: email });
-    const problem = invalid("code_challenge_method requires code_challenge");
+    const problem = createInvalidRequestBody("code_challenge_method requires code_challenge");
     assert.deepEqual(getRedirectParameters(answer), { ...back, ...problem, iss: world.routerUrl });
   });
 
   it("requires PKCE with --strict=pkce", async (t) => {
     const world = await startTestEmulator(t, { seed: confidentialClientSeed, strict: ["pkce"] });
     const answer = await authorize(world, { ...parametersWithoutPkce, svc_user: email });
-    const problem = invalid("code_challenge is missing: PKCE is required");
+    const problem = createInvalidRequestBody("code_challenge is missing: PKCE is required");
     assert.deepEqual(getRedirectParameters(answer), { ...back, ...problem, iss: world.routerUrl });
   });
 });

@@ -17,11 +17,11 @@ interface Jwk {
   readonly kty: string;
 }
 
-const keysOf = async ({ router }: Pick<TestEmulator, "router">) =>
+const listSigningKeys = async ({ router }: Pick<TestEmulator, "router">) =>
   ((await router("GET", "/.well-known/jwks.json")).body as { keys: Jwk[] }).keys;
 
 /** RFC 7638, 3 */
-const thumbprint = ({ e, kty, n }: Omit<Jwk, "kid">) =>
+const computeThumbprint = ({ e, kty, n }: Omit<Jwk, "kid">) =>
   createHash("sha256").update(JSON.stringify({ e, kty, n })).digest("base64url");
 
 const seedWith = (rest: object = {}) => ({
@@ -35,14 +35,14 @@ const seedWith = (rest: object = {}) => ({
 describe("signing key of a cluster", () => {
   it("signs tokens and is published in the key set under its thumbprint", async (t) => {
     const { jwk, kid } = vectors.jwk_thumbprint;
-    assert.equal(thumbprint(jwk), kid);
+    assert.equal(computeThumbprint(jwk), kid);
     assert.equal(await calculateJwkThumbprint(jwk), kid);
 
     const world = await startTestEmulator(t);
-    const keys = await keysOf(world);
+    const keys = await listSigningKeys(world);
     assert.deepEqual(
       keys.map(({ n: _, ...rest }) => rest),
-      keys.map((key) => ({ kty: "RSA", e: "AQAB", kid: thumbprint(key), use: "sig", alg: "RS256" })),
+      keys.map((key) => ({ kty: "RSA", e: "AQAB", kid: computeThumbprint(key), use: "sig", alg: "RS256" })),
     );
     assert.equal(new Set(keys.map((key) => key.kid)).size, 2);
     for (const [i, email] of ["ada@northwind.example", "eli@fabrikam.example"].entries()) {
@@ -57,17 +57,17 @@ describe("signing key of a cluster", () => {
     addCleanup(t, () => rm(folder, { recursive: true }));
     const file = join(folder, "emulator.json");
     const first = await startTestEmulator(t, { file });
-    const sets = await Promise.all([keysOf(first), keysOf(first), keysOf(first)]);
+    const sets = await Promise.all([listSigningKeys(first), listSigningKeys(first), listSigningKeys(first)]);
     assert.deepEqual(sets[1], sets[0]);
     assert.deepEqual(sets[2], sets[0]);
     await first.close();
-    assert.deepEqual(await keysOf(await startTestEmulator(t, { file })), sets[0]);
+    assert.deepEqual(await listSigningKeys(await startTestEmulator(t, { file })), sets[0]);
   });
 
   it("can be defined by the seed", async (t) => {
     const jwk = generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey.export({ format: "jwk" });
     const world = await startTestEmulator(t, { seed: seedWith({ signing_keys: [{ cluster_id: "us-1", jwk }] }) });
-    const [eu, us] = await keysOf(world);
+    const [eu, us] = await listSigningKeys(world);
     assert.equal(us!.n, jwk.n);
     assert.notEqual(eu!.n, jwk.n);
   });
@@ -75,8 +75,8 @@ describe("signing key of a cluster", () => {
   it("is derived from the seed under --deterministic and differs by cluster", async (t) => {
     const deterministic = true;
     const [one, same] = [
-      await keysOf(await startTestEmulator(t, { seed: seedWith(), deterministic })),
-      await keysOf(await startTestEmulator(t, { seed: seedWith(), deterministic })),
+      await listSigningKeys(await startTestEmulator(t, { seed: seedWith(), deterministic })),
+      await listSigningKeys(await startTestEmulator(t, { seed: seedWith(), deterministic })),
     ];
     assert.deepEqual(same, one);
     // The key is the same in every version, so that tokens in fixtures remain valid.
@@ -88,7 +88,10 @@ describe("signing key of a cluster", () => {
   });
 
   it("differs in every other state", async (t) => {
-    const [one, other] = [await keysOf(await startTestEmulator(t)), await keysOf(await startTestEmulator(t))];
+    const [one, other] = [
+      await listSigningKeys(await startTestEmulator(t)),
+      await listSigningKeys(await startTestEmulator(t)),
+    ];
     assert.notDeepEqual(one, other);
   });
 });

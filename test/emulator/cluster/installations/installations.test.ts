@@ -29,10 +29,10 @@ async function submit(world: TestEmulator, url: string, fields: Readonly<Record<
   return answer.headers.get("location")!.slice(world.routerUrl.length);
 }
 
-const listed = async ({ ask }: TestEmulator) =>
+const listInstallations = async ({ ask }: TestEmulator) =>
   ((await ask("GET", "installations")).body as { items: { id: number; status: string; account: unknown }[] }).items;
 
-const owners = async ({ ask }: TestEmulator, team: string) =>
+const listOwners = async ({ ask }: TestEmulator, team: string) =>
   ((await ask("GET", `owners?identifier=${team}`)).body as { cluster_id: string }[]).map(
     ({ cluster_id }) => cluster_id,
   );
@@ -63,7 +63,7 @@ describe("chat_a installation", () => {
         body: { cluster_id: cluster, workspace_id, app: "chat_a", account: { id: "T-NEW", name: "Newcomers" } },
       });
       await waitUntilIdle(world);
-      assert.deepEqual(await owners(world, "T-NEW"), [cluster]);
+      assert.deepEqual(await listOwners(world, "T-NEW"), [cluster]);
       await assertRejected(world, () => world.router("GET", back), unknown);
 
       const event = { type: "event_callback", team_id: "T-NEW", event: { type: "app_mention" } };
@@ -89,7 +89,7 @@ describe("chat_a installation", () => {
       });
     }
     assert.deepEqual(
-      (await listed(world)).map(({ status }) => status),
+      (await listInstallations(world)).map(({ status }) => status),
       ["PENDING"],
     );
   });
@@ -108,7 +108,7 @@ describe("chat_a installation", () => {
     assert.deepEqual(await listFindings(world, "us-1"), refused("The installation was denied: access_denied"));
     assert.deepEqual(pickStatusAndBody(await world.router("GET", back)), unknown);
     await waitUntilIdle(world);
-    assert.deepEqual(await owners(world, "T-NEW"), []);
+    assert.deepEqual(await listOwners(world, "T-NEW"), []);
   });
 
   it("rejects a code of another provider", async (t) => {
@@ -147,12 +147,12 @@ describe("chat_a installation", () => {
       assert.equal((await world.router("GET", redirect_url!.slice(world.routerUrl.length))).status, 200);
       await waitUntilIdle(world);
     }
-    assert.deepEqual(await owners(world, "T-NEW"), ["eu-1"]);
+    assert.deepEqual(await listOwners(world, "T-NEW"), ["eu-1"]);
     await world.ask("DELETE", "workspaces/1");
-    assert.deepEqual(await owners(world, "T-NEW"), ["eu-1"], "another workspace of the cluster has it, too");
+    assert.deepEqual(await listOwners(world, "T-NEW"), ["eu-1"], "another workspace of the cluster has it, too");
     await world.ask("DELETE", `workspaces/${id}`);
-    assert.deepEqual(await owners(world, "T-NEW"), []);
-    assert.equal((await listed(world)).length, 1);
+    assert.deepEqual(await listOwners(world, "T-NEW"), []);
+    assert.equal((await listInstallations(world)).length, 1);
   });
 });
 
@@ -173,7 +173,7 @@ describe("installation of an external provider", () => {
       await assertRejected(world, () => world.router("GET", back), unknown);
       const at = "2031-01-02T03:04:05.000Z";
       const row = { id, app, cluster_id: "us-1", workspace_id: 3, status: "INSTALLED", account };
-      assert.deepEqual(await listed(world), [{ ...row, begun_at: at, ended_at: at }]);
+      assert.deepEqual(await listInstallations(world), [{ ...row, begun_at: at, ended_at: at }]);
     });
   }
 

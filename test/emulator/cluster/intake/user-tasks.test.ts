@@ -6,12 +6,12 @@ import { assertRejected } from "../../../support/rejections.ts";
 
 const intakes = "/api/v1/public/legal_intake/";
 const toBen = { entity_id: "12", entity_type: "ORG_USER", assignee_type: "ASSIGNED_TO" };
-const aboutIntake = (entity_id: number) => ({ entity_id, entity_type: "LEGAL_INTAKE" });
+const createIntakeReference = (entity_id: number) => ({ entity_id, entity_type: "LEGAL_INTAKE" });
 
-const give = ({ api }: TestEmulator, body: object) => api("POST", "/api/v2.1/public/user_tasks/", { body });
-const intake = ({ api }: TestEmulator) => api("POST", intakes, { body: { title: "Help", workflow_id: 201 } });
+const createTask = ({ api }: TestEmulator, body: object) => api("POST", "/api/v2.1/public/user_tasks/", { body });
+const createIntake = ({ api }: TestEmulator) => api("POST", intakes, { body: { title: "Help", workflow_id: 201 } });
 
-async function tasksOf({ api }: TestEmulator): Promise<object[]> {
+async function listTasks({ api }: TestEmulator): Promise<object[]> {
   const { body } = await api("GET", `${intakes}1/`);
   return (body as { tasks: object[] }).tasks;
 }
@@ -30,41 +30,41 @@ const task = {
 describe("user-tasks.create", () => {
   it("returns a task that the intake also lists", async (t) => {
     const on = await startTestEmulator(t);
-    await intake(on);
-    const given = await give(on, {
+    await createIntake(on);
+    const given = await createTask(on, {
       title: "Ask for the budget",
       assignees: [toBen],
       task_category: "INTAKE_TASK",
-      task_associations: [aboutIntake(1), aboutIntake(1)],
+      task_associations: [createIntakeReference(1), createIntakeReference(1)],
     });
     assert.deepEqual(pickStatusAndBody(given), { status: 201, body: task });
-    assert.deepEqual(await tasksOf(on), [task]);
+    assert.deepEqual(await listTasks(on), [task]);
   });
 
   it("accepts a due date, which passes with virtual time", async (t) => {
     const on = await startTestEmulator(t);
-    await intake(on);
+    await createIntake(on);
     const more = { notes: "By Friday", priority: "HIGH", absolute_due_date: "2031-01-03T05:04:05.700+02:00" };
-    const given = await give(on, {
+    const given = await createTask(on, {
       title: task.title,
       assignees: [toBen],
-      task_associations: [aboutIntake(1)],
+      task_associations: [createIntakeReference(1)],
       ...more,
     });
     const dated = { ...task, ...more, absolute_due_date: "2031-01-03T03:04:05Z", status: "UPCOMING" };
     assert.deepEqual(pickStatusAndBody(given), { status: 201, body: dated });
     await on.ask("POST", "clock/advance", { body: { by: "P1D" } });
-    assert.deepEqual(await tasksOf(on), [dated]);
+    assert.deepEqual(await listTasks(on), [dated]);
     await on.ask("POST", "clock/advance", { body: { to: "2031-01-03T03:04:05.001Z" } });
-    assert.deepEqual(await tasksOf(on), [{ ...dated, status: "OVERDUE" }]);
+    assert.deepEqual(await listTasks(on), [{ ...dated, status: "OVERDUE" }]);
   });
 
   it("lists a task in its own intake and in user-tasks.list, newest first", async (t) => {
     const on = await startTestEmulator(t);
-    await intake(on);
-    await give(on, { title: "Renew the lease", assignees: [toBen], task_category: "OBLIGATION_TASK" });
-    await give(on, { title: task.title, assignees: [], task_associations: [aboutIntake(1)] });
-    assert.deepEqual(await tasksOf(on), [{ ...task, id: 2 }]);
+    await createIntake(on);
+    await createTask(on, { title: "Renew the lease", assignees: [toBen], task_category: "OBLIGATION_TASK" });
+    await createTask(on, { title: task.title, assignees: [], task_associations: [createIntakeReference(1)] });
+    assert.deepEqual(await listTasks(on), [{ ...task, id: 2 }]);
     const row = { workspace_id: 1, created_at: "2031-01-02T03:04:05.000Z" };
     assert.deepEqual(pickStatusAndBody(await on.ask("GET", "user-tasks")), {
       status: 200,
@@ -96,7 +96,7 @@ describe("user-tasks.create", () => {
     ],
     [
       "unknown intakes",
-      { title: "x", assignees: [], task_associations: [aboutIntake(1), aboutIntake(9)] },
+      { title: "x", assignees: [], task_associations: [createIntakeReference(1), createIntakeReference(9)] },
       { task_associations: { 1: { entity_id: ['Invalid pk "9" - object does not exist.'] } } },
     ],
     [
@@ -111,8 +111,8 @@ describe("user-tasks.create", () => {
   for (const [what, body, problems] of invalid) {
     it(`rejects ${what} with field errors, without changes`, async (t) => {
       const on = await startTestEmulator(t);
-      await intake(on);
-      await assertRejected(on, () => give(on, body), createFieldErrors(problems));
+      await createIntake(on);
+      await assertRejected(on, () => createTask(on, body), createFieldErrors(problems));
     });
   }
 });

@@ -81,7 +81,7 @@ describe("PDF reader limits", () => {
       t.after(() => reader.close());
       const first = reader.read("text", make());
       const second = reader.read("text", await createPdf());
-      await asleep(wall, pdfLimits.timeMs);
+      await waitForSleep(wall, pdfLimits.timeMs);
       await wall.pass(pdfLimits.timeMs);
       assert.deepEqual(await first, { problem: "reading it takes more than 10 seconds" });
       assert.deepEqual(await second, { lines: [] });
@@ -93,7 +93,7 @@ describe("PDF reader limits", () => {
     const reader = new PdfReader(wall);
     t.after(() => reader.close());
     const endless = reader.read("text", hostile.createDoublingPdf(30));
-    await asleep(wall, pdfLimits.timeMs);
+    await waitForSleep(wall, pdfLimits.timeMs);
 
     const large = Buffer.alloc(pdfLimits.waitingBytes);
     const waiting = Array.from({ length: pdfLimits.waiting }, () => reader.read("check", Buffer.from("x")));
@@ -104,7 +104,7 @@ describe("PDF reader limits", () => {
       assert.deepEqual(await read, { problem: "it cannot be parsed (Invalid PDF structure)" });
 
     const again = reader.read("text", hostile.createDoublingPdf(30));
-    await asleep(wall, pdfLimits.timeMs);
+    await waitForSleep(wall, pdfLimits.timeMs);
     const next = reader.read("check", Buffer.from("x"));
     assert.equal(await reader.read("check", large), pdfReaderBusy);
     reader.close();
@@ -122,6 +122,6 @@ it("reader without free capacity rejects a file as pdfs-busy", async () => {
 });
 
 /** Waits until a sleep of this duration begins. */
-async function asleep(wall: ManualWallClock, ms: number): Promise<void> {
+async function waitForSleep(wall: ManualWallClock, ms: number): Promise<void> {
   while (!wall.sleeping.includes(ms)) await waitForIdle();
 }

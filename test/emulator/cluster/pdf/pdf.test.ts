@@ -12,7 +12,7 @@ import { startPdfReader } from "../../../support/pdf/pdf-reader.ts";
 const pdfs = startPdfReader();
 
 const latin1 = (file: Buffer): string => file.toString("latin1");
-const bytesOf = (text: string): Buffer => Buffer.from(text, "latin1");
+const encodeLatin1 = (text: string): Buffer => Buffer.from(text, "latin1");
 
 const noStructure = "it cannot be parsed (Invalid PDF structure)";
 const noRoot = "it cannot be parsed (Invalid Root reference)";
@@ -24,9 +24,9 @@ describe("PDF validation (DECISIONS.md, P18)", () => {
     "a file with object streams": () => createPdf(3, { useObjectStreams: true }),
     "200 pages": () => createPdf(200),
     "junk before the header": async () =>
-      Buffer.concat([bytesOf("junk\n"), await createPdf(1, { useObjectStreams: false })]),
-    "blanks and NULs after the end": async () => Buffer.concat([await createPdf(), bytesOf("\n \0\0\n")]),
-    "an owner password alone": async () => encrypted({ ownerPassword: "owner" }),
+      Buffer.concat([encodeLatin1("junk\n"), await createPdf(1, { useObjectStreams: false })]),
+    "blanks and NULs after the end": async () => Buffer.concat([await createPdf(), encodeLatin1("\n \0\0\n")]),
+    "an owner password alone": async () => createEncryptedPdf({ ownerPassword: "owner" }),
   };
   for (const [what, make] of Object.entries(accepted)) {
     it(`accepts ${what}`, async () => {
@@ -56,13 +56,13 @@ describe("PDF validation (DECISIONS.md, P18)", () => {
     ["a file truncated at 90 %", async () => cut(await createPdf(20), 0.9), noStructure],
     [
       "a trailer without /Root",
-      async () => bytesOf(latin1(await createPdf(1, { useObjectStreams: false })).replaceAll("/Root", "/Rxxt")),
+      async () => encodeLatin1(latin1(await createPdf(1, { useObjectStreams: false })).replaceAll("/Root", "/Rxxt")),
       noRoot,
     ],
-    ["a missing root object", async () => rootless(), noRoot],
-    ["no pages", async () => pageless(), "it has no pages"],
-    ["a required user password", () => encrypted({ userPassword: "secret" }), "it requires a password"],
-    ["a web page", async () => bytesOf("<html><body>404 Not Found</body></html>"), noStructure],
+    ["a missing root object", async () => createRootlessPdf(), noRoot],
+    ["no pages", async () => createPagelessPdf(), "it has no pages"],
+    ["a required user password", () => createEncryptedPdf({ userPassword: "secret" }), "it requires a password"],
+    ["a web page", async () => encodeLatin1("<html><body>404 Not Found</body></html>"), noStructure],
     ["random bytes", async () => Buffer.alloc(5_000, "noise"), noStructure],
   ];
   for (const [what, make, problem] of refused) {
@@ -186,19 +186,21 @@ describe("generated PDF of a template contract", () => {
 
 const cut = (file: Buffer, share: number): Buffer => file.subarray(0, Math.floor(file.length * share));
 
-async function encrypted(passwords: { userPassword?: string; ownerPassword?: string }): Promise<Buffer> {
+async function createEncryptedPdf(passwords: { userPassword?: string; ownerPassword?: string }): Promise<Buffer> {
   const document = await PDFDocument.create();
   document.addPage();
   document.encrypt({ userPassword: "", ...passwords });
   return Buffer.from(await document.save({ useObjectStreams: false }));
 }
 
-async function rootless(): Promise<Buffer> {
+async function createRootlessPdf(): Promise<Buffer> {
   const text = latin1(await createPdf(1, { useObjectStreams: false }));
-  return bytesOf(text.replace(/\/Root \d+/, (found) => found.replace(/\d+/, (digits) => "9".repeat(digits.length))));
+  return encodeLatin1(
+    text.replace(/\/Root \d+/, (found) => found.replace(/\d+/, (digits) => "9".repeat(digits.length))),
+  );
 }
 
-async function pageless(): Promise<Buffer> {
+async function createPagelessPdf(): Promise<Buffer> {
   const document = await PDFDocument.create();
   const pages = document.catalog.Pages();
   pages.set(PDFName.of("Count"), document.context.obj(0));

@@ -8,7 +8,7 @@ import { createPdf } from "../../../support/contracts.ts";
 import * as hostile from "../../../support/pdf/hostile-pdfs.ts";
 
 /** A used reader, and the number of processes started since. */
-async function stage(t: TestContext) {
+async function startCountedReader(t: TestContext) {
   const reader = new PdfReader(systemWallClock);
   t.after(() => reader.close());
   assert.deepEqual(await reader.read("text", await createPdf()), { lines: [] });
@@ -32,20 +32,20 @@ async function readOnce(): Promise<unknown> {
 
 describe("process of a PDF reader", () => {
   it("is reused by the next reader after the first one closes", async (t) => {
-    const { reader, started } = await stage(t);
+    const { reader, started } = await startCountedReader(t);
     reader.close();
     for (let time = 0; time < 3; time += 1) assert.deepEqual(await readOnce(), { lines: [] });
     assert.equal(started(), 0);
   });
 
   it("is not shared while in use", async (t) => {
-    const { started } = await stage(t);
+    const { started } = await startCountedReader(t);
     assert.deepEqual(await readOnce(), { lines: [] });
     assert.equal(started(), 1);
   });
 
   it("is not reused if the reader closes while reading", async (t) => {
-    const { reader, started } = await stage(t);
+    const { reader, started } = await startCountedReader(t);
     const endless = reader.read("text", hostile.createDoublingPdf(30));
     await waitForNextTurn();
     reader.close();
@@ -55,7 +55,7 @@ describe("process of a PDF reader", () => {
   });
 
   it("is not reused after a file that exceeded a limit", async (t) => {
-    const { reader, started } = await stage(t);
+    const { reader, started } = await startCountedReader(t);
     assert.deepEqual(await reader.read("text", hostile.createSelfDrawingPdf()), { problem: "it is nested too deeply" });
     reader.close();
     assert.deepEqual(await readOnce(), { lines: [] });

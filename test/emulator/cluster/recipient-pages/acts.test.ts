@@ -31,7 +31,7 @@ const ordered = {
   contract_data: { start_date: "2031-02-01", seats: 3 },
 };
 
-const redlining = (on: TestEmulator) =>
+const createNegotiatedContract = (on: TestEmulator) =>
   createSentContract(on.api, { contract_template_id: 104, contract_name: "Negotiated" });
 
 describe("contract page of a recipient", () => {
@@ -101,7 +101,7 @@ describe("contract page of a recipient", () => {
 
   it("allows a counterparty to complete its review and sign with one link", async (t) => {
     const on = await startTestEmulator(t);
-    const contract = await redlining(on);
+    const contract = await createNegotiatedContract(on);
     const { items } = (await on.ask("GET", "emails?contract=T-1")).body as { items: { link: string }[] };
     const link = items[0]!.link;
     assert.deepEqual(getButtons(await openPage(link)), ["complete-review", "comment"]);

@@ -16,18 +16,18 @@ import { waitUntilIdle } from "../../../support/rejections.ts";
 
 const ada = "ada@northwind.example";
 const jo = "jo@acme.example";
-const signatory = (name: string, email: string, sign_order: number) =>
+const createSignatory = (name: string, email: string, sign_order: number) =>
   email === ada
     ? { name, email, is_counterparty_signatory: false, sign_order }
     : { name, email, is_counterparty_signatory: true, counterparty_name: "Acme Inc.", sign_order };
 /** Jo signs first, then Ada. */
 const ordered = {
-  signatories: [signatory("Ada", ada, 2), signatory("Jo", jo, 1)],
+  signatories: [createSignatory("Ada", ada, 2), createSignatory("Jo", jo, 1)],
   contract_template_id: 102,
   contract_data: { start_date: "2031-02-01", seats: 3 },
 };
 
-async function scene(t: Parameters<typeof startTestEmulator>[0], more: object = {}) {
+async function openSigningPage(t: Parameters<typeof startTestEmulator>[0], more: object = {}) {
   const on = await startTestEmulator(t);
   const contract = await createSentContract(on.api, more);
   const link = await getSigningLink(on, contract, jo);
@@ -36,14 +36,18 @@ async function scene(t: Parameters<typeof startTestEmulator>[0], more: object = 
 }
 
 /** The alert of a page that rejected a form. */
-const alarmOf = ({ status, html }: RecipientPage) => [status, /<p role="alert">(.*?)<\/p>/.exec(html)?.[1]];
+const getStatusAndAlert = ({ status, html }: RecipientPage) => [status, /<p role="alert">(.*?)<\/p>/.exec(html)?.[1]];
 
 /** Asserts status and message of a rejection, and an unchanged state. */
-async function refused({ ask }: TestEmulator, send: () => Promise<RecipientPage>, expected: readonly unknown[]) {
+async function assertFormRejected(
+  { ask }: TestEmulator,
+  send: () => Promise<RecipientPage>,
+  expected: readonly unknown[],
+) {
   await waitUntilIdle({ ask });
   await waitUntilIdle({ ask });
   const before = (await ask("GET", "state")).body;
-  assert.deepEqual(alarmOf(await send()), expected);
+  assert.deepEqual(getStatusAndAlert(await send()), expected);
   assert.deepEqual((await ask("GET", "state")).body, before);
 }
 
@@ -56,23 +60,23 @@ const otherForm = [400, "The form is not from this page."];
 
 describe("form of a recipient page", () => {
   it("accepts a submission once", async (t) => {
-    const { on, link } = await scene(t);
+    const { on, link } = await openSigningPage(t);
     const { form_token } = getHiddenFields((await openPage(link)).html);
     const comment = { act: "comment", text: "Once", form_token: form_token! };
     await submitSuccessfully(link, comment);
-    await refused(on, () => submitForm(link, comment), changed);
+    await assertFormRejected(on, () => submitForm(link, comment), changed);
     await submitSuccessfully(link, { act: "sign" });
-    await refused(on, () => submitForm(link, { act: "sign", form_token: form_token! }), notTheirTurn);
+    await assertFormRejected(on, () => submitForm(link, { act: "sign", form_token: form_token! }), notTheirTurn);
   });
 
   it("rejects a submission after the contract changed, and preserves the input", async (t) => {
-    const { on, contract, link } = await scene(t);
+    const { on, contract, link } = await openSigningPage(t);
     const { form_token } = getHiddenFields((await openPage(link)).html);
     const path = `/api/v2.1/public/contracts/${contract.number}/external_metadata`;
     await on.api("POST", path.replace("/1/", "/T-1/"), { body: { external_metadata: { id: "deal-1" } } });
     const typed = { act: "decline", text: "No <i>way</i>", form_token: form_token! };
     const page = await submitForm(link, typed);
-    assert.deepEqual(alarmOf(page), changed);
+    assert.deepEqual(getStatusAndAlert(page), changed);
     assert.match(
       page.html,
       /<textarea name="text" rows="2" maxlength="5000" >\nNo &#60;i&#62;way&#60;\/i&#62;<\/textarea>/,
@@ -80,21 +84,22 @@ describe("form of a recipient page", () => {
   });
 
   it("rejects a missing token and the token of another user or contract", async (t) => {
-    const { on, link } = await scene(t);
+    const { on, link } = await openSigningPage(t);
     const other = await getSigningLink(on, await createSentContract(on.api), jo);
     const tokens = [getHiddenFields((await openPage(other)).html).form_token!, "", "x", "\u0000", "x".repeat(100_000)];
-    for (const form_token of tokens) await refused(on, () => submitForm(link, { act: "sign", form_token }), changed);
+    for (const form_token of tokens)
+      await assertFormRejected(on, () => submitForm(link, { act: "sign", form_token }), changed);
   });
 
   it("rejects a submission out of turn", async (t) => {
-    const { on, contract, link } = await scene(t, ordered);
+    const { on, contract, link } = await openSigningPage(t, ordered);
     const adas = await getSigningLink(on, contract, ada);
     const { form_token } = getHiddenFields((await openPage(link)).html);
     for (const act of ["sign", "decline", "approve", "complete-review", "comment"]) {
-      await refused(on, () => submitForm(adas, { act, text: "x", form_token: form_token! }), notTheirTurn);
+      await assertFormRejected(on, () => submitForm(adas, { act, text: "x", form_token: form_token! }), notTheirTurn);
     }
     for (const act of ["approve", "complete-review"]) {
-      await refused(on, () => submitForm(link, { act }), notTheirTurn);
+      await assertFormRejected(on, () => submitForm(link, { act }), notTheirTurn);
     }
   });
 
@@ -102,14 +107,14 @@ describe("form of a recipient page", () => {
     ["on hold", (on: TestEmulator) => on.ask("POST", "contracts/T-1/hold", { body: {} })],
     ["void", (on: TestEmulator) => on.ask("POST", "contracts/T-1/void", { body: {} })],
     ["executed", (on: TestEmulator) => on.ask("POST", "contracts/T-1/sign", { body: {} })],
-    ["taken out of signature", unmarked],
+    ["taken out of signature", unmarkForExecution],
   ] as const) {
     it(`rejects a submission once the contract is ${how}`, async (t) => {
-      const { on, link } = await scene(t);
+      const { on, link } = await openSigningPage(t);
       const { form_token } = getHiddenFields((await openPage(link)).html);
       assert.equal((await close(on)).status, 200);
       for (const act of ["sign", "decline", "comment"]) {
-        await refused(on, () => submitForm(link, { act, text: "x", form_token: form_token! }), notTheirTurn);
+        await assertFormRejected(on, () => submitForm(link, { act, text: "x", form_token: form_token! }), notTheirTurn);
       }
       assert.deepEqual(getButtons(await openPage(link)), []);
     });
@@ -124,21 +129,24 @@ describe("form of a recipient page", () => {
     const link = await getRecipientLink(on, contract, jo);
     await openPage(link);
     const words = "No signatories are configured for this contract.";
-    await refused(on, () => submitForm(link, { act: "complete-review" }), [400, words]);
+    await assertFormRejected(on, () => submitForm(link, { act: "complete-review" }), [400, words]);
   });
 
   it("rejects unknown fields and overlong text", async (t) => {
-    const { on, link } = await scene(t);
+    const { on, link } = await openSigningPage(t);
     for (const act of ["", "void", "__proto__", "constructor", "SIGN"]) {
-      await refused(on, () => submitForm(link, { act }), otherForm);
+      await assertFormRejected(on, () => submitForm(link, { act }), otherForm);
     }
-    await refused(on, () => submitForm(link, { act: "comment", text: " \r\n" }), [400, "The comment is empty."]);
+    await assertFormRejected(on, () => submitForm(link, { act: "comment", text: " \r\n" }), [
+      400,
+      "The comment is empty.",
+    ]);
     const long = [400, "The text must be at most 5000 characters."];
-    await refused(on, () => submitForm(link, { act: "decline", text: "x".repeat(5_001) }), long);
+    await assertFormRejected(on, () => submitForm(link, { act: "decline", text: "x".repeat(5_001) }), long);
   });
 
   it("rejects requests from other sites, opaque frames and other emulator pages", async (t) => {
-    const { on, link } = await scene(t);
+    const { on, link } = await openSigningPage(t);
     const { host } = new URL(link);
     for (const headers of [
       { origin: "http://evil.example" },
@@ -161,7 +169,7 @@ describe("form of a recipient page", () => {
   });
 
   it("accepts arbitrary bytes without a server error", async (t) => {
-    const { on, link } = await scene(t);
+    const { on, link } = await openSigningPage(t);
     await waitUntilIdle(on);
     const before = (await on.ask("GET", "state")).body;
     const form = "application/x-www-form-urlencoded";
@@ -203,6 +211,6 @@ it("contract pages escape names that contain tags", async (t) => {
   }
 });
 
-async function unmarked({ api }: TestEmulator) {
+async function unmarkForExecution({ api }: TestEmulator) {
   return api("POST", "/api/v2.1/public/contracts/T-1/unmark_for_execution", { body: {} });
 }

@@ -19,7 +19,7 @@ const both = {
 };
 
 /** The link with other parameters. Undefined removes a parameter. */
-function changed(link: string, changes: Readonly<Record<string, string | undefined>>): string {
+function changeParameters(link: string, changes: Readonly<Record<string, string | undefined>>): string {
   const url = new URL(link);
   for (const [name, value] of Object.entries(changes)) {
     if (value === undefined) url.searchParams.delete(name);
@@ -28,8 +28,8 @@ function changed(link: string, changes: Readonly<Record<string, string | undefin
   return url.href;
 }
 
-const keyIn = (link: string): string => new URL(link).searchParams.get("key")!;
-const plainPage = ({ status, text }: RecipientPage) => ({ status, text });
+const getKey = (link: string): string => new URL(link).searchParams.get("key")!;
+const getStatusAndText = ({ status, text }: RecipientPage) => ({ status, text });
 
 const notTheirs = {
   status: 404,
@@ -46,7 +46,7 @@ describe("generation of recipient links", () => {
       await getSigningLink(on, second, ada),
       await getSigningLink(on, second, jo),
     ];
-    assert.equal(new Set(links.map(keyIn)).size, 4);
+    assert.equal(new Set(links.map(getKey)).size, 4);
     assert.equal(await getSigningLink(on, first, "JO@acme.example"), links[1]);
     const start = `${on.clusters[0]!.url}/contracts/T-1?person=jo%40acme.example&key=`;
     assert.match(links[1]!.replace(start, ""), /^[\w-]{43}$/);
@@ -77,17 +77,17 @@ describe("generation of recipient links", () => {
       { person: ada },
       { person: "" },
       { person: undefined },
-      { key: keyIn(await getSigningLink(on, first, ada)) },
-      { key: keyIn(await getSigningLink(on, second, jo)) },
+      { key: getKey(await getSigningLink(on, first, ada)) },
+      { key: getKey(await getSigningLink(on, second, jo)) },
       { key: undefined },
       { key: "" },
       { key: "\u0000".repeat(43) },
       { key: "x".repeat(10_000) },
       { person: "__proto__", key: "constructor" },
-    ].map((changes) => changed(link, changes));
+    ].map((changes) => changeParameters(link, changes));
     for (const each of [...wrong, link.replace("T-1", second.id)]) {
-      assert.deepEqual(plainPage(await openPage(each)), notTheirs, each);
-      assert.deepEqual(plainPage(await openPage(each.replace("?", "/document?"))), notTheirs, each);
+      assert.deepEqual(getStatusAndText(await openPage(each)), notTheirs, each);
+      assert.deepEqual(getStatusAndText(await openPage(each.replace("?", "/document?"))), notTheirs, each);
     }
   });
 
@@ -96,7 +96,7 @@ describe("generation of recipient links", () => {
     const contract = await createSentContract(on.api);
     const link = await getSigningLink(on, contract, jo);
     const none = async (url: string, id: string) =>
-      assert.deepEqual(plainPage(await openPage(url)), {
+      assert.deepEqual(getStatusAndText(await openPage(url)), {
         status: 404,
         text: `Contract not found Contract ${id} not found.`,
       });

@@ -11,7 +11,7 @@ const contracts = 5;
 const addresses = Array.from({ length: contracts }, (_, i) => `s${i}@acme.example`);
 
 /** An emulator in a process, and a function that starts another one on the same file. */
-async function stage(t: TestContext) {
+async function startProcess(t: TestContext) {
   const file = join(await createTemporaryFolder(t), "emulator.json");
   const clock = { mode: "manual", start: "2031-01-02T03:04:05Z" } as const;
   const start = () => startEmulatorProcess(t, { file, port: 0, clock });
@@ -26,18 +26,18 @@ async function sendAll({ api }: EmulatorProcess): Promise<void> {
   }
 }
 
-const faulty = async ({ ask }: EmulatorProcess, trouble: object): Promise<void> => {
+const addFault = async ({ ask }: EmulatorProcess, trouble: object): Promise<void> => {
   const fault = { direction: "incoming", operation: "signatories.add", ...trouble };
   assert.equal((await ask("POST", "faults", { body: fault })).status, 201);
 };
 
 /** Waits until a scripted fault was applied, which means that the router received a report. */
-async function hit({ ask }: EmulatorProcess): Promise<void> {
+async function waitForFault({ ask }: EmulatorProcess): Promise<void> {
   for (;;) if (((await ask("GET", "faults")).body as { hit: number }[])[0]!.hit > 0) return;
 }
 
 /** Asserts that the router has each signatory and token once, and that no report is pending. */
-async function allReported({ ask }: EmulatorProcess): Promise<void> {
+async function assertAllReported({ ask }: EmulatorProcess): Promise<void> {
   await waitUntilIdle({ ask });
   for (const email of addresses) {
     const key = hashEmail(email);
@@ -66,30 +66,30 @@ const hashes = addresses.map(hashEmail).toSorted();
 
 describe("cluster report after kill -9", () => {
   it("is sent at the next start if sending had not begun", async (t) => {
-    const { first, start } = await stage(t);
+    const { first, start } = await startProcess(t);
     await sendAll(first);
     await first.kill();
-    await allReported(await start());
+    await assertAllReported(await start());
   });
 
   it("is sent again at the next start if the router did not apply it", async (t) => {
-    const { first, start } = await stage(t);
-    await faulty(first, { latency_ms: 60_000 });
+    const { first, start } = await startProcess(t);
+    await addFault(first, { latency_ms: 60_000 });
     await sendAll(first);
-    await hit(first);
+    await waitForFault(first);
     await first.kill();
-    await allReported(await start());
+    await assertAllReported(await start());
   });
 
   it("is sent again without duplicates if the router's response was lost", async (t) => {
-    const { first, start } = await stage(t);
-    await faulty(first, { truncated: true });
+    const { first, start } = await startProcess(t);
+    await addFault(first, { truncated: true });
     await sendAll(first);
-    await hit(first);
+    await waitForFault(first);
     await waitUntilIdle(first);
     await first.kill();
     const second = await start();
     assert.equal((await second.ask("POST", "clock/advance", { body: { by: "PT1M" } })).status, 200);
-    await allReported(second);
+    await assertAllReported(second);
   });
 });

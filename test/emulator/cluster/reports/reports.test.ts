@@ -7,18 +7,18 @@ import { startTestEmulator, type TestEmulator } from "../../../support/emulator.
 import { waitUntilIdle } from "../../../support/rejections.ts";
 import { createTemporaryFolder } from "../../../support/store.ts";
 
-const owners = async ({ ask }: TestEmulator, identifier: string) =>
+const listOwners = async ({ ask }: TestEmulator, identifier: string) =>
   ((await ask("GET", `owners?identifier=${identifier}`)).body as { table: string; cluster_id: string }[]).map(
     ({ table, cluster_id }) => `${table} ${cluster_id}`,
   );
 
-const tokenOf = async ({ ask }: TestEmulator, recipient: string): Promise<string> => {
+const getEmailToken = async ({ ask }: TestEmulator, recipient: string): Promise<string> => {
   const { body } = await ask("GET", `emails?recipient=${recipient}`);
   return (body as { items: { token: string }[] }).items[0]!.token;
 };
 
 /** Reports of the clusters to the router, oldest first. */
-async function reported({ ask }: TestEmulator, operation: string): Promise<string[]> {
+async function listReports({ ask }: TestEmulator, operation: string): Promise<string[]> {
   const { body } = await ask("GET", `requests?operation=${operation}`);
   const { items } = body as { items: { method: string; target: string; status: number; body: string | null }[] };
   return items.map(({ method, target, status }) => `${method} ${target} ${status}`);
@@ -35,11 +35,11 @@ describe("report of a sent contract", () => {
     }));
     await createSentContract(on.api, { contract_template_id: 101, signatories: signatories.slice(0, 2) });
     await waitUntilIdle(on);
-    assert.deepEqual(await owners(on, hashEmail("ann@acme.example")), ["signatories eu-1"]);
-    assert.deepEqual(await owners(on, hashEmail("bob@acme.example")), ["signatories eu-1"]);
-    assert.deepEqual(await owners(on, await tokenOf(on, "ann@acme.example")), ["counterparty_tokens eu-1"]);
-    assert.deepEqual(await reported(on, "signatories.add"), ["POST /router/v1/contract_signatories/ 201"]);
-    assert.equal((await reported(on, "invite-tokens.map-counterparty")).length, 1);
+    assert.deepEqual(await listOwners(on, hashEmail("ann@acme.example")), ["signatories eu-1"]);
+    assert.deepEqual(await listOwners(on, hashEmail("bob@acme.example")), ["signatories eu-1"]);
+    assert.deepEqual(await listOwners(on, await getEmailToken(on, "ann@acme.example")), ["counterparty_tokens eu-1"]);
+    assert.deepEqual(await listReports(on, "signatories.add"), ["POST /router/v1/contract_signatories/ 201"]);
+    assert.equal((await listReports(on, "invite-tokens.map-counterparty")).length, 1);
   });
 
   it("requires two requests for ten signatories, and none for a resend", async (t) => {
@@ -53,16 +53,16 @@ describe("report of a sent contract", () => {
     const { id } = await createSentContract(on.api, { signatories });
     await waitUntilIdle(on);
     const calls = [
-      ...(await reported(on, "signatories.add")),
-      ...(await reported(on, "invite-tokens.map-counterparty")),
+      ...(await listReports(on, "signatories.add")),
+      ...(await listReports(on, "invite-tokens.map-counterparty")),
     ];
     assert.equal(calls.length, 2);
-    const token = await tokenOf(on, "s3@acme.example");
+    const token = await getEmailToken(on, "s3@acme.example");
     const path = `/api/v2.1/public/contracts/${id}/signatories/resend_email/`;
     assert.equal((await on.api("POST", path, { body: { email_id: "s3@acme.example" } })).status, 200);
     await waitUntilIdle(on);
-    assert.equal(await tokenOf(on, "s3@acme.example"), token);
-    assert.equal((await reported(on, "invite-tokens.map-counterparty")).length, 1);
+    assert.equal(await getEmailToken(on, "s3@acme.example"), token);
+    assert.equal((await listReports(on, "invite-tokens.map-counterparty")).length, 1);
   });
 
   for (const [how, end] of [
@@ -74,12 +74,12 @@ describe("report of a sent contract", () => {
       const on = await startTestEmulator(t);
       const { id } = await createSentContract(on.api);
       await waitUntilIdle(on);
-      const token = await tokenOf(on, "jo@acme.example");
-      assert.deepEqual(await owners(on, token), ["counterparty_tokens eu-1"]);
+      const token = await getEmailToken(on, "jo@acme.example");
+      assert.deepEqual(await listOwners(on, token), ["counterparty_tokens eu-1"]);
       await end(on, id);
       await waitUntilIdle(on);
-      assert.deepEqual(await owners(on, token), []);
-      assert.deepEqual(await owners(on, hashEmail("jo@acme.example")), ["signatories eu-1"]);
+      assert.deepEqual(await listOwners(on, token), []);
+      assert.deepEqual(await listOwners(on, hashEmail("jo@acme.example")), ["signatories eu-1"]);
       const { body } = await on.router("GET", `/contract-invite/counter_party/by_token/${token}`);
       assert.equal((body as { state: string }).state, "ENDED");
     });
@@ -91,31 +91,31 @@ describe("report of a sent contract", () => {
     const fault = { direction: "incoming", operation: "signatories.add", status: 503, count: 7 };
     assert.equal((await on.ask("POST", "faults", { body: fault })).status, 201);
     const first = await createSentContract(on.api);
-    const times = await tries(on);
+    const times = await listAttemptMinutes(on);
     assert.deepEqual(times, [0, 1, 3, 7, 15, 31]);
     assert.deepEqual(log, [`the router rejected report-signatories ${first.number} 6 times. It is not retried`]);
     await createSentContract(on.api);
-    assert.deepEqual(await tries(on), [...times, 94, 95]);
-    assert.deepEqual(await owners(on, hashEmail("jo@acme.example")), ["signatories eu-1"]);
+    assert.deepEqual(await listAttemptMinutes(on), [...times, 94, 95]);
+    assert.deepEqual(await listOwners(on, hashEmail("jo@acme.example")), ["signatories eu-1"]);
   });
 
   it("batches reports that are due at the same time", async (t) => {
-    const on = await refusedTwice(t);
+    const on = await startWithTwoFailedReports(t);
     await on.clock.advance({ by: 60_000 });
-    assert.deepEqual((await reported(on, "signatories.add")).slice(on.before), [
+    assert.deepEqual((await listReports(on, "signatories.add")).slice(on.before), [
       "POST /router/v1/contract_signatories/ 201",
     ]);
     for (const name of ["ann", "bob"]) {
-      assert.deepEqual(await owners(on, hashEmail(`${name}@acme.example`)), ["signatories eu-1"]);
+      assert.deepEqual(await listOwners(on, hashEmail(`${name}@acme.example`)), ["signatories eu-1"]);
     }
   });
 
   it("sends a report alone after the router rejects its batch", async (t) => {
-    const on = await refusedTwice(t);
+    const on = await startWithTwoFailedReports(t);
     const fault = { direction: "incoming", operation: "signatories.add", status: 503, count: 1 };
     assert.equal((await on.ask("POST", "faults", { body: fault })).status, 201);
     await on.clock.advance({ by: 60_000 });
-    assert.deepEqual((await reported(on, "signatories.add")).slice(on.before), [
+    assert.deepEqual((await listReports(on, "signatories.add")).slice(on.before), [
       "POST /router/v1/contract_signatories/ 503",
       "POST /router/v1/contract_signatories/ 201",
       "POST /router/v1/contract_signatories/ 201",
@@ -130,9 +130,9 @@ describe("report of a sent contract", () => {
     await createSentContract(before.api);
     await before.close();
     const after = await startTestEmulator(t, { file, clock: { mode: "manual" } });
-    assert.deepEqual(await owners(after, hashEmail("jo@acme.example")), []);
+    assert.deepEqual(await listOwners(after, hashEmail("jo@acme.example")), []);
     await after.clock.advance({ by: 60_000 });
-    assert.deepEqual(await owners(after, hashEmail("jo@acme.example")), ["signatories eu-1"]);
+    assert.deepEqual(await listOwners(after, hashEmail("jo@acme.example")), ["signatories eu-1"]);
   });
 
   it("sends pending reports before the emulator closes", async (t) => {
@@ -141,13 +141,15 @@ describe("report of a sent contract", () => {
     await createSentContract(before.api);
     await before.close();
     const after = await startTestEmulator(t, { file, clock: { mode: "manual" } });
-    assert.deepEqual(await owners(after, hashEmail("jo@acme.example")), ["signatories eu-1"]);
-    assert.deepEqual(await owners(after, await tokenOf(after, "jo@acme.example")), ["counterparty_tokens eu-1"]);
+    assert.deepEqual(await listOwners(after, hashEmail("jo@acme.example")), ["signatories eu-1"]);
+    assert.deepEqual(await listOwners(after, await getEmailToken(after, "jo@acme.example")), [
+      "counterparty_tokens eu-1",
+    ]);
   });
 });
 
 /** Two contracts whose signatories the router rejected at first. `before` counts its requests so far. */
-async function refusedTwice(t: TestContext): Promise<TestEmulator & { readonly before: number }> {
+async function startWithTwoFailedReports(t: TestContext): Promise<TestEmulator & { readonly before: number }> {
   const on = await startTestEmulator(t);
   const fault = { direction: "incoming", operation: "signatories.add", status: 503 };
   const { status, body } = await on.ask("POST", "faults", { body: fault });
@@ -158,11 +160,11 @@ async function refusedTwice(t: TestContext): Promise<TestEmulator & { readonly b
     await waitUntilIdle(on);
   }
   assert.equal((await on.ask("DELETE", `faults/${(body as { id: number }).id}`)).status, 204);
-  return { ...on, before: (await reported(on, "signatories.add")).length };
+  return { ...on, before: (await listReports(on, "signatories.add")).length };
 }
 
 /** The virtual minutes at which signatories were reported within an hour. */
-async function tries(on: TestEmulator): Promise<number[]> {
+async function listAttemptMinutes(on: TestEmulator): Promise<number[]> {
   await waitUntilIdle(on);
   await on.clock.advance({ by: 94 * 60_000 });
   await waitUntilIdle(on);

@@ -5,7 +5,7 @@ import { assertRejected, notFoundResponse } from "../../../support/rejections.ts
 import { createWorkspaceApi } from "../../../support/workspace-api.ts";
 
 const uploads = "/api/v2.1/public/workspace/files/uploads/";
-const fileAt = (id: string) => `/api/v2.1/public/workspace/files/${id}/`;
+const getFilePath = (id: string) => `/api/v2.1/public/workspace/files/${id}/`;
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
 interface Upload {
@@ -113,7 +113,7 @@ describe("files.show", () => {
     const [file] = (body as { files: Upload[] }).files;
     await fetch(file!.upload_url, { method: "PUT", body: "hello", headers: { "content-type": "text/plain" } });
 
-    const shown = await api("GET", fileAt(file!.file_id));
+    const shown = await api("GET", getFilePath(file!.file_id));
     assert.equal(shown.status, 200);
     const { signed_url, ...rest } = shown.body as { signed_url: string };
     assert.deepEqual(rest, {});
@@ -140,18 +140,22 @@ describe("files.show", () => {
     const { api } = await startTestEmulator(t);
     const { body } = await api("POST", uploads, { body: { files: [pdf] } });
     const [file] = (body as { files: Upload[] }).files;
-    assert.equal((await api("GET", fileAt(file!.file_id))).status, 200);
+    assert.equal((await api("GET", getFilePath(file!.file_id))).status, 200);
   });
 
   it("rejects an unknown file and a file of another workspace", async (t) => {
     const on = await startTestEmulator(t);
-    await assertRejected(on, () => on.api("GET", fileAt("4d0b0f5e-8f4b-4f43-9c4e-0a3c5a2f6f10")), notFoundResponse);
-    await assertRejected(on, () => on.api("GET", fileAt("no-uuid")), notFoundResponse);
+    await assertRejected(
+      on,
+      () => on.api("GET", getFilePath("4d0b0f5e-8f4b-4f43-9c4e-0a3c5a2f6f10")),
+      notFoundResponse,
+    );
+    await assertRejected(on, () => on.api("GET", getFilePath("no-uuid")), notFoundResponse);
 
     const other = await createWorkspaceApi(on, 2);
     const { body } = await other("POST", uploads, { body: { files: [pdf] } });
     const foreign = (body as { files: Upload[] }).files[0]!.file_id;
-    assert.equal((await other("GET", fileAt(foreign))).status, 200);
-    assert.deepEqual(pickStatusAndBody(await on.api("GET", fileAt(foreign))), notFoundResponse);
+    assert.equal((await other("GET", getFilePath(foreign))).status, 200);
+    assert.deepEqual(pickStatusAndBody(await on.api("GET", getFilePath(foreign))), notFoundResponse);
   });
 });

@@ -30,7 +30,7 @@ interface Upload {
   upload_url: string;
 }
 
-async function initialized({ api }: Pick<TestEmulator, "api">, content_type = "application/pdf"): Promise<Upload> {
+async function initializeUpload({ api }: Pick<TestEmulator, "api">, content_type = "application/pdf"): Promise<Upload> {
   const answer = await api("POST", "/api/v2.1/public/workspace/files/uploads/", {
     body: { files: [{ filename: "msa.pdf", content_type }] },
   });
@@ -48,7 +48,7 @@ const put = (
 ) => fetch(url, { method: "PUT", body, headers });
 
 /** Status, content type and XML without the two generated IDs. */
-async function error(answer: Response) {
+async function readStorageError(answer: Response) {
   const text = await answer.text();
   return {
     status: answer.status,
@@ -58,7 +58,7 @@ async function error(answer: Response) {
 }
 
 /** A signed PUT directly to the handler, for errors such as 5 GiB or a full disk. */
-async function signedPut(putBlob: Blobs["put"]) {
+async function createSignedPut(putBlob: Blobs["put"]) {
   const url = "http://127.0.0.1:4011";
   const world = {
     store: openMemoryStore({ collections: [storedObjects, storageKeys], wall: systemWallClock }),
@@ -112,15 +112,16 @@ const documents = {
   "storage-store-failed": `${head}<Error><Code>ServiceUnavailable</Code><Message>The storage cannot write its state.</Message>…</Error>`,
   "storage-expired": `${head}<Error><Code>AccessDenied</Code><Message>Request has expired</Message><X-Expires>900</X-Expires><Expires>2031-01-02T03:19:05Z</Expires><ServerTime>2031-01-02T03:19:05Z</ServerTime>…</Error>`,
 };
-const answered = (status: number, xml: string) => ({ status, type: "application/xml", xml });
-const mismatch = answered(403, documents["storage-signature-mismatch"]);
-const expired = answered(403, documents["storage-expired"]);
-const missing = (key: string) => answered(404, documents["storage-no-such-key"].replace("KEY", key));
+const createXmlResponse = (status: number, xml: string) => ({ status, type: "application/xml", xml });
+const mismatch = createXmlResponse(403, documents["storage-signature-mismatch"]);
+const expired = createXmlResponse(403, documents["storage-expired"]);
+const createNoSuchKeyResponse = (key: string) =>
+  createXmlResponse(404, documents["storage-no-such-key"].replace("KEY", key));
 
 describe("storage.put", () => {
   it("accepts bytes and returns only their MD5 as ETag", async (t) => {
     const on = await startTestEmulator(t);
-    const answer = await put((await initialized(on)).upload_url, "hello");
+    const answer = await put((await initializeUpload(on)).upload_url, "hello");
     assert.deepEqual(
       { status: answer.status, etag: answer.headers.get("etag"), body: await answer.text() },
       { status: 200, etag: '"5d41402abc4b2a76b9719d911017c592"', body: "" },
@@ -129,7 +130,7 @@ describe("storage.put", () => {
 
   it("accepts an empty body and a body of unknown length", async (t) => {
     const on = await startTestEmulator(t);
-    const { file_id, upload_url } = await initialized(on);
+    const { file_id, upload_url } = await initializeUpload(on);
     assert.equal((await put(upload_url, "")).headers.get("etag"), '"d41d8cd98f00b204e9800998ecf8427e"');
     assert.equal(await (await fetch(await downloadUrl(on, file_id))).text(), "");
 
@@ -150,7 +151,7 @@ describe("storage.put", () => {
 
   it("replaces the object if it is sent again before the URL expires", async (t) => {
     const on = await startTestEmulator(t);
-    const { file_id, upload_url } = await initialized(on);
+    const { file_id, upload_url } = await initializeUpload(on);
     await put(upload_url, "first");
     await put(upload_url, "second");
     assert.equal(await (await fetch(await downloadUrl(on, file_id))).text(), "second");
@@ -158,19 +159,19 @@ describe("storage.put", () => {
 
   it("accepts an upload until its 15 virtual minutes end", async (t) => {
     const on = await startTestEmulator(t);
-    const { file_id, upload_url } = await initialized(on);
+    const { file_id, upload_url } = await initializeUpload(on);
     await on.ask("POST", "clock/advance", { body: { by: "PT14M59S" } });
     assert.equal((await put(upload_url, "in time")).status, 200);
 
     await on.ask("POST", "clock/advance", { body: { by: "PT1S" } });
-    assert.deepEqual(await error(await put(upload_url, "too late")), expired);
+    assert.deepEqual(await readStorageError(await put(upload_url, "too late")), expired);
     assert.equal(await (await fetch(await downloadUrl(on, file_id))).text(), "in time");
   });
 
   it("rejects an upload from expires_at on, which has a resolution of seconds", async (t) => {
     const on = await startTestEmulator(t);
     await on.ask("POST", "clock/advance", { body: { to: "2031-01-02T03:04:05.702Z" } });
-    const { upload_url, expires_at } = await initialized(on);
+    const { upload_url, expires_at } = await initializeUpload(on);
     assert.equal(expires_at, "2031-01-02T03:19:05Z");
     await on.ask("POST", "clock/advance", { body: { to: "2031-01-02T03:19:04.999Z" } });
     assert.equal((await put(upload_url, "in time")).status, 200);
@@ -192,10 +193,13 @@ describe("storage.put", () => {
   for (const [what, change] of tampered) {
     it(`rejects a URL with ${what}`, async (t) => {
       const on = await startTestEmulator(t);
-      const { file_id, upload_url } = await initialized(on);
+      const { file_id, upload_url } = await initializeUpload(on);
       assert.notEqual(change(upload_url), upload_url);
-      assert.deepEqual(await error(await put(change(upload_url), "evil")), mismatch);
-      assert.deepEqual(await error(await fetch(await downloadUrl(on, file_id))), missing(`${file_id}/msa.pdf`));
+      assert.deepEqual(await readStorageError(await put(change(upload_url), "evil")), mismatch);
+      assert.deepEqual(
+        await readStorageError(await fetch(await downloadUrl(on, file_id))),
+        createNoSuchKeyResponse(`${file_id}/msa.pdf`),
+      );
     });
   }
 
@@ -206,21 +210,24 @@ describe("storage.put", () => {
   for (const [what, headers] of types) {
     it(`rejects an upload with ${what}`, async (t) => {
       const on = await startTestEmulator(t);
-      const { file_id, upload_url } = await initialized(on);
-      assert.deepEqual(await error(await put(upload_url, "bytes", headers)), mismatch);
-      assert.deepEqual(await error(await fetch(await downloadUrl(on, file_id))), missing(`${file_id}/msa.pdf`));
+      const { file_id, upload_url } = await initializeUpload(on);
+      assert.deepEqual(await readStorageError(await put(upload_url, "bytes", headers)), mismatch);
+      assert.deepEqual(
+        await readStorageError(await fetch(await downloadUrl(on, file_id))),
+        createNoSuchKeyResponse(`${file_id}/msa.pdf`),
+      );
     });
   }
 
   it("rejects a body without a content type", async (t) => {
     const on = await startTestEmulator(t);
-    const { upload_url } = await initialized(on);
-    assert.deepEqual(await error(await put(upload_url, new Uint8Array([1, 2, 3]), {})), mismatch);
+    const { upload_url } = await initializeUpload(on);
+    assert.deepEqual(await readStorageError(await put(upload_url, new Uint8Array([1, 2, 3]), {})), mismatch);
   });
 
   it("accepts credentials with a finding, because object storage would ignore them", async (t) => {
     const on = await startTestEmulator(t);
-    const { upload_url } = await initialized(on);
+    const { upload_url } = await initializeUpload(on);
     const headers = { "content-type": "application/pdf", "client-id": "a", "client-secret": "b" };
     assert.equal((await put(upload_url, "bytes", headers)).status, 200);
     const { body } = await on.ask("GET", "requests?operation=storage.put");
@@ -233,17 +240,20 @@ describe("storage.put", () => {
 
   it("rejects credentials under --strict=storage", async (t) => {
     const on = await startTestEmulator(t, { strict: ["storage"] });
-    const { file_id, upload_url } = await initialized(on);
+    const { file_id, upload_url } = await initializeUpload(on);
     for (const name of ["client-id", "client-secret"]) {
       const answer = await put(upload_url, "bytes", { "content-type": "application/pdf", [name]: "x" });
-      assert.deepEqual(await error(answer), answered(400, documents["storage-credentials"]));
+      assert.deepEqual(await readStorageError(answer), createXmlResponse(400, documents["storage-credentials"]));
     }
-    assert.deepEqual(await error(await fetch(await downloadUrl(on, file_id))), missing(`${file_id}/msa.pdf`));
+    assert.deepEqual(
+      await readStorageError(await fetch(await downloadUrl(on, file_id))),
+      createNoSuchKeyResponse(`${file_id}/msa.pdf`),
+    );
   });
 
   it("rejects an upload with a declared size over 5 GiB immediately", async (t) => {
     const on = await startTestEmulator(t);
-    const { file_id, upload_url } = await initialized(on);
+    const { file_id, upload_url } = await initializeUpload(on);
     const large = { "content-type": "application/pdf", "content-length": 5 * 1024 ** 3 + 1 };
     const sending = httpRequest(upload_url, { method: "PUT", headers: large });
     sending.flushHeaders();
@@ -252,18 +262,27 @@ describe("storage.put", () => {
     sending.destroy();
     const headers = { "content-type": answer.headers["content-type"]! };
     const whole = new Response(text, { status: answer.statusCode!, headers });
-    assert.deepEqual(await error(whole), answered(400, documents["storage-too-large"]));
-    assert.deepEqual(await error(await fetch(await downloadUrl(on, file_id))), missing(`${file_id}/msa.pdf`));
+    assert.deepEqual(await readStorageError(whole), createXmlResponse(400, documents["storage-too-large"]));
+    assert.deepEqual(
+      await readStorageError(await fetch(await downloadUrl(on, file_id))),
+      createNoSuchKeyResponse(`${file_id}/msa.pdf`),
+    );
   });
 
   it("rejects an upload while the disk is full, and accepts it afterwards", async (t) => {
     const folder = await createTemporaryFolder(t);
     const on = await startTestEmulator(t, { file: join(folder, "emulator.json") });
-    const { file_id, upload_url } = await initialized(on);
+    const { file_id, upload_url } = await initializeUpload(on);
     await rm(join(folder, "files"), { recursive: true });
     await writeFile(join(folder, "files"), "of somebody else");
-    assert.deepEqual(await error(await put(upload_url, "hello")), answered(503, documents["storage-store-failed"]));
-    assert.deepEqual(await error(await fetch(await downloadUrl(on, file_id))), missing(`${file_id}/msa.pdf`));
+    assert.deepEqual(
+      await readStorageError(await put(upload_url, "hello")),
+      createXmlResponse(503, documents["storage-store-failed"]),
+    );
+    assert.deepEqual(
+      await readStorageError(await fetch(await downloadUrl(on, file_id))),
+      createNoSuchKeyResponse(`${file_id}/msa.pdf`),
+    );
     await rm(join(folder, "files"));
     assert.equal((await put(upload_url, "hello")).status, 200);
   });
@@ -274,7 +293,7 @@ describe("storage.put", () => {
   ];
   for (const [code, thrown] of troubles) {
     it(`returns ${code} when the bytes cannot be stored`, async () => {
-      const { world, request, object } = await signedPut(() => Promise.reject(thrown));
+      const { world, request, object } = await createSignedPut(() => Promise.reject(thrown));
       const refused = (error: unknown) => error instanceof DeclaredFailureError && error.code === code;
       await assert.rejects(async () => {
         const context = { ...world, request, caller: undefined, fail, finding: () => {} };
@@ -292,19 +311,20 @@ describe("storage.put", () => {
 describe("storage.get", () => {
   it("rejects an upload URL, as a PUT rejects a download URL", async (t) => {
     const on = await startTestEmulator(t);
-    const { file_id, upload_url } = await initialized(on);
-    assert.deepEqual(await error(await fetch(upload_url)), mismatch);
+    const { file_id, upload_url } = await initializeUpload(on);
+    assert.deepEqual(await readStorageError(await fetch(upload_url)), mismatch);
     const url = await downloadUrl(on, file_id);
-    assert.deepEqual(await error(await put(url, "evil")), mismatch);
+    assert.deepEqual(await readStorageError(await put(url, "evil")), mismatch);
   });
 
   it("rejects another method like a mismatched signature", async (t) => {
     const on = await startTestEmulator(t);
-    const { file_id, upload_url } = await initialized(on);
+    const { file_id, upload_url } = await initializeUpload(on);
     await put(upload_url, "bytes");
     const url = await downloadUrl(on, file_id);
     for (const method of ["POST", "DELETE", "PATCH"]) {
-      for (const target of [upload_url, url]) assert.deepEqual(await error(await fetch(target, { method })), mismatch);
+      for (const target of [upload_url, url])
+        assert.deepEqual(await readStorageError(await fetch(target, { method })), mismatch);
     }
     const head = await fetch(url, { method: "HEAD" });
     assert.deepEqual([head.status, head.headers.get("content-type")], [403, "application/xml"]);
@@ -313,18 +333,21 @@ describe("storage.get", () => {
 
   it("rejects a URL after 15 virtual minutes", async (t) => {
     const on = await startTestEmulator(t);
-    const { file_id, upload_url } = await initialized(on);
+    const { file_id, upload_url } = await initializeUpload(on);
     await put(upload_url, "bytes");
     const url = await downloadUrl(on, file_id);
     await on.ask("POST", "clock/advance", { body: { by: "PT15M" } });
-    assert.deepEqual(await error(await fetch(url)), expired);
+    assert.deepEqual(await readStorageError(await fetch(url)), expired);
     assert.equal((await fetch(await downloadUrl(on, file_id))).status, 200);
   });
 
   it("returns an error before the upload", async (t) => {
     const on = await startTestEmulator(t);
-    const { file_id } = await initialized(on);
-    assert.deepEqual(await error(await fetch(await downloadUrl(on, file_id))), missing(`${file_id}/msa.pdf`));
+    const { file_id } = await initializeUpload(on);
+    assert.deepEqual(
+      await readStorageError(await fetch(await downloadUrl(on, file_id))),
+      createNoSuchKeyResponse(`${file_id}/msa.pdf`),
+    );
   });
 });
 

@@ -11,10 +11,10 @@ const sums: Readonly<Record<string, string>> = {
   "x-amz-checksum-sha1": "f7c3bc1d808e04732adf679965ccc34ca7ae3441",
   "x-amz-checksum-sha256": "15e2b0d3c33891ebb0f1ef609ec419420c20e320ce94c65fbc8c3312448eb225",
 };
-const base64 = (hex: string): string => Buffer.from(hex, "hex").toString("base64");
+const encodeBase64 = (hex: string): string => Buffer.from(hex, "hex").toString("base64");
 
 /** A file with the content "first", and the response and content after an upload. */
-async function stage(t: TestContext) {
+async function createUpload(t: TestContext) {
   const { api } = await startTestEmulator(t);
   const files = [{ filename: "digits.txt", content_type: "text/plain" }];
   const { body } = await api("POST", "/api/v2.1/public/workspace/files/uploads/", { body: { files } });
@@ -34,20 +34,20 @@ async function stage(t: TestContext) {
 describe("upload with a checksum", () => {
   for (const [name, hex] of Object.entries(sums)) {
     it(`accepts a matching ${name} and rejects a mismatch`, async (t) => {
-      const upload = await stage(t);
-      const wrong = await upload("12345678", { [name]: base64(hex) });
+      const upload = await createUpload(t);
+      const wrong = await upload("12345678", { [name]: encodeBase64(hex) });
       const label = name.replace(/.*-checksum-/, "").toUpperCase();
       const message =
         name === "content-md5"
           ? "The Content-MD5 you specified did not match what we received."
           : `The ${label} you specified did not match the calculated checksum.`;
       assert.deepEqual(wrong, { status: 400, code: "BadDigest", message, stored: "first" });
-      assert.deepEqual(await upload("123456789", { [name]: base64(hex) }), { status: 200, stored: "123456789" });
+      assert.deepEqual(await upload("123456789", { [name]: encodeBase64(hex) }), { status: 200, stored: "123456789" });
     });
   }
 
   it("validates the digest of a signed request", async (t) => {
-    const upload = await stage(t);
+    const upload = await createUpload(t);
     const headers = { "x-amz-content-sha256": sums["x-amz-checksum-sha256"]! };
     assert.deepEqual(await upload("12345678", headers), {
       status: 400,
@@ -59,7 +59,7 @@ describe("upload with a checksum", () => {
     assert.equal((await upload("any", { "x-amz-content-sha256": "UNSIGNED-PAYLOAD" })).status, 200);
   });
 
-  const crc32 = base64(sums["x-amz-checksum-crc32"]!);
+  const crc32 = encodeBase64(sums["x-amz-checksum-crc32"]!);
   const invalid: readonly (readonly [Record<string, string>, code: string, message: string])[] = [
     [{ "content-md5": "nonsense" }, "InvalidDigest", "The Content-MD5 you specified is not valid."],
     [{ "content-md5": crc32 }, "InvalidDigest", "The Content-MD5 you specified is not valid."],
@@ -77,7 +77,7 @@ describe("upload with a checksum", () => {
   ];
   for (const [headers, code, message] of invalid) {
     it(`rejects ${JSON.stringify(headers)}`, async (t) => {
-      const upload = await stage(t);
+      const upload = await createUpload(t);
       assert.deepEqual(await upload("123456789", headers), { status: 400, code, message, stored: "first" });
     });
   }
@@ -86,7 +86,7 @@ describe("upload with a checksum", () => {
 describe("aws-chunked upload", () => {
   const unsigned = { "content-encoding": "aws-chunked", "x-amz-content-sha256": "STREAMING-UNSIGNED-PAYLOAD-TRAILER" };
   const trailer = { ...unsigned, "x-amz-trailer": "x-amz-checksum-crc32" };
-  const crc32 = base64(sums["x-amz-checksum-crc32"]!);
+  const crc32 = encodeBase64(sums["x-amz-checksum-crc32"]!);
   const chunked = (end = "") => `5\r\n12345\r\n4\r\n6789\r\n0\r\n${end}\r\n`;
 
   const accepted: readonly (readonly [what: string, body: string, headers: Record<string, string>])[] = [
@@ -102,13 +102,13 @@ describe("aws-chunked upload", () => {
   ];
   for (const [what, body, headers] of accepted) {
     it(`decodes an upload ${what}`, async (t) => {
-      const upload = await stage(t);
+      const upload = await createUpload(t);
       assert.deepEqual(await upload(body, headers), { status: 200, stored: "123456789" });
     });
   }
 
   it("rejects a mismatched trailer checksum", async (t) => {
-    const upload = await stage(t);
+    const upload = await createUpload(t);
     assert.deepEqual(await upload(`3\r\n123\r\n0\r\nx-amz-checksum-crc32:${crc32}\r\n\r\n`, trailer), {
       status: 400,
       code: "BadDigest",
@@ -134,7 +134,7 @@ describe("aws-chunked upload", () => {
   ];
   for (const [body, headers, message] of broken) {
     it(`reports the error "${message}"`, async (t) => {
-      const upload = await stage(t);
+      const upload = await createUpload(t);
       assert.deepEqual(await upload(body, headers), { status: 400, code: "IncompleteBody", message, stored: "first" });
     });
   }

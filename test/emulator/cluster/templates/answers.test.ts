@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { applyDefaultAnswers, validateAnswers } from "../../../../emulator/cluster/templates/answers.ts";
 import type { IntakeQuestion } from "../../../../emulator/domain/workspaces.ts";
 
-const question = (type: IntakeQuestion["type"], more: Partial<IntakeQuestion> = {}): IntakeQuestion => ({
+const createQuestion = (type: IntakeQuestion["type"], more: Partial<IntakeQuestion> = {}): IntakeQuestion => ({
   variable: "answer",
   display_label: "Answer",
   type,
@@ -18,36 +18,41 @@ const options = [
 
 /** Valid answers, invalid answers and their error by type (DECISIONS.md, F11). */
 const kinds: readonly (readonly [IntakeQuestion, readonly unknown[], readonly unknown[], string])[] = [
-  [question("string"), ["text", "ü"], [1, true, [], {}], "Input should be a valid string"],
-  [question("boolean"), [true, false], ["true", 1, 0], "Input should be a valid boolean"],
+  [createQuestion("string"), ["text", "ü"], [1, true, [], {}], "Input should be a valid string"],
+  [createQuestion("boolean"), [true, false], ["true", 1, 0], "Input should be a valid boolean"],
   [
-    question("int"),
+    createQuestion("int"),
     [3, 0, -1, { days: 180, type: "MONTHS", value: 6 }],
     [1.5, "3", true, { days: 180, type: "EONS", value: 6 }],
     "Input should be a valid integer",
   ],
   [
-    question("float"),
+    createQuestion("float"),
     [1.5, 3, { type: "USD", value: 1 }],
     ["1.5", true, { type: "USD" }],
     "Input should be a valid number",
   ],
   [
-    question("date"),
+    createQuestion("date"),
     ["2031-02-28", "2032-02-29", "2031-05-07T09:10:11Z", "2031-05-07T09:10:11.5+02:00"],
     ["2031-02-29", "2031-13-01", "28.02.2031", "2031-05-07T25:00:00Z", "2031-5-7", 20310228],
     "Input should be a valid date",
   ],
-  [question("enum", { options }), ["basic", "plus"], ["Basic", 1, ["basic"]], "Value should be one of basic, plus"],
-  [question("array of strings"), [[], ["a", "b"]], ["a", [1], {}], "Input should be a valid list"],
   [
-    question("array of options", { options }),
+    createQuestion("enum", { options }),
+    ["basic", "plus"],
+    ["Basic", 1, ["basic"]],
+    "Value should be one of basic, plus",
+  ],
+  [createQuestion("array of strings"), [[], ["a", "b"]], ["a", [1], {}], "Input should be a valid list"],
+  [
+    createQuestion("array of options", { options }),
     [["plus", "basic"]],
     [["gold"], [1]],
     "Value should be one of basic, plus",
   ],
-  [question("array of options", { options }), [[]], ["plus", {}], "Input should be a valid list"],
-  [question("repeating"), [[], [{ a: 1 }, {}]], [{}, ["a"], [[]], [null]], "Input should be a valid list"],
+  [createQuestion("array of options", { options }), [[]], ["plus", {}], "Input should be a valid list"],
+  [createQuestion("repeating"), [[], [{ a: 1 }, {}]], [{}, ["a"], [[]], [null]], "Input should be a valid list"],
 ];
 
 describe("validation of answers", () => {
@@ -62,26 +67,26 @@ describe("validation of answers", () => {
   }
 
   it("requires a non-blank answer, which a partial change may omit", () => {
-    const required = question("string", { required: true });
+    const required = createQuestion("string", { required: true });
     const missing = { answer: ["Field required"] };
     for (const answers of [{}, { answer: null }, { answer: "" }])
       assert.deepEqual(validateAnswers([required], answers), missing);
     assert.equal(validateAnswers([required], {}, { partial: true }), undefined);
     assert.deepEqual(validateAnswers([required], { answer: null }, { partial: true }), missing);
-    assert.equal(validateAnswers([question("string")], { answer: null }), undefined);
+    assert.equal(validateAnswers([createQuestion("string")], { answer: null }), undefined);
   });
 
   it("accepts unknown keys and names of object members", () => {
-    assert.equal(validateAnswers([question("string")], { other: 1 }), undefined);
-    assert.deepEqual(validateAnswers([question("string", { variable: "toString", required: true })], {}), {
+    assert.equal(validateAnswers([createQuestion("string")], { other: 1 }), undefined);
+    assert.deepEqual(validateAnswers([createQuestion("string", { variable: "toString", required: true })], {}), {
       toString: ["Field required"],
     });
   });
 
   it("fills missing answers with defaults", () => {
     const questions = [
-      question("int", { default_value: 5 }),
-      question("int", { variable: "other", default_value: null }),
+      createQuestion("int", { default_value: 5 }),
+      createQuestion("int", { variable: "other", default_value: null }),
     ];
     assert.deepEqual(applyDefaultAnswers(questions, {}), { answer: 5 });
     assert.deepEqual(applyDefaultAnswers(questions, { answer: 7 }), { answer: 7 });

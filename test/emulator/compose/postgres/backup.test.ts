@@ -5,12 +5,12 @@ import { describe, it } from "node:test";
 import { createUploadRequest, requireContract } from "../../../support/contracts.ts";
 import { createSender, startTestEmulator, type TestEmulator } from "../../../support/emulator.ts";
 import { postgresSkipReason, startPostgresServer } from "../../../support/postgres/server.ts";
-import { restore, save, stateOf } from "../../travel/travel.ts";
+import { getState, restore, save } from "../../travel/travel.ts";
 
-const tokenHeader = (token: string) => ({ authorization: `Bearer ${token}` });
+const createTokenHeader = (token: string) => ({ authorization: `Bearer ${token}` });
 
 /** The checksum of a contract's document. */
-async function downloaded({ clusters: [first] }: TestEmulator, id: string): Promise<string> {
+async function hashDownload({ clusters: [first] }: TestEmulator, id: string): Promise<string> {
   const headers = { "client-id": first!.clientId!, "client-secret": first!.clientSecret! };
   const response = await fetch(`${first!.url}/api/v2.1/public/contracts/${id}/download`, { method: "POST", headers });
   assert.equal(response.status, 200);
@@ -20,8 +20,8 @@ async function downloaded({ clusters: [first] }: TestEmulator, id: string): Prom
 }
 
 /** Whether an old token is still accepted. */
-const clockAs = async ({ routerUrl }: TestEmulator, token: string): Promise<number> =>
-  (await createSender(`${routerUrl}/_emulator`, tokenHeader(token))("GET", "clock")).status;
+const getClockStatus = async ({ routerUrl }: TestEmulator, token: string): Promise<number> =>
+  (await createSender(`${routerUrl}/_emulator`, createTokenHeader(token))("GET", "clock")).status;
 
 describe("backup of a PostgreSQL sandbox", { skip: postgresSkipReason }, () => {
   const server = startPostgresServer();
@@ -34,10 +34,10 @@ describe("backup of a PostgreSQL sandbox", { skip: postgresSkipReason }, () => {
     );
     const { body } = await first.ask("POST", "tokens/ci", { body: { role: "operate" } });
     const { token } = body as { token: string };
-    assert.equal(await clockAs(first, token), 200);
+    assert.equal(await getClockStatus(first, token), 200);
     await save(first, "before");
-    const document = await downloaded(first, id);
-    const seen = await stateOf(first);
+    const document = await hashDownload(first, id);
+    const seen = await getState(first);
 
     const dump = execFileSync("pg_dump", ["--schema", schema, "--no-owner", server().url()], { maxBuffer: 1 << 28 });
     await server().sql((sql) => sql`create database restored`);
@@ -49,14 +49,14 @@ describe("backup of a PostgreSQL sandbox", { skip: postgresSkipReason }, () => {
 
     const second = await startTestEmulator(t, { store: restored, schema, ephemeral: false });
     assert.deepEqual(
-      [second.token, second.clusters.map(({ clientSecret }) => clientSecret), await clockAs(second, token)],
+      [second.token, second.clusters.map(({ clientSecret }) => clientSecret), await getClockStatus(second, token)],
       [first.token, first.clusters.map(({ clientSecret }) => clientSecret), 200],
     );
-    assert.deepEqual([await downloaded(second, id), await stateOf(second)], [document, seen]);
+    assert.deepEqual([await hashDownload(second, id), await getState(second)], [document, seen]);
     await second.ask("POST", "reset");
     await restore(second, "before");
-    assert.equal(await downloaded(second, id), document);
+    assert.equal(await hashDownload(second, id), document);
     // The original continues and has not changed.
-    assert.deepEqual(await stateOf(first), seen);
+    assert.deepEqual(await getState(first), seen);
   });
 });

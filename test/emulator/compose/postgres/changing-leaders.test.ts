@@ -7,14 +7,14 @@ import { postgresSkipReason, startPostgresServer } from "../../../support/postgr
 import { type SharingProcess, startSharingProcesses } from "../../../support/postgres/sharing.ts";
 
 /** The response if a write cannot be stored, or if there is no leader. */
-const refusals = [
+const failoverResponses = [
   '503 {"detail":"The service cannot write its state"}',
   '503 {"detail":"Another process leads this state, or is about to. Nothing was changed. Retry the request."}',
   '503 {"detail":"The leader of this state ended before it responded. The outcome is unknown. Check before you retry."}',
 ];
 
 /** The role that each process reports. */
-const rolesOf = async (processes: readonly SharingProcess[]) => {
+const listRoles = async (processes: readonly SharingProcess[]) => {
   const asked = processes.map(async ({ url }) => {
     const { status, body } = await createSender(url)("GET", "/_emulator/ready");
     return `${status} ${Readiness.parse(body).role}`;
@@ -23,7 +23,7 @@ const rolesOf = async (processes: readonly SharingProcess[]) => {
 };
 
 /** The mapped e-mails, as any process reports them. */
-async function mappedAt({ url }: SharingProcess): Promise<ReadonlySet<string>> {
+async function listMappedEmails({ url }: SharingProcess): Promise<ReadonlySet<string>> {
   const { body } = await createSender(`${url}/_emulator`, { authorization: "Bearer the-token" })("GET", "state");
   return new Set(Object.keys((body as { mappings: { cluster_emails: object } }).mappings.cluster_emails));
 }
@@ -54,14 +54,14 @@ describe("shared store after lost leadership", { skip: postgresSkipReason }, () 
       await clients.more(30);
     }
     await clients.end();
-    const isUsual = (told: string) => refusals.includes(told);
+    const isUsual = (told: string) => failoverResponses.includes(told);
     assert.deepEqual(
       [...new Set(clients.others)].filter((told) => !isUsual(told)),
       [],
     );
     const roles = Array.from({ length: count }, (_, i) => (i === 0 ? "200 leader" : "200 standby"));
-    assert.deepEqual(await rolesOf(processes), roles);
-    const mapped = await mappedAt(processes[0]!);
+    assert.deepEqual(await listRoles(processes), roles);
+    const mapped = await listMappedEmails(processes[0]!);
     assert.deepEqual(
       clients.acknowledged.filter((id) => !mapped.has(id)),
       [],

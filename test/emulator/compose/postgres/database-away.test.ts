@@ -5,9 +5,9 @@ import { createSender, pickStatusAndBody, startTestEmulator, type TestEmulator }
 import { postgresSkipReason, startPostgresServer } from "../../../support/postgres/server.ts";
 import { startStallingProxy } from "../../../support/postgres/stalling-proxy.ts";
 import { bulkOperations, createBulkBody } from "../../../support/routed-emulator.ts";
-import { stateOf } from "../../travel/travel.ts";
+import { getState } from "../../travel/travel.ts";
 
-const refused = { status: 503, body: { detail: "The service cannot write its state" } };
+const unavailableResponse = { status: 503, body: { detail: "The service cannot write its state" } };
 /** The response of a process that does not or must not lead. */
 const moved = { detail: "Another process leads this state, or is about to. Nothing was changed. Retry the request." };
 
@@ -17,13 +17,13 @@ const map = (router: Router, id: string) =>
   router("POST", bulkOperations.emails.path, { body: createBulkBody("emails", "eu-1", [id]) });
 
 /** The mapped e-mails of the test. */
-async function mapped(on: Pick<TestEmulator, "ask">): Promise<string[]> {
-  const { mappings } = (await stateOf(on)) as { mappings: { cluster_emails: object } };
+async function listMappedEmails(on: Pick<TestEmulator, "ask">): Promise<string[]> {
+  const { mappings } = (await getState(on)) as { mappings: { cluster_emails: object } };
   return Object.keys(mappings.cluster_emails).filter((id) => /^(?:before|away|back)-/.test(id));
 }
 
 /** The router of a standby. */
-async function standby(t: TestContext, options: EmulatorOptions): Promise<Router> {
+async function startStandby(t: TestContext, options: EmulatorOptions): Promise<Router> {
   const ended = new AbortController();
   let over: Promise<unknown> = Promise.resolve();
   const url = await new Promise<string>((resolve, reject) => {
@@ -45,12 +45,12 @@ describe("unreachable database", { skip: postgresSkipReason }, () => {
   it("makes leader and standby reject writes", async (t) => {
     const options = { store: server().url(), schema: server().freshSchema() };
     const leader = await startTestEmulator(t, { ...options, ephemeral: false });
-    const second = await standby(t, options);
+    const second = await startStandby(t, options);
     assert.equal((await map(second, "before-1")).status, 200);
     await server().stop("SIGQUIT");
     t.after(() => server().start());
-    assert.deepEqual(pickStatusAndBody(await map(leader.router, "away-1")), refused);
-    assert.deepEqual(pickStatusAndBody(await map(second, "away-2")), refused);
+    assert.deepEqual(pickStatusAndBody(await map(leader.router, "away-1")), unavailableResponse);
+    assert.deepEqual(pickStatusAndBody(await map(second, "away-2")), unavailableResponse);
   });
 
   it("makes a single process reject writes until the database is back", async (t) => {
@@ -63,13 +63,13 @@ describe("unreachable database", { skip: postgresSkipReason }, () => {
     const ready = async () => pickStatusAndBody(await alone.router("GET", "/_emulator/ready"));
     const before = await ready();
     await server().stop("SIGINT");
-    assert.deepEqual(pickStatusAndBody(await map(alone.router, "away-1")), refused);
+    assert.deepEqual(pickStatusAndBody(await map(alone.router, "away-1")), unavailableResponse);
     const why = "The state cannot be written; reads continue";
     assert.deepEqual(await ready(), { status: 503, body: { ...(before.body as object), why } });
     await server().start();
     while ((await map(alone.router, "back-1")).status !== 200);
     assert.deepEqual([before.status, await ready()], [200, before]);
-    assert.deepEqual((await mapped(alone)).sort(), ["back-1", "before-1"]);
+    assert.deepEqual((await listMappedEmails(alone)).sort(), ["back-1", "before-1"]);
   });
 
   it("limits a leader without a confirmed lease to health and metrics endpoints", async (t) => {

@@ -6,7 +6,7 @@ import { pickStatusAndBody, startTestEmulator } from "../../../support/emulator.
 import { mountSmallDisk } from "../../../support/files/small-disk.ts";
 import { postgresSkipReason, startPostgresServer } from "../../../support/postgres/server.ts";
 import { bulkOperations, createBulkBody } from "../../../support/routed-emulator.ts";
-import { stateOf } from "../../travel/travel.ts";
+import { getState } from "../../travel/travel.ts";
 
 describe("full disk of the database", { skip: postgresSkipReason }, () => {
   const server = startPostgresServer();
@@ -44,7 +44,7 @@ describe("full disk of the database", { skip: postgresSkipReason }, () => {
     await rm(join(folder, "other"));
     while ((await map("back")).status !== 200);
     assert.equal((await upload()).status, 200);
-    const { mappings } = (await stateOf(world)) as { mappings: { cluster_emails: object } };
+    const { mappings } = (await getState(world)) as { mappings: { cluster_emails: object } };
     const kept = Object.keys(mappings.cluster_emails).filter((id) => /^(?:before|away-\d+|back)$/.test(id));
     assert.deepEqual(kept.sort(), [...acknowledged, "back"].sort());
   });

@@ -7,7 +7,7 @@ import { postgresSkipReason, startPostgresServer } from "../../../support/postgr
 import { startReceiver } from "../../../support/receiver.ts";
 import { bulkOperations, createBulkBody } from "../../../support/routed-emulator.ts";
 
-interface Logged {
+interface LogEntry {
   readonly operation: string | null;
   readonly method: string;
   readonly target: string;
@@ -15,14 +15,14 @@ interface Logged {
 }
 
 /** Requests in the leader's log, without those of the control plane. */
-async function loggedBy(leader: TestEmulator): Promise<readonly Logged[]> {
-  const { items } = (await leader.ask("GET", "requests")).body as { items: Logged[] };
+async function listRequests(leader: TestEmulator): Promise<readonly LogEntry[]> {
+  const { items } = (await leader.ask("GET", "requests")).body as { items: LogEntry[] };
   return items.filter(({ target }) => !target.startsWith("/_emulator/"));
 }
 
 /** One header of the last request in the leader's log. Undefined if it had no such header. */
-async function headerSeen(leader: TestEmulator, wanted: string): Promise<string | undefined> {
-  const headers = Object.entries((await loggedBy(leader)).at(-1)?.headers ?? {});
+async function getLastHeader(leader: TestEmulator, wanted: string): Promise<string | undefined> {
+  const headers = Object.entries((await listRequests(leader)).at(-1)?.headers ?? {});
   return headers.find(([name]) => name.toLowerCase() === wanted)?.[1];
 }
 
@@ -59,14 +59,14 @@ describe("standby of a PostgreSQL store", { skip: postgresSkipReason }, () => {
         standby("POST", bulkOperations.emails.path, { headers, body }),
       ].map(async (answer) => (await answer).status),
     );
-    assert.deepEqual([statuses, await loggedBy(leader)], [[403, 403, 403, 403, 403], []]);
+    assert.deepEqual([statuses, await listRequests(leader)], [[403, 403, 403, 403, 403], []]);
   });
 
   it("returns the leader's description of the service", async (t) => {
     const { leader, standby } = await pair(t);
     const [own, forwarded] = [await leader.router("GET", "/"), await standby("GET", "/")];
     assert.deepEqual([forwarded.status, forwarded.body], [own.status, own.body]);
-    assert.equal((await loggedBy(leader)).length, 2);
+    assert.equal((await listRequests(leader)).length, 2);
   });
 
   it("checks hosts and X-Forwarded-* by its own settings before forwarding", async (t) => {
@@ -76,7 +76,7 @@ describe("standby of a PostgreSQL store", { skip: postgresSkipReason }, () => {
     const seen = async (ofLeader: EmulatorOptions, ofStandby: EmulatorOptions, headers: Record<string, string>) => {
       const { leader, standby } = await pair(t, ofLeader, ofStandby);
       const { status } = await standby("GET", "/router/v1/clusters/", { headers });
-      return [status, await headerSeen(leader, "x-forwarded-for"), await headerSeen(leader, "host")];
+      return [status, await getLastHeader(leader, "x-forwarded-for"), await getLastHeader(leader, "host")];
     };
     const host = { host: "sandbox.example:4010" };
     assert.deepEqual(await seen(other, trusting, { ...told, ...host }), [200, "198.51.100.7", host.host]);
@@ -99,7 +99,7 @@ describe("standby of a PostgreSQL store", { skip: postgresSkipReason }, () => {
       posting.end(JSON.stringify(createBulkBody("emails", "eu-1", ["e1"])));
     });
     const names = ["x-mine", "te", "x-other", "x-svc-forwarded", "x-svc-not-leading"];
-    const seen = await Promise.all(names.map((name) => headerSeen(leader, name)));
+    const seen = await Promise.all(names.map((name) => getLastHeader(leader, name)));
     assert.deepEqual([status, seen], [200, [undefined, undefined, "[redacted]", undefined, undefined]]);
   });
 

@@ -6,12 +6,12 @@ import { startTestEmulator, type TestEmulator } from "../../../support/emulator.
 import { startEmulatorProcess } from "../../../support/emulator-process.ts";
 import { postgresSkipReason, startPostgresServer } from "../../../support/postgres/server.ts";
 import { bulkOperations, createBulkBody } from "../../../support/routed-emulator.ts";
-import { restore, save, stateOf } from "../../travel/travel.ts";
+import { getState, restore, save } from "../../travel/travel.ts";
 
-const keysOf = (clusters: readonly RunningCluster[]) =>
+const getClusterKeys = (clusters: readonly RunningCluster[]) =>
   clusters.map(({ clientId, clientSecret }) => [clientId, clientSecret]);
 
-async function mapped({ router }: TestEmulator, id: number): Promise<void> {
+async function mapEmail({ router }: TestEmulator, id: number): Promise<void> {
   const { status } = await router("POST", bulkOperations.emails.path, {
     body: createBulkBody("emails", "eu-1", [`e${id}`]),
   });
@@ -19,12 +19,12 @@ async function mapped({ router }: TestEmulator, id: number): Promise<void> {
 }
 
 /** The mapped e-mails of the list above. */
-async function mappedIn(on: TestEmulator): Promise<string[]> {
-  const { mappings } = (await stateOf(on)) as { mappings: { cluster_emails: object } };
+async function listMappedEmails(on: TestEmulator): Promise<string[]> {
+  const { mappings } = (await getState(on)) as { mappings: { cluster_emails: object } };
   return Object.keys(mappings.cluster_emails).filter((id) => /^e\d$/.test(id));
 }
 
-const snapshotNames = async ({ ask }: Pick<TestEmulator, "ask">): Promise<string[]> =>
+const listSnapshotNames = async ({ ask }: Pick<TestEmulator, "ask">): Promise<string[]> =>
   ((await ask("GET", "snapshots")).body as { name: string }[]).map(({ name }) => name);
 
 describe("emulator in PostgreSQL", { skip: postgresSkipReason }, () => {
@@ -34,22 +34,27 @@ describe("emulator in PostgreSQL", { skip: postgresSkipReason }, () => {
   it("restores rows, keys, snapshots and its token after a restart", async (t) => {
     const options = { ...place(), ephemeral: false };
     const first = await startTestEmulator(t, options);
-    await mapped(first, 1);
+    await mapEmail(first, 1);
     await save(first, "kept");
-    await mapped(first, 2);
-    const seen = await stateOf(first);
+    await mapEmail(first, 2);
+    const seen = await getState(first);
     const { token, clusters } = first;
     await first.close();
     const second = await startTestEmulator(t, options);
     assert.deepEqual(
-      { token: second.token, clusters: keysOf(second.clusters), store: second.store, state: await stateOf(second) },
-      { token, clusters: keysOf(clusters), store: server().url(), state: seen },
+      {
+        token: second.token,
+        clusters: getClusterKeys(second.clusters),
+        store: second.store,
+        state: await getState(second),
+      },
+      { token, clusters: getClusterKeys(clusters), store: server().url(), state: seen },
     );
     await restore(second, "kept");
-    assert.deepEqual(await mappedIn(second), ["e1"]);
+    assert.deepEqual(await listMappedEmails(second), ["e1"]);
     await second.close();
     const third = await startTestEmulator(t, options);
-    assert.deepEqual([await mappedIn(third), await snapshotNames(third)], [["e1"], ["before-1", "kept"]]);
+    assert.deepEqual([await listMappedEmails(third), await listSnapshotNames(third)], [["e1"], ["before-1", "kept"]]);
   });
 
   it("loses no acknowledged data when it is killed", async (t) => {
@@ -61,9 +66,9 @@ describe("emulator in PostgreSQL", { skip: postgresSkipReason }, () => {
     });
     await first.kill();
     const second = await startEmulatorProcess(t, options);
-    const { rows } = (await stateOf(second)) as { rows: { webhook_subscriptions: { title: string }[] } };
+    const { rows } = (await getState(second)) as { rows: { webhook_subscriptions: { title: string }[] } };
     assert.deepEqual(
-      [status, rows.webhook_subscriptions.map(({ title }) => title), await snapshotNames(second)],
+      [status, rows.webhook_subscriptions.map(({ title }) => title), await listSnapshotNames(second)],
       [201, ["Hooks"], ["before"]],
     );
   });

@@ -5,7 +5,7 @@ import { postgresSkipReason, startPostgresServer } from "../../../support/postgr
 import { startSharingProcesses } from "../../../support/postgres/sharing.ts";
 
 /** Makes another process take over once, right after the first leader starts, and then end. */
-const usurped = (schema: string) => `
+const createUsurpationSql = (schema: string) => `
   set search_path = ${schema};
   create table usurpation (done boolean);
   create function usurp() returns trigger language plpgsql set search_path = ${schema} as $$ begin
@@ -25,7 +25,7 @@ describe("process that loses leadership while it opens the state", { skip: postg
     const options = { store: server().url(), schema: server().freshSchema(), leaseMs: 1_200, deterministic: true };
     const first = await startTestEmulator(t, { ...options, ephemeral: false });
     await first.close();
-    await server().sql((sql) => sql.unsafe(usurped(options.schema)));
+    await server().sql((sql) => sql.unsafe(createUsurpationSql(options.schema)));
     const [one] = await startSharingProcesses(t, 1, options);
     assert.equal((await createSender(one!.url)("GET", "/_emulator/ready")).status, 200);
     assert.equal((await one!.map("e1")).status, 200);

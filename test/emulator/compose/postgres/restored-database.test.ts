@@ -4,21 +4,21 @@ import { type EmulatorOptions, startEmulator } from "../../../../emulator/index.
 import { createSender, startTestEmulator, type TestEmulator } from "../../../support/emulator.ts";
 import { postgresSkipReason, startPostgresServer } from "../../../support/postgres/server.ts";
 import { bulkOperations, createBulkBody } from "../../../support/routed-emulator.ts";
-import { stateOf } from "../../travel/travel.ts";
+import { getState } from "../../travel/travel.ts";
 
 const map = ({ router }: Pick<TestEmulator, "router">, id: string) =>
   router("POST", bulkOperations.emails.path, { body: createBulkBody("emails", "eu-1", [id]) });
 
 /** The mapped e-mails of the test. */
-async function mapped(on: Pick<TestEmulator, "ask">): Promise<string[]> {
-  const { mappings } = (await stateOf(on)) as { mappings: { cluster_emails: object } };
+async function listMappedEmails(on: Pick<TestEmulator, "ask">): Promise<string[]> {
+  const { mappings } = (await getState(on)) as { mappings: { cluster_emails: object } };
   return Object.keys(mappings.cluster_emails)
     .filter((id) => /^e\d$/.test(id))
     .sort();
 }
 
 /** A process that is started on a copy, and the leaders that it reported before it led. */
-async function startedOn(t: TestContext, options: EmulatorOptions) {
+async function startOnDatabase(t: TestContext, options: EmulatorOptions) {
   const leaders: string[] = [];
   const started = await startEmulator({
     ...{ port: 0, leaseMs: 600, ...options },
@@ -48,9 +48,12 @@ describe("copy of a database whose leader continues", { skip: postgresSkipReason
         t.after(() => copied.remove());
         store = copied.url();
       }
-      const copy = await startedOn(t, { store, schema });
+      const copy = await startOnDatabase(t, { store, schema });
       assert.deepEqual([(await map(copy, "e2")).status, (await map(original, "e3")).status], [200, 200]);
-      assert.deepEqual([copy.leaders, await mapped(copy), await mapped(original)], [[], ["e1", "e2"], ["e1", "e3"]]);
+      assert.deepEqual(
+        [copy.leaders, await listMappedEmails(copy), await listMappedEmails(original)],
+        [[], ["e1", "e2"], ["e1", "e3"]],
+      );
     });
   }
 });
@@ -96,7 +99,7 @@ describe("database that lost acknowledged data under a running leader", { skip: 
       const isTold = () => log.some((line) => line.includes("has lost acknowledged lines"));
       while (!isTold()) answer = await map(leader, "e3");
       assert.deepEqual(
-        [answer.status, answer.body, await mapped(leader)],
+        [answer.status, answer.body, await listMappedEmails(leader)],
         [503, { detail: "The service cannot write its state" }, ["e1", "e2"]],
       );
       const refused = await leader.ask("POST", "workspaces", { body: { name: "Acme" } });
@@ -110,7 +113,7 @@ describe("database that lost acknowledged data under a running leader", { skip: 
       );
       await leader.close();
       const next = await startTestEmulator(t, { ...options, ephemeral: false });
-      assert.deepEqual([(await map(next, "e4")).status, await mapped(next)], [200, ["e1", "e4"]]);
+      assert.deepEqual([(await map(next, "e4")).status, await listMappedEmails(next)], [200, ["e1", "e4"]]);
     });
   }
 });

@@ -16,7 +16,7 @@ interface Standby {
 }
 
 /** Another process of the same store, simulated with its own listeners. */
-async function standby(t: TestContext, options: EmulatorOptions): Promise<Standby> {
+async function startStandby(t: TestContext, options: EmulatorOptions): Promise<Standby> {
   const ended = new AbortController();
   let leads: Promise<Emulator> | undefined;
   const at = await new Promise<{ routerUrl: string; leader: string }>((resolve, reject) => {
@@ -40,7 +40,7 @@ describe("standby of a shared PostgreSQL store", { skip: postgresSkipReason }, (
   it("forwards requests, streams and uploads to the leader", async (t) => {
     const options = place();
     const leader = await startTestEmulator(t, { ...options, ephemeral: false });
-    const second = await standby(t, options);
+    const second = await startStandby(t, options);
     assert.equal(second.leader, leader.routerUrl);
     assert.deepEqual((await map(second.router, "e1")).status, 200);
     const control = createSender(`${second.url}/_emulator`, { authorization: `Bearer ${leader.token}` });
@@ -61,7 +61,7 @@ describe("standby of a shared PostgreSQL store", { skip: postgresSkipReason }, (
   it("reports its role and the leader, which only a store has", async (t) => {
     const options = place();
     const leader = await startTestEmulator(t, { ...options, ephemeral: false });
-    const second = await standby(t, options);
+    const second = await startStandby(t, options);
     const asked = async (router: ReturnType<typeof createSender>) => {
       // As a load balancer sees them, without details that only their own machine gets.
       const headers = { "x-forwarded-for": "192.0.2.7" };
@@ -98,7 +98,7 @@ describe("standby of a shared PostgreSQL store", { skip: postgresSkipReason }, (
   it("stops alone when requested", async (t) => {
     const options = place();
     const leader = await startTestEmulator(t, { ...options, ephemeral: false });
-    const second = await standby(t, options);
+    const second = await startStandby(t, options);
     const stop = (token: string) =>
       createSender(`${second.url}/_emulator`, { authorization: `Bearer ${token}` })("POST", "stop");
     assert.equal((await stop("wrong")).status, 401);
@@ -110,7 +110,7 @@ describe("standby of a shared PostgreSQL store", { skip: postgresSkipReason }, (
   it("takes over leadership without a failed request", async (t) => {
     const options = place();
     const leader = await startTestEmulator(t, { ...options, ephemeral: false });
-    const second = await standby(t, options);
+    const second = await startStandby(t, options);
     let isOver = false;
     const statuses: number[] = [];
     const ids: string[] = [];

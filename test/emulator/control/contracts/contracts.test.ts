@@ -17,10 +17,10 @@ import { pickStatusAndBody, startTestEmulator, type TestEmulator } from "../../.
 import { assertRejected } from "../../../support/rejections.ts";
 import { createWorkspaceApi } from "../../../support/workspace-api.ts";
 
-const act = ({ ask }: TestEmulator, { id }: ContractIds, verb: string, body: object = {}) =>
+const performAction = ({ ask }: TestEmulator, { id }: ContractIds, verb: string, body: object = {}) =>
   ask("POST", `contracts/${id}/${verb}`, { body });
 
-const noSuchContract = (id: string) => ({
+const createNotFoundResponse = (id: string) => ({
   status: 404,
   body: {
     error: {
@@ -31,10 +31,10 @@ const noSuchContract = (id: string) => ({
   },
 });
 
-const forbidden = (status: string, words: string) =>
+const createForbiddenError = (status: string, words: string) =>
   createDomainError("SVC_ASSUMED_101", `A contract in status ${status} cannot be ${words}.`);
 
-const uploaded = async ({ api }: TestEmulator, more: object = {}): Promise<ContractIds> =>
+const uploadContract = async ({ api }: TestEmulator, more: object = {}): Promise<ContractIds> =>
   requireContract(
     api("POST", "/api/v2.1/public/contracts/upload_review_contracts/", {
       body: await createUploadRequest({ contract_type_id: 302, ...more }),
@@ -46,15 +46,18 @@ describe("signing", () => {
     const on = await startTestEmulator(t);
     const contract = await createSentContract(on.api);
     const readPayloads = await subscribe(t, on, ["CONTRACT_SIGNED", "CONTRACT_EXECUTED"]);
-    assert.deepEqual(pickStatusAndBody(await act(on, contract, "sign", { email: "JO@acme.example", note: "Fine" })), {
-      status: 200,
-      body: {
-        contract_id: 1,
-        composite_id: "T-1",
-        contract_status: "EXECUTED",
-        contract_name: "NDA with Acme",
+    assert.deepEqual(
+      pickStatusAndBody(await performAction(on, contract, "sign", { email: "JO@acme.example", note: "Fine" })),
+      {
+        status: 200,
+        body: {
+          contract_id: 1,
+          composite_id: "T-1",
+          contract_status: "EXECUTED",
+          contract_name: "NDA with Acme",
+        },
       },
-    });
+    );
     assert.deepEqual(await listRecipients(on.api, contract), ["jo@acme.example COMPLETED signed"]);
     const [signed, executed, ...rest] = await readPayloads();
     assert.deepEqual(rest, []);
@@ -69,36 +72,36 @@ describe("signing", () => {
     const contract = await createSentContract(on.api, bilateralSigning);
     await assertRejected(
       on,
-      () => act(on, contract, "sign", { email: "ada@northwind.example" }),
+      () => performAction(on, contract, "sign", { email: "ada@northwind.example" }),
       createDomainError("SVC_ASSUMED_109", "jo@acme.example signs before ada@northwind.example."),
     );
-    await act(on, contract, "sign");
+    await performAction(on, contract, "sign");
     assert.deepEqual(await listRecipients(on.api, contract), [
       "ada@northwind.example IN_PROGRESS",
       "jo@acme.example COMPLETED signed",
     ]);
     await assertRejected(
       on,
-      () => act(on, contract, "sign", { email: "jo@acme.example" }),
+      () => performAction(on, contract, "sign", { email: "jo@acme.example" }),
       createDomainError(
         "SVC_ASSUMED_108",
         "jo@acme.example has already signed this contract. It is the turn of ada@northwind.example.",
       ),
     );
-    await act(on, contract, "sign");
+    await performAction(on, contract, "sign");
     assert.equal(await getContractStatus(on.api, contract), "EXECUTED");
   });
 
   it("rejects other users and other statuses", async (t) => {
     const on = await startTestEmulator(t);
     const contract = await createDraftContract(on.api);
-    await assertRejected(on, () => act(on, contract, "sign"), forbidden("DRAFT", "signed"));
-    await assertRejected(on, () => act(on, contract, "decline"), forbidden("DRAFT", "declined"));
+    await assertRejected(on, () => performAction(on, contract, "sign"), createForbiddenError("DRAFT", "signed"));
+    await assertRejected(on, () => performAction(on, contract, "decline"), createForbiddenError("DRAFT", "declined"));
     await on.api("POST", `/api/v2.1/public/contracts/${contract.id}/send_to_counterparties`);
     for (const verb of ["sign", "decline"]) {
       await assertRejected(
         on,
-        () => act(on, contract, verb, { email: "eve@evil.example" }),
+        () => performAction(on, contract, verb, { email: "eve@evil.example" }),
         createDomainError(
           "SVC_ASSUMED_107",
           "eve@evil.example is not a signatory of this contract. It is the turn of jo@acme.example.",
@@ -120,9 +123,9 @@ describe("signing", () => {
       "ada@northwind.example IN_PROGRESS",
       "jo@acme.example COMPLETED signed",
     ]);
-    await act(on, contract, "hold");
+    await performAction(on, contract, "hold");
     assert.equal((await at("03:30:00"))[0], "ON_HOLD");
-    await act(on, contract, "resume");
+    await performAction(on, contract, "resume");
     assert.equal((await at("03:39:59"))[0], "SIGN");
     assert.equal((await at("03:40:00"))[0], "EXECUTED");
   });
@@ -133,7 +136,7 @@ describe("declining", () => {
     const on = await startTestEmulator(t);
     const contract = await createSentContract(on.api);
     const readPayloads = await subscribe(t, on, ["CONTRACT_SIGNATURE_DECLINED", "SIGNING_EMAIL_DELIVERED"]);
-    await act(on, contract, "decline", { note: "Wrong amount" });
+    await performAction(on, contract, "decline", { note: "Wrong amount" });
     assert.equal(await getContractStatus(on.api, contract), "DRAFT");
     assert.deepEqual(await listRecipients(on.api, contract), ["jo@acme.example COMPLETED declined"]);
     // Timers end when a contract leaves SIGN, so the e-mail of the declined round is not reported.
@@ -154,13 +157,13 @@ describe("declining", () => {
     const contract = await createSentContract(on.api, bilateralSigning);
     await assertRejected(
       on,
-      () => act(on, contract, "decline", { email: "ada@northwind.example" }),
+      () => performAction(on, contract, "decline", { email: "ada@northwind.example" }),
       createDomainError("SVC_ASSUMED_109", "jo@acme.example signs before ada@northwind.example."),
     );
-    await act(on, contract, "sign");
+    await performAction(on, contract, "sign");
     await assertRejected(
       on,
-      () => act(on, contract, "decline", { email: "jo@acme.example" }),
+      () => performAction(on, contract, "decline", { email: "jo@acme.example" }),
       createDomainError(
         "SVC_ASSUMED_108",
         "jo@acme.example has already signed this contract. It is the turn of ada@northwind.example.",
@@ -172,18 +175,18 @@ describe("declining", () => {
 describe("reviews and approvals", () => {
   it("completes an internal review, and starts signature after the counterparty's", async (t) => {
     const on = await startTestEmulator(t);
-    const ours = await uploaded(on);
+    const ours = await uploadContract(on);
     const readPayloads = await subscribe(t, on, ["CONTRACT_REVIEW_COMPLETED", "CONTRACT_SIGNATURE_REQUESTED"]);
-    await act(on, ours, "complete-review", { email: "ben@northwind.example" });
+    await performAction(on, ours, "complete-review", { email: "ben@northwind.example" });
     assert.equal(await getContractStatus(on.api, ours), "REDLINING");
     await assertRejected(
       on,
-      () => act(on, ours, "complete-review"),
+      () => performAction(on, ours, "complete-review"),
       createDomainError("SVC_ASSUMED_105", "No review of this contract is open."),
     );
     const theirs = await createDraftContract(on.api, { contract_template_id: 104 });
     await on.api("POST", `/api/v2.1/public/contracts/${theirs.id}/send_to_counterparties`);
-    await act(on, theirs, "complete-review");
+    await performAction(on, theirs, "complete-review");
     assert.equal(await getContractStatus(on.api, theirs), "SIGN");
     const events = await readPayloads();
     assert.deepEqual(listActivityNames(events), ["CONTRACT_REVIEW_COMPLETED", "CONTRACT_SIGNATURE_REQUESTED"]);
@@ -196,7 +199,7 @@ describe("reviews and approvals", () => {
     await on.api("POST", `/api/v2.1/public/contracts/${contract.id}/send_to_counterparties`);
     await assertRejected(
       on,
-      () => act(on, contract, "complete-review"),
+      () => performAction(on, contract, "complete-review"),
       createDomainError("SVC_ASSUMED_102", "No signatories are configured for this contract."),
     );
   });
@@ -219,14 +222,14 @@ describe("reviews and approvals", () => {
         ({ approval }) => `${approval.approval_name} ${approval.status}`,
       );
     };
-    await act(on, contract, "approve", { email: "ben@northwind.example", note: "ok" });
+    await performAction(on, contract, "approve", { email: "ben@northwind.example", note: "ok" });
     assert.deepEqual((await approvals()).toSorted(), ["Finance APPROVED", "Legal PENDING"]);
-    await act(on, contract, "approve");
+    await performAction(on, contract, "approve");
     assert.deepEqual((await approvals()).toSorted(), ["Finance APPROVED", "Legal APPROVED"]);
     assert.equal((await readPayloads()).length, 2);
     await assertRejected(
       on,
-      () => act(on, contract, "approve"),
+      () => performAction(on, contract, "approve"),
       createDomainError("SVC_ASSUMED_106", "No approval of this contract is pending."),
     );
   });
@@ -237,7 +240,7 @@ describe("voiding, holding, deleting", () => {
     const on = await startTestEmulator(t);
     const contract = await createSentContract(on.api);
     const readPayloads = await subscribe(t, on, ["CONTRACT_VOIDED"]);
-    await act(on, contract, "void", { note: "Deal lost" });
+    await performAction(on, contract, "void", { note: "Deal lost" });
     assert.equal(await getContractStatus(on.api, contract), "VOIDED");
     assert.deepEqual(listActivityNames(await readPayloads()), ["CONTRACT_VOIDED"]);
     for (const [verb, words] of [
@@ -247,11 +250,11 @@ describe("voiding, holding, deleting", () => {
       ["complete-review", "reviewed"],
       ["approve", "approved"],
     ] as const) {
-      await assertRejected(on, () => act(on, contract, verb), forbidden("VOIDED", words));
+      await assertRejected(on, () => performAction(on, contract, verb), createForbiddenError("VOIDED", words));
     }
     const executed = await createSentContract(on.api);
-    await act(on, executed, "sign");
-    await assertRejected(on, () => act(on, executed, "void"), {
+    await performAction(on, executed, "sign");
+    await assertRejected(on, () => performAction(on, executed, "void"), {
       status: 400,
       body: { detail: "Cannot void an executed contract." },
     });
@@ -261,10 +264,10 @@ describe("voiding, holding, deleting", () => {
     const on = await startTestEmulator(t);
     const contract = await createSentContract(on.api);
     const readPayloads = await subscribe(t, on, [...activities]);
-    await act(on, contract, "hold");
+    await performAction(on, contract, "hold");
     assert.equal(await getContractStatus(on.api, contract), "ON_HOLD");
-    await assertRejected(on, () => act(on, contract, "sign"), forbidden("ON_HOLD", "signed"));
-    await act(on, contract, "resume");
+    await assertRejected(on, () => performAction(on, contract, "sign"), createForbiddenError("ON_HOLD", "signed"));
+    await performAction(on, contract, "resume");
     assert.equal(await getContractStatus(on.api, contract), "SIGN");
     const few = (await readPayloads()).map(({ activity, contract_status }) => [activity, contract_status]);
     assert.deepEqual(few, [
@@ -287,7 +290,7 @@ describe("voiding, holding, deleting", () => {
       total_results: 0,
       results: [],
     });
-    await assertRejected(on, () => act(on, contract, "sign"), noSuchContract("T-1"));
+    await assertRejected(on, () => performAction(on, contract, "sign"), createNotFoundResponse("T-1"));
   });
 });
 
@@ -304,13 +307,17 @@ describe("contract parameter of a control plane request", () => {
     await createDraftContract(on.api);
     for (const verb of ["sign", "decline", "complete-review", "approve", "void", "hold", "resume", "delete"]) {
       for (const id of ["2", "T-2", "H-1", "nda"]) {
-        await assertRejected(on, () => on.ask("POST", `contracts/${id}/${verb}`, { body: {} }), noSuchContract(id));
+        await assertRejected(
+          on,
+          () => on.ask("POST", `contracts/${id}/${verb}`, { body: {} }),
+          createNotFoundResponse(id),
+        );
       }
     }
     await assertRejected(
       on,
       () => on.ask("POST", "activities", { body: { activity: "CONTRACT_SIGNED", contract_id: "T-2" } }),
-      noSuchContract("T-2"),
+      createNotFoundResponse("T-2"),
     );
   });
 });
@@ -341,9 +348,9 @@ describe("triggering an activity", () => {
     ];
     const third = await createDraftContract(purchases, { contract_template_id: 103 });
     assert.deepEqual(pickStatusAndBody(await fire()), about(third.number));
-    await act(on, third, "delete");
+    await performAction(on, third, "delete");
     assert.deepEqual(pickStatusAndBody(await fire()), about(second.number));
-    await act(on, second, "delete");
+    await performAction(on, second, "delete");
     assert.deepEqual(pickStatusAndBody(await fire()), about(first.number));
   });
 

@@ -9,7 +9,7 @@ import {
 import { subscribe } from "../../../support/delivered-events.ts";
 import { startTestEmulator, type TestEmulator } from "../../../support/emulator.ts";
 
-const act = async ({ ask }: TestEmulator, { id }: ContractIds, verb: string, body: object = {}) => {
+const performAction = async ({ ask }: TestEmulator, { id }: ContractIds, verb: string, body: object = {}) => {
   const { status, body: answer } = await ask("POST", `contracts/${id}/${verb}`, { body });
   assert.equal(status, 200, JSON.stringify(answer));
 };
@@ -19,7 +19,7 @@ const ben = { name: "Ben Okafor", email: "ben@northwind.example" };
 const jo = { name: "Jo Doe", email: "jo@acme.example" };
 
 /** Requested approvals with their status. */
-async function approvals({ api }: TestEmulator, { id }: ContractIds): Promise<string[]> {
+async function listApprovals({ api }: TestEmulator, { id }: ContractIds): Promise<string[]> {
   const { body } = await api("GET", `/api/v2.1/public/contracts/approvals/${id}/`);
   const { results } = body as { results: { approval: { approval_name: string; status: string } }[] };
   return results.map(({ approval }) => `${approval.approval_name} ${approval.status}`);
@@ -37,8 +37,8 @@ describe("review or approval without a named user", () => {
     const approved = await createDraftContract(on.api);
     await on.ask("POST", `contracts/${approved.id}/request-approval`, { body: { email: ben.email } });
     const readPayloads = await subscribe(t, on, ["CONTRACT_REVIEW_COMPLETED", "CONTRACT_APPROVAL_COMPLETED"]);
-    await act(on, reviewed, "complete-review");
-    await act(on, approved, "approve");
+    await performAction(on, reviewed, "complete-review");
+    await performAction(on, approved, "approve");
     assert.deepEqual(
       (await readPayloads()).map(({ activity_data }) => activity_data.performed_by),
       [ben, ben],
@@ -50,8 +50,8 @@ describe("review or approval without a named user", () => {
     const readPayloads = await subscribe(t, on, ["CONTRACT_SIGNATURE_REQUESTED"]);
     for (const body of [{}, { email: "JO@acme.example" }]) {
       const contract = await createDraftContract(on.api, { contract_template_id: 104 });
-      await act(on, contract, "send");
-      await act(on, contract, "complete-review", body);
+      await performAction(on, contract, "send");
+      await performAction(on, contract, "complete-review", body);
     }
     assert.deepEqual(
       (await readPayloads()).map(({ activity_data }) => activity_data.performed_by),
@@ -73,10 +73,10 @@ describe("approval by a role", () => {
         ],
       },
     });
-    await act(on, contract, "approve", { email: ben.email });
-    assert.deepEqual(await approvals(on, contract), ["Counsel PENDING", "Reviewers APPROVED"]);
-    await act(on, contract, "approve");
-    assert.deepEqual(await approvals(on, contract), ["Counsel APPROVED", "Reviewers APPROVED"]);
+    await performAction(on, contract, "approve", { email: ben.email });
+    assert.deepEqual(await listApprovals(on, contract), ["Counsel PENDING", "Reviewers APPROVED"]);
+    await performAction(on, contract, "approve");
+    assert.deepEqual(await listApprovals(on, contract), ["Counsel APPROVED", "Reviewers APPROVED"]);
     assert.deepEqual(
       (await readPayloads()).map(({ activity_data }) => activity_data.performed_by),
       [ben, ada],

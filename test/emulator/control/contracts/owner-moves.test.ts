@@ -12,10 +12,10 @@ import { listActivityNames, subscribe } from "../../../support/delivered-events.
 import { pickStatusAndBody, startTestEmulator, type TestEmulator } from "../../../support/emulator.ts";
 import { assertRejected } from "../../../support/rejections.ts";
 
-const act = ({ ask }: TestEmulator, { id }: ContractIds, verb: string, body: object = {}) =>
+const performAction = ({ ask }: TestEmulator, { id }: ContractIds, verb: string, body: object = {}) =>
   ask("POST", `contracts/${id}/${verb}`, { body });
 
-const turns = async ({ ask }: TestEmulator, { id }: ContractIds): Promise<string[]> => {
+const listTurns = async ({ ask }: TestEmulator, { id }: ContractIds): Promise<string[]> => {
   const { people } = (await ask("GET", `contracts/${id}`)).body as {
     people: readonly { email: string; turn: readonly string[] }[];
   };
@@ -29,7 +29,7 @@ describe("actions of a contract owner on the control plane", () => {
     const on = await startTestEmulator(t);
     const contract = await createDraftContract(on.api);
     const readPayloads = await subscribe(t, on, ["CONTRACT_SIGNATURE_REQUESTED"]);
-    assert.deepEqual(pickStatusAndBody(await act(on, contract, "send")), {
+    assert.deepEqual(pickStatusAndBody(await performAction(on, contract, "send")), {
       status: 200,
       body: { contract_id: 1, composite_id: "T-1", contract_status: "SIGN", contract_name: "NDA with Acme" },
     });
@@ -38,7 +38,7 @@ describe("actions of a contract owner on the control plane", () => {
     assert.deepEqual(requested?.activity_data.performed_by, { name: "Ada Keller", email: "ada@northwind.example" });
     await assertRejected(
       on,
-      () => act(on, contract, "send"),
+      () => performAction(on, contract, "send"),
       createDomainError("SVC_ASSUMED_101", "A contract in status SIGN cannot be sent to counterparties."),
     );
   });
@@ -46,10 +46,10 @@ describe("actions of a contract owner on the control plane", () => {
   it("withdraws the contract from signature and marks it for execution again", async (t) => {
     const on = await startTestEmulator(t);
     const contract = await createSentContract(on.api);
-    assert.equal((await act(on, contract, "unmark")).status, 200);
+    assert.equal((await performAction(on, contract, "unmark")).status, 200);
     assert.equal(await getContractStatus(on.api, contract), "REDLINING");
-    assert.equal((await act(on, contract, "unmark")).status, 400);
-    assert.equal((await act(on, contract, "mark", ben)).status, 200);
+    assert.equal((await performAction(on, contract, "unmark")).status, 400);
+    assert.equal((await performAction(on, contract, "mark", ben)).status, 200);
     assert.equal(await getContractStatus(on.api, contract), "SIGN");
   });
 
@@ -57,21 +57,21 @@ describe("actions of a contract owner on the control plane", () => {
     const on = await startTestEmulator(t);
     const contract = await createDraftContract(on.api);
     const readPayloads = await subscribe(t, on, ["CONTRACT_REVIEW_REQUESTED", "CONTRACT_APPROVAL_REQUESTED"]);
-    assert.equal((await act(on, contract, "request-review", ben)).status, 200);
-    assert.equal((await act(on, contract, "send")).status, 400);
-    assert.deepEqual(await turns(on, contract), ["jo@acme.example", "ben@northwind.example review"]);
-    assert.equal((await act(on, contract, "complete-review", ben)).status, 200);
+    assert.equal((await performAction(on, contract, "request-review", ben)).status, 200);
+    assert.equal((await performAction(on, contract, "send")).status, 400);
+    assert.deepEqual(await listTurns(on, contract), ["jo@acme.example", "ben@northwind.example review"]);
+    assert.equal((await performAction(on, contract, "complete-review", ben)).status, 200);
 
-    assert.equal((await act(on, contract, "request-approval")).status, 200);
-    assert.equal((await act(on, contract, "request-approval")).status, 400);
-    assert.equal((await act(on, contract, "mark")).status, 400);
-    assert.deepEqual(await turns(on, contract), [
+    assert.equal((await performAction(on, contract, "request-approval")).status, 200);
+    assert.equal((await performAction(on, contract, "request-approval")).status, 400);
+    assert.equal((await performAction(on, contract, "mark")).status, 400);
+    assert.deepEqual(await listTurns(on, contract), [
       "jo@acme.example",
       "ben@northwind.example",
       "ada@northwind.example approve",
     ]);
-    assert.equal((await act(on, contract, "approve")).status, 200);
-    assert.equal((await act(on, contract, "send")).status, 200);
+    assert.equal((await performAction(on, contract, "approve")).status, 200);
+    assert.equal((await performAction(on, contract, "send")).status, 200);
     assert.equal(await getContractStatus(on.api, contract), "SIGN");
     assert.deepEqual(listActivityNames(await readPayloads()), [
       "CONTRACT_REVIEW_REQUESTED",
@@ -83,15 +83,15 @@ describe("actions of a contract owner on the control plane", () => {
     const on = await startTestEmulator(t);
     const nobody = await createDraftContract(on.api, { counter_party_details: [] });
     const [reviewed, approved] = [await createDraftContract(on.api), await createDraftContract(on.api)];
-    await act(on, reviewed, "request-review", ben);
-    await act(on, approved, "request-approval", ben);
+    await performAction(on, reviewed, "request-review", ben);
+    await performAction(on, approved, "request-approval", ben);
     for (const verb of ["send", "mark"]) {
       for (const [contract, code, message] of [
         [nobody, "SVC_ASSUMED_102", "No signatories are configured for this contract."],
         [reviewed, "SVC_ASSUMED_103", "The review of this contract is not complete."],
         [approved, "SVC_ASSUMED_104", "Approvals of this contract are pending."],
       ] as const) {
-        await assertRejected(on, () => act(on, contract, verb), createDomainError(code, message));
+        await assertRejected(on, () => performAction(on, contract, verb), createDomainError(code, message));
       }
     }
   });
@@ -99,7 +99,7 @@ describe("actions of a contract owner on the control plane", () => {
   it("rejects all requests after execution", async (t) => {
     const on = await startTestEmulator(t);
     const contract = await createSentContract(on.api);
-    assert.equal((await act(on, contract, "sign", { email: "jo@acme.example" })).status, 200);
+    assert.equal((await performAction(on, contract, "sign", { email: "jo@acme.example" })).status, 200);
     for (const [verb, words] of [
       ["mark", "marked for execution"],
       ["request-review", "sent for review"],
@@ -107,7 +107,7 @@ describe("actions of a contract owner on the control plane", () => {
     ] as const) {
       await assertRejected(
         on,
-        () => act(on, contract, verb, verb === "mark" ? {} : ben),
+        () => performAction(on, contract, verb, verb === "mark" ? {} : ben),
         createDomainError("SVC_ASSUMED_101", `A contract in status EXECUTED cannot be ${words}.`),
       );
     }
@@ -117,7 +117,7 @@ describe("actions of a contract owner on the control plane", () => {
     const on = await startTestEmulator(t);
     const contract = await createDraftContract(on.api);
     for (const verb of ["request-review", "request-approval"]) {
-      await assertRejected(on, () => act(on, contract, verb, { email: "jo@acme.example" }), {
+      await assertRejected(on, () => performAction(on, contract, verb, { email: "jo@acme.example" }), {
         status: 404,
         body: {
           error: {
@@ -133,7 +133,7 @@ describe("actions of a contract owner on the control plane", () => {
     const on = await startTestEmulator(t);
     const nowhere = { id: "T-9" } as ContractIds;
     for (const verb of ["send", "mark", "unmark", "request-review", "request-approval"]) {
-      assert.equal((await act(on, nowhere, verb)).status, 404, verb);
+      assert.equal((await performAction(on, nowhere, verb)).status, 404, verb);
     }
   });
 });

@@ -6,7 +6,10 @@ import { type RoutedEmulator, startRoutedEmulator } from "../../../support/route
 
 const path = "/router/v1/billing/webhook";
 const credentials = { user: "billing", password: "s3cret:with:colons" };
-const world = (t: Parameters<typeof startRoutedEmulator>[0], options: Parameters<typeof startRoutedEmulator>[1] = {}) =>
+const startBillingRouter = (
+  t: Parameters<typeof startRoutedEmulator>[0],
+  options: Parameters<typeof startRoutedEmulator>[1] = {},
+) =>
   startRoutedEmulator(t, {
     apps: { billing: { username: credentials.user, password: credentials.password } },
     ...options,
@@ -32,7 +35,7 @@ describe("billing event", () => {
     { customer: { id: "7" }, credit_note: { customer_id: "us-1_7" } },
   ]) {
     it(`is forwarded with ${JSON.stringify(content)} to the customer's cluster`, async (t) => {
-      const routedWorld = await world(t);
+      const routedWorld = await startBillingRouter(t);
       const body = `{ "id":"ev_1", "amount": 1.0, "content":${JSON.stringify(content)} }`;
       assert.equal((await send(routedWorld, body)).status, 200);
       assert.deepEqual(
@@ -53,7 +56,7 @@ describe("billing event", () => {
   });
 
   it("is rejected without a customer or for an unknown cluster", async (t) => {
-    const routedWorld = await world(t);
+    const routedWorld = await startBillingRouter(t);
     const noCustomer = { status: 400, body: { detail: "No customer id in the event" } };
     for (const event of [
       {},
@@ -73,7 +76,7 @@ describe("billing event", () => {
   });
 
   it("is rejected with the same response for all wrong credentials", async (t) => {
-    const routedWorld = await world(t);
+    const routedWorld = await startBillingRouter(t);
     const event = { content: { customer: { id: "eu-1_1" } } };
     for (const header of [
       "",

@@ -7,7 +7,7 @@ import { startRoutedEmulator } from "../../../support/routed-emulator.ts";
 const event = "/router/v1/integrations/chat_a/webhook/event/";
 const interaction = "/router/v1/integrations/chat_a/webhook/interaction";
 const options = "/router/v1/integrations/chat_a/webhook/options";
-const within = (destination: string) => ({
+const getDestinationPaths = (destination: string) => ({
   event: `/router/v1/integrations/destinations/${destination}/chat_a/webhook/event/`,
   interaction: `/router/v1/integrations/destinations/${destination}/chat_a/webhook/interaction`,
   options: `/router/v1/integrations/destinations/${destination}/chat_a/webhook/options`,
@@ -15,7 +15,7 @@ const within = (destination: string) => ({
 });
 
 const formHeaders = { "content-type": "application/x-www-form-urlencoded" };
-const payload = (value: object) => ({
+const createPayloadRequest = (value: object) => ({
   body: `payload=${encodeURIComponent(JSON.stringify(value))}`,
   headers: formHeaders,
 });
@@ -58,7 +58,7 @@ describe("chat_a", () => {
     const world = await startRoutedEmulator(t);
     await world.map("teams", "us-1", ["T1"]);
     await world.router("POST", event, { body: { type: "event_callback", chat_a_team_id: "T1" } });
-    await world.router("POST", interaction, payload({ chat_a_team_id: "T1" }));
+    await world.router("POST", interaction, createPayloadRequest({ chat_a_team_id: "T1" }));
     await world.router("POST", options, { body: "chat_a_team_id=T1", headers: formHeaders });
     assert.deepEqual(world.reached(), [`us POST ${event}`, `us POST ${interaction}`, `us POST ${options}`]);
   });
@@ -79,10 +79,10 @@ describe("chat_a", () => {
       const answer = await world.router("POST", path, { body: "ssl_check=1&token=t", headers: formHeaders });
       return pickStatusAndBody(answer);
     };
-    for (const path of [interaction, within("default").interaction]) {
+    for (const path of [interaction, getDestinationPaths("default").interaction]) {
       assert.deepEqual(await check(path), { status: 200, body: {} }, path);
     }
-    for (const path of [event, options, within("default").options]) {
+    for (const path of [event, options, getDestinationPaths("default").options]) {
       assert.deepEqual(await check(path), { status: 200, body: "" }, path);
     }
     assert.deepEqual(world.reached(), []);
@@ -91,10 +91,14 @@ describe("chat_a", () => {
   it("finds an interaction's team or enterprise", async (t) => {
     const world = await startRoutedEmulator(t);
     await world.map("teams", "us-1", ["T1", "E1"]);
-    await world.router("POST", interaction, payload({ type: "block_actions", team: { id: "T1" } }));
-    await world.router("POST", options, payload({ type: "block_suggestion", team: null, enterprise: { id: "E1" } }));
-    await world.router("POST", interaction, payload({ team: { id: "T9" }, enterprise: { id: "E1" } }));
-    await world.router("POST", options, payload({ type: "block_suggestion", team: { id: "T9" } }));
+    await world.router("POST", interaction, createPayloadRequest({ type: "block_actions", team: { id: "T1" } }));
+    await world.router(
+      "POST",
+      options,
+      createPayloadRequest({ type: "block_suggestion", team: null, enterprise: { id: "E1" } }),
+    );
+    await world.router("POST", interaction, createPayloadRequest({ team: { id: "T9" }, enterprise: { id: "E1" } }));
+    await world.router("POST", options, createPayloadRequest({ type: "block_suggestion", team: { id: "T9" } }));
     assert.deepEqual(world.reached(), [
       `eu POST ${options}`,
       `us POST ${interaction}`,
@@ -107,8 +111,8 @@ describe("chat_a", () => {
   it("replaces only an empty response to an interaction with an object", async (t) => {
     const world = await startRoutedEmulator(t);
     await world.map("teams", "us-1", ["T1"]);
-    const press = (path: string) => world.router("POST", path, payload({ team: { id: "T1" } }));
-    const destined = within("us").interaction;
+    const press = (path: string) => world.router("POST", path, createPayloadRequest({ team: { id: "T1" } }));
+    const destined = getDestinationPaths("us").interaction;
     for (const path of [interaction, destined]) {
       assert.deepEqual(pickStatusAndBody(await press(path)), { status: 200, body: {} });
     }
@@ -124,7 +128,7 @@ describe("chat_a", () => {
     const world = await startRoutedEmulator(t);
     await world.map("teams", "us-1", ["T1"]);
     const send = async (destination: string) => {
-      const path = within(destination).event;
+      const path = getDestinationPaths(destination).event;
       await world.router("POST", path, { body: { team_id: "T1" } });
       return world.reached().map((line) => line.slice(0, 2));
     };
@@ -135,7 +139,7 @@ describe("chat_a", () => {
 
   it("forwards an authorization callback to every cluster of the destination", async (t) => {
     const world = await startRoutedEmulator(t);
-    const path = `${within("default").oauthRedirect}?code=c&state=us-1_s`;
+    const path = `${getDestinationPaths("default").oauthRedirect}?code=c&state=us-1_s`;
     world.eu.answer(400);
     world.us.answer((_, response) => response.end("installed"));
     assert.deepEqual(pickStatusAndBody(await world.router("GET", path)), { status: 200, body: "installed" });
@@ -144,7 +148,7 @@ describe("chat_a", () => {
 
   it("rejects an unknown destination", async (t) => {
     const world = await startRoutedEmulator(t);
-    const { oauthRedirect, ...webhooks } = within("mars");
+    const { oauthRedirect, ...webhooks } = getDestinationPaths("mars");
     const requests = [
       ...Object.values(webhooks).map((path) => ["POST", path] as const),
       ["GET", oauthRedirect] as const,
@@ -160,7 +164,7 @@ describe("chat_a", () => {
 
   it("rejects an unknown destination for a challenge or certificate check", async (t) => {
     const { router } = await startRoutedEmulator(t);
-    const { interaction, event: eventPath } = within("mars");
+    const { interaction, event: eventPath } = getDestinationPaths("mars");
     const refused = { status: 404, body: { detail: "Unknown destination: mars" } };
     const probe = { body: "ssl_check=1", headers: { "content-type": "application/x-www-form-urlencoded" } };
     assert.deepEqual(pickStatusAndBody(await router("POST", interaction, probe)), refused);
@@ -209,7 +213,7 @@ describe("chat_a", () => {
         "of another version": signed(now, { "x-chat-a-signature": "v1=abc" }),
         "without a timestamp": signed(now, { "x-chat-a-request-timestamp": "" }),
       };
-      const { oauthRedirect: _, ...webhooks } = within("default");
+      const { oauthRedirect: _, ...webhooks } = getDestinationPaths("default");
       for (const [name, headers] of Object.entries(attempts)) {
         for (const path of [event, interaction, options, ...Object.values(webhooks)]) {
           assert.deepEqual(

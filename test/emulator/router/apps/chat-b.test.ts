@@ -6,7 +6,7 @@ import { type RoutedEmulator, startRoutedEmulator } from "../../../support/route
 
 const path = "/router/v1/integrations/chat_b/webhook/messaging";
 const activity = { type: "message", channelId: "msteams", serviceUrl, channelData: { tenant: { id: "tenant-1" } } };
-const refused = { status: 401, body: { detail: "Invalid bot-framework token" } };
+const unauthorizedResponse = { status: 401, body: { detail: "Invalid bot-framework token" } };
 
 interface Stage {
   readonly world: RoutedEmulator;
@@ -18,7 +18,7 @@ interface Stage {
 }
 
 /** Starts a router that trusts the issuer of the test and maps tenant-1 to us-1. */
-async function stage(t: TestContext): Promise<Stage> {
+async function startBotRouter(t: TestContext): Promise<Stage> {
   const other = await startIssuer(t);
   const world = await startRoutedEmulator(t, {
     apps: { chat_b: { ...botApp, openid_metadata_url: other.metadataUrl } },
@@ -45,7 +45,7 @@ const fromNow = (claim: "exp" | "nbf", seconds: number) => ({
 
 describe("chat_b", () => {
   it("forwards an activity unchanged to its tenant's cluster, with its token", async (t) => {
-    const { world, issuer: other } = await stage(t);
+    const { world, issuer: other } = await startBotRouter(t);
     const body = '{ "channelId":"msteams","conversation":{"tenantId":"tenant-1"},"text":"caf\\u00e9 é" }';
     const authorization = `Bearer ${await other.token()}`;
     world.us.answer((_, response) => response.writeHead(202).end());
@@ -63,7 +63,7 @@ describe("chat_b", () => {
   });
 
   it("prefers the tenant of channelData over that of the conversation", async (t) => {
-    const { world, sendSigned } = await stage(t);
+    const { world, sendSigned } = await startBotRouter(t);
     await world.map("integrations", "eu-1", ["tenant-2"]);
     await sendSigned({}, { ...activity, conversation: { tenantId: "tenant-2" } });
     assert.deepEqual(world.reached(), [`us POST ${path}`]);
@@ -72,7 +72,7 @@ describe("chat_b", () => {
   });
 
   it("finds no cluster for an unmapped or a missing tenant", async (t) => {
-    const { world, sendSigned } = await stage(t);
+    const { world, sendSigned } = await startBotRouter(t);
     for (const channelData of [{ tenant: { id: "tenant-9" } }, {}, null, "x"]) {
       assert.deepEqual(await sendSigned({}, { ...activity, channelData }), {
         status: 404,
@@ -112,7 +112,7 @@ describe("chat_b", () => {
   };
   for (const [name, { token, body, key }] of Object.entries(accepted)) {
     it(`accepts a token ${name}`, async (t) => {
-      const { issuer: other, sendSigned } = await stage(t);
+      const { issuer: other, sendSigned } = await startBotRouter(t);
       if (key) other.publish(key as never);
       assert.deepEqual(await sendSigned(token, body), { status: 200, body: "" });
     });
@@ -140,15 +140,15 @@ describe("chat_b", () => {
   };
   for (const [name, { token, body, key }] of Object.entries(rejected)) {
     it(`rejects a token ${name}`, async (t) => {
-      const { world, issuer: other, sendSigned } = await stage(t);
+      const { world, issuer: other, sendSigned } = await startBotRouter(t);
       if (key) other.publish(key as never);
-      assert.deepEqual(await sendSigned(token, body), refused);
+      assert.deepEqual(await sendSigned(token, body), unauthorizedResponse);
       assert.deepEqual(world.reached(), []);
     });
   }
 
   it("rejects a missing, tampered or unsigned bearer token", async (t) => {
-    const { world, issuer: other, send } = await stage(t);
+    const { world, issuer: other, send } = await startBotRouter(t);
     const token = await other.token();
     const [head, claims, signature] = token.split(".") as [string, string, string];
     const encoded = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
@@ -165,22 +165,22 @@ describe("chat_b", () => {
       "a secret for a key": `Bearer ${encoded({ alg: "HS256", kid: "k1" })}.${claims}.${signature}`,
     };
     for (const [name, authorization] of Object.entries(attempts)) {
-      assert.deepEqual(await send(authorization), refused, name);
+      assert.deepEqual(await send(authorization), unauthorizedResponse, name);
     }
     assert.deepEqual(world.reached(), []);
   });
 
   it("checks the token before the body", async (t) => {
-    const { send, sendSigned } = await stage(t);
+    const { send, sendSigned } = await startBotRouter(t);
     const notAnActivity = { status: 400, body: { detail: "The activity must be a JSON object" } };
     for (const body of ["[]", "{{{", "7", ""]) {
       assert.deepEqual(await sendSigned({}, body), notAnActivity, body);
-      assert.deepEqual(await send("Bearer x.y.z", body), refused, body);
+      assert.deepEqual(await send("Bearer x.y.z", body), unauthorizedResponse, body);
     }
   });
 
   it("requests the issuer's keys once, and not immediately again for an unknown key", async (t) => {
-    const { issuer: other, sendSigned } = await stage(t);
+    const { issuer: other, sendSigned } = await startBotRouter(t);
     await sendSigned();
     await sendSigned();
     for (let i = 0; i < 3; i += 1) await sendSigned({ header: { kid: `new-${i}` } });
@@ -191,16 +191,16 @@ describe("chat_b", () => {
   });
 
   it("rejects all tokens while the issuer does not respond, then retries", async (t) => {
-    const { issuer: other, sendSigned, world } = await stage(t);
+    const { issuer: other, sendSigned, world } = await startBotRouter(t);
     other.answer(500);
-    assert.deepEqual(await sendSigned(), refused);
-    assert.deepEqual(await sendSigned(), refused);
+    assert.deepEqual(await sendSigned(), unauthorizedResponse);
+    assert.deepEqual(await sendSigned(), unauthorizedResponse);
     assert.equal(other.received.length, 2);
     assert.deepEqual(world.reached(), []);
   });
 
   it("reports the rejection reason only in the request log", async (t) => {
-    const { world, sendSigned } = await stage(t);
+    const { world, sendSigned } = await startBotRouter(t);
     await sendSigned({ claims: { aud: "else" } });
     const { items } = (await world.ask("GET", "requests?service=router")).body as { items: { findings: object[] }[] };
     assert.deepEqual(items.at(-1)?.findings, [{ code: "chat-b-token-refused", detail: "for another app" }]);

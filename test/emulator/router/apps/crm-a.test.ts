@@ -9,12 +9,12 @@ const iframe = "/router/v1/crm_a/iframe";
 const cards = "/router/v1/crm_a/cards";
 const clientSecret = "11111111-2222-3333-4444-555555555555";
 const apps = { crm_a: { client_secret: clientSecret } };
-const refused = { status: 401, body: { detail: "Invalid request signature" } };
+const unauthorizedResponse = { status: 401, body: { detail: "Invalid request signature" } };
 
 /** Virtual time of the tests' clock. */
 const now = Date.parse("2031-01-02T03:04:05Z");
 
-interface Signing {
+interface SigningOptions {
   readonly version?: CrmAVersion;
   readonly at?: number;
   /** Signed URL, if it differs from the requested URL. */
@@ -24,10 +24,10 @@ interface Signing {
   readonly unnamed?: boolean;
 }
 
-function signatureFor(
+function createSignatureHeaders(
   world: RoutedEmulator,
   target: string,
-  { version = "v3", at = now, url, secret, unnamed }: Signing,
+  { version = "v3", at = now, url, secret, unnamed }: SigningOptions,
 ) {
   const timestamp = version === "v3" ? String(at) : "";
   const signature = signCrmA({
@@ -45,12 +45,12 @@ function signatureFor(
   };
 }
 
-const open = (world: RoutedEmulator, target: string, signing: Signing = {}) =>
-  world.router("GET", target, { headers: signatureFor(world, target, signing) });
+const open = (world: RoutedEmulator, target: string, signing: SigningOptions = {}) =>
+  world.router("GET", target, { headers: createSignatureHeaders(world, target, signing) });
 
 const start = (t: TestContext, options: object = {}) => startRoutedEmulator(t, { apps, ...options });
 
-const findings = async (world: RoutedEmulator) =>
+const getLastFindings = async (world: RoutedEmulator) =>
   ((await world.ask("GET", "requests?service=router")).body as { items: { findings: object[] }[] }).items.at(-1)
     ?.findings;
 
@@ -106,40 +106,50 @@ describe("crm_a", () => {
     const world = await start(t);
     assert.equal((await open(world, cards, { version: "v3", unnamed: true })).status, 200);
     assert.equal((await open(world, cards, { version: "v1", unnamed: true })).status, 200);
-    assert.deepEqual(pickStatusAndBody(await open(world, cards, { version: "v2", unnamed: true })), refused);
+    assert.deepEqual(
+      pickStatusAndBody(await open(world, cards, { version: "v2", unnamed: true })),
+      unauthorizedResponse,
+    );
   });
 
   it("accepts only a signature that is fresh by either clock", async (t) => {
     const world = await start(t);
     for (const at of [now, now - 300_000, Date.now()]) assert.equal((await open(world, cards, { at })).status, 200);
     const strict = await start(t, { strict: ["signatures"] });
-    assert.deepEqual(pickStatusAndBody(await open(strict, cards, { at: Date.now() - 1_000_000 })), refused);
-    assert.deepEqual(pickStatusAndBody(await open(strict, cards, { at: now - 300_001 })), refused);
+    assert.deepEqual(
+      pickStatusAndBody(await open(strict, cards, { at: Date.now() - 1_000_000 })),
+      unauthorizedResponse,
+    );
+    assert.deepEqual(pickStatusAndBody(await open(strict, cards, { at: now - 300_001 })), unauthorizedResponse);
   });
 
   it("verifies signatures over the public URL if it differs from the listener's", async (t) => {
     const world = await start(t, { publicUrl: "https://router.example" });
     assert.equal((await open(world, `${iframe}?a=1`, { url: `https://router.example${iframe}?a=1` })).status, 200);
-    assert.deepEqual(pickStatusAndBody(await open(world, `${iframe}?a=1`)), refused);
+    assert.deepEqual(pickStatusAndBody(await open(world, `${iframe}?a=1`)), unauthorizedResponse);
   });
 
   it("rejects missing and wrong signatures", async (t) => {
     const world = await start(t);
-    const good = signatureFor(world, cards, {});
+    const good = createSignatureHeaders(world, cards, {});
     const attempts: Record<string, Record<string, string>> = {
       "without a signature": { "x-crm-a-signature-version": "v3", "x-crm-a-signature-timestamp": String(now) },
       "with an empty one": { ...good, "x-crm-a-signature": "" },
-      "with another secret": signatureFor(world, cards, { secret: "else" }),
-      "of another URL": signatureFor(world, cards, { url: `${world.routerUrl}/else` }),
+      "with another secret": createSignatureHeaders(world, cards, { secret: "else" }),
+      "of another URL": createSignatureHeaders(world, cards, { url: `${world.routerUrl}/else` }),
       "of an unknown version": { ...good, "x-crm-a-signature-version": "v4" },
       "with another timestamp": { ...good, "x-crm-a-signature-timestamp": String(now + 1) },
       "with a timestamp that is none": { ...good, "x-crm-a-signature-timestamp": `${now}.0` },
     };
     for (const path of [cards, iframe]) {
       for (const [name, headers] of Object.entries(attempts)) {
-        assert.deepEqual(pickStatusAndBody(await world.router("GET", path, { headers })), refused, `${path} ${name}`);
+        assert.deepEqual(
+          pickStatusAndBody(await world.router("GET", path, { headers })),
+          unauthorizedResponse,
+          `${path} ${name}`,
+        );
       }
-      assert.deepEqual(pickStatusAndBody(await world.router("GET", path)), refused);
+      assert.deepEqual(pickStatusAndBody(await world.router("GET", path)), unauthorizedResponse);
     }
     assert.deepEqual(world.reached(), []);
   });
@@ -147,11 +157,11 @@ describe("crm_a", () => {
   it("reports signature version 1 as a finding, and rejects it with --strict=signatures", async (t) => {
     const world = await start(t);
     await open(world, cards, { version: "v1" });
-    assert.deepEqual(await findings(world), [
+    assert.deepEqual(await getLastFindings(world), [
       { code: "crm-a-signature-v1", detail: "version 1 of a GET signs only the secret" },
     ]);
     const strict = await start(t, { strict: ["signatures"] });
-    assert.deepEqual(pickStatusAndBody(await open(strict, cards, { version: "v1" })), refused);
+    assert.deepEqual(pickStatusAndBody(await open(strict, cards, { version: "v1" })), unauthorizedResponse);
     assert.equal((await open(strict, cards, { version: "v2" })).status, 200);
   });
 });

@@ -24,27 +24,27 @@ const open = (world: RoutedEmulator, signedRequest: string, query = "") =>
     headers: form,
   });
 
-const signed = (value: unknown = envelope) => signCrmB(secret, JSON.stringify(value));
+const signEnvelope = (value: unknown = envelope) => signCrmB(secret, JSON.stringify(value));
 
 describe("crm_b", () => {
   it("forwards a request to the cluster of its user or organization, or the first", async (t) => {
     const world = await startRoutedEmulator(t, { apps });
-    await open(world, signed());
+    await open(world, signEnvelope());
     assert.deepEqual(world.reached(), ["eu POST /router/v1/crm_b/"]);
-    assert.equal(world.eu.received[0]!.body.toString(), `signed_request=${encodeURIComponent(signed())}`);
+    assert.equal(world.eu.received[0]!.body.toString(), `signed_request=${encodeURIComponent(signEnvelope())}`);
 
     await world.map("integrations", "us-1", ["00Dx0000000001"]);
-    await open(world, signed());
+    await open(world, signEnvelope());
     assert.deepEqual(world.reached(), ["us POST /router/v1/crm_b/"]);
 
     await world.map("emails", "eu-1", [hashEmail("ada@northwind.example")]);
-    await open(world, signed());
+    await open(world, signEnvelope());
     assert.deepEqual(world.reached(), ["eu POST /router/v1/crm_b/"]);
   });
 
   it("does not require a context or an algorithm", async (t) => {
     const world = await startRoutedEmulator(t, { apps });
-    assert.equal((await open(world, signed({ issuedAt: null }))).status, 200);
+    assert.equal((await open(world, signEnvelope({ issuedAt: null }))).status, 200);
     assert.deepEqual(world.reached(), ["eu POST /router/v1/crm_b/"]);
   });
 
@@ -58,20 +58,20 @@ describe("crm_b", () => {
     const world = await startRoutedEmulator(t, { apps });
     world.eu.answer((_, response) => response.destroy());
     const expected = { status: 502, body: { detail: "Cluster eu-1 is unreachable" } };
-    assert.deepEqual(pickStatusAndBody(await open(world, signed())), expected);
+    assert.deepEqual(pickStatusAndBody(await open(world, signEnvelope())), expected);
     assert.deepEqual(pickStatusAndBody(await world.router("GET", path)), expected);
   });
 
   it("rejects a request with an invalid signature", async (t) => {
     const world = await startRoutedEmulator(t, { apps });
-    const [mac, text] = signed().split(".") as [string, string];
+    const [mac, text] = signEnvelope().split(".") as [string, string];
     for (const attempt of [
       "garbage",
       `.${text}`,
       `${mac}.`,
       `${mac}.${Buffer.from('{"algorithm":"HMACSHA256"}').toString("base64")}`,
       signCrmB("else", JSON.stringify(envelope)),
-      signed({ ...envelope, algorithm: "HMACMD5" }),
+      signEnvelope({ ...envelope, algorithm: "HMACMD5" }),
       signCrmB(secret, "[]"),
       signCrmB(secret, "{{{"),
     ]) {
@@ -98,7 +98,7 @@ describe("crm_b", () => {
     it("is forwarded if it is empty or in the seed's list", async (t) => {
       const world = await startRoutedEmulator(t, { apps });
       for (const query of [at("https://front.example/app/?v=2"), at("")]) {
-        assert.equal((await open(world, signed(), query)).status, 200);
+        assert.equal((await open(world, signEnvelope(), query)).status, 200);
         assert.equal((await world.router("GET", path + query)).status, 200);
         assert.deepEqual(world.reached(), [`eu POST ${path}${query}`, `eu GET ${path}${query}`]);
       }
@@ -118,7 +118,7 @@ describe("crm_b", () => {
         "%",
       ]) {
         const expected = { status: 400, body: { detail: "index_url_override is not an allowed origin" } };
-        assert.deepEqual(pickStatusAndBody(await open(world, signed(), at(url))), expected, url);
+        assert.deepEqual(pickStatusAndBody(await open(world, signEnvelope(), at(url))), expected, url);
         assert.deepEqual(pickStatusAndBody(await world.router("GET", path + at(url))), expected, url);
       }
       assert.deepEqual(world.reached(), []);

@@ -19,15 +19,15 @@ describe("mailer blackhole", () => {
   });
 });
 
-interface Kept {
+interface StoredMail {
   readonly id: number;
   readonly content_type: string | null;
   readonly body_base64: string;
 }
 
 /** Returns the blackhole's mails in the emulator's state, oldest first. */
-async function keptBy({ ask }: Pick<TestEmulator, "ask">): Promise<readonly Kept[]> {
-  const { rows } = (await ask("GET", "state")).body as { rows: { blackhole_mails?: Kept[] } };
+async function listStoredMails({ ask }: Pick<TestEmulator, "ask">): Promise<readonly StoredMail[]> {
+  const { rows } = (await ask("GET", "state")).body as { rows: { blackhole_mails?: StoredMail[] } };
   return rows.blackhole_mails ?? [];
 }
 
@@ -40,7 +40,7 @@ describe("unauthenticated mail", () => {
       const some = Array.from({ length: Math.min(50, maxBlackholeMails.count + 3 - sent) });
       await Promise.all(some.map(() => world.router("POST", path, { body: "x" })));
     }
-    const ids = (await keptBy(world)).map(({ id }) => id);
+    const ids = (await listStoredMails(world)).map(({ id }) => id);
     assert.deepEqual([ids.length, ids[0], ids.at(-1)], [maxBlackholeMails.count, 4, maxBlackholeMails.count + 3]);
   });
 
@@ -52,7 +52,7 @@ describe("unauthenticated mail", () => {
     const seen: number[][] = [];
     for (const body of sizes) {
       assert.equal((await world.router("POST", path, { body, headers: { "content-type": "x/y" } })).status, 200);
-      seen.push((await keptBy(world)).map(({ id }) => id));
+      seen.push((await listStoredMails(world)).map(({ id }) => id));
     }
     assert.deepEqual(seen, [[1], [1, 2], [1, 2, 3], [2, 3, 4], [2, 3, 4, 5], [6], [7]]);
   });

@@ -7,12 +7,12 @@ import { confidentialClientSeed, type ParameterChanges, requestToken } from "../
 import { startReceiver } from "../../../support/receiver.ts";
 import { assertRejected } from "../../../support/rejections.ts";
 
-const newest = async ({ ask }: TestEmulator) =>
+const getNewestFindings = async ({ ask }: TestEmulator) =>
   ((await ask("GET", "requests?operation=oidc.token")).body as { items: { findings: object[] }[] }).items.at(-1)
     ?.findings;
 
 /** Creates a device that polls the endpoint from discovery (RFC 8628, 3.4). */
-async function discovered(world: TestEmulator, client_id = "demo-cli") {
+async function startDiscovery(world: TestEmulator, client_id = "demo-cli") {
   const { device_code, ...begun } = await startDeviceAuthorization(world, client_id);
   const fields: ParameterChanges = { grant_type: deviceGrantType, device_code, client_id };
   return {
@@ -25,7 +25,7 @@ async function discovered(world: TestEmulator, client_id = "demo-cli") {
 describe("discovered token endpoint", () => {
   it("redeems a device code, with a finding", async (t) => {
     const world = await startTestEmulator(t);
-    const { poll, decide } = await discovered(world);
+    const { poll, decide } = await startDiscovery(world);
     assert.deepEqual(pickStatusAndBody(await poll()), createOAuthError("authorization_pending"));
     assert.deepEqual(pickStatusAndBody(await poll()), createOAuthError("slow_down"));
     await decide("AUTHORIZED");
@@ -44,7 +44,7 @@ describe("discovered token endpoint", () => {
       [access_token, refresh_token, id_token].map((token) => /^(?:ey|eu-1_)/.exec(token ?? "")?.[0]),
       ["ey", "eu-1_", "ey"],
     );
-    assert.deepEqual(await newest(world), [
+    assert.deepEqual(await getNewestFindings(world), [
       {
         code: "device-code-elsewhere",
         detail: "the specification redeems device codes at /router/v1/oauth2.0/token/",
@@ -59,7 +59,7 @@ describe("discovered token endpoint", () => {
   ] as const) {
     it(`reports a code as ${what}`, async (t) => {
       const world = await startTestEmulator(t);
-      const { poll, decide } = await discovered(world);
+      const { poll, decide } = await startDiscovery(world);
       await decide(status);
       await world.clock.advance({ by: after });
       assert.deepEqual(pickStatusAndBody(await poll()), createOAuthError(expected));
@@ -79,7 +79,7 @@ describe("discovered token endpoint", () => {
   ] as const) {
     it(`rejects a poll ${what}`, async (t) => {
       const world = await startTestEmulator(t);
-      const { poll, decide } = await discovered(world);
+      const { poll, decide } = await startDiscovery(world);
       await decide("AUTHORIZED");
       await assertRejected(world, () => poll(changes), expected);
       assert.equal((await poll()).status, 200);
@@ -89,7 +89,7 @@ describe("discovered token endpoint", () => {
   it("requires client authentication from a confidential client", async (t) => {
     const world = await startTestEmulator(t, { seed: confidentialClientSeed });
     const [{ client_id, client_secret }] = confidentialClientSeed.oauth_clients;
-    const { poll, decide } = await discovered(world, client_id);
+    const { poll, decide } = await startDiscovery(world, client_id);
     await decide("AUTHORIZED");
     await assertRejected(world, () => poll(), createOAuthError("invalid_client", 401));
     const wrong = { authorization: formatBasicHeader({ user: "demo+portal", password: "guess" }) };
@@ -110,7 +110,7 @@ describe("discovered token endpoint", () => {
         oauth_clients: [{ client_id: "demo-cli", client_name: "Demo" }],
       },
     });
-    const { poll, decide, device_code } = await discovered(world);
+    const { poll, decide, device_code } = await startDiscovery(world);
     await decide("AUTHORIZED");
     const tokens = { access_token: "at", token_type: "Bearer", expires_in: 60, scope: "openid", of_their_own: [1] };
     cluster.answer((_, response) => response.end(JSON.stringify(tokens)));
@@ -124,7 +124,7 @@ describe("discovered token endpoint", () => {
       [["POST", "/router/v1/oauth2.0/token/", { grant_type: deviceGrantType, device_code, client_id: "demo-cli" }]],
     );
     cluster.answer((_, response) => response.destroy());
-    const other = await discovered(world);
+    const other = await startDiscovery(world);
     await other.decide("AUTHORIZED");
     assert.deepEqual(pickStatusAndBody(await other.poll()), createOAuthError("temporarily_unavailable", 503));
   });

@@ -11,12 +11,12 @@ import type { Receiver } from "../../../support/receiver.ts";
 import { startReceiver } from "../../../support/receiver.ts";
 import { assertRejected } from "../../../support/rejections.ts";
 
-const seconds = (count: number) => count * 1_000;
+const secondsToMs = (count: number) => count * 1_000;
 const tokens = { access_token: "at", token_type: "Bearer", expires_in: 60, scope: "openid", of_their_own: [1] };
 const down = { status: 503, body: { error: "temporarily_unavailable" } };
 
 /** Starts a router whose only cluster is a receiver of the test. */
-async function behindReceiver(t: Pick<TestContext, "after">, options: { file?: string; cluster?: Receiver } = {}) {
+async function startBehindReceiver(t: Pick<TestContext, "after">, options: { file?: string; cluster?: Receiver } = {}) {
   const cluster = options.cluster ?? (await startReceiver(t));
   const world = await startTestEmulator(t, {
     file: options.file,
@@ -29,7 +29,7 @@ async function behindReceiver(t: Pick<TestContext, "after">, options: { file?: s
   return { world, cluster };
 }
 
-const says = (cluster: Receiver, status: number, body: unknown) =>
+const setResponse = (cluster: Receiver, status: number, body: unknown) =>
   cluster.answer((_, response) =>
     response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body)),
   );
@@ -40,7 +40,7 @@ describe("device token endpoint", () => {
     const { poll, decide } = await startDeviceAuthorization(world);
     assert.deepEqual(pickStatusAndBody(await poll()), createOAuthError("authorization_pending"));
     await decide("AUTHORIZED");
-    await world.clock.advance({ by: seconds(5) });
+    await world.clock.advance({ by: secondsToMs(5) });
     const { status, body, headers } = await poll();
     const { access_token, refresh_token, id_token, ...rest } = body as Record<string, unknown>;
     assert.equal(status, 200);
@@ -49,7 +49,7 @@ describe("device token endpoint", () => {
     assert.match(String(id_token), /^ey[\w-]+\.[\w-]+\.[\w-]+$/);
     assert.match(String(refresh_token), /^eu-1_[\w-]{43}$/);
     assert.equal(headers.get("cache-control"), "no-store");
-    await world.clock.advance({ by: seconds(5) });
+    await world.clock.advance({ by: secondsToMs(5) });
     await assertRejected(world, () => poll(), createOAuthError("invalid_grant"));
   });
 
@@ -57,7 +57,7 @@ describe("device token endpoint", () => {
     const world = await startTestEmulator(t);
     const { poll } = await startDeviceAuthorization(world);
     const errorAfter = async (wait: number) => {
-      await world.clock.advance({ by: seconds(wait) });
+      await world.clock.advance({ by: secondsToMs(wait) });
       return ((await poll()).body as { error: string }).error;
     };
     assert.deepEqual(
@@ -93,7 +93,7 @@ describe("device token endpoint", () => {
     const world = await startTestEmulator(t);
     const { poll, decide } = await startDeviceAuthorization(world);
     await decide("AUTHORIZED");
-    await world.clock.advance({ by: seconds(900) });
+    await world.clock.advance({ by: secondsToMs(900) });
     await assertRejected(world, () => poll(), createOAuthError("expired_token"));
   });
 
@@ -155,7 +155,7 @@ describe("device token endpoint", () => {
     const { poll, decide } = await startDeviceAuthorization(world, client_id);
     await decide("AUTHORIZED");
     await poll({ client_secret });
-    await world.clock.advance({ by: seconds(5) });
+    await world.clock.advance({ by: secondsToMs(5) });
     await poll({ client_secret: "guess" });
     const { items } = (await world.ask("GET", "requests?operation=device-grant.poll")).body as {
       items: { findings: object[] }[];
@@ -179,13 +179,13 @@ describe("device token endpoint", () => {
 
 describe("device token response", () => {
   it("comes from the cluster, which receives the original request", async (t) => {
-    const { world, cluster } = await behindReceiver(t);
-    says(cluster, 200, tokens);
+    const { world, cluster } = await startBehindReceiver(t);
+    setResponse(cluster, 200, tokens);
     const { poll, decide, device_code } = await startDeviceAuthorization(world);
     await poll();
     assert.equal(cluster.received.length, 0);
     await decide("AUTHORIZED");
-    await world.clock.advance({ by: seconds(5) });
+    await world.clock.advance({ by: secondsToMs(5) });
     assert.deepEqual(pickStatusAndBody(await poll({ subject_token: "s" })), { status: 200, body: tokens });
     assert.deepEqual(
       cluster.received.map(({ method, url, body }) => [method, url, JSON.parse(body.toString())]),
@@ -205,27 +205,27 @@ describe("device token response", () => {
   });
 
   it("has an empty scope if the cluster omits the scope", async (t) => {
-    const { world, cluster } = await behindReceiver(t);
+    const { world, cluster } = await startBehindReceiver(t);
     const { scope: _, ...without } = tokens;
-    says(cluster, 200, without);
+    setResponse(cluster, 200, without);
     const { poll, decide } = await startDeviceAuthorization(world);
     await decide("AUTHORIZED");
     assert.deepEqual(pickStatusAndBody(await poll()), { status: 200, body: { ...without, scope: "" } });
   });
 
   it("has no lifetime if the cluster omits the lifetime", async (t) => {
-    const { world, cluster } = await behindReceiver(t);
+    const { world, cluster } = await startBehindReceiver(t);
     const { expires_in: _, ...without } = tokens;
-    says(cluster, 200, without);
+    setResponse(cluster, 200, without);
     const { poll, decide } = await startDeviceAuthorization(world);
     await decide("AUTHORIZED");
     assert.deepEqual(pickStatusAndBody(await poll()), { status: 200, body: without });
   });
 
   it("omits invalid fields, because a cluster issues tokens only once", async (t) => {
-    const { world, cluster } = await behindReceiver(t);
+    const { world, cluster } = await startBehindReceiver(t);
     const { expires_in: _, ...fitting } = tokens;
-    says(cluster, 200, { ...fitting, expires_in: -1, refresh_token: null, scope: null });
+    setResponse(cluster, 200, { ...fitting, expires_in: -1, refresh_token: null, scope: null });
     const { poll, decide } = await startDeviceAuthorization(world);
     await decide("AUTHORIZED");
     assert.deepEqual(pickStatusAndBody(await poll()), { status: 200, body: { ...fitting, scope: "" } });
@@ -239,7 +239,7 @@ describe("device token response", () => {
   });
 
   it("is requested once for concurrent polls", async (t) => {
-    const { world, cluster } = await behindReceiver(t);
+    const { world, cluster } = await startBehindReceiver(t);
     const { poll, decide } = await startDeviceAuthorization(world);
     await decide("AUTHORIZED");
     let answer = () => {};
@@ -251,7 +251,7 @@ describe("device token response", () => {
     );
     const first = poll();
     await asked;
-    await world.clock.advance({ by: seconds(5) });
+    await world.clock.advance({ by: secondsToMs(5) });
     assert.deepEqual(pickStatusAndBody(await poll()), createOAuthError("authorization_pending"));
     answer();
     assert.deepEqual(pickStatusAndBody(await first), { status: 200, body: tokens });
@@ -262,8 +262,8 @@ describe("device token response", () => {
     ["closes the connection", (cluster) => cluster.answer((_, response) => response.destroy())],
     ["responds too late", (cluster) => cluster.answer(() => {})],
     ["responds with 500", (cluster) => cluster.answer(500)],
-    ["returns an unrelated document", (cluster) => says(cluster, 200, { hello: "world" })],
-    ["returns no usable access token", (cluster) => says(cluster, 200, { ...tokens, access_token: 7 })],
+    ["returns an unrelated document", (cluster) => setResponse(cluster, 200, { hello: "world" })],
+    ["returns no usable access token", (cluster) => setResponse(cluster, 200, { ...tokens, access_token: 7 })],
     [
       "aborts its response",
       (cluster) => cluster.answer((_, r) => r.writeHead(200, { "content-length": "9" }).end("{")),
@@ -271,15 +271,15 @@ describe("device token response", () => {
   ];
   for (const [what, trouble] of troubles) {
     it(`stays available for the valid code if the cluster ${what}`, async (t) => {
-      const { world, cluster } = await behindReceiver(t);
+      const { world, cluster } = await startBehindReceiver(t);
       const { poll, decide } = await startDeviceAuthorization(world);
       await decide("AUTHORIZED");
       trouble(cluster);
       const refused = await poll();
       assert.deepEqual(pickStatusAndBody(refused), down);
       assert.equal(refused.headers.get("retry-after"), "5");
-      says(cluster, 200, tokens);
-      await world.clock.advance({ by: seconds(5) });
+      setResponse(cluster, 200, tokens);
+      await world.clock.advance({ by: secondsToMs(5) });
       assert.deepEqual(pickStatusAndBody(await poll()), { status: 200, body: tokens });
     });
   }
@@ -291,10 +291,10 @@ describe("device token response", () => {
     ["something_else", "invalid_grant"],
   ] as const) {
     it(`contains the error ${ours} if the cluster returns ${theirs}`, async (t) => {
-      const { world, cluster } = await behindReceiver(t);
+      const { world, cluster } = await startBehindReceiver(t);
       const { poll, decide } = await startDeviceAuthorization(world);
       await decide("AUTHORIZED");
-      says(cluster, 400, { error: theirs });
+      setResponse(cluster, 400, { error: theirs });
       assert.deepEqual(pickStatusAndBody(await poll()), createOAuthError(ours));
     });
   }
@@ -303,7 +303,7 @@ describe("device token response", () => {
     const folder = await mkdtemp(join(tmpdir(), "svc-device-"));
     addCleanup(t, () => rm(folder, { recursive: true }));
     const file = join(folder, "emulator.json");
-    const { world, cluster } = await behindReceiver(t, { file });
+    const { world, cluster } = await startBehindReceiver(t, { file });
     const { poll, decide, device_code } = await startDeviceAuthorization(world);
     await decide("AUTHORIZED");
     const asked = new Promise<void>((resolve) => cluster.answer(() => resolve()));
@@ -315,9 +315,9 @@ describe("device token response", () => {
     await world.ask("PUT", "state", { body: stateThen });
     await world.close();
 
-    says(cluster, 200, tokens);
-    const again = await behindReceiver(t, { file, cluster });
-    await again.world.clock.advance({ by: seconds(5) });
+    setResponse(cluster, 200, tokens);
+    const again = await startBehindReceiver(t, { file, cluster });
+    await again.world.clock.advance({ by: secondsToMs(5) });
     const body = { device_code, client_id: "demo-cli", grant_type: "urn:ietf:params:oauth:grant-type:device_code" };
     assert.deepEqual(pickStatusAndBody(await again.world.router("POST", "/router/v1/oauth2.0/token/", { body })), {
       status: 200,

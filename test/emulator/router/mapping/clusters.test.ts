@@ -17,7 +17,7 @@ const tables = Object.keys(bulkOperations) as (keyof typeof bulkOperations)[];
 const offboard = (world: RoutedEmulator, cluster: string, body: unknown, headers = {}) =>
   world.router("DELETE", `/router/v1/clusters/${cluster}/workspace-data`, { body, headers });
 
-const everything = (ids: string[]) => ({
+const createOffboardingBody = (ids: string[]) => ({
   email_hash_list: ids,
   chat_a_team_id_list: ids,
   external_integrations: [{ external_id_list: ids, integration_type: "CHAT_B" }],
@@ -61,7 +61,7 @@ describe("workspace data deletion", () => {
     }
     const before = (await world.ask("GET", "state")).body;
 
-    const body = everything(["mine", "foreign", "unknown"]);
+    const body = createOffboardingBody(["mine", "foreign", "unknown"]);
     assert.deepEqual(pickStatusAndBody(await offboard(world, "eu-1", body)), { status: 200, body: true });
     const after = (await world.ask("GET", "state")).body;
     assert.notDeepEqual(after, before);
@@ -101,7 +101,7 @@ describe("workspace data deletion", () => {
     const before = (await world.ask("GET", "state")).body;
 
     const attempt = async (cluster: string, headers = {}) =>
-      pickStatusAndBody(await offboard(world, cluster, everything(["a"]), headers));
+      pickStatusAndBody(await offboard(world, cluster, createOffboardingBody(["a"]), headers));
     assert.deepEqual(await attempt("eu-1"), { status: 401, body: { detail: "Missing cluster key" } });
     assert.deepEqual(await attempt("eu-1", key("x")), { status: 401, body: { detail: "Invalid cluster key" } });
     assert.deepEqual(await attempt("ap-9", key(clusterKeys["us-1"])), {
@@ -145,7 +145,7 @@ describe("workspace data deletion", () => {
           store.transaction(name, (tx) => work(failing(tx))),
       },
     };
-    const input = { params: { cluster_id: "eu-1" }, query: {}, headers: {}, body: everything(["a"]) };
+    const input = { params: { cluster_id: "eu-1" }, query: {}, headers: {}, body: createOffboardingBody(["a"]) };
     const run = clusterHandlers["clusters.delete-workspace-data"] as unknown as (
       given: typeof input,
       context: typeof call,

@@ -4,7 +4,7 @@ import { createDraftContract } from "../../../support/contracts.ts";
 import { pickStatusAndBody, startTestEmulator, type TestEmulator } from "../../../support/emulator.ts";
 import { startRoutedEmulator } from "../../../support/routed-emulator.ts";
 
-const firstRecipient = async (api: TestEmulator["api"], id: string) => {
+const getFirstRecipient = async (api: TestEmulator["api"], id: string) => {
   const { body } = await api("GET", `/api/v2.1/public/contracts/${id}/recipients/`);
   return (body as { items: { recipient: { id: number } }[] }).items[0]!;
 };
@@ -39,7 +39,7 @@ describe("contract signatory table", () => {
     const { body } = await router("POST", path, { body: { signatory_hash: "h", cluster: "eu-1" } });
     assert.deepEqual(body, [{ id: 1, uuid: null, cluster: "eu-1", signatory_hash: "h" }]);
     await createDraftContract(api);
-    const { recipient } = await firstRecipient(api, "T-2");
+    const { recipient } = await getFirstRecipient(api, "T-2");
     assert.equal(recipient.id, 2);
   });
 

@@ -25,10 +25,10 @@ const openPaths: readonly (readonly [method: string, path: string, status: numbe
 ];
 
 /** Returns the response headers that decide whether a browser lets a page of another origin read the response. */
-const corsIn = ({ headers }: TestResponse) =>
+const pickCorsHeaders = ({ headers }: TestResponse) =>
   Object.fromEntries([...headers].filter(([name]) => name.startsWith("access-control-") || name === "vary"));
 
-const shownTo = (origin: string) => ({
+const createCorsHeaders = (origin: string) => ({
   "access-control-allow-origin": origin,
   "access-control-expose-headers": "retry-after, www-authenticate",
   vary: "origin",
@@ -45,7 +45,7 @@ describe("an OAuth client in a browser", () => {
     const { router } = await startTestEmulator(t, { seed });
     for (const [method, path, status] of openPaths) {
       const answer = await router(method, path, from(app));
-      assert.deepEqual([answer.status, corsIn(answer)], [status, shownTo(app)], path);
+      assert.deepEqual([answer.status, pickCorsHeaders(answer)], [status, createCorsHeaders(app)], path);
     }
   });
 
@@ -55,7 +55,7 @@ describe("an OAuth client in a browser", () => {
       const asks = { "access-control-request-method": method, "access-control-request-headers": "authorization" };
       const answer = await router("OPTIONS", path, from(app, { headers: asks }));
       assert.deepEqual(
-        [answer.status, answer.body, corsIn(answer)],
+        [answer.status, answer.body, pickCorsHeaders(answer)],
         [
           204,
           "",
@@ -84,13 +84,13 @@ describe("an OAuth client in a browser", () => {
       const { router } = await startTestEmulator(t, { seed });
       for (const [method, path, status] of openPaths) {
         const answer = await router(method, path, from(origin));
-        assert.deepEqual([answer.status, corsIn(answer)], [status, shownToNone], path);
+        assert.deepEqual([answer.status, pickCorsHeaders(answer)], [status, shownToNone], path);
         const preflight = await router(
           "OPTIONS",
           path,
           from(origin, { headers: { "access-control-request-method": method } }),
         );
-        assert.deepEqual([preflight.status, corsIn(preflight)], [405, shownToNone], path);
+        assert.deepEqual([preflight.status, pickCorsHeaders(preflight)], [405, shownToNone], path);
       }
     });
   }
@@ -104,7 +104,7 @@ describe("an OAuth client in a browser", () => {
       ["GET", "/.well-known/oauth-authorization-server/tenant"],
       ["GET", "/anything"],
     ] as const) {
-      assert.deepEqual(corsIn(await router(method, path, from(app))), {}, path);
+      assert.deepEqual(pickCorsHeaders(await router(method, path, from(app))), {}, path);
     }
   });
 
@@ -112,7 +112,7 @@ describe("an OAuth client in a browser", () => {
     const world: TestEmulator = await startTestEmulator(t, { seed });
     await world.ask("POST", "faults", { body: { direction: "incoming", operation: "oidc.token", status: 503 } });
     const answer = await world.router("POST", "/api/v1/oauth/token/", from(app));
-    assert.deepEqual([answer.status, corsIn(answer)], [503, shownTo(app)]);
+    assert.deepEqual([answer.status, pickCorsHeaders(answer)], [503, createCorsHeaders(app)]);
   });
 
   it("receives a single CORS response, whatever an external cluster sends", async (t) => {
@@ -123,8 +123,11 @@ describe("an OAuth client in a browser", () => {
         .end("{}"),
     );
     const token = { body: { grant_type: "refresh_token", refresh_token: "eu-1_x", client_id: "spa" } };
-    assert.deepEqual(corsIn(await world.router("POST", "/api/v1/oauth/token/", from(app, token))), shownTo(app));
+    assert.deepEqual(
+      pickCorsHeaders(await world.router("POST", "/api/v1/oauth/token/", from(app, token))),
+      createCorsHeaders(app),
+    );
     const evil = from("https://evil.example", token);
-    assert.deepEqual(corsIn(await world.router("POST", "/api/v1/oauth/token/", evil)), shownToNone);
+    assert.deepEqual(pickCorsHeaders(await world.router("POST", "/api/v1/oauth/token/", evil)), shownToNone);
   });
 });

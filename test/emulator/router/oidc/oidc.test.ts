@@ -13,11 +13,11 @@ const metadataPath = "/.well-known/oauth-authorization-server";
 const tokenPath = "/api/v1/oauth/token/";
 const userinfoPath = "/api/v1/oauth/userinfo/";
 
-const says = (cluster: Receiver, body: unknown, status = 200) =>
+const setResponse = (cluster: Receiver, body: unknown, status = 200) =>
   cluster.answer((_, response) =>
     response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body)),
   );
-const broken = (cluster: Receiver) => cluster.answer((_, response) => response.destroy());
+const breakCluster = (cluster: Receiver) => cluster.answer((_, response) => response.destroy());
 const noCluster = { status: 502, body: { detail: "No cluster is reachable" } };
 const loop = {
   status: 508,
@@ -30,12 +30,12 @@ describe("OpenID key set", () => {
 
   it("contains the keys of all clusters without caching", async (t) => {
     const world = await startRoutedEmulator(t);
-    says(world.eu, { keys: [eu] });
-    says(world.us, { keys: [us] });
+    setResponse(world.eu, { keys: [eu] });
+    setResponse(world.us, { keys: [us] });
     const first = await world.router("GET", keysPath);
     assert.deepEqual(pickStatusAndBody(first), { status: 200, body: { keys: [eu, us] } });
     assert.equal(first.headers.get("cache-control"), "no-store");
-    says(world.eu, { keys: [] });
+    setResponse(world.eu, { keys: [] });
     assert.deepEqual((await world.router("GET", keysPath)).body, { keys: [us] });
     assert.deepEqual(
       world.reached(),
@@ -45,20 +45,23 @@ describe("OpenID key set", () => {
 
   it("contains only public keys, without duplicates", async (t) => {
     const world = await startRoutedEmulator(t);
-    says(world.eu, { keys: [{ ...eu, d: "secret", p: "secret", q: "secret" }, { kty: "oct", k: "secret" }, 7] });
-    says(world.us, { keys: [eu] });
+    setResponse(world.eu, { keys: [{ ...eu, d: "secret", p: "secret", q: "secret" }, { kty: "oct", k: "secret" }, 7] });
+    setResponse(world.us, { keys: [eu] });
     assert.deepEqual((await world.router("GET", keysPath)).body, { keys: [eu] });
   });
 
   for (const [what, trouble] of [
-    ["is down", broken],
-    ["responds with 500", (cluster: Receiver) => says(cluster, { keys: [us] }, 500)],
-    ["returns no key set", (cluster: Receiver) => says(cluster, { detail: "x" })],
-    ["returns an oversized response", (cluster: Receiver) => says(cluster, { keys: [us], more: "x".repeat(1 << 20) })],
+    ["is down", breakCluster],
+    ["responds with 500", (cluster: Receiver) => setResponse(cluster, { keys: [us] }, 500)],
+    ["returns no key set", (cluster: Receiver) => setResponse(cluster, { detail: "x" })],
+    [
+      "returns an oversized response",
+      (cluster: Receiver) => setResponse(cluster, { keys: [us], more: "x".repeat(1 << 20) }),
+    ],
   ] as const) {
     it(`omits and reports a cluster that ${what}`, async (t) => {
       const world = await startRoutedEmulator(t);
-      says(world.eu, { keys: [eu] });
+      setResponse(world.eu, { keys: [eu] });
       trouble(world.us);
       assert.deepEqual((await world.router("GET", keysPath)).body, { keys: [eu] });
       const log = (await world.ask("GET", "requests?operation=oidc.jwks")).body as { items: { findings: unknown }[] };
@@ -70,7 +73,7 @@ describe("OpenID key set", () => {
     it(`does not wait for an unresponsive cluster: ${path}`, { timeout: 20_000 }, async (t) => {
       const world = await startRoutedEmulator(t, { upstreamTimeoutMs: 600_000 });
       world.eu.answer((_, response) => void response.write("{"));
-      says(world.us, { keys: [us], issuer: world.us.url });
+      setResponse(world.us, { keys: [us], issuer: world.us.url });
       assert.equal((await world.router("GET", path)).status, 200);
       const { items } = (await world.ask("GET", "requests?limit=1&service=router")).body as {
         items: { findings: { code: string; detail: string }[] }[];
@@ -85,8 +88,8 @@ describe("OpenID key set", () => {
 
   it("returns a gateway error if no cluster responds", async (t) => {
     const world = await startRoutedEmulator(t);
-    broken(world.eu);
-    broken(world.us);
+    breakCluster(world.eu);
+    breakCluster(world.us);
     assert.deepEqual(pickStatusAndBody(await world.router("GET", keysPath)), noCluster);
   });
 });
@@ -94,7 +97,7 @@ describe("OpenID key set", () => {
 describe("OpenID configuration", () => {
   it("comes from the first cluster, with the router's URLs", async (t) => {
     const world = await startRoutedEmulator(t, { publicUrl: "https://router.example" });
-    says(world.eu, {
+    setResponse(world.eu, {
       issuer: `${world.eu.url}/`,
       authorization_endpoint: "https://elsewhere.example/authorize",
       token_endpoint: `${world.eu.url}/token`,
@@ -128,11 +131,11 @@ describe("OpenID configuration", () => {
 
   it("falls back to the next cluster, then to a gateway error", async (t) => {
     const world = await startRoutedEmulator(t);
-    says(world.eu, [], 200);
-    says(world.us, { issuer: world.us.url, scopes_supported: ["us"] });
+    setResponse(world.eu, [], 200);
+    setResponse(world.us, { issuer: world.us.url, scopes_supported: ["us"] });
     const { body } = await world.router("GET", configurationPath);
     assert.deepEqual((body as { scopes_supported: unknown }).scopes_supported, ["us"]);
-    broken(world.us);
+    breakCluster(world.us);
     assert.deepEqual(pickStatusAndBody(await world.router("GET", configurationPath)), noCluster);
   });
 });
@@ -175,13 +178,13 @@ describe("metadata of the OAuth server", () => {
 
   it("falls back to the next cluster, then to a gateway error", async (t) => {
     const world = await startRoutedEmulator(t);
-    broken(world.eu);
-    says(world.us, { issuer: world.us.url, scopes_supported: ["us"], claims_supported: ["sub"] });
+    breakCluster(world.eu);
+    setResponse(world.us, { issuer: world.us.url, scopes_supported: ["us"], claims_supported: ["sub"] });
     const { body } = await world.router("GET", `${metadataPath}?x=1`);
     const { scopes_supported, claims_supported } = body as Record<string, unknown>;
     assert.deepEqual([scopes_supported, claims_supported], [["us"], undefined]);
     assert.deepEqual(world.reached(), [`eu GET ${configurationPath}`, `us GET ${configurationPath}`]);
-    broken(world.us);
+    breakCluster(world.us);
     assert.deepEqual(pickStatusAndBody(await world.router("GET", metadataPath)), noCluster);
   });
 });
@@ -199,8 +202,8 @@ describe("a token request", () => {
     });
     const form = { "content-type": "application/x-www-form-urlencoded" };
     const send = (body: string | object, headers = {}) => world.router("POST", tokenPath, { body, headers });
-    says(eu, { by: "eu" });
-    says(west, { error: "invalid_grant" }, 400);
+    setResponse(eu, { by: "eu" });
+    setResponse(west, { error: "invalid_grant" }, 400);
     assert.deepEqual(pickStatusAndBody(await send("grant_type=authorization_code&code=eu_c%20d&x=1", form)), {
       status: 200,
       body: { by: "eu" },
@@ -278,7 +281,7 @@ describe("a token request", () => {
       pickStatusAndBody(
         await world.router("POST", tokenPath, { body: { grant_type: "refresh_token", refresh_token: "us-1_r" } }),
       );
-    broken(world.us);
+    breakCluster(world.us);
     assert.deepEqual(await send(), { status: 502, body: { detail: "Cluster us-1 is unreachable" } });
     world.us.answer(() => {});
     assert.deepEqual(await send(), { status: 504, body: { detail: "Cluster us-1 did not answer in time" } });
@@ -292,7 +295,7 @@ describe("userinfo request", () => {
   for (const token of [jwt({ cluster: "us-1" }), `us-1_${jwt({ cluster: "us-1" })}`]) {
     it("is forwarded unchanged to the cluster in the unverified token", async (t) => {
       const world = await startRoutedEmulator(t);
-      says(world.us, { sub: "31" });
+      setResponse(world.us, { sub: "31" });
       const answer = await world.router("GET", userinfoPath, { headers: { authorization: `Bearer ${token}` } });
       assert.deepEqual(pickStatusAndBody(answer), { status: 200, body: { sub: "31" } });
       assert.equal(world.us.received[0]!.headers.authorization, `Bearer ${token}`);

@@ -8,7 +8,7 @@ import { startReceiver } from "../../../support/receiver.ts";
 import { type RoutedEmulator, startRoutedEmulator } from "../../../support/routed-emulator.ts";
 
 /** Sends a request without the normalization of a client library. */
-async function rawRequest(base: string, target: string, method: string, headers: string[], body?: Uint8Array) {
+async function sendRawRequest(base: string, target: string, method: string, headers: string[], body?: Uint8Array) {
   const { hostname, port } = new URL(base);
   const sent = httpRequest({ hostname, port, path: target, method, headers, setHost: false });
   sent.end(body);
@@ -30,7 +30,7 @@ describe("forwarded request", () => {
     const world = await toEu(t);
     const host = new URL(world.routerUrl).host;
     const body = Buffer.from([0x7b, 0xff, 0x00, 0x0a, 0xc3, 0x28, 0x7d]);
-    await rawRequest(
+    await sendRawRequest(
       world.routerUrl,
       "/a//b/%zz/%c3%a9?x=1&x=%zz&&y",
       "POST",
@@ -83,7 +83,7 @@ describe("forwarded request", () => {
       response.end(body);
     });
     const host = new URL(world.routerUrl).host;
-    const answer = await rawRequest(world.routerUrl, "/x", "GET", ["Host", host, "client-id", "app"]);
+    const answer = await sendRawRequest(world.routerUrl, "/x", "GET", ["Host", host, "client-id", "app"]);
 
     assert.deepEqual([answer.status, answer.body], [418, body]);
     const pairs = answer.rawHeaders.flatMap((_, i, all) => (i % 2 === 0 ? [`${all[i]}: ${all[i + 1]}`] : []));
@@ -103,7 +103,7 @@ describe("forwarded request", () => {
       world.eu.answer((_, response) =>
         response.writeHead(200, [own, ...types.map((type) => ["Content-Type", type] as const)].flat()).end("{}"),
       );
-      const answer = await rawRequest(world.routerUrl, "/x", "GET", ["Host", "localhost", "client-id", "app"]);
+      const answer = await sendRawRequest(world.routerUrl, "/x", "GET", ["Host", "localhost", "client-id", "app"]);
       return answer.rawHeaders.filter((_, i, all) => /^content-security-policy$/i.test(all[i - 1] ?? ""));
     };
     const apart = "sandbox allow-downloads allow-forms allow-modals allow-popups allow-scripts allow-top-navigation";
@@ -166,7 +166,7 @@ describe("emulator control header", () => {
     });
     const { host } = new URL(world.routerUrl);
     const steering = ["X-SVC-Passed", "1", "x-svc-link", "x", "x-svc-webhook-content-hash", "h"];
-    const answer = await rawRequest(world.routerUrl, "/x", "GET", ["Host", host, "client-id", "app", ...steering]);
+    const answer = await sendRawRequest(world.routerUrl, "/x", "GET", ["Host", host, "client-id", "app", ...steering]);
     const names = (raw: readonly string[]) => raw.filter((_, i) => i % 2 === 0);
     assert.deepEqual(
       names(world.eu.received[0]!.rawHeaders).filter((name) => /^x-svc/i.test(name)),

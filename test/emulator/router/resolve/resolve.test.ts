@@ -4,12 +4,12 @@ import { hashEmail } from "../../../../src/schemes/email-hash.ts";
 import { pickStatusAndBody, startTestEmulator, type TestRequest } from "../../../support/emulator.ts";
 import { type RoutedEmulator, startRoutedEmulator } from "../../../support/routed-emulator.ts";
 
-const jwt = (claims: object): string =>
+const createJwt = (claims: object): string =>
   ["e30", Buffer.from(JSON.stringify(claims)).toString("base64url"), "c2ln"].join(".");
 const form = { "content-type": "application/x-www-form-urlencoded" };
 
 /** Starts a router with one identifier of every kind mapped to us-1. */
-async function owned(t: Parameters<typeof startRoutedEmulator>[0]): Promise<RoutedEmulator> {
+async function startWithMappings(t: Parameters<typeof startRoutedEmulator>[0]): Promise<RoutedEmulator> {
   const world = await startRoutedEmulator(t, { mappings: { user_codes: { "us-1": ["WDJBMJHT"] } } });
   await world.map("clients", "us-1", ["app"]);
   await world.map("emails", "us-1", [hashEmail("ada@example.com")]);
@@ -30,7 +30,7 @@ const cases: Record<string, [string, TestRequest?]> = {
   "cluster_id in a form": ["/x", { body: "cluster_id=us-1", headers: form }],
   "the header x-cluster-id": ["/x", { headers: { "x-cluster-id": "us-1" } }],
   "a bearer token that begins with a cluster": ["/x", { headers: { authorization: "Bearer us-1_secret" } }],
-  "a JWT with the claim cluster": ["/x", { headers: { authorization: `Bearer ${jwt({ cluster: "us-1" })}` } }],
+  "a JWT with the claim cluster": ["/x", { headers: { authorization: `Bearer ${createJwt({ cluster: "us-1" })}` } }],
   "the header client-id": ["/x", { headers: { "client-id": "app" } }],
   "client_id in the query": ["/x?client_id=app"],
   email_hash: [`/x?email_hash=${hashEmail("ada@example.com")}`],
@@ -67,7 +67,7 @@ const cases: Record<string, [string, TestRequest?]> = {
 describe("owner lookup of the catch-all", () => {
   for (const [name, [path, sent]] of Object.entries(cases)) {
     it(`uses ${name}`, async (t) => {
-      const world = await owned(t);
+      const world = await startWithMappings(t);
       await world.router("POST", path, sent);
       assert.deepEqual(world.reached(), [`us POST ${path}`]);
     });
@@ -86,14 +86,14 @@ describe("broadcast of the catch-all", () => {
     "the body is malformed JSON": ["/x", { body: '{"client_id":"app"' }],
     "the JWT claim names an unknown cluster": [
       "/x",
-      { headers: { authorization: `Bearer ${jwt({ cluster: "ap-9" })}` } },
+      { headers: { authorization: `Bearer ${createJwt({ cluster: "ap-9" })}` } },
     ],
     "the bearer token is not a JWT": ["/x", { headers: { authorization: "Bearer a.%%%.c" } }],
     "the body has a member called __proto__": ["/x", { body: '{"__proto__":{"client_id":"app"}}' }],
   };
   for (const [name, [path, sent]] of Object.entries(everywhere)) {
     it(`requests all clusters if ${name}`, async (t) => {
-      const world = await owned(t);
+      const world = await startWithMappings(t);
       await world.router("POST", path, sent);
       assert.deepEqual(world.reached(), [`eu POST ${path}`, `us POST ${path}`]);
     });
@@ -117,7 +117,7 @@ it("the router serves the contract API under its own URL, by client-id", async (
 });
 
 it("the catch-all prefers the kind of identifier that is checked first", async (t) => {
-  const world = await owned(t);
+  const world = await startWithMappings(t);
   await world.map("teams", "eu-1", ["T2"]);
   await world.router("POST", "/x?team_id=T2", { headers: { "client-id": "app" } });
   assert.deepEqual(world.reached(), ["us POST /x?team_id=T2"]);
@@ -128,7 +128,7 @@ it("the catch-all prefers the kind of identifier that is checked first", async (
 });
 
 it("the catch-all requests every cluster with a signatory", async (t) => {
-  const world = await owned(t);
+  const world = await startWithMappings(t);
   const add = (cluster: string) =>
     world.router("POST", "/router/v1/contract_signatories/", { body: { signatory_hash: "sig", cluster } });
   await add("eu-1");
@@ -137,7 +137,7 @@ it("the catch-all requests every cluster with a signatory", async (t) => {
 });
 
 it("the catch-all receives nearly matching paths, and rejects other methods with 405", async (t) => {
-  const world = await owned(t);
+  const world = await startWithMappings(t);
   for (const [method, path] of [
     ["GET", "/router/v1/cluster_emails/bulk"],
     ["GET", "/router/v1/clusters?client_id=app"],

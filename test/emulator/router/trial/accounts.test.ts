@@ -24,14 +24,14 @@ type World = Pick<TestEmulator, "router" | "ask">;
 
 const begin = ({ router }: World, email: string) => router("POST", signup, { body: { email, captcha: "yes" } });
 
-async function pending(world: World, email: string): Promise<string> {
+async function startSignup(world: World, email: string): Promise<string> {
   const { status, body } = await begin(world, email);
   assert.equal(status, 200);
   return (body as { token: string }).token;
 }
 
 /** Signs in at the provider with the e-mail address, and returns the callback URL. */
-async function wayBack({ router, ask }: World, email: string): Promise<string> {
+async function signInAtProvider({ router, ask }: World, email: string): Promise<string> {
   const { body } = await router("GET", `${signup}/oauth`);
   const { state } = body as { state: string };
   const page = await ask("GET", `provider?flow=trial&provider=ProviderA&state=${state}`);
@@ -50,7 +50,7 @@ async function wayBack({ router, ask }: World, email: string): Promise<string> {
   return `${callback}${new URL(answer.headers.get("location")!).search}`;
 }
 
-const homeOf = async ({ router }: World) =>
+const getMapping = async ({ router }: World) =>
   (await router("GET", `/router/v1/cluster_emails/email/${hashEmail(zoe)}`)).body as { cluster_id?: string };
 
 describe("user with a mapped address", () => {
@@ -59,14 +59,14 @@ describe("user with a mapped address", () => {
       const world = await startRoutedEmulator(t);
       await world.map("emails", "us-1", [hashEmail(zoe)]);
       await assertRejected(world, () => begin(world, spelling), exists);
-      const back = await wayBack(world, spelling.trim());
+      const back = await signInAtProvider(world, spelling.trim());
       await assertRejected(world, () => world.router("GET", back), exists);
     });
   }
 
   it("stays in their cluster if mapped after the signup started", async (t) => {
     const world = await startRoutedEmulator(t);
-    const token = await pending(world, zoe);
+    const token = await startSignup(world, zoe);
     await world.map("emails", "us-1", [hashEmail(zoe)]);
     const send = () => world.router("POST", complete, { body: { ...form, token, cluster_location: "eu-1" } });
     await assertRejected(world, send, exists);
@@ -76,14 +76,14 @@ describe("user with a mapped address", () => {
 
   it("stays in their cluster if mapped during the completion request", async (t) => {
     const world = await startRoutedEmulator(t);
-    const token = await pending(world, zoe);
+    const token = await startSignup(world, zoe);
     world.eu.answer(async (_, response) => {
       await world.map("emails", "us-1", [hashEmail(zoe)]);
       response.writeHead(201).end('{"workspace_id":70,"client_id":"wc","creator_tokens":["ct"]}');
     });
     const send = () => world.router("POST", complete, { body: { ...form, token, cluster_location: "eu-1" } });
     assert.deepEqual(pickStatusAndBody(await send()), exists);
-    assert.deepEqual(await homeOf(world), { email_hash: hashEmail(zoe), cluster_id: "us-1" });
+    assert.deepEqual(await getMapping(world), { email_hash: hashEmail(zoe), cluster_id: "us-1" });
     assert.equal((await world.router("GET", "/router/v1/cluster_clients/client/wc")).status, 404);
     await assertRejected(world, send, exists);
     const { body } = await world.ask("GET", "requests?path=/router/v1/trial/signup/complete");
@@ -110,7 +110,7 @@ describe("user of a workspace", () => {
 
   it("receives the workspace created before a restart by repeating the request", async (t) => {
     const world = await startTestEmulator(t);
-    const token = await pending(world, zoe);
+    const token = await startSignup(world, zoe);
     const eu = world.clusters[0]!;
     const asked = { ...form, last_name: null, signup_token: token, email: zoe, invited_users: [] };
     const made = await fetch(`${eu.url}/api/v1/organization/trial_signup/`, {
@@ -130,8 +130,8 @@ describe("concurrent signup with one address", () => {
   it("counts as one signup and creates one workspace", async (t) => {
     const world = await startTestEmulator(t);
     const [backs, tokens] = [
-      await wayBack(world, zoe),
-      await Promise.all(spellings.map((each) => pending(world, each))),
+      await signInAtProvider(world, zoe),
+      await Promise.all(spellings.map((each) => startSignup(world, each))),
     ];
     const byProvider = (await world.router("GET", backs)).body as { token: string };
     assert.deepEqual(new Set([...tokens, byProvider.token]).size, 1);
@@ -145,7 +145,7 @@ describe("concurrent signup with one address", () => {
     );
     assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 404, 404, 404]);
     const won = answers.find(({ status }) => status === 200)!.body as { cluster_id: string };
-    assert.equal((await homeOf(world)).cluster_id, won.cluster_id);
+    assert.equal((await getMapping(world)).cluster_id, won.cluster_id);
     const after = (await world.ask("GET", "workspaces")).body as unknown[];
     assert.equal(after.length, before.length + 1);
     for (const spelling of spellings) await assertRejected(world, () => begin(world, spelling), exists);

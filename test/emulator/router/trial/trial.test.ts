@@ -10,7 +10,7 @@ const signup = "/router/v1/trial/signup";
 const complete = "/router/v1/trial/signup/complete";
 const person = { email: "Zoe@Newco.example", captcha: "yes" };
 
-async function pending({ router }: Pick<TestEmulator, "router">, email = person.email): Promise<string> {
+async function startSignup({ router }: Pick<TestEmulator, "router">, email = person.email): Promise<string> {
   const { body } = await router("POST", signup, { body: { ...person, email } });
   return (body as { token: string }).token;
 }
@@ -59,7 +59,7 @@ describe("trial signup", () => {
 describe("signup completion", () => {
   it("creates a workspace with a working API key and maps its users", async (t) => {
     const world = await startTestEmulator(t);
-    const token = await pending(world);
+    const token = await startSignup(world);
     const invited_users = [
       { email: "a@newco.example", first_name: "A" },
       { email: "b@newco.example", first_name: "B" },
@@ -110,7 +110,7 @@ describe("signup completion", () => {
   ] as const) {
     it(`uses ${cluster} for the location ${cluster_location}`, async (t) => {
       const world = await startTestEmulator(t);
-      const token = await pending(world);
+      const token = await startSignup(world);
       const { status, body } = await world.router("POST", complete, {
         body: { ...trialSignupFields, token, cluster_location },
       });
@@ -120,7 +120,7 @@ describe("signup completion", () => {
 
   it("requires an unused token and an existing location", async (t) => {
     const world = await startTestEmulator(t);
-    const token = await pending(world);
+    const token = await startSignup(world);
     const send = (body: object) => () => world.router("POST", complete, { body: { ...trialSignupFields, ...body } });
     const unknown = { status: 404, body: { detail: "Unknown or used signup token" } };
     await assertRejected(world, send({ token: "trl_x" }), unknown);
@@ -138,7 +138,7 @@ describe("signup completion", () => {
 
   it("forwards the request unchanged to an external backend once", async (t) => {
     const world = await startRoutedEmulator(t);
-    const token = await pending(world);
+    const token = await startSignup(world);
     let answer = () => {};
     const asked = new Promise<void>((resolve) =>
       world.us.answer((_, response) => {
@@ -173,7 +173,7 @@ describe("signup completion", () => {
   for (const told of ["", "made", "[]", '{"workspace_id":"seventy","client_id":7,"creator_tokens":"ct"}']) {
     it(`accepts a 2xx with ${told || "an empty body"} from a backend and maps the user`, async (t) => {
       const world = await startRoutedEmulator(t);
-      const token = await pending(world);
+      const token = await startSignup(world);
       world.eu.answer((_, response) => response.writeHead(201).end(told));
       assert.deepEqual(
         pickStatusAndBody(await world.router("POST", complete, { body: { ...trialSignupFields, token } })),
@@ -189,7 +189,7 @@ describe("signup completion", () => {
 
   it("leaves the signup valid if the cluster is down or slow, or rejects it", async (t) => {
     const world = await startRoutedEmulator(t, { upstreamTimeoutMs: 1_000 });
-    const token = await pending(world);
+    const token = await startSignup(world);
     const taken = { takesBack: true };
     const send = () => world.router("POST", complete, { body: { ...trialSignupFields, token } });
     world.eu.answer((_, response) => response.destroy());

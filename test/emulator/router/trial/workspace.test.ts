@@ -18,7 +18,7 @@ interface Shown {
 }
 
 /** Creates a workspace by a trial, and returns it in the control plane's format. */
-async function trial({ router, ask }: TestEmulator, more: object = {}): Promise<Shown> {
+async function completeTrial({ router, ask }: TestEmulator, more: object = {}): Promise<Shown> {
   const pending = await router("POST", "/router/v1/trial/signup", { body: person });
   const { token } = pending.body as { token: string };
   const answer = await router("POST", "/router/v1/trial/signup/complete", { body: { ...form, ...more, token } });
@@ -28,7 +28,7 @@ async function trial({ router, ask }: TestEmulator, more: object = {}): Promise<
   return (body as Shown[]).find(({ id }) => id === workspace_id)!;
 }
 
-interface Named {
+interface NamedRow {
   readonly id: number;
   readonly name: string;
 }
@@ -36,7 +36,7 @@ interface Named {
 describe("a trial workspace", () => {
   it("supports a contract from upload to execution without further setup", async (t) => {
     const world = await startTestEmulator(t);
-    const workspace = await trial(world);
+    const workspace = await completeTrial(world);
     const api = await createWorkspaceApi(world, workspace.id);
     const told = await startReceiver(t);
     const activities = ["CONTRACT_CREATED", "CONTRACT_EXECUTED"];
@@ -57,7 +57,7 @@ describe("a trial workspace", () => {
     });
     assert.equal(intake.status, 201, JSON.stringify(intake.body));
 
-    const templates = (await api("GET", "/api/v2.1/public/templates/")).body as { items: Named[] };
+    const templates = (await api("GET", "/api/v2.1/public/templates/")).body as { items: NamedRow[] };
     const created = await api("POST", "/api/v2.1/public/contracts/", {
       body: {
         contract_template_id: templates.items.find(({ name }) => name === "Mutual NDA")!.id,
@@ -91,23 +91,23 @@ describe("a trial workspace", () => {
   it("contains the standard set with separate rows, whatever the seed contains", async (t) => {
     const names = async (world: TestEmulator, id: number) => {
       const api = await createWorkspaceApi(world, id);
-      const templates = (await api("GET", "/api/v2.1/public/templates/")).body as { items: Named[] };
-      const types = (await api("GET", "/api/v2.1/public/contract_types/")).body as Named[];
+      const templates = (await api("GET", "/api/v2.1/public/templates/")).body as { items: NamedRow[] };
+      const types = (await api("GET", "/api/v2.1/public/contract_types/")).body as NamedRow[];
       return [templates.items, types].map((rows) => rows.map(({ name }) => name).sort());
     };
     const demo = await startTestEmulator(t);
     const first = await names(demo, 1);
-    assert.deepEqual(await names(demo, (await trial(demo)).id), first);
+    assert.deepEqual(await names(demo, (await completeTrial(demo)).id), first);
     assert.deepEqual(await names(demo, 1), first);
     const bare = await startTestEmulator(t, { seed: { clusters: [{ id: "us-1", label: "us" }] } });
-    assert.deepEqual(await names(bare, (await trial(bare)).id), first);
+    assert.deepEqual(await names(bare, (await completeTrial(bare)).id), first);
   });
 
   it("invites each address once, and never its owner", async (t) => {
     const world = await startTestEmulator(t);
     const emails = ["ann@newco.example", " ANN@newco.example", "Zoe@newco.example", "bob@newco.example"];
     const invited_users = emails.map((email) => ({ email, first_name: email }));
-    const { id, creator_tokens } = await trial(world, { invited_users });
+    const { id, creator_tokens } = await completeTrial(world, { invited_users });
     const api = await createWorkspaceApi(world, id);
     const { body } = await api("GET", "/api/v2.1/public/auth/users/");
     assert.deepEqual(

@@ -14,7 +14,7 @@ const day = 24 * 3_600_000;
 const hashOf = (text: string): string => createHash("sha256").update(text).digest("hex");
 
 /** Creates a state with two uploads, and returns a function that checks it on a given day. */
-async function stage(t: TestContext) {
+async function createUploads(t: TestContext) {
   const home = await createTemporaryFolder(t);
   const [path, folder] = [join(home, "emulator.json"), join(home, "files")];
   await mkdir(folder);
@@ -38,28 +38,28 @@ async function stage(t: TestContext) {
 
 describe("unreferenced upload", () => {
   it("is removed after 30 days without a reference", async (t) => {
-    const { look, kept } = await stage(t);
+    const { look, kept } = await createUploads(t);
     assert.deepEqual([await look(0), await look(15), await look(29.9)], [[], [], []]);
     assert.deepEqual(await look(31), [hashOf("unnamed")]);
     assert.deepEqual(await kept(), [hashOf("named")]);
   });
 
   it("is retained for another 30 days after a reference", async (t) => {
-    const { look } = await stage(t);
+    const { look } = await createUploads(t);
     await look(0);
     await look(20, ["named", "unnamed"]);
     assert.deepEqual([await look(40), await look(69), await look(71)], [[], [], [hashOf("unnamed")]]);
   });
 
   it("is retained for 30 days after the upload, even with an older note", async (t) => {
-    const { look, upload } = await stage(t);
+    const { look, upload } = await createUploads(t);
     await look(0);
     await upload("unnamed", 40);
     assert.deepEqual([await look(50), await look(71)], [[], [hashOf("unnamed")]]);
   });
 
   it("is searched for once a day, and only if uploads exist", async (t) => {
-    const { look, folder, home } = await stage(t);
+    const { look, folder, home } = await createUploads(t);
     let asked = 0;
     const path = join(home, "emulator.json");
     const findNamedBlobs = async () => {
@@ -79,7 +79,7 @@ describe("unreferenced upload", () => {
 
   for (const name of ["other.json", "emulator.json.damaged", "export.json", "emulator.json.journal.2.torn"]) {
     it(`is retained while ${name} is next to the state, and for 30 more days`, async (t) => {
-      const { look, home, kept } = await stage(t);
+      const { look, home, kept } = await createUploads(t);
       await look(0);
       await writeFile(join(home, name), "{}");
       assert.deepEqual([await look(40), await look(80)], [[], []]);
@@ -92,7 +92,7 @@ describe("unreferenced upload", () => {
   }
 
   it("is removed if only files of the state itself remain", async (t) => {
-    const { look, home } = await stage(t);
+    const { look, home } = await createUploads(t);
     for (const end of ["", ".journal.12", ".run", ".run.AbCdEf_-1234.socket", ".0123456789ab.svc-tmp"]) {
       await writeFile(join(home, `emulator.json${end}`), "");
     }
@@ -101,7 +101,7 @@ describe("unreferenced upload", () => {
   });
 
   it("is recognized by its file name, and other files stay untouched", async (t) => {
-    const { look, folder, kept } = await stage(t);
+    const { look, folder, kept } = await createUploads(t);
     const others = ["notes.txt", "a".repeat(64), hashOf("x").toUpperCase(), `${hashOf("x")}.pdf`];
     await writeFile(join(folder, "notes.txt"), "mine");
     await symlink("notes.txt", join(folder, others[1]!));
@@ -113,7 +113,7 @@ describe("unreferenced upload", () => {
   });
 
   it("is retained with the note if the note belongs to another user", async (t) => {
-    const { look, folder, kept } = await stage(t);
+    const { look, folder, kept } = await createUploads(t);
     await writeFile(join(folder, "svc-unnamed.json"), '{"mine":true}');
     await assert.rejects(look(0), { message: /svc-unnamed\.json has other contents/ });
     assert.equal(await readFile(join(folder, "svc-unnamed.json"), "utf8"), '{"mine":true}');

@@ -13,11 +13,11 @@ const kinds: [name: string, open: (t: TestContext) => Promise<Blobs>][] = [
   ["in a folder", async (t) => openFileBlobs({ folder: join(await createTemporaryFolder(t), "files") })],
 ];
 
-async function* stream(...pieces: string[]): AsyncGenerator<Uint8Array> {
+async function* streamPieces(...pieces: string[]): AsyncGenerator<Uint8Array> {
   for (const piece of pieces) yield Buffer.from(piece);
 }
 
-async function textOf(bytes: AsyncIterable<Uint8Array> | undefined): Promise<string | undefined> {
+async function readText(bytes: AsyncIterable<Uint8Array> | undefined): Promise<string | undefined> {
   if (bytes === undefined) return undefined;
   const pieces: Uint8Array[] = [];
   for await (const piece of bytes) pieces.push(piece);
@@ -31,22 +31,22 @@ for (const [name, open] of kinds) {
   describe(`blob store ${name}`, () => {
     it("returns bytes by their hash", async (t) => {
       const blobs = await open(t);
-      assert.deepEqual(await blobs.put(stream("one", " two"), 7), { sha256, md5, size: 7 });
-      assert.deepEqual(await blobs.put(stream("one two"), 7), { sha256, md5, size: 7 });
-      assert.equal(await textOf(await blobs.open(sha256)), "one two");
-      assert.equal(await textOf(await blobs.open(sha256)), "one two");
+      assert.deepEqual(await blobs.put(streamPieces("one", " two"), 7), { sha256, md5, size: 7 });
+      assert.deepEqual(await blobs.put(streamPieces("one two"), 7), { sha256, md5, size: 7 });
+      assert.equal(await readText(await blobs.open(sha256)), "one two");
+      assert.equal(await readText(await blobs.open(sha256)), "one two");
     });
 
     it("accepts empty bytes", async (t) => {
       const blobs = await open(t);
-      const empty = await blobs.put(stream(), 0);
+      const empty = await blobs.put(streamPieces(), 0);
       assert.equal(empty.size, 0);
-      assert.equal(await textOf(await blobs.open(empty.sha256)), "");
+      assert.equal(await readText(await blobs.open(empty.sha256)), "");
     });
 
     it("does not store bytes over the limit", async (t) => {
       const blobs = await open(t);
-      await assert.rejects(blobs.put(stream("one", " two"), 6), { name: "BlobTooLargeError" });
+      await assert.rejects(blobs.put(streamPieces("one", " two"), 6), { name: "BlobTooLargeError" });
       assert.equal(await blobs.open(sha256), undefined);
     });
 
@@ -65,9 +65,9 @@ describe("blob folder", () => {
   it("contains only complete files that only the owner can read", async (t) => {
     const folder = join(await createTemporaryFolder(t), "files");
     const blobs = await openFileBlobs({ folder });
-    await assert.rejects(blobs.put(stream("one", " two"), 6));
-    await assert.rejects(blobs.put(broken(), 100), { message: "connection lost" });
-    await blobs.put(stream("one two"), 100);
+    await assert.rejects(blobs.put(streamPieces("one", " two"), 6));
+    await assert.rejects(blobs.put(streamBroken(), 100), { message: "connection lost" });
+    await blobs.put(streamPieces("one two"), 100);
     assert.deepEqual(await readdir(folder), [sha256]);
     assert.equal((await stat(join(folder, sha256))).mode & 0o777, 0o600);
   });
@@ -88,7 +88,7 @@ describe("blob folder", () => {
     // A disk on which the upload never ends, which simulates a crash.
     const disk = createGatedDisk((call) => (call === "sync" ? new Promise(() => {}) : null));
     const blobs = await openFileBlobs({ folder, disk });
-    void blobs.put(stream("one two"), 100);
+    void blobs.put(streamPieces("one two"), 100);
     while ((await readdir(folder)).length === 0);
     await openFileBlobs({ folder });
     assert.deepEqual(await readdir(folder), []);
@@ -98,7 +98,7 @@ describe("blob folder", () => {
     const folder = await createTemporaryFolder(t);
     const disk = createGatedDisk((call) => (call === "sync" ? Promise.reject(new Error("input/output error")) : null));
     const blobs = await openFileBlobs({ folder, disk });
-    await assert.rejects(blobs.put(stream("one two"), 100), {
+    await assert.rejects(blobs.put(streamPieces("one two"), 100), {
       name: "StoreFailedError",
       message: "The upload cannot be written: input/output error",
     });
@@ -106,7 +106,7 @@ describe("blob folder", () => {
   });
 });
 
-async function* broken(): AsyncGenerator<Uint8Array> {
+async function* streamBroken(): AsyncGenerator<Uint8Array> {
   yield Buffer.from("one");
   throw new Error("connection lost");
 }

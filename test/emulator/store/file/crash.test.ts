@@ -49,7 +49,7 @@ const withHistory: Record<string, readonly [actions: readonly StoreAction[], his
 };
 
 /** At each step the maximum, the minimum and a random part of the writes survive. */
-const chancesAt = (at: number) => [() => 0, () => 0.99, createSeededRandom(at % 4)];
+const createChances = (at: number) => [() => 0, () => 0.99, createSeededRandom(at % 4)];
 
 describe("file store on a disk that loses unsynced writes", () => {
   const all = [
@@ -62,7 +62,7 @@ describe("file store on a disk that loses unsynced writes", () => {
       const steps = await listDiskSteps(life);
       assert.ok(steps.length > 15, `only ${steps.length} steps`);
       for (const [at, step] of steps) {
-        for (const [number, chance] of chancesAt(at).entries()) {
+        for (const [number, chance] of createChances(at).entries()) {
           const again = number === 2 ? { again: (at + number) % 7 } : {};
           await assertSurvivesCrash(life, { at, chance, ...again }).catch((error) => {
             throw new Error(`dead before step ${at} (${step}), chance ${number}: ${error}`, { cause: error });

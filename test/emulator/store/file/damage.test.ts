@@ -24,7 +24,7 @@ const put = (store: Store, ...ids: number[]) =>
     ids.map((id) => store.transaction("put", (tx) => tx.put(people, createPerson(id, { name: `name ${id}` })))),
   );
 
-async function idsIn(folder: string, report?: (text: string) => void): Promise<number[]> {
+async function readIds(folder: string, report?: (text: string) => void): Promise<number[]> {
   const store = await open(folder, report);
   const rows = await store.read((view) => view.list(people));
   await store.close();
@@ -34,7 +34,7 @@ async function idsIn(folder: string, report?: (text: string) => void): Promise<n
 /**
  * Returns the files after a crash: a checkpoint with row 1, and a journal with rows 2, 3, 4 to 6 in one group, and 7.
  */
-async function crashed(t: TestContext): Promise<{ folder: string; journal: string }> {
+async function createCrashedState(t: TestContext): Promise<{ folder: string; journal: string }> {
   const folder = await createTemporaryFolder(t);
   const first = await open(folder);
   await put(first, 1);
@@ -50,9 +50,9 @@ async function crashed(t: TestContext): Promise<{ folder: string; journal: strin
 }
 
 type Change = (lines: string[]) => string[];
-const zeros = (line: string): string => "\0".repeat(Buffer.byteLength(line));
+const createZeros = (line: string): string => "\0".repeat(Buffer.byteLength(line));
 
-async function change(journal: string, how: Change): Promise<void> {
+async function changeJournal(journal: string, how: Change): Promise<void> {
   const lines = (await readFile(journal, "latin1")).split("\n");
   await writeFile(journal, how(lines).join("\n"), "latin1");
 }
@@ -74,7 +74,7 @@ describe("a damaged journal", () => {
     ["has a repeated line", (lines) => lines.toSpliced(first, 0, lines[first]!), /line 3: it does not follow/, [1, 2]],
     [
       "has a hole before a later group",
-      (lines) => lines.map((line, at) => (at >= 3 && at <= 5 ? zeros(line) : line)),
+      (lines) => lines.map((line, at) => (at >= 3 && at <= 5 ? createZeros(line) : line)),
       /line 4: the checksum of the line does not match/,
       [1, 2, 3],
     ],
@@ -98,35 +98,35 @@ describe("a damaged journal", () => {
     ],
     [
       "has a hole of several lines including newlines",
-      (lines) => [...lines.slice(0, 2), zeros(lines.slice(2, 6).join("\n")) + lines[6], ...lines.slice(6)],
+      (lines) => [...lines.slice(0, 2), createZeros(lines.slice(2, 6).join("\n")) + lines[6], ...lines.slice(6)],
       /line 3: the checksum of the line does not match/,
       [1, 2],
     ],
     [
       "has a line with an invalid structure",
-      (lines) => [...lines.slice(0, -1), following(lines.at(-2)!, '{"put":1}'), ""],
+      (lines) => [...lines.slice(0, -1), createNextLine(lines.at(-2)!, '{"put":1}'), ""],
       /line 8: the line does not contain changes/,
       [1, 2, 3, 4, 5, 6, 7],
     ],
     [
       "has an invalid change",
-      (lines) => [...lines.slice(0, -1), following(lines.at(-2)!, '[["map","owners","eu-1",{}]]'), ""],
+      (lines) => [...lines.slice(0, -1), createNextLine(lines.at(-2)!, '[["map","owners","eu-1",{}]]'), ""],
       /line 8: the line does not contain changes/,
       [1, 2, 3, 4, 5, 6, 7],
     ],
     [
       "has a line that is not JSON",
-      (lines) => [...lines.slice(0, -1), following(lines.at(-2)!, "[["), ""],
+      (lines) => [...lines.slice(0, -1), createNextLine(lines.at(-2)!, "[["), ""],
       /line 8: the line does not contain changes/,
       [1, 2, 3, 4, 5, 6, 7],
     ],
   ];
   for (const [what, damage, message, kept] of damages) {
     it(`is rejected and repaired if it ${what}`, async (t) => {
-      const { folder, journal } = await crashed(t);
+      const { folder, journal } = await createCrashedState(t);
       if (damage === "remove") await rm(journal);
       else if (damage === "empty") await writeFile(journal, "");
-      else await change(journal, damage);
+      else await changeJournal(journal, damage);
       const before = await readdir(folder);
       await assert.rejects(open(folder), (error: Error) => {
         assert.equal(error.name, "StateFormatError");
@@ -138,7 +138,7 @@ describe("a damaged journal", () => {
       const { repaired, damage: found } = await repairFile({ path: join(folder, "emulator.json"), collections });
       assert.equal(repaired, true);
       assert.match(found.join(), message);
-      assert.deepEqual(await idsIn(folder), kept);
+      assert.deepEqual(await readIds(folder), kept);
     });
   }
 
@@ -175,19 +175,27 @@ describe("a damaged journal", () => {
 
 describe("write interrupted by a machine crash", () => {
   const tails: [what: string, torn: Change, kept: number[]][] = [
-    ["only its length was written", (lines) => zeroedFrom(lines, 6), [1, 2, 3, 4, 5, 6]],
-    ["several of its lines were not written", (lines) => zeroedFrom(lines.slice(0, 6), 2), [1, 2]],
-    ["its first half was not written", (lines) => [...lines.slice(0, 3), ...holeIn(lines.slice(3, 6)), ""], [1, 2, 3]],
-    ["its middle was not written", (lines) => [...lines.slice(0, 4), ...holeIn(lines.slice(4, 6)), ""], [1, 2, 3, 4]],
+    ["only its length was written", (lines) => replaceWithZerosFrom(lines, 6), [1, 2, 3, 4, 5, 6]],
+    ["several of its lines were not written", (lines) => replaceWithZerosFrom(lines.slice(0, 6), 2), [1, 2]],
+    [
+      "its first half was not written",
+      (lines) => [...lines.slice(0, 3), ...replaceFirstWithZeros(lines.slice(3, 6)), ""],
+      [1, 2, 3],
+    ],
+    [
+      "its middle was not written",
+      (lines) => [...lines.slice(0, 4), ...replaceFirstWithZeros(lines.slice(4, 6)), ""],
+      [1, 2, 3, 4],
+    ],
     ["it ends within a line", (lines) => [...lines.slice(0, 5), lines[5]!.slice(0, 30)], [1, 2, 3, 4, 5]],
   ];
   for (const [what, torn, kept] of tails) {
     it(`is skipped, reported and saved if ${what}`, async (t) => {
-      const { folder, journal } = await crashed(t);
-      await change(journal, torn);
+      const { folder, journal } = await createCrashedState(t);
+      await changeJournal(journal, torn);
       const left = await readFile(journal);
       const told: string[] = [];
-      assert.deepEqual(await idsIn(folder, (text) => told.push(text)), kept);
+      assert.deepEqual(await readIds(folder, (text) => told.push(text)), kept);
       assert.deepEqual((await readdir(folder)).sort(), ["emulator.json", "emulator.json.journal.2.torn"]);
       const tail = await readFile(`${journal}.torn`);
       assert.deepEqual(left.subarray(left.byteLength - tail.byteLength), tail);
@@ -201,16 +209,19 @@ describe("write interrupted by a machine crash", () => {
 });
 
 /** Returns a line that continues another one. */
-function following(line: string, json: string): string {
+function createNextLine(line: string, json: string): string {
   const { number, checksum } = parseLine(Buffer.from(line, "latin1"))!;
   const head = { number: number + 1, group: number + 1, before: checksum };
   return formatLogLine(json, head).bytes.toString("latin1").slice(0, -1);
 }
 
-const zeroedFrom = (lines: string[], at: number): string[] => [
+const replaceWithZerosFrom = (lines: string[], at: number): string[] => [
   ...lines.slice(0, at),
-  zeros(lines.slice(at).join("\n")),
+  createZeros(lines.slice(at).join("\n")),
 ];
 
 /** Replaces the first line and its newline with zeros. */
-const holeIn = ([lost, next, ...rest]: string[]): string[] => [`${zeros(`${lost}\n`)}${next}`, ...rest];
+const replaceFirstWithZeros = ([lost, next, ...rest]: string[]): string[] => [
+  `${createZeros(`${lost}\n`)}${next}`,
+  ...rest,
+];

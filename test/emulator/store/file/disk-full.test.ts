@@ -24,10 +24,10 @@ import {
 
 const put = (store: Store, id: number, name = `p${id}`) =>
   store.transaction("put", (tx) => tx.put(people, createPerson(id, { name })));
-const idsIn = async (store: Store) => (await store.read((view) => view.list(people))).map((row) => row.id);
+const listIds = async (store: Store) => (await store.read((view) => view.list(people))).map((row) => row.id);
 
 /** Advances the wall clock until the store writes again. */
-async function mended(store: Store, wall: ManualWallClock): Promise<void> {
+async function waitUntilWritable(store: Store, wall: ManualWallClock): Promise<void> {
   while (!store.writable) {
     await waitForIdle();
     await wall.pass(10_000);
@@ -62,13 +62,13 @@ describe("file store on a temporarily failing disk", () => {
         { name: "StoreFailedError" },
       );
       assert.equal(store.writable, false);
-      assert.deepEqual(await idsIn(store), [1]);
+      assert.deepEqual(await listIds(store), [1]);
       broken = false;
-      await mended(store, wall);
+      await waitUntilWritable(store, wall);
       await put(store, 4);
       const before = await exportContent(store);
       const crashed = await openFileStore({ path: await copyOf(t, folder), collections, wall: systemWallClock });
-      assert.deepEqual(await idsIn(crashed), [1, 4]);
+      assert.deepEqual(await listIds(crashed), [1, 4]);
       await crashed.close();
       await store.close();
       assert.deepEqual(
@@ -111,16 +111,19 @@ describe("full disk", () => {
     await put(store, 1);
     await writeFile(join(folder, "other"), Buffer.alloc(2_000_000)).catch(() => {});
     await assert.rejects(put(store, 2, "n".repeat(20_000)), { name: "StoreFailedError", message: /no space left/ });
-    await assert.rejects(blobs.put(bytes(100_000), 200_000), { name: "StoreFailedError", message: /no space is left/ });
+    await assert.rejects(blobs.put(streamBytes(100_000), 200_000), {
+      name: "StoreFailedError",
+      message: /no space is left/,
+    });
     assert.equal(store.writable, false);
     await rm(join(folder, "other"));
-    await mended(store, wall);
+    await waitUntilWritable(store, wall);
     await put(store, 3);
-    assert.equal((await blobs.put(bytes(100_000), 200_000)).size, 100_000);
+    assert.equal((await blobs.put(streamBytes(100_000), 200_000)).size, 100_000);
     assert.equal(told.length, 2);
     await store.close();
     const again = await openFileStore({ path, collections, wall: systemWallClock });
-    assert.deepEqual(await idsIn(again), [1, 3]);
+    assert.deepEqual(await listIds(again), [1, 3]);
     await again.close();
   });
 
@@ -168,7 +171,7 @@ describe("full disk", () => {
   });
 });
 
-async function* bytes(count: number): AsyncGenerator<Uint8Array> {
+async function* streamBytes(count: number): AsyncGenerator<Uint8Array> {
   yield new Uint8Array(count);
 }
 

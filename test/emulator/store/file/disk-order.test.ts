@@ -28,7 +28,7 @@ const open = (folder: string, disk?: Disk, rest: { compactAfterBytes?: number; r
 const put = (store: Store, id: number) => store.transaction(`put ${id}`, (tx) => tx.put(people, createPerson(id)));
 
 /** Records the operations on the disk with file names. The random part of a temporary name is removed. */
-function noted(folder: string) {
+function createRecordingDisk(folder: string) {
   const calls: string[] = [];
   const disk = createGatedDisk((call, path) => {
     const name = path.slice(folder.length + 1).replace(/[0-9a-f]{12}\.svc-tmp$/, "tmp");
@@ -40,14 +40,14 @@ function noted(folder: string) {
 /** Merges consecutive writes to the same file. */
 const omitRepeatedCalls = (calls: readonly string[]): string[] => calls.filter((call, i) => call !== calls[i - 1]);
 
-async function until(isSo: () => boolean): Promise<void> {
+async function waitUntil(isSo: () => boolean): Promise<void> {
   while (!isSo()) await new Promise((resolve) => setImmediate(resolve));
 }
 
 describe("disk write order", () => {
   it("removes the old journal only after the new state is durable", async (t) => {
     const folder = await createTemporaryFolder(t);
-    const { calls, disk } = noted(folder);
+    const { calls, disk } = createRecordingDisk(folder);
     const store = await open(folder, disk);
     await put(store, 1);
     calls.length = 0;
@@ -72,7 +72,7 @@ describe("disk write order", () => {
 
   it("removes the journal at close only after the checkpoint is complete", async (t) => {
     const folder = await createTemporaryFolder(t);
-    const { calls, disk } = noted(folder);
+    const { calls, disk } = createRecordingDisk(folder);
     const store = await open(folder, disk);
     await put(store, 1);
     calls.length = 0;
@@ -100,7 +100,7 @@ describe("disk write order", () => {
 
   it("groups commits of one event loop turn into one write", async (t) => {
     const folder = await createTemporaryFolder(t);
-    const { calls, disk } = noted(folder);
+    const { calls, disk } = createRecordingDisk(folder);
     const store = await open(folder, disk);
     calls.length = 0;
     const commits: Promise<unknown>[] = [];
@@ -133,7 +133,7 @@ describe("disk write order", () => {
     });
     calls.length = 0;
     const settled = Promise.allSettled([put(store, 2), resetStore(store, (tx) => tx.put(people, createPerson(9)))]);
-    await until(() => calls.includes("datasync"));
+    await waitUntil(() => calls.includes("datasync"));
     for (let turn = 0; turn < 50; turn += 1) await new Promise((resolve) => setImmediate(resolve));
     assert.deepEqual(calls, ["write", "datasync"]);
     failed = true;

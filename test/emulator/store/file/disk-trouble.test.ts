@@ -27,7 +27,7 @@ const open = (folder: string, disk?: Disk, rest: { compactAfterBytes?: number; r
     ...rest,
   });
 
-async function reopened(folder: string): Promise<unknown> {
+async function reopenAndExport(folder: string): Promise<unknown> {
   const store = await open(folder);
   const content = await exportContent(store);
   await store.close();
@@ -76,7 +76,7 @@ describe("file store on a failing disk", () => {
       );
       assert.deepEqual(told, []);
       await store.close();
-      assert.deepEqual(await reopened(folder), good);
+      assert.deepEqual(await reopenAndExport(folder), good);
     });
   }
 
@@ -97,7 +97,7 @@ describe("file store on a failing disk", () => {
     broken = false;
     await store.close();
     assert.deepEqual(await readdir(folder), ["emulator.json"]);
-    assert.deepEqual(await reopened(folder), crashed);
+    assert.deepEqual(await reopenAndExport(folder), crashed);
   });
 
   it("never adds data to a snapshot before it is durable in the journal", async (t) => {
@@ -172,7 +172,7 @@ describe("file store on a failing disk", () => {
     await put(store, 2);
     const after = await exportContent(store);
     await store.close();
-    assert.deepEqual(await reopened(folder), after);
+    assert.deepEqual(await reopenAndExport(folder), after);
   });
 
   it("writes the old state again if the new one is in place but may not be durable", async (t) => {
@@ -201,7 +201,7 @@ describe("file store on a failing disk", () => {
     const crashed = await createTemporaryFolder(t);
     await cp(folder, crashed, { recursive: true });
     await store.close();
-    assert.deepEqual(await reopened(crashed), after);
+    assert.deepEqual(await reopenAndExport(crashed), after);
   });
 });
 
@@ -234,7 +234,7 @@ describe("crash of a file store", () => {
     it(`leaves a readable file with every acknowledged write ${what}`, async (t) => {
       let crashes = 0;
       for (let at = 0; crashes === at; at += 16) {
-        const places = Array.from({ length: 16 }, (_, i) => crashAt(t, at + i, live));
+        const places = Array.from({ length: 16 }, (_, i) => checkCrashAt(t, at + i, live));
         crashes += (await Promise.all(places)).filter((crashed) => crashed).length;
       }
       assert.ok(crashes > 20, `only ${crashes} places to crash at`);
@@ -245,7 +245,7 @@ describe("crash of a file store", () => {
 /**
  * Makes the disk fail before its n-th change, then opens the result. Returns false if the operations ended before that.
  */
-async function crashAt(
+async function checkCrashAt(
   t: TestContext,
   at: number,
   live: (store: Store, acknowledged: unknown[]) => Promise<void>,
@@ -268,10 +268,10 @@ async function crashAt(
     assert.match(String(error), /crashed|no space left/);
   }
   await store?.close().catch(() => {});
-  const found = await reopened(folder);
+  const found = await reopenAndExport(folder);
   const last = acknowledged.at(-1);
   // An unacknowledged operation can be present completely or not at all.
-  const rest = missing(last, found);
+  const rest = findMissingIds(last, found);
   assert.deepEqual(rest, [], `crash at change ${at}: found ${JSON.stringify(found)}`);
   return calls > at;
 }
@@ -281,7 +281,7 @@ interface Content {
 }
 
 /** Returns the acknowledged IDs that are missing. A running reset can have removed all of them. */
-function missing(acknowledged: unknown, found: unknown): number[] {
+function findMissingIds(acknowledged: unknown, found: unknown): number[] {
   if (acknowledged === undefined) return [];
   const has = new Set((found as Content).rows.people.map((row) => row.id));
   const should = (acknowledged as Content).rows.people.map((row) => row.id);

@@ -7,13 +7,16 @@ import { systemWallClock } from "../../../../src/base/clock.ts";
 import { systemDisk } from "../../../../src/files/disk.ts";
 import { addCleanup } from "../../../support/cleanup.ts";
 import { createTemporaryFolder, collections as ofTheSuite } from "../../../support/store.ts";
-import { historySuite } from "../port/history.ts";
-import type { Open, Opened, OpenOptions } from "../port/open.ts";
-import { portSuite } from "../port/port-suite.ts";
+import { defineHistorySuite } from "../port/history.ts";
+import type { Open, OpenedStore, OpenOptions } from "../port/open.ts";
+import { definePortSuite } from "../port/port-suite.ts";
 
 const open: Open = async (t, { collections = ofTheSuite, wall = systemWallClock, historyBytes } = {}) => {
   const path = join(await createTemporaryFolder(t), "emulator.json");
-  const openAs = async (collections: readonly Collection[], more: OpenOptions = { historyBytes }): Promise<Opened> => {
+  const openAs = async (
+    collections: readonly Collection[],
+    more: OpenOptions = { historyBytes },
+  ): Promise<OpenedStore> => {
     // Small, so that it is compacted all the time.
     const store = await openFileStore({ path, collections, wall, compactAfterBytes: 400, ...more });
     addCleanup(t, () => store.close());
@@ -32,5 +35,5 @@ const open: Open = async (t, { collections = ofTheSuite, wall = systemWallClock,
   return openAs(collections);
 };
 
-portSuite("the file store", open);
-historySuite("the file store", open);
+definePortSuite("the file store", open);
+defineHistorySuite("the file store", open);

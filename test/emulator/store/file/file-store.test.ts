@@ -23,7 +23,10 @@ type Rest = Partial<FileStoreOptions>;
 const open = (folder: string, rest: Rest = {}): Promise<Store> =>
   openFileStore({ path: join(folder, "emulator.json"), collections, wall: systemWallClock, ...rest });
 
-async function seeded(t: TestContext, rest: Rest = {}): Promise<{ folder: string; path: string; store: Store }> {
+async function openSeededStore(
+  t: TestContext,
+  rest: Rest = {},
+): Promise<{ folder: string; path: string; store: Store }> {
   const folder = await createTemporaryFolder(t);
   const store = await open(folder, rest);
   // Closing fails if the test has changed the files.
@@ -43,7 +46,7 @@ async function seeded(t: TestContext, rest: Rest = {}): Promise<{ folder: string
 }
 
 /** Opens a copy of the current files, which equals the files after a crash. */
-async function reopened(t: TestContext, folder: string): Promise<unknown> {
+async function reopenCopyAndExport(t: TestContext, folder: string): Promise<unknown> {
   const copy = await copyOf(t, folder);
   const store = await open(copy);
   const content = await exportContent(store);
@@ -65,9 +68,9 @@ async function copyOf(t: TestContext, folder: string): Promise<string> {
 
 describe("state file", () => {
   it("contains all commits even if the process never closed it", async (t) => {
-    const { folder, store } = await seeded(t);
+    const { folder, store } = await openSeededStore(t);
     assert.deepEqual(await readdir(folder), ["emulator.json", "emulator.json.journal.1"]);
-    assert.deepEqual(await reopened(t, folder), await exportContent(store));
+    assert.deepEqual(await reopenCopyAndExport(t, folder), await exportContent(store));
   });
 
   it("retains its journal and aborts a running checkpoint if a close is slow", async (t) => {
@@ -86,11 +89,11 @@ describe("state file", () => {
       names.slice(2).filter((one) => !one.includes(".journal.")),
       [],
     );
-    assert.deepEqual(await reopened(t, folder), content);
+    assert.deepEqual(await reopenCopyAndExport(t, folder), content);
   });
 
   it("is one document with one row per line after a close", async (t) => {
-    const { folder, path, store } = await seeded(t);
+    const { folder, path, store } = await openSeededStore(t);
     await store.close();
     assert.deepEqual(await readdir(folder), ["emulator.json"]);
     const text = await readFile(path, "utf8");
@@ -114,27 +117,27 @@ describe("state file", () => {
   });
 
   it("is unchanged after a close and a start", async (t) => {
-    const { folder, store } = await seeded(t);
+    const { folder, store } = await openSeededStore(t);
     const before = await exportContent(store);
     await store.close();
-    assert.deepEqual(await reopened(t, folder), before);
+    assert.deepEqual(await reopenCopyAndExport(t, folder), before);
   });
 
   it("can contain more rows and identifiers than fit in a slice or block", async (t) => {
-    const { folder, store } = await seeded(t);
+    const { folder, store } = await openSeededStore(t);
     const names = Array.from({ length: 12_000 }, (_, i) => `identifier ${i} ${"x".repeat(i % 90)} ü`);
     await store.transaction("many", (tx) => {
       for (let id = 10; id < 9_000; id += 1) tx.put(people, createPerson(id, { tags: ["x".repeat(id % 70)] }));
       tx.map(owners, "a cluster with a long name", names);
     });
     const before = await exportContent(store);
-    assert.deepEqual(await reopened(t, folder), before);
+    assert.deepEqual(await reopenCopyAndExport(t, folder), before);
     await store.close();
-    assert.deepEqual(await reopened(t, folder), before);
+    assert.deepEqual(await reopenCopyAndExport(t, folder), before);
   });
 
   it("restores rows as they were written, even if they share objects", async (t) => {
-    const { folder, store } = await seeded(t);
+    const { folder, store } = await openSeededStore(t);
     await store.transaction("of many kinds", (tx) => {
       tx.put(people, createPerson(10, { age: 1 }));
       tx.put(people, createPerson(11, { age: 1 }));
@@ -151,11 +154,11 @@ describe("state file", () => {
       tx.put(people, createPerson(12));
       tx.put(people, createPerson(12, { tags: ["last"] }));
     });
-    assert.deepEqual(await reopened(t, folder), await exportContent(store));
+    assert.deepEqual(await reopenCopyAndExport(t, folder), await exportContent(store));
   });
 
   it("accepts a new state that survives an immediate crash", async (t) => {
-    const { folder, store } = await seeded(t);
+    const { folder, store } = await openSeededStore(t);
     await importDocument(store, { svc_state: 1, rows: { people: [createPerson(7)] } });
     await store.transaction("after", (tx) => tx.put(people, createPerson(8)));
     const expected = {
@@ -164,13 +167,13 @@ describe("state file", () => {
       mappings: { owners: {} },
     };
     assert.deepEqual(await exportContent(store), expected);
-    assert.deepEqual(await reopened(t, folder), expected);
+    assert.deepEqual(await reopenCopyAndExport(t, folder), expected);
     await resetStore(store, (tx) => tx.put(people, createPerson(9)));
-    assert.deepEqual(await reopened(t, folder), { ...expected, rows: { people: [createPerson(9)] } });
+    assert.deepEqual(await reopenCopyAndExport(t, folder), { ...expected, rows: { people: [createPerson(9)] } });
   });
 
   it("is compacted during transactions, and preserves insertion order", async (t) => {
-    const { folder, store } = await seeded(t, { compactAfterBytes: 2_000 });
+    const { folder, store } = await openSeededStore(t, { compactAfterBytes: 2_000 });
     const busy = (i: number) =>
       store.transaction("busy", (tx) => {
         tx.put(people, createPerson(100 + ((i * 7) % 90), { age: i, name: "n".repeat(i) }));
@@ -181,7 +184,7 @@ describe("state file", () => {
     for (let wave = 0; wave < 40; wave += 1) {
       await Promise.all(Array.from({ length: 10 }, (_, i) => busy(wave * 10 + i)));
     }
-    assert.deepEqual(await reopened(t, folder), await exportContent(store));
+    assert.deepEqual(await reopenCopyAndExport(t, folder), await exportContent(store));
     const generation = Math.max(
       ...(await readdir(folder)).map((name) => Number(/journal\.(\d+)$/.exec(name)?.[1] ?? 0)),
     );
@@ -191,7 +194,7 @@ describe("state file", () => {
 
 describe("torn last line", () => {
   it("is dropped wherever it was cut, without losing earlier lines", async (t) => {
-    const { folder, store } = await seeded(t);
+    const { folder, store } = await openSeededStore(t);
     const before = await exportContent(store);
     const journal = join(folder, "emulator.json.journal.1");
     const start = (await stat(journal)).size;
@@ -204,18 +207,22 @@ describe("torn last line", () => {
       assert.deepEqual(await exportContent(torn), before, `cut at byte ${end}`);
       // The next line must not continue the torn line.
       await torn.transaction("next", (tx) => tx.put(people, createPerson(78)));
-      assert.equal(JSON.stringify(await reopened(t, copy)), JSON.stringify(await exportContent(torn)), `cut at ${end}`);
+      assert.equal(
+        JSON.stringify(await reopenCopyAndExport(t, copy)),
+        JSON.stringify(await exportContent(torn)),
+        `cut at ${end}`,
+      );
       await torn.close();
     }
   });
 
   it("is dropped if it has a newline but missing bytes", async (t) => {
-    const { folder, store } = await seeded(t);
+    const { folder, store } = await openSeededStore(t);
     const before = await exportContent(store);
     const journal = join(folder, "emulator.json.journal.1");
     const line = formatLogLine('[["delete","people","1"]]', { number: 3, group: 3, before: 0 }).bytes;
     await writeFile(journal, line.toString().replace("people", "peo\0le"), { flag: "a" });
-    assert.deepEqual(await reopened(t, folder), before);
+    assert.deepEqual(await reopenCopyAndExport(t, folder), before);
   });
 });
 
@@ -277,19 +284,19 @@ describe("damaged state file", () => {
       const text = await readFile(join(copy, file), "utf8");
       assert.notEqual(damage(text), text, "the damage must be one");
       await writeFile(join(copy, file), damage(text));
-      const before = await filesIn(copy);
+      const before = await readFiles(copy);
       await assert.rejects(open(copy), (error: Error) => {
         assert.equal(error.name, "StateFormatError");
         assert.match(error.message, message);
         assert.match(error.message, /Nothing was changed\. Run "svc emulator repair .*emulator\.json"/);
         return true;
       });
-      assert.deepEqual(await filesIn(copy), before);
+      assert.deepEqual(await readFiles(copy), before);
     });
   }
 
   it("is not reported as damaged if another version wrote it", async (t) => {
-    const { folder, path, store } = await seeded(t);
+    const { folder, path, store } = await openSeededStore(t);
     await store.close();
     await writeFile(path, (await readFile(path, "utf8")).replace('"svc_state": 1', '"svc_state": 4'));
     await assert.rejects(open(folder), {
@@ -300,7 +307,7 @@ describe("damaged state file", () => {
   });
 
   it("is never recreated if only its journal exists", async (t) => {
-    const { folder } = await seeded(t);
+    const { folder } = await openSeededStore(t);
     const copy = await createTemporaryFolder(t);
     const journal = await readFile(join(folder, "emulator.json.journal.1"));
     await writeFile(join(copy, "emulator.json.journal.1"), journal);
@@ -309,7 +316,7 @@ describe("damaged state file", () => {
   });
 
   it("is rejected if an intermediate journal is missing", async (t) => {
-    const { folder, store } = await seeded(t);
+    const { folder, store } = await openSeededStore(t);
     await store.close();
     const first = formatFirstLine(JSON.stringify({ svc_journal: 1, generation: 9, after: 8 })).toString();
     const line = formatLogLine('[["delete","people","1"]]', { number: 9, group: 9, before: 0 }).bytes.toString();
@@ -318,7 +325,7 @@ describe("damaged state file", () => {
   });
 });
 
-async function filesIn(folder: string): Promise<Record<string, string>> {
+async function readFiles(folder: string): Promise<Record<string, string>> {
   const names = (await readdir(folder)).sort();
   return Object.fromEntries(
     await Promise.all(names.map(async (name) => [name, await readFile(join(folder, name), "utf8")] as const)),
@@ -332,7 +339,7 @@ describe("journal changed by a user while the store is open", () => {
   ];
   for (const [what, change] of changes) {
     it(`is not written to if it ${what}, until it is moved away`, async (t) => {
-      const { folder, path, store } = await seeded(t);
+      const { folder, path, store } = await openSeededStore(t);
       const journal = join(folder, "emulator.json.journal.1");
       const older = await readFile(journal);
       await store.transaction("more", (tx) => tx.put(people, createPerson(4)));
@@ -353,14 +360,14 @@ describe("journal changed by a user while the store is open", () => {
       await rename(journal, join(folder, "theirs"));
       while (!store.writable) await new Promise((turn) => setImmediate(turn));
       await store.transaction("after", (tx) => tx.put(people, createPerson(6)));
-      assert.deepEqual(await reopened(t, folder), await exportContent(store));
+      assert.deepEqual(await reopenCopyAndExport(t, folder), await exportContent(store));
       const ids = (await exportContent(store)).rows.people!.map((row) => Reflect.get(row, "id"));
       assert.deepEqual([ids, (await readFile(path)).length > 0], [[1, 3, 4, 6], true]);
     });
   }
 
   it("is detected if an older copy replaces the state file", async (t) => {
-    const { path, store } = await seeded(t);
+    const { path, store } = await openSeededStore(t);
     await store.check!();
     await writeFile(path, await readFile(path));
     await store.check!();

@@ -21,7 +21,7 @@ describe("SIGTERM with 200 MB of state", () => {
     await writeFile(join(folder, "seed.json"), JSON.stringify({ clusters: [{ id: "eu-1", label: "eu", key }] }));
     const first = await start(t, folder);
     let requests = 0;
-    while ((await sizeOf(folder)) < stateBytes) {
+    while ((await measureFolderBytes(folder)) < stateBytes) {
       await first.map(requests);
       requests += 1;
     }
@@ -45,7 +45,7 @@ describe("SIGTERM with 200 MB of state", () => {
 });
 
 /** Returns the size of the state and its journals without files that are removed meanwhile. */
-async function sizeOf(folder: string): Promise<number> {
+async function measureFolderBytes(folder: string): Promise<number> {
   const sizes = (await readdir(folder)).map((name) =>
     stat(join(folder, name)).then(
       ({ size }) => size,
@@ -56,7 +56,7 @@ async function sizeOf(folder: string): Promise<number> {
 }
 
 /** Returns the e-mail hashes of one request. No two requests share a hash. */
-const hashesOf = (request: number): string[] =>
+const createHashes = (request: number): string[] =>
   Array.from({ length: perRequest }, (_, at) => createHash("sha256").update(`${request}.${at}`).digest("hex"));
 
 /** Runs `svc emulator start` from the package. */
@@ -85,11 +85,11 @@ async function start(t: TestContext, folder: string) {
       post(
         "/router/v1/cluster_emails/bulk",
         { "x-cluster-key": key },
-        { email_hash_list: hashesOf(request), cluster_id: "eu-1" },
+        { email_hash_list: createHashes(request), cluster_id: "eu-1" },
       ),
     /** Returns the number of mapped hashes of a request. */
     async countOf(request: number): Promise<number> {
-      const hashes = hashesOf(request);
+      const hashes = createHashes(request);
       let count = 0;
       for (let from = 0; from < hashes.length; from += 10_000) {
         const body = { table: "cluster_emails", keys: hashes.slice(from, from + 10_000) };

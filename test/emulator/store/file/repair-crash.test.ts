@@ -12,9 +12,9 @@ const path = `${folder}/emulator.json`;
 const journal = `${path}.journal.2`;
 
 /** Copies the disk without any loss. */
-const copied = (disk: ForgetfulDisk): ForgetfulDisk => disk.crash(() => 0);
+const copyDisk = (disk: ForgetfulDisk): ForgetfulDisk => disk.crash(() => 0);
 
-async function textOf(disk: ForgetfulDisk, file: string): Promise<string> {
+async function readText(disk: ForgetfulDisk, file: string): Promise<string> {
   const opened = await disk.open(file);
   const bytes = new Uint8Array(await opened.size());
   await opened.read(bytes, 0);
@@ -25,7 +25,7 @@ async function textOf(disk: ForgetfulDisk, file: string): Promise<string> {
  * Creates people 1 to 3 and two identifiers in the checkpoint and 4 to 6 in the journal, then overwrites part of a
  * file.
  */
-async function damaged(file: string, from: string, to: string): Promise<ForgetfulDisk> {
+async function createDamagedDisk(file: string, from: string, to: string): Promise<ForgetfulDisk> {
   let disk = new ForgetfulDisk();
   const first = await openFileStore({ path, collections, wall: systemWallClock, disk });
   await first.transaction("seed", (tx) => {
@@ -35,8 +35,8 @@ async function damaged(file: string, from: string, to: string): Promise<Forgetfu
   await first.close();
   const second = await openFileStore({ path, collections, wall: systemWallClock, disk });
   for (const id of [4, 5, 6]) await second.transaction("more", (tx) => tx.put(people, createPerson(id)));
-  disk = copied(disk);
-  const at = (await textOf(disk, file)).indexOf(from);
+  disk = copyDisk(disk);
+  const at = (await readText(disk, file)).indexOf(from);
   assert.ok(at > 0);
   const opened = await disk.open(file);
   await opened.write(Buffer.from(to), at);
@@ -44,7 +44,7 @@ async function damaged(file: string, from: string, to: string): Promise<Forgetfu
   return disk;
 }
 
-async function contentIn(disk: ForgetfulDisk): Promise<unknown> {
+async function readContent(disk: ForgetfulDisk): Promise<unknown> {
   const store = await openFileStore({ path, collections, wall: systemWallClock, disk });
   const content = await exportContent(store);
   await store.close();
@@ -58,31 +58,31 @@ describe("crash during a repair", () => {
   ];
   for (const [what, file, from, to] of damages) {
     it(`permits a repeated repair of ${what} with the same result`, async () => {
-      const before = await damaged(file, from, to);
-      const bad = await textOf(before, file);
-      const whole = copied(before);
+      const before = await createDamagedDisk(file, from, to);
+      const bad = await readText(before, file);
+      const whole = copyDisk(before);
       let steps = 0;
       whole.before = () => {
         steps += 1;
       };
       assert.equal((await repairFile({ path, collections, disk: whole })).repaired, true);
       whole.before = () => {};
-      const expected = await contentIn(whole);
+      const expected = await readContent(whole);
       assert.ok(steps > 5, `only ${steps} steps`);
 
       for (let at = 0; at < steps; at += 1) {
         const chances = [() => 0, () => 0.99, ...Array.from({ length: 8 }, (_, seed) => createSeededRandom(seed))];
         for (const [number, chance] of chances.entries()) {
           const where = `dead before step ${at}, chance ${number}`;
-          const disk = copied(before);
+          const disk = copyDisk(before);
           crashDiskAt(disk, at);
           await assert.rejects(repairFile({ path, collections, disk }), DiskCrashedError, where);
           const found = disk.crash(chance);
           await repairFile({ path, collections, disk: found });
           const names = (await found.list(folder)).map((name) => `${folder}/${name}`);
-          const texts = await Promise.all(names.map((name) => textOf(found, name)));
+          const texts = await Promise.all(names.map((name) => readText(found, name)));
           assert.ok(texts.includes(bad), `${where}: the damaged bytes are gone, of ${names.join(" ")}`);
-          assert.deepEqual(await contentIn(found), expected, where);
+          assert.deepEqual(await readContent(found), expected, where);
         }
       }
     });

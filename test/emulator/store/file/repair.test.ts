@@ -11,7 +11,7 @@ import { collections, createPerson, createTemporaryFolder, owners, people } from
 const open = (path: string): Promise<Store> => openFileStore({ path, collections, wall: systemWallClock });
 
 /** Creates a checkpoint with people 1 to 3 and two identifiers, and a journal that adds 4, 5 and 6. */
-async function stateOf(t: TestContext): Promise<{ folder: string; path: string; journal: string }> {
+async function createState(t: TestContext): Promise<{ folder: string; path: string; journal: string }> {
   const folder = await createTemporaryFolder(t);
   const path = join(folder, "emulator.json");
   const first = await open(path);
@@ -36,7 +36,7 @@ async function damage(file: string, from: string, to: string): Promise<string> {
   return text.replace(from, to);
 }
 
-async function peopleIn(path: string): Promise<{ ids: number[]; owned: number }> {
+async function readPeople(path: string): Promise<{ ids: number[]; owned: number }> {
   const store = await open(path);
   const found = await store.read(async (view) => ({
     ids: (await view.list(people)).map((row) => row.id),
@@ -48,7 +48,7 @@ async function peopleIn(path: string): Promise<{ ids: number[]; owned: number }>
 
 describe("repair of a state file", () => {
   it("changes nothing in an undamaged file", async (t) => {
-    const { folder, path } = await stateOf(t);
+    const { folder, path } = await createState(t);
     const before = await readdir(folder);
     assert.deepEqual(await repairFile({ path, collections }), {
       repaired: false,
@@ -61,7 +61,7 @@ describe("repair of a state file", () => {
   });
 
   it("retains the rows before a damaged line and the contents of the journal", async (t) => {
-    const { path } = await stateOf(t);
+    const { path } = await createState(t);
     const damaged = await damage(path, '{"id":2,', '{"id":2;');
     assert.deepEqual(await repairFile({ path, collections }), {
       repaired: true,
@@ -71,19 +71,19 @@ describe("repair of a state file", () => {
       aside: [`${path}.damaged`],
     });
     assert.equal(await readFile(`${path}.damaged`, "utf8"), damaged);
-    assert.deepEqual(await peopleIn(path), { ids: [1, 4, 5, 6], owned: 0 });
+    assert.deepEqual(await readPeople(path), { ids: [1, 4, 5, 6], owned: 0 });
   });
 
   it("retains all readable data if only the checksum is wrong", async (t) => {
-    const { path } = await stateOf(t);
+    const { path } = await createState(t);
     await damage(path, '"name":"p2"', '"name":"by hand"');
     const { repaired, kept } = await repairFile({ path, collections });
     assert.deepEqual({ repaired, kept }, { repaired: true, kept: { rows: 6, mappings: 2, transactions: 3 } });
-    assert.deepEqual(await peopleIn(path), { ids: [1, 2, 3, 4, 5, 6], owned: 2 });
+    assert.deepEqual(await readPeople(path), { ids: [1, 2, 3, 4, 5, 6], owned: 2 });
   });
 
   it("retains the transactions before a damaged journal line, and keeps the damaged file", async (t) => {
-    const { folder, path, journal } = await stateOf(t);
+    const { folder, path, journal } = await createState(t);
     await writeFile(`${journal}.damaged`, "of an earlier repair");
     const damaged = await damage(journal, "p5", "q5");
     assert.deepEqual(await repairFile({ path, collections }), {
@@ -94,7 +94,7 @@ describe("repair of a state file", () => {
       aside: [`${journal}.damaged-2`],
     });
     assert.equal(await readFile(`${journal}.damaged-2`, "utf8"), damaged);
-    assert.deepEqual(await peopleIn(path), { ids: [1, 2, 3, 4], owned: 2 });
+    assert.deepEqual(await readPeople(path), { ids: [1, 2, 3, 4], owned: 2 });
     assert.deepEqual(await readdir(folder), [
       "emulator.json",
       "emulator.json.journal.2.damaged",
@@ -103,7 +103,7 @@ describe("repair of a state file", () => {
   });
 
   it("rejects a missing file and another version", async (t) => {
-    const { path } = await stateOf(t);
+    const { path } = await createState(t);
     await assert.rejects(repairFile({ path: `${path}.other`, collections }), /not found/);
     await damage(path, '"svc_state": 1', '"svc_state": 4');
     await assert.rejects(repairFile({ path, collections }), /svc 0\.1\.0 wrote it in format 4/);

@@ -21,8 +21,8 @@ const wall = createMovedWallClock();
 const claim = (paths: readonly string[], who: RunFile | undefined) => claimRunFile({ paths, run: who, wall });
 
 /** Returns the PID of an ended process. */
-const gonePid = (): number => spawnSync(process.execPath, ["--version"]).pid;
-const instanceIn = async (path: string): Promise<unknown> => JSON.parse(await readFile(path, "utf8")).instance_id;
+const getEndedPid = (): number => spawnSync(process.execPath, ["--version"]).pid;
+const readInstanceId = async (path: string): Promise<unknown> => JSON.parse(await readFile(path, "utf8")).instance_id;
 
 describe("run file", () => {
   it("describes the running process, is private, and is removed at the end", async (t) => {
@@ -47,7 +47,7 @@ describe("run file", () => {
       assert.doesNotMatch(error.message, /secret-token/);
       return true;
     });
-    assert.equal(await instanceIn(path), "one");
+    assert.equal(await readInstanceId(path), "one");
     await first.release();
   });
 
@@ -73,7 +73,7 @@ describe("run file", () => {
 
   it("belongs to exactly one of many processes that replace a stale one", async (t) => {
     const path = join(await createTemporaryFolder(t), "emulator.json.run");
-    await writeFile(path, JSON.stringify({ ...run("old", gonePid()), id: "old", ...(await identifyMachine()) }));
+    await writeFile(path, JSON.stringify({ ...run("old", getEndedPid()), id: "old", ...(await identifyMachine()) }));
     const starting = Array.from({ length: 8 }, (_, i) => claim([path], run(`new-${i}`)));
     const settled = await Promise.allSettled(starting);
     assert.equal(settled.filter(({ status }) => status === "fulfilled").length, 1);
@@ -85,7 +85,7 @@ describe("run file", () => {
     const first = await claim([path], run("one"));
     await writeFile(path, JSON.stringify(run("two")));
     await first.release();
-    assert.equal(await instanceIn(path), "two");
+    assert.equal(await readInstanceId(path), "two");
   });
 });
 

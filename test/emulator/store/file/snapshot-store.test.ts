@@ -7,11 +7,11 @@ import { createMemorySnapshotStore } from "../../../../emulator/store/memory-sto
 import type { SnapshotStore } from "../../../../emulator/store/snapshot-store.ts";
 import { createTemporaryFolder } from "../../../support/store.ts";
 
-async function* text(...pieces: readonly string[]): AsyncGenerator<Uint8Array, void> {
+async function* streamText(...pieces: readonly string[]): AsyncGenerator<Uint8Array, void> {
   for (const piece of pieces) yield Buffer.from(piece);
 }
 
-async function* failing(): AsyncGenerator<Uint8Array, void> {
+async function* streamFailing(): AsyncGenerator<Uint8Array, void> {
   yield Buffer.from("half");
   throw new Error("no more");
 }
@@ -34,11 +34,11 @@ for (const [where, open] of Object.entries(stores)) {
     it("returns the last document stored under each name", async (t) => {
       const snapshotStore = await open(t);
       assert.deepEqual(await snapshotStore.list(), []);
-      await snapshotStore.put("a", text("one\ntw", "o\n"));
-      await snapshotStore.put("a10", text("ten\n"));
-      await snapshotStore.put("a9", text("nine"));
+      await snapshotStore.put("a", streamText("one\ntw", "o\n"));
+      await snapshotStore.put("a10", streamText("ten\n"));
+      await snapshotStore.put("a9", streamText("nine"));
       assert.equal(await read(snapshotStore, "a"), "one\ntwo\n");
-      await snapshotStore.put("A", text("three\n"));
+      await snapshotStore.put("A", streamText("three\n"));
       assert.deepEqual(
         (await snapshotStore.list()).map(({ name, bytes }) => [name, bytes]),
         [
@@ -53,9 +53,9 @@ for (const [where, open] of Object.entries(stores)) {
 
     it("retains the old document if the new one fails", async (t) => {
       const snapshotStore = await open(t);
-      await snapshotStore.put("a", text("one"));
-      await assert.rejects(snapshotStore.put("a", failing()), { message: "no more" });
-      await assert.rejects(snapshotStore.put("b", failing()), { message: "no more" });
+      await snapshotStore.put("a", streamText("one"));
+      await assert.rejects(snapshotStore.put("a", streamFailing()), { message: "no more" });
+      await assert.rejects(snapshotStore.put("b", streamFailing()), { message: "no more" });
       assert.deepEqual([await read(snapshotStore, "a"), (await snapshotStore.list()).length], ["one", 1]);
     });
   });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { explainUnusable } from "../../../../emulator/store/file/file-store.ts";
 
-const refused = (code: string) => Object.assign(new Error(`${code}: said the system`), { code });
+const createSystemError = (code: string) => Object.assign(new Error(`${code}: said the system`), { code });
 const path = "/data/emulator.json";
 
 describe("explanation of a startup system error", () => {
@@ -16,12 +16,14 @@ describe("explanation of a startup system error", () => {
     ],
   ] as const) {
     it(`describes ${code} as: ${why}`, () =>
-      assert.throws(() => explainUnusable(path, refused(code)), {
+      assert.throws(() => explainUnusable(path, createSystemError(code)), {
         name: "StateAccessError",
         message: `The state ${path} cannot be opened: ${why}. ${next}`,
       }));
   }
 
   it("returns an unknown error unchanged", () =>
-    assert.throws(() => explainUnusable(path, refused("EWHATEVER")), { message: "EWHATEVER: said the system" }));
+    assert.throws(() => explainUnusable(path, createSystemError("EWHATEVER")), {
+      message: "EWHATEVER: said the system",
+    }));
 });

@@ -22,7 +22,7 @@ const open = (folder: string, ...collections: Collection[]): Promise<Store> =>
  * Creates a state of the first version. Its checkpoint contains Ada and Bo. Its journal adds Cy, replaces Ada and
  * deletes Bo.
  */
-async function old(t: TestContext, how: "closed" | "killed"): Promise<string> {
+async function createOldState(t: TestContext, how: "closed" | "killed"): Promise<string> {
   const folder = await createTemporaryFolder(t);
   const first = await open(folder, members);
   await first.transaction("seed", (tx) => {
@@ -39,7 +39,7 @@ async function old(t: TestContext, how: "closed" | "killed"): Promise<string> {
     tx.delete(members, 2);
   });
   if (how === "killed") {
-    const copy = await copied(t, folder);
+    const copy = await copyFolder(t, folder);
     await store.close();
     return copy;
   }
@@ -47,13 +47,13 @@ async function old(t: TestContext, how: "closed" | "killed"): Promise<string> {
   return folder;
 }
 
-async function copied(t: TestContext, folder: string): Promise<string> {
+async function copyFolder(t: TestContext, folder: string): Promise<string> {
   const copy = await createTemporaryFolder(t);
-  for (const [name, text] of Object.entries(await filesIn(folder))) await writeFile(join(copy, name), text);
+  for (const [name, text] of Object.entries(await readFiles(folder))) await writeFile(join(copy, name), text);
   return copy;
 }
 
-async function filesIn(folder: string): Promise<Record<string, string>> {
+async function readFiles(folder: string): Promise<Record<string, string>> {
   const names = (await readdir(folder)).sort();
   return Object.fromEntries(
     await Promise.all(names.map(async (name) => [name, await readFile(join(folder, name), "utf8")] as const)),
@@ -63,7 +63,7 @@ async function filesIn(folder: string): Promise<Record<string, string>> {
 describe("state of an older version", () => {
   for (const how of ["closed", "killed"] as const) {
     it(`opens with every row in the new form if it was ${how}`, async (t) => {
-      const folder = await old(t, how);
+      const folder = await createOldState(t, how);
       const store = await open(folder, thirdMembers);
       const expected = [
         { id: 1, first_name: "Ada", grade: 1 },
@@ -86,7 +86,7 @@ describe("state of an older version", () => {
   }
 
   it("is upgraded from its own version", async (t) => {
-    const folder = await old(t, "killed");
+    const folder = await createOldState(t, "killed");
     await (await open(folder, secondMembers)).close();
     const store = await open(folder, thirdMembers);
     assert.deepEqual(await store.read((view) => view.get(thirdMembers, 3)), { id: 3, first_name: "Cy", grade: 1 });
@@ -112,8 +112,8 @@ describe("row without a known version", () => {
   ];
   for (const [what, wrote, collection, message] of words) {
     it(`is rejected as unsupported and not changed by a repair: ${what}`, async (t) => {
-      const folder = await old(t, wrote);
-      const before = await filesIn(folder);
+      const folder = await createOldState(t, wrote);
+      const before = await readFiles(folder);
       const collections = collection === owners ? [owners] : [collection, owners];
       const path = join(folder, "emulator.json");
       await assert.rejects(openFileStore({ path, collections, wall: systemWallClock }), (error: Error) => {
@@ -123,16 +123,16 @@ describe("row without a known version", () => {
         return true;
       });
       await assert.rejects(repairFile({ path, collections }), { name: "StateFormatError", message });
-      assert.deepEqual(await filesIn(folder), before);
+      assert.deepEqual(await readFiles(folder), before);
     });
   }
 });
 
 describe("state of a newer version", () => {
   it("is rejected with its version, and not changed by a repair", async (t) => {
-    const folder = await old(t, "killed");
+    const folder = await createOldState(t, "killed");
     await (await open(folder, thirdMembers)).close();
-    const before = await filesIn(folder);
+    const before = await readFiles(folder);
     const message = /svc 0\.1\.0 wrote it, with version 3 of members; this version of svc reads versions up to 2/;
     await assert.rejects(open(folder, secondMembers), { name: "StateFormatError", message });
     const path = join(folder, "emulator.json");
@@ -140,11 +140,11 @@ describe("state of a newer version", () => {
       name: "StateFormatError",
       message,
     });
-    assert.deepEqual(await filesIn(folder), before);
+    assert.deepEqual(await readFiles(folder), before);
   });
 
   it("is also recognized by a newer format", async (t) => {
-    const folder = await old(t, "closed");
+    const folder = await createOldState(t, "closed");
     const path = join(folder, "emulator.json");
     const text = await readFile(path, "utf8");
     await writeFile(path, text.replace('"svc_state": 1', '"svc_state": 7').replace('"0.1.0"', '"4.5.6"'));

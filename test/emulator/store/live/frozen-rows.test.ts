@@ -19,14 +19,14 @@ describe("frozen row", () => {
       new RowTable(defineRows<typeof row>({ name: "rows", schema: z.any(), key: ({ id }) => id, indexes: {} })).put(
         row,
       );
-      assert.deepEqual(thawed(row), []);
+      assert.deepEqual(findUnfrozenPaths(row), []);
     });
   }
 });
 
 /** Returns the paths of all mutable values. */
-function thawed(value: unknown, path = "row"): string[] {
+function findUnfrozenPaths(value: unknown, path = "row"): string[] {
   if (typeof value !== "object" || value === null) return [];
-  const within = Object.entries(value).flatMap(([name, inner]) => thawed(inner, `${path}.${name}`));
+  const within = Object.entries(value).flatMap(([name, inner]) => findUnfrozenPaths(inner, `${path}.${name}`));
   return Object.isFrozen(value) ? within : [path, ...within];
 }

@@ -62,7 +62,7 @@ class ScriptedLog implements CommitLog {
   }
 }
 
-function stage() {
+function createScriptedStore() {
   const wall = new ManualWallClock();
   const log = new ScriptedLog();
   const store = new LiveStore({ state: new State(collections), wall, log });
@@ -73,7 +73,7 @@ function stage() {
 }
 
 /** Returns a promise and its current outcome. */
-function watched(work: Promise<unknown>) {
+function trackOutcome(work: Promise<unknown>) {
   const seen = { ended: "not yet", work };
   work.then(
     () => {
@@ -88,14 +88,14 @@ function watched(work: Promise<unknown>) {
 
 describe("commit of a transaction", () => {
   it("is visible immediately, and completes when it is durable", async () => {
-    const { log, store, put, names } = stage();
+    const { log, store, put, names } = createScriptedStore();
     const told: string[] = [];
     store.watch([people], () => told.push("people"));
-    const write = watched(put(1));
+    const write = trackOutcome(put(1));
     await waitForIdle();
     assert.deepEqual([await names(), write.ended, told], [["p1"], "not yet", []]);
-    const reader = watched(store.transaction("read only", (tx) => tx.count(people)));
-    const flushed = watched(store.waitUntilDurable());
+    const reader = trackOutcome(store.transaction("read only", (tx) => tx.count(people)));
+    const flushed = trackOutcome(store.waitUntilDurable());
     await waitForIdle();
     assert.deepEqual([reader.ended, flushed.ended], ["not yet", "not yet"]);
     log.goOn();
@@ -105,7 +105,7 @@ describe("commit of a transaction", () => {
   });
 
   it("writes nothing and notifies no watcher if it has no changes", async () => {
-    const { log, store } = stage();
+    const { log, store } = createScriptedStore();
     const first = store.transaction("map", (tx) => tx.map(owners, "eu-1", ["a", "b"]));
     await waitForIdle();
     log.goOn();
@@ -122,7 +122,7 @@ describe("commit of a transaction", () => {
   });
 
   it("reports the last number of a sequence once", async () => {
-    const { log, store } = stage();
+    const { log, store } = createScriptedStore();
     const numbers = store.transaction("next", (tx) => [tx.next("a"), tx.next("b"), tx.next("a")]);
     await waitForIdle();
     log.goOn();
@@ -138,7 +138,7 @@ describe("commit of a transaction", () => {
 
 describe("failing log", () => {
   it("rolls back exactly the commits that are not durable, before notifying watchers", async () => {
-    const { log, store, put, names } = stage();
+    const { log, store, put, names } = createScriptedStore();
     const first = put(1);
     await waitForIdle();
     log.goOn();
@@ -149,7 +149,7 @@ describe("failing log", () => {
       put(2),
       store.transaction("delete", (tx) => tx.delete(people, 1)),
       put(1, "a third name"),
-    ].map(watched);
+    ].map(trackOutcome);
     await waitForIdle();
     assert.deepEqual(await names(), ["p2", "a third name"]);
     log.breakDown();
@@ -163,8 +163,8 @@ describe("failing log", () => {
   });
 
   it("preserves everything confirmed earlier, however many commits are pending", async () => {
-    const { log, put, names, store } = stage();
-    const all = [put(1), put(2), put(3)].map(watched);
+    const { log, put, names, store } = createScriptedStore();
+    const all = [put(1), put(2), put(3)].map(trackOutcome);
     await waitForIdle();
     log.goOn();
     log.goOn();
@@ -180,7 +180,7 @@ describe("failing log", () => {
   });
 
   it("rejects writes and permits reads", async () => {
-    const { log, store, put, names } = stage();
+    const { log, store, put, names } = createScriptedStore();
     log.breakDown();
     await waitForIdle();
     const refused = { name: "StoreFailedError", message: "the disk is gone" };
@@ -194,7 +194,7 @@ describe("failing log", () => {
   });
 
   it("is retried with a delay that doubles up to eight seconds", async () => {
-    const { wall, log, put, store, names } = stage();
+    const { wall, log, put, store, names } = createScriptedStore();
     log.breakDown();
     await waitForIdle();
     assert.equal(log.attempts, 1);
@@ -214,10 +214,10 @@ describe("failing log", () => {
   });
 
   it("can be closed while it waits for a retry", async () => {
-    const { wall, log, store, put } = stage();
+    const { wall, log, store, put } = createScriptedStore();
     log.breakDown();
     await waitForIdle();
-    const closing = watched(store.close());
+    const closing = trackOutcome(store.close());
     await waitForIdle();
     assert.deepEqual([closing.ended, log.closed, wall.sleeping, log.attempts], ["done", true, [], 1]);
     await assert.rejects(put(1), { name: "StoreFailedError", message: "The store is closed; put 1 changed nothing" });
@@ -226,10 +226,10 @@ describe("failing log", () => {
 
 describe("closing store", () => {
   it("serves earlier callers, rejects later ones, and closes once", async () => {
-    const { log, store, put } = stage();
-    const before = watched(put(1));
+    const { log, store, put } = createScriptedStore();
+    const before = trackOutcome(put(1));
     await waitForIdle();
-    const closing = [store.close(), store.close()].map(watched);
+    const closing = [store.close(), store.close()].map(trackOutcome);
     await waitForIdle();
     log.goOn();
     await waitForIdle();

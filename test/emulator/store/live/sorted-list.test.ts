@@ -8,7 +8,7 @@ interface Item {
 }
 
 /** Generates the same pseudo-random numbers each time. */
-function* numbers(): Generator<number, never> {
+function* generateNumbers(): Generator<number, never> {
   for (let seed = 7; ; ) {
     seed = (seed * 48_271) % 2_147_483_647;
     yield seed;
@@ -17,7 +17,7 @@ function* numbers(): Generator<number, never> {
 
 describe("sorted list of several thousand items", () => {
   it("preserves its order, ranks and slices while items are added and removed", () => {
-    const random = numbers();
+    const random = generateNumbers();
     const list = new SortedList<Item>();
     const plain: Item[] = [];
     const before = (a: Item, b: Item) => a.value - b.value || a.ordinal - b.ordinal;
@@ -57,7 +57,7 @@ describe("sorted list of several thousand items", () => {
   });
 
   it("preserves its order while items move between a few values", () => {
-    const random = numbers();
+    const random = generateNumbers();
     const list = new SortedList<{ readonly ordinal: number }>();
     const items = Array.from({ length: 3_000 }, (_, before) => ({ ordinal: before + 1 }));
     for (const item of items) list.insert("waiting", item);

@@ -7,7 +7,7 @@ import { addCleanup } from "../../../support/cleanup.ts";
 import { collections, createPerson, people } from "../../../support/store.ts";
 import type { Open } from "./open.ts";
 
-const rowOf = (id: string, before?: CauseRow): CauseRow => ({
+const createCauseRow = (id: string, before?: CauseRow): CauseRow => ({
   id,
   what: "something",
   at: 1,
@@ -17,26 +17,30 @@ const rowOf = (id: string, before?: CauseRow): CauseRow => ({
   before: before?.id ?? null,
   moved_by: null,
 });
-const cause = (id: string, before?: Cause): Cause => ({ id, before, createRow: (known) => rowOf(id, known) });
-const kept = (store: Store) => store.read((view) => view.list(causes));
-const idsOf = async (store: Store) => (await kept(store)).map(({ id }) => id);
+const createCause = (id: string, before?: Cause): Cause => ({
+  id,
+  before,
+  createRow: (known) => createCauseRow(id, known),
+});
+const listCauses = (store: Store) => store.read((view) => view.list(causes));
+const listCauseIds = async (store: Store) => (await listCauses(store)).map(({ id }) => id);
 const withCauses = { collections: [...collections, causes] };
 
 /** A write names its cause, which the rows record and the store keeps. */
-export function causesSuite(open: Open): void {
+export function defineCausesSuite(open: Open): void {
   describe("the cause of a transaction", () => {
     it("is stored with its changes, once, after the previous cause", async (t) => {
       const { store } = await open(t, withCauses);
-      const second = cause("timer:1", cause("request:1"));
+      const second = createCause("timer:1", createCause("request:1"));
       await store.transaction("first", (tx) => tx.put(people, createPerson(1)), second);
       await store.transaction("again", (tx) => tx.put(people, createPerson(2)), second);
-      const request = rowOf("request:1");
-      assert.deepEqual(await kept(store), [request, rowOf("timer:1", request)]);
+      const request = createCauseRow("request:1");
+      assert.deepEqual(await listCauses(store), [request, createCauseRow("timer:1", request)]);
     });
 
     it("is not stored if it changes nothing, or if everything is rolled back", async (t) => {
       const { store } = await open(t, withCauses);
-      const asked = cause("request:1");
+      const asked = createCause("request:1");
       await store.transaction("reads", (tx) => tx.list(people), asked);
       await assert.rejects(
         store.transaction(
@@ -49,18 +53,18 @@ export function causesSuite(open: Open): void {
         ),
         { message: "no" },
       );
-      assert.deepEqual(await kept(store), []);
+      assert.deepEqual(await listCauses(store), []);
       await store.transaction("writes", (tx) => tx.put(people, createPerson(1)), asked);
-      assert.deepEqual(await idsOf(store), ["request:1"]);
+      assert.deepEqual(await listCauseIds(store), ["request:1"]);
     });
 
     it("is known inside, and a part of the work can have another one", async (t) => {
       const { store } = await open(t, withCauses);
       const seen: (string | undefined)[] = [];
-      const own = addCause(store, cause("advance:1"));
+      const own = addCause(store, createCause("advance:1"));
       await own.transaction("record", async (tx) => {
         seen.push(tx.cause?.id);
-        await tx.withCause(cause("timer:1"), () => {
+        await tx.withCause(createCause("timer:1"), () => {
           seen.push(tx.cause?.id);
           tx.put(people, createPerson(1));
         });
@@ -69,22 +73,22 @@ export function causesSuite(open: Open): void {
           seen.push(tx.cause?.id);
           tx.put(people, createPerson(2));
         });
-        await tx.withCause(cause("timer:2"), () => seen.push(tx.cause?.id));
+        await tx.withCause(createCause("timer:2"), () => seen.push(tx.cause?.id));
         await tx.withCause(undefined, () => seen.push(tx.cause?.id));
         seen.push(tx.cause?.id);
       });
       assert.deepEqual(seen, ["advance:1", "timer:1", "request:9", "timer:2", undefined, "advance:1"]);
-      assert.deepEqual(await idsOf(store), ["timer:1", "advance:1"]);
+      assert.deepEqual(await listCauseIds(store), ["timer:1", "advance:1"]);
     });
 
     it("is dropped for newer ones when there are too many", async (t) => {
       const { store } = await open(t, withCauses);
       await store.transaction("many", async (tx) => {
         for (let n = 1; n <= maxCauses + 2; n += 1) {
-          await tx.withCause(cause(`request:${n}`), () => tx.put(people, createPerson(1)));
+          await tx.withCause(createCause(`request:${n}`), () => tx.put(people, createPerson(1)));
         }
       });
-      const ids = await idsOf(store);
+      const ids = await listCauseIds(store);
       const left = maxCauses + 2 - causeEvictionBatch;
       const oldest = `request:${causeEvictionBatch + 1}`;
       assert.deepEqual([ids.length, ids[0], ids.at(-1)], [left, oldest, `request:${maxCauses + 2}`]);
@@ -93,10 +97,10 @@ export function causesSuite(open: Open): void {
     it("survives a kill together with its changes", async (t) => {
       const { store, kept: disk } = await open(t, withCauses);
       if (!disk) return;
-      await store.transaction("writes", (tx) => tx.put(people, createPerson(1)), cause("request:1"));
+      await store.transaction("writes", (tx) => tx.put(people, createPerson(1)), createCause("request:1"));
       const after = await disk.afterKill();
       addCleanup(t, () => after.close());
-      assert.deepEqual(await kept(after), [rowOf("request:1")]);
+      assert.deepEqual(await listCauses(after), [createCauseRow("request:1")]);
     });
   });
 }

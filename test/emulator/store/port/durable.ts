@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createPerson, exportContent, owners, people, resetStore } from "../../../support/store.ts";
-import { signal } from "./hands.ts";
+import { createSignal } from "./hands.ts";
 import type { Open } from "./open.ts";
 
 /** When watchers are notified, and what is stored by then. */
-export function durableSuite(open: Open): void {
+export function defineDurableSuite(open: Open): void {
   describe("a commit", () => {
     it("notifies the watchers of the collections that it touched, once, and not after a failure", async (t) => {
       const { store } = await open(t);
@@ -89,7 +89,7 @@ export function durableSuite(open: Open): void {
 
     it("does not wait for open transactions or readers", async (t) => {
       const { store } = await open(t);
-      const leave = signal();
+      const leave = createSignal();
       const writing = store.transaction("open", async (tx) => {
         tx.put(people, createPerson(1));
         await store.waitUntilDurable();

@@ -18,7 +18,7 @@ const seed = (tx: Transaction): void => {
 };
 
 /** All kinds of changes: added, replaced, removed, moved, and added again after a removal. */
-const change =
+const createChange =
   (round: number) =>
   (tx: Transaction): void => {
     const each = (step: number) => Array.from({ length: 40 }, (_, i) => (i * 293 + step * 31 + round * 7) % many);
@@ -43,7 +43,7 @@ const change =
     tx.next("numbers");
   };
 
-async function joined(pieces: AsyncIterable<string>, between: () => Promise<unknown>): Promise<unknown> {
+async function joinPieces(pieces: AsyncIterable<string>, between: () => Promise<unknown>): Promise<unknown> {
   let text = "";
   for await (const piece of pieces) {
     text += piece;
@@ -53,23 +53,23 @@ async function joined(pieces: AsyncIterable<string>, between: () => Promise<unkn
   return { sequences, rows, mappings };
 }
 
-async function seeded(store: Store): Promise<unknown> {
+async function seedAndExport(store: Store): Promise<unknown> {
   await store.transaction("seed", seed);
   return exportContent(store);
 }
 
 /** An export shows one moment and blocks no other work. */
-export function exportSuite(open: Open): void {
+export function defineExportSuite(open: Open): void {
   describe("an export", () => {
     it("has the state at its start, whatever is written while it is read", async (t) => {
       const { store } = await open(t);
-      const before = await seeded(store);
+      const before = await seedAndExport(store);
       let round = 0;
-      const found = await joined(store.export(), async () => {
+      const found = await joinPieces(store.export(), async () => {
         round += 1;
-        await store.transaction("change", change(round));
+        await store.transaction("change", createChange(round));
         const failing = store.transaction("fail", (tx) => {
-          change(round + 100)(tx);
+          createChange(round + 100)(tx);
           throw new Error("no");
         });
         await assert.rejects(failing, { message: "no" });
@@ -82,27 +82,27 @@ export function exportSuite(open: Open): void {
 
     it("has its own moment, next to another one", async (t) => {
       const { store } = await open(t);
-      const before = await seeded(store);
+      const before = await seedAndExport(store);
       let later: Promise<unknown> | undefined;
       let expected: unknown;
       let round = 0;
-      const found = await joined(store.export(), async () => {
+      const found = await joinPieces(store.export(), async () => {
         round += 1;
-        await store.transaction("change", change(round));
+        await store.transaction("change", createChange(round));
         if (round !== 4) return;
         expected = await exportContent(store);
         const pieces = store.export()[Symbol.asyncIterator]();
         const first = await pieces.next();
-        later = joined(resumed(first.value, pieces), async () => {});
+        later = joinPieces(resumePieces(first.value, pieces), async () => {});
       });
       assert.deepEqual([found, await later], [before, expected]);
     });
 
     it("continues when the exported state is replaced", async (t) => {
       const { store } = await open(t);
-      const before = await seeded(store);
+      const before = await seedAndExport(store);
       let isReset = false;
-      const found = await joined(store.export(), async () => {
+      const found = await joinPieces(store.export(), async () => {
         if (!isReset) await resetStore(store, (tx) => tx.put(people, createPerson(1)));
         isReset = true;
       });
@@ -112,16 +112,16 @@ export function exportSuite(open: Open): void {
 
     it("leaves nothing behind if it is not read to its end", async (t) => {
       const { store } = await open(t);
-      await seeded(store);
+      await seedAndExport(store);
       for await (const _ of store.export()) break;
-      for (let round = 1; round < 5; round += 1) await store.transaction("change", change(round));
-      const found = await joined(store.export(), async () => {});
+      for (let round = 1; round < 5; round += 1) await store.transaction("change", createChange(round));
+      const found = await joinPieces(store.export(), async () => {});
       assert.deepEqual(found, await exportContent(store));
     });
   });
 }
 
-async function* resumed(first: string, pieces: AsyncIterator<string>): AsyncGenerator<string, void> {
+async function* resumePieces(first: string, pieces: AsyncIterator<string>): AsyncGenerator<string, void> {
   yield first;
   for (let next = await pieces.next(); !next.done; next = await pieces.next()) yield next.value;
 }

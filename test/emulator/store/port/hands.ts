@@ -1,7 +1,7 @@
 import type { WallClock } from "../../../../src/base/clock.ts";
 
 /** An event that happens once. */
-export function signal(): { readonly raised: Promise<void>; raise(): void } {
+export function createSignal(): { readonly raised: Promise<void>; raise(): void } {
   let raise = () => {};
   const raised = new Promise<void>((resolve) => {
     raise = resolve;
@@ -10,7 +10,7 @@ export function signal(): { readonly raised: Promise<void>; raise(): void } {
 }
 
 /** Wall-clock time that only a test advances. */
-export function handWall(): WallClock & { move(ms: number): void } {
+export function createManualWall(): WallClock & { move(ms: number): void } {
   let now = 0;
   let sleepers: { until: number; wake: () => void }[] = [];
   return {

@@ -12,7 +12,7 @@ import {
   type StoreContent,
 } from "../../../support/store.ts";
 import { members, thirdMembers, owners as versionedOwners } from "../../../support/versioned-rows.ts";
-import type { Open, Opened } from "./open.ts";
+import type { Open, OpenedStore } from "./open.ts";
 
 type Step = { readonly puts: readonly number[] } | { readonly back: number } | "reset" | "reopen" | "keep" | "restore";
 
@@ -35,23 +35,23 @@ const put = (store: Store, id: number) =>
     tx.map(owners, number % 2 ? "eu-1" : "us-1", [`a${id}`]);
   });
 
-async function told(history: History): Promise<{ commits: Commit[]; reach: HistoryStart | undefined }> {
+async function readHistory(history: History): Promise<{ commits: Commit[]; reach: HistoryStart | undefined }> {
   const commits: Commit[] = [];
   const reach = await history.visit((commit) => commits.push(commit) > 0);
   return { commits, reach };
 }
 
 /** The states that led to the present one, oldest first, as the history returns them. */
-async function wayOf(store: Store): Promise<StoreContent[]> {
+async function listPastStates(store: Store): Promise<StoreContent[]> {
   const history = store.history!;
-  const { commits, reach } = await told(history);
+  const { commits, reach } = await readHistory(history);
   const numbers = [reach!.number, ...commits.reverse().map(({ number }) => number)];
   const states: StoreContent[] = [];
   for (const number of numbers) states.push(await exportContent((await history.restoreAfter(number)).store));
   return states;
 }
 
-async function goBack(store: Store, steps: number): Promise<void> {
+async function rewindStore(store: Store, steps: number): Promise<void> {
   const history = store.history!;
   const numbers: number[] = [];
   const reach = await history.visit(({ number }) => numbers.push(number) <= steps);
@@ -60,19 +60,19 @@ async function goBack(store: Store, steps: number): Promise<void> {
 }
 
 /** The history can be restored, for stores that keep one. */
-export function historySuite(name: string, open: Open): void {
+export function defineHistorySuite(name: string, open: Open): void {
   describe(`${name}: its history`, () => {
     it("contains the way to the present state, without replaced states, across restarts", async (t) => {
       await fc.assert(
         fc.asyncProperty(fc.array(step, { maxLength: 14 }), async (steps) => {
-          let opened: Opened = await open(t, { historyBytes: 10_000_000 });
+          let opened: OpenedStore = await open(t, { historyBytes: 10_000_000 });
           let way = [await exportContent(opened.store)];
-          let kept = { past: opened.store.history!.place(), document: await exportDocument(opened.store), way };
+          let kept = { past: opened.store.history!.getPosition(), document: await exportDocument(opened.store), way };
           for (const one of steps) {
             const { store } = opened;
             if (one === "reopen") opened = await opened.kept!.reopen();
             else if (one === "keep") {
-              kept = { past: store.history!.place(), document: await exportDocument(store), way };
+              kept = { past: store.history!.getPosition(), document: await exportDocument(store), way };
             } else if (one === "restore") {
               await store.takeOver(store.parseDocument(kept.document), { past: kept.past });
               way = kept.way;
@@ -80,7 +80,7 @@ export function historySuite(name: string, open: Open): void {
               await resetStore(store, (tx) => tx.put(people, createPerson(500)));
               way = [await exportContent(store)];
             } else if ("back" in one) {
-              await goBack(store, one.back);
+              await rewindStore(store, one.back);
               way = way.slice(0, Math.max(1, way.length - one.back));
             } else {
               // Written concurrently, so that some form one group.
@@ -90,12 +90,12 @@ export function historySuite(name: string, open: Open): void {
                 }),
               );
               const present = await exportContent(store);
-              const states = await wayOf(store);
+              const states = await listPastStates(store);
               assert.deepEqual(states.at(-1), present);
               way = [...way, ...states.slice(way.length)];
             }
           }
-          assert.deepEqual(await wayOf(opened.store), way);
+          assert.deepEqual(await listPastStates(opened.store), way);
           await opened.store.close();
         }),
         { numRuns: 15, examples: [[backTwiceAndRestored]] },
@@ -107,7 +107,7 @@ export function historySuite(name: string, open: Open): void {
       await store.transaction("one", (tx) => tx.put(members, { id: 1, name: "Ada Keller" }));
       await store.transaction("two", (tx) => tx.put(members, { id: 2, name: "Bo Li" }));
       const { history } = (await kept!.reopen([thirdMembers, versionedOwners])).store;
-      const { commits } = await told(history!);
+      const { commits } = await readHistory(history!);
       assert.equal(commits.length, 2);
       const { store: earlier } = await history!.restoreAfter(commits[1]!.number);
       assert.deepEqual(await earlier.read((view) => view.list(thirdMembers)), [{ id: 1, first_name: "Ada", grade: 1 }]);
@@ -123,7 +123,7 @@ export function historySuite(name: string, open: Open): void {
       try {
         for (let time = 0; time < 20; time += 1) {
           const before = written;
-          const { commits, reach } = await told(store.history!);
+          const { commits, reach } = await readHistory(store.history!);
           assert.equal(reach?.number, 0);
           assert.ok(commits.length >= before, `${commits.length} of ${before}`);
         }
@@ -136,14 +136,14 @@ export function historySuite(name: string, open: Open): void {
     it("drops the oldest entries beyond its limit, and is empty with a limit of 0", async (t) => {
       const { store, kept } = await open(t, { historyBytes: 6_000 });
       const states = [await exportContent(store)];
-      const reach = async () => (await told(store.history!)).reach!.number;
+      const reach = async () => (await readHistory(store.history!)).reach!.number;
       for (let number = 1; number <= 60 || (await reach()) === 0; number += 1) {
         await put(store, number % 7);
         states.push(await exportContent(store));
       }
       // Nothing is dropped while it is read.
       const again = await kept!.reopen();
-      const way = await wayOf(again.store);
+      const way = await listPastStates(again.store);
       assert.ok(way.length < states.length);
       assert.deepEqual(way, states.slice(-way.length));
       await assert.rejects(again.store.history!.restoreAfter(0), { message: /no longer in the history/ });

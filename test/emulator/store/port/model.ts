@@ -39,7 +39,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 );
 
 function writeToStore(tx: Transaction, change: Write): void {
-  if ("put" in change) tx.put(people, rowOf(change));
+  if ("put" in change) tx.put(people, createRow(change));
   else if ("delete" in change) tx.delete(people, change.delete);
   else if ("map" in change) tx.map(owners, change.to, change.map);
   else if ("unmap" in change) tx.unmap(owners, change.of, change.unmap);
@@ -47,7 +47,7 @@ function writeToStore(tx: Transaction, change: Write): void {
 }
 
 function writeToModel(model: Model, change: Write): void {
-  if ("put" in change) model.rows.set(String(change.put), rowOf(change));
+  if ("put" in change) model.rows.set(String(change.put), createRow(change));
   else if ("delete" in change) model.rows.delete(String(change.delete));
   else if ("map" in change) for (const name of change.map) model.owners.set(name, change.to);
   else if ("unmap" in change) {
@@ -55,7 +55,7 @@ function writeToModel(model: Model, change: Write): void {
   } else model.last += 1;
 }
 
-const rowOf = (change: Extract<Write, { put: number }>): Person =>
+const createRow = (change: Extract<Write, { put: number }>): Person =>
   createPerson(change.put, { tags: change.tags, ...(change.age === undefined ? {} : { age: change.age }) });
 
 const slices: IndexQuery<"age" | "tag">[] = [
@@ -100,7 +100,7 @@ async function compare(store: Store, model: Model): Promise<void> {
   });
 }
 
-async function live(t: TestContext, open: Open, steps: readonly Step[]): Promise<void> {
+async function runSteps(t: TestContext, open: Open, steps: readonly Step[]): Promise<void> {
   let { store, kept } = await open(t);
   const model: Model = { rows: new Map(), owners: new Map(), last: 0 };
   for (const each of steps) {
@@ -126,11 +126,11 @@ async function live(t: TestContext, open: Open, steps: readonly Step[]): Promise
 }
 
 /** Random operations on a store, compared with plain Maps. */
-export function modelSuite(open: Open): void {
+export function defineModelSuite(open: Open): void {
   describe("a store under random operations", () => {
     it("behaves like a Map, through failures, closes, crashes and replacements", async (t) => {
       await fc.assert(
-        fc.asyncProperty(fc.array(step, { maxLength: 25 }), (steps) => live(t, open, steps)),
+        fc.asyncProperty(fc.array(step, { maxLength: 25 }), (steps) => runSteps(t, open, steps)),
         { numRuns: 60 },
       );
     });

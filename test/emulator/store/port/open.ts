@@ -11,17 +11,17 @@ export interface OpenOptions {
 }
 
 /** Opens a new empty store, which is closed after the test. */
-export type Open = (t: TestContext, options?: OpenOptions) => Promise<Opened>;
+export type Open = (t: TestContext, options?: OpenOptions) => Promise<OpenedStore>;
 
-export interface Opened {
+export interface OpenedStore {
   readonly store: Store;
   /** Only for a durable store. Undefined for a store in memory. */
-  readonly kept?: Kept;
+  readonly kept?: DurableStoreControl;
 }
 
-export interface Kept {
+export interface DurableStoreControl {
   /** Closes it and opens it again with these collections. */
-  reopen(collections?: readonly Collection[], options?: Pick<OpenOptions, "historyBytes">): Promise<Opened>;
+  reopen(collections?: readonly Collection[], options?: Pick<OpenOptions, "historyBytes">): Promise<OpenedStore>;
   /** The state that a start would find after a kill at this moment. */
   afterKill(): Promise<Store>;
 }

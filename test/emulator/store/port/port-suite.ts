@@ -1,24 +1,24 @@
 import { describe } from "node:test";
-import { causesSuite } from "./causes.ts";
-import { durableSuite } from "./durable.ts";
-import { exportSuite } from "./export.ts";
-import { modelSuite } from "./model.ts";
+import { defineCausesSuite } from "./causes.ts";
+import { defineDurableSuite } from "./durable.ts";
+import { defineExportSuite } from "./export.ts";
+import { defineModelSuite } from "./model.ts";
 import type { Open } from "./open.ts";
-import { rowsSuite } from "./rows.ts";
-import { transactionsSuite } from "./transactions.ts";
-import { versionsSuite } from "./versions.ts";
-import { wholeStateSuite } from "./whole-state.ts";
+import { defineRowsSuite } from "./rows.ts";
+import { defineTransactionsSuite } from "./transactions.ts";
+import { defineVersionsSuite } from "./versions.ts";
+import { defineWholeStateSuite } from "./whole-state.ts";
 
 /** All guarantees of `emulator/store/port.ts`, for every implementation. */
-export function portSuite(name: string, open: Open): void {
+export function definePortSuite(name: string, open: Open): void {
   describe(name, () => {
-    rowsSuite(open);
-    transactionsSuite(open);
-    causesSuite(open);
-    durableSuite(open);
-    wholeStateSuite(open);
-    exportSuite(open);
-    versionsSuite(open);
-    modelSuite(open);
+    defineRowsSuite(open);
+    defineTransactionsSuite(open);
+    defineCausesSuite(open);
+    defineDurableSuite(open);
+    defineWholeStateSuite(open);
+    defineExportSuite(open);
+    defineVersionsSuite(open);
+    defineModelSuite(open);
   });
 }

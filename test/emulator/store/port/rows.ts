@@ -4,10 +4,10 @@ import { defineMapping, defineRows } from "../../../../emulator/store/port.ts";
 import { createPerson, owners, type Person, people } from "../../../support/store.ts";
 import type { Open } from "./open.ts";
 
-const ids = (list: readonly Person[]): number[] => list.map((row) => row.id);
+const getIds = (list: readonly Person[]): number[] => list.map((row) => row.id);
 
 /** Order, indexes and slices of rows, results of mappings, and the list of collections. */
-export function rowsSuite(open: Open): void {
+export function defineRowsSuite(open: Open): void {
   describe("rows", () => {
     it("are listed by an index, then in the order of insertion", async (t) => {
       const { store } = await open(t);
@@ -18,12 +18,12 @@ export function rowsSuite(open: Open): void {
         tx.put(people, createPerson(4));
       });
       const seen = await store.read(async (view) => ({
-        all: ids(await view.list(people)),
-        newest: ids(await view.list(people, { reverse: true, offset: 1, limit: 2 })),
-        byAge: ids(await view.list(people, { by: "age" })),
-        thirty: ids(await view.list(people, { by: "age", equals: 30, reverse: true })),
-        from21: ids(await view.list(people, { by: "age", from: 21, to: 30, offset: 1 })),
-        tagged: ids(await view.list(people, { by: "tag", equals: "a" })),
+        all: getIds(await view.list(people)),
+        newest: getIds(await view.list(people, { reverse: true, offset: 1, limit: 2 })),
+        byAge: getIds(await view.list(people, { by: "age" })),
+        thirty: getIds(await view.list(people, { by: "age", equals: 30, reverse: true })),
+        from21: getIds(await view.list(people, { by: "age", from: 21, to: 30, offset: 1 })),
+        tagged: getIds(await view.list(people, { by: "tag", equals: "a" })),
         counts: [await view.count(people), await view.count(people, { by: "age" })],
       }));
       assert.deepEqual(seen, {
@@ -44,8 +44,8 @@ export function rowsSuite(open: Open): void {
       });
       await store.transaction("replace", (tx) => tx.put(people, createPerson(1, { age: 9 })));
       const seen = await store.read(async (view) => [
-        ids(await view.list(people)),
-        ids(await view.list(people, { by: "age" })),
+        getIds(await view.list(people)),
+        getIds(await view.list(people, { by: "age" })),
       ]);
       assert.deepEqual(seen, [
         [1, 2, 3],

@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { View } from "../../../../emulator/store/port.ts";
 import { createPerson, exportContent, owners, type Person, people } from "../../../support/store.ts";
-import { handWall, signal } from "./hands.ts";
+import { createManualWall, createSignal } from "./hands.ts";
 import type { Open } from "./open.ts";
 
-const ids = (list: readonly Person[]): number[] => list.map((row) => row.id);
+const getIds = (list: readonly Person[]): number[] => list.map((row) => row.id);
 
 /** Transactions are atomic, serial and isolated from readers, cannot be nested, and have a time limit. */
-export function transactionsSuite(open: Open): void {
+export function defineTransactionsSuite(open: Open): void {
   describe("a transaction", () => {
     it("that fails leaves nothing behind", async (t) => {
       const { store } = await open(t);
@@ -32,7 +32,7 @@ export function transactionsSuite(open: Open): void {
       });
       await assert.rejects(failing, { message: "no" });
       assert.deepEqual(await exportContent(store), before);
-      const tagged = await store.read(async (view) => ids(await view.list(people, { by: "tag" })));
+      const tagged = await store.read(async (view) => getIds(await view.list(people, { by: "tag" })));
       assert.deepEqual(tagged, [1, 2, 3]);
     });
 
@@ -50,8 +50,8 @@ export function transactionsSuite(open: Open): void {
 
     it("hides its writes from readers until it ends", async (t) => {
       const { store } = await open(t);
-      const written = signal();
-      const proceed = signal();
+      const written = createSignal();
+      const proceed = createSignal();
       const writing = store.transaction("slow", async (tx) => {
         tx.put(people, createPerson(1));
         written.raise();
@@ -67,7 +67,7 @@ export function transactionsSuite(open: Open): void {
 
     it("waits until earlier reads end", async (t) => {
       const { store } = await open(t);
-      const proceed = signal();
+      const proceed = createSignal();
       const order: string[] = [];
       const reading = store.read(async (view) => {
         const before = await view.count(people);
@@ -104,9 +104,9 @@ export function transactionsSuite(open: Open): void {
     });
 
     it("inside another one, or inside a read, after an await, ends both within 2 s", async (t) => {
-      const wall = handWall();
+      const wall = createManualWall();
       const { store } = await open(t, { wall });
-      const opened = signal();
+      const opened = createSignal();
       const within = async (view: View) => {
         await view.count(people);
         const inner = store.transaction("inner", (tx) => tx.put(people, createPerson(2)));
@@ -137,11 +137,11 @@ export function transactionsSuite(open: Open): void {
     });
 
     it("that stays open for more than 2 s is rolled back, and its later calls fail", async (t) => {
-      const wall = handWall();
+      const wall = createManualWall();
       const { store } = await open(t, { wall });
-      const opened = signal();
-      const proceed = signal();
-      const ended = signal();
+      const opened = createSignal();
+      const proceed = createSignal();
+      const ended = createSignal();
       let late: unknown;
       const stuck = store.transaction("stuck", async (tx) => {
         tx.put(people, createPerson(1));
@@ -162,7 +162,7 @@ export function transactionsSuite(open: Open): void {
       await next;
       proceed.raise();
       await ended.raised;
-      assert.deepEqual(ids(await store.read((view) => view.list(people))), [3]);
+      assert.deepEqual(getIds(await store.read((view) => view.list(people))), [3]);
       assert.match(String(late), /after its read or transaction had ended/);
     });
   });

@@ -5,7 +5,7 @@ import { members, owners, splitNameMigration, thirdMembers } from "../../../supp
 import type { Open } from "./open.ts";
 
 /** Rows of earlier versions of their collection. Files of other versions are tested separately. */
-export function versionsSuite(open: Open): void {
+export function defineVersionsSuite(open: Open): void {
   describe("a row of an earlier version", () => {
     const expected = [{ id: 1, first_name: "Ada", grade: 1 }];
 

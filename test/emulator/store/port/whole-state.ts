@@ -14,10 +14,10 @@ import {
 } from "../../../support/store.ts";
 import type { Open } from "./open.ts";
 
-const ids = (list: readonly Person[]): number[] => list.map((row) => row.id);
+const getIds = (list: readonly Person[]): number[] => list.map((row) => row.id);
 
 /** The whole state is exported and imported as a document, and reset. */
-export function wholeStateSuite(open: Open): void {
+export function defineWholeStateSuite(open: Open): void {
   describe("the whole state", () => {
     it("is exported as one document and imported again", async (t) => {
       const { store: from } = await open(t);
@@ -113,7 +113,7 @@ export function wholeStateSuite(open: Open): void {
       await store.transaction("seed", (tx) => tx.put(people, createPerson(1)));
       const keep = () => Promise.reject(new Error("no room"));
       await assert.rejects(store.takeOver(store.createEmptyStore(), { keep }), { message: "no room" });
-      assert.deepEqual(ids(await store.read((view) => view.list(people))), [1]);
+      assert.deepEqual(getIds(await store.read((view) => view.list(people))), [1]);
     });
 
     it("is reset completely or not at all", async (t) => {
@@ -123,9 +123,9 @@ export function wholeStateSuite(open: Open): void {
         resetStore(store, () => Promise.reject(new Error("no"))),
         { message: "no" },
       );
-      assert.deepEqual(ids(await store.read((view) => view.list(people))), [1]);
+      assert.deepEqual(getIds(await store.read((view) => view.list(people))), [1]);
       await resetStore(store, (tx) => tx.put(people, createPerson(2)));
-      assert.deepEqual(ids(await store.read((view) => view.list(people))), [2]);
+      assert.deepEqual(getIds(await store.read((view) => view.list(people))), [2]);
     });
   });
 }

@@ -10,7 +10,7 @@ import { addCleanup } from "../../../support/cleanup.ts";
 import { createTemporaryFolder } from "../../../support/store.ts";
 
 /** Starts a server that closes every connection. `came` resolves after the first connection. */
-async function listening(t: TestContext, at: ListenOptions) {
+async function startServer(t: TestContext, at: ListenOptions) {
   const server = createServer((socket) => socket.destroy());
   const came = once(server, "connection");
   server.listen(at);
@@ -21,7 +21,7 @@ async function listening(t: TestContext, at: ListenOptions) {
 }
 
 /** Reports whether a client of this URL reaches the server. */
-async function arrives(url: string, came: Promise<unknown>): Promise<string> {
+async function reachesServer(url: string, came: Promise<unknown>): Promise<string> {
   const database = new Database(url, "svc");
   const refused = database.pool`select 1`.then(
     () => "answered",
@@ -42,9 +42,9 @@ describe("URL of a PostgreSQL store", () => {
   ];
   for (const [url, host] of addresses) {
     it(`resolves ${url} to ${host}`, async (t) => {
-      const { port, came } = await listening(t, { host, port: 0 });
+      const { port, came } = await startServer(t, { host, port: 0 });
       const named = url.replace("PORT", String(port));
-      assert.equal(await arrives(named, came), "there");
+      assert.equal(await reachesServer(named, came), "there");
       const shown = formatPostgresUrl(parsePostgresUrl(named));
       assert.deepEqual(parsePostgresUrl(shown), parsePostgresUrl(named));
     });
@@ -54,10 +54,10 @@ describe("URL of a PostgreSQL store", () => {
     it(`resolves to the socket in a folder: ${write("/a folder")}`, async (t) => {
       const folder = join(await createTemporaryFolder(t), "50% & more");
       await mkdir(folder);
-      const { came } = await listening(t, { path: join(folder, ".s.PGSQL.5432") });
+      const { came } = await startServer(t, { path: join(folder, ".s.PGSQL.5432") });
       const written = write(folder);
       const url = `postgres://svc@${written.startsWith("/") ? written : `${written}/db`}`;
-      assert.equal(await arrives(url, came), "there");
+      assert.equal(await reachesServer(url, came), "there");
       assert.deepEqual(parsePostgresUrl(formatPostgresUrl(parsePostgresUrl(url))), parsePostgresUrl(url));
     });
   }

@@ -5,18 +5,18 @@ import { addCleanup } from "../../../support/cleanup.ts";
 import { postgresSkipReason, startPostgresServer } from "../../../support/postgres/server.ts";
 import { openStore } from "./opened.ts";
 
-const sha256Of = (bytes: Buffer) => createHash("sha256").update(bytes).digest("hex");
+const hashSha256 = (bytes: Buffer) => createHash("sha256").update(bytes).digest("hex");
 
-async function* stream(...pieces: (string | Buffer)[]): AsyncGenerator<Uint8Array> {
+async function* streamPieces(...pieces: (string | Buffer)[]): AsyncGenerator<Uint8Array> {
   for (const piece of pieces) yield Buffer.from(piece);
 }
 
-async function* broken(): AsyncGenerator<Uint8Array> {
+async function* streamBroken(): AsyncGenerator<Uint8Array> {
   yield Buffer.from("half\n");
   throw new Error("no more");
 }
 
-async function wholeOf(bytes: AsyncIterable<Uint8Array> | undefined): Promise<Buffer | undefined> {
+async function readWhole(bytes: AsyncIterable<Uint8Array> | undefined): Promise<Buffer | undefined> {
   if (bytes === undefined) return undefined;
   const pieces: Uint8Array[] = [];
   for await (const piece of bytes) pieces.push(piece);
@@ -39,20 +39,23 @@ describe("document storage in PostgreSQL", { skip: postgresSkipReason }, () => {
     const long = randomBytes(2_500_000);
     const given = [Buffer.alloc(0), Buffer.from("one"), Buffer.from([0, 255, 10, 13, 0]), long];
     for (const bytes of [...given, long]) {
-      const { sha256, size } = await blobs.put(stream(bytes.subarray(0, 700_000), bytes.subarray(700_000)), 2_500_000);
-      assert.deepEqual([sha256, size], [sha256Of(bytes), bytes.length]);
+      const { sha256, size } = await blobs.put(
+        streamPieces(bytes.subarray(0, 700_000), bytes.subarray(700_000)),
+        2_500_000,
+      );
+      assert.deepEqual([sha256, size], [hashSha256(bytes), bytes.length]);
     }
-    for (const bytes of given) assert.deepEqual(await wholeOf(await blobs.open(sha256Of(bytes))), bytes);
-    await assert.rejects(blobs.put(stream("four"), 3), { name: "BlobTooLargeError" });
-    await assert.rejects(blobs.put(broken(), 100), { message: "no more" });
-    assert.equal(await blobs.open(sha256Of(Buffer.from("four"))), undefined);
+    for (const bytes of given) assert.deepEqual(await readWhole(await blobs.open(hashSha256(bytes))), bytes);
+    await assert.rejects(blobs.put(streamPieces("four"), 3), { name: "BlobTooLargeError" });
+    await assert.rejects(blobs.put(streamBroken(), 100), { message: "no more" });
+    assert.equal(await blobs.open(hashSha256(Buffer.from("four"))), undefined);
     const [row] = await sql("select count(*)::int from SCHEMA.documents where kind = 'blob' and whole");
     assert.equal(row!.count, given.length);
   });
 
   it("retains unreferenced uploads for 30 days", async (t) => {
     const { blobs, sql } = await opened(t);
-    const [named, unnamed] = [await blobs.put(stream("named"), 9), await blobs.put(stream("unnamed"), 9)];
+    const [named, unnamed] = [await blobs.put(streamPieces("named"), 9), await blobs.put(streamPieces("unnamed"), 9)];
     const collect = () =>
       blobs.collect(
         async () => new Set([named.sha256]),
@@ -75,14 +78,14 @@ describe("document storage in PostgreSQL", { skip: postgresSkipReason }, () => {
 
   it("stores the last snapshot of each name completely or not at all", async (t) => {
     const { snapshotStore } = await opened(t);
-    const read = async (name: string) => (await wholeOf(await snapshotStore.open(name)))?.toString();
+    const read = async (name: string) => (await readWhole(await snapshotStore.open(name)))?.toString();
     const long = `${"ä".repeat(300_000)}\n`.repeat(3);
-    await snapshotStore.put("a", stream("one\ntw", "o\n"));
-    await snapshotStore.put("a10", stream(long));
-    await snapshotStore.put("a9", stream("nine"));
-    await snapshotStore.put("A", stream("three\n"));
-    await assert.rejects(snapshotStore.put("a9", broken()), { message: "no more" });
-    await assert.rejects(snapshotStore.put("b", broken()), { message: "no more" });
+    await snapshotStore.put("a", streamPieces("one\ntw", "o\n"));
+    await snapshotStore.put("a10", streamPieces(long));
+    await snapshotStore.put("a9", streamPieces("nine"));
+    await snapshotStore.put("A", streamPieces("three\n"));
+    await assert.rejects(snapshotStore.put("a9", streamBroken()), { message: "no more" });
+    await assert.rejects(snapshotStore.put("b", streamBroken()), { message: "no more" });
     assert.deepEqual(
       (await snapshotStore.list()).map(({ name, bytes, file }) => [name, bytes, file]),
       [

@@ -7,20 +7,20 @@ import { systemWallClock } from "../../../../src/base/clock.ts";
 import { createRandomIds } from "../../../../src/base/ids.ts";
 import { collections } from "../../../support/store.ts";
 
-type Opening = Pick<PostgresStoreOptions, "url" | "schema"> & Partial<PostgresStoreOptions>;
+type OpeningOptions = Pick<PostgresStoreOptions, "url" | "schema"> & Partial<PostgresStoreOptions>;
 
 /** A store of the test collections, opened by a simulated process. */
-export const openStore = (given: Opening) =>
+export const openStore = (given: OpeningOptions) =>
   openPostgresStore({
     collections,
     wall: systemWallClock,
     leaseWall: systemWallClock,
-    candidate: aCandidate(),
+    candidate: createCandidate(),
     ...given,
   });
 
 /** A candidate to lead. */
-export const aCandidate = (): PostgresStoreOptions["candidate"] => ({
+export const createCandidate = (): PostgresStoreOptions["candidate"] => ({
   instance: createRandomIds().uuid(),
   address: {},
   token: undefined,
@@ -28,7 +28,11 @@ export const aCandidate = (): PostgresStoreOptions["candidate"] => ({
 });
 
 /** The state that the next process would find in the database now. */
-export async function stateIn({ url, schema, collections: known = collections }: Opening): Promise<Store> {
+export async function readStoredState({
+  url,
+  schema,
+  collections: known = collections,
+}: OpeningOptions): Promise<Store> {
   const database = new Database(url, schema);
   try {
     // In one snapshot, because another process may be writing.

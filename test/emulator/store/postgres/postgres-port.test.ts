@@ -4,10 +4,10 @@ import { systemWallClock } from "../../../../src/base/clock.ts";
 import { addCleanup } from "../../../support/cleanup.ts";
 import { postgresSkipReason, startPostgresServer } from "../../../support/postgres/server.ts";
 import { collections as ofTheSuite } from "../../../support/store.ts";
-import { historySuite } from "../port/history.ts";
-import type { Open, Opened, OpenOptions } from "../port/open.ts";
-import { portSuite } from "../port/port-suite.ts";
-import { openStore, stateIn } from "./opened.ts";
+import { defineHistorySuite } from "../port/history.ts";
+import type { Open, OpenedStore, OpenOptions } from "../port/open.ts";
+import { definePortSuite } from "../port/port-suite.ts";
+import { openStore, readStoredState } from "./opened.ts";
 
 describe("PostgreSQL", { skip: postgresSkipReason }, () => {
   const server = startPostgresServer();
@@ -16,7 +16,7 @@ describe("PostgreSQL", { skip: postgresSkipReason }, () => {
     const openAs = async (
       collections: readonly Collection[],
       more: OpenOptions = { historyBytes },
-    ): Promise<Opened> => {
+    ): Promise<OpenedStore> => {
       // The limit is small, so that the journal is compacted continuously.
       const { store } = await openStore({ ...place, collections, wall, compactAfterBytes: 400, ...more });
       addCleanup(t, () => store.close());
@@ -28,12 +28,12 @@ describe("PostgreSQL", { skip: postgresSkipReason }, () => {
             return openAs(others, options);
           },
           // The current database is the result of a kill.
-          afterKill: () => stateIn({ ...place, collections }),
+          afterKill: () => readStoredState({ ...place, collections }),
         },
       };
     };
     return openAs(collections);
   };
-  portSuite("the store", open);
-  historySuite("the store", open);
+  definePortSuite("the store", open);
+  defineHistorySuite("the store", open);
 });

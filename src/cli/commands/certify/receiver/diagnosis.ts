@@ -25,7 +25,7 @@ export function diagnoseMistakes(
   items: readonly ReceiverCheckResult[],
   accepted: readonly string[] = [],
 ): readonly Diagnosis[] {
-  const open = new Map(items.filter(isWrong).map((item) => [item.check.id, item]));
+  const open = new Map(items.filter(hasProblem).map((item) => [item.check.id, item]));
   const found: Diagnosis[] = [];
 
   const addDiagnosis = (mistake: string, matches: (item: ReceiverCheckResult) => boolean) => {
@@ -74,7 +74,7 @@ const isCrash = (item: ReceiverCheckResult): boolean =>
   item.endsReceiver === true &&
   ["unknown-activity", "unknown-fields", "interrupted", "signature-crash"].includes(describeMistake(item));
 
-const isWrong = ({ result }: ReceiverCheckResult): boolean => result === "failed" || result === "warning";
+const hasProblem = ({ result }: ReceiverCheckResult): boolean => result === "failed" || result === "warning";
 
 const wasAccepted = ({ exchanges }: ReceiverCheckResult): boolean =>
   exchanges.some(({ response }) => hasSucceeded(response));

@@ -9,7 +9,7 @@ import { hasProcessGroups, killProcessGroup } from "../check.ts";
 export interface ReceiverProcess {
   start(): Promise<void>;
   /** Exit of the process, such as `exit code 3`. Undefined while the process runs. */
-  readonly end: string | undefined;
+  readonly exitDescription: string | undefined;
   /** Waits briefly for the exit after a broken connection, because a process closes its connections before it ends. */
   getEndAfterBreak(): Promise<string | undefined>;
   /** Stops the receiver and all its child processes. */
@@ -71,7 +71,7 @@ export function createReceiverProcess(options: ReceiverOptions, context: Context
   }
 
   return {
-    get end() {
+    get exitDescription() {
       return getChildEnd();
     },
 

@@ -79,16 +79,17 @@ export async function runChecks(options: CheckRunOptions): Promise<readonly Rece
 
   /** Marks a check as failed if the receiver ended during it. */
   async function addEnd(item: ReceiverCheckResult): Promise<ReceiverCheckResult> {
-    const end = isBroken(item) ? await receiver?.getEndAfterBreak() : receiver?.end;
+    const end = isBroken(item) ? await receiver?.getEndAfterBreak() : receiver?.exitDescription;
     return end === undefined ? item : markEnded(item, end);
   }
 
-  const mustRestart = () => receiver !== undefined && (receiver.end !== undefined || isRefusing);
+  const mustRestart = () => receiver !== undefined && (receiver.exitDescription !== undefined || isRefusing);
 
   /** Records that a receiver responded to the last check and ended afterwards. */
   function recordLateEnd(): void {
     const ended = last && items.get(last.id);
-    if (ended && !ended.receiverEnd && receiver?.end) items.set(ended.check.id, markEnded(ended, receiver.end));
+    if (ended && !ended.receiverEnd && receiver?.exitDescription)
+      items.set(ended.check.id, markEnded(ended, receiver.exitDescription));
   }
 
   /** Restarts a receiver that has ended. The time limit also limits the restarts. */

@@ -14,7 +14,7 @@ export const minPauseMs = 1_000;
 /** Rounds a pause up to whole seconds and adds one second, so that all due entries have run. */
 export const roundPause = (ms: number): number => (Math.ceil(ms / 1_000) + 1) * 1_000;
 
-interface StoryStep {
+interface RecordedStep {
   readonly kind: Exclude<StepKind, "for each">;
   readonly fields: Readonly<Record<string, unknown>>;
 }
@@ -22,7 +22,7 @@ interface StoryStep {
 export function createStoryStep(
   { operation, params, query, body, webhook }: RecordedAction,
   receiver: string,
-): StoryStep {
+): RecordedStep {
   if (webhook) {
     const answers = webhook.answers.length === 1 ? webhook.answers[0] : webhook.answers;
     const subscribe = toFields(body).only_for_activities;

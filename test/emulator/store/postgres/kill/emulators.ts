@@ -11,7 +11,7 @@ import { getBundleFolder } from "../../../../support/shipped.ts";
 
 type Leader = Pick<Emulator, "routerUrl" | "token" | "clusters">;
 
-interface Running {
+interface RunningEmulator {
   readonly routerUrl: string;
   /** Resolves when it leads. After it has lost the leadership, a new promise takes its place. */
   leads: Promise<Leader>;
@@ -40,7 +40,7 @@ export class Emulators {
   /** How often a live process lost its leadership because it stood still for longer than its lease. */
   leadsLost = 0;
   readonly #options: object;
-  readonly #running: Running[] = [];
+  readonly #running: RunningEmulator[] = [];
   #next = 0;
   #isOver = false;
   #writers: Promise<unknown> = Promise.resolve();
@@ -54,7 +54,7 @@ export class Emulators {
   }
 
   /** Starts another one. Resolves when it leads or stands by. */
-  async start(): Promise<Running> {
+  async start(): Promise<RunningEmulator> {
     const argv = [join(getBundleFolder(), "emulator.js"), JSON.stringify({ port: 0, ...this.#options })];
     const child = spawn(process.execPath, ["--input-type=module", "-e", program, ...argv], {
       stdio: ["ignore", "pipe", "inherit"],
@@ -69,7 +69,7 @@ export class Emulators {
         lead = resolve;
       });
     const leads = toLead();
-    let running: Running | undefined;
+    let running: RunningEmulator | undefined;
     lines.on("line", (line: string) => {
       const told = JSON.parse(line);
       if (told.token !== undefined) {
@@ -93,11 +93,11 @@ export class Emulators {
   }
 
   /** The leader, as soon as there is one. */
-  leader(): Promise<Running> {
+  leader(): Promise<RunningEmulator> {
     return Promise.race(this.#running.map((one) => one.leads.then(() => one)));
   }
 
-  async kill(one: Running): Promise<void> {
+  async kill(one: RunningEmulator): Promise<void> {
     this.#running.splice(this.#running.indexOf(one), 1);
     await one.kill();
   }
@@ -131,7 +131,7 @@ export class Emulators {
     }
   }
 
-  async #map({ routerUrl }: Running, name: string): Promise<boolean> {
+  async #map({ routerUrl }: RunningEmulator, name: string): Promise<boolean> {
     this.asked.emails.add(name);
     const body = createBulkBody("emails", "eu-1", [name]);
     const answer = await this.#ask(() => createSender(routerUrl)("POST", bulkOperations.emails.path, { body }));
@@ -139,7 +139,7 @@ export class Emulators {
     return answer !== undefined;
   }
 
-  async #fire({ routerUrl }: Running, name: string, token: string): Promise<boolean> {
+  async #fire({ routerUrl }: RunningEmulator, name: string, token: string): Promise<boolean> {
     this.asked.events.add(name);
     const body = { activity: "CONTRACT_CREATED", payload: { name } };
     const answer = await this.#ask(() =>

@@ -3,17 +3,17 @@ import { describe, it } from "node:test";
 import { type PostgresServer, postgresSkipReason, startPostgresServer } from "../../../../support/postgres/server.ts";
 import { startStallingProxy } from "../../../../support/postgres/stalling-proxy.ts";
 import { owners, people } from "../../../../support/store.ts";
-import { stateIn } from "../opened.ts";
-import { moment, Writers } from "./writers.ts";
+import { readStoredState } from "../opened.ts";
+import { Writers, waitMs } from "./writers.ts";
 
 /** `KILLS=1000 npm run kills` takes long. */
 const kills = Number(process.env.KILLS ?? 9);
 
 /** Returns the acknowledged writes that are missing, and whether each transaction is present completely and once. */
-async function lostIn(place: { url: string; schema: string }, told: readonly number[]) {
+async function findLostWrites(place: { url: string; schema: string }, told: readonly number[]) {
   // The current leader continues writing while the state is read.
   const acknowledged = [...told];
-  const store = await stateIn(place);
+  const store = await readStoredState(place);
   const numbers = await store.transaction("count", (tx) => tx.next("numbers"));
   return store.read(async (view) => {
     const rows = await view.list(people);
@@ -45,11 +45,11 @@ describe("PostgreSQL leader under 16 writers", { skip: postgresSkipReason }, () 
         const leader = await writers.leader(1 + Math.floor(Math.random() * 400));
         await writers.kill(leader);
         writers.start();
-        if (kill % 10 === 0) assert.deepEqual(await lostIn(at, writers.acknowledged), nothingLost);
+        if (kill % 10 === 0) assert.deepEqual(await findLostWrites(at, writers.acknowledged), nothingLost);
       }
       await writers.leader(20);
       await writers.killAll();
-      assert.deepEqual(await lostIn(at, writers.acknowledged), nothingLost);
+      assert.deepEqual(await findLostWrites(at, writers.acknowledged), nothingLost);
       assert.equal(new Set(writers.acknowledged).size, writers.acknowledged.length);
       const figures = `${Math.ceil(kills / 3)} kills, ${writers.acknowledged.length} writes acknowledged`;
       t.diagnostic(`${figures}: none lost, none doubled, none half there, counts exact`);
@@ -70,7 +70,7 @@ describe("PostgreSQL leader under 16 writers", { skip: postgresSkipReason }, () 
     await writers.refused(first);
     await writers.leader(50);
     await writers.killAll();
-    assert.deepEqual(await lostIn(at, writers.acknowledged), nothingLost);
+    assert.deepEqual(await findLostWrites(at, writers.acknowledged), nothingLost);
   });
 
   const troubles: readonly [what: string, trouble: (at: PostgresServer) => Promise<unknown>][] = [
@@ -86,7 +86,7 @@ describe("PostgreSQL leader under 16 writers", { skip: postgresSkipReason }, () 
       "its server restarts",
       async (at) => {
         await at.stop("SIGINT");
-        await moment(200);
+        await waitMs(200);
         await at.start();
       },
     ],
@@ -107,7 +107,7 @@ describe("PostgreSQL leader under 16 writers", { skip: postgresSkipReason }, () 
             await sql`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'svc'`;
           });
         await begun("on");
-        await moment(300);
+        await waitMs(300);
         await begun("off");
       },
     ],
@@ -124,7 +124,7 @@ describe("PostgreSQL leader under 16 writers", { skip: postgresSkipReason }, () 
       }
       await writers.leader(50);
       await writers.killAll();
-      assert.deepEqual(await lostIn(at, writers.acknowledged), nothingLost);
+      assert.deepEqual(await findLostWrites(at, writers.acknowledged), nothingLost);
     });
   }
 
@@ -137,12 +137,12 @@ describe("PostgreSQL leader under 16 writers", { skip: postgresSkipReason }, () 
     for (const ms of [300, 1_500]) {
       await writers.leader(50);
       proxy.stall();
-      await moment(ms);
+      await waitMs(ms);
       proxy.goOn();
     }
     await writers.leader(50);
     await writers.killAll();
-    assert.deepEqual(await lostIn(at, writers.acknowledged), nothingLost);
+    assert.deepEqual(await findLostWrites(at, writers.acknowledged), nothingLost);
   });
 
   /**
@@ -171,11 +171,11 @@ describe("PostgreSQL leader under 16 writers", { skip: postgresSkipReason }, () 
       writers.start();
       await writers.leader(50);
       await server().sql((sql) => sql.unsafe(`${fullDisk(at.schema)};${more(at.schema)}`));
-      await moment(more === slowEpochs ? 3_000 : 300);
+      await waitMs(more === slowEpochs ? 3_000 : 300);
       await server().sql((sql) => sql.unsafe(`drop trigger full_disk on ${at.schema}.journal`));
       await writers.leader(50);
       await writers.killAll();
-      assert.deepEqual(await lostIn(at, writers.acknowledged), nothingLost);
+      assert.deepEqual(await findLostWrites(at, writers.acknowledged), nothingLost);
     });
   }
 });

@@ -86,4 +86,4 @@ export class Writers {
   }
 }
 
-export const moment = (ms: number): Promise<void> => sleep(ms);
+export const waitMs = (ms: number): Promise<void> => sleep(ms);
