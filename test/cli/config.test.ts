@@ -12,7 +12,7 @@ import { startReceiver } from "../support/receiver.ts";
 import { getSvcPath } from "../support/shipped.ts";
 
 /** A configuration folder, and the command line that uses it. */
-async function machine(t: TestContext, profiles?: Record<string, Profile>, current?: string) {
+async function createHome(t: TestContext, profiles?: Record<string, Profile>, current?: string) {
   const folder = join(await createTestFolder(t), "svc");
   if (profiles) {
     await mkdir(folder, { mode: 0o700 });
@@ -33,7 +33,7 @@ const staging: Profile = {
 
 describe("svc config set", () => {
   it("creates a profile and selects the first profile", async (t) => {
-    const { svc, file } = await machine(t);
+    const { svc, file } = await createHome(t);
     assert.deepEqual(await svc("config set router_url https://a.example/"), {
       exit: 0,
       out: "",
@@ -47,7 +47,7 @@ describe("svc config set", () => {
   });
 
   it("restricts files and their folder to their owner", async (t) => {
-    const { svc, folder } = await machine(t);
+    const { svc, folder } = await createHome(t);
     await svc("config set client_id cid");
     const modes = [folder, join(folder, "profiles.json")].map(async (path) => (await stat(path)).mode & 0o777);
     assert.deepEqual(await Promise.all(modes), [0o700, 0o600]);
@@ -55,7 +55,7 @@ describe("svc config set", () => {
   });
 
   it("accepts a secret from a file or a pipe and never prints it", async (t) => {
-    const { svc, file, folder } = await machine(t, {}, undefined);
+    const { svc, file, folder } = await createHome(t, {}, undefined);
     await writeFile(join(folder, "secret.txt"), "very-secret\n");
     const results = [
       await svc("config set client_secret --secret-file secret.txt"),
@@ -98,7 +98,7 @@ describe("svc config set", () => {
   ];
   for (const [what, argv, message] of refused) {
     it(`rejects ${what}`, async (t) => {
-      const { svc, folder } = await machine(t, { default: {} });
+      const { svc, folder } = await createHome(t, { default: {} });
       await writeFile(join(folder, "empty"), "\n");
       await writeFile(join(folder, "lines"), "one\ntwo\n");
       const { exit, out, err } = await svc(argv);
@@ -109,7 +109,7 @@ describe("svc config set", () => {
   }
 
   it("preserves all concurrent changes", async (t) => {
-    const { folder, file } = await machine(t);
+    const { folder, file } = await createHome(t);
     const names = Array.from({ length: 6 }, (_, i) => `p${i}`);
     const ends = names.map(
       (name) =>
@@ -131,7 +131,7 @@ describe("svc config set", () => {
   });
 
   it("takes over the lock of a dead process", async (t) => {
-    const { svc, folder } = await machine(t, {});
+    const { svc, folder } = await createHome(t, {});
     const left = { id: "x", pid: 2 ** 22 + 1, ...(await identifyMachine()) };
     await writeFile(join(folder, "profiles.json.lock"), JSON.stringify(left));
     assert.equal((await svc("config set client_id cid")).exit, 0);
@@ -139,7 +139,7 @@ describe("svc config set", () => {
   });
 
   it("waits for the lock of a live process, then reports the lock file", async (t) => {
-    const { svc, folder } = await machine(t, {});
+    const { svc, folder } = await createHome(t, {});
     const held = { id: "x", pid: process.ppid, ...(await identifyMachine()) };
     await writeFile(join(folder, "profiles.json.lock"), JSON.stringify(held));
     const wall = createMovedWallClock((ms) => (ms < 1_000 ? wall.sleep(60_000) : undefined));
@@ -149,7 +149,7 @@ describe("svc config set", () => {
   });
 
   it("writes through a symbolic link and preserves the link", async (t) => {
-    const { svc, folder } = await machine(t, {});
+    const { svc, folder } = await createHome(t, {});
     const elsewhere = join(folder, "elsewhere.json");
     await writeFile(elsewhere, "{}");
     await rm(join(folder, "profiles.json"));
@@ -171,7 +171,7 @@ describe("svc config set", () => {
       [{ current: "a", profiles: { a: { cluster_keys: { x: 1 } } } }, "x of profile a must be a string"],
     ];
     for (const [content, problem] of files) {
-      const { svc, folder } = await machine(t, {});
+      const { svc, folder } = await createHome(t, {});
       const path = join(folder, "profiles.json");
       await writeFile(path, JSON.stringify(content));
       const refused = {
@@ -187,7 +187,7 @@ describe("svc config set", () => {
   });
 
   it("reports an unwritable file and changes nothing", async (t) => {
-    const { svc, folder } = await machine(t, {});
+    const { svc, folder } = await createHome(t, {});
     await writeFile(join(folder, "profiles.json"), "{ damaged, with a secret");
     const damaged = await svc("config set client_id cid");
     assert.deepEqual([damaged.exit, damaged.err.includes("with a secret")], [2, false]);
@@ -207,7 +207,7 @@ describe("bearer token", () => {
   it("is sent from a profile or the environment when chat_a teams are mapped", async (t) => {
     const service = await startReceiver(t);
     service.answer((_, response) => response.end("true"));
-    const { svc } = await machine(t, { staging: { router_url: service.url, token: "of-profile" } }, "staging");
+    const { svc } = await createHome(t, { staging: { router_url: service.url, token: "of-profile" } }, "staging");
     const map = ["router", "map-chat-a-teams", "--chat-a-team-id-list", "T-1", "--cluster", "eu-1"];
     for (const [argv, env] of [
       [map, {}],
@@ -280,7 +280,7 @@ describe("svc config list", () => {
   ];
   for (const [what, flags, env, expected] of cases) {
     it(what, async (t) => {
-      const { svc, folder } = await machine(t, { staging }, "staging");
+      const { svc, folder } = await createHome(t, { staging }, "staging");
       const { exit, out } = await svc(`config list --format tsv --show-origin ${flags}`, { env });
       const file = join(folder, "profiles.json");
       const rows = out
@@ -297,7 +297,7 @@ describe("svc config list", () => {
     });
 
     it(`${what} (in commands)`, async (t) => {
-      const { svc } = await machine(t, { staging }, "staging");
+      const { svc } = await createHome(t, { staging }, "staging");
       const wanted = Object.fromEntries(expected.map(([key, value]) => [key, value]));
       const { exit, out, err } = await svc(`contracts send T-1 --dry-run --json ${flags}`, {
         env: { SVC_CONTRACTS_URL: env.SVC_ROUTER_URL, ...env },
@@ -309,7 +309,7 @@ describe("svc config list", () => {
   }
 
   it("shows the origin of other environment settings and hides secrets", async (t) => {
-    const { svc } = await machine(t, {});
+    const { svc } = await createHome(t, {});
     const env = {
       SVC_CHAT_A_SIGNING_SECRET: "secret-1",
       SVC_CHAT_B_TOKEN: "secret-2",
@@ -331,7 +331,7 @@ describe("svc config list", () => {
   });
 
   it("shows the origin of each cluster's key and of half a key pair", async (t) => {
-    const { svc, folder } = await machine(t, { staging }, "staging");
+    const { svc, folder } = await createHome(t, { staging }, "staging");
     const env = { SVC_CLUSTERS: '[{"id":"us-1","cluster_key":"key-of-us"}]', SVC_TOKEN: "", SVC_CLUSTER_KEY: "" };
     const { out } = await svc("config list --json", { env });
     const place = `profile staging in ${join(folder, "profiles.json")}`;
@@ -344,7 +344,7 @@ describe("svc config list", () => {
   });
 
   it("rejects an address without printing its password", async (t) => {
-    const { svc } = await machine(t, { staging: { router_url: "https://ann:hunter2@a.example" } }, "staging");
+    const { svc } = await createHome(t, { staging: { router_url: "https://ann:hunter2@a.example" } }, "staging");
     const results = [
       await svc("config list"),
       await svc("router list-clusters"),
@@ -360,7 +360,7 @@ describe("svc config list", () => {
   });
 
   it("hides the password of a proxy", async (t) => {
-    const { svc } = await machine(t);
+    const { svc } = await createHome(t);
     const { out } = await svc("config list --json", { env: { HTTPS_PROXY: "http://ann:hunter2@proxy.example:8080" } });
     assert.deepEqual(JSON.parse(out)[0], {
       key: "https_proxy",
@@ -372,7 +372,7 @@ describe("svc config list", () => {
 
 describe("svc config get, unset, use and remove", () => {
   it("shows, changes and removes a setting", async (t) => {
-    const { svc, file, folder } = await machine(t, { staging, prod: {} }, "staging");
+    const { svc, file, folder } = await createHome(t, { staging, prod: {} }, "staging");
     assert.deepEqual(await svc("config get router_url"), { exit: 0, out: `${staging.router_url}\n`, err: "" });
     const origin = `profile staging in ${join(folder, "profiles.json")}`;
     const { out } = await svc("config get router_url --json");

@@ -10,17 +10,17 @@ import { runCli } from "../../support/cli/run-cli.ts";
 const digest = "ab".repeat(32);
 
 /** The batches sent for an input, and the exit code. */
-async function sent(t: Parameters<typeof startBulkService>[0], argv: string, stdin: string | Uint8Array[]) {
+async function sendInput(t: Parameters<typeof startBulkService>[0], argv: string, stdin: string | Uint8Array[]) {
   const { url, calls } = await startBulkService(t);
   const cwd = await createTestFolder(t);
-  const input = typeof stdin === "string" ? stdin : pieces(stdin);
+  const input = typeof stdin === "string" ? stdin : streamPieces(stdin);
   const env = { SVC_CONFIG_DIR: cwd, SVC_BASE_URL: url };
   const { exit, err } = await runCli(`router ${argv} --cluster eu-1`, { env, cwd, stdin: input });
   const lists = calls.map(({ body: { cluster_id: _, integration_type: __, ...lists } }) => Object.values(lists)[0]);
   return { exit, err, lists };
 }
 
-async function* pieces(parts: readonly Uint8Array[]): AsyncGenerator<Uint8Array> {
+async function* streamPieces(parts: readonly Uint8Array[]): AsyncGenerator<Uint8Array> {
   yield* parts;
 }
 
@@ -45,7 +45,7 @@ describe("input rows", () => {
     ["digests in upper case, which are sent in lower", "map-emails -", `${digest.toUpperCase()}\n`, [[digest]]],
   ] as const) {
     it(`accepts ${what}`, async (t) => {
-      const { exit, lists: got } = await sent(t, argv, stdin);
+      const { exit, lists: got } = await sendInput(t, argv, stdin);
       assert.deepEqual({ exit, got }, { exit: 0, got: lists });
     });
   }
@@ -54,14 +54,14 @@ describe("input rows", () => {
     const text = Buffer.from("zoë\n名前\nlast");
     const bytes = (data: Buffer) => [...data].map((byte) => Uint8Array.of(byte));
     for (const data of [text, gzipSync(text)]) {
-      const { lists } = await sent(t, "map-clients -", bytes(data));
+      const { lists } = await sendInput(t, "map-clients -", bytes(data));
       assert.deepEqual(lists, [["zoë", "名前", "last"]]);
     }
   });
 
   it("numbers rows like the lines in an editor, including the heading and empty lines", async (t) => {
     const stdin = 'id,note\n\na,"two\nlines"\nb c,\n';
-    const { exit, err } = await sent(t, "map-clients - --column id", stdin);
+    const { exit, err } = await sendInput(t, "map-clients - --column id", stdin);
     assert.equal(exit, 2);
     assert.match(err, /Row 5 \(b c\) is not a valid client id: it contains spaces/);
   });
@@ -73,7 +73,7 @@ describe("input rows", () => {
     ["client ids, of plain lines", "map-clients -", "client_id"],
   ] as const) {
     it(`rejects a heading without the selected column: ${name}`, async (t) => {
-      const { exit, err, lists } = await sent(t, argv, `${text}\nc-1\n`);
+      const { exit, err, lists } = await sendInput(t, argv, `${text}\nc-1\n`);
       assert.deepEqual([exit, lists], [2, []]);
       const advice = `the heading of its column. Select the column with --column "${text}"`;
       assert.ok(err.includes(`Row 1 (${text}) is ${advice}`), err);
@@ -113,10 +113,10 @@ describe("input rows", () => {
   it("rejects rows without JSON or without the field as invalid", async (t) => {
     const stdin = '{"id":"a"}\nnot json\n{"x":1}\n[]\n{"id":"b"}\n';
     const argv = "map-clients - --input-format ndjson --column id";
-    const refused = await sent(t, argv, stdin);
+    const refused = await sendInput(t, argv, stdin);
     assert.deepEqual([refused.exit, refused.lists], [2, []]);
     assert.match(refused.err, /Row 2 \(not json\) is not JSON/);
-    const skipped = await sent(t, `${argv} --skip-invalid`, stdin);
+    const skipped = await sendInput(t, `${argv} --skip-invalid`, stdin);
     assert.deepEqual([skipped.exit, skipped.lists], [3, [["a", "b"]]]);
   });
 
@@ -130,10 +130,10 @@ describe("input rows", () => {
   ] as const) {
     it(`rejects CSV rows with ${what} in the column and skips blank lines`, async (t) => {
       const argv = "map-clients - --column id --quiet";
-      const refused = await sent(t, argv, `${stdin}\n \n`);
+      const refused = await sendInput(t, argv, `${stdin}\n \n`);
       assert.deepEqual([refused.exit, refused.lists], [2, []]);
       assert.equal(refused.err.split("\n")[0], `error: Row ${row} is without a string in the column "id".`);
-      const skipped = await sent(t, `${argv} --skip-invalid`, `${stdin}\n \n`);
+      const skipped = await sendInput(t, `${argv} --skip-invalid`, `${stdin}\n \n`);
       assert.deepEqual([skipped.exit, skipped.lists], [3, [["a", "b"]]], skipped.err);
     });
   }
@@ -141,9 +141,12 @@ describe("input rows", () => {
   it("counts CSV rows without an identifier in their batch and share, like other invalid rows", async (t) => {
     const rows = 'id,x\na,1\n"",2\nb,3\nc,4\n';
     const run = "map-clients - --input-format csv --column id --skip-invalid --batch-size 2 --concurrency 1";
-    const whole = await sent(t, run, rows);
+    const whole = await sendInput(t, run, rows);
     assert.deepEqual([whole.exit, whole.lists], [3, [["a"], ["b", "c"]]]);
-    const [first, second] = [await sent(t, `${run} --shard 1/2`, rows), await sent(t, `${run} --shard 2/2`, rows)];
+    const [first, second] = [
+      await sendInput(t, `${run} --shard 1/2`, rows),
+      await sendInput(t, `${run} --shard 2/2`, rows),
+    ];
     assert.deepEqual([first.exit, first.lists], [0, [["a", "b"]]]);
     assert.deepEqual([second.exit, second.lists], [3, [["c"]]]);
   });
@@ -173,7 +176,7 @@ describe("input rows", () => {
   ] as const) {
     it(`rejects NDJSON rows that are ${what}`, async (t) => {
       const argv = "map-clients - --input-format ndjson --skip-invalid --column id";
-      const { exit, lists, err } = await sent(t, argv, stdin);
+      const { exit, lists, err } = await sendInput(t, argv, stdin);
       assert.deepEqual([exit, lists], [3, [["a", "b"]]], err);
     });
   }
@@ -183,7 +186,7 @@ describe("input rows", () => {
     ["that is closed lines below", '"b,1\nc,2\nd,"3\n', / in the row that begins at line 4$/],
   ] as const) {
     it(`reports the position of a quote ${what}`, async (t) => {
-      const { exit, err, lists } = await sent(t, "map-clients - --column id --quiet", `id,x\n\na,1\n${rest}`);
+      const { exit, err, lists } = await sendInput(t, "map-clients - --column id --quiet", `id,x\n\na,1\n${rest}`);
       assert.deepEqual([exit, lists], [2, []]);
       const [first = ""] = err.split("\n");
       if (typeof why === "string") assert.equal(first, `error: Invalid CSV: ${why}`);

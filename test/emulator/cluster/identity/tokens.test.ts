@@ -29,7 +29,7 @@ import { assertRejected } from "../../../support/rejections.ts";
 const ada = "ada@northwind.example";
 const eli = "eli@fabrikam.example";
 const now = Date.parse("2031-01-02T03:04:05Z") / 1_000;
-const createTokenError = (error: string, error_description: string, status = 400) => ({
+const tokenError = (error: string, error_description: string, status = 400) => ({
   status,
   body: { error, error_description },
 });
@@ -76,31 +76,27 @@ describe("authorization code", () => {
     assert.equal(status, 200);
   });
 
-  const wrong: [string, ParameterChanges, ReturnType<typeof createTokenError>][] = [
-    [
-      "without redirect_uri",
-      { redirect_uri: undefined },
-      createTokenError("invalid_request", "redirect_uri is missing"),
-    ],
-    ["without code_verifier", { code_verifier: "" }, createTokenError("invalid_request", "code_verifier is missing")],
-    ["without client_id", { client_id: undefined }, createTokenError("invalid_request", "client_id is missing")],
+  const wrong: [string, ParameterChanges, ReturnType<typeof tokenError>][] = [
+    ["without redirect_uri", { redirect_uri: undefined }, tokenError("invalid_request", "redirect_uri is missing")],
+    ["without code_verifier", { code_verifier: "" }, tokenError("invalid_request", "code_verifier is missing")],
+    ["without client_id", { client_id: undefined }, tokenError("invalid_request", "client_id is missing")],
     [
       "of an unknown client",
       { client_id: "nobody" },
-      createTokenError("invalid_client", "The client is unknown, or its secret is wrong", 401),
+      tokenError("invalid_client", "The client is unknown, or its secret is wrong", 401),
     ],
-    ["of another client", { client_id: "demo-web" }, createTokenError("invalid_grant", "The code is unknown")],
+    ["of another client", { client_id: "demo-web" }, tokenError("invalid_grant", "The code is unknown")],
     [
       "with another redirect_uri",
       { redirect_uri: `${callbackUrl}/` },
-      createTokenError("invalid_grant", "redirect_uri differs from that of the authorization request"),
+      tokenError("invalid_grant", "redirect_uri differs from that of the authorization request"),
     ],
     [
       "with another verifier",
       { code_verifier: `${pkceVerifier.slice(0, -1)}l` },
-      createTokenError("invalid_grant", "code_verifier does not match"),
+      tokenError("invalid_grant", "code_verifier does not match"),
     ],
-    ["with an unknown code", { code: "us-1_guess" }, createTokenError("invalid_grant", "The code is unknown")],
+    ["with an unknown code", { code: "us-1_guess" }, tokenError("invalid_grant", "The code is unknown")],
   ];
   for (const [what, changes, expected] of wrong) {
     it(`rejects a request ${what} without invalidating the code`, async (t) => {
@@ -117,7 +113,7 @@ describe("authorization code", () => {
     await assertRejected(
       world,
       () => requestToken(world, createExchangeFields(code)),
-      createTokenError("invalid_grant", "The code is unknown"),
+      tokenError("invalid_grant", "The code is unknown"),
     );
   });
 
@@ -128,7 +124,7 @@ describe("authorization code", () => {
     await assertRejected(
       world,
       () => requestToken(world, createExchangeFields(code)),
-      createTokenError("invalid_grant", "The code has expired"),
+      tokenError("invalid_grant", "The code has expired"),
     );
   });
 
@@ -138,11 +134,11 @@ describe("authorization code", () => {
     const { refresh_token } = (await requestToken(world, createExchangeFields(code))).body as Tokens;
     assert.deepEqual(
       pickStatusAndBody(await requestToken(world, createExchangeFields(code))),
-      createTokenError("invalid_grant", "The code has already been used; its refresh tokens have been revoked"),
+      tokenError("invalid_grant", "The code has already been used; its refresh tokens have been revoked"),
     );
     assert.deepEqual(
       pickStatusAndBody(await refresh(world, refresh_token)),
-      createTokenError("invalid_grant", "The token is unknown"),
+      tokenError("invalid_grant", "The token is unknown"),
     );
   });
 });
@@ -172,11 +168,11 @@ describe("refresh token", () => {
     const next = (await refresh(world, mine.refresh_token)).body as Tokens;
     assert.deepEqual(
       pickStatusAndBody(await refresh(world, mine.refresh_token)),
-      createTokenError("invalid_grant", "The token has already been used; its successors have been revoked"),
+      tokenError("invalid_grant", "The token has already been used; its successors have been revoked"),
     );
     assert.deepEqual(
       pickStatusAndBody(await refresh(world, next.refresh_token)),
-      createTokenError("invalid_grant", "The token is unknown"),
+      tokenError("invalid_grant", "The token is unknown"),
     );
     assert.equal((await refresh(world, other.refresh_token)).status, 200);
   });
@@ -187,7 +183,7 @@ describe("refresh token", () => {
     await assertRejected(
       world,
       () => refresh(world, refresh_token, { scope: "openid profile" }),
-      createTokenError("invalid_scope", "The scope exceeds the granted scope"),
+      tokenError("invalid_scope", "The scope exceeds the granted scope"),
     );
     const narrow = (await refresh(world, refresh_token, { scope: "email" })).body as Tokens;
     assert.deepEqual([narrow.scope, narrow.id_token], ["email", undefined]);
@@ -198,7 +194,7 @@ describe("refresh token", () => {
   it("belongs to one client and expires after thirty virtual days", async (t) => {
     const world = await startTestEmulator(t);
     const { refresh_token } = await signIn(world, ada);
-    const unknown = createTokenError("invalid_grant", "The token is unknown");
+    const unknown = tokenError("invalid_grant", "The token is unknown");
     await assertRejected(world, () => refresh(world, refresh_token, { client_id: "demo-web" }), unknown);
     await assertRejected(world, () => refresh(world, "eu-1_guess"), unknown);
     await assertRejected(world, () => refresh(world, refresh_token.replace("eu-1_", "us-1_")), unknown);
@@ -206,7 +202,7 @@ describe("refresh token", () => {
     await assertRejected(
       world,
       () => refresh(world, refresh_token),
-      createTokenError("invalid_grant", "The token has expired"),
+      tokenError("invalid_grant", "The token has expired"),
     );
     await world.clock.advance({ by: 24 * 3_600_000 });
     await signIn(world, ada);
@@ -227,7 +223,7 @@ describe("refresh token", () => {
     await assertRejected(
       world,
       () => refresh(world, refresh_token),
-      createTokenError("invalid_grant", "The user is no longer active"),
+      tokenError("invalid_grant", "The user is no longer active"),
     );
   });
 });
@@ -251,7 +247,7 @@ describe("confidential client", () => {
   it("rejects a missing or wrong client secret", async (t) => {
     const world = await startTestEmulator(t, { seed });
     const good = { ...createExchangeFields(await getAuthorizationCode(world, ada, { client_id })), client_id };
-    const expected = createTokenError("invalid_client", "The client is unknown, or its secret is wrong", 401);
+    const expected = tokenError("invalid_client", "The client is unknown, or its secret is wrong", 401);
     await assertRejected(world, () => requestToken(world, good), expected);
     await assertRejected(world, () => requestToken(world, { ...good, client_secret: "guess" }), expected);
     const authorization = formatBasicHeader({ ...encoded, password: "guess" });
@@ -284,7 +280,7 @@ describe("token request", () => {
     const [{ client_id, client_secret }] = confidentialClientSeed.oauth_clients;
     const good = { ...createExchangeFields(await getAuthorizationCode(world, ada, { client_id })), client_id };
     const authorization = formatBasicHeader({ user: "demo+portal", password: encodeURIComponent(client_secret) });
-    const twice = createTokenError(
+    const twice = tokenError(
       "invalid_request",
       "The client authenticates both by HTTP basic and by parameters, or sends two client IDs",
     );
@@ -292,9 +288,9 @@ describe("token request", () => {
     await assertRejected(world, () => requestToken(world, { ...good, client_id: "pub" }, { authorization }), twice);
     const cluster = createSender(world.clusters[0]!.url, formHeaders);
     const body = `${formatParameters({}, good)}&code=eu-1_other`;
-    const repeated = createTokenError("invalid_request", "code is repeated");
+    const repeated = tokenError("invalid_request", "code is repeated");
     await assertRejected(world, () => cluster("POST", tokenPath, { body }), repeated);
-    const missing = createTokenError("invalid_request", "grant_type is missing");
+    const missing = tokenError("invalid_request", "grant_type is missing");
     await assertRejected(world, () => cluster("POST", tokenPath, { body: "code=c" }), missing);
     const { status, headers } = await requestToken(world, good, { authorization });
     assert.deepEqual([status, headers.get("cache-control"), headers.get("pragma")], [200, "no-store", "no-cache"]);
@@ -338,14 +334,14 @@ describe("access token", () => {
     };
     const answer = await world.router("POST", "/api/v1/oauth/userinfo/", both);
     const why = "The access token cannot be sent both in the header and in the form";
-    assert.deepEqual(pickStatusAndBody(answer), createTokenError("invalid_request", why));
+    assert.deepEqual(pickStatusAndBody(answer), tokenError("invalid_request", why));
     assert.equal(answer.headers.get("www-authenticate"), 'Bearer error="invalid_request"');
   });
 
   it("rejects an invalid token in a POST and ignores a token in a URL", async (t) => {
     const world = await startTestEmulator(t);
     const { access_token } = await signIn(world, ada);
-    const gone = createTokenError(
+    const gone = tokenError(
       "invalid_token",
       "The access token is altered or expired, or its user is no longer active",
       401,
@@ -388,11 +384,7 @@ describe("access token", () => {
       const answer = await getUserinfo(world, token);
       assert.deepEqual(
         pickStatusAndBody(answer),
-        createTokenError(
-          "invalid_token",
-          "The access token is altered or expired, or its user is no longer active",
-          401,
-        ),
+        tokenError("invalid_token", "The access token is altered or expired, or its user is no longer active", 401),
         token,
       );
       assert.equal(answer.headers.get("www-authenticate"), 'Bearer error="invalid_token"');

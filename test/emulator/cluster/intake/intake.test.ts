@@ -9,21 +9,21 @@ const denied = { status: 403, body: { detail: "You do not have permission to per
 const ada = { id: 11, name: "Ada Keller", email: "ada@northwind.example", designation: "General Counsel" };
 const ben = { id: 12, name: "Ben Okafor", email: "ben@northwind.example", designation: "Contract Manager" };
 
-const createDomainErrorResponse = (message: string) => ({
+const domain = (message: string) => ({
   status: 400,
   body: { detail: message, status_code: 400, code: "SVC_PUBLIC_00039", message },
 });
 
 type Api = TestEmulator["api"];
 
-async function createUpload(api: Api): Promise<{ file_id: string; upload_url: string }> {
+async function fileOf(api: Api): Promise<{ file_id: string; upload_url: string }> {
   const { body } = await api("POST", "/api/v2.1/public/workspace/files/uploads/", {
     body: { files: [{ filename: "nda.pdf", content_type: "application/pdf" }] },
   });
   return (body as { files: { file_id: string; upload_url: string }[] }).files[0]!;
 }
 
-async function createIntake(api: Api, body: object = {}): Promise<{ id: number; public_id: string }> {
+async function created(api: Api, body: object = {}): Promise<{ id: number; public_id: string }> {
   const answer = await api("POST", path, { body: { title: "Help", workflow_id: 201, ...body } });
   assert.equal(answer.status, 201, JSON.stringify(answer.body));
   return answer.body as { id: number; public_id: string };
@@ -32,7 +32,7 @@ async function createIntake(api: Api, body: object = {}): Promise<{ id: number; 
 describe("intake.create", () => {
   it("creates an intake with its files, users and metadata", async (t) => {
     const { api } = await startTestEmulator(t);
-    const { file_id, upload_url } = await createUpload(api);
+    const { file_id, upload_url } = await fileOf(api);
     await fetch(upload_url, { method: "PUT", body: "%PDF", headers: { "content-type": "application/pdf" } });
     const answer = await api("POST", path, {
       body: {
@@ -102,8 +102,8 @@ describe("intake.create", () => {
 
   it("accepts a file without bytes and records a finding", async (t) => {
     const { api, ask } = await startTestEmulator(t);
-    const { file_id } = await createUpload(api);
-    await createIntake(api, { file_ids: [file_id] });
+    const { file_id } = await fileOf(api);
+    await created(api, { file_ids: [file_id] });
     const { body } = await ask("GET", "requests?operation=intake.create");
     const { items } = body as { items: { findings: { code: string }[] }[] };
     assert.deepEqual(
@@ -114,9 +114,9 @@ describe("intake.create", () => {
 
   it("rejects file IDs of another workspace", async (t) => {
     const on = await startTestEmulator(t);
-    const foreign = (await createUpload(await createWorkspaceApi(on, 2))).file_id;
-    const own = (await createUpload(on.api)).file_id;
-    const expected = createDomainErrorResponse("One or more file_ids not found in workspace");
+    const foreign = (await fileOf(await createWorkspaceApi(on, 2))).file_id;
+    const own = (await fileOf(on.api)).file_id;
+    const expected = domain("One or more file_ids not found in workspace");
     for (const file_ids of [[foreign], [own, foreign], ["4d0b0f5e-8f4b-4f43-9c4e-0a3c5a2f6f10"], ["no-uuid"], [""]]) {
       const body = { title: "Help", workflow_id: 201, file_ids };
       await assertRejected(on, () => on.api("POST", path, { body }), expected);
@@ -125,7 +125,7 @@ describe("intake.create", () => {
 
   it("rejects unpublished, unknown and foreign workflows with the same error", async (t) => {
     const on = await startTestEmulator(t);
-    const expected = createDomainErrorResponse("This workflow has no published version for the workspace");
+    const expected = domain("This workflow has no published version for the workspace");
     for (const workflow_id of [202, 204, 999, -1]) {
       await assertRejected(on, () => on.api("POST", path, { body: { title: "Help", workflow_id } }), expected);
     }
@@ -134,11 +134,7 @@ describe("intake.create", () => {
   it("rejects a workflow that is not for intakes", async (t) => {
     const on = await startTestEmulator(t);
     const body = { title: "Help", workflow_id: 203 };
-    await assertRejected(
-      on,
-      () => on.api("POST", path, { body }),
-      createDomainErrorResponse("This workflow is not an INTAKE_WORKFLOW"),
-    );
+    await assertRejected(on, () => on.api("POST", path, { body }), domain("This workflow is not an INTAKE_WORKFLOW"));
   });
 
   it("validates fields, then publication, then workflow kind, then files", async (t) => {
@@ -220,7 +216,7 @@ describe("intake.create", () => {
 describe("intake.show", () => {
   it("returns the created intake", async (t) => {
     const { api } = await startTestEmulator(t);
-    const intake = await createIntake(api);
+    const intake = await created(api);
     assert.deepEqual(pickStatusAndBody(await api("GET", `${path}${intake.id}/`)), { status: 200, body: intake });
   });
 });
@@ -228,11 +224,7 @@ describe("intake.show", () => {
 describe("intake.update", () => {
   it("changes the given fields only, and null clears description and due date", async (t) => {
     const { api, ask } = await startTestEmulator(t);
-    const before = await createIntake(api, {
-      description: "d",
-      due_date: "2031-02-01T00:00:00Z",
-      metadata: { a: "b" },
-    });
+    const before = await created(api, { description: "d", due_date: "2031-02-01T00:00:00Z", metadata: { a: "b" } });
     await ask("POST", "clock/advance", { body: { by: "PT1H" } });
     const changed = await api("PATCH", `${path}${before.id}/`, {
       body: { status: "IN_PROGRESS", priority: "LOW", description: null, due_date: null },
@@ -260,7 +252,7 @@ describe("intake.update", () => {
 
   it("rejects malformed changes", async (t) => {
     const on = await startTestEmulator(t);
-    const { id } = await createIntake(on.api);
+    const { id } = await created(on.api);
     const cases: [body: object, fields: unknown][] = [
       [{ title: null }, { title: ["Input should be a valid string"] }],
       [
@@ -283,9 +275,9 @@ describe("intake.update", () => {
 describe("intake.delete", () => {
   it("returns 403, not 404, for unknown, deleted and foreign intakes", async (t) => {
     const on = await startTestEmulator(t);
-    const own = await createIntake(on.api);
+    const own = await created(on.api);
     const other = await createWorkspaceApi(on, 2);
-    const foreign = await createIntake(other, { workflow_id: 204 });
+    const foreign = await created(other, { workflow_id: 204 });
     assert.deepEqual(pickStatusAndBody(await on.api("DELETE", `${path}${own.id}/`)), { status: 204, body: "" });
 
     for (const id of [own.id, foreign.id, 999]) {
@@ -308,11 +300,11 @@ describe("intake.list", () => {
 
   async function withThree(t: Parameters<typeof startTestEmulator>[0]): Promise<Api> {
     const { api, ask } = await startTestEmulator(t);
-    await createIntake(api, { title: "b, first", priority: "LOW" });
+    await created(api, { title: "b, first", priority: "LOW" });
     await ask("POST", "clock/advance", { body: { by: "PT1M" } });
-    await createIntake(api, { title: "A second", priority: "HIGH", description: "about PRIVACY" });
+    await created(api, { title: "A second", priority: "HIGH", description: "about PRIVACY" });
     await ask("POST", "clock/advance", { body: { by: "PT1M" } });
-    const third = await createIntake(api, { title: "c third" });
+    const third = await created(api, { title: "c third" });
     await api("PATCH", `${path}${third.id}/`, { body: { status: "COMPLETED" } });
     return api;
   }
@@ -394,9 +386,9 @@ describe("intake.list", () => {
 
   it("omits deleted intakes and those of other workspaces", async (t) => {
     const on = await startTestEmulator(t);
-    await createIntake(on.api, { title: "mine" });
-    const gone = await createIntake(on.api, { title: "gone" });
-    await createIntake(await createWorkspaceApi(on, 2), { title: "theirs", workflow_id: 204 });
+    await created(on.api, { title: "mine" });
+    const gone = await created(on.api, { title: "gone" });
+    await created(await createWorkspaceApi(on, 2), { title: "theirs", workflow_id: 204 });
     await on.api("DELETE", `${path}${gone.id}/`);
     assert.deepEqual(titles((await on.api("GET", path)).body), ["mine"]);
   });
