@@ -133,18 +133,30 @@ interface Filter {
   readonly slices?: readonly ContractSlice[] | undefined;
 }
 
+interface Range {
+  readonly from: number;
+  readonly to: number;
+}
+
 function parseFilters(query: Readonly<Record<string, unknown>>, workspace: Workspace, problems: ProblemCollector) {
   const filters: Filter[] = [];
+  const ranges = new Map<ContractFilter, Range>();
   for (const [key, value] of Object.entries(query)) {
     if (!key.startsWith("filter__") || value === undefined) continue;
     const [, name = "", operator = "$eq"] = /^filter__(\w+?)(?:\[(\$\w+)\])?$/.exec(key) ?? [];
+    const field = name as ContractFilter;
     const filter = Object.hasOwn(contractFilters, name)
-      ? parseFilter(name as ContractFilter, operator, String(value), workspace)
+      ? parseFilter(field, operator, String(value), workspace)
       : "Invalid filter field";
     if (typeof filter === "string") problems.add([key], filter);
-    else filters.push(filter);
+    else if ("matches" in filter) filters.push(filter);
+    else {
+      const { from, to } = ranges.get(field) ?? filter;
+      ranges.set(field, { from: Math.max(from, filter.from), to: Math.min(to, filter.to) });
+    }
   }
-  return filters;
+  // The bounds of a field are one filter, because an index can evaluate them together.
+  return [...filters, ...[...ranges].map(([field, range]) => createRangeFilter(field, range, workspace))];
 }
 
 const dateFilters: readonly ContractFilter[] = ["created_at", "execution_date", "expiring_at", "last_updated_on"];
@@ -152,7 +164,12 @@ const dateFilters: readonly ContractFilter[] = ["created_at", "execution_date", 
 const parseNumber = (field: ContractFilter, text: string): number =>
   dateFilters.includes(field) ? Date.parse(text) : Number(text);
 
-function parseFilter(field: ContractFilter, operator: string, text: string, workspace: Workspace): Filter | string {
+function parseFilter(
+  field: ContractFilter,
+  operator: string,
+  text: string,
+  workspace: Workspace,
+): Filter | Range | string {
   if (operator === "$eq") return createEqualFilter(field, [text], workspace);
   if (operator === "$ne") {
     const { matches } = createEqualFilter(field, [text], workspace);
@@ -167,13 +184,18 @@ function parseFilter(field: ContractFilter, operator: string, text: string, work
   if (!toRange || contractFilters[field] !== "order") return "Invalid filter operator";
   const bound = parseNumber(field, text);
   if (Number.isNaN(bound)) return `Input should be a valid ${dateFilters.includes(field) ? "date" : "number"}`;
-  const [from, to] = toRange(bound);
+  return { ...everyNumber, ...toRange(bound) };
+}
+
+/** Indexed IDs and times are not negative integers, so each of their ranges has a first and a last value. */
+function createRangeFilter(field: ContractFilter, { from, to }: Range, { id }: Workspace): Filter {
   const by = rangeIndexes[field];
-  const toKey = (value: number) => toWorkspaceKey(workspace.id, toSortableString(value));
+  const [first, last] = [Math.max(from, 0), Math.min(to, Number.MAX_SAFE_INTEGER)];
+  const toKey = (value: number) => toWorkspaceKey(id, toSortableString(value));
   return {
     field,
     matches: (actual) => actual.some((value) => from <= Number(value) && Number(value) <= to),
-    slices: by && (to < from ? [] : [{ by, from: toKey(from), to: toKey(to) }]),
+    slices: by && (last < first ? [] : [{ by, from: toKey(first), to: toKey(last) }]),
   };
 }
 
@@ -191,12 +213,14 @@ function createEqualFilter(field: ContractFilter, equals: readonly string[], { i
   };
 }
 
-/** Ids and times are not negative integers, so every range has a first and a last value. */
-const rangeBuilders = lookupTable<(bound: number) => readonly [from: number, to: number]>({
-  $gt: (bound) => [Math.max(0, Math.floor(bound) + 1), Number.MAX_SAFE_INTEGER],
-  $gte: (bound) => [Math.max(0, Math.ceil(bound)), Number.MAX_SAFE_INTEGER],
-  $lt: (bound) => [0, Math.min(Math.ceil(bound) - 1, Number.MAX_SAFE_INTEGER)],
-  $lte: (bound) => [0, Math.min(Math.floor(bound), Number.MAX_SAFE_INTEGER)],
+const everyNumber: Range = { from: Number.NEGATIVE_INFINITY, to: Number.POSITIVE_INFINITY };
+
+/** IDs and times are integers. */
+const rangeBuilders = lookupTable<(bound: number) => Partial<Range>>({
+  $gt: (bound) => ({ from: Math.floor(bound) + 1 }),
+  $gte: (bound) => ({ from: Math.ceil(bound) }),
+  $lt: (bound) => ({ to: Math.ceil(bound) - 1 }),
+  $lte: (bound) => ({ to: Math.floor(bound) }),
 });
 
 const rangeIndexes: Partial<Readonly<Record<ContractFilter, ContractIndex>>> = {

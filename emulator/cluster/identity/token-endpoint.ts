@@ -79,16 +79,13 @@ const redeemCode: GrantRedeemer = async (tx, context, parameters, clientId) => {
   if (row instanceof Passthrough) return row;
   if (row.redirect_uri !== redirect_uri)
     return createInvalidGrant("redirect_uri differs from that of the authorization request");
-  const unverified = findPkceProblem(row.code_challenge, code_verifier);
-  if (unverified) return unverified;
+  const problem = findPkceProblem(row.code_challenge, code_verifier) ?? (await findUserProblem(tx, context, row));
+  if (problem) return problem;
   tx.put(authorizationCodes, { ...row, used: true });
   return { granted: row, refresh_token: await storeRefreshToken(tx, context, row) };
 };
 
-/**
- * A second use revokes all refresh tokens of the consent (RFC 6749, 4.1.2; RFC 9700, 4.14). A client that acts for
- * itself has no user.
- */
+/** A second use revokes all refresh tokens of the consent (RFC 6749, 4.1.2; RFC 9700, 4.14). */
 async function checkGrant<Row extends Omit<RefreshToken, "token">>(
   tx: Transaction,
   { cluster, clock }: ClusterContext,
@@ -103,9 +100,17 @@ async function checkGrant<Row extends Omit<RefreshToken, "token">>(
       tx.delete(refreshTokens, token);
     return createInvalidGrant(`The ${name} has already been used; its ${revoked} have been revoked`);
   }
-  if (row.expires_at <= clock.now()) return createInvalidGrant(`The ${name} has expired`);
-  const isActive = row.user_id === null || (await findUserById(tx, cluster.id, row.user_id)) !== undefined;
-  return isActive ? row : createInvalidGrant("The user is no longer active");
+  return row.expires_at <= clock.now() ? createInvalidGrant(`The ${name} has expired`) : row;
+}
+
+/** A client that acts for itself has no user. */
+async function findUserProblem(
+  tx: Transaction,
+  { cluster }: ClusterContext,
+  { user_id }: TokenGrant,
+): Promise<Passthrough | undefined> {
+  const isActive = user_id === null || (await findUserById(tx, cluster.id, user_id)) !== undefined;
+  return isActive ? undefined : createInvalidGrant("The user is no longer active");
 }
 
 /** A verifier without a challenge is rejected: an attacker may have removed the challenge (RFC 9700, 2.1.1). */
@@ -126,6 +131,8 @@ const redeemRefreshToken: GrantRedeemer = async (tx, context, parameters, client
   const tokenRow = await tx.get(refreshTokens, stripPrefix(context, refresh_token));
   const row = await checkGrant(tx, context, clientId, tokenRow, ["token", "successors"]);
   if (row instanceof Passthrough) return row;
+  const problem = await findUserProblem(tx, context, row);
+  if (problem) return problem;
   const requested = scope === undefined ? row.scope : filterKnownScope(scope);
   if (!parseOAuthScope(requested).every((word) => parseOAuthScope(row.scope).includes(word))) {
     return createOAuthError("invalid_scope", "The scope exceeds the granted scope");

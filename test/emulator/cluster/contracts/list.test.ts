@@ -146,6 +146,23 @@ describe("contract list", () => {
     assert.deepEqual(await listIdsByQuery(on.api, Object.keys(worked)), worked);
   });
 
+  it("filters by a date before 1970", async (t) => {
+    const on = await startTestEmulator(t);
+    const { id } = await createSentContract(on.api);
+    await on.ask("POST", `contracts/${id}/sign`);
+    const state = (await on.ask("GET", "state")).body as { rows: { contracts: { executed_at: number }[] } };
+    state.rows.contracts[0]!.executed_at = Date.parse("1969-07-20T20:17:40Z");
+    assert.equal((await on.ask("PUT", "state", { body: state })).status, 200);
+    const early: Readonly<Record<string, string>> = {
+      "?filter__execution_date[$lt]=1970-01-01": "T-1",
+      "?filter__execution_date[$lte]=1969-07-20T20:17:40Z": "T-1",
+      "?filter__execution_date[$lt]=1969-07-20T20:17:40Z": "",
+      "?filter__execution_date[$gt]=1969-07-20&filter__execution_date[$lt]=1969-07-21": "T-1",
+      "?filter__execution_date[$gte]=1969-07-21": "",
+    };
+    assert.deepEqual(await listIdsByQuery(on.api, Object.keys(early)), early);
+  });
+
   it("rejects unknown fields, operators and values", async (t) => {
     const on = await startTestEmulator(t);
     await createDraftContract(on.api);
@@ -211,6 +228,8 @@ describe("contract list", () => {
       "client_email=jo@acme.example",
       `contract_reference_id=SVC-${rare.number}`,
       "contract_id[$gt]=2",
+      "contract_id[$gt]=10000&filter__contract_id[$lte]=10005",
+      "last_updated_on[$gte]=2031-01-02T03:04:15Z&filter__last_updated_on[$lt]=2031-01-02T03:04:15.005Z",
       "last_updated_on[$gte]=2031-02-01",
       "display_status=REDLINING&filter__client_name=acme inc.",
     ]) {
@@ -254,7 +273,7 @@ async function createSeveralContracts({ api, ask }: TestEmulator): Promise<void>
   for (const id of ["T-3", "T-6"]) await ask("POST", `contracts/${id}/void`);
 }
 
-/** Adds this many copies of the first contract, a month older than later contracts. */
+/** Adds this many copies of the first contract, each changed a millisecond after the one before. */
 async function multiplyContracts({ ask }: TestEmulator, count: number): Promise<void> {
   const { body } = await ask("GET", "state");
   const state = body as {
@@ -263,7 +282,11 @@ async function multiplyContracts({ ask }: TestEmulator, count: number): Promise<
   };
   const [first] = state.rows.contracts;
   const next = state.rows.contracts.length + 1;
-  const copies = Array.from({ length: count }, (_, n) => ({ ...first!, id: next + n }));
+  const copies = Array.from({ length: count }, (_, n) => ({
+    ...first!,
+    id: next + n,
+    updated_at: first!.updated_at + n,
+  }));
   state.rows.contracts.push(...copies);
   state.sequences.contract = next + count - 1;
   assert.equal((await ask("PUT", "state", { body: state })).status, 200);
